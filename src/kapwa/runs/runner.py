@@ -15,7 +15,7 @@ from typing import Any
 from kapwa import registry
 from kapwa.errors import KapwaError, ModelError, RunError, UsageError
 from kapwa.models.base import Model, check_capabilities
-from kapwa.records import Answer, Floor, Item
+from kapwa.records import Floor, Item
 from kapwa.runs import manifest as manifests
 from kapwa.runs.asking import ask_missing
 from kapwa.runs.journal import Journal
@@ -24,6 +24,7 @@ from kapwa.runs.outputs import Results, results, write_results
 from kapwa.runs.progress import Meter, Progress, showing
 from kapwa.runs.requests import RequestBook
 from kapwa.runs.responses import brief_unused, unused_rows
+from kapwa.runs.stored import StoredAnswers
 from kapwa.suites.base import Task
 
 log = logging.getLogger(__name__)
@@ -78,7 +79,7 @@ def run_task(
     writes the same tables. ``ceilings`` are what people score, beside the task's own.
 
     Memory: 16 bytes a request while a served model is asked; all requests of a local model, to plan its
-    batches; all answers of the task while it is judged.
+    batches; while judging, what the task keeps of the answers it walks through.
 
     Raises UsageError (nothing selected), ModelError (the model cannot do it, or failed; answers that came
     are kept), RunError (the directory is in use, damaged, of another run, or cannot be written), and
@@ -115,7 +116,7 @@ def _run(job: _Job, opening: Mapping[str, Any], journal: Journal, meter: Meter) 
         if before is not None and not meter.asked:
             # How the answers came about was told by the run that asked for them.
             described = manifests.asked_by(described, before)
-        judged = job.task.score(job.items, _answers(job.book, journal))
+        judged = job.task.score(job.items, StoredAnswers(job.book, journal))
         found = results(job.task, job.items, judged, described, job.ceilings)
         with _writable(job.folder):
             _publish(job, journal, described, found)
@@ -148,12 +149,6 @@ def _publish(job: _Job, journal: Journal, described: Mapping[str, Any], found: R
     tables = list(found.all_tables())
     manifests.write_manifest(job.folder, manifests.finished(described, job.items, job.book, journal, tables))
     sync_folder(job.folder)
-
-
-def _answers(book: RequestBook, journal: Journal) -> list[Answer]:
-    """Every request with its response; equal questions share one."""
-    keys = (request.key for request in book)
-    return [Answer(request, response) for request, response in zip(book, journal.read(keys), strict=True)]
 
 
 @contextmanager

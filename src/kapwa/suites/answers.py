@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from kapwa.errors import UsageError
 from kapwa.records import Answer, Item, Response
 
 
-def pair_answers(items: Sequence[Item], answers: Sequence[Answer]) -> Iterator[tuple[Item, int, Response | None]]:
+def pair_answers(items: Sequence[Item], answers: Collection[Answer]) -> Iterator[tuple[Item, int, Response | None]]:
     """Yield each item with the number of a sample and its response, in item order; None where there is no answer.
 
     Raises UsageError for an answer to an item that is not judged, and for two answers to one sample.

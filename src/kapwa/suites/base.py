@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -116,8 +116,11 @@ class Task(Protocol):
         """Yield what to ask, item by item; a pure function of the items and the task's options."""
         ...
 
-    def score(self, items: Sequence[Item], answers: Sequence[Answer]) -> Judged:
-        """Judge the answers; failed answers give rows with a null value and outcome "failed"."""
+    def score(self, items: Sequence[Item], answers: Collection[Answer]) -> Judged:
+        """Judge the answers; failed answers give rows with a null value and outcome "failed".
+
+        ``answers`` may be read from disk on each walk through it, and be millions: walk once, keep what is needed.
+        """
         ...
 
     def floors(self, items: Sequence[Item]) -> list[Floor]:

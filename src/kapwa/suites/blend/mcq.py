@@ -7,7 +7,7 @@ likelihoods are Kapwa's addition.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from kapwa.errors import UsageError
@@ -112,7 +112,7 @@ def mcq_requests(items: Sequence[Item], max_new_tokens: int = MAX_NEW_TOKENS) ->
             yield Request(item.id, item.variant, "score", (Message("user", prompt),), continuations)
 
 
-def answers_by_item(items: Sequence[Item], answers: Sequence[Answer]) -> dict[tuple[str, str], list[Answer]]:
+def answers_by_item(items: Sequence[Item], answers: Collection[Answer]) -> dict[tuple[str, str], list[Answer]]:
     """Group answers by item id and variant, in item order; raise UsageError for an answer to an unknown item."""
     found: dict[tuple[str, str], list[Answer]] = {(item.id, item.variant): [] for item in items}
     for answer in answers:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -58,7 +58,7 @@ class _Reply(NamedTuple):
         return "empty" if not self.text.strip() else "refused" if is_refusal(self.text) else "unparsed"
 
 
-def judge_generate(items: Sequence[Item], answers: Sequence[Answer]) -> Judged:
+def judge_generate(items: Sequence[Item], answers: Collection[Answer]) -> Judged:
     """Judge replies: one row per item, sample and metric of :data:`GENERATE_METRICS`.
 
     A reply that names no one option has outcome "unparsed" (or "refused", "empty"): it is 0 in ``mcq_acc``, so that
@@ -78,7 +78,7 @@ def judge_generate(items: Sequence[Item], answers: Sequence[Answer]) -> Judged:
     return Judged(score_frame(rows), tables)
 
 
-def _replies(items: Sequence[Item], answers: Sequence[Answer]) -> Iterator[_Reply]:
+def _replies(items: Sequence[Item], answers: Collection[Answer]) -> Iterator[_Reply]:
     by_item = answers_by_item(items, answers)
     for item in items:
         samples: dict[int, Response] = {}

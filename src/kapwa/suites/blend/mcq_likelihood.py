@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -42,7 +42,7 @@ class _Scored(NamedTuple):
         return int(self.item.fields["letters"].index(self.item.fields["answer"]))
 
 
-def judge_likelihood(items: Sequence[Item], answers: Sequence[Answer]) -> Judged:
+def judge_likelihood(items: Sequence[Item], answers: Collection[Answer]) -> Judged:
     """Judge log-probabilities: one row per item and metric of :data:`kapwa.suites.blend.mcq.LIKELIHOOD_METRICS`.
 
     The right option must be strictly likelier than every other: a tie is 0, with the outcome "tie". Where a request

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
@@ -75,7 +75,7 @@ class McqTask:
         """Yield what to ask; see :func:`kapwa.suites.blend.mcq.mcq_requests`."""
         return mcq_requests(items, self.max_new_tokens)
 
-    def score(self, items: Sequence[Item], answers: Sequence[Answer]) -> Judged:
+    def score(self, items: Sequence[Item], answers: Collection[Answer]) -> Judged:
         """Judge replies or log-probabilities."""
         return (judge_generate if self.how == "generate" else judge_likelihood)(items, answers)
 

@@ -12,7 +12,7 @@ Only questions that the code's rule keeps are judged; ``_paper`` metrics are ove
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import polars as pl
 
@@ -29,7 +29,7 @@ from kapwa.suites.blend.saq_tables import answer_table, case_table, judge_table,
 
 def judge_saq(
     items: Sequence[Item],
-    answers: Sequence[Answer],
+    answers: Collection[Answer],
     options: SaqOptions | None = None,
     *,
     others: Others | None = None,

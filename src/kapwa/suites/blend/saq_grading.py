@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from kapwa.languages.identify import Identification, identify
@@ -63,7 +63,7 @@ def to_be_judged(graded: Graded) -> bool:
 
 
 def grade(
-    items: Sequence[Item], answers: Sequence[Answer], options: SaqOptions, others: Others, grader: Grader
+    items: Sequence[Item], answers: Collection[Answer], options: SaqOptions, others: Others, grader: Grader
 ) -> list[Graded]:
     """Return every reply graded, in the order of the items; see :func:`kapwa.suites.blend.saq.judge_saq`."""
     given = list(pair_answers(items, answers))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -77,7 +77,7 @@ class SaqTask:
         for item in items:
             yield Request(item.id, item.variant, "generate", (Message("user", item.fields["prompt"]),), params=params)
 
-    def score(self, items: Sequence[Item], answers: Sequence[Answer]) -> Judged:
+    def score(self, items: Sequence[Item], answers: Collection[Answer]) -> Judged:
         """Judge replies; see :func:`kapwa.suites.blend.saq.judge_saq`."""
         from kapwa.suites.blend.saq import judge_saq
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -114,7 +114,7 @@ def _scored(item: Item, answer: Answer) -> _Scored:
     return _Scored(item, texts, [by_text[t] for t in texts], [by_text[reference_response(t)] for t in texts])
 
 
-def judge_mc(items: Sequence[Item], answers: Sequence[Answer]) -> Judged:
+def judge_mc(items: Sequence[Item], answers: Collection[Answer]) -> Judged:
     """Turn log-probabilities into MC1, MC2 and MC3 rows, a continuation table and the report's cases.
 
     Items without an answer, or with a failed one, get a null value and the outcome "failed".

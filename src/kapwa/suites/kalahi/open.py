@@ -6,7 +6,7 @@ The paper's tables give the share of items whose difference is positive: here ``
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -79,7 +79,7 @@ class _Given(NamedTuple):
         return differs(self.item.language, self.found)
 
 
-def judge_open(items: Sequence[Item], answers: Sequence[Answer], options: OpenOptions | None = None) -> Judged:
+def judge_open(items: Sequence[Item], answers: Collection[Answer], options: OpenOptions | None = None) -> Judged:
     """Judge free answers; one score row per item, sample and metric of :func:`open_metrics`.
 
     Values: ``_relevant`` and ``_irrelevant`` are largest similarities, ``_diff`` their difference,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -55,7 +55,7 @@ class ChoiceTask(_KalahiTask):
         """Yield one scoring request per item."""
         return mc_requests(items)
 
-    def score(self, items: Sequence[Item], answers: Sequence[Answer]) -> Judged:
+    def score(self, items: Sequence[Item], answers: Collection[Answer]) -> Judged:
         """Judge log-probabilities; see :func:`kapwa.suites.kalahi.mc.judge_mc`."""
         return judge_mc(items, answers)
 
@@ -89,7 +89,7 @@ class OpenTask(_KalahiTask):
         for item in items:
             yield Request(item.id, item.variant, "generate", (Message("user", item.fields["prompt"]),), params=params)
 
-    def score(self, items: Sequence[Item], answers: Sequence[Answer]) -> Judged:
+    def score(self, items: Sequence[Item], answers: Collection[Answer]) -> Judged:
         """Judge texts; see :func:`kapwa.suites.kalahi.open.judge_open`."""
         return judge_open(items, answers, self.settings)
 
