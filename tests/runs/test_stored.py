@@ -66,6 +66,8 @@ def test_stored_answers_are_read_a_few_hundred_at_a_time(book: RequestBook, tmp_
 
 
 def test_an_unanswered_request_is_named(book: RequestBook, tmp_path: Path) -> None:
-    with Journal.open(tmp_path / "journal.sqlite", identity="tiny") as journal:
-        with pytest.raises(RunError, match="holds no answer to the request"):
-            list(StoredAnswers(book, journal))
+    with (
+        Journal.open(tmp_path / "journal.sqlite", identity="tiny") as journal,
+        pytest.raises(RunError, match="holds no answer to the request"),
+    ):
+        list(StoredAnswers(book, journal))
