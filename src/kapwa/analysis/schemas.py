@@ -11,11 +11,50 @@ Schema = Mapping[str, pl.DataType]
 
 # A column's name has one type in every table; what stands in neither list is text.
 _REAL: Final = frozenset(
-    "temperature samples mean_tokens within across permanova_f permanova_r2 permanova_p estimate low high statistic "
-    "df1 df2 p p_adjusted tau significant floor_low floor_high tau_pooled wed bleu score z".split()
+    [
+        "temperature",
+        "samples",
+        "mean_tokens",
+        "within",
+        "across",
+        "permanova_f",
+        "permanova_r2",
+        "permanova_p",
+        "estimate",
+        "low",
+        "high",
+        "statistic",
+        "df1",
+        "df2",
+        "p",
+        "p_adjusted",
+        "tau",
+        "significant",
+        "floor_low",
+        "floor_high",
+        "tau_pooled",
+        "wed",
+        "bleu",
+        "score",
+        "z",
+    ]
 )
 _WHOLE: Final = frozenset(
-    "concepts identities texts tokens empty anchors countries n rank count df sample questions_known".split()
+    [
+        "concepts",
+        "identities",
+        "texts",
+        "tokens",
+        "empty",
+        "anchors",
+        "countries",
+        "n",
+        "rank",
+        "count",
+        "df",
+        "sample",
+        "questions_known",
+    ]
 )
 
 
