@@ -28,7 +28,8 @@ NO_ANSWER = "the model returned no answer to this request"
 # that draining the last open requests of a call costs nothing.
 WINDOW = 50_000
 _LOOKUP = 500
-_GROUP = 256
+# Answers committed together at most: one fsync for all of them.
+GROUP = 1000
 _INTERVAL = 0.2
 
 
@@ -132,7 +133,7 @@ class Committer:
     An answer that comes after a quiet time is committed at once.
     """
 
-    def __init__(self, journal: Journal, meter: Meter, *, interval: float = _INTERVAL, group: int = _GROUP) -> None:
+    def __init__(self, journal: Journal, meter: Meter, *, interval: float = _INTERVAL, group: int = GROUP) -> None:
         self._journal, self._meter, self._interval, self._group = journal, meter, interval, group
         self._lock = threading.Lock()
         self._waiting: list[Response] = []

@@ -253,8 +253,8 @@ def _connect(path: Path) -> sqlite3.Connection:
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA fullfsync = ON")  # macOS: a plain fsync does not reach the disk
     connection.execute("PRAGMA checkpoint_fullfsync = ON")
-    connection.execute("PRAGMA wal_autocheckpoint = 2000")
-    connection.execute("PRAGMA cache_size = -65536")
+    connection.execute("PRAGMA wal_autocheckpoint = 16000")
+    connection.execute("PRAGMA cache_size = -262144")
     return connection
 
 
