@@ -91,6 +91,52 @@ Where = Annotated[
         show_default=False,
     ),
 ]
+_TEXTS = "How text changes with culture (eecc)"
+Concepts = Annotated[
+    str | None,
+    typer.Option(
+        "--concepts",
+        metavar="NAMES",
+        help="Only these concepts, comma-separated, as the data spells them, or a file with one a line [default: all].",
+        rich_help_panel=_TEXTS,
+        show_default=False,
+    ),
+]
+Identities = Annotated[
+    str | None,
+    typer.Option(
+        "--nationalities",
+        "--identities",
+        metavar="NAMES",
+        help="For whom: names from the data, comma-separated, 'all', or a file that lists them: one a line, or a table "
+        "with a column named after the attribute. Religions, languages, cities and personas go the same way "
+        "[default: all].",
+        rich_help_panel=_TEXTS,
+        show_default=False,
+    ),
+]
+Samples = Annotated[
+    int | None,
+    typer.Option(
+        "--samples",
+        metavar="N",
+        help="Texts of each prompt [default: 5].",
+        min=1,
+        rich_help_panel=_TEXTS,
+        show_default=False,
+    ),
+]
+Temperature = Annotated[
+    float | None,
+    typer.Option(
+        "--temperature",
+        metavar="T",
+        help="Temperature the texts are drawn at [default: 0.3]; other tasks answer greedily.",
+        min=0.0,
+        rich_help_panel=_TEXTS,
+        show_default=False,
+    ),
+]
 Out = Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Folder that holds the run folders.")]
 Json = Annotated[bool, typer.Option("--json", help="Print machine-readable JSON to stdout.")]
 Metrics = Annotated[
@@ -157,6 +203,11 @@ def parse_where(pairs: list[str] | None, country: str | None = None) -> dict[str
             )
         chosen[column] = (*chosen.get(column, ()), value)
     return chosen
+
+
+def sampling_seed(task: str, seed: int) -> int | None:
+    """Return the seed as an option of tasks that draw samples; None for tasks that draw nothing."""
+    return seed if task.partition("/")[0] == "eecc" else None
 
 
 def parse_list(text: str | None) -> tuple[str, ...] | None:

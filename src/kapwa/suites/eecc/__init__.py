@@ -1,0 +1,65 @@
+"""EECC: how a model's texts change when only the reader's identity changes.
+
+``suite`` is what the registry loads; it holds no data and imports nothing heavy. The suite asks and keeps the texts;
+what differs between them is the work of ``kapwa analyze eecc``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kapwa.errors import UsageError, nearest
+from kapwa.suites.base import CheckReport, Selection, Suite
+
+if TYPE_CHECKING:
+    from kapwa.suites.base import Task
+
+VARIANTS = ("direct", "direct_reference")
+TASKS = {
+    "eecc/qa": "explanations: one concept explained to people of every identity, several samples each",
+    "eecc/stories": "stories: one children's story for every identity, several samples each",
+}
+
+
+def template_variants(languages: Sequence[str] | None = None, prompts: Sequence[str] | None = None) -> tuple[str, ...]:
+    """Return the variants of the templates named ``prompts``; which there are only the data knows.
+
+    Raises UsageError for languages: a template has one, so naming it says both.
+    """
+    if languages:
+        raise UsageError(
+            "Texts are asked for in the language of a template.",
+            hint="Name templates with --prompt, or choose by language with --where language=…",
+        )
+    return tuple(dict.fromkeys(prompts or ()))
+
+
+def open_task(name: str, data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> Task:
+    """Read templates, concepts and identities, choose among them, and return the task called ``name``."""
+    from kapwa.suites.eecc.opening import open_eecc_task
+
+    if name not in TASKS:
+        raise UsageError(f"The suite eecc has no task {name!r}.", hint=nearest(name, TASKS))
+    return open_eecc_task(name, data, selection, options)
+
+
+def check(path: Path) -> CheckReport | None:
+    """List every oddity of templates, concepts and identities; None when it is not data of this form."""
+    from kapwa.suites.eecc.check import check as check_prompts
+
+    return check_prompts(path)
+
+
+suite = Suite(
+    name="eecc",
+    title="EECC: texts across cultures",
+    question="How do the model's texts change with the reader's culture?",
+    tasks=TASKS,
+    variants=VARIANTS,
+    packs=Path(__file__).parent / "packs",
+    open_task=open_task,
+    check=check,
+    pick_variants=template_variants,
+)
