@@ -1,0 +1,141 @@
+"""Run one pure function over many inputs in several processes, with bounded memory and clean ends.
+
+At most a few inputs wait at a time, so a producer that reads texts is held back by the workers. Workers are spawned
+(threads and forks do not mix), compute with one thread each, and leave when the process that started them is gone,
+however it went.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from itertools import islice
+from multiprocessing.connection import wait as wait_for
+from typing import Generic, NamedTuple, TypeVar
+
+from kapwa.errors import KapwaError, RunError
+
+Input = TypeVar("Input")
+Output = TypeVar("Output")
+
+# Two inputs a worker: one in work, one ready, so that nobody waits for the reader.
+_AHEAD = 2
+_ONE_THREAD = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMBA_NUM_THREADS",
+    "POLARS_MAX_THREADS",
+    "RAYON_NUM_THREADS",
+)
+
+
+class _Told(NamedTuple):
+    """An error of ours, in a form that survives the way between processes (errors with own arguments do not)."""
+
+    kind: type[KapwaError]
+    message: str
+    hint: str | None
+
+
+class _Guarded(Generic[Input, Output]):
+    """The function, with errors of ours told as values."""
+
+    def __init__(self, work: Callable[[Input], Output]) -> None:
+        self._work = work
+
+    def __call__(self, task: Input) -> Output | _Told:
+        try:
+            return self._work(task)
+        except KapwaError as error:
+            return _Told(type(error), error.message if error.hint else str(error), error.hint)
+
+
+def run_all(work: Callable[[Input], Output], tasks: Iterable[Input], *, workers: int) -> Iterator[Output]:
+    """Yield ``work(task)`` for every task, in order of completion; with one worker in this process, in order.
+
+    ``work`` and the tasks must be picklable. An error ends it: waiting tasks are dropped and workers stopped. Raises
+    RunError when a worker dies (killed, or out of memory).
+    """
+    if workers == 1:
+        yield from map(work, tasks)
+        return
+    with _one_thread_each():
+        executor = ProcessPoolExecutor(
+            max_workers=workers, mp_context=multiprocessing.get_context("spawn"), initializer=_begin
+        )
+        try:
+            yield from _pump(executor, _Guarded(work), iter(tasks), workers * _AHEAD)
+        except BrokenProcessPool as error:
+            raise RunError(
+                "A worker process ended before its work was done.",
+                hint="It may have run out of memory (use fewer --workers), or was started from a script without "
+                "`if __name__ == '__main__':` (add that, or use workers=1). What is done is kept.",
+            ) from error
+        except BaseException:
+            _stop(executor)
+            raise
+        finally:
+            executor.shutdown(wait=True, cancel_futures=True)
+
+
+def _pump(
+    executor: ProcessPoolExecutor, work: _Guarded[Input, Output], tasks: Iterator[Input], ahead: int
+) -> Iterator[Output]:
+    waiting: set[Future[Output | _Told]] = {executor.submit(work, task) for task in islice(tasks, ahead)}
+    while waiting:
+        done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+        for future in done:
+            result = future.result()
+            if isinstance(result, _Told):
+                raise _again(result)
+            yield result
+        waiting |= {executor.submit(work, task) for task in islice(tasks, len(done))}
+
+
+def _again(told: _Told) -> KapwaError:
+    """Return the error as its own kind; built past its constructor, whose arguments are gone."""
+    error = told.kind.__new__(told.kind)
+    KapwaError.__init__(error, told.message, hint=told.hint)
+    return error
+
+
+def _stop(executor: ProcessPoolExecutor) -> None:
+    """End the workers now; what they write is written whole or not at all, so nothing is left half done."""
+    for process in list((getattr(executor, "_processes", None) or {}).values()):
+        process.terminate()
+
+
+@contextlib.contextmanager
+def _one_thread_each() -> Iterator[None]:
+    """Let processes started inside compute with one thread: libraries read this when they are loaded."""
+    before = {name: os.environ.get(name) for name in _ONE_THREAD}
+    os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _begin() -> None:
+    """Prepare a worker: Ctrl-C is the parent's to handle, and without a parent there is nobody to work for."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_leave_with_parent, daemon=True).start()
+
+
+def _leave_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait_for([parent.sentinel])
+        os._exit(1)
