@@ -87,7 +87,7 @@ class _Signs:
         """Return the signs of some anchors: (C, A, pairs)."""
         ranks = self._ranks[:, anchors]
         # Smaller dense ranks are smaller values, so the difference has the sign of the values' difference.
-        signs = np.clip(ranks[:, :, self._first] - ranks[:, :, self._second], -1, 1).astype(np.float32)
+        signs: Singles = np.clip(ranks[:, :, self._first] - ranks[:, :, self._second], -1, 1).astype(np.float32)
         if self._gaps:
             known = self._known[:, anchors]
             signs[~(known[:, :, self._first] & known[:, :, self._second])] = 0
