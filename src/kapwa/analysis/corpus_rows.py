@@ -1,0 +1,302 @@
+"""Which column of a responses file holds what, and one answer of a file as the index takes it."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from kapwa.errors import DataError, UsageError, nearest
+from kapwa.files import MAX_CELL
+
+# Columns that may hold the perturbed attribute; "language" stands for metadata where another one is there too.
+ATTRIBUTES = ("nationality", "identity", "culture", "country", "religion", "city", "persona", "language")
+DEFAULT_TASK = "texts"
+_SPLITTING = ("task", "model", "temperature", "run", "variant")
+_FORM = "A row is: task, topic, concept, nationality, sample, text (or item_id = topic/concept/nationality, and text)."
+
+
+class ConceptKey(NamedTuple):
+    """One concept of a task: its category ("moral_values") and name ("honesty")."""
+
+    topic: str
+    concept: str
+
+
+class CorpusName(NamedTuple):
+    """What tells one corpus from another inside files."""
+
+    task: str
+    model: str
+    temperature: float | None = None
+    run: str = ""
+    variant: str = ""
+    language: str = ""
+    attribute: str = "nationality"
+
+
+class Found(NamedTuple):
+    """One answer of a source. ``place`` is where its text is found again; ``text`` None: the model gave none.
+
+    ``number`` is the line (Parquet: the record, from 1), ``sample`` None where the file numbers none.
+    """
+
+    name: CorpusName
+    key: ConceptKey
+    identity: str
+    sample: int | None
+    text: str | None
+    place: int
+    number: int
+
+
+class TextSource(Protocol):
+    """A file (or run) that holds answers: walked through once, then asked for texts by place."""
+
+    @property
+    def path(self) -> Path:
+        """The file or folder."""
+        ...
+
+    def answers(self) -> Iterator[Found]:
+        """Yield every answer once; raise DataError naming file, row and column."""
+        ...
+
+    def texts(self, places: Sequence[int], samples: Sequence[int]) -> list[str]:
+        """Return the texts at ``places``, in order; ``samples`` are the numbers that :meth:`answers` gave them."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the user said of the sources: the attribute, the task, and a name for what names no model."""
+
+    attribute: str | None = None
+    task: str | None = None
+    label: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The columns of one file. ``identity`` None: the identity is the last part of ``item_id``."""
+
+    attribute: str
+    identity: str | None
+    topic: str | None
+    concept: str | None
+    splitting: tuple[str, ...]
+    language: str | None
+    sample: str | None
+    error: str | None
+
+    def used(self) -> list[str]:
+        """Every column that is read."""
+        named = [self.identity, self.topic, self.concept, self.language, self.sample, self.error, *self.splitting]
+        by_id = [] if self.identity and self.concept else ["item_id"]
+        return list(dict.fromkeys([*by_id, *(name for name in named if name), "text"]))
+
+
+def find_columns(names: Sequence[str], path: Path, attribute: str | None) -> Columns:
+    """Decide which of ``names`` holds what; raise DataError naming the missing column and its nearest name."""
+    if "text" not in names:
+        raise DataError("column 'text' is missing.", path=path, row=1, hint=f"{nearest('text', names)} {_FORM}")
+    by_id = "item_id" in names
+    placed = "topic" in names and "concept" in names
+    if not placed and not by_id:
+        missing = "concept" if "topic" in names else "topic"
+        raise DataError(f"column {missing!r} is missing.", path=path, row=1, hint=f"{nearest(missing, names)} {_FORM}")
+    identity = _identity_column(names, path, attribute, by_id)
+    return Columns(
+        attribute=attribute or identity or "nationality",
+        identity=identity,
+        topic="topic" if placed else None,
+        concept="concept" if placed else None,
+        splitting=tuple(name for name in _SPLITTING if name in names and name != identity),
+        language="language" if "language" in names and identity != "language" else None,
+        sample="sample" if "sample" in names else None,
+        error=next((name for name in ("error", "outcome") if name in names), None),
+    )
+
+
+def _identity_column(names: Sequence[str], path: Path, attribute: str | None, by_id: bool) -> str | None:
+    if attribute is not None:
+        if attribute in names:
+            return attribute
+        if by_id:
+            return None
+        hint = f"{nearest(attribute, names)} {_FORM}"
+        raise DataError(f"column {attribute!r} is missing.", path=path, row=1, hint=hint)
+    present = [name for name in ATTRIBUTES if name in names]
+    if len(present) > 1 and present[-1] == "language":
+        present.pop()
+    if len(present) == 1:
+        return present[0]
+    if by_id:
+        return None
+    if present:
+        raise DataError(
+            f"has several columns that may be the attribute: {', '.join(present)}.",
+            path=path,
+            row=1,
+            hint=f"Name the one that was varied in the prompt: --attribute {present[0]}",
+        )
+    hint = f"{nearest('nationality', names)} Or name the column with --attribute. {_FORM}"
+    raise DataError("column 'nationality' is missing.", path=path, row=1, hint=hint)
+
+
+class RowReader:
+    """Turns the records of one file into :class:`Found` answers, checking every cell.
+
+    ``model`` names the answers of a file that has no such column.
+    """
+
+    def __init__(self, path: Path, columns: Columns, asked: Asked, model: str) -> None:
+        self._path, self._columns, self._asked, self._model = path, columns, asked, model
+        self._names: dict[tuple[Any, ...], CorpusName] = {}
+        self._clean: dict[str, str] = {}
+        self._split_ids: dict[str, tuple[str, str, str]] = {}
+
+    def __call__(self, record: Mapping[str, Any], number: int, place: int) -> Found:
+        """Return the answer in ``record``; raise DataError naming ``number`` and the column at fault."""
+        columns = self._columns
+        if columns.identity is None or columns.concept is None:
+            topic, concept, identity = self._from_id(record, number)
+        else:
+            topic = concept = identity = ""
+        if columns.concept is not None:
+            topic, concept = self._word(record, "topic", number), self._word(record, "concept", number)
+        if columns.identity is not None:
+            identity = self._word(record, columns.identity, number)
+        return Found(
+            self._name(record, number),
+            ConceptKey(topic, concept),
+            identity,
+            self._sample(record, number),
+            self._text(record, number),
+            place,
+            number,
+        )
+
+    def _fault(self, message: str, number: int, column: str, hint: str | None = None) -> DataError:
+        return DataError(message, path=self._path, row=number, column=column, hint=hint)
+
+    def _word(self, record: Mapping[str, Any], column: str, number: int) -> str:
+        value = record.get(column)
+        known = self._clean.get(value) if isinstance(value, str) else None
+        if known is not None:
+            return known
+        if value is None or value == "":
+            raise self._fault("is empty.", number, column, "Every row needs one; leave the row out if it is not known.")
+        if not isinstance(value, str):
+            raise self._fault(f"is {_kind(value)}, not text.", number, column)
+        clean = unicodedata.normalize("NFC", value.strip())
+        if not clean:
+            raise self._fault("is blank.", number, column)
+        if len(clean) > 1000 or "\n" in clean:
+            raise self._fault(f"is {len(clean)} characters long or has line breaks: no name.", number, column, _QUOTE)
+        self._clean[value] = clean
+        return clean
+
+    def _from_id(self, record: Mapping[str, Any], number: int) -> tuple[str, str, str]:
+        item_id = self._word(record, "item_id", number)
+        parts = self._split_ids.get(item_id)
+        if parts is None:
+            topic, _, rest = item_id.partition("/")
+            concept, _, identity = rest.rpartition("/")
+            if not (topic.strip() and concept.strip() and identity.strip()):
+                form = f"topic/concept/{self._columns.attribute}"
+                raise self._fault(f"{item_id[:60]!r} is not of the form {form}.", number, "item_id", _FORM)
+            parts = self._split_ids[item_id] = (topic.strip(), concept.strip(), identity.strip())
+        return parts
+
+    def _name(self, record: Mapping[str, Any], number: int) -> CorpusName:
+        columns = self._columns
+        cells = tuple(record.get(column) for column in columns.splitting)
+        language = record.get(columns.language) if columns.language else ""
+        known = self._names.get((cells, language))
+        if known is not None:
+            return known
+        said = dict(zip(columns.splitting, cells, strict=True))
+        words = {}
+        for column in (*columns.splitting, columns.language):
+            value = language if column == columns.language else said.get(column or "")
+            if column and column != "temperature":
+                words[column] = self._word(record, column, number) if value not in (None, "") else ""
+        name = CorpusName(
+            task=words.get("task") or self._asked.task or DEFAULT_TASK,
+            model=words.get("model") or self._asked.label or self._model,
+            temperature=self._temperature(said.get("temperature"), number),
+            run=words.get("run", ""),
+            variant=words.get("variant", ""),
+            language=words.get("language", ""),
+            attribute=columns.attribute,
+        )
+        self._names[cells, language] = name
+        return name
+
+    def _temperature(self, value: Any, number: int) -> float | None:
+        if value is None or value == "":
+            return None
+        try:
+            found = math.nan if isinstance(value, bool) else float(value)
+        except (TypeError, ValueError):
+            found = math.nan
+        if not (math.isfinite(found) and found >= 0):
+            raise self._fault(f"{str(value)[:40]!r} is not a number of at least 0.", number, "temperature")
+        return found
+
+    def _sample(self, record: Mapping[str, Any], number: int) -> int | None:
+        if self._columns.sample is None:
+            return None
+        value = record.get(self._columns.sample)
+        if type(value) is int and 0 <= value < 2**31:
+            return value
+        text = str(int(value)) if isinstance(value, float) and value.is_integer() else value
+        if isinstance(text, str) and text.isascii() and text.strip().isdigit() and len(text.strip()) < 10:
+            return int(text)
+        shown = "is empty" if value in (None, "") else f"{str(value)[:40]!r} is not a whole number of at least 0"
+        hint = "Number the samples of an identity 0, 1, ..., or leave the column out."
+        raise self._fault(f"{shown}.", number, self._columns.sample, hint)
+
+    def _text(self, record: Mapping[str, Any], number: int) -> str | None:
+        error = record.get(self._columns.error) if self._columns.error else None
+        if error and (self._columns.error == "error" or error == "failed"):
+            return None
+        value = record.get("text")
+        if value is None:
+            if "text" not in record:
+                raise self._fault("is missing.", number, "text", "Write null where the model gave no answer.")
+            return None
+        if not isinstance(value, str):
+            raise self._fault(f"is {_kind(value)}, not text.", number, "text")
+        if len(value) > MAX_CELL:
+            raise self._fault(f"holds {len(value)} characters; at most {MAX_CELL} can be one text.", number, "text")
+        return value
+
+
+_QUOTE = "Look for a missing quote, or a separator in a cell."
+
+
+def _kind(value: object) -> str:
+    if isinstance(value, float) and math.isnan(value):
+        return "NaN"
+    names: Mapping[type, str] = {bool: "true or false", int: "a number", float: "a number", list: "a list"}
+    return names.get(type(value), f"a {type(value).__name__}")
+
+
+def clean_text(text: str) -> str:
+    """Return ``text`` with lone surrogates, which no UTF-8 can hold, as U+FFFD (what a journal does too)."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def check_attribute(attribute: str | None) -> None:
+    """Raise UsageError for an attribute that no column could be named by."""
+    if attribute is not None and not attribute.strip():
+        raise UsageError("--attribute names no column.", hint=f"For example: {', '.join(ATTRIBUTES)}.")
