@@ -18,7 +18,7 @@ RELEASE_CARD = Card(
     reviewed_by_native_speakers=False,
     limits=[
         "One English template a task; one word for each of 193 nationalities stands for everybody of it.",
-        "Concepts follow school books of the US and India; some are misspelt, two are listed twice (merged on reading).",
+        "Concepts follow school books of the US and India; some are misspelt, two stand twice (merged here).",
         "Texts that differ between nationalities may be stereotypes; difference alone is no sign of competence.",
     ],
     citation="Bhatt and Diaz (2024), Extrinsic Evaluation of Cultural Competence in Large Language Models, "
