@@ -1,0 +1,179 @@
+"""Survey tables of cultural values, one row a country and one column a question, read as people write them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kapwa.analysis.values_cells import Commas, commas_of, is_missing
+from kapwa.analysis.values_columns import Columns, candidates, cell_text, column_cells, find_columns
+from kapwa.errors import DataError
+from kapwa.files import read_table, read_text
+from kapwa.suites.eecc.names import Ambiguous, Place, part_of, resolve
+from kapwa.suites.reading.tables import Record, Table, read_records
+
+_CSV = (".csv", ".txt")
+_KINDS = (".csv", ".txt", ".tsv", ".tab", ".jsonl", ".ndjson", ".xlsx", ".parquet")
+
+
+class ValuesRow(NamedTuple):
+    """One row: its line in the file, what its labels say, and the place they name.
+
+    ``candidates``: the places an ambiguous label may mean. ``part_of``: the country of which the row seems to be a
+    part ("Belgium French"); such a row has no ``place``. ``conflict``: what another column says instead, "" if none.
+    """
+
+    number: int
+    country: str
+    demonym: str
+    place: Place | None
+    candidates: tuple[Place, ...] = ()
+    part_of: Place | None = None
+    conflict: str = ""
+    labels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ValuesTable:
+    """A survey table: ``matrix`` is float64, rows × questions, NaN where there is no value."""
+
+    name: str
+    path: Path
+    rows: tuple[ValuesRow, ...]
+    questions: tuple[str, ...]
+    matrix: NDArray[np.float64]
+    columns: Columns
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ValuesReading:
+    """A table as far as it could be read, every problem that stands in the way, and how its commas were read."""
+
+    path: Path
+    table: ValuesTable | None
+    problems: tuple[DataError, ...]
+    commas: Commas
+
+
+def read_values(path: str | Path, *, name: str | None = None, country: str | None = None) -> ValuesTable:
+    """Read a survey table: CSV (commas or semicolons), TSV, JSON lines, XLSX or Parquet.
+
+    One column at least names the row (country, nationality or ISO code; ``country`` says which where that is
+    detected wrongly), the numeric ones are questions. Empty cells, "#NULL!", "NA" and their kind are missing;
+    decimal commas are understood. Raises DataError naming file, row and column.
+    """
+    reading = scan_values(path, name=name, country=country)
+    if reading.problems:
+        raise reading.problems[0]
+    if reading.table is None:
+        raise DataError("holds no table.", path=path)
+    return reading.table
+
+
+def scan_values(path: str | Path, *, name: str | None = None, country: str | None = None) -> ValuesReading:
+    """Read what can be read of a survey table; problems are returned, not raised."""
+    path = Path(path)
+    source, semicolons = _records(path)
+    if not source.records:
+        return ValuesReading(path, None, tuple(source.problems), Commas(decimal=False))
+    commas = commas_of((cell_text(r, c) for r in source.records for c in r.cells), semicolons=semicolons)
+    try:
+        columns = find_columns(path, source.records, commas, country)
+    except DataError as error:
+        return ValuesReading(path, None, (*source.problems, error), commas)
+    problems = list(source.problems)
+    if not columns.questions:
+        hint = "Beside the column of countries there must be one with numbers."
+        problems.append(DataError("has no column of numbers.", path=path, row=1, hint=hint))
+    matrix = _matrix(path, source.records, columns.questions, commas, problems)
+    rows = tuple(_row(record, columns) for record in source.records)
+    table = ValuesTable(name or path.stem, path, rows, columns.questions, matrix, columns)
+    return ValuesReading(path, table, tuple(problems), commas)
+
+
+def _records(path: Path) -> tuple[Table, bool]:
+    """Return the file's rows, and whether semicolons part its cells."""
+    if not path.is_file() or path.suffix.lower() not in _KINDS:
+        try:
+            read_text(path)  # says what is wrong with a path that is no readable file
+        except DataError as error:
+            return Table(path, (), (), [error]), False
+        hint = f"Known: {', '.join(_KINDS)}."
+        return Table(path, (), (), [DataError("is not a table of a known kind.", path=path, hint=hint)]), False
+    if path.suffix.lower() not in _CSV:
+        return read_records(path), False
+    try:
+        delimiter = _delimiter(read_text(path))
+        if delimiter == "," and path.suffix.lower() == ".csv":
+            return read_records(path), False
+        rows = read_table(path, delimiter=delimiter)
+    except DataError as error:
+        return Table(path, (), (), [error]), False
+    records = [Record(row.number, row.cells) for row in rows]
+    return Table(path, tuple(rows[0].cells), records, []), delimiter == ";"
+
+
+def _delimiter(text: str) -> str:
+    """The sign that parts the header's cells most often."""
+    header = next((line for line in text.splitlines() if line.strip()), "")
+    return max((",", ";", "\t"), key=header.count)
+
+
+def _matrix(
+    path: Path, records: Sequence[Record], questions: Sequence[str], commas: Commas, problems: list[DataError]
+) -> NDArray[np.float64]:
+    cells = column_cells(records)
+    matrix = np.full((len(records), len(questions)), np.nan)
+    for j, question in enumerate(questions):
+        for i, cell in enumerate(cells[question]):
+            if is_missing(cell):
+                continue
+            value = commas.number(cell)
+            if value is None:
+                hint = "Leave the cell empty where there is no value."
+                problems.append(
+                    DataError(f"{cell!r} is not a number.", path=path, row=records[i].row, column=question, hint=hint)
+                )
+            else:
+                matrix[i, j] = value
+    return matrix
+
+
+def _row(record: Record, columns: Columns) -> ValuesRow:
+    labels = tuple(cell_text(record, name).strip() for name in columns.labels)
+    demonym = cell_text(record, columns.demonym).strip() if columns.demonym else ""
+    found = [resolve(label) for label in labels]
+    blank = ValuesRow(record.row, labels[0], demonym, None, labels=labels)
+    part = part_of(labels[0]) if found[0] is None else None
+    if part is not None:
+        # A further column may give the whole country's code; the row is a part of it all the same.
+        return blank._replace(part_of=part)
+    place, open_to = _settled(found)
+    if place is None:
+        parts = [part_of(label) for label in labels] if not open_to else []
+        return blank._replace(candidates=open_to, part_of=next(filter(None, parts), None))
+    others = [label for label, other in zip(labels, found, strict=True) if other and place not in candidates(other)]
+    return blank._replace(place=place, conflict=", ".join(others))
+
+
+def _settled(found: Sequence[Place | Ambiguous | None]) -> tuple[Place | None, tuple[Place, ...]]:
+    """Take the first label that names a place; an ambiguous one is settled by the labels after it, or stays open."""
+    known = [candidates(one) for one in found if one is not None]
+    if not known:
+        return None, ()
+    left = known[0]
+    for more in known[1:]:
+        left = left & more or left
+    if len(left) == 1:
+        return next(iter(left)), ()
+    return None, tuple(sorted(left, key=lambda place: place.iso3))
+
+
+def unplaced(table: ValuesTable) -> Iterator[ValuesRow]:
+    """Yield the rows that name no single country."""
+    return (row for row in table.rows if row.place is None)
