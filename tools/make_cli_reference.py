@@ -25,6 +25,7 @@ VERBS = (
     "models",
     "data",
     "data check",
+    "values check",
     "languages",
     "doctor",
 )

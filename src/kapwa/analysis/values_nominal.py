@@ -1,7 +1,7 @@
 """Which columns of a survey table are no answers on a scale: codes, counts, and what merely describes the row.
 
 A country's mean over codes without an order says nothing of its values, and one such column outweighs all others in a
-raw distance. A column is left out of distances when one of these rules holds, in this order:
+raw distance. A column is left out of distances when one of these rules holds:
 
 1. its name says that it describes the row (year, wave, weight, sample size, latitude, ...);
 2. it is a choice without an order in the questionnaire of the World Values Survey, wave 7 (``WVS7``), and the table
@@ -29,8 +29,10 @@ _LONGER = 1_000.0
 _LEAST_OTHERS = 3
 
 _DESCRIBES = frozenset(
-    ("", "index", "row", "id", "unnamed 0", "year", "survey year", "wave", "date", "weight", "population", "n")
-    + ("sample size", "respondents", "interviews", "latitude", "longitude", "lat", "lon", "lng")
+    (
+        *("", "index", "row", "id", "unnamed 0", "year", "survey year", "wave", "date", "weight", "population", "n"),
+        *("sample size", "respondents", "interviews", "latitude", "longitude", "lat", "lon", "lng"),
+    )
 )
 
 # Questions of the World Values Survey, wave 7, whose answers have no order, by what they ask.
@@ -69,19 +71,16 @@ def nominal_columns(table: ValuesTable) -> dict[str, str]:
     spans = np.array([_span(column) for column in table.matrix.T])
     found: dict[str, str] = {}
     for j, name in enumerate(table.questions):
-        reason = (
-            _descriptive(name)
-            or (f"a choice without an order: {WVS7[name]}" if is_wvs7 and name in WVS7 else "")
-            or _country_code(table.matrix[:, j], numbers)
-            or _beyond_scales(table.matrix[:, j], spans, j)
+        values = table.matrix[:, j]
+        reasons = (
+            "describes the row, by its name" if fold(name) in _DESCRIBES else "",
+            f"a choice without an order: {WVS7[name]}" if is_wvs7 and name in WVS7 else "",
+            _country_code(values, numbers),
+            _beyond_scales(values, spans, j),
         )
-        if reason:
-            found[name] = reason
+        if any(reasons):
+            found[name] = "; ".join(filter(None, reasons))
     return found
-
-
-def _descriptive(name: str) -> str:
-    return "describes the row, by its name" if fold(name) in _DESCRIBES else ""
 
 
 def _iso_numbers(table: ValuesTable) -> NDArray[np.float64]:

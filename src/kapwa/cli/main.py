@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 import kapwa
-from kapwa.cli import build, compare, data, doctor, forms, human, languages, models, report, score, suites
+from kapwa.cli import build, compare, data, doctor, forms, human, languages, models, report, score, suites, values
 from kapwa.cli import run as run_verb
 from kapwa.errors import KapwaError
 
@@ -55,6 +55,7 @@ app.command("forms")(forms.forms)
 app.command("suites")(suites.suites)
 app.command("models")(models.models)
 app.add_typer(data.app, name="data")
+app.add_typer(values.app, name="values")
 app.command("languages")(languages.languages)
 app.add_typer(build.app, name="build")
 app.command("doctor")(doctor.doctor)

@@ -107,7 +107,7 @@ def part_of(text: str) -> Place | None:
 def nearest(text: str, count: int = 3) -> tuple[Place, ...]:
     """Return up to ``count`` places with a name like ``text``, the likest first; none when nothing is near."""
     index = _index()
-    near = difflib.get_close_matches(fold(text), index.names, n=4 * count, cutoff=0.75)
+    near = difflib.get_close_matches(fold(text), index.names, n=4 * count, cutoff=0.82)
     return tuple(dict.fromkeys(place for name in near for place in index.names[name]))[:count]
 
 
