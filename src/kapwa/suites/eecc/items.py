@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from kapwa.records import Item
 from kapwa.suites.base import Selection
+from kapwa.suites.eecc import names as place_names
 from kapwa.suites.eecc.parts import REFERENCE, Concept, Identity, PromptSet, Template, written_in
 from kapwa.suites.selection import select
 
@@ -26,15 +28,22 @@ def build_items(prompts: PromptSet, selection: Selection) -> list[Item]:
     """
     known = variants_of(prompts)
     wanted = selection.variants or known[:1]
+    identities = [_placed(identity, prompts.attribute) for identity in prompts.identities]
     items = [
         _item(prompts, template, concept, identity, variant)
         for template in prompts.templates
         for variant in template.variants()
         if variant in wanted
         for concept in prompts.concepts
-        for identity in prompts.identities
+        for identity in identities
     ]
     return select(items, selection, known=known, default=known[:1])
+
+
+def _placed(identity: Identity, attribute: str) -> Identity:
+    """Give an identity the country it means, where the data does not say and the name means only one."""
+    place = None if identity.country else place_names.resolve(identity.name, attribute=attribute)
+    return replace(identity, country=place.country) if isinstance(place, place_names.Place) else identity
 
 
 def _item(prompts: PromptSet, template: Template, concept: Concept, identity: Identity, variant: str) -> Item:

@@ -59,7 +59,7 @@ class EeccOptions:
         }
 
 
-WORDS, DISTINCT, NAMED = "words", "distinct", "names_identity"
+WORDS, DISTINCT, NAMED = "words", "distinct", "named"
 EMPTY, REFUSED, TRUNCATED, LANGUAGE = "empty", "refused", "truncated", "other_language"
 HEADLINE = (NAMED, WORDS)
 
