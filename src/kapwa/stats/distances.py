@@ -1,0 +1,196 @@
+"""Variance without coordinates: how far texts lie apart within and across identities, from distances alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kapwa.errors import DataError, UsageError
+from kapwa.stats.clusters import FloatArray, IntArray
+from kapwa.stats.permutations import TIE, check_permutations, monte_carlo_p, permuted_orders
+
+
+@dataclass(frozen=True, slots=True)
+class LexicalVariance:
+    """Lexical variance of one concept, in squared distance (0 to ½ for distances up to 1; reference: 0 to 1).
+
+    ``within``: (G,) among one identity's own texts; ``across``: (G,) between its texts and the others';
+    ``within_mean``, ``across_mean``: over identities that have one. NaN where there are too few texts.
+    """
+
+    within: FloatArray
+    across: FloatArray
+    within_mean: float
+    across_mean: float
+
+
+@dataclass(frozen=True, slots=True)
+class Permanova:
+    """Pseudo-F, share of the sum of squares between groups (R²), permutation p and degrees of freedom.
+
+    F and R² are NaN when all texts are the same; F is infinite when only the groups differ.
+    """
+
+    f: float
+    r2: float
+    p: float
+    df_between: int
+    df_within: int
+    permutations: int
+
+
+def lexical_variance(wed_square: ArrayLike, samples: ArrayLike) -> LexicalVariance:
+    """Half the mean squared distance over distinct pairs of texts: one estimator within and across identities.
+
+    ``wed_square``: (G, G) mean of squared distances over pairs of texts, on the diagonal over pairs of distinct
+    texts of one identity. ``samples``: (G,) texts of each identity; fewer than two have no variance within, none
+    leave the identity out. Half the mean squared difference of two draws *is* the variance of numbers (appendix
+    A.1 applies it to edit distances), and over distinct pairs it is unbiased: where the identity makes no
+    difference, within and across have the same expectation for any numbers of samples. Each identity counts once
+    in the means, so they speak of two texts for one identity and for two. Raises UsageError for shapes that do
+    not fit.
+    """
+    squares, counts = _square(wed_square), np.asarray(samples)
+    if counts.shape != (len(squares),):
+        raise UsageError(f"There are {len(squares)} identities but sample counts of shape {counts.shape}.")
+    half = squares / 2
+    within = np.where(counts >= 2, np.diagonal(half), np.nan)
+    pairs = np.where((counts > 0)[:, None] & (counts > 0), half, np.nan)
+    np.fill_diagonal(pairs, np.nan)
+    return LexicalVariance(within, _row_means(pairs), _mean(within), _mean(pairs.ravel()))
+
+
+def lexical_variance_reference(wed: ArrayLike, wed_square_reference: ArrayLike) -> LexicalVariance:
+    """Variances as the released EECC code computes them: two different estimators.
+
+    ``wed``: (G, G) mean distances; ``wed_square_reference``: (G,) Σd²/S² over all S² ordered pairs of an identity's
+    texts. Across: Σ (mean distance)² / G², each identity zero from itself, so a *square of means*. Within: a *mean
+    of squares* that counts S zero distances of texts to themselves, at S = 5 a fifth of it. With no effect of the
+    identity the two still differ. Identities without texts (NaN rows) are left out. Source:
+    analysis/calculate_lexical_variance.py and calculate_within_nationality_lexical_variance.py.
+    """
+    means, within = _square(wed).copy(), np.asarray(wed_square_reference, dtype=np.float64)
+    if within.shape != (len(means),):
+        raise UsageError(f"There are {len(means)} identities but variances within of shape {within.shape}.")
+    np.fill_diagonal(means, np.nan)
+    present = ~np.isnan(means).all(axis=1) | ~np.isnan(within)
+    size = max(int(present.sum()), 1)
+    across = np.where(present, np.nansum(means**2, axis=1) / size, np.nan)
+    return LexicalVariance(within, across, _mean(within), _mean(across))
+
+
+def permanova(
+    distances: ArrayLike, groups: ArrayLike, *, permutations: int = 999, seed: int = 0, squared: bool = False
+) -> Permanova:
+    """Permutational analysis of variance: do texts of one group lie nearer to each other than to the rest?
+
+    ``distances``: (N, N) symmetric, float32 or float64, read and never copied; with ``squared`` it holds squared
+    distances. ``groups``: (N,) labels. F = (SS_A/(a − 1)) / (SS_W/(N − a)) with SS_T = Σd²/N and SS_W the same within
+    groups; p: share of label permutations with an F at least as large, the observed one counted. When groups are
+    equal, SS_W/(N − a) is the mean of :func:`lexical_variance` within. Each permutation reads only the pairs
+    within groups. Raises UsageError for shapes that do not fit, asymmetry, one group, or only groups of one;
+    DataError for NaN. Source: Anderson (2001), Austral Ecology 26; equals scikit-bio's.
+    """
+    check_permutations(permutations)
+    matrix = _distances(distances)
+    codes, sizes = _groups(groups, len(matrix))
+    n, a = len(matrix), len(sizes)
+    first, second, weights = _pairs_within(codes, sizes)
+    order = np.arange(n, dtype=np.intp)
+    within = float(_sums_within(matrix, order[None], (first, second, weights), squared)[0])
+    total = _total(matrix, squared) / n
+    if not np.isfinite(total):
+        raise DataError("a distance is infinite; an analysis of variance needs finite distances.")
+    hits = 0
+    for orders in permuted_orders(n, permutations, seed=seed, values_each=first.size):
+        drawn = _sums_within(matrix, orders, (first, second, weights), squared)
+        # F falls as the sum within rises, so the sums are compared; the tolerance keeps ties ties.
+        hits += int(np.count_nonzero(drawn <= within + TIE * total))
+    between = max(total - within, 0.0)
+    f, r2 = float("nan"), float("nan")
+    if total > 0:
+        r2 = between / total
+        f = (between / (a - 1)) / (within / (n - a)) if within > 0 else float("inf")
+    return Permanova(f, r2, monte_carlo_p(hits, permutations), a - 1, n - a, permutations)
+
+
+def _sums_within(
+    matrix: NDArray[np.floating], orders: IntArray, pairs: tuple[IntArray, IntArray, FloatArray], squared: bool
+) -> FloatArray:
+    """Σ over groups of Σd²/size, for each order of the texts: (rows,)."""
+    first, second, weights = pairs
+    # Pairs along rows: a gather of whole rows is several times faster than one within rows.
+    columns = np.ascontiguousarray(orders.T)
+    values = matrix.ravel().take(columns[first] * len(matrix) + columns[second]).astype(np.float64, copy=False)
+    return np.asarray(weights @ (values if squared else values * values))
+
+
+def _pairs_within(codes: IntArray, sizes: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
+    """Positions of all pairs of texts in the same group, and 1/size of that group."""
+    order, starts = np.argsort(codes, kind="stable"), np.cumsum(sizes) - sizes
+    first, second, weights = [], [], []
+    for size in np.unique(sizes[sizes > 1]):
+        low, high = np.triu_indices(size, 1)
+        members = order[starts[sizes == size][:, None] + np.arange(size)]
+        first.append(members[:, low].ravel())
+        second.append(members[:, high].ravel())
+        weights.append(np.full(first[-1].size, 1 / size))
+    return np.concatenate(first), np.concatenate(second), np.concatenate(weights)
+
+
+def _total(matrix: NDArray[np.floating], squared: bool) -> float:
+    """Σd² over unordered pairs; the diagonal does not count."""
+    diagonal = np.diagonal(matrix).astype(np.float64)
+    if squared:
+        return float(matrix.sum(dtype=np.float64) - diagonal.sum()) / 2
+    return float(np.einsum("ij,ij", matrix, matrix, dtype=np.float64) - diagonal @ diagonal) / 2
+
+
+def _distances(values: ArrayLike) -> NDArray[np.floating]:
+    matrix = np.asarray(values)
+    if matrix.dtype not in (np.float32, np.float64):
+        matrix = matrix.astype(np.float64)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise UsageError(f"The distances must be a square matrix, not of shape {matrix.shape}.")
+    if not np.array_equal(matrix, matrix.T):
+        if np.isnan(matrix).any():
+            row, column = (int(place) for place in np.argwhere(np.isnan(matrix))[0])
+            raise DataError(f"the distance between texts {row + 1} and {column + 1} is missing.")
+        if not np.allclose(matrix, matrix.T):
+            raise UsageError("The distances are not symmetric.", hint="Give the mean of both directions.")
+    return matrix
+
+
+def _groups(groups: ArrayLike, n: int) -> tuple[IntArray, IntArray]:
+    labels = np.asarray(groups)
+    if labels.shape != (n,):
+        raise UsageError(f"There are {n} texts but group labels of shape {labels.shape}.")
+    _, codes, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    if len(sizes) < 2 or sizes.max() < 2:
+        raise UsageError(
+            f"{n} texts in {len(sizes)} groups: at least two groups, and one of two texts, are needed.",
+            hint="Sample each prompt at least twice to tell identities from chance.",
+        )
+    return np.asarray(codes, dtype=np.intp), np.asarray(sizes, dtype=np.intp)
+
+
+def _square(values: ArrayLike) -> FloatArray:
+    matrix = np.asarray(values, dtype=np.float64)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise UsageError(f"Distances between identities must be a square matrix, not of shape {matrix.shape}.")
+    return matrix
+
+
+def _row_means(matrix: FloatArray) -> FloatArray:
+    known = ~np.isnan(matrix)
+    counts = known.sum(axis=1)
+    sums = np.where(known, matrix, 0.0).sum(axis=1)
+    means: FloatArray = np.divide(sums, counts, out=np.full(len(matrix), np.nan), where=counts > 0)
+    return means
+
+
+def _mean(values: FloatArray) -> float:
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if known.size else float("nan")

@@ -1,0 +1,216 @@
+"""Correlation of two whole matrices between the same countries, with p-values that know cells share countries.
+
+A cell of a distance matrix is not an observation of its own: every country enters m − 1 of them. The Mantel test
+permutes countries instead of cells. Two cautions hold for every test here: when both matrices vary smoothly over a
+map, its p-values are too small even with geographic distance as a control (Guillot and Rousset 2013), and r is
+attenuated by noise in either matrix, so a small r with a small p is no proof of a weak relation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kapwa.errors import UsageError, nearest
+from kapwa.stats.clusters import ROUNDING, FloatArray
+from kapwa.stats.correlation import mean_ranks
+from kapwa.stats.kendall import dense_ranks, tau_rows
+from kapwa.stats.permutations import at_least, check_permutations, monte_carlo_p, permuted_orders
+from kapwa.stats.ranks import square_matrix
+
+Method = Literal["pearson", "spearman", "kendall"]
+Alternative = Literal["two-sided", "greater", "less"]
+
+
+@dataclass(frozen=True, slots=True)
+class Mantel:
+    """Correlation r of the cells below the diagonal, its permutation p, and n countries.
+
+    r is NaN (and p with it) when a matrix is constant or fewer than three countries remain.
+    """
+
+    r: float
+    p: float
+    n: int
+    permutations: int
+
+
+def mantel(
+    x: ArrayLike,
+    y: ArrayLike,
+    *,
+    method: Method = "pearson",
+    alternative: Alternative = "two-sided",
+    permutations: int = 999,
+    seed: int = 0,
+) -> Mantel:
+    """Mantel test: correlate two symmetric (m, m) matrices, permuting rows and columns of ``y`` together.
+
+    NaN marks unknown cells: a country without any known cell is left out of both, other cells are compared where
+    both are known, for every permutation anew. The diagonal is ignored. Signs are as given: similarity against
+    distance is negative where they agree. p = (1 + hits)/(1 + permutations). Raises UsageError for matrices that
+    are not square, symmetric or of one size. Source: Mantel (1967); equals scikit-bio's on complete matrices.
+    """
+    _check(method, ("pearson", "spearman", "kendall"), alternative, permutations)
+    return _test([x, y], method=method, alternative=alternative, permutations=permutations, seed=seed)
+
+
+def partial_mantel(
+    x: ArrayLike,
+    y: ArrayLike,
+    controls: Sequence[ArrayLike],
+    *,
+    method: Literal["pearson", "spearman"] = "pearson",
+    alternative: Alternative = "two-sided",
+    permutations: int = 999,
+    seed: int = 0,
+) -> Mantel:
+    """Partial Mantel test: the correlation of x and y that is left when the controls are held fixed.
+
+    r is the partial correlation of the cells given all ``controls`` ((m, m) each, such as geographic distance, or a
+    shared language as 0/1); with "spearman", of their ranks. p: rows and columns of ``y`` are permuted against x and
+    the controls and the partial correlation computed anew (Smouse, Long and Sokal 1986; method 1 of Legendre 2000).
+    Without controls it is the Mantel test. Unknown cells as in :func:`mantel`, over all matrices. r is NaN when the
+    controls explain a matrix wholly. Raises UsageError as :func:`mantel` does, and for "kendall".
+    """
+    _check(method, ("pearson", "spearman"), alternative, permutations)
+    return _test([x, y, *controls], method=method, alternative=alternative, permutations=permutations, seed=seed)
+
+
+def cells(matrix: FloatArray) -> FloatArray:
+    """Return the m(m−1)/2 cells below the diagonal, row by row."""
+    return np.asarray(matrix[np.tril_indices(len(matrix), -1)])
+
+
+def _check(method: str, methods: tuple[str, ...], alternative: str, permutations: int) -> None:
+    check_permutations(permutations)
+    if method not in methods:
+        raise UsageError(f"There is no method {method!r} for this test.", hint=nearest(method, methods))
+    if alternative not in get_args(Alternative):
+        raise UsageError(f"There is no alternative {alternative!r}.", hint=nearest(alternative, get_args(Alternative)))
+
+
+def _test(
+    values: Sequence[ArrayLike], *, method: Method, alternative: Alternative, permutations: int, seed: int
+) -> Mantel:
+    matrices = _shared(values)
+    m = len(matrices[0])
+    nothing = Mantel(float("nan"), float("nan"), m, permutations)
+    if m < 3:
+        return nothing
+    x, y, *controls = (cells(matrix) for matrix in matrices)
+    gaps = any(bool(np.isnan(one).any()) for one in (x, y, *controls))
+    correlate: Callable[[FloatArray], FloatArray]
+    if gaps:
+        correlate = partial(_with_gaps, x=x, controls=controls, method=method)
+    elif method == "kendall":
+        correlate = partial(_rank_correlations, x=x)
+    else:
+        ranked = mean_ranks if method == "spearman" else np.asarray
+        x, y, *controls = (ranked(one) for one in (x, y, *controls))
+        y = _centred(y)
+        correlate = _linear(x, y, controls)
+    observed = float(correlate(y[:, None])[0])
+    if np.isnan(observed):
+        return nothing
+    draws = np.concatenate([correlate(block) for block in _permuted(y, m, permutations, seed)])
+    return Mantel(observed, _p(observed, draws, alternative), m, permutations)
+
+
+def _p(observed: float, draws: FloatArray, alternative: Alternative) -> float:
+    """Share of draws as extreme; a draw without a correlation (NaN) counts against the finding."""
+    if alternative == "two-sided":
+        observed, draws = abs(observed), np.abs(draws)
+    elif alternative == "less":
+        observed, draws = -observed, -draws
+    return monte_carlo_p(at_least(np.where(np.isnan(draws), np.inf, draws), observed), len(draws))
+
+
+def _shared(values: Sequence[ArrayLike]) -> list[FloatArray]:
+    """Check the matrices, blank their diagonals, and keep the countries that every matrix knows something of."""
+    matrices = [square_matrix(one, "matrices of a Mantel test") for one in values]
+    if len({one.shape for one in matrices}) > 1:
+        sizes = ", ".join(str(len(one)) for one in matrices)
+        raise UsageError(f"The matrices of a Mantel test cover different countries: {sizes}.")
+    blank = [np.where(np.eye(len(one), dtype=bool), np.nan, one) for one in matrices]
+    if not all(np.allclose(one, one.T, equal_nan=True) for one in blank):
+        raise UsageError("A Mantel test needs symmetric matrices.", hint="Give the mean of both directions.")
+    alive = np.flatnonzero(np.all([~np.isnan(one).all(axis=1) for one in blank], axis=0))
+    return [one[np.ix_(alive, alive)] for one in blank]
+
+
+def _permuted(values: FloatArray, m: int, permutations: int, seed: int) -> Iterator[FloatArray]:
+    """Yield the cells as they stand after relabelling the countries at random, in blocks of (cells, rows)."""
+    low, high = np.tril_indices(m, -1)
+    place = np.zeros((m, m), dtype=np.intp)
+    place[low, high] = place[high, low] = np.arange(values.size)
+    for orders in permuted_orders(m, permutations, seed=seed, values_each=values.size):
+        # Cells along rows: a gather of whole rows is several times faster than one within rows.
+        columns = np.ascontiguousarray(orders.T)
+        yield values.take(place.ravel().take(columns[low] * m + columns[high]))
+
+
+def _linear(x: FloatArray, y: FloatArray, controls: Sequence[FloatArray]) -> Callable[[FloatArray], FloatArray]:
+    """Return the (partial) linear correlation of x with columns that are permutations of the centred y.
+
+    With Q an orthonormal basis of the constant and the controls, residuals are x − QQᵀx and y − QQᵀy, so
+    r = e·y / √(|y|² − |Qᵀy|²) for e the residual of x at length one: one small product for a whole block.
+    """
+    basis = _basis(x.size, controls)
+    residual = x - basis @ (basis.T @ x)
+    length, power = float(np.linalg.norm(residual)), float(y @ y)
+    constant = length <= ROUNDING * float(np.linalg.norm(x))
+    weights = np.vstack([residual / (1.0 if constant else length), basis.T])
+
+    def correlate(columns: FloatArray) -> FloatArray:
+        products = weights @ columns
+        left = power - (products[1:] ** 2).sum(axis=0)
+        defined = (left > ROUNDING * power) & (not constant)
+        r = np.divide(products[0], np.sqrt(np.maximum(left, 0.0)), out=np.full(left.shape, np.nan), where=defined)
+        return np.asarray(np.clip(r, -1.0, 1.0))
+
+    return correlate
+
+
+def _centred(values: FloatArray) -> FloatArray:
+    """Subtract the mean; a constant leaves exact zeros rather than rounding noise."""
+    centred = values - values.mean()
+    return np.zeros_like(centred) if np.abs(centred).max() <= ROUNDING * np.abs(values).max() else centred
+
+
+def _basis(size: int, controls: Sequence[FloatArray]) -> FloatArray:
+    """Orthonormal columns spanning the constant and the controls; a control that adds nothing adds no column."""
+    basis = np.full((size, 1), size**-0.5)
+    for control in controls:
+        rest = control - basis @ (basis.T @ control)
+        rest -= basis @ (basis.T @ rest)
+        if np.linalg.norm(rest) > ROUNDING * np.linalg.norm(control):
+            basis = np.column_stack([basis, rest / np.linalg.norm(rest)])
+    return basis
+
+
+def _rank_correlations(columns: FloatArray, *, x: FloatArray) -> FloatArray:
+    """Kendall's τ-b of x with each column; cells unknown on either side are left out."""
+    rows = np.ascontiguousarray(columns.T)
+    first = dense_ranks(x[None], ~np.isnan(x[None]))
+    return tau_rows(np.tile(first, (len(rows), 1)), dense_ranks(rows, ~np.isnan(rows))).tau()
+
+
+def _with_gaps(columns: FloatArray, *, x: FloatArray, controls: Sequence[FloatArray], method: Method) -> FloatArray:
+    """Correlations over the cells known everywhere, which differ from column to column."""
+    if method == "kendall":
+        return _rank_correlations(columns, x=x)
+    ranked = mean_ranks if method == "spearman" else np.asarray
+    found = np.full(columns.shape[1], np.nan)
+    for index, y in enumerate(columns.T):
+        known = ~np.isnan(np.stack([x, y, *controls])).any(axis=0)
+        if known.sum() > 2:
+            first, second, *fixed = (ranked(one[known]) for one in (x, y, *controls))
+            second = _centred(second)
+            found[index] = _linear(first, second, fixed)(second[:, None])[0]
+    return found
