@@ -25,7 +25,7 @@ class Slip(NamedTuple):
 
 
 def slips(text: str) -> Iterator[Slip]:
-    """Yield the words of an English ``text`` that look misspelt, one slip of the pen away (two in a long word that is no name).
+    """Yield the words of an English ``text`` that are one slip of the pen from a known one (two in a long common word).
 
     A help for people, not a verdict: it proposes, and never changes what is asked. Loads a word list (about a second).
     """
