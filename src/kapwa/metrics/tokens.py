@@ -39,9 +39,9 @@ _PUNKT: Final = {
 }
 # Languages in Latin script without one: their sentences are found with the English model, NLTK's default.
 _LATIN: Final = frozenset(
-    "af ay az bm br bs ca ceb cy ee eo eu fil fo fy ga gd gl gn ha haw hr ht hu hil id ig ilo is jv ki kg ku lb lg ln "
-    "lt lv mg mi mk-Latn ms mt ny oc om pam pap qu rn ro rw sk sm sn so sq sr-Latn ss st su sw tk tl tn to ts ve vi war "
-    "wo xh yo za zu".split()
+    "af ay az bm br bs ca ceb cy ee eo eu fil fo fy ga gd gl gn ha haw hr ht hu hil id ig ilo is jv ki kg ku lb lg ln "  # noqa: SIM905
+    "lt lv mg mi ms mt ny oc om pam pap qu rn ro rw sk sm sn so sq ss st su sw tk tl tn to ts ve vi war wo xh yo "
+    "za zu".split()
 )
 
 
@@ -109,10 +109,7 @@ def tokenizer_for(language: str = "en", *, lower: Case = "after") -> Tokenizer:
 
     Raises UsageError for a language that is neither.
     """
-    code = language.replace("_", "-")
-    if code not in _LATIN:
-        code = code.partition("-")[0].lower()
-    return _tokenizer(code, lower)
+    return _tokenizer(language.replace("_", "-").partition("-")[0].lower(), lower)
 
 
 @cache

@@ -18,7 +18,7 @@ import re
 from array import array
 from typing import Any, Final
 
-from kapwa.metrics.tokens_punkt import SentenceEnds
+from kapwa.metrics.tokens_punkt import ENDERS, SentenceEnds
 
 # Codes of what is no chunk: nothing between two spaces, a line feed, the start of a text. The fourth stands for every
 # chunk that is not learned.
@@ -40,8 +40,12 @@ ANY, BREAK, MORE, LAST = range(4)
 
 LONGEST = 256  # characters of a chunk worth learning; longer ones are no words
 _PLAIN = re.compile(r"([A-Za-z]+)([.,:;?!]?)")
-# Words that NLTK cuts in two.
+# Words that NLTK cuts in two, or that an apostrophe makes it cut.
 _CUT = frozenset({"cannot", "gimme", "gonna", "gotta", "lemme", "wanna"})
+_APOSTROPHE = frozenset({"more", "twas"})
+# What stands for a word of which NLTK's rules know nothing: '"Lagos's!' is cut where '"qqqq's!' is.
+_WORD = re.compile("[A-Za-z]{4,}")
+_STAND_IN: Final = "qqqq"
 _CLOSERS = re.compile("[\\])}>\"'‘’“”«»]+(?:--.*)?", re.DOTALL)
 
 
@@ -64,6 +68,7 @@ class Chunks(dict[str, int]):
         self._ids: dict[str, int] = {}
         self._chunks = ["", "\n", "", ""]
         self._open: dict[int, Any] = {}
+        self._shapes: dict[int, tuple[int, str]] = {}
         self._variants: dict[tuple[int, int, int], int] = {}
         self._decided: dict[tuple[int, int], bool] = {}
 
@@ -91,7 +96,11 @@ class Chunks(dict[str, int]):
         key = (code, before, after)
         found = self._variants.get(key)
         if found is None:
-            found = self._add(self._chunks[code], self._cut(self._chunks[code], before, after), 0)
+            if code in self._shapes:
+                shape, word = self._shapes[code]
+                found = self._fill(self._chunks[code], self.variant(shape, before, after), word)
+            else:
+                found = self._add(self._chunks[code], self._cut(self._chunks[code], before, after), 0)
             self._variants[key] = found
         return found
 
@@ -116,11 +125,43 @@ class Chunks(dict[str, int]):
                 return self._add(chunk, [word, mark] if mark else [word], ending)
         if len(chunk.split()) != 1:
             return self._add(chunk, [], WEIRD)
-        return self._learn_closely(chunk)
+        return self._learn_by_shape(chunk) or self._learn_closely(chunk)
+
+    def _learn_by_shape(self, chunk: str) -> int:
+        """Learn a chunk from the one with a stand-in for its first longer word; 0 where that word may matter.
+
+        It may where some rule names it, where it can be cut from "n't", and after the end of a sentence inside the
+        chunk, which its own case and frequency help to decide.
+        """
+        found = _WORD.search(chunk)
+        if found is None:
+            return 0
+        word, rest, before = found.group().lower(), chunk[found.end() :], chunk[: found.start()]
+        if (
+            word in _CUT
+            or word in _APOSTROPHE
+            or word in self._ends.known_words
+            or (word[-1] == "n" and rest[:1] == "'")
+            or any(sign in before for sign in ENDERS)
+            or _STAND_IN in chunk
+        ):
+            return 0
+        shape = self[before + _STAND_IN + rest]
+        code = self._fill(chunk, shape, word)
+        self._shapes[code] = shape, word
+        if shape in self._open:
+            self._open[code] = self._open[shape]
+        return code
+
+    def _fill(self, chunk: str, shape: int, word: str) -> int:
+        """Add ``chunk`` with the tokens and flags of ``shape``, and ``word`` for its stand-in."""
+        start = self.starts[shape]
+        tokens = [self.tokens[number] for number in self.flat[start : start + self.lengths[shape]]]
+        return self._add(chunk, [token.replace(_STAND_IN, word) for token in tokens], self.flags[shape])
 
     def _learn_closely(self, chunk: str) -> int:
         flags, verdict = 0, None
-        if any(sign in chunk for sign in ".?!"):
+        if any(sign in chunk for sign in ENDERS):
             verdict = self._ends.verdict(chunk)
             flags = ENDER | (verdict * ENDS if isinstance(verdict, bool) else OPEN)
         if _CLOSERS.fullmatch(chunk):
@@ -140,7 +181,7 @@ class Chunks(dict[str, int]):
         text = BEFORE[before] + chunk
         if after in (ANY, MORE):
             text += " y"
-        whole = after == LAST or (after == ANY and any(sign in chunk for sign in ".?!"))
+        whole = after == LAST or (after == ANY and any(sign in chunk for sign in ENDERS))
         tokens: list[str] = self._tokenize(text) if whole else self._words(text)
         assert before == AT_START or tokens[0] == "x"
         assert after in (BREAK, LAST) or tokens[-1] == "y"

@@ -181,36 +181,41 @@ class _Batch:
         ask |= (flags & QUOTE != 0) & ((gaps == LINE) | (gaps == TEXT))
         ask[lasts] |= flags[lasts] & ENDER != 0
         positions = np.flatnonzero(ask)
+        texts = self._text_of(positions)
+        columns = (
+            positions,
+            texts,
+            flags[positions],
+            np.where(positions == self.offsets[texts], 0, flags[positions - 1]),
+            positions + 1 == self.offsets[texts + 1],
+        )
         found: set[int] = set()
-        for position, text in zip(positions.tolist(), self._text_of(positions).tolist(), strict=True):
+        for position, text, here, before, last in zip(*(column.tolist() for column in columns), strict=True):
             if text in whole or text in found:
                 continue
-            first = position == self.offsets[text]
-            last = position + 1 == self.offsets[text + 1]
-            if flags[position] & CLOSERS and not first and flags[position - 1] & (ENDER | CLOSERS):
+            if here & CLOSERS and before & (ENDER | CLOSERS):
                 found.add(text)
             else:
-                self._settle(position, first, last)
+                self._settle(position, here, before, last)
         return found
 
-    def _settle(self, position: int, first: bool, last: bool) -> None:
-        flags, code, gap = int(self._flags[position]), int(self.codes[position]), int(self._gaps[position])
-        if gap == TEXT or (not first and self._ended(position - 1)):
-            before = AT_START
-        else:
-            before = AFTER_LINE if gap == LINE else AFTER_SPACE
-        after = ANY
+    def _settle(self, position: int, flags: int, before: int, last: bool) -> None:
+        """Put the code of a chunk in its surroundings: ``before`` are the flags of the chunk before it in the text."""
+        code, gap, place, after = int(self.codes[position]), self._gaps[position], AFTER_SPACE, ANY
+        if gap == TEXT or before & ENDS or (before & OPEN and self._broke[position - 1]):
+            place = AT_START
+        elif gap == LINE:
+            place = AFTER_LINE
         if last and flags & ENDER:
             after = LAST
         elif flags & OPEN:
             broke = self._broke[position] = self._chunks.decide(code, int(self.codes[position + 1]))
             after = BREAK if broke else MORE
-        if before != AFTER_SPACE or after != ANY:
-            self._final[position] = self._chunks.variant(code, before, after)
-
-    def _ended(self, position: int) -> bool:
-        flags = self._flags[position]
-        return self._broke[position] if flags & OPEN else bool(flags & ENDS)
+        # Only what its flags name can change the tokens: without QUOTE, all that comes before a chunk is alike.
+        if not flags & QUOTE:
+            place = AFTER_SPACE
+        if place != AFTER_SPACE or after != ANY:
+            self._final[position] = self._chunks.variant(code, place, after)
 
     def _gather(self, whole: list[int]) -> tuple[Ints, npt.NDArray[np.int64], Sequence[str]]:
         """Line up the tokens of all chunks; those of texts done whole stand in for their first chunk."""
@@ -219,11 +224,11 @@ class _Batch:
         starts = np.array(chunks.starts, np.int64)[self._final]
         lengths = np.array(chunks.lengths, np.int64)[self._final]
         for text in whole:
-            ids = chunks.ids(self._whole(self._texts[text]))
+            numbers = chunks.ids(self._whole(self._texts[text]))
             first = self.offsets[text]
             lengths[first : self.offsets[text + 1]] = 0
-            starts[first], lengths[first] = len(chunks.flat) + len(extra), len(ids)
-            extra += ids
+            starts[first], lengths[first] = len(chunks.flat) + len(extra), len(numbers)
+            extra += numbers
         flat = np.concatenate((np.array(chunks.flat, np.int32), np.array(extra, np.int32)))
         ids, ends = gather(flat, starts, lengths)
         return ids, ends[self.offsets], chunks.tokens

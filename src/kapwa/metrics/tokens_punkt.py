@@ -7,12 +7,14 @@ parameters are taken from there, and every decision from NLTK's code.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from itertools import pairwise
 from typing import Any, Final
 
-# A word that ends in a period may or may not end a sentence whatever its own form: then the next word decides.
+ENDERS: Final = ".?!"  # Punkt's, in every language
 ORDINAL: Final = "##number##"  # how Punkt writes the type of every number
+_RUN = re.compile("[a-z]{4,}")
 
 
 class _Evidence(dict[str, int]):
@@ -50,6 +52,10 @@ class SentenceEnds:
         parameters = punkt._params
         self._collocated = frozenset(first for first, _ in parameters.collocations)
         self._abbreviated = frozenset(parameters.abbrev_types)
+        # Words of four letters and more that any learned decision about the word before a period knows.
+        self.known_words = frozenset(
+            run for word in self._abbreviated | self._collocated for run in _RUN.findall(word.lower())
+        )
         self._ahead: dict[str, tuple[Any, bool]] = {}
 
     def ends_plainly(self, word: str) -> bool:
@@ -101,7 +107,9 @@ class SentenceEnds:
         found = self._ahead.get(chunk)
         if found is None:
             first = next(self._punkt._annotate_first_pass(self._punkt._tokenize_words(chunk)))
-            rest = list(self._punkt._annotate_tokens(self._punkt._tokenize_words(chunk)))
-            ends = any(token.sentbreak for token in rest[:-1])
+            ends = False
+            if any(sign in chunk for sign in ENDERS):
+                tokens = list(self._punkt._annotate_tokens(self._punkt._tokenize_words(chunk)))
+                ends = any(token.sentbreak for token in tokens[:-1])
             found = self._ahead[chunk] = (first, ends)
         return found
