@@ -38,7 +38,8 @@ class TauRows(NamedTuple):
         """τ-b of each row, −1 to 1; NaN where a side is constant or fewer than two values are known."""
         pairs = self.n * (self.n - 1) // 2
         x_free, y_free = pairs - _tied_pairs(self.x_ties), pairs - _tied_pairs(self.y_ties)
-        scale = np.sqrt(x_free.astype(np.float64)) * np.sqrt(y_free.astype(np.float64))
+        # One root of the product, not the product of two: equal rankings then give exactly 1.
+        scale = np.sqrt(x_free.astype(np.float64) * y_free)
         tau = np.divide(self.surplus, scale, out=np.full(scale.shape, np.nan), where=scale > 0)
         return np.asarray(np.clip(tau, -1.0, 1.0))
 
@@ -78,9 +79,7 @@ def tau_rows(x: IntArray, y: IntArray) -> TauRows:
     gap = (x == m) | (y == m)
     n = m - gap.sum(axis=1)
     if (n < m).any():
-        # Unknown values get the places after the known ones, the same on both sides: no pair of them is discordant.
-        after = n[:, None] + np.cumsum(gap, axis=1) - 1
-        x, y = np.where(gap, after, x), np.where(gap, after, y)
+        x, y = _fill(x, gap, n), _fill(y, gap, n)
     x_ties, y_ties = _tie_sizes(x, n), _tie_sizes(y, n)
     x_tied, y_tied = (x_ties > 1).any(axis=1), (y_ties > 1).any(axis=1)
     discordant, both = np.empty(len(x), dtype=np.intp), np.zeros(len(x), dtype=np.intp)
@@ -93,6 +92,16 @@ def tau_rows(x: IntArray, y: IntArray) -> TauRows:
         both[rows] = _tied_pairs(_tie_sizes(_joint_codes(x[rows], y[rows]), n[rows]))
     comparable = n * (n - 1) // 2 - _tied_pairs(x_ties) - _tied_pairs(y_ties) + both
     return TauRows(comparable - 2 * discordant, n, x_ties, y_ties)
+
+
+def _fill(ranks: IntArray, gap: BoolArray, n: IntArray) -> IntArray:
+    """Give unknown values the ranks from ``n`` up, by position: alike on both sides, so no pair is discordant."""
+    lost = (gap & (ranks < ranks.shape[1])).any(axis=1)
+    if lost.any():
+        # Known here but not on the other side: without these values the ranks close up.
+        ranks = ranks.copy()
+        ranks[lost] = dense_ranks(ranks[lost].astype(np.float64), ~gap[lost])
+    return np.where(gap, n[:, None] + np.cumsum(gap, axis=1) - 1, ranks)
 
 
 def _untied_sequence(x: IntArray, y: IntArray) -> NDArray[np.int32]:

@@ -116,6 +116,8 @@ def anchor_taus_reference(
     ``n`` counts places compared. τ-c of the released code equals τ-b here, as names have no ties. Raises
     UsageError for names that repeat or do not fit. Source: analysis/analyse_kendalls_tau.py.
     """
+    if measure not in ("bleu", "wed"):
+        raise UsageError(f"The released procedure knows the measures 'bleu' and 'wed', not {measure!r}.")
     matrix, anchors = _both(similarity, distance)
     m = anchors.size
     letters = _alphabetical(names, m)
@@ -153,22 +155,28 @@ def permuted_taus(
     check_level(level)
     matrix, anchors = _both(similarity, distance)
     alive = np.flatnonzero(known_pairs(matrix).any(axis=1) & anchors.known.any(axis=1))
-    matrix = matrix[np.ix_(alive, alive)]
-    m = alive.size
-    likeness = dense_ranks(matrix, known_pairs(matrix))
-    nearness = anchors.nearness[np.ix_(alive, alive)]
-    # Ranks among all countries still order the ones kept; m marks unknown also here.
-    nearness = dense_ranks(nearness.astype(np.float64), anchors.known[np.ix_(alive, alive)])
-    observed = _mean_known(tau_rows(likeness, nearness).tau())
+    block, m = np.ix_(alive, alive), alive.size
+    likeness = dense_ranks(matrix[block], known_pairs(matrix[block]))
+    nearness = dense_ranks(anchors.nearness[block].astype(np.float64), anchors.known[block])
+    observed = _mean_known(tau_rows(likeness, nearness).tau()) if m else float("nan")
+    if np.isnan(observed):
+        return _floor(observed, np.full(permutations, np.nan), level)
     draws: list[float] = []
     for orders in permuted_orders(m, permutations, seed=seed, values_each=m * m):
         shuffled = nearness[orders[:, :, None], orders[:, None, :]].reshape(-1, m)
         tau = tau_rows(np.tile(likeness, (len(orders), 1)), shuffled).tau()
         draws += [_mean_known(one) for one in tau.reshape(len(orders), m)]
-    found = np.array(draws)
-    low, high = np.quantile(found, [(1 - level) / 2, (1 + level) / 2])
-    p = monte_carlo_p(at_least(np.abs(found), abs(observed)), permutations)
-    return PermutedTaus(float(found.mean()), float(low), float(high), observed, p, found)
+    return _floor(observed, np.array(draws), level)
+
+
+def _floor(observed: float, draws: FloatArray, level: float) -> PermutedTaus:
+    known = draws[~np.isnan(draws)]
+    if np.isnan(observed) or not known.size:
+        nothing = float("nan")
+        return PermutedTaus(nothing, nothing, nothing, observed, nothing, draws)
+    low, high = np.quantile(known, [(1 - level) / 2, (1 + level) / 2])
+    p = monte_carlo_p(at_least(np.abs(known), abs(observed)), known.size)
+    return PermutedTaus(float(known.mean()), float(low), float(high), observed, p, draws)
 
 
 def square_matrix(values: ArrayLike, what: str) -> FloatArray:
