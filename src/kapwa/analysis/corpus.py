@@ -59,7 +59,7 @@ class Corpus:
         self._index = dict(concepts)
         self._sources = list(sources)
         used = sorted({int(i) for index in concepts.values() for i in np.unique(index.sources)})
-        paths = [self._sources[i].path for i in used]
+        paths = [self._sources[i].path for i in used or range(len(self._sources))]
         self.label, self.task, self.model, self.temperature = label, name.task, name.model, name.temperature
         self.attribute, self.variant, self.language = name.attribute, name.variant, name.language or "en"
         self.source: Path = paths[0] if len(paths) == 1 else _common_folder(paths)
@@ -170,12 +170,13 @@ def open_corpora(
 def _labels(names: Sequence[CorpusName], label: str | None) -> dict[CorpusName, str]:
     """Name each corpus: model and temperature, and whatever else is needed to tell those of a task apart."""
     labels = {name: _label(name) for name in names}
-    for part in ("variant", "language", "run", "attribute", "model"):
-        seen = Counter((name.task, text) for name, text in labels.items())
-        labels = {
-            name: f"{text} ({getattr(name, part)})" if seen[name.task, text] > 1 and getattr(name, part) else text
-            for name, text in labels.items()
-        }
+    for part in ("variant", "language", "attribute", "run", "model"):
+        alike: dict[tuple[str, str], list[CorpusName]] = {}
+        for name, text in labels.items():
+            alike.setdefault((name.task, text), []).append(name)
+        for group in alike.values():
+            if len({getattr(name, part) for name in group}) > 1:
+                labels |= {name: f"{labels[name]} ({getattr(name, part)})" for name in group if getattr(name, part)}
     if label is not None:
         per_task = Counter(name.task for name in names)
         if max(per_task.values()) == 1:

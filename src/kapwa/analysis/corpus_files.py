@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from kapwa.analysis.corpus_heap import TextHeap
-from kapwa.analysis.corpus_rows import Asked, Found, RowReader, find_columns
+from kapwa.analysis.corpus_rows import MEANT, Asked, Found, RowReader, find_columns
 from kapwa.errors import DataError, UsageError
 from kapwa.files import MAX_CELL
 
@@ -98,14 +98,26 @@ class JsonLines:
     def answers(self) -> Iterator[Found]:
         """Yield every answer; the columns are those of the first row."""
         reader: RowReader | None = None
+        first: Collection[str] = ()
         for number, start, raw in self._file.lines():
             if not raw.strip():
                 continue
             record = self._record(raw, number)
             if reader is None:
-                columns = find_columns(list(record), self.path, self._asked.attribute)
+                first = record.keys()
+                # What failed may say so in a key that other rows have not.
+                columns = find_columns([*record, *({"error"} - first)], self.path, self._asked.attribute)
                 reader = RowReader(self.path, columns, self._asked, self.path.stem)
+            elif record.keys() != first:
+                self._check_new(record, first, number)
             yield reader(record, number, start)
+
+    def _check_new(self, record: Mapping[str, Any], first: Collection[str], number: int) -> None:
+        """Refuse a key that matters and that the first row has not: it would be passed over in silence."""
+        for name in record:
+            if name in MEANT and name not in first and name != "error":
+                message = "is not in the first row."
+                raise DataError(message, path=self.path, row=number, column=name, hint="Write it in every row.")
 
     def _record(self, raw: bytes, number: int) -> dict[str, Any]:
         text = self._file.decode(raw, number)
@@ -222,7 +234,7 @@ class ParquetFile:
     def answers(self) -> Iterator[Found]:
         """Yield every answer; numbers count records from 1."""
         schema = parquet_schema(self.path)
-        columns = find_columns(list(schema), self.path, self._asked.attribute)
+        columns = find_columns(list(schema), self.path, self._asked.attribute, row=None)
         _check_types(self.path, schema, columns.used())
         reader = RowReader(self.path, columns, self._asked, self.path.stem)
         for number, record in enumerate(parquet_records(self.path, columns.used()), start=1):

@@ -58,6 +58,8 @@ class Indexer:
         self._sources: list[TextSource] = []
         self._codes: dict[str, int] = {}
         self._found: dict[CorpusName, dict[ConceptKey, _Concept]] = {}
+        self._name: CorpusName | None = None
+        self._concepts: dict[ConceptKey, _Concept] = {}
         self.tasks: dict[str, None] = {}
 
     def read(self, source: TextSource) -> None:
@@ -73,25 +75,26 @@ class Indexer:
             raise DataError("holds no rows.", path=source.path)
 
     def _add(self, found: Found, source: int) -> None:
-        concepts = self._found.setdefault(found.name, {})
-        concept = concepts.get(found.key)
+        name, key, identity, sample, text, place, number = found
+        if name is not self._name:  # the name is often that of the row before, and hashing it is slow
+            self._name, self._concepts = name, self._found.setdefault(name, {})
+        concept = self._concepts.get(key)
         if concept is None:
-            concept = concepts[found.key] = _Concept()
-        code = self._codes.setdefault(found.identity, len(self._codes))
-        sample = found.sample
+            concept = self._concepts[key] = _Concept()
+        code = self._codes.setdefault(identity, len(self._codes))
         if sample is None:
             sample = concept.counted.get(code, 0)
             concept.counted[code] = sample + 1
-        if found.text is None:
+        if text is None:
             concept.failed += 1
             return
-        concept.empty += not found.text
+        concept.empty += not text
         concept.codes.append(code)
         concept.samples.append(sample)
         concept.sources.append(source)
-        concept.places.append(found.place)
-        concept.numbers.append(found.number)
-        concept.digest += _row_digest(found.key, found.identity, sample, found.text)
+        concept.places.append(place)
+        concept.numbers.append(number)
+        concept.digest += _row_digest(key, identity, sample, text)
 
     def corpora(self) -> list[tuple[CorpusName, dict[ConceptKey, ConceptIndex], list[TextSource]]]:
         """Return the corpora in order of appearance; raise DataError where two answers claim one place."""

@@ -14,9 +14,15 @@ from kapwa.files import MAX_CELL
 
 # Columns that may hold the perturbed attribute; "language" stands for metadata where another one is there too.
 ATTRIBUTES = ("nationality", "identity", "culture", "country", "religion", "city", "persona", "language")
+MEANT = frozenset(
+    {*ATTRIBUTES, "item_id", "task", "topic", "concept", "sample", "model", "temperature", "run", "variant"}
+)
 DEFAULT_TASK = "texts"
 _SPLITTING = ("task", "model", "temperature", "run", "variant")
-_FORM = "A row is: task, topic, concept, nationality, sample, text (or item_id = topic/concept/nationality, and text)."
+_FORM = (
+    "A row is: task, topic, concept, nationality (or the column named by --attribute), sample, text; "
+    "or item_id (topic/concept/nationality), sample, text."
+)
 
 
 class ConceptKey(NamedTuple):
@@ -99,16 +105,18 @@ class Columns:
         return list(dict.fromkeys([*by_id, *(name for name in named if name), "text"]))
 
 
-def find_columns(names: Sequence[str], path: Path, attribute: str | None) -> Columns:
-    """Decide which of ``names`` holds what; raise DataError naming the missing column and its nearest name."""
+def find_columns(names: Sequence[str], path: Path, attribute: str | None, *, row: int | None = 1) -> Columns:
+    """Decide which of ``names`` holds what; raise DataError naming the missing column and its nearest name.
+
+    ``row``: where the names stand in the file; None where they stand in no row.
+    """
     if "text" not in names:
-        raise DataError("column 'text' is missing.", path=path, row=1, hint=f"{nearest('text', names)} {_FORM}")
+        raise _missing("text", names, path, row)
     by_id = "item_id" in names
     placed = "topic" in names and "concept" in names
     if not placed and not by_id:
-        missing = "concept" if "topic" in names else "topic"
-        raise DataError(f"column {missing!r} is missing.", path=path, row=1, hint=f"{nearest(missing, names)} {_FORM}")
-    identity = _identity_column(names, path, attribute, by_id)
+        raise _missing("concept" if "topic" in names else "topic", names, path, row)
+    identity = _identity_column(names, path, attribute, row)
     return Columns(
         attribute=attribute or identity or "nationality",
         identity=identity,
@@ -117,34 +125,35 @@ def find_columns(names: Sequence[str], path: Path, attribute: str | None) -> Col
         splitting=tuple(name for name in _SPLITTING if name in names and name != identity),
         language="language" if "language" in names and identity != "language" else None,
         sample="sample" if "sample" in names else None,
-        error=next((name for name in ("error", "outcome") if name in names), None),
+        error=next((name for name in ("outcome", "error") if name in names), None),
     )
 
 
-def _identity_column(names: Sequence[str], path: Path, attribute: str | None, by_id: bool) -> str | None:
+def _identity_column(names: Sequence[str], path: Path, attribute: str | None, row: int | None) -> str | None:
+    """The attribute's column; None where the item_id tells it."""
     if attribute is not None:
-        if attribute in names:
-            return attribute
-        if by_id:
-            return None
-        hint = f"{nearest(attribute, names)} {_FORM}"
-        raise DataError(f"column {attribute!r} is missing.", path=path, row=1, hint=hint)
+        if attribute in names or "item_id" in names:
+            return attribute if attribute in names else None
+        raise _missing(attribute, names, path, row)
     present = [name for name in ATTRIBUTES if name in names]
     if len(present) > 1 and present[-1] == "language":
         present.pop()
     if len(present) == 1:
         return present[0]
-    if by_id:
+    if "item_id" in names:
         return None
     if present:
         raise DataError(
             f"has several columns that may be the attribute: {', '.join(present)}.",
             path=path,
-            row=1,
-            hint=f"Name the one that was varied in the prompt: --attribute {present[0]}",
+            row=row,
+            hint=f"Name the one that was varied in the prompt, for example --attribute {present[0]}.",
         )
-    hint = f"{nearest('nationality', names)} Or name the column with --attribute. {_FORM}"
-    raise DataError("column 'nationality' is missing.", path=path, row=1, hint=hint)
+    raise _missing("nationality", names, path, row)
+
+
+def _missing(column: str, names: Sequence[str], path: Path, row: int | None) -> DataError:
+    return DataError(f"column {column!r} is missing.", path=path, row=row, hint=f"{nearest(column, names)} {_FORM}")
 
 
 class RowReader:
@@ -155,30 +164,25 @@ class RowReader:
 
     def __init__(self, path: Path, columns: Columns, asked: Asked, model: str) -> None:
         self._path, self._columns, self._asked, self._model = path, columns, asked, model
-        self._names: dict[tuple[Any, ...], CorpusName] = {}
+        self._naming = (*columns.splitting, columns.language) if columns.language else columns.splitting
+        self._by_temperature = "temperature" in columns.splitting
+        self._last_cells: list[Any] | None = None
+        self._last_name = CorpusName(DEFAULT_TASK, model)
         self._clean: dict[str, str] = {}
-        self._split_ids: dict[str, tuple[str, str, str]] = {}
+        self._split_ids: dict[str, tuple[ConceptKey, str]] = {}
+        self._keys: dict[tuple[str, str], ConceptKey] = {}
 
     def __call__(self, record: Mapping[str, Any], number: int, place: int) -> Found:
         """Return the answer in ``record``; raise DataError naming ``number`` and the column at fault."""
         columns = self._columns
         if columns.identity is None or columns.concept is None:
-            topic, concept, identity = self._from_id(record, number)
-        else:
-            topic = concept = identity = ""
+            key, identity = self._from_id(record, number)
         if columns.concept is not None:
-            topic, concept = self._word(record, "topic", number), self._word(record, "concept", number)
+            key = self._key(record, number)
         if columns.identity is not None:
             identity = self._word(record, columns.identity, number)
-        return Found(
-            self._name(record, number),
-            ConceptKey(topic, concept),
-            identity,
-            self._sample(record, number),
-            self._text(record, number),
-            place,
-            number,
-        )
+        sample, text = self._sample(record, number), self._text(record, number)
+        return Found(self._name(record, number), key, identity, sample, text, place, number)
 
     def _fault(self, message: str, number: int, column: str, hint: str | None = None) -> DataError:
         return DataError(message, path=self._path, row=number, column=column, hint=hint)
@@ -200,7 +204,14 @@ class RowReader:
         self._clean[value] = clean
         return clean
 
-    def _from_id(self, record: Mapping[str, Any], number: int) -> tuple[str, str, str]:
+    def _key(self, record: Mapping[str, Any], number: int) -> ConceptKey:
+        topic, concept = self._word(record, "topic", number), self._word(record, "concept", number)
+        key = self._keys.get((topic, concept))
+        if key is None:
+            key = self._keys[topic, concept] = ConceptKey(topic, concept)
+        return key
+
+    def _from_id(self, record: Mapping[str, Any], number: int) -> tuple[ConceptKey, str]:
         item_id = self._word(record, "item_id", number)
         parts = self._split_ids.get(item_id)
         if parts is None:
@@ -209,32 +220,30 @@ class RowReader:
             if not (topic.strip() and concept.strip() and identity.strip()):
                 form = f"topic/concept/{self._columns.attribute}"
                 raise self._fault(f"{item_id[:60]!r} is not of the form {form}.", number, "item_id", _FORM)
-            parts = self._split_ids[item_id] = (topic.strip(), concept.strip(), identity.strip())
+            parts = self._split_ids[item_id] = (ConceptKey(topic.strip(), concept.strip()), identity.strip())
         return parts
 
     def _name(self, record: Mapping[str, Any], number: int) -> CorpusName:
         columns = self._columns
-        cells = tuple(record.get(column) for column in columns.splitting)
-        language = record.get(columns.language) if columns.language else ""
-        known = self._names.get((cells, language))
-        if known is not None:
-            return known
-        said = dict(zip(columns.splitting, cells, strict=True))
-        words = {}
-        for column in (*columns.splitting, columns.language):
-            value = language if column == columns.language else said.get(column or "")
-            if column and column != "temperature":
-                words[column] = self._word(record, column, number) if value not in (None, "") else ""
+        # Thousands of rows in a row are of one corpus: a list of cells is compared sooner than it is hashed.
+        cells = [record.get(column) for column in self._naming]
+        if cells == self._last_cells:
+            return self._last_name
+        words = {
+            column: self._word(record, column, number) if cell not in (None, "") else ""
+            for column, cell in zip(self._naming, cells, strict=True)
+            if column != "temperature"
+        }
         name = CorpusName(
             task=words.get("task") or self._asked.task or DEFAULT_TASK,
             model=words.get("model") or self._asked.label or self._model,
-            temperature=self._temperature(said.get("temperature"), number),
+            temperature=self._temperature(record.get("temperature"), number) if self._by_temperature else None,
             run=words.get("run", ""),
             variant=words.get("variant", ""),
-            language=words.get("language", ""),
+            language=words.get(columns.language or "", ""),
             attribute=columns.attribute,
         )
-        self._names[cells, language] = name
+        self._last_cells, self._last_name = cells, name
         return name
 
     def _temperature(self, value: Any, number: int) -> float | None:

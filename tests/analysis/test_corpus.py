@@ -1,0 +1,225 @@
+"""What a corpus gives: texts by concept, the same from every format, and what is wanting."""
+
+from __future__ import annotations
+
+import gc
+import json
+import multiprocessing
+import pickle
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from corpus_samples import CONCEPTS, IDENTITIES, sample_rows, write_jsonl, write_rows
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kapwa.analysis.corpus import ConceptKey, open_corpora
+from kapwa.errors import DataError, UsageError
+
+FORMATS = ("jsonl", "csv", "tsv", "parquet")
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_texts_of_a_concept_come_back_exactly(tmp_path: Path, ending: str) -> None:
+    rows = sample_rows()
+    (corpus,) = open_corpora([write_rows(tmp_path / f"answers.{ending}", rows)])
+    expected = {(r["topic"], r["concept"], r["nationality"], r["sample"]): r["text"] for r in rows}
+    assert corpus.identities == IDENTITIES
+    assert set(corpus.concepts) == set(CONCEPTS)
+    assert (corpus.n_texts, corpus.samples, corpus.failed, corpus.short) == (27, 3, 0, 0)
+    found = {}
+    for key in corpus.concepts:
+        texts = corpus.texts(key)
+        assert texts.groups.dtype == texts.samples.dtype == np.int64
+        assert np.all(np.diff(texts.groups * 100 + texts.samples) > 0)  # sorted by identity, then sample
+        for group, sample, text in zip(texts.groups, texts.samples, texts.texts, strict=True):
+            found[*key, texts.identities[group], int(sample)] = text
+    assert found == expected
+
+
+def test_one_digest_whatever_the_format_and_the_order(tmp_path: Path) -> None:
+    rows = sample_rows()
+    corpora = [open_corpora([write_rows(tmp_path / f"a.{ending}", rows)])[0] for ending in FORMATS]
+    corpora += open_corpora([write_jsonl(tmp_path / "b.jsonl", rows[::-1])])
+    assert len({corpus.digest for corpus in corpora}) == 1
+    for key in corpora[0].concepts:
+        assert len({corpus.digest_of(key) for corpus in corpora}) == 1
+        assert corpora[0].texts(key).digest == corpora[0].digest_of(key)
+
+
+@given(st.integers(0, 26), st.sampled_from(["text", "sample", "nationality", "concept"]))
+def test_any_change_changes_the_digest_of_its_concept_alone(tmp_path_factory: pytest.TempPathFactory, i, what) -> None:
+    folder = tmp_path_factory.mktemp("digest")
+    rows = sample_rows()
+    (before,) = open_corpora([write_jsonl(folder / "a.jsonl", rows)])
+    changed = [dict(row) for row in rows]
+    changed[i][what] = 99 if what == "sample" else changed[i][what] + "x"
+    try:
+        (after,) = open_corpora([write_jsonl(folder / "b.jsonl", changed)])
+    except DataError:  # a concept of one identity cannot be analysed; nothing to compare then
+        assert what == "concept"
+        return
+    touched = ConceptKey(rows[i]["topic"], rows[i]["concept"])
+    assert after.digest != before.digest
+    assert {key for key in before.concepts if after.digest_of(key) != before.digest_of(key)} == {touched}
+
+
+def test_item_ids_say_topic_concept_and_identity(tmp_path: Path) -> None:
+    rows = sample_rows()
+    named = [
+        {"item_id": f"{r['topic']}/{r['concept']}/{r['nationality']}", "sample": r["sample"], "text": r["text"]}
+        for r in rows
+    ]
+    (corpus,) = open_corpora([write_jsonl(tmp_path / "a.jsonl", named)], task="eecc/qa")
+    (other,) = open_corpora([write_jsonl(tmp_path / "b.jsonl", rows)])
+    assert corpus.digest == other.digest  # "values/love/hate/Thai" too
+    assert corpus.task == "eecc/qa"
+
+
+def test_samples_are_numbered_where_the_file_numbers_none(tmp_path: Path) -> None:
+    rows = [{k: v for k, v in row.items() if k != "sample"} for row in sample_rows()]
+    (corpus,) = open_corpora([write_jsonl(tmp_path / "a.jsonl", rows)])
+    texts = corpus.texts(corpus.concepts[0])
+    assert texts.samples.tolist() == [0, 1, 2] * 3
+
+
+def test_models_temperatures_runs_and_tasks_are_corpora_of_their_own(tmp_path: Path) -> None:
+    asked = [
+        ("eecc/qa", "org/Big-7B", 0.3),
+        ("eecc/qa", "org/Big-7B", 0.7),
+        ("eecc/stories", "org/Big-7B", 0.3),
+        ("eecc/qa", "hf:me/Big-7B", 0.3),
+    ]
+    rows = [
+        {**row, "task": task}
+        for task, model, temperature in asked
+        for row in sample_rows(1, model=model, temperature=temperature)
+    ]
+    corpora = open_corpora([write_jsonl(tmp_path / "a.jsonl", rows)])
+    assert [(c.task, c.label, c.temperature) for c in corpora] == [
+        ("eecc/qa", "Big-7B T 0.3 (org/Big-7B)", 0.3),
+        ("eecc/qa", "Big-7B T 0.7", 0.7),
+        ("eecc/stories", "Big-7B T 0.3", 0.3),
+        ("eecc/qa", "Big-7B T 0.3 (hf:me/Big-7B)", 0.3),
+    ]
+    only = open_corpora([tmp_path / "a.jsonl"], task="eecc/stories")
+    assert [c.task for c in only] == ["eecc/stories"]
+    with pytest.raises(UsageError, match="Did you mean 'eecc/stories'"):
+        open_corpora([tmp_path / "a.jsonl"], task="eecc/story")
+
+
+def test_files_of_a_folder_are_corpora_unless_one_label_joins_them(tmp_path: Path) -> None:
+    rows = sample_rows()
+    write_rows(tmp_path / "first.csv", [r for r in rows if r["topic"] == "values"])
+    (tmp_path / "deep").mkdir()
+    write_rows(tmp_path / "deep" / "second.parquet", [r for r in rows if r["topic"] != "values"])
+    assert [c.label for c in open_corpora([tmp_path])] == ["second", "first"]
+    (joined,) = open_corpora([tmp_path], label="Mine")
+    (whole,) = open_corpora([write_jsonl(tmp_path.parent / "whole.jsonl", rows)])
+    assert joined.label == "Mine"
+    assert joined.digest == whole.digest
+    assert joined.source == tmp_path
+
+
+@pytest.mark.parametrize("attribute", ["identity", "culture", "country", "religion", "city", "persona", "language"])
+def test_the_attribute_is_found(tmp_path: Path, attribute: str) -> None:
+    rows = [{(attribute if k == "nationality" else k): v for k, v in row.items()} for row in sample_rows()]
+    (corpus,) = open_corpora([write_jsonl(tmp_path / "a.jsonl", rows)])
+    assert (corpus.attribute, corpus.identities) == (attribute, IDENTITIES)
+
+
+def test_a_language_beside_another_attribute_is_the_language(tmp_path: Path) -> None:
+    (corpus,) = open_corpora([write_jsonl(tmp_path / "a.jsonl", sample_rows(language="fil"))])
+    assert (corpus.attribute, corpus.language) == ("nationality", "fil")
+
+
+def test_any_column_can_be_named_as_the_attribute(tmp_path: Path) -> None:
+    rows = [{**row, "dialect": row["nationality"][:1], "nationality": "One"} for row in sample_rows(1)]
+    (corpus,) = open_corpora([write_jsonl(tmp_path / "a.jsonl", rows)], attribute="dialect")
+    assert (corpus.attribute, corpus.identities) == ("dialect", ("A", "C", "T"))
+
+
+def test_what_is_wanting_is_counted_and_said(tmp_path: Path) -> None:
+    rows = [r for r in sample_rows() if (r["concept"], r["nationality"]) != ("honesty", "Thai")]
+    moon = [r for r in rows if r["concept"] == "the moon"]
+    moon[0]["text"], moon[1]["text"], moon[2]["error"] = None, "", "the server is gone"
+    (corpus,) = open_corpora([write_jsonl(tmp_path / "a.jsonl", rows)])
+    assert (corpus.failed, corpus.empty, corpus.n_texts) == (2, 1, 22)
+    assert corpus.short == 5
+    assert corpus.absent == {("values", "honesty"): ("Thai",)}
+    assert corpus.texts(ConceptKey("values", "honesty")).identities == IDENTITIES[:2]
+    said = " ".join(corpus.notes())
+    for part in ("2 answers failed", "1 texts are empty", "values/honesty has no text of Thai", "5 texts are wanting"):
+        assert part in said
+    with pytest.raises(UsageError, match="honesty"):
+        corpus.texts(ConceptKey("values", "honestly"))
+
+
+def test_lone_surrogates_become_replacement_characters(tmp_path: Path) -> None:
+    rows = sample_rows(1)
+    rows[0]["text"] = "a\ud83d b"
+    (corpus,) = open_corpora([write_jsonl(tmp_path / "a.jsonl", rows)])
+    texts = corpus.texts(ConceptKey(rows[0]["topic"], rows[0]["concept"])).texts
+    assert "a\ufffd b" in texts
+
+
+def test_pandas_whole_numbers_and_categories_are_understood(tmp_path: Path) -> None:
+    rows = sample_rows()
+    frame = pl.DataFrame(rows).with_columns(
+        pl.col("sample").cast(pl.Float64),
+        pl.col("nationality").cast(pl.Categorical),
+        pl.col("topic").cast(pl.Categorical),
+    )
+    frame.write_parquet(tmp_path / "a.parquet")
+    (corpus,) = open_corpora([tmp_path / "a.parquet"])
+    assert corpus.digest == open_corpora([write_jsonl(tmp_path / "b.jsonl", rows)])[0].digest
+
+
+def _texts(corpus, key, out) -> None:
+    out.put(corpus.texts(key).texts)
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_other_processes_read_and_only_the_first_cleans_up(tmp_path: Path, monkeypatch, method: str) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "room"))
+    (tmp_path / "room").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", None)
+    (corpus,) = open_corpora([write_rows(tmp_path / "a.parquet", sample_rows())])
+    context = multiprocessing.get_context(method)
+    key, out = corpus.concepts[0], context.SimpleQueue()
+    worker = context.Process(target=_texts, args=(corpus, key, out))
+    worker.start()
+    theirs = out.get()
+    worker.join()
+    assert theirs == corpus.texts(key).texts
+    copy = pickle.loads(pickle.dumps(corpus))
+    del copy
+    gc.collect()
+    assert corpus.texts(key).texts == theirs
+    assert len(list((tmp_path / "room").iterdir())) == 1
+    del corpus
+    gc.collect()
+    assert not list((tmp_path / "room").iterdir())
+
+
+def test_a_label_names_what_names_no_model(tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "a.jsonl", sample_rows(1))
+    assert open_corpora([tmp_path / "a.jsonl"])[0].label == "a"
+    assert open_corpora(str(tmp_path / "a.jsonl"), label="Model X")[0].label == "Model X"
+
+
+def test_byte_order_mark_carriage_returns_and_blank_lines_do_no_harm(tmp_path: Path) -> None:
+    rows = sample_rows()
+    (plain,) = open_corpora([write_rows(tmp_path / "a.csv", rows)])
+    text = (tmp_path / "a.csv").read_text(encoding="utf-8")
+    head, _, body = text.partition("\n")
+    (tmp_path / "b.csv").write_bytes(b"\xef\xbb\xbf" + f"{head}\r\n\r\n{body}".encode())
+    lines = "\r\n\r\n".join(json.dumps(row) for row in rows)
+    (tmp_path / "c.jsonl").write_bytes(b"\xef\xbb\xbf" + lines.encode())
+    for name in ("b.csv", "c.jsonl"):
+        (corpus,) = open_corpora([tmp_path / name])
+        assert corpus.digest == plain.digest
+        for key in corpus.concepts:
+            assert corpus.texts(key).texts == plain.texts(key).texts

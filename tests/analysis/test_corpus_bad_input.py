@@ -1,0 +1,234 @@
+"""Bad responses are refused with the file, the row, the column and a remedy."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from corpus_samples import sample_rows, write_jsonl, write_rows
+
+from kapwa.analysis.corpus import open_corpora
+from kapwa.errors import DataError, KapwaError, UsageError
+
+
+def refused(path: Path, *parts: str, **options: Any) -> DataError:
+    with pytest.raises(DataError) as caught:
+        open_corpora([path], **options)
+    message = str(caught.value)
+    for part in (path.name, *parts):
+        assert part in message
+    return caught.value
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "csv", "parquet"])
+@pytest.mark.parametrize(
+    ("column", "typo", "named"),
+    [
+        ("text", "texts", "Did you mean 'texts'"),
+        ("concept", "concepts", "Did you mean 'concepts'"),
+        ("topic", "topics", "Did you mean 'topics'"),
+        ("nationality", "nationalty", "Did you mean 'nationalty'"),
+    ],
+)
+def test_missing_columns(tmp_path: Path, ending: str, column: str, typo: str, named: str) -> None:
+    rows = [{(typo if k == column else k): v for k, v in row.items()} for row in sample_rows()]
+    error = refused(write_rows(tmp_path / f"a.{ending}", rows), f"column '{column}' is missing", named)
+    assert error.row == (None if ending == "parquet" else 1)
+
+
+def test_a_named_attribute_that_is_not_there(tmp_path: Path) -> None:
+    path = write_jsonl(tmp_path / "a.jsonl", sample_rows())
+    refused(path, "column 'nation' is missing", "Did you mean 'nationality'", attribute="nation")
+
+
+def test_two_columns_that_may_be_the_attribute(tmp_path: Path) -> None:
+    path = write_jsonl(tmp_path / "a.jsonl", sample_rows(country="X"))
+    refused(path, "nationality, country", "--attribute nationality")
+    assert open_corpora([path], attribute="nationality")[0].attribute == "nationality"
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "said"),
+    [
+        ("nationality", "", "is empty"),
+        ("nationality", None, "is empty"),
+        ("nationality", "  ", "is blank"),
+        ("nationality", float("nan"), "is NaN, not text"),
+        ("nationality", 7, "is a number, not text"),
+        ("concept", ["x"], "is a list, not text"),
+        ("topic", "x" * 2000, "no name"),
+        ("text", 3, "is a number, not text"),
+        ("text", float("nan"), "is NaN, not text"),
+        ("text", "x" * 1_000_001, "at most 1000000"),
+        ("sample", -1, "not a whole number"),
+        ("sample", 1.5, "not a whole number"),
+        ("sample", True, "not a whole number"),
+        ("sample", "one", "not a whole number"),
+        ("sample", None, "is empty"),
+        ("temperature", "warm", "not a number of at least 0"),
+        ("temperature", float("nan"), "not a number of at least 0"),
+        ("temperature", -0.1, "not a number of at least 0"),
+        ("model", ["m"], "is a list, not text"),
+    ],
+)
+def test_wrong_cells_of_json_lines(tmp_path: Path, column: str, value: Any, said: str) -> None:
+    rows = sample_rows(model="m", temperature=0.3)
+    rows[4][column] = value
+    error = refused(write_jsonl(tmp_path / "a.jsonl", rows), said)
+    assert (error.row, error.column) == (5, column)
+
+
+def test_a_row_without_a_text(tmp_path: Path) -> None:
+    rows = sample_rows()
+    del rows[2]["text"]
+    error = refused(write_jsonl(tmp_path / "a.jsonl", rows), "is missing", "Write null")
+    assert (error.row, error.column) == (3, "text")
+
+
+def test_a_key_that_comes_late(tmp_path: Path) -> None:
+    rows = sample_rows()
+    rows[5]["model"] = "m"
+    error = refused(write_jsonl(tmp_path / "a.jsonl", rows), "is not in the first row", "every row")
+    assert (error.row, error.column) == (6, "model")
+
+
+@pytest.mark.parametrize("item_id", ["honesty", "values/honesty", "values//Thai", "/honesty/Thai", "values/honesty/"])
+def test_item_ids_of_another_form(tmp_path: Path, item_id: str) -> None:
+    path = write_jsonl(tmp_path / "a.jsonl", [{"item_id": item_id, "text": "x"}])
+    error = refused(path, "topic/concept/nationality")
+    assert (error.row, error.column) == (1, "item_id")
+
+
+def test_two_answers_in_one_place(tmp_path: Path) -> None:
+    rows = sample_rows()
+    error = refused(write_jsonl(tmp_path / "a.jsonl", [*rows, dict(rows[3])]), "row 4 did so first", "'sample'")
+    assert error.row == len(rows) + 1
+
+
+def test_two_answers_in_one_place_of_two_files(tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "a.jsonl", sample_rows(model="m"))
+    write_jsonl(tmp_path / "b.jsonl", sample_rows(model="m")[:1])
+    with pytest.raises(DataError, match=r"b\.jsonl, row 1: .* again; row 1 of .*a\.jsonl did so first"):
+        open_corpora([tmp_path])
+
+
+@pytest.mark.parametrize(
+    ("content", "row", "said"),
+    [
+        (b'{"topic": "a", "text": "b', 1, "cut off"),
+        (b"[1, 2]\n", 1, "not a JSON object"),
+        (b'{"a": ' + b"[" * 100_000 + b"\n", 1, "not valid JSON"),
+        (b'{"topic": "caf\xe9"}\n', 1, "byte 0xe9 is not UTF-8"),
+        ('{"topic": "a"}'.encode("utf-16"), None, "UTF-16"),
+        (b"", None, "holds no rows"),
+        (b"\n\n", None, "holds no rows"),
+        (b"{}\0\n", 1, "NUL"),
+    ],
+)
+def test_damaged_json_lines(tmp_path: Path, content: bytes, row: int | None, said: str) -> None:
+    (tmp_path / "a.jsonl").write_bytes(content)
+    assert refused(tmp_path / "a.jsonl", said).row == row
+
+
+HEADER = b"topic,concept,nationality,sample,text\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "row", "said"),
+    [
+        (HEADER, None, "holds no rows"),
+        (b"", None, "holds no rows"),
+        (HEADER + b"a,b,Thai,0\n", 2, "has 4 cells, the header has 5"),
+        (HEADER + b'a,b,Thai,0,"x\n' + b"y\n" * 10, 2, "missing closing quote"),
+        (HEADER + b'a,b,Thai,0,"' + b"y" * 1_000_001 + b'"\n', 2, "not valid CSV"),
+        (HEADER + b"a,b,Tha\xef,0,x\n", 2, "byte 0xef is not UTF-8"),
+        (HEADER + b'a,b,Thai,0,"x\ny"\na,b,Lao,,z\n', 4, "is empty"),
+        (b"topic,topic,text\n", 1, "appears twice"),
+        (HEADER + b"a,b,Thai,0,\0\n", 2, "NUL"),
+        (HEADER.replace(b"\n", b"\r") + b"a,b,Thai,0,x\r", 1, "line break"),
+    ],
+)
+def test_damaged_csv(tmp_path: Path, content: bytes, row: int | None, said: str) -> None:
+    (tmp_path / "a.csv").write_bytes(content)
+    assert refused(tmp_path / "a.csv", said).row == row
+
+
+def test_utf16_csv(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(HEADER.decode().encode("utf-16"))
+    refused(tmp_path / "a.csv", "UTF-16", "UTF-8")
+
+
+@pytest.mark.parametrize("keep", [0, 4, 100, 0.5, 0.99])
+def test_truncated_parquet(tmp_path: Path, keep: float) -> None:
+    path = write_rows(tmp_path / "a.parquet", sample_rows())
+    raw = path.read_bytes()
+    path.write_bytes(raw[: keep if isinstance(keep, int) else int(len(raw) * keep)])
+    refused(path, "cannot be read as Parquet", "cut off")
+
+
+def test_parquet_damaged_inside(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "a.parquet", sample_rows(40))
+    raw = bytearray(path.read_bytes())
+    raw[20 : len(raw) // 2] = bytes(len(raw) // 2 - 20)
+    path.write_bytes(bytes(raw))
+    refused(path, "cannot be read as Parquet")
+
+
+@pytest.mark.parametrize(("column", "kind"), [("text", pl.Int64), ("nationality", pl.Int64), ("sample", pl.Boolean)])
+def test_parquet_of_other_types(tmp_path: Path, column: str, kind: Any) -> None:
+    frame = pl.DataFrame(sample_rows()).with_columns(pl.lit(1).cast(kind).alias(column))
+    frame.write_parquet(tmp_path / "a.parquet")
+    assert refused(tmp_path / "a.parquet", "not text" if column != "sample" else "not numbers").column == column
+
+
+def test_parquet_without_rows(tmp_path: Path) -> None:
+    pl.DataFrame(sample_rows()).clear().write_parquet(tmp_path / "a.parquet")
+    refused(tmp_path / "a.parquet", "holds no rows")
+
+
+def test_one_identity_is_not_enough(tmp_path: Path) -> None:
+    rows = [r for r in sample_rows() if r["nationality"] == "Thai"]
+    refused(write_jsonl(tmp_path / "a.jsonl", rows), "only of 'Thai'", "at least two")
+    rows = [r for r in sample_rows() if r["nationality"] == "Thai" or r["concept"] != "honesty"]
+    refused(write_jsonl(tmp_path / "b.jsonl", rows), "1 identities for values/honesty", "complete it")
+    rows = [{**r, "text": None} for r in sample_rows()]
+    refused(write_jsonl(tmp_path / "c.jsonl", rows), "of nobody")
+
+
+def test_a_file_that_changes_is_not_read_on(tmp_path: Path) -> None:
+    for ending in ("jsonl", "csv"):
+        path = write_rows(tmp_path / f"a.{ending}", sample_rows())
+        (corpus,) = open_corpora([path])
+        path.write_bytes(path.read_bytes() + b"\n")
+        with pytest.raises(DataError, match="changed while it was read"):
+            corpus.texts(corpus.concepts[0])
+
+
+def test_paths_that_lead_nowhere(tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "answers.jsonl", sample_rows())
+    with pytest.raises(DataError, match=re.escape("Did you mean 'answers.jsonl'")):
+        open_corpora([tmp_path / "answer.jsonl"])
+    with pytest.raises(UsageError, match="named twice"):
+        open_corpora([tmp_path, tmp_path / "answers.jsonl"])
+    with pytest.raises(UsageError, match="No responses"):
+        open_corpora([])
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match="holds no responses"):
+        open_corpora([tmp_path / "empty"])
+    (tmp_path / "a.docx").write_text("x")
+    with pytest.raises(UsageError, match="Known endings"):
+        open_corpora([tmp_path / "a.docx"])
+
+
+def test_no_error_is_without_a_remedy(tmp_path: Path) -> None:
+    """Every refusal is a KapwaError; nothing else escapes from lines of noise."""
+    noise = ["{}", "null", '"x"', json.dumps({"text": 1}), json.dumps({"item_id": {}, "text": "x"}), "{" * 2000]
+    for i, line in enumerate(noise):
+        path = tmp_path / f"{i}.jsonl"
+        path.write_text(line)
+        with pytest.raises(KapwaError):
+            open_corpora([path])
