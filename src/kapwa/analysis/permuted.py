@@ -32,9 +32,11 @@ def permuted_means(similarities: Sequence[Reals], distance: Reals, *, permutatio
     anchor has two neighbours that differ.
     """
     c, m = len(similarities), distance.shape[0]
+    if not c:
+        return np.empty((0, permutations))
     orders = np.concatenate(list(permuted_orders(m, permutations, seed=seed, values_each=1)))
     first, second = np.triu_indices(m, 1)
-    likeness = _Signs(np.stack(similarities) if c else np.empty((0, m, m)), first, second)
+    likeness = _Signs(np.stack(similarities), first, second)
     nearness = _Signs(-distance[None], first, second)
     table = np.zeros((m, m * m), dtype=np.float32)
     scale = nearness.weights[0][:, None]
@@ -66,7 +68,7 @@ class _Signs:
 
     def __init__(self, matrices: Reals, first: Integers, second: Integers) -> None:
         c, m = matrices.shape[:2]
-        known = np.stack([known_pairs(matrix) for matrix in matrices]) if c else np.empty((0, m, m), dtype=bool)
+        known = np.stack([known_pairs(matrix) for matrix in matrices])
         rows = dense_ranks(matrices.reshape(-1, m), known.reshape(-1, m))
         self._ranks = rows.reshape(c, m, m).astype(np.int16)
         self._known, self._gaps = known, int(known.sum()) < c * m * (m - 1)
