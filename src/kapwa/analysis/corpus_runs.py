@@ -36,7 +36,7 @@ class RunTexts:
     def __init__(self, path: Path, asked: Asked) -> None:
         self.path = path
         self._asked, self._run = asked, Run(path)
-        self._keys = b""
+        self._keys = bytearray()
         if self._run.manifest["suite"] != "eecc":
             task = self._run.manifest["task"]
             raise UsageError(
@@ -49,9 +49,8 @@ class RunTexts:
         task = eecc_task_of(self._run)
         items = {(item.id, item.variant): item for item in task.selected}
         names = {item.id: (ConceptKey(item.category, item.topic), item.culture) for item in task.selected}
-        answers = RunAnswers(self._run, task)
-        self._keys = answers.keys
-        for place, (request, response) in enumerate(answers):
+        for place, (request, response) in enumerate(RunAnswers(self._run, task)):
+            self._keys += bytes.fromhex(request.key)
             item = items[request.item_id, request.variant]
             key, identity = names[item.id]
             name = self._name(task, item)

@@ -92,6 +92,33 @@ class Journal:
                 raise
         return cls(path, connection)
 
+    @classmethod
+    def reading(cls, path: Path) -> Self:
+        """Open the journal at ``path`` only to read: nothing is written, so that a read-only folder will do.
+
+        Raises RunError for one that is missing, is no journal, or is in use.
+        """
+        with _explained(path):
+            if not path.is_file():
+                raise RunError(f"{path} is missing, and with it the run's answers.", hint="Copy the whole run folder.")
+            _check_header(path)
+            log = path.with_name(f"{path.name}-wal")
+            # Without a log nobody is writing, and SQLite need not make files of its own beside the journal.
+            still = not log.exists() or log.stat().st_size == 0
+            address = f"{path.resolve().as_uri()}?mode=ro{'&immutable=1' if still else ''}"
+            return cls(
+                path, sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False, timeout=1.0)
+            )
+
+    @property
+    def identity(self) -> str:
+        """The identity of the run that the journal belongs to; raise RunError where it does not say."""
+        with self._lock, _explained(self.path):
+            row = self._connection.execute("SELECT value FROM meta WHERE name = 'identity'").fetchone()
+        if row is None:
+            raise _damaged(self.path, "it does not say which run it belongs to")
+        return str(row[0])
+
     def __enter__(self) -> Self:
         return self
 
