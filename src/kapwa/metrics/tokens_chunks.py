@@ -7,7 +7,8 @@ with four exceptions, and each has a flag here:
 - a double quote (or two single ones) at the start of a chunk opens or closes depending on whether a sentence starts
   there and which white space comes before (``QUOTE``, ``START``);
 - closing punctuation standing alone joins the sentence before it, and is looked through for its period (``CLOSERS``);
-- white space other than the space and the line feed is treated unevenly (``WEIRD``).
+- white space other than the space and the line feed is treated unevenly, and so is what follows an apostrophe at the
+  end of some chunks ("a's'") (``WEIRD``).
 
 Texts in which one of the last two matters are given to NLTK whole. The tests compare everything with NLTK.
 """
@@ -35,8 +36,10 @@ START: Final = 64  # those at the start of a sentence do
 # What stands before a chunk (a sentence start, a space, a line feed), written so that NLTK sees it.
 BEFORE = ("", "x ", "x\n")
 AT_START, AFTER_SPACE, AFTER_LINE = range(3)
-# What comes after it: something that does not matter, the end of the sentence, more of it, the end of the text.
-ANY, BREAK, MORE, LAST = range(4)
+# What comes after it: something that does not matter, the end of the sentence, more of it after a space or a line
+# feed, the end of the text.
+ANY, BREAK, MORE, MORE_LINE, LAST = range(5)
+AFTER = (" y", "", " y", "\ny", "")
 
 LONGEST = 256  # characters of a chunk worth learning; longer ones are no words
 _PLAIN = re.compile(r"([A-Za-z]+)([.,:;?!]?)")
@@ -167,6 +170,8 @@ class Chunks(dict[str, int]):
         if _CLOSERS.fullmatch(chunk):
             flags |= CLOSERS
         tokens = self._cut(chunk, AFTER_SPACE, ANY)
+        if chunk[-1] == "'" and any(self._cut(chunk, AFTER_SPACE, after) != tokens for after in (MORE_LINE, BREAK)):
+            flags |= WEIRD
         if chunk[0] in "\"'.":
             at_start = self._cut(chunk, AT_START, ANY) != tokens
             after_line = self._cut(chunk, AFTER_LINE, ANY) != tokens
@@ -178,14 +183,12 @@ class Chunks(dict[str, int]):
 
     def _cut(self, chunk: str, before: int, after: int) -> list[str]:
         """Return the tokens NLTK cuts ``chunk`` into between ``before`` and ``after``."""
-        text = BEFORE[before] + chunk
-        if after in (ANY, MORE):
-            text += " y"
+        text = BEFORE[before] + chunk + AFTER[after]
         whole = after == LAST or (after == ANY and any(sign in chunk for sign in ENDERS))
         tokens: list[str] = self._tokenize(text) if whole else self._words(text)
         assert before == AT_START or tokens[0] == "x"
-        assert after in (BREAK, LAST) or tokens[-1] == "y"
-        return tokens[before != AT_START : len(tokens) - (after in (ANY, MORE))]
+        assert not AFTER[after] or tokens[-1] == "y"
+        return tokens[before != AT_START : len(tokens) - bool(AFTER[after])]
 
     def _add(self, chunk: str, tokens: list[str], flags: int) -> int:
         self.flags.append(flags)

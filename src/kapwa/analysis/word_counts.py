@@ -1,0 +1,179 @@
+"""How often each identity's texts use each word: sparse counts that add up over concepts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kapwa.errors import UsageError
+from kapwa.metrics.tokens import Encoded
+
+Ints = NDArray[np.int64]
+
+# Cells of a dense (identity, word) table up to which counting in one is quicker than sorting: 128 MB.
+_DENSE = 1 << 24
+# Entries gathered before they are added up, at least.
+_PENDING = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class WordCounts:
+    """Counts of G identities' tokens as rows of a sparse matrix (CSR).
+
+    ``vocabulary``: the tokens that occur, sorted. Row ``i`` is the stretch ``indptr[i]:indptr[i + 1]`` of
+    ``indices`` (int32 positions in the vocabulary, rising) and ``counts`` (int64, all positive). 12 bytes an entry.
+    """
+
+    vocabulary: tuple[str, ...]
+    indptr: Ints
+    indices: NDArray[np.int32]
+    counts: Ints
+
+    @property
+    def n_groups(self) -> int:
+        """How many identities (rows) there are, those without a token among them."""
+        return len(self.indptr) - 1
+
+    @property
+    def rows(self) -> Ints:
+        """The row of every entry."""
+        return np.repeat(np.arange(self.n_groups), np.diff(self.indptr))
+
+    @property
+    def totals(self) -> Ints:
+        """(G,) tokens of each identity."""
+        sums = np.append(0, np.cumsum(self.counts))
+        return np.asarray(sums[self.indptr[1:]] - sums[self.indptr[:-1]])
+
+    def spread(self, members: ArrayLike, n_groups: int) -> WordCounts:
+        """Return the same counts with row ``i`` at ``members[i]`` of ``n_groups`` rows, the others empty.
+
+        For concepts that lack some identities, before they are merged with those that have them.
+        Raises UsageError where there are not as many members as rows, or a place is named twice.
+        """
+        places = np.asarray(members, np.int64)
+        distinct = np.unique(places)
+        if len(places) != self.n_groups or len(distinct) != len(places):
+            raise UsageError(f"{self.n_groups} rows of word counts need as many places, all different.")
+        if len(places) and not 0 <= distinct[0] <= distinct[-1] < n_groups:
+            raise UsageError(f"Places of word counts must lie in 0 to {n_groups - 1}.")
+        return _from_entries(self.vocabulary, places[self.rows], self.indices, self.counts, n_groups)
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return plain arrays, for ``np.savez``: indptr, indices, counts, and the tokens' UTF-8 and its offsets."""
+        encoded = [token.encode("utf-8", "surrogatepass") for token in self.vocabulary]
+        return {
+            "indptr": self.indptr,
+            "indices": self.indices,
+            "counts": self.counts.astype(np.int32) if self.counts.max(initial=0) < 2**31 else self.counts,
+            "letters": np.frombuffer(b"".join(encoded), np.uint8),
+            "offsets": np.cumsum([0, *map(len, encoded)], dtype=np.int64),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> WordCounts:
+        """Return the counts that :meth:`to_arrays` wrote."""
+        letters, offsets = arrays["letters"].tobytes(), arrays["offsets"].tolist()
+        tokens = tuple(letters[start:end].decode("utf-8", "surrogatepass") for start, end in pairwise(offsets))
+        return cls(
+            tokens,
+            arrays["indptr"].astype(np.int64),
+            arrays["indices"].astype(np.int32),
+            arrays["counts"].astype(np.int64),
+        )
+
+
+def count_words(encoded: Encoded, groups: ArrayLike, n_groups: int) -> WordCounts:
+    """Count the tokens of every identity; ``groups`` (N,): which of ``n_groups`` each text belongs to.
+
+    Raises UsageError where there are not as many groups as texts, or one is not in 0 to ``n_groups`` - 1.
+    """
+    of_text = np.asarray(groups, np.int64)
+    lengths = np.diff(encoded.offsets)
+    if of_text.shape != lengths.shape:
+        raise UsageError(f"{len(lengths)} texts need as many groups; {of_text.size} were given.")
+    if len(of_text) and not 0 <= of_text.min() <= of_text.max() < n_groups:
+        raise UsageError(f"Groups of texts must lie in 0 to {n_groups - 1}.")
+    size = len(encoded.vocabulary)
+    keys = np.repeat(of_text * size, lengths) + encoded.ids
+    if n_groups * size <= _DENSE:
+        table = np.bincount(keys, minlength=n_groups * size)
+        keys = np.flatnonzero(table)
+        counts = table[keys]
+    else:
+        keys, counts = np.unique(keys, return_counts=True)
+    rows, indices = np.divmod(keys, max(size, 1))
+    indptr = np.searchsorted(rows, np.arange(n_groups + 1)).astype(np.int64)
+    return WordCounts(encoded.vocabulary, indptr, indices.astype(np.int32), counts.astype(np.int64))
+
+
+def merge(many: Iterable[WordCounts]) -> WordCounts:
+    """Add counts up, row by row; takes one at a time, and holds at most some three times the result.
+
+    Raises UsageError for none, or where they are not of equally many identities (see :meth:`WordCounts.spread`).
+    """
+    sums: _Sums | None = None
+    for counts in many:
+        if sums is None:
+            sums = _Sums(counts.n_groups)
+        sums.add(counts)
+    if sums is None:
+        raise UsageError("There are no word counts to add up.")
+    return sums.result()
+
+
+class _Sums:
+    """Entries of growing sums. Adding up is put off until as much is waiting as there is, so that it stays linear."""
+
+    def __init__(self, n_groups: int) -> None:
+        self._n_groups = n_groups
+        self._known: dict[str, int] = {}
+        self._parts: list[tuple[Ints, Ints]] = []
+        self._settled = self._waiting = 0
+
+    def add(self, counts: WordCounts) -> None:
+        if counts.n_groups != self._n_groups:
+            raise UsageError(
+                f"Word counts of {counts.n_groups} identities cannot be added to those of {self._n_groups}.",
+                hint="Place the rows of each among all identities with WordCounts.spread.",
+            )
+        known = self._known
+        numbers = np.array([known.setdefault(token, len(known)) for token in counts.vocabulary], np.int64)
+        # Word first: the vocabulary grows, the number of identities does not.
+        self._parts.append((numbers[counts.indices] * self._n_groups + counts.rows, counts.counts))
+        self._waiting += len(counts.counts)
+        if self._waiting > max(_PENDING, self._settled):
+            self._settle()
+
+    def _settle(self) -> None:
+        keys = np.concatenate([part[0] for part in self._parts])
+        values = np.concatenate([part[1] for part in self._parts])
+        self._parts.clear()
+        order = np.argsort(keys, kind="stable")
+        keys, values = keys[order], values[order]
+        starts = np.flatnonzero(np.diff(keys, prepend=-1))
+        self._parts.append((keys[starts], np.add.reduceat(values, starts) if len(starts) else values))
+        self._settled, self._waiting = len(starts), 0
+
+    def result(self) -> WordCounts:
+        self._settle()
+        keys, values = self._parts[0]
+        words = sorted(self._known)
+        place = np.empty(len(words), np.int64)
+        place[[self._known[word] for word in words]] = np.arange(len(words))
+        numbers, rows = np.divmod(keys, max(self._n_groups, 1))
+        return _from_entries(tuple(words), rows, place[numbers], values, self._n_groups)
+
+
+def _from_entries(
+    vocabulary: tuple[str, ...], rows: Ints, indices: NDArray[Any], counts: Ints, n_groups: int
+) -> WordCounts:
+    """Sort entries into rows; each (row, index) comes once."""
+    order = np.lexsort((indices, rows))
+    indptr = np.searchsorted(rows[order], np.arange(n_groups + 1)).astype(np.int64)
+    return WordCounts(vocabulary, indptr, indices[order].astype(np.int32), counts[order])
