@@ -42,10 +42,14 @@ class Commas:
             text = text.replace(",", ".") if text.count(",") == 1 else text
         elif _GROUPED.fullmatch(text):
             text = text.replace(",", "")
-        if not _NUMBER.fullmatch(text):
+        if not _is_number(text):
             return None
         value = float(text)
         return value if math.isfinite(value) else None
+
+
+def _is_number(text: str) -> bool:
+    return _NUMBER.fullmatch(text) is not None
 
 
 def commas_of(cells: Iterable[str], *, semicolons: bool = False) -> Commas:
@@ -59,8 +63,9 @@ def commas_of(cells: Iterable[str], *, semicolons: bool = False) -> Commas:
         text = cell.strip().translate(_SIGNS)
         if _GROUPED_DOTS.fullmatch(text) or (_ONE_COMMA.fullmatch(text) and not _GROUPED.fullmatch(text)):
             return Commas(decimal=True)
-        grouped = grouped or _GROUPED.fullmatch(text) is not None
-        point = point or ("." in text and _NUMBER.fullmatch(text) is not None)
+        groups = _GROUPED.fullmatch(text) is not None
+        grouped = grouped or groups
+        point = point or (groups and text.count(",") > 1) or ("." in text and (groups or _is_number(text)))
     if not grouped or point:
         return Commas(decimal=False)
     return Commas(decimal=semicolons, certain=False)

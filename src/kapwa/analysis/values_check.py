@@ -17,7 +17,7 @@ from kapwa.analysis.values_table import ValuesReading, ValuesRow, ValuesTable, s
 from kapwa.errors import DataError
 from kapwa.files import read_text
 from kapwa.suites.base import CheckReport, Finding
-from kapwa.suites.eecc.names import fold, resolve, suggestion
+from kapwa.suites.eecc.names import Place, fold, resolve, suggestion
 
 # Scales on which surveys ask, the narrowest first.
 _SCALES = ((0, 1), (1, 2), (1, 3), (1, 4), (1, 5), (0, 5), (1, 7), (1, 10), (0, 10), (0, 100))
@@ -150,6 +150,8 @@ def _column_findings(reading: ValuesReading, table: ValuesTable, nominal: Mappin
         yield Finding("warning", path, f"{why}: not used to name rows (codes of another list?)", column=name)
     for name in table.columns.text:
         yield Finding("note", path, "text that names no countries: not read", column=name)
+    for name in table.columns.empty:
+        yield Finding("warning", path, "has no values at all", column=name)
     for name, why in nominal.items():
         yield Finding("warning", path, f"left out of distances: {why}", column=name)
     if not reading.commas.certain:
@@ -162,15 +164,16 @@ def _column_findings(reading: ValuesReading, table: ValuesTable, nominal: Mappin
 def _row_findings(table: ValuesTable) -> Iterator[Finding]:
     if not any(row.place for row in table.rows):
         return
-    seen: dict[object, ValuesRow] = {}
+    rows: dict[Place, list[int]] = {}
     for row in table.rows:
         yield from _placing(table, row)
-        if row.place is None:
-            continue
-        first = seen.setdefault(row.place, row)
-        if first is not row:
-            message = f"{row.place.country} is row {first.number} already: distances use the mean of its rows"
-            yield Finding("warning", str(table.path), message, row.number, table.columns.labels[0])
+        if row.place is not None:
+            rows.setdefault(row.place, []).append(row.number)
+    for place, numbers in rows.items():
+        if len(numbers) > 1:
+            shown = ", ".join(map(str, numbers[:_FEW])) + (", …" if len(numbers) > _FEW else "")
+            message = f"{place.country} has {len(numbers)} rows ({shown}): distances use their mean"
+            yield Finding("warning", str(table.path), message, numbers[1], table.columns.labels[0])
 
 
 def _placing(table: ValuesTable, row: ValuesRow) -> Iterator[Finding]:
@@ -197,9 +200,7 @@ def _question_findings(table: ValuesTable) -> Iterator[Finding]:
     path = str(table.path)
     for name, column in zip(table.questions, table.matrix.T, strict=True):
         known = column[np.isfinite(column)]
-        if not len(known):
-            yield Finding("warning", path, "has no values at all", column=name)
-        elif np.ptp(known) == 0:
+        if len(known) and np.ptp(known) == 0:
             yield Finding("warning", path, f"is {known[0]:g} in every row: it tells no countries apart", column=name)
         elif _has_missing_codes(known):
             yield Finding("warning", path, "holds -1 to -5, the codes of many surveys for no answer", column=name)

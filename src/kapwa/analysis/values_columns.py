@@ -26,7 +26,7 @@ class Columns(NamedTuple):
 
     ``labels`` name the row, the one that decides first; ``demonym`` is the one holding words for people ("" where
     none does); ``questions`` hold numbers; ``rejected`` name places, but other ones than the first label does;
-    ``text`` is everything else.
+    ``empty`` hold nothing, ``text`` is everything else.
     """
 
     labels: tuple[str, ...]
@@ -34,6 +34,7 @@ class Columns(NamedTuple):
     questions: tuple[str, ...]
     rejected: Mapping[str, str]
     text: tuple[str, ...]
+    empty: tuple[str, ...]
 
 
 def find_columns(path: Path, records: Sequence[Record], commas: Commas, country: str | None) -> Columns:
@@ -57,13 +58,14 @@ def find_columns(path: Path, records: Sequence[Record], commas: Commas, country:
             rejected[name] = f"names another place than {first!r} in {both - same} of {both} rows"
         else:
             labels.append(name)
-    named = {*labels, *rejected, *texts}
+    empty = tuple(name for name in cells if name not in labels and all(map(is_missing, cells[name])))
+    named = {*labels, *rejected, *texts, *empty}
     questions = tuple(name for name in cells if name not in named)
     demonym = next((name for name in labels if fold(name) in _DEMONYM_HEADERS), "") or next(
         (name for name in labels if _holds_demonyms(cells[name])), ""
     )
     text = tuple(name for name in texts if name not in labels and name not in rejected)
-    return Columns(tuple(labels), demonym, questions, rejected, text)
+    return Columns(tuple(labels), demonym, questions, rejected, text, empty)
 
 
 def column_cells(records: Sequence[Record]) -> dict[str, list[str]]:

@@ -14,7 +14,7 @@ from kapwa.analysis.values_cells import Commas, commas_of, is_missing
 from kapwa.analysis.values_columns import Columns, candidates, cell_text, column_cells, find_columns
 from kapwa.errors import DataError
 from kapwa.files import read_table, read_text
-from kapwa.suites.eecc.names import Ambiguous, Place, part_of, resolve
+from kapwa.suites.eecc.names import Ambiguous, Place, is_code, part_of, resolve
 from kapwa.suites.reading.tables import Record, Table, read_records
 
 _CSV = (".csv", ".txt")
@@ -91,7 +91,7 @@ def scan_values(path: str | Path, *, name: str | None = None, country: str | Non
         hint = "Beside the column of countries there must be one with numbers."
         problems.append(DataError("has no column of numbers.", path=path, row=1, hint=hint))
     matrix = _matrix(path, source.records, columns.questions, commas, problems)
-    rows = tuple(_row(record, columns) for record in source.records)
+    rows = _parted([_row(record, columns) for record in source.records])
     table = ValuesTable(name or path.stem, path, rows, columns.questions, matrix, columns)
     return ValuesReading(path, table, tuple(problems), commas)
 
@@ -145,20 +145,34 @@ def _matrix(
 
 
 def _row(record: Record, columns: Columns) -> ValuesRow:
+    """Read one row's labels. One that says a part in words and the whole in a code has both, see ``_parted``."""
     labels = tuple(cell_text(record, name).strip() for name in columns.labels)
     demonym = cell_text(record, columns.demonym).strip() if columns.demonym else ""
+    name = next((label for label in labels if label and not is_code(label)), labels[0])
     found = [resolve(label) for label in labels]
-    blank = ValuesRow(record.row, labels[0], demonym, None, labels=labels)
-    part = part_of(labels[0]) if found[0] is None else None
-    if part is not None:
-        # A further column may give the whole country's code; the row is a part of it all the same.
-        return blank._replace(part_of=part)
+    parts = [part_of(label) for label, one in zip(labels, found, strict=True) if one is None]
+    part = next(filter(None, parts), None)
     place, open_to = _settled(found)
+    row = ValuesRow(record.row, name, demonym, place, open_to, part, labels=labels)
     if place is None:
-        parts = [part_of(label) for label in labels] if not open_to else []
-        return blank._replace(candidates=open_to, part_of=next(filter(None, parts), None))
+        return row
     others = [label for label, other in zip(labels, found, strict=True) if other and place not in candidates(other)]
-    return blank._replace(place=place, conflict=", ".join(others))
+    return row._replace(conflict=", ".join(others))
+
+
+def _parted(rows: Sequence[ValuesRow]) -> tuple[ValuesRow, ...]:
+    """Settle rows that say a part in words and the whole country in a code ("Belgium French", BEL).
+
+    Where another row is the whole country, such a row is a part; where none is, the words are a longer name for it.
+    """
+    whole = {row.place for row in rows if row.place and not row.part_of}
+    return tuple(_whole_or_part(row, is_known=row.place in whole) if row.part_of else row for row in rows)
+
+
+def _whole_or_part(row: ValuesRow, *, is_known: bool) -> ValuesRow:
+    if row.place and is_known:
+        return row._replace(place=None, conflict="")
+    return row._replace(part_of=None) if row.place or row.candidates else row
 
 
 def _settled(found: Sequence[Place | Ambiguous | None]) -> tuple[Place | None, tuple[Place, ...]]:

@@ -79,6 +79,11 @@ def resolve(text: str, *, attribute: str = "nationality") -> Place | Ambiguous |
     return found[0] if found else None
 
 
+def is_code(text: str) -> bool:
+    """Whether ``text`` has the shape of a country code (PH, PHL, 608, GB-NIR), known or not."""
+    return (_CODE.fullmatch(text) or _NUMBER.fullmatch(text)) is not None
+
+
 def place_of(iso3: str) -> Place | None:
     """Return the place with the code ``iso3`` (as in :attr:`Place.iso3`), or None."""
     return next(iter(_index().codes.get(iso3, ())), None)
@@ -119,7 +124,8 @@ def suggestion(text: str) -> str:
 
 def fold(text: str) -> str:
     """Return ``text`` as names are compared: no case, accents, punctuation or leading "the"; "St." is "saint"."""
-    plain = unicodedata.normalize("NFKD", text.casefold())
+    # Twice: mathematical and full-width capitals have small letters only once they are plain letters.
+    plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
     plain = "".join(letter for letter in plain if not unicodedata.combining(letter))
     plain = re.sub(r"[.'’ʼ‘`]", "", plain.replace("&", " and "))
     words = [_SHORT.get(word, word) for word in re.findall(r"[^\W_]+", plain)]
