@@ -16,6 +16,7 @@ VERBS = (
     "run",
     "score",
     "report",
+    "analyze eecc",
     "compare",
     "agreement",
     "ratings",

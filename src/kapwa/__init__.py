@@ -11,6 +11,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from kapwa.api import (
+        analyze,
         build_mcq,
         check_data,
         compare,
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
         load_judge,
         load_model,
         load_task,
+        open_analysis,
         open_run,
         score_responses,
         write_forms,
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "KapwaError",
     "__version__",
+    "analyze",
     "build_mcq",
     "check_data",
     "compare",
@@ -34,6 +37,7 @@ __all__ = [
     "load_judge",
     "load_model",
     "load_task",
+    "open_analysis",
     "open_run",
     "score_responses",
     "write_forms",

@@ -21,6 +21,8 @@ from kapwa.suites.base import CheckReport, Selection, Suite, Task
 if TYPE_CHECKING:
     import polars as pl
 
+    from kapwa.analysis.progress import Progress as AnalysisProgress
+    from kapwa.analysis.result import Analysis
     from kapwa.build.forms import Forms
     from kapwa.build.mcq_files import Built
     from kapwa.records import Floor, Item
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from kapwa.suites.blend.judge import Judge
 
 __all__ = [
+    "analyze",
     "build_mcq",
     "check_data",
     "compare",
@@ -38,6 +41,7 @@ __all__ = [
     "load_judge",
     "load_model",
     "load_task",
+    "open_analysis",
     "open_run",
     "score_responses",
     "write_forms",
@@ -366,3 +370,43 @@ def build_mcq(data: str | Path | None, out: str | Path, *, judge: str | Model | 
     finally:
         if asked is not None and isinstance(judge, str):
             asked.close()
+
+
+def analyze(
+    sources: str | Path | Run | Sequence[str | Path | Run],
+    *,
+    values: str | Path | Sequence[str | Path] = (),
+    controls: str | Path | Sequence[str | Path] = (),
+    out: str | Path = "analyses",
+    path: str | Path | None = None,
+    progress: AnalysisProgress = None,
+    **settings: Any,
+) -> Analysis:
+    """Say how texts change with an attribute of the prompt such as nationality, and whether they do so as values do.
+
+    ``sources``: runs, or files and folders of answers (see :func:`kapwa.analysis.corpus.open_corpora`). ``values``:
+    survey tables, one row a country. ``controls``: "geography", "region", "language" or tables of distances between
+    countries, held fixed in partial Mantel tests. ``settings``: the fields of
+    :class:`kapwa.analysis.settings.Settings`, such as ``seed``, ``workers`` or ``permutations``. The same call
+    resumes after any end; see :func:`kapwa.analysis.eecc.analyze` for what is written where, and what is raised.
+    """
+    from kapwa.analysis.eecc import analyze
+    from kapwa.analysis.settings import settings_of
+
+    named = [sources] if not isinstance(sources, Sequence) or isinstance(sources, str) else sources
+    return analyze(
+        [source if isinstance(source, str | Path) else source.path for source in named],
+        values=[values] if isinstance(values, str | Path) else values,
+        controls=[controls] if isinstance(controls, str | Path) else controls,
+        out=out,
+        path=path,
+        progress=progress,
+        settings=settings_of(settings),
+    )
+
+
+def open_analysis(path: str | Path) -> Analysis:
+    """Open an analysis folder. Raises RunError where it is none, unfinished, or made by a newer Kapwa."""
+    from kapwa.analysis.result import open_analysis
+
+    return open_analysis(path)

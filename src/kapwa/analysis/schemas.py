@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
+import numpy as np
 import polars as pl
 
 Schema = Mapping[str, pl.DataType]
@@ -116,3 +117,25 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 def empty(name: str) -> pl.DataFrame:
     """Return the table ``name`` without a row."""
     return pl.DataFrame(schema=dict(SCHEMAS[name]))
+
+
+def frame(name: str, columns: Mapping[str, Any]) -> pl.DataFrame:
+    """Return ``columns`` (arrays, lists, or one value for all rows) as the table ``name``, NaN as null.
+
+    Raises KeyError for a missing column, so that no table is written in part.
+    """
+    schema = SCHEMAS[name]
+    lengths = {len(value) for value in columns.values() if _is_column(value)}
+    if len(lengths) != 1:
+        raise ValueError(f"The columns of {name} have different lengths: {sorted(lengths)}.")
+    (height,) = lengths
+    return pl.DataFrame([_series(column, kind, columns[column], height) for column, kind in schema.items()])
+
+
+def _series(name: str, kind: pl.DataType, value: Any, height: int) -> pl.Series:
+    cells = value if _is_column(value) else [value] * height
+    return pl.Series(name, cells, dtype=kind).fill_nan(None) if kind.is_float() else pl.Series(name, cells, dtype=kind)
+
+
+def _is_column(value: Any) -> bool:
+    return isinstance(value, list | tuple | np.ndarray)

@@ -11,7 +11,21 @@ from typing import Annotated
 import typer
 
 import kapwa
-from kapwa.cli import build, compare, data, doctor, forms, human, languages, models, report, score, suites, values
+from kapwa.cli import (
+    analyze,
+    build,
+    compare,
+    data,
+    doctor,
+    forms,
+    human,
+    languages,
+    models,
+    report,
+    score,
+    suites,
+    values,
+)
 from kapwa.cli import run as run_verb
 from kapwa.errors import KapwaError
 
@@ -48,6 +62,7 @@ def main(
 app.command("run")(run_verb.run)
 app.command("score")(score.score)
 app.command("report")(report.report)
+app.add_typer(analyze.app, name="analyze")
 app.command("compare")(compare.compare)
 app.command("agreement")(human.agreement)
 app.command("ratings")(human.ratings)

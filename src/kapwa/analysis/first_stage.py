@@ -1,0 +1,88 @@
+"""The first stage: every concept that has no part yet is computed and kept. All that takes long happens here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from kapwa.analysis.corpus import ConceptKey, Corpus
+from kapwa.analysis.inputs import Matched, Surveys, match
+from kapwa.analysis.parts import part_key, part_path, write_part
+from kapwa.analysis.pool import run_all
+from kapwa.analysis.progress import Meter, Show
+from kapwa.analysis.settings import Settings, UnitSettings
+from kapwa.analysis.unit import Unit, concept_part, depends_on
+from kapwa.analysis.variance_tables import Named
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """A corpus with all that is known before anything is computed; ``paths``: where the part of each concept lies."""
+
+    corpus: Corpus
+    settings: UnitSettings
+    paths: Mapping[ConceptKey, Path]
+    matched: Matched
+
+    @property
+    def name(self) -> Named:
+        """The columns that name this corpus in every table."""
+        return Named(self.corpus.label, self.corpus.task)
+
+    def topics(self) -> dict[str, tuple[Path, ...]]:
+        """Paths of the parts of each topic, both in order of first appearance."""
+        found: dict[str, list[Path]] = {}
+        for key, path in self.paths.items():
+            found.setdefault(key.topic, []).append(path)
+        return {topic: tuple(paths) for topic, paths in found.items()}
+
+
+class Counted(NamedTuple):
+    """How many parts were there before, and how many were computed now."""
+
+    kept: int
+    computed: int
+
+
+class _Job(NamedTuple):
+    """One concept to compute, and where its part goes."""
+
+    unit: Unit
+    path: Path
+
+
+def prepare(corpus: Corpus, surveys: Surveys, store: Path, settings: Settings) -> Prepared:
+    """Name the parts of a corpus, whose folder is ``store``, and match its identities with the surveys."""
+    unit = settings.unit(corpus.language, len(corpus.identities))
+    depends = depends_on(unit)
+    paths = {key: part_path(store, part_key(corpus.digest_of(key), depends)) for key in corpus.concepts}
+    return Prepared(corpus, unit, paths, match(surveys, corpus))
+
+
+def compute_parts(prepared: Sequence[Prepared], settings: Settings, show: Show) -> Counted:
+    """Compute every part that is not there yet, over as many processes as asked."""
+    # Two corpora may hold the same texts of a concept: one part serves both.
+    wanted = {path: (one, key) for one in prepared for key, path in one.paths.items()}
+    missing = {path: found for path, found in wanted.items() if not path.exists()}
+    counted = Counted(len(wanted) - len(missing), len(missing))
+    meter = Meter(show, "comparing texts", len(wanted))
+    meter.kept(counted.kept)
+    jobs = (_Job(Unit(one.corpus.texts(key), one.settings), path) for path, (one, key) in missing.items())
+    for texts in run_all(_compute, jobs, workers=min(settings.processes, max(1, len(missing)))):
+        meter.add(texts)
+    return counted
+
+
+def compute_again(prepared: Prepared, paths: Sequence[Path]) -> None:
+    """Compute parts anew that were found damaged."""
+    for key, path in prepared.paths.items():
+        if path in paths:
+            _compute(_Job(Unit(prepared.corpus.texts(key), prepared.settings), path))
+
+
+def _compute(job: _Job) -> int:
+    """Compute one part and keep it; return how many texts it is of."""
+    write_part(job.path, concept_part(job.unit))
+    return len(job.unit.texts.texts)

@@ -1,0 +1,148 @@
+"""What an analysis holds its corpora against: survey values and controls, matched to the identities at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kapwa.analysis.controls import control_matrix
+from kapwa.analysis.corpus import Corpus
+from kapwa.analysis.measures import ValuesOf
+from kapwa.analysis.values import CulturalDistance, ValuesTable, cultural_distance, read_values
+from kapwa.errors import UsageError
+from kapwa.files import digest
+from kapwa.suites.eecc.names import Ambiguous, Place, resolve
+
+
+@dataclass(frozen=True, slots=True)
+class Surveys:
+    """Values tables and controls as the user named them."""
+
+    tables: tuple[ValuesTable, ...]
+    controls: tuple[str, ...]
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """Digest of each file, by what it is called."""
+        files = {table.name: table.path for table in self.tables}
+        files |= {name: Path(name) for name in self.controls if Path(name).is_file()}
+        return {name: digest({"": path.read_bytes()}) for name, path in files.items()}
+
+
+def read_surveys(values: Iterable[str | Path], controls: Iterable[str | Path]) -> Surveys:
+    """Read the values tables; raise UsageError where two have one name, DataError where one cannot be read."""
+    tables: list[ValuesTable] = []
+    for path in values:
+        table = read_values(path)
+        same = next((other for other in tables if other.name == table.name), None)
+        if same is not None:
+            raise UsageError(
+                f"{same.path} and {table.path} would both be called {table.name!r}.",
+                hint="Give the files different names; tables and figures call them by these.",
+            )
+        tables.append(table)
+    named = tuple(dict.fromkeys(str(control) for control in controls))
+    if named and not tables:
+        raise UsageError(
+            "A control holds something fixed while texts are held against values; no values are named.",
+            hint="Add --values FILE.",
+        )
+    return Surveys(tuple(tables), named)
+
+
+@dataclass(slots=True)
+class Matched:
+    """Values and places of the identities of one corpus, and what had to be decided."""
+
+    values: tuple[ValuesOf, ...] = ()
+    known: tuple[Sequence[int], ...] = ()
+    places: dict[str, Place] = field(default_factory=dict)
+    described: list[dict[str, Any]] = field(default_factory=list)
+    notes: list[tuple[str, str]] = field(default_factory=list)
+
+
+def match(surveys: Surveys, corpus: Corpus) -> Matched:
+    """Match the identities of ``corpus`` with countries and with every values table."""
+    found = Matched()
+    _match_places(corpus, found)
+    values: list[ValuesOf] = []
+    known: list[Sequence[int]] = []
+    for table in surveys.tables:
+        distance = cultural_distance(table, corpus.identities, attribute=corpus.attribute)
+        values.append(values_of(table, distance, surveys.controls))
+        known.append([int(count) for count in distance.questions_known])
+        found.described.append(_described(table, distance))
+        found.notes += [("info", f"{table.name}: {note}") for note in distance.notes]
+        if distance.dropped:
+            found.notes.append(("info", _dropped(table.name, distance.dropped)))
+    found.values, found.known = tuple(values), tuple(known)
+    return found
+
+
+def values_of(table: ValuesTable, distance: CulturalDistance, controls: Sequence[str]) -> ValuesOf:
+    """Put the identities of ``distance`` in the order of the corpus, with the controls between their countries."""
+    order = np.argsort(distance.index, kind="stable")
+    square = np.ix_(order, order)
+    pick = order.tolist()
+    iso3 = tuple(distance.iso3[i] for i in pick)
+    return ValuesOf(
+        name=distance.name,
+        index=distance.index[order].astype(np.intp),
+        identities=tuple(distance.identities[i] for i in pick),
+        countries=tuple(distance.countries[i] for i in pick),
+        iso3=iso3,
+        distance=distance.distance[square],
+        distance_reference=distance.distance_reference[square],
+        order=_file_order(table, tuple(distance.identities[i] for i in pick), iso3),
+        controls=tuple((_control_name(control), control_matrix(control, iso3)) for control in controls),
+    )
+
+
+def _file_order(table: ValuesTable, identities: Sequence[str], iso3: Sequence[str]) -> np.ndarray[Any, Any]:
+    """Rank identities by their first row in the values file."""
+    rows: dict[str, int] = {}
+    for number, row in enumerate(table.rows):
+        for name in (row.demonym, row.place.iso3 if row.place else ""):
+            rows.setdefault(name, number)
+    last = len(table.rows)
+    first = [min(rows.get(name, last), rows.get(code, last)) for name, code in zip(identities, iso3, strict=True)]
+    return np.argsort(np.argsort(first, kind="stable"), kind="stable")
+
+
+def _control_name(control: str) -> str:
+    path = Path(control)
+    return path.stem if path.is_file() else control
+
+
+def _match_places(corpus: Corpus, found: Matched) -> None:
+    unclear: list[str] = []
+    for identity in corpus.identities:
+        place = resolve(identity, attribute=corpus.attribute)
+        if isinstance(place, Place):
+            found.places[identity] = place
+        elif isinstance(place, Ambiguous):
+            unclear.append(str(place))
+    if unclear:
+        found.notes.append(("info", f"{corpus.label}, {corpus.task}: {'; '.join(unclear)}. No map shows them."))
+
+
+def _described(table: ValuesTable, distance: CulturalDistance) -> dict[str, Any]:
+    return {
+        "name": table.name,
+        "path": str(table.path),
+        "identities": len(distance.identities),
+        "questions": len(table.questions),
+        "questions_used": distance.questions_used,
+        "dropped": dict(distance.dropped),
+        "notes": list(distance.notes),
+    }
+
+
+def _dropped(name: str, dropped: Mapping[str, str]) -> str:
+    shown = "; ".join(f"{question} ({why})" for question, why in list(dropped.items())[:4])
+    more = f"; and {len(dropped) - 4} more" if len(dropped) > 4 else ""
+    return f"{name}: {len(dropped)} questions left out of the corrected distance: {shown}{more}."

@@ -1,0 +1,129 @@
+"""What one concept of one corpus comes to, and the folder that keeps it: computed once, resumed after any end.
+
+A part's name is a digest of everything its numbers depend on (texts, tokenizer, kernels, settings), so a part can
+neither be stale nor belong to something else, and analyses of the same texts share it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import time
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kapwa.analysis.word_counts import WordCounts
+from kapwa.errors import RunError
+from kapwa.files import replacing
+
+log = logging.getLogger(__name__)
+
+FORMAT = 1
+Reals = NDArray[np.float64]
+Whole = NDArray[np.int64]
+_STALE = 3600.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """One concept of one corpus, G identities (those present, sorted).
+
+    ``samples``, ``tokens``, ``empty`` (G,): texts, their tokens, those without one. ``within``, ``across`` (G,):
+    lexical variance by the corrected estimate, ``*_reference`` as released; each with its mean over identities.
+    ``wed``, ``bleu``, ``bleu_reference``: upper triangles, (G(G−1)/2,), row by row; empty where pairs were drawn.
+    ``permanova``: f, r2, p. ``bounds``: 95 % bounds of within and across (low, high, low, high), NaN for all pairs.
+    """
+
+    topic: str
+    concept: str
+    identities: tuple[str, ...]
+    samples: Whole
+    tokens: Whole
+    empty: Whole
+    within: Reals
+    across: Reals
+    within_reference: Reals
+    across_reference: Reals
+    means: Reals
+    permanova: Reals
+    bounds: Reals
+    wed: Reals
+    bleu: Reals
+    bleu_reference: Reals
+    words: WordCounts
+
+
+def part_key(texts_digest: str, settings: Mapping[str, Any]) -> str:
+    """Name the part of texts with this digest, computed with ``settings``: 32 hex digits."""
+    state = hashlib.blake2b(digest_size=16)
+    state.update(json.dumps([FORMAT, texts_digest, settings], sort_keys=True, ensure_ascii=False).encode())
+    return state.hexdigest()
+
+
+def part_path(folder: Path, key: str) -> Path:
+    """Return where the part ``key`` lies: 256 sub-folders, so that none grows unwieldy."""
+    return folder / key[:2] / f"{key}.npz"
+
+
+def write_part(path: Path, part: Part) -> None:
+    """Write ``part`` whole or not at all; raise RunError where the folder cannot be written."""
+    try:
+        with replacing(path) as temporary, temporary.open("wb") as file:
+            np.savez(file, allow_pickle=False, **_arrays(part))
+    except OSError as error:
+        raise RunError(
+            f"{path.parent} cannot be written: {error.strerror or error}.",
+            hint="Free some space or choose another folder with --out; what is done is kept.",
+        ) from error
+
+
+def read_part(path: Path) -> Part | None:
+    """Read a part; None where there is none, or (with a warning) where it is damaged and must be computed again."""
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return _part({name: archive[name] for name in archive.files})
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zipfile.LargeZipFile) as error:
+        log.warning("%s is damaged (%s): this concept is computed again.", path, type(error).__name__)
+        return None
+
+
+def clear_unfinished(folder: Path) -> None:
+    """Remove what writers that were killed left behind: temporary files older than an hour."""
+    for path in folder.glob("*/.*.part"):
+        try:
+            if time.time() - path.stat().st_mtime > _STALE:
+                path.unlink()
+        except OSError:  # another process was quicker
+            continue
+
+
+_TEXTS = ("topic", "concept", "identities")
+_NUMBERS = tuple(field.name for field in fields(Part) if field.name not in (*_TEXTS, "words"))
+
+
+def _arrays(part: Part) -> dict[str, NDArray[Any]]:
+    texts = json.dumps([part.topic, part.concept, part.identities], ensure_ascii=False).encode()
+    found: dict[str, NDArray[Any]] = {"texts": np.frombuffer(texts, dtype=np.uint8)}
+    found |= {name: getattr(part, name) for name in _NUMBERS}
+    return found | {f"words_{name}": array for name, array in part.words.to_arrays().items()}
+
+
+def _part(arrays: Mapping[str, NDArray[Any]]) -> Part:
+    topic, concept, identities = json.loads(arrays["texts"].tobytes())
+    words = {name.removeprefix("words_"): array for name, array in arrays.items() if name.startswith("words_")}
+    return Part(
+        topic,
+        concept,
+        tuple(identities),
+        **{name: arrays[name] for name in _NUMBERS},
+        words=WordCounts.from_arrays(words),
+    )

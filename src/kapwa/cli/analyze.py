@@ -1,0 +1,188 @@
+"""``kapwa analyze``: compare many texts with each other, and with survey values."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kapwa.cli import options as opt
+from kapwa.cli.output import note, show, show_json
+
+app = typer.Typer(help="Compare many texts with each other, and with survey values.", no_args_is_help=True)
+_READING = "Reading answers"
+_COMPUTING = "Computing"
+
+Runs = Annotated[
+    list[Path] | None, typer.Argument(metavar="[RUN]...", help="Run folders, or files of answers.", show_default=False)
+]
+Responses = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--responses",
+        metavar="PATH",
+        help="Answers from elsewhere: a jsonl, Parquet, CSV or TSV file, a folder of them, or the released layout; "
+        "repeatable.",
+        show_default=False,
+    ),
+]
+Values = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--values",
+        metavar="FILE",
+        help="A survey of cultural values, one row a country; repeatable.",
+        show_default=False,
+    ),
+]
+Control = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--control",
+        metavar="NAME",
+        help="Hold this fixed in partial Mantel tests: geography, region, language, or a table of distances between "
+        "countries; repeatable.",
+        show_default=False,
+    ),
+]
+Out = Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Folder that holds the analyses.")]
+Report = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", metavar="FILE", help="Also write the report as a page.", show_default=False),
+]
+Attribute = Annotated[
+    str | None,
+    typer.Option(
+        "--attribute",
+        metavar="COLUMN",
+        help="The column that was varied in the prompt [default: nationality, or its like].",
+        rich_help_panel=_READING,
+        show_default=False,
+    ),
+]
+Task = Annotated[
+    str | None,
+    typer.Option(
+        "--task", metavar="NAME", help="Only answers of this task.", rich_help_panel=_READING, show_default=False
+    ),
+]
+Label = Annotated[
+    str | None,
+    typer.Option(
+        "--label",
+        metavar="NAME",
+        help="What to call the model of files that name none.",
+        rich_help_panel=_READING,
+        show_default=False,
+    ),
+]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of everything random; recorded.", min=0)]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        metavar="N",
+        help="Processes [default: one a core].",
+        min=1,
+        rich_help_panel=_COMPUTING,
+        show_default=False,
+    ),
+]
+Permutations = Annotated[
+    int,
+    typer.Option("--permutations", metavar="N", help="Permutations of every test.", min=19, rich_help_panel=_COMPUTING),
+]
+Pairs = Annotated[
+    int | None,
+    typer.Option(
+        "--pairs",
+        metavar="N",
+        help="Estimate variance from so many drawn pairs of texts a concept [default: all pairs, up to 2,000 "
+        "identities].",
+        min=1,
+        rich_help_panel=_COMPUTING,
+        show_default=False,
+    ),
+]
+Brevity = Annotated[
+    str,
+    typer.Option(
+        "--brevity",
+        metavar="RULE",
+        help="Which reference's length BLEU takes: nmt (the shortest, as released), closest, average.",
+        rich_help_panel=_COMPUTING,
+    ),
+]
+Backend = Annotated[
+    str,
+    typer.Option("--backend", metavar="NAME", help="Kernels: auto, numba, rapidfuzz.", rich_help_panel=_COMPUTING),
+]
+
+
+@app.callback()
+def analyze() -> None:
+    """Compare many texts with each other, and with survey values."""
+
+
+@app.command("eecc")
+def eecc(
+    runs: Runs = None,
+    responses: Responses = None,
+    values: Values = None,
+    control: Control = None,
+    out: Out = Path("analyses"),
+    output: Report = None,
+    json: opt.Json = False,
+    attribute: Attribute = None,
+    task: Task = None,
+    label: Label = None,
+    seed: Seed = 0,
+    workers: Workers = None,
+    permutations: Permutations = 999,
+    pairs: Pairs = None,
+    brevity: Brevity = "nmt",
+    backend: Backend = "auto",
+) -> None:
+    """Say how texts change with nationality (or another attribute), and whether they do so as values do.
+
+    Compares every two texts of a concept: variance within and across identities, tests, words that mark an identity,
+    and correlation with surveys. Killed at any moment, the same command goes on where it stopped.
+    """
+    from kapwa import api
+    from kapwa.errors import UsageError
+
+    sources = [*(runs or ()), *(responses or ())]
+    if not sources:
+        raise UsageError("Nothing to analyze is named.", hint="Name run folders, or answers with --responses PATH.")
+    try:
+        found = api.analyze(
+            sources,
+            values=values or (),
+            controls=control or (),
+            out=out,
+            progress=True,
+            attribute=attribute,
+            task=task,
+            label=label,
+            seed=seed,
+            workers=workers,
+            permutations=permutations,
+            pairs=pairs,
+            brevity=brevity,
+            backend=backend,
+        )
+    except KeyboardInterrupt:
+        note("Stopped. What was compared is kept: the same command goes on from here.")
+        raise typer.Exit(130) from None
+    if json:
+        show_json(found.as_dict())
+    else:
+        from kapwa.report.analysis_terminal import render_analysis
+
+        show(render_analysis(found))
+    note(f"Analysis: {found.path}")
+    if output is not None:
+        from kapwa.report.eecc import build_analysis_report
+
+        note(f"Report: {build_analysis_report(found, output)}")

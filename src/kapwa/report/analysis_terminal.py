@@ -1,0 +1,129 @@
+"""An analysis for the terminal: what it says in plain words, then two tables with the numbers behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from kapwa.report import numbers
+from kapwa.report.eecc.contract import AnalysisLike
+from kapwa.report.eecc.sentences import headline
+from kapwa.report.eecc.view import AnalysisView
+from kapwa.report.text import label_text
+
+if TYPE_CHECKING:
+    from rich.console import Group, RenderableType
+    from rich.table import Table
+
+MOST_ROWS = 44
+_MEASURES = {"bleu": "BLEU", "wed": "word edits"}
+_ISOLATES = str.maketrans("", "", "\u2066\u2067\u2068\u2069")
+Row = dict[str, Any]
+
+
+def render_analysis(analysis: AnalysisLike) -> Group:
+    """Return an analysis for the terminal: sentences, a table of variance, a table of correlations, warnings."""
+    from rich.console import Group
+    from rich.text import Text
+
+    lines: list[RenderableType] = []
+    for told in headline(AnalysisView(analysis)):
+        lines += [Text(_plain(told.heading), style="bold")] if told.heading else []
+        lines += [Text(_plain(sentence)) for sentence in told.sentences]
+        lines.append(Text(""))
+    lines.append(_variance_table(analysis))
+    if analysis.correlations.height:
+        lines += [Text(""), _correlation_table(analysis), Text(_KEY, style="dim")]
+    warnings = analysis.notes.filter(pl.col("severity") == "warning")["text"]
+    lines += [Text(f"Note: {_plain(text)}", style="yellow") for text in warnings[:MOST_ROWS]]
+    return Group(*lines)
+
+
+_KEY = (
+    "τ: do countries nearer in values get more similar texts? 1 always, 0 no more than by chance, −1 the reverse; mean "
+    "over concepts and countries. Shuffled: 95% of what τ comes to when values are dealt out at random. As released: "
+    "the published script's number, which ranks names by the alphabet."
+)
+
+
+def _variance_table(analysis: AnalysisLike) -> Table:
+    from rich.text import Text
+
+    columns = ["Model", "Task", "Texts", "Within", "Across", "Across − within", "95% interval", "p", "Concepts"]
+    table = _new_table(columns, left=2, title="Do texts change? Lexical variance within and across")
+    corrected = analysis.variance.filter(pl.col("estimator") == "corrected")
+    means = corrected.group_by("corpus", "task").agg(pl.col("within", "across").mean())
+    tests = analysis.tests.filter((pl.col("topic") == "all") & (pl.col("test") == "paired"))
+    for corpus in analysis.corpora.head(MOST_ROWS).iter_rows(named=True):
+        mean, test = _row_of(means, corpus), _row_of(tests, corpus)
+        cells = [
+            corpus["corpus"],
+            corpus["task"],
+            f"{corpus['texts']:,}",
+            numbers.decimal(mean.get("within"), 3),
+            numbers.decimal(mean.get("across"), 3),
+            numbers.decimal(test.get("estimate"), 3, plus=True),
+            _span(test.get("low"), test.get("high")),
+            numbers.p_value(test.get("p")),
+            str(corpus["concepts"]),
+        ]
+        table.add_row(*(Text(_plain(cell)) for cell in cells))
+    return table
+
+
+def _correlation_table(analysis: AnalysisLike) -> Table:
+    from rich.text import Text
+
+    columns = ["Model", "Task", "Values", "By", "τ", "95% interval", "Shuffled", "p", "As released", "Countries"]
+    table = _new_table(columns, left=4, title="Do they change as values do?")
+    for cells in list(_correlation_rows(analysis))[:MOST_ROWS]:
+        table.add_row(*(Text(_plain(cell)) for cell in cells))
+    return table
+
+
+def _correlation_rows(analysis: AnalysisLike) -> Iterator[list[str]]:
+    rows = analysis.correlations.filter(pl.col("topic") == "all")
+    keys = ["corpus", "task", "values", "measure"]
+    released = rows.filter(pl.col("method") == "tau_reference").select(*keys, reference="estimate")
+    joined = rows.filter(pl.col("method") == "tau").join(released, on=keys, how="left", maintain_order="left")
+    for row in joined.iter_rows(named=True):
+        yield [
+            row["corpus"],
+            row["task"],
+            row["values"],
+            _MEASURES.get(row["measure"], row["measure"]),
+            numbers.decimal(row["estimate"], 3),
+            _span(row["low"], row["high"]),
+            _span(row["floor_low"], row["floor_high"]),
+            numbers.p_value(row["p"]),
+            numbers.decimal(row["reference"], 3),
+            str(row["n"]),
+        ]
+
+
+def _row_of(frame: pl.DataFrame, corpus: Row) -> Row:
+    found = frame.filter((pl.col("corpus") == corpus["corpus"]) & (pl.col("task") == corpus["task"]))
+    return found.row(0, named=True) if found.height else {}
+
+
+def _span(low: float | None, high: float | None) -> str:
+    if not (numbers.known(low) and numbers.known(high)):
+        return numbers.NOTHING
+    return f"{numbers.decimal(low, 3)} to {numbers.decimal(high, 3)}"
+
+
+def _plain(text: str) -> str:
+    # A terminal may draw the invisible marks that keep names of other scripts apart on a page.
+    return label_text(text).translate(_ISOLATES)
+
+
+def _new_table(columns: list[str], *, left: int, title: str) -> Table:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="dim", title=title, title_justify="left")
+    for place, name in enumerate(columns):
+        table.add_column(name, justify="left" if place < left else "right", overflow="fold")
+    return table
