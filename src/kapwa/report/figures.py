@@ -7,7 +7,7 @@ with CSS alone, and a saved file looks the same as the page.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,12 +34,17 @@ def save_figures(runs: Sequence[RunLike], folder: Path) -> list[Path]:
     Works offline, with the fonts of the system. Each file carries its title. Raises UsageError when there are no
     runs.
     """
+    plots = every_plot(runs)
+    return save_pictures(((plot.key, draw_svg(plot, title=True, background="white")) for plot in plots), folder)
+
+
+def save_pictures(pictures: Iterable[tuple[str, str]], folder: Path) -> list[Path]:
+    """Write pictures (a file name without its ending, and SVG text) as SVG and PNG; return the paths, in order."""
     written = []
-    for plot in every_plot(runs):
-        svg = draw_svg(plot, title=True, background="white")
-        picture = folder / f"{plot.key}.svg"
+    for name, svg in pictures:
+        picture = folder / f"{name}.svg"
         write_text(picture, svg)
-        raster = folder / f"{plot.key}.png"
+        raster = folder / f"{name}.png"
         with replacing(raster) as temporary:
             temporary.write_bytes(png(svg))
         written += [picture, raster]
@@ -65,11 +70,17 @@ def png(svg: str) -> bytes:
 
 def draw_svg(plot: Plot, layout: Layout = WIDE, *, title: bool = False, background: str | None = None) -> str:
     """Render ``plot`` as SVG text: no scripts, no links, no style attributes, text kept as text."""
-    import vl_convert
-
-    svg: str = vl_convert.vegalite_to_svg(_spec(plot, layout, title=title, background=background))
+    svg = canvas_svg(place(plot, layout, title=title), title=title, background=background)
     # A tenth of a pixel is finer than any screen; outlines with thousandths would be a third larger.
     return _LONG.sub(r"\1", svg) if isinstance(plot, MapPlot) else svg
+
+
+def canvas_svg(canvas: Canvas, *, title: bool = False, background: str | None = None) -> str:
+    """Render what was laid out on ``canvas``; ``title`` leaves a margin, for files that stand alone."""
+    import vl_convert
+
+    svg: str = vl_convert.vegalite_to_svg(_spec(canvas, title=title, background=background))
+    return svg
 
 
 def phone_svg(plot: Plot) -> str:
@@ -81,7 +92,9 @@ def chart(plot: Plot, layout: Layout = WIDE, *, title: bool = False, background:
     """Return ``plot`` as an Altair chart, for whoever wants to change it."""
     import altair as alt
 
-    drawn: alt.LayerChart = alt.LayerChart.from_dict(_spec(plot, layout, title=title, background=background))
+    drawn: alt.LayerChart = alt.LayerChart.from_dict(
+        _spec(place(plot, layout, title=title), title=title, background=background)
+    )
     return drawn
 
 
@@ -89,8 +102,7 @@ def chart(plot: Plot, layout: Layout = WIDE, *, title: bool = False, background:
 # and a page of many cultures has some fifty charts.
 
 
-def _spec(plot: Plot, layout: Layout, *, title: bool, background: str | None) -> Spec:
-    canvas = place(plot, layout, title=title)
+def _spec(canvas: Canvas, *, title: bool, background: str | None) -> Spec:
     layers = [
         *_world(canvas),
         *_rects(canvas),

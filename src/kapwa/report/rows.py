@@ -27,7 +27,7 @@ def lay_out(plot: IntervalPlot, layout: Layout, *, title: bool) -> Canvas:
     canvas.height = y
     if not layout.stacked:
         canvas.bodies = [(0.0, y)]
-    _place_axis(canvas, share=plot.share)
+    place_axis(canvas, share=plot.share)
     top = _place_markers(canvas, plot.markers)
     for start, end in canvas.bodies if plot.band is not None else ():
         ends = {"x": plot.domain[0], "x2": plot.band}
@@ -199,7 +199,7 @@ def _draw_marker(canvas: Canvas, marker: Marker, top: float) -> None:
         canvas.rule((marker.value, marker.value), piece, colour, dash=not marker.ceiling)
 
 
-def _place_axis(canvas: Canvas, *, share: bool) -> None:
+def place_axis(canvas: Canvas, *, share: bool) -> None:
     """Draw faint grid lines and their labels under the plot."""
     for value in ticks(canvas.domain, share=share):
         for start, end in canvas.bodies:

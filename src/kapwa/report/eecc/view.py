@@ -1,0 +1,143 @@
+"""An analysis arranged for reading: corpora in order, what each identity is called, rows found by corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from kapwa.errors import UsageError
+from kapwa.report.eecc.contract import AnalysisLike
+from kapwa.report.text import isolate, label_text
+
+Row = Mapping[str, Any]
+TASKS: Mapping[str, str] = {"eecc/qa": "answers to questions", "eecc/stories": "stories"}
+MEASURES: Mapping[str, str] = {"bleu": "BLEU", "wed": "word edit distance"}
+VALUES: Mapping[str, str] = {"hofstede": "Hofstede", "wvs": "World Values Survey"}
+_SHORT = {"bleu": "BLEU", "wed": "WED", "hofstede": "Hofstede", "wvs": "WVS"}
+_PLURALS = {"nationality": "nationalities", "city": "cities", "country": "countries", "identity": "identities"}
+
+
+class CorpusKey(NamedTuple):
+    """What tells corpora apart."""
+
+    corpus: str
+    task: str
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """One corpus: the texts of one model configuration on one task. ``number`` names it in the page."""
+
+    number: int
+    key: CorpusKey
+    row: Row
+
+    @property
+    def label(self) -> str:
+        """The model and its temperature, made safe for one line."""
+        return isolate(label_text(self.key.corpus))
+
+    @property
+    def task(self) -> str:
+        """What was generated, in words."""
+        return task_words(self.key.task)
+
+    @property
+    def full(self) -> str:
+        """The label with its task."""
+        return f"{self.label}, {self.task}"
+
+
+def task_words(task: str) -> str:
+    """What a task generates: "stories", or the task's own name."""
+    return TASKS.get(task, label_text(task))
+
+
+def values_words(name: str) -> str:
+    """What a values table is called: "Hofstede", or its own name."""
+    return VALUES.get(name.casefold(), isolate(label_text(name)))
+
+
+def short(name: str) -> str:
+    """A measure or a values table as narrow columns call it."""
+    return _SHORT.get(name.casefold(), isolate(label_text(name)))
+
+
+class AnalysisView:
+    """The tables of one analysis, found by corpus. Corpora stand by task, then by model, then by temperature."""
+
+    def __init__(self, analysis: AnalysisLike) -> None:
+        """Arrange ``analysis``; raise UsageError when it holds no corpus."""
+        self.analysis = analysis
+        rows = list(analysis.corpora.iter_rows(named=True))
+        if not rows:
+            raise UsageError(
+                f"{analysis.path} holds no corpus, so there is nothing to report.",
+                hint="Analyze runs or responses first: kapwa analyze eecc RUN",
+            )
+        tasks = list(dict.fromkeys(row["task"] for row in rows))
+        models = list(dict.fromkeys(row["model"] for row in rows))
+
+        def place(row: Row) -> tuple[int, int, float]:
+            return tasks.index(row["task"]), models.index(row["model"]), row["temperature"] or 0.0
+
+        ordered = sorted(rows, key=place)
+        self.tasks: Sequence[str] = tasks
+        self.corpora: Sequence[Corpus] = [
+            Corpus(number, CorpusKey(row["corpus"], row["task"]), row) for number, row in enumerate(ordered)
+        ]
+        self._parts: dict[str, dict[CorpusKey, pl.DataFrame]] = {}
+
+    def of_task(self, task: str) -> list[Corpus]:
+        """The corpora of one task, in order."""
+        return [corpus for corpus in self.corpora if corpus.key.task == task]
+
+    def table(self, name: str, corpus: Corpus) -> pl.DataFrame:
+        """The rows that a table (by its name) has of a corpus; without rows where it has none."""
+        if name not in self._parts:
+            frame: pl.DataFrame = getattr(self.analysis, name)
+            parts = frame.partition_by("corpus", "task", as_dict=True, maintain_order=True)
+            self._parts[name] = {CorpusKey(*map(str, key)): part for key, part in parts.items()}
+        found = self._parts[name].get(corpus.key)
+        return getattr(self.analysis, name).clear() if found is None else found
+
+    def rows(self, name: str, corpus: Corpus, **where: str) -> Iterator[Row]:
+        """The rows of a table of a corpus whose columns have the values ``where``."""
+        return matching(self.table(name, corpus), **where).iter_rows(named=True)
+
+    def test(self, corpus: Corpus, test: str, topic: str = "all") -> Row | None:
+        """The result of a test; None where it was not made."""
+        return next(self.rows("tests", corpus, test=test, topic=topic), None)
+
+    def correlation(self, corpus: Corpus, values: str, measure: str, method: str = "tau") -> Row | None:
+        """A correlation over all topics; None where it was not made."""
+        wanted = {"values": values, "measure": measure, "method": method, "topic": "all"}
+        return next(self.rows("correlations", corpus, **wanted), None)
+
+    @cached_property
+    def values(self) -> list[str]:
+        """The names of the values tables, in the order they were given."""
+        frame = self.analysis.correlations
+        return list(dict.fromkeys([*self.analysis.values["values"], *frame["values"]]))
+
+    @cached_property
+    def measures(self) -> list[str]:
+        """The measures of similarity that were correlated with values."""
+        found = set(self.analysis.correlations["measure"]) | set(self.analysis.concept_taus["measure"])
+        return [name for name in MEASURES if name in found] + sorted(found - set(MEASURES))
+
+    @cached_property
+    def attribute(self) -> tuple[str, str]:
+        """What was changed in the prompts, one and many: ("nationality", "nationalities")."""
+        named = {label_text(corpus.row["attribute"]) for corpus in self.corpora}
+        one = named.pop() if len(named) == 1 else "identity"
+        return one, _PLURALS.get(one, one if one.endswith("s") else f"{one}s")
+
+
+def matching(frame: pl.DataFrame, **where: str) -> pl.DataFrame:
+    """The rows whose columns have the values ``where``."""
+    return frame.filter(pl.col(column) == value for column, value in where.items()) if where else frame
