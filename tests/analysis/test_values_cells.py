@@ -35,7 +35,9 @@ def test_numbers_with_decimal_commas(cell: str, value: float) -> None:
     assert Commas(decimal=True).number(cell) == value
 
 
-@pytest.mark.parametrize("cell", ["x", "1 2", "45%", "1,2,3", "inf", "nan", "1e999", "0x10", "1_000", "True", "½", ""])
+@pytest.mark.parametrize(
+    "cell", ["x", "1 2", "45%", "1,2,3", "inf", "nan", "1e999", "9" * 400, "0x10", "1_000", "True", "½", ""]
+)
 def test_what_is_no_finite_number(cell: str) -> None:
     assert Commas(decimal=False).number(cell) is None
 

@@ -20,6 +20,8 @@ _SIGNS = str.maketrans({"−": "-", "–": "-", "—": "-", "\u00a0": "", "\u202
 
 def is_missing(cell: str) -> bool:
     """Whether a cell says that there is no value: empty, "#NULL!", "NA", "..", "-" and their kind."""
+    if cell[:1].isdigit():  # nearly every cell; tables of people have millions
+        return False
     return cell.strip().translate(_SIGNS).casefold() in _MISSING
 
 
@@ -35,6 +37,8 @@ class Commas:
 
     def number(self, cell: str) -> float | None:
         """Return the number in ``cell``; None when it is not a finite one. Missing cells are not numbers."""
+        if len(cell) < 16 and cell.isdecimal():  # most cells of tables of people
+            return float(cell)
         text = cell.strip().translate(_SIGNS)
         if self.decimal:
             if _GROUPED_DOTS.fullmatch(text):
@@ -60,6 +64,8 @@ def commas_of(cells: Iterable[str], *, semicolons: bool = False) -> Commas:
     """
     grouped = point = False
     for cell in cells:
+        if "," not in cell and (point or "." not in cell):
+            continue
         text = cell.strip().translate(_SIGNS)
         if _GROUPED_DOTS.fullmatch(text) or (_ONE_COMMA.fullmatch(text) and not _GROUPED.fullmatch(text)):
             return Commas(decimal=True)

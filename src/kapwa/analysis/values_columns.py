@@ -37,12 +37,11 @@ class Columns(NamedTuple):
     empty: tuple[str, ...]
 
 
-def find_columns(path: Path, records: Sequence[Record], commas: Commas, country: str | None) -> Columns:
+def find_columns(path: Path, cells: Cells, commas: Commas, country: str | None) -> Columns:
     """Say what each column is; ``country`` names the column of countries where detection would be wrong.
 
     Raises DataError when no column names the rows, UsageError when ``country`` is not a column.
     """
-    cells = column_cells(records)
     if country is not None and country not in cells:
         raise UsageError(f"{path} has no column {country!r}.", hint=nearest(country, cells))
     texts = [name for name in cells if _is_text(cells[name], commas)]

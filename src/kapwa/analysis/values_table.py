@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -81,16 +82,20 @@ def scan_values(path: str | Path, *, name: str | None = None, country: str | Non
     source, semicolons = _records(path)
     if not source.records:
         return ValuesReading(path, None, tuple(source.problems), Commas(decimal=False))
-    commas = commas_of((cell_text(r, c) for r in source.records for c in r.cells), semicolons=semicolons)
+    cells = column_cells(source.records)
+    commas = commas_of(chain.from_iterable(cells.values()), semicolons=semicolons)
     try:
-        columns = find_columns(path, source.records, commas, country)
+        columns = find_columns(path, cells, commas, country)
     except DataError as error:
         return ValuesReading(path, None, (*source.problems, error), commas)
     problems = list(source.problems)
     if not columns.questions:
         hint = "Beside the column of countries there must be one with numbers."
         problems.append(DataError("has no column of numbers.", path=path, row=1, hint=hint))
-    matrix = _matrix(path, source.records, columns.questions, commas, problems)
+    matrix = np.full((len(source.records), len(columns.questions)), np.nan)
+    for j, question in enumerate(columns.questions):
+        for i, cell in _fill(matrix[:, j], cells[question], commas):
+            problems.append(_not_a_number(path, source.records[i].row, question, cell))
     rows = _parted([_row(record, columns) for record in source.records])
     table = ValuesTable(name or path.stem, path, rows, columns.questions, matrix, columns)
     return ValuesReading(path, table, tuple(problems), commas)
@@ -124,24 +129,21 @@ def _delimiter(text: str) -> str:
     return max((",", ";", "\t"), key=header.count)
 
 
-def _matrix(
-    path: Path, records: Sequence[Record], questions: Sequence[str], commas: Commas, problems: list[DataError]
-) -> NDArray[np.float64]:
-    cells = column_cells(records)
-    matrix = np.full((len(records), len(questions)), np.nan)
-    for j, question in enumerate(questions):
-        for i, cell in enumerate(cells[question]):
-            if is_missing(cell):
-                continue
-            value = commas.number(cell)
-            if value is None:
-                hint = "Leave the cell empty where there is no value."
-                problems.append(
-                    DataError(f"{cell!r} is not a number.", path=path, row=records[i].row, column=question, hint=hint)
-                )
-            else:
-                matrix[i, j] = value
-    return matrix
+def _fill(values: NDArray[np.float64], cells: Sequence[str], commas: Commas) -> Iterator[tuple[int, str]]:
+    """Put a column's numbers into ``values``; yield the position and cell of each that is no number."""
+    for i, cell in enumerate(cells):
+        if is_missing(cell):
+            continue
+        value = commas.number(cell)
+        if value is None:
+            yield i, cell
+        else:
+            values[i] = value
+
+
+def _not_a_number(path: Path, row: int, column: str, cell: str) -> DataError:
+    hint = "Leave the cell empty where there is no value."
+    return DataError(f"{cell!r} is not a number.", path=path, row=row, column=column, hint=hint)
 
 
 def _row(record: Record, columns: Columns) -> ValuesRow:
@@ -186,8 +188,3 @@ def _settled(found: Sequence[Place | Ambiguous | None]) -> tuple[Place | None, t
     if len(left) == 1:
         return next(iter(left)), ()
     return None, tuple(sorted(left, key=lambda place: place.iso3))
-
-
-def unplaced(table: ValuesTable) -> Iterator[ValuesRow]:
-    """Yield the rows that name no single country."""
-    return (row for row in table.rows if row.place is None)
