@@ -26,6 +26,7 @@ VERBS = (
     "models",
     "data",
     "data check",
+    "words",
     "values check",
     "languages",
     "doctor",

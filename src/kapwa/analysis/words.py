@@ -126,7 +126,7 @@ def _tfidf(counts: WordCounts, kept: NDArray[np.bool_], top: int, identities: Se
     words = counts.indices[entries]
     with_tokens = np.count_nonzero(np.diff(counts.indptr))
     df = np.bincount(counts.indices, minlength=len(counts.vocabulary))
-    score = counts.counts[entries] * np.log(with_tokens / df[words])
+    score = np.asarray(counts.counts[entries] * np.log(with_tokens / df[words]), np.float64)
     above = score > 0
     return _table(counts, entries[above], score[above], None, top, identities)
 

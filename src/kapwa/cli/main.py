@@ -25,6 +25,7 @@ from kapwa.cli import (
     score,
     suites,
     values,
+    words,
 )
 from kapwa.cli import run as run_verb
 from kapwa.errors import KapwaError
@@ -70,6 +71,7 @@ app.command("forms")(forms.forms)
 app.command("suites")(suites.suites)
 app.command("models")(models.models)
 app.add_typer(data.app, name="data")
+app.command("words")(words.words)
 app.add_typer(values.app, name="values")
 app.command("languages")(languages.languages)
 app.add_typer(build.app, name="build")
