@@ -18,10 +18,10 @@ from kapwa.stats.permutations import permuted_orders
 from kapwa.stats.ranks import known_pairs
 
 Reals = NDArray[np.float64]
-Singles = NDArray[np.float32]
+Signs = NDArray[np.int8]
 Integers = NDArray[np.intp]
-# Signs held at once for all matrices and permutations, as float32: about 64 MB.
-_BLOCK = 16_000_000
+# Signs held at once for all matrices and permutations: some 30 MB, not far from the processor's own memory.
+_BLOCK = 8_000_000
 
 
 def permuted_means(similarities: Sequence[Reals], distance: Reals, *, permutations: int, seed: int) -> Reals:
@@ -38,18 +38,18 @@ def permuted_means(similarities: Sequence[Reals], distance: Reals, *, permutatio
     first, second = np.triu_indices(m, 1)
     likeness = _Signs(np.stack(similarities), first, second)
     nearness = _Signs(-distance[None], first, second)
-    table = np.zeros((m, m * m), dtype=np.float32)
-    scale = nearness.weights[0][:, None]
-    table[:, first * m + second] = nearness.block(np.arange(m))[0] * scale
+    table = np.zeros((m, m * m), dtype=np.int8)
+    table[:, first * m + second] = nearness.block(np.arange(m))[0]
     table[:, second * m + first] = -table[:, first * m + second]
     places = orders[:, first] * m + orders[:, second]
     sums, anchors = np.zeros((c, permutations)), np.zeros((c, permutations))
     for block in _blocks(m, len(first), c + permutations):
-        moved = np.empty((permutations, block.size * first.size), dtype=np.float32)
+        moved = np.empty((permutations, block.size, first.size), dtype=np.int8)
         for row, (order, place) in enumerate(zip(orders, places, strict=True)):
-            np.take(table[order[block]], place, axis=1, out=moved[row].reshape(block.size, -1), mode="clip")
+            np.take(table[order[block]], place, axis=1, out=moved[row], mode="clip")
+        weighted = moved * nearness.weights[0][orders[:, block], None]
         signs = likeness.block(block) * likeness.weights[:, block, None]
-        sums += signs.reshape(c, -1) @ moved.T
+        sums += signs.reshape(c, -1) @ weighted.reshape(permutations, -1).T
         anchors += likeness.alive[:, block] @ nearness.alive[0][orders[:, block]].T
     return np.divide(sums, anchors, out=np.full_like(sums, np.nan), where=anchors > 0)
 
@@ -85,11 +85,11 @@ class _Signs:
         weights = np.sqrt(everyone) / (np.where(untied > 0, pairs, np.inf) * np.sqrt(share))
         self.weights = weights.astype(np.float32)
 
-    def block(self, anchors: Integers) -> Singles:
+    def block(self, anchors: Integers) -> Signs:
         """Return the signs of some anchors: (C, A, pairs)."""
         ranks = self._ranks[:, anchors]
         # Smaller dense ranks are smaller values, so the difference has the sign of the values' difference.
-        signs: Singles = np.clip(ranks[:, :, self._first] - ranks[:, :, self._second], -1, 1).astype(np.float32)
+        signs: Signs = np.clip(ranks[:, :, self._first] - ranks[:, :, self._second], -1, 1).astype(np.int8)
         if self._gaps:
             known = self._known[:, anchors]
             signs[~(known[:, :, self._first] & known[:, :, self._second])] = 0
