@@ -15,6 +15,7 @@ from kapwa.errors import UsageError
 from kapwa.stats.permutations import permuted_orders
 from kapwa.stats.ranks import anchor_taus, anchor_taus_reference, permuted_taus, prepare_anchors
 
+pytestmark = pytest.mark.filterwarnings("ignore:One or more sample arguments is too small")
 NAMES = ("Chadian", "Beninese", "Zambian", "Omani", "Amharic", "Fijian", "omani", "Élan", "Danish")
 
 
@@ -77,7 +78,7 @@ def test_anchors_equal_scipy_one_by_one(m: int, levels: int | None) -> None:
         theirs = stats.kendalltau(similarity[a, known], -distance[a, known])
         assert ours.n[a] == known.sum()
         assert ours.tau[a] == pytest.approx(float(theirs.statistic), abs=1e-12, nan_ok=True)
-        assert ours.p[a] == pytest.approx(float(theirs.pvalue), rel=1e-9, nan_ok=True)
+        assert ours.p[a] == pytest.approx(float(theirs.pvalue), rel=1e-9, abs=0, nan_ok=True)
     for field in ("tau", "p", "n"):
         np.testing.assert_array_equal(getattr(ours, field), getattr(prepared, field))
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kapwa.errors import DataError, UsageError
 from kapwa.stats.clusters import FloatArray, IntArray
-from kapwa.stats.permutations import TIE, check_permutations, monte_carlo_p, permuted_orders
+from kapwa.stats.permutations import BLOCK_VALUES, TIE, check_permutations, monte_carlo_p, permuted_orders
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,15 +97,14 @@ def permanova(
     matrix = _distances(distances)
     codes, sizes = _groups(groups, len(matrix))
     n, a = len(matrix), len(sizes)
-    first, second, weights = _pairs_within(codes, sizes)
-    order = np.arange(n, dtype=np.intp)
-    within = float(_sums_within(matrix, order[None], (first, second, weights), squared)[0])
+    pairs = _pairs_within(codes, sizes)
     total = _total(matrix, squared) / n
     if not np.isfinite(total):
         raise DataError("a distance is infinite; an analysis of variance needs finite distances.")
+    within = float(_sums_within(matrix, np.arange(n)[None], pairs, squared)[0])
     hits = 0
-    for orders in permuted_orders(n, permutations, seed=seed, values_each=first.size):
-        drawn = _sums_within(matrix, orders, (first, second, weights), squared)
+    for orders in permuted_orders(n, permutations, seed=seed, values_each=pairs[0].size):
+        drawn = _sums_within(matrix, orders, pairs, squared)
         # F falls as the sum within rises, so the sums are compared; the tolerance keeps ties ties.
         hits += int(np.count_nonzero(drawn <= within + TIE * total))
     between = max(total - within, 0.0)
@@ -120,11 +119,14 @@ def _sums_within(
     matrix: NDArray[np.floating], orders: IntArray, pairs: tuple[IntArray, IntArray, FloatArray], squared: bool
 ) -> FloatArray:
     """Σ over groups of Σd²/size, for each order of the texts: (rows,)."""
-    first, second, weights = pairs
     # Pairs along rows: a gather of whole rows is several times faster than one within rows.
     columns = np.ascontiguousarray(orders.T)
-    values = matrix.ravel().take(columns[first] * len(matrix) + columns[second]).astype(np.float64, copy=False)
-    return np.asarray(weights @ (values if squared else values * values))
+    sums = np.zeros(len(orders))
+    for start in range(0, pairs[0].size, BLOCK_VALUES):
+        first, second, weights = (part[start : start + BLOCK_VALUES] for part in pairs)
+        values = matrix.reshape(-1).take(columns[first] * len(matrix) + columns[second]).astype(np.float64, copy=False)
+        sums += weights @ (values if squared else values * values)
+    return sums
 
 
 def _pairs_within(codes: IntArray, sizes: IntArray) -> tuple[IntArray, IntArray, FloatArray]:

@@ -1,0 +1,212 @@
+"""Lexical variance and PERMANOVA: against their definitions, the released procedure and scikit-bio."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from skbio.stats.distance import DistanceMatrix
+from skbio.stats.distance import permanova as skbio_permanova
+
+from kapwa.errors import DataError, UsageError
+from kapwa.stats.distances import lexical_variance, lexical_variance_reference, permanova
+from kapwa.stats.permutations import permuted_orders
+
+SIZES = (3, 1, 5, 2, 4)
+GROUPS = np.repeat(np.arange(len(SIZES)), SIZES)
+
+
+def random_distances(seed: int, n: int, *, shift: np.ndarray | None = None) -> np.ndarray:
+    points = np.random.default_rng(seed).normal(size=(n, 3)) + (0 if shift is None else shift[:, None])
+    return np.sqrt(((points[:, None] - points[None]) ** 2).sum(axis=2))
+
+
+def tables(distances: np.ndarray, groups: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mean distances, mean squares (diagonal over distinct pairs) and the released squares within, pair by pair."""
+    size = groups.max() + 1
+    means, squares, released = np.full((size, size), np.nan), np.full((size, size), np.nan), np.zeros(size)
+    for a, b in itertools.product(range(size), repeat=2):
+        pairs = [(i, j) for i in np.flatnonzero(groups == a) for j in np.flatnonzero(groups == b) if i != j]
+        if pairs:
+            means[a, b] = np.mean([distances[pair] for pair in pairs])
+            squares[a, b] = np.mean([distances[pair] ** 2 for pair in pairs])
+        if a == b:
+            released[a] = sum(distances[pair] ** 2 for pair in pairs) / (groups == a).sum() ** 2
+    return means, squares, released
+
+
+def plain_f(distances: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
+    """Anderson's pseudo-F and R², one pair after the other."""
+    n, names = len(labels), set(labels.tolist())
+    total = within = 0.0
+    for i, j in itertools.combinations(range(n), 2):
+        total += distances[i, j] ** 2 / n
+        if labels[i] == labels[j]:
+            within += distances[i, j] ** 2 / (labels == labels[i]).sum()
+    between = total - within
+    return (between / (len(names) - 1)) / (within / (n - len(names))), between / total
+
+
+def test_variance_is_half_the_mean_square_over_distinct_pairs() -> None:
+    distances = random_distances(1, len(GROUPS))
+    _, squares, _ = tables(distances, GROUPS)
+    ours = lexical_variance(squares, np.array(SIZES))
+    assert np.isnan(ours.within[1])
+    for g in (0, 2, 3, 4):
+        own = np.flatnonzero(g == GROUPS)
+        assert ours.within[g] == pytest.approx(
+            np.mean([distances[i, j] ** 2 / 2 for i, j in itertools.combinations(own, 2)])
+        )
+    others = [np.mean(distances[np.ix_(GROUPS == 1, h == GROUPS)] ** 2) / 2 for h in (0, 2, 3, 4)]
+    assert ours.across[1] == pytest.approx(np.mean(others))
+    assert ours.within_mean == pytest.approx(np.mean(ours.within[[0, 2, 3, 4]]))
+    assert ours.across_mean == pytest.approx(np.mean(ours.across))
+
+
+def test_of_numbers_it_is_the_sample_variance() -> None:
+    values = np.random.default_rng(2).normal(size=12)
+    groups = np.repeat(np.arange(3), 4)
+    _, squares, _ = tables(np.abs(values[:, None] - values), groups)
+    ours = lexical_variance(squares, np.full(3, 4))
+    assert ours.within == pytest.approx([values[groups == g].var(ddof=1) for g in range(3)])
+
+
+def test_an_identity_without_texts_and_a_lone_identity() -> None:
+    _, squares, _ = tables(random_distances(3, 6), np.repeat([0, 2], 3))
+    ours = lexical_variance(squares, [3, 0, 3])
+    assert np.isnan([ours.within[1], ours.across[1]]).all()
+    assert ours.across[0] == ours.across[2] == pytest.approx(squares[0, 2] / 2)
+    alone = lexical_variance([[0.5]], [4])
+    assert (alone.within_mean, np.isnan(alone.across_mean)) == (0.25, True)
+    with pytest.raises(UsageError, match="sample counts of shape"):
+        lexical_variance(squares, [3, 3])
+    with pytest.raises(UsageError, match="square"):
+        lexical_variance(squares[:2], [3, 3])
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 2**32))
+def test_within_and_across_agree_where_the_identity_makes_no_difference(seed: int) -> None:
+    """Averaged over *all* relabellings the two are equal to the last digit, for any numbers of samples."""
+    distances = random_distances(seed, 5)
+    within, across = [], []
+    for order in itertools.permutations(range(5)):
+        groups = np.empty(5, dtype=int)
+        groups[list(order)] = [0, 0, 1, 1, 1]
+        ours = lexical_variance(tables(distances, groups)[1], [2, 3])
+        within.append(ours.within_mean)
+        across.append(ours.across_mean)
+    assert np.mean(within) == pytest.approx(np.mean(across), rel=1e-12)
+
+
+def test_reference_equals_the_released_loops() -> None:
+    distances = random_distances(4, 20)
+    groups = np.repeat(np.arange(4), 5)
+    means, _, released = tables(distances, groups)
+    np.fill_diagonal(means, 0.0)
+    ours = lexical_variance_reference(means, released)
+    assert ours.across_mean == pytest.approx(sum(d**2 for d in means.ravel()) / 4**2)
+    own = [
+        sum(distances[i, j] ** 2 for i in range(5 * g, 5 * g + 5) for j in range(5 * g, 5 * g + 5)) for g in range(4)
+    ]
+    assert ours.within == pytest.approx([value / 5**2 for value in own])
+    assert ours.within_mean == pytest.approx(sum(own) / 25 / 4)
+    # Five of its 25 pairs are texts with themselves, so it falls short of the unbiased value by a fifth.
+    _, squares, _ = tables(distances, groups)
+    assert ours.within / (2 * lexical_variance(squares, np.full(4, 5)).within) == pytest.approx(np.full(4, 0.8))
+
+
+def test_reference_ignores_the_diagonal_and_identities_without_texts() -> None:
+    means, _, released = tables(random_distances(5, 6), np.repeat([0, 2], 3))
+    released[1] = np.nan
+    ours = lexical_variance_reference(means, released)
+    assert ours.across_mean == pytest.approx(2 * means[0, 2] ** 2 / 4)
+    assert np.isnan(ours.across[1])
+    with pytest.raises(UsageError, match="variances within of shape"):
+        lexical_variance_reference(means, released[:2])
+
+
+def test_permanova_equals_its_definition_permutation_by_permutation() -> None:
+    distances = random_distances(6, len(GROUPS), shift=GROUPS * 0.3)
+    ours = permanova(distances, GROUPS, permutations=99, seed=7)
+    f, r2 = plain_f(distances, GROUPS)
+    assert (ours.f, ours.r2) == pytest.approx((f, r2), rel=1e-12)
+    assert (ours.df_between, ours.df_within, ours.permutations) == (4, 10, 99)
+    orders = np.concatenate(list(permuted_orders(len(GROUPS), 99, seed=7, values_each=1)))
+    hits = 0
+    for order in orders:
+        labels = np.empty_like(GROUPS)
+        labels[order] = GROUPS
+        hits += plain_f(distances, labels)[0] >= f * (1 - 1e-9)
+    assert ours.p == (1 + hits) / 100
+
+
+@pytest.mark.parametrize("effect", [0.0, 0.4])
+def test_permanova_equals_scikit_bio(effect: float) -> None:
+    rng = np.random.default_rng(9)
+    groups = rng.permutation(np.repeat(np.arange(12), 5))
+    distances = random_distances(8, 60, shift=groups * effect)
+    ours = permanova(distances, groups, permutations=1999, seed=1)
+    theirs = skbio_permanova(DistanceMatrix(distances), groups.astype(str), permutations=1999, seed=2)
+    assert ours.f == pytest.approx(theirs["test statistic"], rel=1e-9)
+    # Two Monte Carlo p-values of 1999 permutations: four standard errors of their difference.
+    assert ours.p == pytest.approx(theirs["p-value"], abs=4 * (2 * 0.25 / 1999) ** 0.5)
+    assert (ours.p < 0.01) == (effect > 0)
+
+
+def test_squared_single_precision_and_other_labels_change_nothing() -> None:
+    distances = random_distances(10, len(GROUPS), shift=GROUPS * 0.2)
+    ours = permanova(distances, GROUPS, permutations=199, seed=3)
+    squared = permanova(distances**2, GROUPS, permutations=199, seed=3, squared=True)
+    single = permanova(distances.astype(np.float32), GROUPS, permutations=199, seed=3)
+    named = permanova(distances, [f"g{group}" for group in GROUPS], permutations=199, seed=3)
+    assert named == ours
+    assert squared.p == single.p == ours.p
+    assert (squared.f, squared.r2) == pytest.approx((ours.f, ours.r2), rel=1e-12)
+    assert (single.f, single.r2) == pytest.approx((ours.f, ours.r2), rel=1e-5)
+
+
+def test_with_equal_groups_its_mean_square_is_the_lexical_variance_within() -> None:
+    groups = np.repeat(np.arange(6), 4)
+    distances = random_distances(11, 24)
+    ours = permanova(distances, groups, permutations=19)
+    within_square = (1 - ours.r2) * (distances**2).sum() / 2 / 24 / ours.df_within
+    assert within_square == pytest.approx(lexical_variance(tables(distances, groups)[1], np.full(6, 4)).within_mean)
+
+
+def test_identical_texts_and_groups_that_explain_everything() -> None:
+    groups = np.repeat([0, 1], 4)
+    same = permanova(np.zeros((8, 8)), groups)
+    assert np.isnan([same.f, same.r2]).all()
+    assert same.p == 1.0
+    apart = permanova((groups[:, None] != groups).astype(float), groups, permutations=9999)
+    assert (apart.f, apart.r2) == (np.inf, 1.0)
+    # 2 of the 70 ways to split eight texts into two fours are the observed one.
+    assert apart.p == pytest.approx(2 / 70, abs=5 * (2 / 70 / 9999) ** 0.5)
+
+
+def test_bad_input_is_refused() -> None:
+    distances = random_distances(12, 6)
+    groups = [0, 0, 0, 1, 1, 1]
+    with pytest.raises(UsageError, match="square matrix"):
+        permanova(distances[:5], groups)
+    with pytest.raises(UsageError, match="group labels"):
+        permanova(distances, groups[:5])
+    with pytest.raises(UsageError, match="at least two groups"):
+        permanova(distances, [0] * 6)
+    with pytest.raises(UsageError, match="Sample each prompt at least twice"):
+        permanova(distances, range(6))
+    crooked = distances.copy()
+    crooked[1, 2] += 0.5
+    with pytest.raises(UsageError, match="not symmetric"):
+        permanova(crooked, groups)
+    crooked[1, 2] = np.nan
+    with pytest.raises(DataError, match="between texts 2 and 3 is missing"):
+        permanova(crooked, groups)
+    with pytest.raises(DataError, match="infinite"):
+        permanova(np.where(np.eye(6), 0, np.inf), groups)
+    with pytest.raises(UsageError, match="permutations"):
+        permanova(distances, groups, permutations=10)
