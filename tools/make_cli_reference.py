@@ -28,6 +28,7 @@ VERBS = (
     "data check",
     "words",
     "values check",
+    "card datasheet",
     "languages",
     "doctor",
 )

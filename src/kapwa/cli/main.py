@@ -14,6 +14,7 @@ import kapwa
 from kapwa.cli import (
     analyze,
     build,
+    card,
     compare,
     data,
     doctor,
@@ -73,6 +74,7 @@ app.command("models")(models.models)
 app.add_typer(data.app, name="data")
 app.command("words")(words.words)
 app.add_typer(values.app, name="values")
+app.add_typer(card.app, name="card")
 app.command("languages")(languages.languages)
 app.add_typer(build.app, name="build")
 app.command("doctor")(doctor.doctor)

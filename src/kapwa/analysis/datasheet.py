@@ -1,0 +1,88 @@
+"""A datasheet of a run, a data pack or a set of responses: what is recorded, and what people are asked to add.
+
+The questions are those of Gebru et al. (2021). An answer is only ever what a manifest, a card or a count says, with its
+source; everything else stays a marked question.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kapwa.analysis.corpus_runs import is_run
+from kapwa.analysis.datasheet_facts import Facts, flat
+from kapwa.analysis.datasheet_questions import SECTIONS, SOURCE, Question
+from kapwa.errors import DataError, UsageError
+from kapwa.files import write_text
+from kapwa.runs.redact import redact
+
+TO_ANSWER = "To be answered by people"
+
+
+def datasheet(path: str | Path, *, attribute: str | None = None) -> str:
+    """Return the datasheet of ``path`` as Markdown: a run folder, a data pack of any suite, or responses.
+
+    ``attribute``: the column of the perturbed attribute, for responses that have several. The same input gives the same
+    text. Nothing is in it that :func:`kapwa.runs.redact.redact` hides.
+    Raises DataError and RunError for what cannot be read.
+    """
+    return redact(render(gather(Path(path), attribute)))
+
+
+def write_datasheet(
+    path: str | Path, out: str | Path, *, attribute: str | None = None, overwrite: bool = False
+) -> Path:
+    """Write :func:`datasheet` to ``out`` and return it.
+
+    Raises UsageError where ``out`` exists, for people may have written answers in it, unless ``overwrite``.
+    """
+    target = Path(out)
+    if target.exists() and not overwrite:
+        raise UsageError(
+            f"{target} exists, and people may have written answers in it.",
+            hint="Name another file, or say --overwrite.",
+        )
+    write_text(target, datasheet(path, attribute=attribute))
+    return target
+
+
+def gather(path: Path, attribute: str | None = None) -> Facts:
+    """Return what is recorded of ``path``, whatever kind of dataset it is."""
+    from kapwa.analysis.datasheet_pack import pack_facts
+    from kapwa.analysis.datasheet_responses import responses_facts
+    from kapwa.analysis.datasheet_run import run_facts
+
+    if not path.exists():
+        raise DataError("no such file or folder.", path=path)
+    if is_run(path):
+        return run_facts(path)
+    return pack_facts(path) or responses_facts(path, attribute)
+
+
+def render(facts: Facts) -> str:
+    """Return the sheet: every question once, what is known of it, and what people are asked to add."""
+    lines = [f"# Datasheet: {flat(facts.name)}", "", flat(facts.kind), ""]
+    lines += [*(f"- {line}" for line in facts.about), ""]
+    lines += [
+        f"The questions follow {SOURCE}. What stands under one was read from files or counted, and says where. "
+        f"What files cannot tell is marked **{TO_ANSWER}**: write the answer there, or that there is none.",
+        "",
+    ]
+    for section in SECTIONS:
+        lines += [f"## {section.title}", ""]
+        for question in section.questions:
+            lines += _answered(question, facts)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _answered(question: Question, facts: Facts) -> list[str]:
+    lines = [f"### {question.text}", ""]
+    for line in facts.lines.get(question.id, ()):
+        if line.startswith("|"):  # a table needs an empty line on both sides
+            lines += [line, ""] if not lines[-1] else ["", line, ""]
+        else:
+            lines.append(f"- {line}")
+    if lines[-1]:
+        lines.append("")
+    if question.id not in facts.settled:
+        lines += [f"> **{TO_ANSWER}:** {question.ask}", ""]
+    return lines

@@ -1,0 +1,224 @@
+"""Datasheets: every question once, what is recorded under it, what people know left open, nothing secret."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from corpus_samples import sample_rows, write_jsonl
+from test_corpus_runs import make_run
+from typer.testing import CliRunner
+
+import kapwa
+from kapwa import registry
+from kapwa.analysis.datasheet import TO_ANSWER, datasheet, gather, render, write_datasheet
+from kapwa.analysis.datasheet_questions import QUESTIONS, SECTIONS
+from kapwa.cli.main import app
+from kapwa.errors import DataError, KapwaError, RunError, UsageError
+from kapwa.files import write_json
+
+
+def parts(sheet: str) -> dict[str, str]:
+    """The text under each question."""
+    pieces = re.split(r"^### (.*)$", sheet, flags=re.MULTILINE)[1:]
+    return dict(zip(pieces[::2], pieces[1::2], strict=True))
+
+
+def under(sheet: str, question_id: str) -> str:
+    text = next(question.text for question in QUESTIONS if question.id == question_id)
+    return parts(sheet)[text]
+
+
+def assert_whole(sheet: str) -> None:
+    """Every question stands once, in order, and has an answer or says that people owe one."""
+    assert re.findall(r"^## (.*)$", sheet, re.MULTILINE) == [section.title for section in SECTIONS]
+    assert re.findall(r"^### (.*)$", sheet, re.MULTILINE) == [question.text for question in QUESTIONS]
+    for question, text in parts(sheet).items():
+        body = text.split("\n## ")[0]
+        assert body.count(f"**{TO_ANSWER}:**") <= 1
+        assert body.strip(), f"{question} has neither an answer nor a mark"
+        for line in body.splitlines():
+            # A fact says where it is from; all else is a table, a mark, or empty.
+            assert line == "" or line.startswith((f"> **{TO_ANSWER}:**", "|")) or re.fullmatch(r"- .+ \*\(.+\)\*", line)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_run(tmp_path_factory.mktemp("sheet"), leave_out=7)
+
+
+def test_the_questions_are_those_of_the_paper() -> None:
+    assert [(section.id, len(section.questions)) for section in SECTIONS] == [
+        ("motivation", 4),
+        ("composition", 16),
+        ("collection", 12),
+        ("preprocessing", 4),
+        ("uses", 6),
+        ("distribution", 7),
+        ("maintenance", 8),
+    ]
+    for values in zip(*QUESTIONS, strict=True):
+        assert all(values)
+    assert len({question.id for question in QUESTIONS}) == len({question.text for question in QUESTIONS}) == 57
+
+
+def test_facts_are_told_of_known_questions_only(run: Path, tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "a.jsonl", sample_rows())
+    packs = [suite.packs / suite.pack_names()[0] for suite in map(_suite, registry.available("suites"))]
+    known = {question.id for question in QUESTIONS}
+    for path in (run, tmp_path, *packs):
+        facts = gather(path)
+        assert set(facts.lines) <= known
+        assert facts.settled <= set(facts.lines)  # nothing is settled by nothing
+
+
+def _suite(name: str):
+    return registry.load("suites", name)
+
+
+def test_a_run(run: Path) -> None:
+    sheet = datasheet(run)
+    assert_whole(sheet)
+    assert datasheet(run) == sheet
+    manifest = json.loads((run / "run.json").read_text(encoding="utf-8"))
+    counted = under(sheet, "composition.count")
+    for name in ("items", "requests", "answered", "failed"):
+        assert f"| {name} | {manifest['counts'][name]} |" in counted
+    assert f"{manifest['counts']['answered']:,} texts in all" in counted
+    assert TO_ANSWER not in counted
+    assert "1 request without an answer" in under(sheet, "composition.missing")
+    assert "no answer in file" in under(sheet, "composition.missing")
+    assert manifest["started"] in under(sheet, "collection.time")
+    assert "| temperature | 0.3 |" in under(sheet, "collection.mechanism")
+    assert "Chilean" in under(sheet, "composition.subpopulations")
+    assert manifest["data"]["digest"] in sheet
+    assert kapwa.__version__ in under(sheet, "preprocessing.software")
+    assert "Licence: CC-BY-4.0" in under(sheet, "distribution.licence")
+    assert TO_ANSWER in under(sheet, "distribution.licence")  # that is the licence of the prompts, not of the texts
+    assert "Illustrative" in under(sheet, "uses.unfit")
+    for only_people in ("motivation.funding", "collection.ethics", "composition.confidential", "maintenance.contact"):
+        assert under(sheet, only_people).strip().startswith(f"> **{TO_ANSWER}:**")
+
+
+@pytest.mark.parametrize("name", sorted(registry.available("suites")))
+def test_a_pack_of_every_suite(name: str) -> None:
+    suite = _suite(name)
+    for pack in suite.pack_names():
+        path = suite.packs / pack
+        sheet = datasheet(path)
+        assert_whole(sheet)
+        report = suite.check(path)
+        for what, number in report.counts.items():
+            assert f"| {what} |".replace("_", "\\_") in under(sheet, "composition.count"), what
+            assert str(number).replace("_", "\\_") in under(sheet, "composition.count")
+        task = next(iter(_openable(suite, path)))
+        assert task.data.digest in sheet
+        card = task.data.card
+        flat = sheet.replace("\\", "")
+        for field in ("licence", "culture", "collected", "consent"):
+            assert " ".join(str(card[field]).split()) in flat
+        for limit in card["limits"]:
+            assert " ".join(limit.split()) in flat
+        assert str(path.parent) not in sheet
+
+
+def _openable(suite, path: Path):
+    for name in suite.tasks:
+        try:
+            yield suite.open_task(name, path, kapwa.suites.base.Selection(), {})
+        except KapwaError:
+            continue
+
+
+def test_the_released_kalahi_has_its_repeated_prompt_found(kalahi_data: Path) -> None:
+    sheet = datasheet(kalahi_data)
+    assert_whole(sheet)
+    assert "| full prompts | 150 |" in under(sheet, "composition.count")
+    assert "final punctuation" in under(sheet, "composition.noise")
+
+
+def test_responses(tmp_path: Path) -> None:
+    rows = sample_rows(model="org/Big", temperature=0.7)
+    copy = next(r for r in rows if r["sample"] == 1)
+    source = next(
+        r
+        for r in rows
+        if r["sample"] == 0 and (r["concept"], r["nationality"]) == (copy["concept"], copy["nationality"])
+    )
+    copy["text"] = source["text"] = "Write to ana@example.org or see https://example.org"
+    rows[0 if rows[0] not in (copy, source) else 2]["text"] = None
+    write_jsonl(tmp_path / "a.jsonl", rows)
+    sheet = datasheet(tmp_path)
+    assert_whole(sheet)
+    assert "26 texts in all" in under(sheet, "composition.count")
+    assert "| Big T 0.7 | eecc/qa | 3 | 3 | 26 | 3 | 1 |" in under(sheet, "composition.count")
+    assert "1 text repeat another of the same concept" in under(sheet, "composition.noise")
+    assert "1 of them one of the same nationality" in under(sheet, "composition.noise")
+    assert "2 texts with a web address" in under(sheet, "composition.external")
+    assert "2 texts with an e-mail address" in under(sheet, "composition.identifiable")
+    assert "1 answers failed" in under(sheet, "composition.missing")
+    assert "org/Big" in under(sheet, "collection.acquired")
+
+
+def test_nothing_secret(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_API_KEY", "sesame-open-1234")
+    monkeypatch.setenv("HOME", "/home/somebody")
+    copy = Path(shutil.copytree(run, tmp_path / "copy"))
+    manifest = json.loads((copy / "run.json").read_text(encoding="utf-8"))
+    secrets = "sesame-open-1234 at /home/somebody/x and http://me:pw@10.1.2.3:8000/v1 or 10.9.9.9:80"
+    manifest["notes"] = [secrets]
+    manifest["failures"] = [{"reason": secrets, "count": 1}]
+    manifest["model"]["id"] = "hf:/srv/private/team/model-7b"
+    manifest["model"]["description"] |= {"base_url": "http://inner.host/v1", "file": "/srv/private/a.jsonl"}
+    manifest["suite"] = "elsewhere"  # so that the changed model is not asked for its requests
+    write_json(copy / "run.json", manifest)
+    sheet = datasheet(copy)
+    for secret in ("sesame", "/home/somebody", "pw@", "10.1.2.3", "10.9.9.9", "inner.host", "/srv/private"):
+        assert secret not in sheet
+    assert "hf:model-7b" in sheet
+    assert_whole(sheet)
+
+
+def test_text_of_a_card_cannot_break_the_sheet() -> None:
+    facts = gather(_suite("kalahi").packs / "filipino")
+    before = render(facts)
+    facts.tell("uses.unfit", "x\n\n## Motivation\n### Who?\n| a | <b> **c**", "a card")
+    facts.table("composition.count", ["a|b", "c\nd"], [["# x", "y|z"]])
+    sheet = render(facts)
+    assert re.findall(r"^##.*", sheet, re.MULTILINE) == re.findall(r"^##.*", before, re.MULTILINE)
+    assert r"| a\|b | c d |" in sheet
+
+
+def test_what_people_wrote_is_not_lost(tmp_path: Path) -> None:
+    pack = _suite("kalahi").packs / "filipino"
+    out = write_datasheet(pack, tmp_path / "sheet.md")
+    out.write_text("ours", encoding="utf-8")
+    with pytest.raises(UsageError, match="--overwrite"):
+        write_datasheet(pack, out)
+    assert out.read_text(encoding="utf-8") == "ours"
+    assert write_datasheet(pack, out, overwrite=True).read_text(encoding="utf-8") == datasheet(pack)
+
+
+def test_the_command(run: Path, tmp_path: Path) -> None:
+    shown = CliRunner().invoke(app, ["card", "datasheet", str(run)])
+    assert shown.exit_code == 0
+    assert shown.stdout == datasheet(run)
+    out = tmp_path / "deep" / "sheet.md"
+    written = CliRunner().invoke(app, ["card", "datasheet", str(run), "-o", str(out)])
+    assert written.exit_code == 0
+    assert out.read_text(encoding="utf-8") == shown.stdout
+    assert f"{shown.stdout.count(f'> **{TO_ANSWER}:**')} questions are left" in written.stderr
+
+
+def test_what_is_no_dataset(run: Path, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no such file"):
+        datasheet(tmp_path / "none")
+    with pytest.raises(DataError, match="holds no responses"):
+        datasheet(tmp_path)
+    copy = Path(shutil.copytree(run, tmp_path / "copy"))
+    (copy / "run.json").unlink()
+    with pytest.raises(RunError, match="unfinished"):
+        datasheet(copy)
