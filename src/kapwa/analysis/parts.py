@@ -9,12 +9,14 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import struct
 import time
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +31,21 @@ FORMAT = 1
 Reals = NDArray[np.float64]
 Whole = NDArray[np.int64]
 _STALE = 3600.0
+# All that reading an archive with wrong bytes may raise: a header can ask for another compression, or for too much.
+_DAMAGE: Final = (
+    OSError,
+    ValueError,
+    LookupError,
+    TypeError,
+    EOFError,
+    RuntimeError,
+    MemoryError,
+    OverflowError,
+    struct.error,
+    zlib.error,
+    zipfile.BadZipFile,
+    zipfile.LargeZipFile,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,7 +108,7 @@ def read_part(path: Path) -> Part | None:
             return _part({name: archive[name] for name in archive.files})
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zipfile.LargeZipFile) as error:
+    except _DAMAGE as error:
         log.warning("%s is damaged (%s): this concept is computed again.", path, type(error).__name__)
         return None
 

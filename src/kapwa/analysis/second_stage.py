@@ -116,7 +116,7 @@ def _notes(prepared: Sequence[Prepared]) -> pl.DataFrame:
 
 def _drawn(name: str, one: Prepared) -> str:
     return (
-        f"{name}: with {len(one.corpus.identities):,} identities not all pairs of texts were compared, but "
-        f"{one.settings.pairs:,} drawn at random within identities and as many across, for each concept; single "
-        "identities are not compared."
+        f"{name}: not all pairs of the {len(one.corpus.identities):,} identities were compared, but "
+        f"{one.settings.pairs:,} drawn at random for each concept. Variance is estimated from these; single identities "
+        "are not compared, with each other or with values."
     )

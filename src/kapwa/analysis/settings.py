@@ -14,14 +14,14 @@ Backend = Literal["auto", "numba", "rapidfuzz"]
 PERMUTATIONS = 999
 # All pairs of so many identities still take seconds a concept; beyond, pairs are drawn.
 MOST_IDENTITIES = 2_000
-SAMPLED_PAIRS = 200_000
+SAMPLED_PAIRS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class UnitSettings:
     """What the numbers of one concept depend on besides its texts.
 
-    ``pairs``: pairs of texts drawn within and across identities; 0 compares all pairs.
+    ``pairs``: pairs of identities drawn; 0 compares all pairs.
     """
 
     language: str = "en"
@@ -42,9 +42,9 @@ class Settings:
 
     ``attribute``, ``task``, ``label``: how to read sources that do not say. ``workers``: processes; None takes every
     core. ``permutations``: of every permutation test and floor. ``seed``: of everything random. ``pairs``: estimate
-    variance from so many drawn pairs of texts a concept instead of all; None draws only when there are more than
-    2,000 identities. ``brevity``: how BLEU picks a reference's length: nmt (the shortest, as released), closest,
-    average. ``backend``: auto, numba, rapidfuzz. ``top``: words listed an identity.
+    variance from so many pairs of identities, drawn for each concept, instead of all; None draws only when there are
+    more than 2,000 identities. ``brevity``: how BLEU picks a reference's length: nmt (the shortest, as released),
+    closest, average. ``backend``: auto, numba, rapidfuzz. ``top``: words listed an identity.
     """
 
     attribute: str | None = None
@@ -69,7 +69,7 @@ class Settings:
         return self.workers or usable_cores()
 
 
-_AT_LEAST = {"workers": 1, "permutations": 19, "seed": 0, "pairs": 1, "top": 1}
+_AT_LEAST = {"workers": 1, "permutations": 19, "seed": 0, "pairs": 2, "top": 1}
 _CHOICES = {"brevity": get_args(Brevity), "backend": get_args(Backend)}
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kapwa.analysis.corpus import ConceptTexts
-from kapwa.analysis.parts import Part, Reals
+from kapwa.analysis.parts import Part, Reals, Whole
 from kapwa.analysis.settings import UnitSettings
 from kapwa.analysis.word_counts import count_words
 from kapwa.metrics import distance
@@ -18,6 +18,8 @@ from kapwa.stats.distances import lexical_variance, lexical_variance_reference, 
 
 # Distances of more texts than this are not kept for the permutation test: 8,000 texts are 256 MB.
 MOST_PERMUTED = 8_000
+# Raised whenever distances, BLEU, variance or the permutation test of a concept come to other numbers.
+KERNELS = 1
 _NAN = float("nan")
 
 
@@ -33,7 +35,7 @@ def depends_on(settings: UnitSettings) -> dict[str, Any]:
     return {
         **settings.named(),
         "tokenizer": tokenizer(settings.language).name,
-        "kernels": distance.VERSION,
+        "kernels": KERNELS,
     }
 
 
@@ -52,7 +54,8 @@ def concept_part(unit: Unit) -> Part:
     encoded = encode(texts.texts, tokenizer(settings.language))
     g = len(texts.identities)
     lengths = np.diff(encoded.offsets)
-    measured = _exact(texts, encoded, settings)
+    _check_kernels(encoded, texts.groups, settings)
+    measured = _drawn(texts, encoded, settings) if settings.pairs else _exact(texts, encoded, settings)
     return Part(
         topic=texts.key.topic,
         concept=texts.key.concept,
@@ -69,6 +72,16 @@ def concept_seed(seed: int, *names: str) -> int:
     """Derive a concept's own seed, so that no two concepts are permuted alike; 32 bits."""
     whole = "\0".join([str(seed), *names]).encode()
     return int.from_bytes(hashlib.blake2b(whole, digest_size=4).digest(), "big")
+
+
+_checked: set[str] = set()
+
+
+def _check_kernels(encoded: Encoded, groups: Whole, settings: UnitSettings) -> None:
+    """Hold the fast kernels against the plain ones once a process, on the first texts that come."""
+    if settings.backend not in _checked:
+        distance.self_check(encoded, groups, settings.seed)
+        _checked.add(settings.backend)
 
 
 def _exact(texts: ConceptTexts, encoded: Encoded, settings: UnitSettings) -> dict[str, Reals]:
@@ -96,4 +109,19 @@ def _exact(texts: ConceptTexts, encoded: Encoded, settings: UnitSettings) -> dic
         "wed": found.wed[upper],
         "bleu": found.similarity[upper],
         "bleu_reference": found.similarity_reference[upper],
+    }
+
+
+def _drawn(texts: ConceptTexts, encoded: Encoded, settings: UnitSettings) -> dict[str, Reals]:
+    """Estimate the mean variance within and across from drawn pairs of identities; nothing is known of single ones."""
+    seed = concept_seed(settings.seed, *texts.key)
+    found = distance.sample_distances(encoded, texts.groups, texts.identities, pairs=settings.pairs, seed=seed)
+    within, across = found.within_wed_square, found.across_wed_square
+    unknown = np.full(len(texts.identities), _NAN)
+    return {
+        **dict.fromkeys(("within", "across", "within_reference", "across_reference"), unknown),
+        "means": np.array([within.estimate / 2, across.estimate / 2, _NAN, _NAN]),
+        "permanova": np.full(3, _NAN),
+        "bounds": np.array([within.low, within.high, across.low, across.high]) / 2,
+        **dict.fromkeys(("wed", "bleu", "bleu_reference"), np.empty(0)),
     }

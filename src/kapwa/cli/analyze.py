@@ -98,9 +98,9 @@ Pairs = Annotated[
     typer.Option(
         "--pairs",
         metavar="N",
-        help="Estimate variance from so many drawn pairs of texts a concept [default: all pairs, up to 2,000 "
-        "identities].",
-        min=1,
+        help="Estimate variance from so many pairs of identities, drawn for each concept [default: all pairs, up to "
+        "2,000 identities].",
+        min=2,
         rich_help_panel=_COMPUTING,
         show_default=False,
     ),

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 MOST_ROWS = 44
-_MEASURES = {"bleu": "BLEU", "wed": "word edits"}
 _ISOLATES = str.maketrans("", "", "\u2066\u2067\u2068\u2069")
 Row = dict[str, Any]
 
@@ -43,31 +42,28 @@ def render_analysis(analysis: AnalysisLike) -> Group:
 
 _KEY = (
     "τ: do countries nearer in values get more similar texts? 1 always, 0 no more than by chance, −1 the reverse; mean "
-    "over concepts and countries. Shuffled: 95% of what τ comes to when values are dealt out at random. As released: "
-    "the published script's number, which ranks names by the alphabet."
+    "over concepts and countries. Shuffled: 95% of what τ comes to when values are dealt out at random. Released: the "
+    "published script's number, which ranks names by the alphabet."
 )
 
 
 def _variance_table(analysis: AnalysisLike) -> Table:
     from rich.text import Text
 
-    columns = ["Model", "Task", "Texts", "Within", "Across", "Across − within", "95% interval", "p", "Concepts"]
-    table = _new_table(columns, left=2, title="Do texts change? Lexical variance within and across")
+    columns = ["Texts", "Within", "Across", "Across − within (95%)", "p"]
+    table = _new_table(["Corpus", *columns], left=1, title="Do texts change? Lexical variance within and across")
     corrected = analysis.variance.filter(pl.col("estimator") == "corrected")
     means = corrected.group_by("corpus", "task").agg(pl.col("within", "across").mean())
     tests = analysis.tests.filter((pl.col("topic") == "all") & (pl.col("test") == "paired"))
     for corpus in analysis.corpora.head(MOST_ROWS).iter_rows(named=True):
         mean, test = _row_of(means, corpus), _row_of(tests, corpus)
         cells = [
-            corpus["corpus"],
-            corpus["task"],
+            _corpus(corpus),
             f"{corpus['texts']:,}",
             numbers.decimal(mean.get("within"), 3),
             numbers.decimal(mean.get("across"), 3),
-            numbers.decimal(test.get("estimate"), 3, plus=True),
-            _span(test.get("low"), test.get("high")),
+            _with_span(test.get("estimate"), test.get("low"), test.get("high"), plus=True),
             numbers.p_value(test.get("p")),
-            str(corpus["concepts"]),
         ]
         table.add_row(*(Text(_plain(cell)) for cell in cells))
     return table
@@ -76,8 +72,8 @@ def _variance_table(analysis: AnalysisLike) -> Table:
 def _correlation_table(analysis: AnalysisLike) -> Table:
     from rich.text import Text
 
-    columns = ["Model", "Task", "Values", "By", "τ", "95% interval", "Shuffled", "p", "As released", "Countries"]
-    table = _new_table(columns, left=4, title="Do they change as values do?")
+    columns = ["Corpus", "Values", "By", "τ (95%)", "Shuffled", "Released"]
+    table = _new_table(columns, left=2, title="Do they change as values do?")
     for cells in list(_correlation_rows(analysis))[:MOST_ROWS]:
         table.add_row(*(Text(_plain(cell)) for cell in cells))
     return table
@@ -90,17 +86,22 @@ def _correlation_rows(analysis: AnalysisLike) -> Iterator[list[str]]:
     joined = rows.filter(pl.col("method") == "tau").join(released, on=keys, how="left", maintain_order="left")
     for row in joined.iter_rows(named=True):
         yield [
-            row["corpus"],
-            row["task"],
+            _corpus(row),
             row["values"],
-            _MEASURES.get(row["measure"], row["measure"]),
-            numbers.decimal(row["estimate"], 3),
-            _span(row["low"], row["high"]),
+            row["measure"].upper(),
+            _with_span(row["estimate"], row["low"], row["high"]),
             _span(row["floor_low"], row["floor_high"]),
-            numbers.p_value(row["p"]),
             numbers.decimal(row["reference"], 3),
-            str(row["n"]),
         ]
+
+
+def _corpus(row: Row) -> str:
+    return f"{row['corpus']}, {row['task']}"
+
+
+def _with_span(value: float | None, low: float | None, high: float | None, *, plus: bool = False) -> str:
+    span = _span(low, high)
+    return numbers.decimal(value, 3, plus=plus) + (f" ({span})" if span != numbers.NOTHING else "")
 
 
 def _row_of(frame: pl.DataFrame, corpus: Row) -> Row:
@@ -125,5 +126,7 @@ def _new_table(columns: list[str], *, left: int, title: str) -> Table:
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="dim", title=title, title_justify="left")
     for place, name in enumerate(columns):
-        table.add_column(name, justify="left" if place < left else "right", overflow="fold")
+        # Names may break over lines, numbers never.
+        text = place < left
+        table.add_column(name, justify="left" if text else "right", overflow="fold", no_wrap=not text)
     return table
