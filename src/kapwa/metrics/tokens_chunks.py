@@ -28,18 +28,20 @@ NOTHING, LINE, TEXT, UNLEARNED = range(4)
 ENDER: Final = 1  # holds . ? or !
 ENDS: Final = 2  # a sentence ends after it, whatever follows
 OPEN: Final = 4  # the next chunk decides whether a sentence ends after it
-CLOSERS: Final = 8  # closing punctuation only, or up to a dash
+CLOSERS: Final = 8  # closing punctuation only, or up to two hyphens
 WEIRD: Final = 16  # give the text to NLTK
 QUOTE: Final = 32  # its tokens after a line feed or at the start of a sentence differ from those after a space
 START: Final = 64  # those at the start of a sentence do
+PULLED: Final = 128  # closing punctuation that a sentence end before it takes back: all but ">"
+PERIOD: Final = 256  # ends in one period, but for closing punctuation
 
 # What stands before a chunk (a sentence start, a space, a line feed), written so that NLTK sees it.
 BEFORE = ("", "x ", "x\n")
 AT_START, AFTER_SPACE, AFTER_LINE = range(3)
-# What comes after it: something that does not matter, the end of the sentence, more of it after a space or a line
-# feed, the end of the text.
-ANY, BREAK, MORE, MORE_LINE, LAST = range(5)
-AFTER = (" y", "", " y", "\ny", "")
+# What comes after it: something that does not matter, the same after a line feed, the end of the sentence, more of
+# it, the end of the text.
+ANY, ANY_LINE, BREAK, MORE, LAST = range(5)
+AFTER = (" y", "\ny", "", " y", "")
 
 LONGEST = 256  # characters of a chunk worth learning; longer ones are no words
 _PLAIN = re.compile(r"([A-Za-z]+)([.,:;?!]?)")
@@ -49,7 +51,9 @@ _APOSTROPHE = frozenset({"more", "twas"})
 # What stands for a word of which NLTK's rules know nothing: '"Lagos's!' is cut where '"qqqq's!' is.
 _WORD = re.compile("[A-Za-z]{4,}")
 _STAND_IN: Final = "qqqq"
-_CLOSERS = re.compile("[\\])}>\"'‘’“”«»]+(?:--.*)?", re.DOTALL)
+_CLOSERS = re.compile("[\\])}>\"'‘’“”«»]+")
+_PERIOD = re.compile("(?<!\\.)\\.[\\])}>\"'‘’“”«»]*\\Z")
+_PULLED = re.compile("[\\])}\"'‘’“”«»]+(?:--.*)?", re.DOTALL)
 
 
 class Chunks(dict[str, int]):
@@ -63,7 +67,7 @@ class Chunks(dict[str, int]):
         """``words``: NLTK's word tokenizer (one sentence to tokens); ``tokenize``: NLTK's both (text to tokens)."""
         super().__init__({"": NOTHING, "\n": LINE})
         self._ends, self._words, self._tokenize = ends, words, tokenize
-        self.flags = array("B", (0, 0, 0, WEIRD))
+        self.flags = array("H", (0, 0, 0, WEIRD))
         self.starts = array("q", (0, 0, 0, 0))
         self.lengths = array("i", (0, 0, 0, 0))
         self.flat = array("i")
@@ -124,9 +128,9 @@ class Chunks(dict[str, int]):
         if plain is not None:
             word, mark = plain.groups()
             if word.lower() not in _CUT and (mark != "." or self._ends.ends_plainly(word)):
-                ending = ENDER | ENDS if mark in (".", "?", "!") else 0
+                ending = ENDER | ENDS if mark in (".", "?", "!") else 0  # no PERIOD: its sentence ends with it
                 return self._add(chunk, [word, mark] if mark else [word], ending)
-        if len(chunk.split()) != 1:
+        if chunk.split() != [chunk]:
             return self._add(chunk, [], WEIRD)
         return self._learn_by_shape(chunk) or self._learn_closely(chunk)
 
@@ -167,11 +171,15 @@ class Chunks(dict[str, int]):
         if any(sign in chunk for sign in ENDERS):
             verdict = self._ends.verdict(chunk)
             flags = ENDER | (verdict * ENDS if isinstance(verdict, bool) else OPEN)
-        if _CLOSERS.fullmatch(chunk):
+        flags |= bool(_PERIOD.search(chunk)) * PERIOD
+        if _PULLED.fullmatch(chunk):
+            flags |= CLOSERS | PULLED
+        elif _CLOSERS.fullmatch(chunk):
             flags |= CLOSERS
         tokens = self._cut(chunk, AFTER_SPACE, ANY)
-        if chunk[-1] == "'" and any(self._cut(chunk, AFTER_SPACE, after) != tokens for after in (MORE_LINE, BREAK)):
-            flags |= WEIRD
+        if chunk[-1] == "'":
+            others = (ANY_LINE,) if flags & ENDER else (ANY_LINE, LAST)
+            flags |= any(self._cut(chunk, AFTER_SPACE, after) != tokens for after in others) * WEIRD
         if chunk[0] in "\"'.":
             at_start = self._cut(chunk, AT_START, ANY) != tokens
             after_line = self._cut(chunk, AFTER_LINE, ANY) != tokens
@@ -184,7 +192,7 @@ class Chunks(dict[str, int]):
     def _cut(self, chunk: str, before: int, after: int) -> list[str]:
         """Return the tokens NLTK cuts ``chunk`` into between ``before`` and ``after``."""
         text = BEFORE[before] + chunk + AFTER[after]
-        whole = after == LAST or (after == ANY and any(sign in chunk for sign in ENDERS))
+        whole = after == LAST or (after in (ANY, ANY_LINE) and any(sign in chunk for sign in ENDERS))
         tokens: list[str] = self._tokenize(text) if whole else self._words(text)
         assert before == AT_START or tokens[0] == "x"
         assert not AFTER[after] or tokens[-1] == "y"

@@ -33,6 +33,8 @@ from kapwa.metrics.tokens_chunks import (
     LINE,
     MORE,
     OPEN,
+    PERIOD,
+    PULLED,
     QUOTE,
     START,
     TEXT,
@@ -160,7 +162,7 @@ class _Batch:
         self.codes = every[filled]
         self._gaps = every[filled - 1]  # LINE, TEXT, or something that means a space
         self.offsets = np.searchsorted(filled, np.append(np.flatnonzero(every == TEXT), len(every)))
-        self._flags = np.array(chunks.flags, np.uint8)[self.codes]
+        self._flags = np.array(chunks.flags, np.uint16)[self.codes]
         self._final = self.codes.copy()
         self._broke: dict[int, bool] = {}
 
@@ -209,7 +211,7 @@ class _Batch:
         for position, text, here, before, last in zip(*(column.tolist() for column in columns), strict=True):
             if text in whole or text in found:
                 continue
-            if here & CLOSERS and before & (ENDER | CLOSERS):
+            if here & CLOSERS and self._reaches_back(position, here, before):
                 found.add(text)
             else:
                 self._settle(position, here, before, last)
@@ -218,7 +220,7 @@ class _Batch:
     def _settle(self, position: int, flags: int, before: int, last: bool) -> None:
         """Put the code of a chunk in its surroundings: ``before`` are the flags of the chunk before it in the text."""
         code, gap, place, after = int(self.codes[position]), self._gaps[position], AFTER_SPACE, ANY
-        if gap == TEXT or before & ENDS or (before & OPEN and self._broke[position - 1]):
+        if gap == TEXT or self._ended(position - 1, before):
             place = AT_START
         elif gap == LINE:
             place = AFTER_LINE
@@ -232,6 +234,16 @@ class _Batch:
             place = AFTER_SPACE
         if place != AFTER_SPACE or after != ANY:
             self._final[position] = self._chunks.variant(code, place, after)
+
+    def _ended(self, position: int, flags: int) -> bool:
+        """Whether a sentence ends after the chunk at ``position``, settled before."""
+        return self._broke[position] if flags & OPEN else bool(flags & ENDS)
+
+    def _reaches_back(self, position: int, flags: int, before: int) -> bool:
+        """Whether closing punctuation may change the tokens of chunks before it, or belongs to their sentence."""
+        if before & CLOSERS:
+            return True
+        return bool(flags & PULLED if self._ended(position - 1, before) else before & PERIOD)
 
     def _gather(self, whole: list[int]) -> tuple[Ints, npt.NDArray[np.int64], Sequence[str]]:
         """Line up the tokens of all chunks; those of texts done whole stand in for their first chunk."""

