@@ -1,0 +1,306 @@
+"""Corpus BLEU of every identity's texts against every other's, as products of count matrices.
+
+The k-th occurrence of an n-gram in a text is a *feature*. A prediction shares with a set of references as many
+n-grams (each clipped at its largest count in one reference) as it has features that any of the references has. So
+with ``N[i, f]`` the number of texts of identity i with feature f, the clipped matches of all predictions of i against
+all texts of j are ``sum_f N[i, f] · [N[j, f] > 0]``: whole numbers, computed for all pairs at once. A feature of one
+identity only adds nothing to any pair, nor does any longer n-gram around it: both are left out at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from kapwa.errors import UsageError
+from kapwa.metrics.pairwise_edits import Ints, Texts, read_texts
+from kapwa.metrics.tokens import Encoded
+
+Brevity = Literal["nmt", "closest", "average"]
+Matrix = npt.NDArray[np.float64]
+
+CELLS = 4_000_000
+"""Numbers held at once in a block of the result."""
+_DENSE_CELLS, _DENSE_STEP = 250_000, 256
+"""A dense block of features stays in the processor's cache, but is not so thin that the product is slow."""
+_DENSE_SHARE = 12
+"""A feature of more than a twelfth of the identities is cheaper in a dense product than in a sparse one."""
+_EXACT_FLOAT32 = 2**24
+_INT32 = 2**31 - 1
+_BITS = 64
+
+
+class Features(NamedTuple):
+    """The features of one n-gram length that at least two identities have.
+
+    ``starts`` (F + 1,): where each feature's entries start; ``groups``, ``counts``: its identities, and how many of
+    their texts have it.
+    """
+
+    starts: Ints
+    groups: Ints
+    counts: Ints
+
+
+class Lengths(NamedTuple):
+    """What BLEU needs of lengths: texts and tokens an identity, n-grams by length (max_n, G)."""
+
+    texts: Ints
+    tokens: Ints
+    possible: Ints
+
+
+class BleuTexts(NamedTuple):
+    """The texts that BLEU compares: those with tokens, sorted by identity."""
+
+    texts: Texts
+    groups: Ints
+    n_groups: int
+    max_n: int
+
+    def lengths(self) -> Lengths:
+        """Return the sums an identity."""
+        orders = np.maximum(self.texts.lengths[None, :] - np.arange(self.max_n)[:, None], 0)
+        sums = [np.bincount(self.groups, weights=row, minlength=self.n_groups).astype(np.int64) for row in orders]
+        return Lengths(np.bincount(self.groups, minlength=self.n_groups), sums[0], np.stack(sums))
+
+
+def all_pairs_bleu(
+    encoded: Encoded, groups: npt.ArrayLike, n_groups: int, *, max_n: int = 4, brevity: Brevity = "nmt"
+) -> Matrix:
+    """Corpus BLEU of each identity's texts against every other identity's.
+
+    ``groups`` (N,): each text's identity, 0 to ``n_groups`` − 1. Returns (G, G), 0 to 1; ``[i, j]``: all texts of i
+    are predictions, each with all texts of j as its references. No smoothing: without a common ``max_n``-gram the
+    value is 0. ``brevity``: the length a prediction is held against, of the shortest reference ("nmt", as
+    tensorflow/nmt and Hugging Face's ``bleu`` do), the closest (as sacrebleu does; the shorter of two equally close)
+    or their average. Empty texts are neither predictions nor references. NaN on the diagonal and for identities
+    without texts.
+
+    Source: Papineni et al. 2002; the paper of EECC, appendix on similarity. Raises UsageError for unfitting arrays.
+    """
+    chosen = bleu_texts(encoded, groups, n_groups, max_n)
+    if brevity not in ("nmt", "closest", "average"):
+        raise UsageError(f"Unknown brevity rule {brevity!r}.", hint="Known: nmt, closest, average.")
+    lengths, orders = chosen.lengths(), list(shared_features(chosen))
+    found: Matrix = np.empty((n_groups, n_groups))
+    step = max(1, CELLS // max(1, n_groups))
+    for first in range(0, n_groups, step):
+        rows = slice(first, min(first + step, n_groups))
+        matches = np.stack([_matches(features, rows, n_groups, int(lengths.tokens.max())) for features in orders])
+        reference = reference_lengths(chosen, lengths, rows, brevity)
+        found[rows] = score(
+            matches, lengths.possible[:, rows, None], lengths.tokens[rows, None].astype(float), reference
+        )
+    found[lengths.texts == 0] = np.nan
+    found[:, lengths.texts == 0] = np.nan
+    np.fill_diagonal(found, np.nan)
+    return found
+
+
+def bleu_texts(
+    encoded: Encoded, groups: npt.ArrayLike, n_groups: int, max_n: int, *, only: Ints | None = None
+) -> BleuTexts:
+    """Return the texts with tokens (of the identities ``only``), sorted by identity, one after the other.
+
+    Raises UsageError for unfitting arrays.
+    """
+    texts, labels = read_texts(encoded), np.asarray(groups, np.int64)
+    check_groups(labels, len(texts.lengths), n_groups)
+    if max_n < 1:
+        raise UsageError(f"BLEU counts n-grams up to a length of at least 1, not {max_n}.")
+    wanted = texts.lengths > 0
+    if only is not None:
+        wanted &= np.isin(labels, only)
+    kept = np.flatnonzero(wanted)
+    kept = kept[np.argsort(labels[kept], kind="stable")]
+    lengths = texts.lengths[kept]
+    starts = np.cumsum(lengths) - lengths
+    ids = texts.ids
+    if not np.array_equal(starts, texts.starts[kept]) or lengths.sum() != len(ids):
+        ids = ids[np.repeat(texts.starts[kept] - starts, lengths) + np.arange(lengths.sum())]
+    return BleuTexts(Texts(ids, starts, lengths, texts.size), labels[kept], n_groups, max_n)
+
+
+def check_groups(groups: Ints, count: int, n_groups: int) -> None:
+    """Raise UsageError unless there is an identity from 0 to ``n_groups`` − 1 for each text."""
+    if groups.shape != (count,):
+        raise UsageError(f"There are {count} texts, but groups of shape {groups.shape}.")
+    if count and (groups.min() < 0 or groups.max() >= n_groups):
+        raise UsageError(f"Groups must be 0 to {n_groups - 1}; found {groups.min()} to {groups.max()}.")
+
+
+def score(matches: Any, possible: Any, length: Matrix, reference: Matrix) -> Matrix:
+    """BLEU from clipped matches (max_n, …), n-grams (max_n, …), tokens and reference tokens: (…), 0 to 1."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(matches / possible).mean(axis=0)
+        logs += np.minimum(0.0, 1 - reference / length)
+        found: Matrix = np.where((matches > 0).all(axis=0), np.exp(logs), 0.0)
+    return found
+
+
+def reference_lengths(chosen: BleuTexts, lengths: Lengths, rows: slice, brevity: Brevity) -> Matrix:
+    """Sum over an identity's predictions of the reference length each is held against: (rows, G)."""
+    size, (texts, labels, n_groups, _) = chosen.texts.lengths, chosen
+    present, starts = np.unique(labels, return_index=True)
+    found: Matrix = np.ones((rows.stop - rows.start, n_groups))  # 1 where nothing is compared: avoids dividing by 0
+    if not len(present):
+        return found
+    if brevity != "closest":
+        each = (
+            np.minimum.reduceat(size, starts) if brevity == "nmt" else lengths.tokens[present] / lengths.texts[present]
+        )
+        found[:, present] = lengths.texts[rows, None] * each[None, :]
+        return found
+    big = int(texts.lengths.max()) + 1
+    for group in range(rows.start, rows.stop):
+        mine = size[np.searchsorted(labels, group) : np.searchsorted(labels, group, "right")]
+        # Distance first, length second: the smallest number is the closest reference, the shorter of two.
+        keys = np.abs(size[None, :] - mine[:, None]) * big + size[None, :]
+        found[group - rows.start, present] = (np.minimum.reduceat(keys, starts, axis=1) % big).sum(axis=0)
+    return found
+
+
+# --- features ---------------------------------------------------------------------------------------
+
+
+def shared_features(chosen: BleuTexts) -> Iterator[Features]:
+    """Yield, for each n-gram length, the features that at least two identities have."""
+    ids, (_, starts, lengths, size) = chosen.texts.ids, chosen.texts
+    count = len(ids)
+    kind = np.int32 if count < _INT32 else np.int64
+    text_of = np.repeat(np.arange(len(lengths), dtype=kind), lengths)
+    left = np.repeat((starts + lengths).astype(kind), lengths) - np.arange(count, dtype=kind)
+    grams, kinds, places = ids.astype(kind), size, np.arange(count)
+    for order in range(1, chosen.max_n + 1):
+        keys = grams[places].astype(np.int64)
+        if order > 1:
+            keys *= size
+            keys += ids[places + (order - 1)]
+        numbers, kept, kinds = _shared_grams(*_sort(keys, places, kinds * size, count), text_of, chosen.groups)
+        yield _count(numbers, text_of[kept], chosen)
+        if order < chosen.max_n:
+            grams = np.full(count + 1, -1, kind)
+            grams[kept] = numbers
+            # A longer n-gram that two identities share starts and continues with n-grams they share.
+            known = grams >= 0
+            places = np.flatnonzero(known[:-1] & known[1:] & (left > order))
+
+
+def _sort(keys: Ints, places: Ints, kinds: int, count: int) -> tuple[Ints, Ints]:
+    """Return keys sorted, with their places, ascending within a key."""
+    shift = max(1, count).bit_length()
+    if max(1, kinds).bit_length() + shift < _BITS:
+        # One number for both: sorting it is several times faster than finding an order of the keys.
+        keys <<= shift
+        keys |= places
+        keys.sort()
+        return keys >> shift, keys & ((1 << shift) - 1)
+    order = np.argsort(keys, kind="stable")
+    return keys[order], places[order]
+
+
+def _changes(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Return where a value differs from the one before; the first one does."""
+    found = np.ones(len(values), np.bool_)
+    np.not_equal(values[1:], values[:-1], out=found[1:])
+    return found
+
+
+def _shared_grams(
+    keys: Ints, places: Ints, text_of: npt.NDArray[Any], groups: Ints
+) -> tuple[npt.NDArray[Any], Ints, int]:
+    """Number the n-grams that two identities have: the number and place of each occurrence, and how many there are.
+
+    Places ascend, and with them identities: an n-gram is shared if its first and last occurrence differ in identity.
+    """
+    starts = np.flatnonzero(_changes(keys))
+    widths = np.diff(starts, append=len(keys))
+    shared = groups[text_of[places[starts]]] != groups[text_of[places[starts + widths - 1]]]
+    total = int(shared.sum())
+    return (
+        np.repeat(np.arange(total, dtype=text_of.dtype), widths[shared]),
+        places[np.repeat(shared, widths)],
+        total,
+    )
+
+
+def _count(grams: npt.NDArray[Any], texts: npt.NDArray[Any], chosen: BleuTexts) -> Features:
+    """Count features from the occurrences of shared n-grams, sorted by n-gram and text.
+
+    The k-th occurrence in a text has the number of the n-gram's first place plus k: an n-gram takes as many places
+    as it occurs, so that no two features share a number.
+    """
+    new_gram = _changes(grams)
+    new_text = new_gram | _changes(texts)
+    first = np.flatnonzero(new_text)
+    features = _entries(grams[first], chosen.groups[texts[first]])
+    if len(first) == len(grams):
+        return features
+    again = np.flatnonzero(~new_text)
+    run = np.searchsorted(first, again) - 1
+    numbers = np.flatnonzero(new_gram)[grams[again]] + again - first[run]
+    keys = np.sort(numbers * chosen.n_groups + chosen.groups[texts[again]])
+    more = _entries(*np.divmod(keys, chosen.n_groups))
+    starts = np.concatenate([features.starts, features.starts[-1] + more.starts[1:]])
+    return Features(starts, *(np.concatenate(both) for both in zip(features[1:], more[1:], strict=True)))
+
+
+def _entries(features: npt.NDArray[Any], groups: Ints) -> Features:
+    """Return the entries of sorted (feature, identity) rows, but for features of one identity."""
+    if not len(features):
+        return Features(np.zeros(1, np.int64), groups, groups)
+    new_feature = _changes(features)
+    places = np.flatnonzero(new_feature | _changes(groups))
+    counts = np.diff(places, append=len(features))
+    starts = np.flatnonzero(new_feature[places])
+    widths = np.diff(starts, append=len(places))
+    found = Features(np.append(starts, len(places)), groups[places], counts)
+    return _choose(found, widths, widths > 1)
+
+
+# --- products -----------------------------------------------------------------------------------------
+
+
+def _matches(features: Features, rows: slice, n_groups: int, most: int) -> Matrix:
+    """Clipped matches of the predictions of ``rows`` with every identity's references: (rows, G), whole numbers."""
+    widths = np.diff(features.starts)
+    dense = widths > n_groups / _DENSE_SHARE
+    found = _sparse_product(_choose(features, widths, ~dense), rows, n_groups)
+    found += _dense_product(_choose(features, widths, dense), rows, n_groups, most)
+    return found
+
+
+def _choose(features: Features, widths: Ints, chosen: npt.NDArray[np.bool_]) -> Features:
+    if chosen.all():
+        return features
+    kept = np.repeat(chosen, widths)
+    return Features(np.concatenate([[0], np.cumsum(widths[chosen])]), features.groups[kept], features.counts[kept])
+
+
+def _sparse_product(features: Features, rows: slice, n_groups: int) -> Matrix:
+    from scipy.sparse import csr_matrix
+
+    shape, groups, starts = (len(features.starts) - 1, n_groups), features.groups.astype(np.int32), features.starts
+    counts = csr_matrix((features.counts.astype(np.float64), groups, starts), shape=shape)
+    presence = csr_matrix((np.ones(len(groups)), groups, starts), shape=shape)
+    found: Matrix = (counts.T.tocsr()[rows] @ presence).toarray().astype(np.float64)
+    return found
+
+
+def _dense_product(features: Features, rows: slice, n_groups: int, most: int) -> Matrix:
+    """Multiply in float32, whose whole numbers are exact to 2²⁴, or in float64 where sums may pass that."""
+    kind = np.float32 if most < _EXACT_FLOAT32 else np.float64
+    found: Matrix = np.zeros((rows.stop - rows.start, n_groups))
+    step, total = max(_DENSE_STEP, _DENSE_CELLS // max(1, n_groups)), len(features.starts) - 1
+    for first in range(0, total, step):
+        last = min(first + step, total)
+        entries = slice(features.starts[first], features.starts[last])
+        row = np.repeat(np.arange(last - first), np.diff(features.starts[first : last + 1]))
+        counts = np.zeros((last - first, n_groups), kind)
+        counts[row, features.groups[entries]] = features.counts[entries]
+        found += counts[:, rows].T @ (counts > 0).astype(kind)
+    return found

@@ -1,0 +1,183 @@
+"""Edit distances of every two texts, block by block: with numba where it is installed, with rapidfuzz otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from kapwa.errors import MissingDependencyError, UsageError
+from kapwa.metrics.tokens import Encoded
+
+Backend = Literal["auto", "numba", "rapidfuzz"]
+Ints = npt.NDArray[np.int64]
+Edits = npt.NDArray[np.int32]
+
+CELLS = 4_000_000
+"""Distances a block holds: 16 MB, and some 100 MB for the numbers computed from them."""
+LANES = 32
+"""Texts compared at once by the fast kernel; a block has at least so many rows."""
+_DISTINCT = 0.9
+"""Below this share of distinct texts it pays to compare only these and to copy the rest."""
+_SURROGATES, _SURROGATE_COUNT, _CODE_POINTS = 0xD800, 0x800, 0x110000
+
+
+class Texts(NamedTuple):
+    """Texts as ids, their starts and lengths, and the number of distinct ids."""
+
+    ids: npt.NDArray[np.int32]
+    starts: Ints
+    lengths: Ints
+    size: int
+
+    def take(self, chosen: Ints) -> Texts:
+        """Return the texts at these positions, in this order."""
+        return Texts(self.ids, self.starts[chosen], self.lengths[chosen], self.size)
+
+
+def read_texts(encoded: Encoded) -> Texts:
+    """Return encoded texts as the kernels take them.
+
+    Raises UsageError where the arrays contradict one another, since compiled code would read other memory.
+    """
+    ids, offsets = np.ascontiguousarray(encoded.ids, np.int32), np.asarray(encoded.offsets, np.int64)
+    lengths = np.diff(offsets)
+    if not len(offsets) or offsets[0] != 0 or offsets[-1] != len(ids) or (lengths < 0).any():
+        raise UsageError(
+            f"The offsets of encoded texts must grow from 0 to the number of ids, {len(ids)}.",
+            hint="Make them with kapwa.metrics.tokens.encode.",
+        )
+    size = len(encoded.vocabulary)
+    if len(ids) and (ids.min() < 0 or ids.max() >= size):
+        raise UsageError(
+            f"The ids of encoded texts must be positions in their vocabulary of {size}; "
+            f"found {ids.min()} to {ids.max()}.",
+            hint="Make them with kapwa.metrics.tokens.encode.",
+        )
+    return Texts(ids, offsets[:-1].copy(), lengths, size)
+
+
+def resolve_backend(backend: Backend = "auto") -> Literal["numba", "rapidfuzz"]:
+    """Return what ``backend`` means here: "auto" is numba where it can be imported. Both give the same integers.
+
+    Raises MissingDependencyError for "numba" without numba, UsageError for an unknown name.
+    """
+    if backend not in ("auto", "numba", "rapidfuzz"):
+        raise UsageError(f"Unknown backend {backend!r}.", hint="Known: auto, numba, rapidfuzz.")
+    if backend == "rapidfuzz" or (backend == "auto" and _kernel() is None):
+        return "rapidfuzz"
+    if _kernel() is None:
+        raise MissingDependencyError("numba", extra="fast", purpose="The backend 'numba'")
+    return "numba"
+
+
+@cache
+def _kernel() -> Any:
+    """Return the compiled kernel, or None where numba is missing or does not fit this numpy."""
+    try:
+        from kapwa.metrics import pairwise_numba
+    except ImportError:
+        return None
+    return pairwise_numba.fill
+
+
+def edits_between(texts: Texts, pairs: Ints) -> Edits:
+    """Return the edit distances of pairs of texts, shape ``(P,)``; ``pairs`` (P, 2) are positions. By rapidfuzz."""
+    from rapidfuzz.distance import Levenshtein
+    from rapidfuzz.process import cpdist
+
+    used, place = np.unique(pairs, return_inverse=True)
+    strings = as_strings(texts.take(used))
+    left, right = ([strings[i] for i in side] for side in place.reshape(-1, 2).T)
+    found: Edits = cpdist(left, right, scorer=Levenshtein.distance, dtype=np.int32, workers=1)
+    return found
+
+
+def edit_blocks(texts: Texts, *, backend: Backend = "auto", cells: int = CELLS) -> Iterator[tuple[int, Edits]]:
+    """Yield blocks of the matrix of edit distances: the first row, and the block of shape (rows, N − first row).
+
+    A block's columns start at its first row. Of every two texts only the one above the diagonal is given, the
+    rest is 0, so that sums over all blocks count each two texts once.
+    """
+    chosen, count = resolve_backend(backend), len(texts.lengths)
+    if count * count <= cells:
+        if count:
+            yield 0, _square(texts, chosen)
+        return
+    step = max(LANES, cells // count // LANES * LANES)
+    strings = as_strings(texts) if chosen == "rapidfuzz" else []
+    for first in range(0, count, step):
+        last = min(first + step, count)
+        yield first, _rectangle(texts, first, last) if chosen == "numba" else _by_rapidfuzz(strings, first, last)
+
+
+def _square(texts: Texts, backend: Literal["numba", "rapidfuzz"]) -> Edits:
+    """Return the upper triangle for all texts at once, equal texts compared once."""
+    count = len(texts.lengths)
+    distinct, copies = _distinct(texts)
+    if len(distinct) < _DISTINCT * count:
+        block = _square(texts.take(distinct), backend)
+        whole: Edits = np.triu((block + block.T)[np.ix_(copies, copies)])
+        return whole
+    return _rectangle(texts, 0, count) if backend == "numba" else _by_rapidfuzz(as_strings(texts), 0, count)
+
+
+def _distinct(texts: Texts) -> tuple[Ints, Ints]:
+    """Return the position of the first of each set of equal texts, and for each text its set."""
+    seen: dict[bytes, int] = {}
+    sets = [
+        seen.setdefault(texts.ids[start : start + length].tobytes(), len(seen))
+        for start, length in zip(texts.starts.tolist(), texts.lengths.tolist(), strict=True)
+    ]
+    copies = np.array(sets, np.int64)
+    return np.unique(copies, return_index=True)[1].astype(np.int64), copies
+
+
+def _rectangle(texts: Texts, first: int, last: int) -> Edits:
+    """Compare rows ``first`` to ``last`` with one another and with all later texts, by numba."""
+    count, fill = len(texts.lengths), _kernel()
+    out = np.zeros((last - first, count - first), np.int32)
+    corpus = (texts.ids, texts.starts, texts.lengths)
+    rows, later = _by_length(texts, first, last), _by_length(texts, last, count)
+    fill(corpus, texts.size, rows, rows, True, first, out)
+    if len(later):
+        fill(corpus, texts.size, rows, later, False, first, out)
+    return out
+
+
+def _by_length(texts: Texts, first: int, last: int) -> Ints:
+    # Lanes work in step, so that a batch costs as much as its longest text.
+    order: Ints = first + np.argsort(texts.lengths[first:last], kind="stable")
+    return order
+
+
+def _by_rapidfuzz(strings: Sequence[Sequence[Any]], first: int, last: int) -> Edits:
+    from rapidfuzz.distance import Levenshtein
+    from rapidfuzz.process import cdist
+
+    rows = strings[first:last]
+    block: Edits = np.zeros((last - first, len(strings) - first), np.int32)
+    # One list given twice is compared once each way: rapidfuzz looks whether both are the same object.
+    block[:, : last - first] = np.triu(cdist(rows, rows, scorer=Levenshtein.distance, dtype=np.int32, workers=1))
+    if last < len(strings):
+        later = strings[last:]
+        block[:, last - first :] = cdist(rows, later, scorer=Levenshtein.distance, dtype=np.int32, workers=1)
+    return block
+
+
+def as_strings(texts: Texts) -> list[str] | list[list[int]]:
+    """Return each text as a string with one character a token, or as ids where Unicode has too few characters.
+
+    Frequent tokens get the first characters: rapidfuzz finds those below 256 in a table, others by hashing.
+    """
+    spans = list(zip(texts.starts.tolist(), (texts.starts + texts.lengths).tolist(), strict=True))
+    if texts.size > _CODE_POINTS - _SURROGATE_COUNT:
+        return [texts.ids[start:stop].tolist() for start, stop in spans]
+    points = np.empty(texts.size, np.uint32)
+    points[np.argsort(-np.bincount(texts.ids, minlength=texts.size), kind="stable")] = np.arange(texts.size)
+    points[points >= _SURROGATES] += _SURROGATE_COUNT
+    whole = points[texts.ids].astype("<u4").tobytes().decode("utf-32-le")
+    return [whole[start:stop] for start, stop in spans]
