@@ -230,5 +230,8 @@ def finish(task: Any, model: Any, *, json: bool, **settings: Any) -> None:
     else:
         show(render_run(run))
     note(f"Report: {page}")
+    step = getattr(task, "next_step", "")  # suites whose own report is not the end of it say what is
+    if step:
+        note(step.format(run=run.path))
     if not run.complete:
         raise typer.Exit(1)

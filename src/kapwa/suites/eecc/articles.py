@@ -9,10 +9,10 @@ VOWELS = frozenset("aeiou")
 # Letters whose own names begin with a vowel sound: "an MP", "an X-ray technician".
 _NAMED_WITH_VOWEL = frozenset("AEFHILMNORSX")
 _WORD = re.compile(r"[^\W_]+")
-_SILENT_H = re.compile(r"(honest|honou?r|heir|hour(?!i))", re.IGNORECASE)
+_SILENT_H = re.compile(r"(honest|honou?r|heir|hour(?:s|ly|glass)?\b)", re.IGNORECASE)
 # A vowel letter, but the sound of "you" or "w": Ugandan, Ukrainian, Uruguayan, European, one-armed, Ouagadougou.
 _CONSONANT_SOUND = re.compile(
-    r"uni(?![nmd])|u[bcfghjkqrst][aeiou]|u(?:kr|tr|ygh)|eu|once?\b|oui|oua|ewe\b", re.IGNORECASE
+    r"uni(?![nmd])|unesco|u[bcfghjkqrst][aeiou]|u(?:kr|tr|ygh)|eu|onc?e\b|oui|oua|ewe\b", re.IGNORECASE
 )
 # "ewe" is a sheep and sounds like "you"; the Ewe of Ghana and Togo do not.
 _EXCEPTIONS = {"Ewe": "an", "Urartian": "an", "Urukian": "an"}
@@ -30,13 +30,12 @@ def article(name: str) -> str:
     if found is None:
         return "a"
     word = found[0]
-    if word in _EXCEPTIONS:
-        return _EXCEPTIONS[word]
-    if word[0].isdigit():
+    if word[0].isdecimal():
         return _before_number(word)
     if len(word) == 1 or _is_spelt(word):
         return "an" if word[0].upper() in _NAMED_WITH_VOWEL else "a"
-    return _before_word(_plain(word))
+    plain = _plain(word)
+    return _EXCEPTIONS.get(plain) or _before_word(plain)
 
 
 def article_reference(name: str) -> str:

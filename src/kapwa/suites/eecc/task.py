@@ -33,6 +33,7 @@ class EeccTask:
     headline: ClassVar[tuple[str, ...]] = HEADLINE
     groups: ClassVar[tuple[str, ...]] = ()
     metrics: ClassVar[Mapping[str, MetricInfo]] = METRICS
+    next_step: ClassVar[str] = "How the texts differ from identity to identity: kapwa analyze eecc {run}"
 
     @property
     def needs(self) -> frozenset[Capability]:

@@ -1,0 +1,298 @@
+"""What is asked, how the texts are described, and a whole run from answers that are on file."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from promptpack import write_pack
+from typer.testing import CliRunner
+
+from kapwa import api
+from kapwa.cli.main import app
+from kapwa.errors import UsageError
+from kapwa.models.served_chat import Dialect, grouped
+from kapwa.records import Answer, Item, Params, Request, Response
+from kapwa.suites.base import Judged, Selection
+from kapwa.suites.eecc import open_task, suite
+from kapwa.suites.eecc.options import HEADLINE, METRICS, EeccOptions
+from kapwa.suites.eecc.scoring import judge
+from kapwa.suites.eecc.task import EeccTask
+
+
+def opened(folder: Path, name: str = "eecc/qa", **options: object) -> EeccTask:
+    task = open_task(name, folder, Selection(), options)
+    assert isinstance(task, EeccTask)
+    return task
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return write_pack(tmp_path / "data")
+
+
+def test_requests_draw_the_samples_of_one_prompt_in_a_row(folder: Path) -> None:
+    task = opened(folder, samples=3)
+    requests = list(task.requests(task.items()))
+    assert len(requests) == 27
+    assert [request.sample for request in requests] == [0, 1, 2] * 9
+    assert len({request.messages for request in requests[:3]}) == 1
+    assert {request.params for request in requests} == {Params(max_new_tokens=100, temperature=0.3, seed=0)}
+    assert list(task.requests(task.items())) == requests
+    assert task.needs == {"generate", "n_samples"}
+
+
+def test_a_server_is_asked_for_all_samples_of_a_prompt_at_once(folder: Path) -> None:
+    task = opened(folder)
+    groups = list(grouped(task.requests(task.items()), Dialect("some", "http://localhost/v1")))
+    assert {len(group) for group in groups} == {5}
+    assert len(groups) == 9
+    body = Dialect("some", "http://localhost/v1").request_body(groups[0][0], len(groups[0]))
+    assert (body["n"], body["temperature"], body["seed"], body["max_tokens"]) == (5, 0.3, 0, 100)
+
+
+def test_stories_may_be_longer_and_settings_are_recorded(folder: Path) -> None:
+    assert opened(folder, "eecc/stories").options == {
+        "attribute": "nationality", "concepts": 3, "identities": 3,
+        "samples": 5, "temperature": 0.3, "max_new_tokens": 1000, "seed": 0,
+    }  # fmt: skip
+    task = opened(folder, samples=1, temperature=0, max_new_tokens=7, seed=4)
+    assert next(task.requests(task.items())).params == Params(max_new_tokens=7, temperature=0.0, seed=4)
+    assert task.needs == {"generate"}
+    assert task.floors(task.items()) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"samples": 0}, "samples is 0"), ({"samples": True}, "samples is True"),
+        ({"temperature": -1}, "temperature is -1"),
+        ({"temperature": 0}, "5 copies of one text"), ({"max_new_tokens": 0}, "max_new_tokens is 0"),
+        ({"temperature": float("nan")}, "temperature is nan"), ({"seed": -1}, "seed is -1"),
+        ({"temprature": 1}, "no option 'temprature'"),
+    ],
+)  # fmt: skip
+def test_settings_out_of_range_are_refused(folder: Path, options: dict[str, object], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        opened(folder, **options)
+
+
+def test_a_report_finds_what_it_needs(folder: Path) -> None:
+    task = opened(folder)
+    assert set(HEADLINE) <= set(METRICS)
+    assert all(info.name == name for name, info in METRICS.items())
+    table = task.item_table(task.items())
+    assert table.height == 9
+    assert table.row(0, named=True) == {
+        "item_id": "kitchen/soup/Ugandan", "variant": "direct", "culture": "Ugandan", "language": "en",
+        "category": "kitchen", "topic": "soup", "cluster": "soup", "prompt": "Say what soup is to a Ugandan friend.",
+        "attribute": "nationality", "country": "Uganda", "template": "direct",
+    }  # fmt: skip
+    assert suite.pack_names() == ["cities", "nationalities"]
+
+
+# Judging
+
+
+def item(identity: str = "Irish", *names: str, language: str = "en") -> Item:
+    return Item(f"k/soup/{identity}", "eecc", identity, language, "k", "soup", "direct", "soup",
+                {"names": (identity, *names)})  # fmt: skip
+
+
+def answer(one: Item, sample: int, text: str | None, finish: str | None = "stop", error: str | None = None) -> Answer:
+    request = Request(one.id, one.variant, "generate", (), sample=sample)
+    return Answer(request, Response("k", text=text, finish_reason=finish, error=error))
+
+
+def values(judged: Judged, item_id: str) -> dict[str, float | None]:
+    rows = judged.scores.filter(pl.col("item_id") == item_id)
+    assert rows["metric"].n_unique() == rows.height == len(METRICS)
+    return dict(zip(rows["metric"], rows["value"], strict=True))
+
+
+LONG = "The soup of the Irish kitchen is warm and thick, and everybody in Ireland knows how to make it."
+
+
+def test_a_text_is_described_by_what_is_in_it() -> None:
+    one = item("Irish", "Ireland")
+    found = values(
+        judge([one], [answer(one, 0, LONG, "length"), answer(one, 1, "It is hot water, mostly.")], 2), one.id
+    )
+    assert found == {
+        "named": 0.5, "words": (19 + 5) / 2, "distinct": 1.0, "truncated": 0.5,
+        "empty": 0.0, "refused": 0.0, "other_language": 0.0,
+    }  # fmt: skip
+
+
+def test_empty_refused_and_foreign_texts_are_counted() -> None:
+    one = item()
+    texts = [
+        "  \n",
+        "I'm sorry, but I can't help with that.",
+        "La sopa es muy buena y todo el mundo sabe hacerla bien.",
+    ]
+    found = values(judge([one], [answer(one, i, text) for i, text in enumerate(texts)], 3), one.id)
+    assert found["empty"] == found["refused"] == pytest.approx(1 / 3)
+    assert found["other_language"] == 0.5  # of the two that can be told
+    assert found["words"] == pytest.approx((0 + 8 + 12) / 3)
+    assert found["distinct"] == 1.0
+
+
+def test_equal_texts_are_one() -> None:
+    one = item()
+    texts = ["a", "b", "a", "a", "b"]
+    found = values(judge([one], [answer(one, i, text) for i, text in enumerate(texts)], 5), one.id)
+    assert found["distinct"] == 0.4
+
+
+def test_what_cannot_be_told_is_not_zero() -> None:
+    failed, single = item("Irish"), item("Thai")
+    judged = judge(
+        [failed, single],
+        [answer(failed, 0, None, error="timeout"), answer(failed, 1, None, error="timeout"),
+         answer(single, 1, "42", "replayed"), answer(single, 0, None, error="timeout")],
+        2,
+    )  # fmt: skip
+    assert set(values(judged, failed.id).values()) == {None}
+    assert set(judged.scores.filter(pl.col("item_id") == failed.id)["outcome"]) == {"failed"}
+    assert values(judged, single.id) == {
+        "named": 0.0, "words": 1.0, "distinct": None, "truncated": None, "empty": 0.0, "refused": 0.0,
+        "other_language": None,
+    }  # fmt: skip
+    assert set(judged.scores.filter(pl.col("item_id") == single.id)["outcome"]) == {"scored"}
+
+
+@pytest.mark.parametrize(
+    ("names", "text", "named"),
+    [
+        (("Polish", "Poland"), "polish the table", False), (("Polish", "Poland"), "Poland’s kings", True),
+        (("American", "United States"), "Americans vote", True), (("American",), "unAmerican", False),
+        (("American",), "american", False), (("nurse",), "Nurses and doctors", True), (("Niger",), "Nigeria", False),
+        (("I-Kiribati",), "an I-Kiribati person", True), (("Oman",), "woman", False), (("U.S.",), "the U.S. is", True),
+        (("São Toméan",), "a São Toméan farmer", True), (("Iraqi",), "«Iraqi»", True),
+    ],
+)  # fmt: skip
+def test_an_identity_is_named_by_whole_words(names: tuple[str, ...], text: str, named: bool) -> None:
+    one = item(*names)
+    assert values(judge([one], [answer(one, 0, text)], 1), one.id)["named"] == float(named)
+
+
+def test_answers_are_read_once_and_in_any_order() -> None:
+    items = [item(name) for name in ("Irish", "Thai", "Greek")]
+    texts = ["one two", "three", "one two three four"]
+    answers = [answer(one, i, text) for one in items for i, text in enumerate(texts)]
+
+    def once() -> Iterator[Answer]:
+        yield from answers
+
+    first = judge(items, once(), 3).scores
+    random.Random(3).shuffle(answers)
+    assert judge(items, once(), 3).scores.equals(first)
+
+
+def test_answers_that_are_not_asked_for_are_refused() -> None:
+    one = item()
+    with pytest.raises(UsageError, match="not among those judged"):
+        judge([one], [answer(item("Thai"), 0, "x")], 1)
+    with pytest.raises(UsageError, match="sample 1, which is not among"):
+        judge([one], [answer(one, 1, "x")], 1)
+    with pytest.raises(UsageError, match="two answers to item"):
+        judge([one], [answer(one, 0, "x"), answer(one, 0, None, error="late")], 1)
+
+
+@settings(max_examples=30)
+@given(
+    st.lists(
+        st.lists(st.sampled_from(["", "a", "a b", "b a", " "]) | st.none(), min_size=3, max_size=3),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_means_are_those_of_plain_arithmetic(texts: list[list[str | None]]) -> None:
+    items = [item(f"N{i}") for i in range(len(texts))]
+    answers = [
+        answer(one, i, text, error="no" if text is None else None)
+        for one, own in zip(items, texts, strict=True)
+        for i, text in enumerate(own)
+    ]
+    judged = judge(items, answers, 3)
+    for one, own in zip(items, texts, strict=True):
+        given_texts = [text for text in own if text is not None]
+        found = values(judged, one.id)
+        n = len(given_texts)
+        assert found["words"] == (pytest.approx(sum(len(t.split()) for t in given_texts) / n) if n else None)
+        assert found["empty"] == (pytest.approx(sum(not t.strip() for t in given_texts) / n) if n else None)
+        assert found["distinct"] == (pytest.approx(len(set(given_texts)) / n) if n > 1 else None)
+
+
+# Whole runs, from answers on file
+
+
+def responses(folder: Path, path: Path, *, samples: int) -> Path:
+    lines = [
+        {"item_id": one.id, "sample": sample, "text": f"{one.topic} for {one.culture} people, text {sample % 2}"}
+        for one in opened(folder).items()
+        for sample in range(samples)
+    ]
+    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    return path
+
+
+def test_a_run_writes_its_tables(folder: Path, tmp_path: Path) -> None:
+    file = responses(folder, tmp_path / "answers.jsonl", samples=5)
+    task = api.load_task("eecc/qa", data=folder, concepts="soup,rain")
+    run = api.evaluate(task, api.load_model(f"replay:{file}"), out=tmp_path / "runs", progress=False)
+    assert run.complete
+    assert run.scores.height == 6 * len(METRICS)
+    assert run.manifest["options"]["concepts"] == 2
+    assert set(run.estimates["group"]) == {"all"}
+    by_metric = run.estimates.filter(pl.col("culture") == "Irish").select("metric", "value").rows()
+    assert dict(by_metric)["distinct"] == pytest.approx(0.4)
+    assert dict(by_metric)["named"] == 1.0
+
+
+def test_both_article_rules_are_compared_in_one_run(folder: Path, tmp_path: Path) -> None:
+    file = responses(folder, tmp_path / "answers.jsonl", samples=1)
+    text = file.read_text(encoding="utf-8").splitlines()
+    both = [json.dumps({**json.loads(line), "variant": v}) for v in ("direct", "direct_reference") for line in text]
+    file.write_text("\n".join(both), encoding="utf-8")
+    task = api.load_task("eecc/qa", data=folder, variant="all", samples=1)
+    prompts = {(one.culture, one.variant): one.fields["prompt"] for one in task.items() if one.topic == "soup"}
+    assert prompts["Ugandan", "direct"] != prompts["Ugandan", "direct_reference"]
+    assert prompts["Irish", "direct"] == prompts["Irish", "direct_reference"]
+    run = api.evaluate(task, api.load_model(f"replay:{file}"), out=tmp_path / "runs", progress=False)
+    assert set(run.estimates["variant"]) == {"direct", "direct_reference"}
+
+
+def test_the_command_line_scores_and_points_to_the_analysis(folder: Path, tmp_path: Path) -> None:
+    file = responses(folder, tmp_path / "answers.jsonl", samples=2)
+    result = CliRunner().invoke(
+        app,
+        ["score", "eecc/qa", "--responses", str(file), "--data", str(folder), "--samples", "2", "--concepts", "soup",
+         "--nationalities", "Irish,Ugandan", "--out", str(tmp_path / "runs"), "--json"],
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    shown = json.loads(result.stdout)
+    assert shown["manifest"]["options"]["identities"] == 2
+    assert "kapwa analyze eecc" in result.stderr
+    assert str(tmp_path / "runs") in result.stderr.replace("\n", "")
+
+
+def test_the_seed_of_a_run_begins_its_draws(folder: Path, tmp_path: Path) -> None:
+    file = responses(folder, tmp_path / "answers.jsonl", samples=5)
+    arguments = ["run", "eecc/qa", "--model", f"replay:{file}", "--data", str(folder), "--seed", "7",
+                 "--temperature", "0.7", "--out", str(tmp_path / "runs"), "--json"]  # fmt: skip
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    options = json.loads(result.stdout)["manifest"]["options"]
+    assert (options["seed"], options["temperature"], options["max_new_tokens"]) == (7, 0.7, 100)
+
+
+def test_options_hold_by_themselves() -> None:
+    assert EeccOptions().as_dict() == {"samples": 5, "temperature": 0.3, "max_new_tokens": 100, "seed": 0}
