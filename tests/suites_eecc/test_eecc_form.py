@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -185,3 +186,16 @@ def test_a_tab_file_with_a_header_is_no_release(tmp_path: Path) -> None:
     (folder / "identities.tsv").write_text("country\tcity\nPeru\tLima\n", encoding="utf-8")
     task = opened(folder)
     assert [(item.id, item.fields["attribute"]) for item in task.items()] == [("maths/sets/Lima", "city")]
+
+
+def test_the_example_of_the_reference_page_is_as_it_says(tmp_path: Path) -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs/reference/eecc-form.md").read_text(encoding="utf-8")
+    for name, table in re.findall(r"^`(\w+\.csv)`\n\n```csv\n(.*?)```", page, flags=re.DOTALL | re.MULTILINE):
+        (tmp_path / name).write_text(table, encoding="utf-8")
+    said = [text.replace("\n", " ") for text in re.findall(r"`((?:Tell|Ipaliwanag)[^`{]*)`", page)]
+    assert said == [prompts(opened(tmp_path))[0], prompts(opened(tmp_path, "fil"))[0]]
+    assert {item.culture: item.fields["country"] for item in opened(tmp_path).items()} == {
+        "Filipino": "Philippines",
+        "Ugandan": "Uganda",
+        "Dominican": "Dominican Republic",
+    }

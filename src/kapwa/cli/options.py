@@ -97,7 +97,7 @@ Concepts = Annotated[
     typer.Option(
         "--concepts",
         metavar="NAMES",
-        help="Only these concepts, comma-separated, as the data spells them, or a file with one a line [default: all].",
+        help="Only these concepts, comma-separated, as the data spells them, or a file with one a line. Default: all.",
         rich_help_panel=_TEXTS,
         show_default=False,
     ),
@@ -110,7 +110,7 @@ Identities = Annotated[
         metavar="NAMES",
         help="For whom: names from the data, comma-separated, 'all', or a file that lists them: one a line, or a table "
         "with a column named after the attribute. Religions, languages, cities and personas go the same way "
-        "[default: all].",
+        "Default: all.",
         rich_help_panel=_TEXTS,
         show_default=False,
     ),
@@ -120,7 +120,7 @@ Samples = Annotated[
     typer.Option(
         "--samples",
         metavar="N",
-        help="Texts of each prompt [default: 5].",
+        help="Texts of each prompt. Default: 5.",
         min=1,
         rich_help_panel=_TEXTS,
         show_default=False,
@@ -131,7 +131,7 @@ Temperature = Annotated[
     typer.Option(
         "--temperature",
         metavar="T",
-        help="Temperature the texts are drawn at [default: 0.3]; other tasks answer greedily.",
+        help="Temperature the texts are drawn at. Default: 0.3; other tasks answer greedily.",
         min=0.0,
         rich_help_panel=_TEXTS,
         show_default=False,

@@ -120,7 +120,7 @@ NewTokens = Annotated[
     typer.Option(
         "--max-new-tokens",
         metavar="N",
-        help="Longest answer in tokens [default: what the task's paper sets: 256; eecc/qa 100, eecc/stories 1000].",
+        help="Longest answer in tokens. Default: 256, eecc/qa 100, eecc/stories 1000.",
         min=1,
         rich_help_panel=_OPEN,
         show_default=False,
