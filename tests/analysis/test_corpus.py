@@ -151,7 +151,12 @@ def test_what_is_wanting_is_counted_and_said(tmp_path: Path) -> None:
     assert corpus.absent == {("values", "honesty"): ("Thai",)}
     assert corpus.texts(ConceptKey("values", "honesty")).identities == IDENTITIES[:2]
     said = " ".join(corpus.notes())
-    for part in ("2 answers failed", "1 texts are empty", "values/honesty has no text of Thai", "5 texts are wanting"):
+    for part in (
+        "2 answers failed",
+        "1 text without a character",
+        "values/honesty has no text of Thai",
+        "5 texts wanting",
+    ):
         assert part in said
     with pytest.raises(UsageError, match="honesty"):
         corpus.texts(ConceptKey("values", "honestly"))

@@ -155,11 +155,11 @@ def test_responses(tmp_path: Path) -> None:
     assert_whole(sheet)
     assert "26 texts in all" in under(sheet, "composition.count")
     assert "| Big T 0.7 | eecc/qa | 3 | 3 | 26 | 3 | 1 |" in under(sheet, "composition.count")
-    assert "1 text repeat another of the same concept" in under(sheet, "composition.noise")
-    assert "1 of them one of the same nationality" in under(sheet, "composition.noise")
-    assert "2 texts with a web address" in under(sheet, "composition.external")
-    assert "2 texts with an e-mail address" in under(sheet, "composition.identifiable")
-    assert "1 answers failed" in under(sheet, "composition.missing")
+    assert "of the same concept letter by letter: 1;" in under(sheet, "composition.noise")
+    assert "of the same concept and nationality: 1" in under(sheet, "composition.noise")
+    assert "Texts with a web address: 2" in under(sheet, "composition.external")
+    assert "Texts with an e-mail address: 2" in under(sheet, "composition.identifiable")
+    assert "1 answer failed" in under(sheet, "composition.missing")
     assert "org/Big" in under(sheet, "collection.acquired")
 
 

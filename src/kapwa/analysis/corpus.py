@@ -114,19 +114,24 @@ class Corpus:
         """Say in sentences what is wanting: failed answers, empty texts, identities without a text, fewer samples."""
         found = []
         if self.failed:
-            found.append(f"{self.failed} answers failed: there is no text of them.")
+            found.append(f"{_count(self.failed, 'answer')} failed: there is no text.")
         if self.empty:
-            found.append(f"{self.empty} texts are empty.")
+            found.append(f"{_count(self.empty, 'text')} without a character.")
         if self.absent:
             key, who = next(iter(self.absent.items()))
             shown = ", ".join(who[:3]) + (", …" if len(who) > 3 else "")
             found.append(
-                f"{len(self.absent)} of {len(self.concepts)} concepts lack identities: {key.topic}/{key.concept} has "
-                f"no text of {shown}"
+                f"{len(self.absent):,} of {_count(len(self.concepts), 'concept')} lacking identities: "
+                f"{key.topic}/{key.concept} has no text of {shown}."
             )
         if self.short:
-            found.append(f"{self.short} texts are wanting for every identity to have {self.samples} of every concept.")
+            every = f"every identity to have {self.samples} of every concept"
+            found.append(f"{_count(self.short, 'text')} wanting for {every}.")
         return found
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def open_corpora(

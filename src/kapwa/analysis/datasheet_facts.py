@@ -82,18 +82,17 @@ class TextCounts:
 
     def tell(self, facts: Facts, *, group: str, owner: str) -> None:
         """Tell what was counted; ``group`` and ``owner`` are what texts were compared within."""
-        counted = "counted"
-        facts.tell("composition.noise", f"{count(self.empty, 'text')} empty or blank", counted)
+        source = "counted"
+        facts.tell("composition.noise", f"Empty or blank texts: {self.empty:,}", source)
         facts.tell(
             "composition.noise",
-            f"{count(self.copies, 'text')} repeat another of the same {group} letter by letter, "
-            f"{self.own_copies:,} of them one of the same {owner}",
-            counted,
+            f"Texts that repeat another of the same {group} letter by letter: {self.copies:,}; of the same {group} and "
+            f"{owner}: {self.own_copies:,}",
+            source,
         )
-        facts.tell("composition.external", f"{count(self.addresses, 'text')} with a web address", "counted by pattern")
-        facts.tell(
-            "composition.identifiable", f"{count(self.emails, 'text')} with an e-mail address", "counted by pattern"
-        )
+        source = "counted by pattern"
+        facts.tell("composition.external", f"Texts with a web address: {self.addresses:,}", source)
+        facts.tell("composition.identifiable", f"Texts with an e-mail address: {self.emails:,}", source)
 
 
 def tell_card(facts: Facts, card: Mapping[str, Any], *, of_prompts: bool) -> None:

@@ -86,7 +86,7 @@ def _repeated(task: Task, items: list[Item]) -> str:
         words = "\0".join(f"{message.role}\0{message.content}" for message in request.messages)
         if first.setdefault(hashlib.blake2b(words.encode(), digest_size=16).digest(), whose) != whose:
             repeated.add(whose)
-    return f"{count(len(repeated), 'item')} asked in the very words of another"
+    return f"items asked in the very words of another: {len(repeated):,}"
 
 
 def _titles(task: Task) -> list[str]:

@@ -130,9 +130,7 @@ def _tell_items(facts: Facts, run: Run) -> None:
         facts.tell("composition.relations", f"{count(items.height, 'item')} of {clusters:,} clusters", source)
     if "prompt" in items.columns:
         repeated = items.height - items["prompt"].n_unique()
-        facts.tell(
-            "composition.noise", f"{count(repeated, 'prompt')} the same as another's", "counted in items.parquet"
-        )
+        facts.tell("composition.noise", f"Prompts the same as another's: {repeated:,}", "counted in items.parquet")
 
 
 def _tell_judging(facts: Facts, run: Run) -> None:
