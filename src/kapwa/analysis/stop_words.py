@@ -10,7 +10,8 @@ from kapwa.registry import available, load
 # auxiliaries, and the adverbs that only join, point or grade. The released scripts of EECC use the stop words of
 # NLTK's corpus, which is a download and not free to copy; that list is about as long, takes contractions whole
 # ("don't"), and leaves out most prepositions and joining adverbs ("among", "however"). Contractions stand here as
-# word_tokenize cuts them, with both apostrophes: "n't", "'s", and "don", "t" of "don’t".
+# word_tokenize cuts them, with both apostrophes: "n't", "'s", and "don", "t" of "don’t". Words that lower-casing makes
+# of something else that tells cultures apart ("us", of the US) or that are nouns as well ("mine") stay in.
 _ENGLISH = """
 a about above across after again against albeit all almost along already also although always am amid among amongst an
 and another any anybody anyone anything anyway anywhere are aren around as aside at away
@@ -25,7 +26,7 @@ had hadn has hasn have haven having he hence her here hereby herein hers herself
 i if in indeed inside instead into is isn it its itself
 just
 least less lest let like likewise 'll ll
-'m m many may me meanwhile might mightn mine more moreover most mostly much must mustn my myself
+'m m many may me meanwhile might mightn more moreover most mostly much must mustn my myself
 namely near needn neither never nevertheless next nobody none nonetheless nor not nothing notwithstanding now nowhere
 n't
 o of off often on once one ones only onto or other others otherwise ought our ours ourselves out outside over own
@@ -36,7 +37,7 @@ rather re 're really regarding
 somewhere still such
 t than that the their theirs them themselves then thence there thereafter thereby therefore therein these they this
 those though through throughout thus till to together too toward towards
-under underneath unless unlike until unto up upon us
+under underneath unless unlike until unto up upon
 've ve very via
 was wasn we were weren what whatever when whence whenever where whereas whereby wherein whereupon wherever whether which
 whichever while whilst whither who whoever whole whom whose why will with within without wo won would wouldn

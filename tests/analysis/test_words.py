@@ -1,0 +1,212 @@
+"""The words that mark each identity, against slow twins and by hand."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+import hypothesis.strategies as st
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+
+from kapwa.analysis.stop_words import stop_words
+from kapwa.analysis.words import (
+    WordCounts,
+    count_words,
+    log_odds_words,
+    tfidf_words,
+    tfidf_words_reference,
+    z_needed,
+)
+from kapwa.errors import UsageError
+from kapwa.metrics.tokens import encode, tokenizer_for
+
+COLUMNS = ["identity", "rank", "word", "score", "z", "count", "df"]
+WORDS = ("gun", "senate", "adobo", "rice", "naira", "brot", "the", "nan", "1,000", "...")
+
+
+class _Spaces:
+    name = "spaces"
+
+    def __call__(self, text: str) -> list[str]:
+        return text.split()
+
+
+def _counts(texts: Sequence[str]) -> WordCounts:
+    """One text an identity."""
+    return count_words(encode(texts, _Spaces()), range(len(texts)), len(texts))
+
+
+def _plain_tfidf(texts: Sequence[str], top: int) -> list[tuple[int, str, float]]:
+    counters = [Counter(text.split()) for text in texts]
+    n = sum(bool(counter) for counter in counters)
+    found = []
+    for identity, counter in enumerate(counters):
+        scores = {
+            word: count * math.log(n / sum(word in other for other in counters))
+            for word, count in counter.items()
+            if word not in ("the", "1,000", "...")
+        }
+        ranked = sorted(scores, key=lambda word: (-scores[word], word))
+        found += [(identity, word, scores[word]) for word in ranked if scores[word] > 0][:top]
+    return found
+
+
+def _plain_log_odds(texts: Sequence[str], word: str, identity: int, prior: float) -> tuple[float, float]:
+    """Monroe et al. (2008), equations 16, 20 and 22, word by word."""
+    counters = [Counter(text.split()) for text in texts]
+    pooled: Counter[str] = sum(counters, Counter())
+    rest = pooled - counters[identity]
+    n_pooled, n_i, n_j = pooled.total(), counters[identity].total(), rest.total()
+    a0 = prior * n_pooled / sum(bool(counter) for counter in counters)
+    a = a0 * pooled[word] / n_pooled
+    y_i, y_j = counters[identity][word], rest[word]
+    delta = math.log((y_i + a) / (n_i + a0 - y_i - a)) - math.log((y_j + a) / (n_j + a0 - y_j - a))
+    return delta, delta / math.sqrt(1 / (y_i + a) + 1 / (y_j + a))
+
+
+texts = st.lists(st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join), min_size=2, max_size=5)
+
+
+@given(texts, st.integers(1, 4))
+def test_tfidf_equals_its_slow_twin(some: list[str], top: int) -> None:
+    frame = tfidf_words(_counts(some), top)
+    assert frame.columns == COLUMNS
+    want = _plain_tfidf(some, top)
+    assert [(row["identity"], row["word"]) for row in frame.to_dicts()] == [(who, word) for who, word, _ in want]
+    assert frame["score"].to_list() == pytest.approx([score for _, _, score in want])
+    for row in frame.to_dicts():
+        assert row["count"] == some[row["identity"]].split().count(row["word"])
+        assert row["df"] == sum(row["word"] in text.split() for text in some)
+        assert row["z"] is None
+
+
+@given(texts, st.sampled_from((0.01, 1.0, 30.0)))
+def test_log_odds_equal_their_slow_twin(some: list[str], prior: float) -> None:
+    frame = log_odds_words(_counts(some), 100, prior)
+    assert frame.columns == COLUMNS
+    found = {(row["identity"], row["word"]): (row["score"], row["z"]) for row in frame.to_dicts()}
+    if sum(bool(text) for text in some) < 2:
+        assert not found
+        return
+    for identity, text in enumerate(some):
+        for word in set(text.split()) - {"the", "1,000", "..."}:
+            if len(set(" ".join(some).split())) == 1:
+                continue  # one word has no odds
+            score, z = _plain_log_odds(some, word, identity, prior)
+            if (identity, word) in found:
+                assert found[identity, word] == (pytest.approx(score), pytest.approx(z))
+            else:
+                assert z < 1e-9
+
+
+def test_log_odds_by_hand() -> None:
+    frame = log_odds_words(_counts(["gun gun rice", "rice rice adobo"]), 1, prior=1.0)
+    # One identity has 3 tokens, so has the prior: a("gun") = 3 × 2/6 = 1; 2 of 3 uses here, none of 3 there.
+    score = math.log(3 / 3) - math.log(1 / 5)
+    assert frame.row(0) == (0, 1, "gun", pytest.approx(score), pytest.approx(score / math.sqrt(1 / 3 + 1)), 2, 1)
+
+
+def test_tfidf_by_hand_with_names() -> None:
+    frame = tfidf_words(
+        _counts(["gun gun rice", "rice adobo", "rice gun"]), 2, identities=["American", "Filipino", "X"]
+    )
+    assert frame.rows() == [
+        ("American", 1, "gun", 2 * math.log(3 / 2), None, 2, 2),
+        ("Filipino", 1, "adobo", math.log(3), None, 1, 1),
+        ("X", 1, "gun", math.log(3 / 2), None, 1, 2),
+    ]
+    assert frame.schema["identity"] == pl.String
+
+
+def test_only_numbers_are_numbers() -> None:
+    some = ["nan inf infinity 1e5 1_000 3.5 1,000 ½ ... -- n't '' `` gun e 21st", "rice"]
+    assert set(tfidf_words(_counts(some), 50)["word"]) == {"nan", "inf", "infinity", "gun", "21st", "rice"}
+    # As released: what float() reads is gone, with three words; marks of two characters stay.
+    assert set(tfidf_words_reference(_counts(some), 50)["word"]) == {"1,000", "...", "--", "gun", "21st", "rice"}
+
+
+def test_stop_words_of_the_released_scripts_can_be_given() -> None:
+    counts = _counts(["gun of", "rice"])
+    assert set(tfidf_words_reference(counts)["word"]) == {"gun", "rice"}
+    assert set(tfidf_words_reference(counts, left_out=("gun",))["word"]) == {"of", "rice"}
+
+
+def test_stop_words_are_those_of_the_language() -> None:
+    counts = _counts(["the gun", "der Brot", "x y z"])
+    assert "the" not in tfidf_words(counts)["word"].to_list()
+    assert "the" in tfidf_words(counts, language="de")["word"].to_list()
+    assert stop_words("en-GB") == stop_words("en")
+    assert stop_words("zh") == frozenset()
+    chinese = _counts(["我 喜欢 三", "你 e"])
+    assert set(tfidf_words(chinese, language="zh")["word"]) == {"我", "喜欢", "你"}
+
+
+def test_stop_words_stand_as_the_tokenizer_cuts_them() -> None:
+    said = "I don't, can’t; she's they'd we’ll it isn't you've whoever's shan't won't couldn’t've the of amongst."
+    kept = [token for token in tokenizer_for("en")(said) if token not in stop_words("en") and len(token) > 1]
+    assert kept == []
+    assert all(word == word.lower() for word in stop_words("en"))
+    assert not stop_words("en") & {"ai", "man", "woman", "war", "work", "nan", "us", "it's"}
+
+
+def test_equal_scores_rank_by_the_alphabet_also_at_the_cut() -> None:
+    frame = tfidf_words(_counts(["pear fig kiwi lime date", "rice"]), 3)
+    assert frame.filter(pl.col("identity") == 0)["word"].to_list() == ["date", "fig", "kiwi"]
+
+
+def test_no_effect_gives_z_scores_no_wider_than_the_normal_distribution() -> None:
+    generator = np.random.default_rng(1)
+    shares = generator.dirichlet(np.full(300, 0.5))
+    vocabulary = tuple(sorted(f"word{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(300)))
+    z = []
+    for _ in range(20):
+        table = generator.multinomial(4000, shares, size=8)
+        rows, indices = np.nonzero(table)
+        indptr = np.searchsorted(rows, np.arange(9))
+        counts = WordCounts(vocabulary, indptr, indices.astype(np.int32), table[rows, indices])
+        z += log_odds_words(counts, 300)["z"].to_list()
+    often = np.array(z)
+    tests = 20 * np.count_nonzero(table)
+    # Only positive ones are listed: half of the two-sided 5 %.
+    assert 0.001 < (often > 1.96).sum() / tests < 0.025
+    assert (often > z_needed(counts)).sum() <= 2
+
+
+def test_a_planted_word_is_found_above_chance() -> None:
+    generator = np.random.default_rng(2)
+    base = [" ".join(generator.choice(["rice", "river", "bridge", "song"], 400)) for _ in range(12)]
+    counts = _counts([text + " jollof" * 25 * (i == 4) for i, text in enumerate(base)])
+    best = log_odds_words(counts, 1).filter(pl.col("identity") == 4).row(0, named=True)
+    assert best["word"] == "jollof"
+    assert best["z"] > z_needed(counts)
+    assert tfidf_words(counts, 1)["word"].to_list() == ["jollof"]
+
+
+def test_z_needed_is_that_of_bonferroni() -> None:
+    counts = _counts(["gun rice", "rice"])
+    assert z_needed(counts) == pytest.approx(2.3940, abs=1e-4)  # 0.05 / 2 / 3
+    assert z_needed(counts, 0.15) == pytest.approx(1.9600, abs=1e-4)
+
+
+def test_what_cannot_be_is_refused() -> None:
+    counts = _counts(["gun", "rice"])
+    with pytest.raises(UsageError, match="At least one word"):
+        tfidf_words(counts, 0)
+    with pytest.raises(UsageError, match="as many names"):
+        tfidf_words(counts, identities=["American"])
+    with pytest.raises(UsageError, match="prior"):
+        log_odds_words(counts, prior=0)
+    with pytest.raises(UsageError, match="level"):
+        z_needed(counts, 1.5)
+
+
+def test_identities_without_a_token_have_no_words() -> None:
+    counts = _counts(["gun gun", "", "rice"])
+    assert tfidf_words(counts)["identity"].to_list() == [0, 2]
+    assert tfidf_words(counts)["score"].to_list() == pytest.approx([2 * math.log(2), math.log(2)])
+    assert log_odds_words(_counts(["gun", ""])).height == 0
+    assert log_odds_words(_counts(["", ""])).columns == COLUMNS
