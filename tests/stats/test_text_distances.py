@@ -33,7 +33,7 @@ def tables(distances: np.ndarray, groups: np.ndarray) -> tuple[np.ndarray, np.nd
         if pairs:
             means[a, b] = np.mean([distances[pair] for pair in pairs])
             squares[a, b] = np.mean([distances[pair] ** 2 for pair in pairs])
-        if a == b:
+        if a == b and pairs:
             released[a] = sum(distances[pair] ** 2 for pair in pairs) / (groups == a).sum() ** 2
     return means, squares, released
 
@@ -79,6 +79,8 @@ def test_an_identity_without_texts_and_a_lone_identity() -> None:
     ours = lexical_variance(squares, [3, 0, 3])
     assert np.isnan([ours.within[1], ours.across[1]]).all()
     assert ours.across[0] == ours.across[2] == pytest.approx(squares[0, 2] / 2)
+    # One text has no variance, whatever its diagonal says.
+    assert np.isnan(lexical_variance([[0.0, 0.4], [0.4, 0.2]], [1, 2]).within).tolist() == [True, False]
     alone = lexical_variance([[0.5]], [4])
     assert (alone.within_mean, np.isnan(alone.across_mean)) == (0.25, True)
     with pytest.raises(UsageError, match="sample counts of shape"):
