@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import multiprocessing
+import os
 import pickle
 from pathlib import Path
 
@@ -207,6 +208,25 @@ def test_other_processes_read_and_only_the_first_cleans_up(tmp_path: Path, monke
     del corpus
     gc.collect()
     assert not list((tmp_path / "room").iterdir())
+
+
+def test_what_a_killed_process_left_is_taken_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "room"))
+    left, new = tmp_path / "room" / "kapwa-texts-left", tmp_path / "room" / "kapwa-texts-new"
+    for folder in (left, new):
+        folder.mkdir(parents=True)
+        (folder / "texts").write_bytes(b"x" * 100)
+    os.utime(left, (0, 0))
+    rows = write_rows(tmp_path / "a.parquet", sample_rows())
+    (first,) = open_corpora([rows])
+    assert not left.exists()
+    assert new.exists()  # its process may be about to lock it
+    ours = {entry for entry in (tmp_path / "room").iterdir() if entry != new}
+    for entry in ours:
+        os.utime(entry, (0, 0))
+    (second,) = open_corpora([rows])
+    assert all(entry.exists() for entry in ours)  # in use, however old
+    assert first.texts(first.concepts[0]).texts == second.texts(second.concepts[0]).texts
 
 
 def test_a_label_names_what_names_no_model(tmp_path: Path) -> None:
