@@ -211,7 +211,7 @@ def _corpus(out: _Rows, plan: Plan, key: _Key, named: Sequence[tuple[str, str, s
         within = float(np.clip(rng.normal(0.24 + warm, 0.03), 0.02, 0.5))
         across = float(np.clip(within + rng.normal(plan.effect, 0.02), 0.02, 0.5))
         gaps.append(across - within)
-        fact = (18.2, max(0.001, 1 - within / across), 0.001, n, n * 5)
+        fact = (18.2, 0.2 + (across - within), 0.001, n, n * 5)
         out.add("variance", *where, topic, concept, "corrected", within, across, *fact)
         out.add("variance", *where, topic, concept, "reference", within * 0.8, across * 0.98, *fact)
     _tests(out, where, concepts, np.array(gaps))

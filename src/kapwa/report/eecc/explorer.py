@@ -65,7 +65,7 @@ def texts_within(view: AnalysisView, room: int) -> Texts:
     parts, shown = [], 0
     for corpus, frame in zip(view.corpora, frames, strict=True):
         if frame.height:
-            part, count = _part(corpus, frame, quota, packed=packed)
+            part, count = _part(corpus, view.language(corpus), frame, quota, packed=packed)
             parts += [part] if count else []
             shown += count
     # Each part is JSON already, written once: its length is what it takes.
@@ -80,12 +80,12 @@ def _ordered(view: AnalysisView, corpus: Corpus) -> pl.DataFrame:
     return placed.sort("sample", "place", "identity", maintain_order=True)
 
 
-def _part(corpus: Corpus, frame: pl.DataFrame, quota: int, *, packed: bool) -> tuple[str, int]:
+def _part(corpus: Corpus, language: str, frame: pl.DataFrame, quota: int, *, packed: bool) -> tuple[str, int]:
     """The JSON of one corpus with as many rows as fit into ``quota``, and their number."""
     rows = list(frame.iter_rows(named=True))
     count = len(rows)
     while count:
-        part = script_json(_corpus(corpus, rows[:count], packed=packed))
+        part = script_json(_corpus(corpus, language, rows[:count], packed=packed))
         if len(part) <= quota:
             return part, count
         # Sizes are nearly proportional: a little under the proportion is found in a step or two.
@@ -93,7 +93,7 @@ def _part(corpus: Corpus, frame: pl.DataFrame, quota: int, *, packed: bool) -> t
     return "", 0
 
 
-def _corpus(corpus: Corpus, rows: Sequence[Row], *, packed: bool) -> dict[str, Any]:
+def _corpus(corpus: Corpus, language: str, rows: Sequence[Row], *, packed: bool) -> dict[str, Any]:
     concepts = list(dict.fromkeys((row["topic"], row["concept"]) for row in rows))
     identities = sorted({row["identity"] for row in rows})
     concept_at = {name: k for k, name in enumerate(concepts)}
@@ -110,6 +110,7 @@ def _corpus(corpus: Corpus, rows: Sequence[Row], *, packed: bool) -> dict[str, A
     return {
         "number": corpus.number,
         "name": corpus.full,
+        "language": language,
         "concepts": [f"{label_text(concept)} ({topic_words(topic)})" for topic, concept in concepts],
         "identities": [label_text(name) for name in identities],
         "texts": pack(script_json(texts)) if packed else texts,
@@ -159,6 +160,7 @@ class Example:
 
     corpus: str
     concept: str
+    language: str
     sides: Sequence[tuple[str, Sequence[Piece]]]
 
 
@@ -177,7 +179,7 @@ def example(view: AnalysisView) -> Example | None:
                 names = [isolate(label_text(row["identity"])) for row in (first, last)]
                 pieces = differences(clean(first["text"])[:LONGEST], clean(last["text"])[:LONGEST])
                 told = f"{isolate(label_text(str(concept)))} ({topic_words(str(topic))})"
-                return Example(corpus.full, told, list(zip(names, pieces, strict=True)))
+                return Example(corpus.full, told, view.language(corpus), list(zip(names, pieces, strict=True)))
     return None
 
 

@@ -108,6 +108,15 @@ def page_svg(one: Likeness, name: str) -> str:
     )
 
 
+def key_svg() -> str:
+    """The colours from little to much as a strip: pixels too, so that dark screens turn it as they turn the picture."""
+    image = _png(np.arange(1, LEVELS, dtype=np.uint8)[None, :], _palette())
+    return (
+        f'<svg viewBox="0 0 {LEVELS - 1} 1" preserveAspectRatio="none" aria-hidden="true"><image class="pixels" '
+        f'width="{LEVELS - 1}" height="1" preserveAspectRatio="none" href="{_address(image)}"/></svg>'
+    )
+
+
 def file_key(one: Likeness) -> str:
     """What the file is called, without its ending."""
     return f"similarity-{slug(one.corpus.key.task)}-{slug(one.corpus.key.corpus)}-{one.measure}"
@@ -116,7 +125,7 @@ def file_key(one: Likeness) -> str:
 def file_svg(one: Likeness) -> str:
     """The picture as a file of its own, at full size, with its title and its colour key."""
     frame = Frame.of(one)
-    font = escape(font_for(one.corpus.full), quote=True)
+    font = escape(font_for(""), quote=True)
     low, high = colour_range(one)
     wide, side = max(frame.wide * CELL, 620.0) + 40, frame.tall * CELL
     key = "".join(
@@ -128,7 +137,8 @@ def file_svg(one: Likeness) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide:.0f}" height="{side + 160:.0f}">'
         f'<rect width="100%" height="100%" fill="white"/><g font-family="{font}">'
         f'<text x="20" y="36" font-size="19" font-weight="bold" fill="{COLOURS["ink"]}">{_NAMES[one.measure]}</text>'
-        f'<text x="20" y="62" font-size="16" fill="{COLOURS["muted"]}">{escape(one.corpus.full)}</text>'
+        f'<text x="20" y="62" font-size="16" fill="{COLOURS["muted"]}"{_special_font(one.corpus.full)}>'
+        f"{escape(one.corpus.full)}</text>"
         f'<g transform="translate(20 84) scale({CELL})">{_inside(one, frame, "file", raster(one, CELL))}</g>'
         f'<g transform="translate(20 {84 + side + 16:.0f})" font-size="13" fill="{COLOURS["muted"]}">{key}'
         f'<text x="0" y="30">{end_words(one, low)}</text>'
@@ -144,7 +154,6 @@ def end_words(one: Likeness, close: float) -> str:
 
 def _inside(one: Likeness, frame: Frame, name: str, image: bytes) -> str:
     """Tree, names at the left and on top (one list, shown twice), and the pixels."""
-    address = base64.b64encode(image).decode()
     labels = "".join(
         f'<text y="{i + 0.5 + _EM * 0.36:.6g}"{_special_font(text)}>{escape(text)}</text>'
         for i, text in enumerate(isolate(_short(name)) for name in one.names)
@@ -158,7 +167,7 @@ def _inside(one: Likeness, frame: Frame, name: str, image: bytes) -> str:
         f'<g text-anchor="end" transform="translate({frame.left - 0.4:.6g} {top})"><use href="#{name}-names"/></g>'
         f'<g transform="translate({left} {frame.room - 0.4:.6g})rotate(-90)"><use href="#{name}-names"/></g></g>'
         f'<image class="pixels" x="{left}" y="{top}" width="{frame.count}" height="{frame.count}" '
-        f'image-rendering="optimizeSpeed" preserveAspectRatio="none" href="data:image/png;base64,{address}"/>'
+        f'image-rendering="optimizeSpeed" preserveAspectRatio="none" href="{_address(image)}"/>'
     )
 
 
@@ -173,6 +182,10 @@ def _special_font(text: str) -> str:
 
 def _far(cluster: str) -> bool:
     return max(map(ord, cluster)) > 0x24F and not cluster.isspace() and cluster[0].isalpha()
+
+
+def _address(image: bytes) -> str:
+    return f"data:image/png;base64,{base64.b64encode(image).decode()}"
 
 
 def tree_path(joins: Sequence[Join], frame: Frame) -> str:

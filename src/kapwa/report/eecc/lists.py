@@ -13,13 +13,14 @@ from typing import NamedTuple
 import polars as pl
 
 from kapwa.report import numbers
-from kapwa.report.eecc.spreads import span
+from kapwa.report.eecc.spreads import fine, span
 from kapwa.report.eecc.tables import topic_words
 from kapwa.report.eecc.view import MEASURES, AnalysisView, Corpus, Row, matching, short
 from kapwa.report.text import isolate, label_text
 
 MOST_ROWS = 400  # a corpus' rows in the page; the Parquet files hold all
 MOST_WORDS = 8
+LEAST_Z = 2.0  # a word that marks nobody is not listed as marking somebody
 SIGNIFICANT = 0.05
 
 
@@ -90,7 +91,7 @@ def _kinds(view: AnalysisView, taus: Mapping[tuple[str, str, str, str], Row]) ->
 def _kind_words(view: AnalysisView, kind: tuple[str, str]) -> str:
     values, measure = kind
     named = f"τ {short(measure)}"
-    return f"{named}, {short(values)}" if len(view.values) > 1 else named
+    return f"{named}, {view.values_short(values)}" if len(view.values) > 1 else named
 
 
 def _concept_row(
@@ -99,9 +100,7 @@ def _concept_row(
     found = [taus.get((row["topic"], row["concept"], *kind)) for kind in kinds]
     p = row["permanova_p"]
     cells = [
-        LeanCell(numbers.decimal(row["across"], 3)),
-        LeanCell(numbers.decimal(row["within"], 3)),
-        LeanCell(numbers.decimal(row["gap"], 3)),
+        *(LeanCell(fine(row[name])) for name in ("across", "within", "gap")),
         LeanCell(numbers.decimal(row["permanova_r2"], 3)),
         LeanCell(numbers.p_value(p), numbers.known(p) and p < SIGNIFICANT),
         *(LeanCell(numbers.decimal(one["tau"] if one else None, 3), _beyond(one)) for one in found),
@@ -173,12 +172,16 @@ def word_list(view: AnalysisView, corpus: Corpus) -> Lean | None:
 
 def _word_cells(rows: Mapping[str, Sequence[Row]]) -> list[LeanCell]:
     odds = ", ".join(
-        f"{isolate(label_text(row['word']))} ({numbers.decimal(row['z'], 1)})" for row in rows.get("logodds", ())
+        f"{isolate(label_text(row['word']))} ({numbers.decimal(row['z'], 1)})"
+        for row in rows.get("logodds", ())
+        if numbers.known(row["z"]) and row["z"] >= LEAST_Z
     )
     plain = ", ".join(isolate(label_text(row["word"])) for row in rows.get("tfidf", ()))
     return [LeanCell(odds or numbers.NOTHING), LeanCell(plain or numbers.NOTHING)]
 
 
 def measures_told(view: AnalysisView) -> str:
-    """What the short names of measures mean."""
-    return "; ".join(f"{short(name)}: {MEASURES.get(name, name)}" for name in view.measures)
+    """What the short names of measures mean, after a space; "" where they are their names."""
+    named = [(short(name), MEASURES.get(name, name)) for name in view.measures]
+    told = [f"{brief} is {name}" for brief, name in named if brief != name]
+    return f" {'; '.join(told)}." if told else ""

@@ -13,7 +13,7 @@ from kapwa.report import numbers
 from kapwa.report.canvas import COLOURS
 from kapwa.report.eecc.outlines import HEIGHT, WIDTH, on_map, world_paths
 from kapwa.report.eecc.places import SMALL, UNNUMBERED
-from kapwa.report.eecc.view import MEASURES, AnalysisView, Corpus, Row, values_words
+from kapwa.report.eecc.view import MEASURES, AnalysisView, Corpus, Row
 from kapwa.report.text import font_for, isolate, label_text, slug
 
 STEPS = 4  # colours on each side of zero
@@ -55,7 +55,7 @@ def tau_maps(view: AnalysisView) -> list[TauMap]:
         if (rows := _rows(view, corpus, values, measure))
     ]
     step = colour_step(max((abs(row["tau"]) for *_, rows in found for row in rows), default=0.0))
-    return [_map(corpus, values, measure, rows, step) for corpus, values, measure, rows in found]
+    return [_map(view, (corpus, values, measure), rows, step) for corpus, values, measure, rows in found]
 
 
 def colour_step(most: float) -> float:
@@ -68,11 +68,13 @@ def _rows(view: AnalysisView, corpus: Corpus, values: str, measure: str) -> list
     return [row for row in rows if numbers.known(row["tau"])]
 
 
-def _map(corpus: Corpus, values: str, measure: str, rows: Sequence[Row], step: float) -> TauMap:
+def _map(view: AnalysisView, kind: tuple[Corpus, str, str], rows: Sequence[Row], step: float) -> TauMap:
+    corpus, values, measure = kind
+    survey = view.values_words(values)
     ordered = sorted(rows, key=lambda row: -row["tau"])
     placed = [Place(row["iso3"], told(row), row["tau"]) for row in ordered if drawable(row["iso3"])]
-    absent = [isolate(label_text(row["country"])) for row in ordered if not drawable(row["iso3"])]
-    title = f"{MEASURES.get(measure, measure)[:1].upper()}{MEASURES.get(measure, measure)[1:]}, {values_words(values)}"
+    absent = [country_words(row) for row in ordered if not drawable(row["iso3"])]
+    title = f"{MEASURES.get(measure, measure)[:1].upper()}{MEASURES.get(measure, measure)[1:]}, {survey}"
     ends = f"highest {told(ordered[0])}, lowest {told(ordered[-1])}"
     return TauMap(
         key=f"map-{slug(corpus.key.task)}-{slug(corpus.key.corpus)}-{slug(values)}-{measure}",
@@ -87,10 +89,15 @@ def _map(corpus: Corpus, values: str, measure: str, rows: Sequence[Row], step: f
 
 def told(row: Row) -> str:
     """A country with its τ and interval: "Japan 0.21 (0.14 to 0.28)"."""
-    value = f"{isolate(label_text(row['country']))} {numbers.decimal(row['tau'], 2)}"
+    value = f"{country_words(row)} {numbers.decimal(row['tau'], 2)}"
     if not (numbers.known(row["low"]) and numbers.known(row["high"])):
         return value
     return f"{value} ({numbers.decimal(row['low'], 2)} to {numbers.decimal(row['high'], 2)})"
+
+
+def country_words(row: Row) -> str:
+    """The country of a row, or who was asked about where none is known."""
+    return isolate(label_text(row["country"] or row["identity"]))
 
 
 def colour_class(value: float, step: float) -> str:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from kapwa.report.eecc.view import AnalysisView
 from kapwa.report.text import clean, isolate, label_text
 
 EMBEDDED = ("smollm2",)
-LISTED_SEPARATELY = frozenset({"versions", "signatures", "signature", "corpora", "format", "notes"})
+LISTED_SEPARATELY = frozenset({"versions", "signatures", "signature", "digest", "corpora", "format", "notes"})
 MOST_FACTS = 80
+MOST_WARNINGS = 6
+_PATHS = frozenset({"path", "source"})
 _PAPER = (
     "Shaily Bhatt and Fernando Diaz (2024): Extrinsic Evaluation of Cultural Competence in Large Language Models. "
     "Findings of EMNLP 2024."
@@ -31,15 +34,19 @@ def cautions(view: AnalysisView) -> list[str]:
             "repeats itself, and is often wrong. Its results show that the analysis works; they say nothing about what "
             "larger models do, nor about any culture."
         )
-    frame = view.analysis.notes
-    said += [label_text(row["text"]) for row in frame.iter_rows(named=True) if row["severity"] == "warning"]
-    return list(dict.fromkeys(said))
+    return said + _warnings(view)[:MOST_WARNINGS]
+
+
+def _warnings(view: AnalysisView) -> list[str]:
+    rows = view.analysis.notes.iter_rows(named=True)
+    return list(dict.fromkeys(label_text(row["text"]) for row in rows if row["severity"] == "warning"))
 
 
 def remarks(view: AnalysisView) -> list[str]:
-    """The notes of the analysis that are no warnings."""
+    """The notes of the analysis that do not stand at the top."""
     rows = view.analysis.notes.iter_rows(named=True)
-    return list(dict.fromkeys(label_text(row["text"]) for row in rows if row["severity"] != "warning"))
+    plain = list(dict.fromkeys(label_text(row["text"]) for row in rows if row["severity"] != "warning"))
+    return _warnings(view)[MOST_WARNINGS:] + plain
 
 
 def _embedded(model: str) -> bool:
@@ -62,7 +69,9 @@ def facts(value: Mapping[str, Any]) -> list[tuple[str, str]]:
 def _flat(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     if isinstance(value, Mapping):
         for key, one in value.items():
-            yield from _flat(one, (*path, label_text(key)))
+            # Where files lay is nobody's business; what they were called is.
+            named = Path(str(one)).name if key in _PATHS and isinstance(one, str) else one
+            yield from _flat(named, (*path, label_text(key)))
     elif isinstance(value, list | tuple):
         if any(isinstance(one, Mapping | list | tuple) for one in value):
             for k, one in enumerate(value, start=1):
@@ -83,17 +92,23 @@ def versions(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
 def signatures(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The signatures that tell how the numbers came about, by what they sign."""
     found: list[tuple[str, str]] = []
-    if manifest.get("signature"):
-        found.append(("analysis", clean(manifest["signature"])))
+    for key in ("signature", "digest"):
+        if manifest.get(key):
+            found.append((f"analysis, {key}", clean(manifest[key])))
     named = manifest.get("signatures") or {}
     if isinstance(named, Mapping):
         found += [(label_text(name), clean(text)) for name, text in _flat(named, ())]
     for corpus in manifest.get("corpora") or ():
         if isinstance(corpus, Mapping):
             told = label_text(", ".join(str(corpus[key]) for key in ("corpus", "label", "task") if corpus.get(key)))
-            for key in ("signature", "digest"):
-                if corpus.get(key):
-                    found.append((isolate(f"{told}, {key}"), clean(corpus[key])))
+            how = "|".join(f"{key}:{text}" for key, text in _flat(corpus.get("computed_with") or {}, ()))
+            for key, text in (
+                ("signature", corpus.get("signature")),
+                ("texts, digest", corpus.get("digest")),
+                ("how", how),
+            ):
+                if text:
+                    found.append((f"{isolate(told)}, {key}", clean(text)))
     return found
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 BUDGET = 8_000_000  # bytes of a page
+MOST_OPEN = 6  # corpora whose long tables stand open
 MOST_PANES = 24  # corpora shown one by one
 MOST_TEXTS = 3_500_000  # bytes of texts for the explorer
 LEAST_TEXTS = 250_000
@@ -102,7 +103,9 @@ class _Page:
         self.scale = maps.scale_steps(every)
         self.panes = [_pane(view, corpus, every, found[corpus.number]) for corpus in shown]
         self.variance = [_figure(plot) for plot in spreads.variance_plots(view)]
-        self.taus = [_figure(plot) for plot in spreads.tau_plots(view)]
+        drawn = [(plot.measure, _figure(plot)) for plot in spreads.tau_plots(view)]
+        first = drawn[0][0] if drawn else ""
+        self.taus = [[figure for name, figure in drawn if (name == first) is shows] for shows in (True, False)]
         self.released = [_figure(plot) for plot in spreads.tau_plots(view, "reference")]
         self.tables = {
             "glance": tables.glance_table(view),
@@ -133,7 +136,9 @@ class _Page:
             variance=self.variance,
             taus=self.taus,
             released=self.released,
+            fold=len(view.corpora) > MOST_OPEN,
             scale=self.scale,
+            heat_key=Markup(heatmap.key_svg()),  # noqa: S704
             outlines=Markup(maps.definitions()) if self.scale else "",  # noqa: S704
             panes=self.panes,
             left_out=len(view.corpora) - len(self.panes),

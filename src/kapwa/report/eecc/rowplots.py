@@ -63,6 +63,7 @@ class RowPlot:
     domain: tuple[float, float]
     legend: Sequence[tuple[str, str]]
     zero: bool = False
+    measure: str = ""
 
 
 def draw_rows(plot: RowPlot, *, phone: bool = False, title: bool = False) -> str:

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import polars as pl
 
 from kapwa.report import numbers
-from kapwa.report.eecc.spreads import span
-from kapwa.report.eecc.view import MEASURES, AnalysisView, Corpus, Row, matching, values_words
+from kapwa.report.eecc.spreads import fine, span
+from kapwa.report.eecc.view import MEASURES, AnalysisView, Corpus, Row, matching
 from kapwa.report.text import isolate, label_text
 
-MOST_TOLD = 4  # corpora told one by one; more are summed up, and the table holds each
+MOST_TOLD = 2  # corpora told one by one; more are summed up, and the table holds each
 STRONG_Z = 4.0  # so far out that even among all words of all identities it is no accident
 EXAMPLES = 5
 SIGNIFICANT = 0.05
@@ -59,12 +59,12 @@ def change_sentence(view: AnalysisView, corpus: Corpus) -> str:
     """Tell whether texts change with the identity beyond chance of sampling."""
     one, many = view.attribute
     test = view.test(corpus, "paired")
-    across, within = (numbers.decimal(value, 3) for value in variances(view, corpus))
+    across, within = (fine(value) for value in variances(view, corpus))
     sizes = f"lexical variance is {across} across {many} and {within} within one"
     if test is None or changes(test) is None:
         return f"Whether texts change with the {one} cannot be tested on so few concepts; {sizes}."
     gap = (
-        f"a difference of {numbers.decimal(test['estimate'], 3)} (95% interval {span(test['low'], test['high'])}; "
+        f"a difference of {fine(test['estimate'])} (95% interval {span(test['low'], test['high'])}; "
         f"{numbers.count(int(test['concepts']), 'concept')}; p {_p_words(test)})"
     )
     if changes(test):
@@ -134,17 +134,18 @@ def _words_told(view: AnalysisView, corpora: Sequence[Corpus]) -> list[str]:
     shown = list(best.values())[:EXAMPLES]
     told = ", ".join(
         f"“{isolate(label_text(row['word']))}” for {isolate(label_text(row['identity']))} "
-        f"(z {numbers.decimal(row['z'], 1)})"
+        f"(z\u00a0{numbers.decimal(row['z'], 1)})"
         for row in shown
     )
-    return [f"Apart from names, the words that stand out most are {told}."]
+    lead = "the word that stands out most is" if len(shown) == 1 else "the words that stand out most are"
+    return [f"Apart from names, {lead} {told}."]
 
 
 def names_itself(word: str, identity: str, country: str) -> bool:
     """Whether a word only names who was asked about: "japan" and "japanese's" for Japanese."""
     parts = f"{identity} {country}".casefold().replace("-", " ").split()
     text = word.casefold()
-    return any(text[:4] == part[:4] for part in parts if len(part) >= 3)
+    return text in parts or any(len(text) > 3 and text[:4] == part[:4] for part in parts)
 
 
 def _taus_told(view: AnalysisView, corpus: Corpus) -> list[str]:
@@ -169,7 +170,7 @@ def tau_sentence(view: AnalysisView, corpus: Corpus, values: str) -> str:
     floor = span(first["floor_low"], first["floor_high"])
     shuffled = f"; shuffled names give {floor}" if floor else ""
     return (
-        f"By {values_words(values)}, of two countries the one nearer in values gets the more similar texts about "
+        f"By {view.values_words(values)}, of two countries the one nearer in values gets the more similar texts about "
         f"{share} times in 100, where chance gives 50: {verdict}. τ is {told}{shuffled} "
         f"({numbers.count(int(first['n']), 'country', 'countries')})."
     )
@@ -177,10 +178,10 @@ def tau_sentence(view: AnalysisView, corpus: Corpus, values: str) -> str:
 
 def beyond_floor(row: Row) -> int:
     """1 above what shuffled names give, −1 below, 0 within (or where the floor is not known)."""
-    low, high = row["floor_low"], row["floor_high"]
-    if low is None or high is None:
+    low, high, value = row["floor_low"], row["floor_high"], row["estimate"]
+    if low is None or high is None or value is None:
         return 0
-    return int(row["estimate"] > high) - int(row["estimate"] < low)
+    return int(value > high) - int(value < low)
 
 
 def _taus_summed(view: AnalysisView) -> Iterator[str]:
@@ -194,7 +195,7 @@ def _taus_summed(view: AnalysisView) -> Iterator[str]:
             ordered = sorted(known, key=lambda pair: pair[1]["estimate"])
             (least, low), (most, high) = ordered[0], ordered[-1]
             yield (
-                f"{values_words(values)}, by {MEASURES.get(measure, measure)}: in {above} of "
+                f"By {view.values_words(values)} and {MEASURES.get(measure, measure)}: in {above} of "
                 f"{numbers.count(len(known), 'corpus', 'corpora')} countries nearer in values get more similar texts "
                 f"than shuffled names give. τ runs from {_ends(low)} in {least.full} to {_ends(high, first=False)} in "
                 f"{most.full}."
@@ -204,4 +205,4 @@ def _taus_summed(view: AnalysisView) -> Iterator[str]:
 def _ends(row: Row, *, first: bool = True) -> str:
     between = span(row["low"], row["high"])
     named = "95% interval " if first else ""
-    return numbers.decimal(row["estimate"], 3) + (f" ({named}{between})" if between else "")
+    return fine(row["estimate"]) + (f" ({named}{between})" if between else "")

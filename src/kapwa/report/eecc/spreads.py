@@ -11,11 +11,12 @@ import polars as pl
 
 from kapwa.report import numbers
 from kapwa.report.eecc.rowplots import Box, Histogram, PictureRow, RowPlot
-from kapwa.report.eecc.view import MEASURES, AnalysisView, Corpus, matching, task_words, values_words
+from kapwa.report.eecc.view import MEASURES, AnalysisView, Corpus, matching, task_words
 from kapwa.report.text import slug
 
 FEW = 8  # fewer concepts are drawn one by one: a box of five says more than it knows
 BINS = 36
+SMALL = 0.01
 WITHIN, ACROSS = "faint", "accent"
 
 
@@ -53,7 +54,7 @@ def _variance_row(
     view: AnalysisView, corpus: Corpus, across: npt.NDArray[np.float64], within: npt.NDArray[np.float64]
 ) -> PictureRow:
     test = view.test(corpus, "paired")
-    strong = numbers.decimal(test["estimate"], 3, plus=True) if test else ""
+    strong = fine(test["estimate"], plus=True) if test else ""
     return PictureRow(
         corpus.label,
         [box(across, ACROSS), box(within, WITHIN)],
@@ -79,26 +80,33 @@ def _variance_plot(view: AnalysisView, task: str, rows: Sequence[PictureRow], se
 
 def tau_plots(view: AnalysisView, estimator: str = "corrected") -> list[RowPlot]:
     """For each values table and measure, how τ spreads over concepts, corpus by corpus (Figure 6)."""
-    return [
-        plot
+    found = {
+        (values, measure): [
+            spread for one in view.corpora if (spread := tau_spread(view, one, values, measure, estimator))
+        ]
         for values in view.values
         for measure in view.measures
-        if (plot := _tau_plot(view, values, measure, estimator)) is not None
-    ]
+    }
+    # One axis for all, so that charts can be held against each other.
+    seen = [value for spreads in found.values() for one in spreads for value in (*one.values, *(one.floor or (0.0,)))]
+    domain = air([*map(float, seen), 0.0])
+    return [_tau_plot(view, kind, spreads, domain, estimator) for kind, spreads in found.items() if spreads]
 
 
-def _tau_plot(view: AnalysisView, values: str, measure: str, estimator: str) -> RowPlot | None:
-    spreads = [found for one in view.corpora if (found := tau_spread(view, one, values, measure, estimator))]
-    if not spreads:
-        return None
-    seen = [value for one in spreads for value in (*one.values.tolist(), *(one.floor or (0.0,)))]
-    low, high = air([*seen, 0.0])
+def _tau_plot(
+    view: AnalysisView,
+    kind: tuple[str, str],
+    spreads: Sequence[TauSpread],
+    domain: tuple[float, float],
+    estimator: str,
+) -> RowPlot:
+    values, measure = kind
     rows: list[PictureRow] = []
     for task in view.tasks:
-        own = [_tau_row(view, one, (low, high), values, measure) for one in spreads if one.corpus.key.task == task]
+        own = [_tau_row(view, one, domain, values, measure) for one in spreads if one.corpus.key.task == task]
         head = [PictureRow(task_words(task).capitalize(), header=True)] if own and len(view.tasks) > 1 else []
         rows += head + own
-    title = f"τ of every concept: {MEASURES.get(measure, measure)} against {values_words(values)}"
+    title = f"τ of every concept: {MEASURES.get(measure, measure)} against {view.values_words(values)}"
     told = "; ".join(f"{row.label} mean {row.strong} ({row.beside})" for row in rows if not row.header)
     floors = any(one.floor is not None for one in spreads)
     return RowPlot(
@@ -107,13 +115,14 @@ def _tau_plot(view: AnalysisView, values: str, measure: str, estimator: str) -> 
         subject="Beside each row: mean τ with its 95% interval over concepts",
         alt=f"{title}. {told}.",
         rows=rows,
-        domain=(low, high),
+        domain=domain,
         legend=[
             ("heat", "concepts"),
             ("mean", "mean"),
             *([("band", "where 95% of τ fall when names are shuffled")] if floors else []),
         ],
         zero=True,
+        measure=measure,
     )
 
 
@@ -134,7 +143,7 @@ def _tau_row(
     mean = float(spread.values.mean()) if row is None or row["estimate"] is None else float(row["estimate"])
     beside = span(row["low"], row["high"]) if row else ""
     picture = _histogram(spread.values, mean, domain)
-    return PictureRow(spread.corpus.label, [picture], numbers.decimal(mean, 3, plus=True), beside, band=spread.floor)
+    return PictureRow(spread.corpus.label, [picture], fine(mean, plus=True), beside, band=spread.floor)
 
 
 def _histogram(values: npt.NDArray[np.float64], mean: float, domain: tuple[float, float]) -> Histogram:
@@ -158,10 +167,21 @@ def _shown(values: npt.NDArray[np.float64]) -> list[float]:
 
 
 def span(low: float | None, high: float | None) -> str:
-    """An interval with three decimals, "" where there is none."""
+    """An interval, "" where there is none."""
     if low is None or high is None or not (numbers.known(low) and numbers.known(high)):
         return ""
-    return f"{numbers.decimal(low, 3)} to {numbers.decimal(high, 3)}"
+    digits = places(low, high)
+    return f"{numbers.decimal(low, digits)} to {numbers.decimal(high, digits)}"
+
+
+def places(*values: float) -> int:
+    """Three decimals; four where all are so small that three would say little."""
+    return 3 if max(map(abs, values)) >= SMALL else 4
+
+
+def fine(value: float | None, *, plus: bool = False) -> str:
+    """A value with as many decimals as it needs."""
+    return numbers.decimal(value, places(value) if value is not None and numbers.known(value) else 3, plus=plus)
 
 
 def air(seen: Sequence[float]) -> tuple[float, float]:

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from kapwa.files import csv_text
 from kapwa.report import numbers
 from kapwa.report.eecc.sentences import beyond_floor, changes, explained, variances
-from kapwa.report.eecc.spreads import span
+from kapwa.report.eecc.spreads import fine, span
 from kapwa.report.eecc.view import MEASURES, AnalysisView, Corpus, Row, short
 from kapwa.report.tables import Cell, Table, frame_csv
 from kapwa.report.text import isolate, label_text
@@ -26,17 +27,30 @@ def glance_table(view: AnalysisView) -> Table:
     """One row a corpus: does it change, by how much, and τ for each values table (by the first measure)."""
     measure = view.measures[0] if view.measures else "bleu"
     rows = [_glance_row(view, corpus, measure) for corpus in view.corpora]
-    taus = [f"τ, {short(values)}" for values in view.values]
+    taus = [f"τ, {view.values_short(values)}" for values in view.values]
     named = MEASURES.get(measure, measure)
     return Table(
         key="analysis-glance",
         caption="Every corpus at a glance",
         head=["Corpus", "Across", "Within", "Difference", "p (adjusted)", "R²", *taus],
         rows=rows,
-        csv=frame_csv(view.analysis.corpora),
-        note=f"Small: 95% intervals; under R², what shuffled names give. τ by {named}; bold: beyond what chance gives. "
-        "The CSV holds the sizes of the corpora.",
+        csv=_glance_csv(view, measure),
+        note=f"Small: 95% intervals; under R², what shuffled names give. τ by {named}. Bold: beyond what chance gives.",
     )
+
+
+def _glance_csv(view: AnalysisView, measure: str) -> str:
+    estimates = ("estimate", "low", "high")
+    named = [(values, name) for values in view.values for name in (*estimates, "floor_low", "floor_high")]
+    head = ["corpus", "task", "across", "within", *(f"difference_{name}" for name in estimates), "p", "p_adjusted"]
+    head += ["r2", "r2_shuffled", *(f"tau_{measure}_{values}_{name}" for values, name in named)]
+    lines = []
+    for corpus in view.corpora:
+        test: Row = view.test(corpus, "paired") or {}
+        taus = {values: view.correlation(corpus, values, measure) or {} for values in view.values}
+        line = [*corpus.key, *variances(view, corpus), *(test.get(name) for name in (*estimates, "p", "p_adjusted"))]
+        lines.append([*line, *explained(view, corpus), *(taus[values].get(name) for values, name in named)])
+    return csv_text(head, lines)
 
 
 def _glance_row(view: AnalysisView, corpus: Corpus, measure: str) -> list[Cell]:
@@ -47,7 +61,7 @@ def _glance_row(view: AnalysisView, corpus: Corpus, measure: str) -> list[Cell]:
     taus = [_tau_cell(view.correlation(corpus, values, measure)) for values in view.values]
     return [
         Cell(corpus.label, corpus.task),
-        *(Cell(numbers.decimal(value, 3), number=True) for value in (across, within)),
+        *(Cell(fine(value), number=True) for value in (across, within)),
         _estimate(test, strong=bool(changes(test))) if test else NONE,
         Cell(numbers.p_value(test["p_adjusted"] if test["p_adjusted"] is not None else test["p"]), number=True)
         if test
@@ -60,7 +74,7 @@ def _glance_row(view: AnalysisView, corpus: Corpus, measure: str) -> list[Cell]:
 def _estimate(row: Row, *, strong: bool = False, plus: bool = True) -> Cell:
     if not numbers.known(row["estimate"]):
         return NONE
-    text = numbers.decimal(row["estimate"], 3, plus=plus)
+    text = fine(row["estimate"], plus=plus)
     return Cell(text, span(row["low"], row["high"]), number=True, strong=strong)
 
 
@@ -116,7 +130,7 @@ def correlation_table(view: AnalysisView) -> Table | None:
                     for row in view.rows("correlations", corpus, values=values, measure=measure, topic="all")
                 }
                 if found:
-                    rows.append(_correlation_row(corpus, f"{short(values)}, {short(measure)}", found))
+                    rows.append(_correlation_row(corpus, f"{view.values_short(values)}, {short(measure)}", found))
     if not rows:
         return None
     head = [
@@ -173,7 +187,7 @@ def _p_small(row: Row | None) -> str:
 def _mantel_cell(row: Row | None) -> Cell:
     if row is None or not numbers.known(row["estimate"]):
         return NONE
-    return Cell(numbers.decimal(row["estimate"], 3), _p_small(row), number=True, strong=beyond_floor(row) != 0)
+    return Cell(fine(row["estimate"]), _p_small(row), number=True, strong=beyond_floor(row) != 0)
 
 
 def topic_table(view: AnalysisView) -> Table | None:
@@ -200,7 +214,7 @@ def topic_table(view: AnalysisView) -> Table | None:
             "Across − within",
             "p (adjusted)",
             "Concepts",
-            *(f"τ, {short(v)}" for v in view.values),
+            *(f"τ, {view.values_short(v)}" for v in view.values),
         ],
         rows=rows[:MOST_TOPIC_ROWS],
         csv=frame_csv(view.analysis.tests.filter(topics & (pl.col("test") == "paired"))),

@@ -11,13 +11,18 @@ import polars as pl
 
 from kapwa.errors import UsageError
 from kapwa.report.eecc.contract import AnalysisLike
-from kapwa.report.text import isolate, label_text
+from kapwa.report.text import isolate, label_text, truncate
 
 Row = Mapping[str, Any]
 TASKS: Mapping[str, str] = {"eecc/qa": "answers to questions", "eecc/stories": "stories"}
 MEASURES: Mapping[str, str] = {"bleu": "BLEU", "wed": "word edit distance"}
-VALUES: Mapping[str, str] = {"hofstede": "Hofstede", "wvs": "World Values Survey"}
-_SHORT = {"bleu": "BLEU", "wed": "WED", "hofstede": "Hofstede", "wvs": "WVS"}
+# Surveys by a word in their file's name: what sentences call them, and what narrow columns do.
+_SURVEYS: Mapping[str, tuple[str, str]] = {
+    "hofstede": ("Hofstede's dimensions", "Hofstede"),
+    "wvs": ("the World Values Survey", "WVS"),
+}
+_LONGEST = 28  # columns of a table's name in narrow places
+_SHORT = {"bleu": "BLEU", "wed": "WED"}
 _PLURALS = {"nationality": "nationalities", "city": "cities", "country": "countries", "identity": "identities"}
 
 
@@ -57,14 +62,9 @@ def task_words(task: str) -> str:
     return TASKS.get(task, label_text(task))
 
 
-def values_words(name: str) -> str:
-    """What a values table is called: "Hofstede", or its own name."""
-    return VALUES.get(name.casefold(), isolate(label_text(name)))
-
-
-def short(name: str) -> str:
-    """A measure or a values table as narrow columns call it."""
-    return _SHORT.get(name.casefold(), isolate(label_text(name)))
+def short(measure: str) -> str:
+    """A measure as narrow columns call it."""
+    return _SHORT.get(measure, isolate(label_text(measure)))
 
 
 class AnalysisView:
@@ -123,6 +123,32 @@ class AnalysisView:
         """The names of the values tables, in the order they were given."""
         frame = self.analysis.correlations
         return list(dict.fromkeys([*self.analysis.values["values"], *frame["values"]]))
+
+    def values_words(self, name: str) -> str:
+        """What a values table is called in a sentence: "the World Values Survey", or its own name."""
+        return self._named[name][0]
+
+    def values_short(self, name: str) -> str:
+        """What a values table is called where there is little room."""
+        return self._named[name][1]
+
+    @cached_property
+    def _named(self) -> Mapping[str, tuple[str, str]]:
+        """A survey's usual name where one table alone goes by it; else the table's own."""
+        plain = {name: label_text(name).replace("_", " ") for name in self.values}
+        found = {name: (isolate(text), isolate(truncate(text, _LONGEST))) for name, text in plain.items()}
+        for word, names in _SURVEYS.items():
+            own = [name for name, text in plain.items() if word in text.casefold().split()]
+            if len(own) == 1:
+                found[own[0]] = names
+        return found
+
+    def language(self, corpus: Corpus) -> str:
+        """The language of a corpus' texts as the manifest has it; "" where it does not say."""
+        for one in self.analysis.manifest.get("corpora") or ():
+            if (one.get("corpus"), one.get("task")) == corpus.key:
+                return label_text(one.get("language") or "")
+        return ""
 
     @cached_property
     def measures(self) -> list[str]:

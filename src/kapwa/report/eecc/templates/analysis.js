@@ -57,7 +57,7 @@
     const found = text.replaceAll(",", "").match(/[−-]?\d+(\.\d+)?/);
     return found ? Number(found[0].replace("−", "-")) : NaN;
   };
-  const named = row => row.cells[0].firstChild.textContent;
+  const named = row => row.cells[0].firstChild?.textContent ?? "";
   const collator = new Intl.Collator();
 
   function sort(table, column, head) {
@@ -207,13 +207,13 @@
       fill(side.sample, [...found.keys()].map(sample => [sample, String(sample + 1)]), side.sample.value);
       side.sample.disabled = found.size < 2;
     };
-    const people = () => {
+    const people = (before = sides.map(side => side.identity.value)) => {
       const corpus = current();
       const known = corpus.identities.map((name, k) => [k, name])
         .filter(([k]) => corpus.found.has(`${choice.concept.value},${k}`));
       sides.forEach((side, k) => {
-        const kept = side.identity.value;
-        fill(side.identity, known, kept === "" ? known[k ? known.length - 1 : 0]?.[0] : kept);
+        const found = known.some(([value]) => String(value) === before[k]);
+        fill(side.identity, known, found ? before[k] : known[k ? known.length - 1 : 0]?.[0]);
         samples(side);
       });
     };
@@ -225,9 +225,12 @@
         status.textContent = "This browser cannot unpack the texts; a newer one can.";
         return;
       }
-      fill(choice.concept, corpus.concepts.map((name, k) => [k, name]), 0);
-      sides.forEach(side => side.identity.replaceChildren());
-      people();
+      /* What was chosen stays chosen where the other corpus has it too. */
+      const kept = select => select.selectedOptions[0]?.textContent;
+      const at = (names, name) => { const k = names.indexOf(name); return k < 0 ? "" : String(k); };
+      const before = sides.map(side => at(corpus.identities, kept(side.identity)));
+      fill(choice.concept, corpus.concepts.map((name, k) => [k, name]), at(corpus.concepts, kept(choice.concept)));
+      people(before);
       draw();
     };
     const draw = () => {
@@ -237,7 +240,7 @@
       const names = sides.map(side => corpus.identities[Number(side.identity.value)]);
       const marked = compare(...texts);
       shown.replaceChildren(...marked.map((pieces, k) => {
-        const text = make("div", { className: "text", dir: "auto" });
+        const text = make("div", { className: "text", dir: "auto", lang: corpus.language });
         text.append(...pieces.map(([words, differs]) => differs ? make("mark", { textContent: words }) : words));
         const sample = sides[k].sample.options.length > 1 ? `, sample ${Number(sides[k].sample.value) + 1}` : "";
         const head = make("h3", {}, make("bdi", { textContent: names[k] }), sample);
