@@ -48,8 +48,8 @@ _log = logging.getLogger(__name__)
 Case = Literal["after", "before"]
 Ints = npt.NDArray[np.int32]
 
-# Chunks and decisions kept before all are forgotten: some 300 MB at most.
-MEMORY = 1_000_000
+# Chunks and decisions kept before all are forgotten: some 200 MB.
+MEMORY = 500_000
 
 # SHA-256 of NLTK's destructive.py and punkt.py, which the reasoning in tokens_chunks is about. Every version was
 # compared on 20,000 texts made of what its rules name; 3.10.4 on 400,000.
