@@ -7,6 +7,7 @@ import json
 import multiprocessing
 import os
 import pickle
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kapwa.analysis.corpus import ConceptKey, open_corpora
-from kapwa.errors import DataError, UsageError
+from kapwa.errors import DataError, RunError, UsageError
 
 FORMATS = ("jsonl", "csv", "tsv", "parquet")
 
@@ -227,6 +228,10 @@ def test_what_a_killed_process_left_is_taken_away(tmp_path: Path, monkeypatch: p
     (second,) = open_corpora([rows])
     assert all(entry.exists() for entry in ours)  # in use, however old
     assert first.texts(first.concepts[0]).texts == second.texts(second.concepts[0]).texts
+    for entry in ours:
+        shutil.rmtree(entry)
+    with pytest.raises(RunError, match="taken away"):
+        first.texts(first.concepts[0])
 
 
 def test_a_label_names_what_names_no_model(tmp_path: Path) -> None:

@@ -66,10 +66,14 @@ class TextHeap:
                 raise _no_room(error) from error
 
     def texts(self, places: Sequence[int]) -> list[str]:
-        """Return the texts at ``places``, in their order."""
+        """Return the texts at ``places``, in their order; raise RunError where somebody took the file away."""
         self.close()
         found = []
-        with self.path.open("rb") as file:
+        try:
+            opened = self.path.open("rb")
+        except FileNotFoundError:
+            raise RunError(f"{self.path} was taken away while it was in use.", hint="Run again.") from None
+        with opened as file:
             for place in places:
                 file.seek(place)
                 length = int.from_bytes(file.read(_LENGTH), "little")
