@@ -1,7 +1,7 @@
 """Analyse a corpus of the paper's full size from end to end, kill it in the middle, and resume it.
 
     python benchmarks/paper_size.py FOLDER                 # 4,033,700 made-up texts; about 6 GB in FOLDER, half an hour
-    python benchmarks/paper_size.py FOLDER --scale 0.02    # a small trial, which writes no results
+    python benchmarks/paper_size.py FOLDER --scale 0.05 --identities 48     # a small trial, which writes no results
 
 Eleven configurations × (345 short + 35 long concepts) × 193 nationalities × 5 samples. The analysis is the command
 `kapwa analyze eecc` in a process of its own with all its workers; memory is the sum over that tree of processes, shared
@@ -25,11 +25,10 @@ from pathlib import Path
 from typing import Any
 
 from contest import machine, write
-from synthetic import QA, Shape, nationalities, paper_shapes, scaled, write_corpora, write_values
+from synthetic import QA, Shape, nationalities, paper_shapes, write_corpora, write_values
 
 RESULTS = Path(__file__).parent / "results" / "paper_size.json"
-CONCEPTS = (26, 52, 104)
-IDENTITIES = (96, 192, 384)
+SIZES = (1, 2, 4)
 _EVERY = 0.5
 _TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -119,16 +118,16 @@ def parts(out: Path) -> int:
     return sum(1 for _ in (out / "parts").glob("*/*.npz"))
 
 
-def full_size(folder: Path, scale: float, workers: int) -> dict[str, Any]:
+def full_size(folder: Path, scale: float, identities: int, workers: int) -> dict[str, Any]:
     """Make the corpus, analyse it with a kill in the middle, analyse it again with what is there."""
-    shapes = paper_shapes(scale)
-    corpus, out = folder / f"corpus-{scale:g}", folder / f"analyses-{scale:g}"
+    shapes = paper_shapes(scale, identities)
+    corpus, out = folder / f"corpus-{scale:g}-{identities}", folder / f"analyses-{scale:g}-{identities}"
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
     began = time.monotonic()
     texts = write_corpora(corpus, shapes, workers)
     made = round(time.monotonic() - began, 1)
-    values = write_values(folder / "values.csv", nationalities(193))
+    values = write_values(folder / "values.csv", nationalities(identities))
     options = ("--values", str(values), "--control", "geography", "--workers", str(workers))
     whole = sum(sum(shape.topics) for shape in shapes)
     first = analyse(corpus, out, *options, stop=lambda: parts(out) >= whole // 2)
@@ -158,18 +157,17 @@ def full_size(folder: Path, scale: float, workers: int) -> dict[str, Any]:
     }
 
 
-def growth(folder: Path, scale: float) -> dict[str, list[dict[str, Any]]]:
+def growth(folder: Path, scale: float, identities: int) -> dict[str, list[dict[str, Any]]]:
     """Measure one process at several sizes in concepts, and in identities."""
-    base = max(1, round(CONCEPTS[0] * min(1.0, 10 * scale) / 13))
-    sizes = [(193, base * many) for many in (1, 2, 4)] + [(many, base) for many in IDENTITIES]
-    rows = [_sized(folder, identities, per_topic) for identities, per_topic in sizes]
-    return {"in_concepts": rows[:3], "in_identities": rows[3:]}
+    base = max(1, round(2 * min(1.0, 10 * scale)))
+    concepts = [_sized(folder, identities, base * many) for many in SIZES]
+    people = [_sized(folder, round(identities * many / 2), base) for many in SIZES]
+    return {"in_concepts": concepts, "in_identities": people}
 
 
 def _sized(folder: Path, identities: int, per_topic: int) -> dict[str, Any]:
     task, length, topics = QA
-    shape = Shape("made-up", 0.7, task, length, scaled(topics, 0)[:13], nationalities(identities))
-    shape = Shape(shape.model, 0.7, task, length, tuple(per_topic for _ in topics), shape.identities)
+    shape = Shape("made-up", 0.7, task, length, (per_topic,) * len(topics), nationalities(identities))
     corpus, out = folder / f"sized-{identities}-{per_topic}", folder / f"sized-{identities}-{per_topic}-out"
     write_corpora(corpus, [shape], 1)
     shutil.rmtree(out, ignore_errors=True)
@@ -184,17 +182,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="where texts, parts and logs go")
     parser.add_argument("--scale", type=float, default=1.0, help="share of the paper's concepts")
+    parser.add_argument("--identities", type=int, default=193, help="nationalities")
     parser.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--keep", action="store_true", help="keep texts and parts afterwards")
     chosen = parser.parse_args()
     folder = chosen.folder.resolve()
-    results = {"scale": chosen.scale, "machine": machine(), "growth": growth(folder, chosen.scale)}
-    results |= full_size(folder, chosen.scale, chosen.workers)
+    size = chosen.scale, chosen.identities
+    results = {"scale": chosen.scale, "machine": machine(), "growth": growth(folder, *size)}
+    results |= full_size(folder, *size, chosen.workers)
     if not chosen.keep:
         for path in folder.glob("*"):
             if path.is_dir() and path.name.startswith(("corpus-", "analyses-", "sized-")):
                 shutil.rmtree(path)
-    if chosen.scale == 1:
+    if size == (1, 193):
         write(RESULTS, results)
     else:
         print(json.dumps(results, indent=2))

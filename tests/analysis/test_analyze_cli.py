@@ -1,0 +1,95 @@
+"""``kapwa analyze eecc`` as a user meets it: what is printed, what is left behind, and how it stops."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+import engine_texts as texts
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+# A process started in the background may be born deaf to Ctrl-C.
+_LISTENS = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from kapwa.cli.main import run; run()"
+)
+KAPWA = str(Path(sys.executable).with_name("kapwa"))
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Run:
+    """Run ``kapwa analyze eecc`` in a folder with a corpus and a survey."""
+    texts.write(tmp_path / "answers.parquet", texts.rows(effect=0.9))
+    texts.write_values(tmp_path / "survey.csv")
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [KAPWA, "analyze", "eecc", *arguments]
+        environment = {**os.environ, "COLUMNS": "110"}
+        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+
+    return run
+
+
+def test_an_analysis_is_told_in_words_and_numbers_and_kept(cli: Run, tmp_path: Path) -> None:
+    told = cli("answers.parquet", "--values", "survey.csv", "--workers", "1", "-o", "page.html")
+    assert told.returncode == 0, told.stderr
+    assert "Texts change with the nationality" in told.stdout
+    assert "Do they change as values do?" in told.stdout
+    assert "comparing texts: 5/5" in told.stderr
+    assert (tmp_path / "page.html").stat().st_size > 10_000
+    again = cli("--responses", "answers.parquet", "--values", "survey.csv", "--workers", "1", "--json")
+    result = json.loads(again.stdout)
+    assert result["manifest"]["parts"] == {"computed": 0, "kept": 5}
+    assert (tmp_path / result["path"] / "words.parquet").exists()
+    assert result["correlations"][0]["method"] == "tau"
+    assert "/" + str(tmp_path).split("/")[1] not in json.dumps(result["manifest"]["corpora"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "Nothing to analyze is named"),
+        (["none.parquet"], "none.parquet: no such file"),
+        (["answers.parquet", "--values", "none.csv"], "none.csv: no such file"),
+        (["answers.parquet", "--control", "geography"], "no values are named"),
+        (["answers.parquet", "--brevity", "longest"], "brevity cannot be 'longest'"),
+        (["survey.csv"], "column 'text' is missing"),
+    ],
+)
+def test_wrong_input_is_named_without_a_traceback(cli: Run, arguments: list[str], said: str, tmp_path: Path) -> None:
+    done = cli(*arguments)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "analyses").exists()
+
+
+def test_ctrl_c_stops_at_once_and_what_is_done_is_kept(cli: Run, tmp_path: Path) -> None:
+    many = texts.rows(samples=60)
+    texts.write(tmp_path / "answers.parquet", many)
+    command = [sys.executable, "-c", _LISTENS, "analyze", "eecc", "answers.parquet", "--permutations", "20000"]
+    process = subprocess.Popen(
+        [*command, "--workers", "2"], cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+    )
+    limit = time.monotonic() + 120
+    while not list((tmp_path / "analyses" / "parts").glob("*/*.npz")):
+        assert time.monotonic() < limit
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    kept = len(list((tmp_path / "analyses" / "parts").glob("*/*.npz")))
+    assert process.returncode in (0, 130), said
+    if process.returncode == 130:  # a quick machine may have finished first
+        assert "goes on from here" in said
+        assert "Traceback" not in said
+        resumed = cli("answers.parquet", "--workers", "1", "--permutations", "20000", "--json")
+        assert json.loads(resumed.stdout)["manifest"]["parts"]["kept"] >= kept
