@@ -46,7 +46,8 @@ def help_of(verb: str) -> str:
     plain = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb", "TYPER_USE_RICH": "0"}
     command = [str(Path(sys.executable).with_name("kapwa")), *verb.split(), "--help"]
     done = subprocess.run(command, capture_output=True, text=True, env=plain, check=True)
-    return "\n".join(line.rstrip() for line in done.stdout.strip().splitlines())
+    # The backslash tells Rich that a bracket is no markup; plain help shows it.
+    return "\n".join(line.rstrip().replace("\\[", "[") for line in done.stdout.strip().splitlines())
 
 
 def page() -> str:

@@ -56,7 +56,7 @@ Attribute = Annotated[
     typer.Option(
         "--attribute",
         metavar="COLUMN",
-        help="The column that was varied in the prompt [default: nationality, or its like].",
+        help="The column that was varied in the prompt \\[default: nationality, or its like].",
         rich_help_panel=_READING,
         show_default=False,
     ),
@@ -83,7 +83,7 @@ Workers = Annotated[
     typer.Option(
         "--workers",
         metavar="N",
-        help="Processes [default: one a core].",
+        help="Processes \\[default: one a core].",
         min=1,
         rich_help_panel=_COMPUTING,
         show_default=False,
@@ -98,7 +98,7 @@ Pairs = Annotated[
     typer.Option(
         "--pairs",
         metavar="N",
-        help="Estimate variance from so many pairs of identities, drawn for each concept [default: all pairs, up to "
+        help="Estimate variance from so many pairs of identities, drawn for each concept \\[default: all pairs, up to "
         "2,000 identities].",
         min=2,
         rich_help_panel=_COMPUTING,

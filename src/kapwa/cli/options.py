@@ -15,7 +15,7 @@ Data = Annotated[
     typer.Option(
         "--data",
         metavar="DATA",
-        help="Folder, file or hub id of the data [default: the sample packs, which are illustrative].",
+        help="Folder, file or hub id of the data \\[default: the sample packs, which are illustrative].",
         show_default=False,
     ),
 ]
@@ -24,7 +24,7 @@ Variant = Annotated[
     typer.Option(
         "--variant",
         metavar="NAMES",
-        help="Prompt variants, comma-separated, or 'all' [default: the suite's first].",
+        help="Prompt variants, comma-separated, or 'all' \\[default: the suite's first].",
         show_default=False,
     ),
 ]
@@ -144,7 +144,7 @@ Metrics = Annotated[
     typer.Option(
         "--metrics",
         metavar="NAMES",
-        help="Similarities for open tasks, comma-separated, e.g. chrf,rouge1,bertscore [default: all without a model].",
+        help="Similarities for open tasks, comma-separated, e.g. chrf,rouge1,bertscore \\[default: all without a model].",
         rich_help_panel="Open tasks",
         show_default=False,
     ),

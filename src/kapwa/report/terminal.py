@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 
 MOST_ROWS = 24
+# Of more cultures than fit a screen, so many at each end are shown.
+_AT_EACH_END = 5
 
 
 def render_run(run: RunLike) -> Group:
@@ -33,6 +35,9 @@ def render_run(run: RunLike) -> Group:
     view = arrange([run])[0]
     lines: list[RenderableType] = [Text(label_text(sentence)) for sentence in _sentences(view)]
     lines += [Text(""), _run_table(view)]
+    hidden = len(view.subjects) - len(_shown_subjects(view))
+    if hidden:
+        lines.append(Text(f"The highest and the lowest; {hidden} more between them in the report.", style="dim"))
     others = len(view.metrics) - (1 if view.many else len(view.headline))
     if view.many and len(view.variants) > 1:
         lines.append(
@@ -117,12 +122,22 @@ def _run_table(view: TaskView) -> Table:
     # Many cultures in every metric and variant would run off the screen.
     metrics, variants = (view.headline[:1], view.variants[:1]) if view.many else (view.headline, view.variants)
     for metric in metrics:
-        for subject in view.subjects:
+        for subject in _shown_subjects(view):
             for variant in variants:
                 row = view.estimate(0, subject, metric, variant)
                 if row is not None:
                     table.add_row(*map(Text, _score_cells(view, subject, metric, row)))
     return table
+
+
+def _shown_subjects(view: TaskView) -> Sequence[Subject]:
+    """All subjects where they fit a screen; else those with the highest and the lowest headline score, in that order."""
+    if not view.many or len(view.subjects) <= MOST_ROWS:
+        return view.subjects
+    rows = [(subject, view.estimate(0, subject, view.headline[0], view.variant)) for subject in view.subjects]
+    known = [(subject, row["value"]) for subject, row in rows if row is not None and row["value"] is not None]
+    ranked = [subject for subject, _ in sorted(known, key=lambda pair: -pair[1])]
+    return ranked if len(ranked) <= 2 * _AT_EACH_END else [*ranked[:_AT_EACH_END], *ranked[-_AT_EACH_END:]]
 
 
 def _score_cells(view: TaskView, subject: Subject, metric: str, row: dict[str, Any]) -> list[str]:
