@@ -238,6 +238,24 @@ def test_the_terminal_shows_one_row_a_culture() -> None:
     assert "other variants in the report" in text
 
 
+def test_of_more_cultures_than_fit_a_screen_the_terminal_shows_both_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rich.console import Console
+
+    monkeypatch.setattr("kapwa.report.terminal.MOST_ROWS", 15)
+    run = wide_run(per_culture=12, variants=("en/inst-4",))
+    console = Console(width=120, record=True, file=io.StringIO())
+    console.print(render_run(run))
+    text = console.export_text()
+    assert text.count("sem_b") == 10
+    assert "The highest and the lowest; 6 more between them in the report." in text
+    view = arrange([run])[0]
+    scores = {one.label: view.estimate(0, one, "sem_b")["value"] for one in view.subjects}
+    best, worst = max(scores.values()), min(scores.values())
+    rows = [line for line in text.splitlines() if "sem_b" in line]
+    assert f"{100 * best:.1f}%" in rows[0]
+    assert f"{100 * worst:.1f}%" in rows[-1]
+
+
 def test_confusion_is_shown_in_the_language_all_cultures_share(wide: TaskView) -> None:
     assert [one.variant for one in confusions(wide)] == ["en/inst-4"]
     local = arrange([wide_run(variants=("local/inst-4",))])[0]

@@ -144,7 +144,7 @@ Metrics = Annotated[
     typer.Option(
         "--metrics",
         metavar="NAMES",
-        help="Similarities for open tasks, comma-separated, e.g. chrf,rouge1,bertscore \\[default: all without a model].",
+        help="Similarities of open tasks, comma-separated, such as chrf,bertscore \\[default: all without a model].",
         rich_help_panel="Open tasks",
         show_default=False,
     ),

@@ -131,7 +131,7 @@ def _run_table(view: TaskView) -> Table:
 
 
 def _shown_subjects(view: TaskView) -> Sequence[Subject]:
-    """All subjects where they fit a screen; else those with the highest and the lowest headline score, in that order."""
+    """All subjects where they fit a screen; else the highest, then the lowest, by the headline score."""
     if not view.many or len(view.subjects) <= MOST_ROWS:
         return view.subjects
     rows = [(subject, view.estimate(0, subject, view.headline[0], view.variant)) for subject in view.subjects]
