@@ -98,6 +98,18 @@ def test_pairs_of_several_matrices_equal_scikit_bio() -> None:
         assert mantel(first, second, permutations=19).r == pytest.approx(theirs.loc[(a, b), "statistic"], abs=1e-12)
 
 
+def test_a_relabelling_that_leaves_nothing_to_correlate_counts_against_the_finding() -> None:
+    x, y = (holes(distances(seed, 4), (0, 1), (2, 3)) for seed in (2, 3))
+    ours = mantel(x, y, permutations=199, seed=1)
+    observed, hits, nothing = plain("pearson", x, y), 0, 0
+    for one in relabelled(y, 199, 1):
+        known = ~(np.isnan(cells(x)) | np.isnan(cells(one)))
+        nothing += known.sum() < 3
+        hits += known.sum() < 3 or abs(plain("pearson", x, one)) >= abs(observed) - 1e-9
+    assert nothing > 50
+    assert ours.p == (1 + hits) / 200
+
+
 def test_signs_and_sides() -> None:
     x = distances(8)
     up = mantel(x, x, permutations=999)
@@ -141,6 +153,14 @@ def test_a_shared_cause_vanishes_when_it_is_held_fixed() -> None:
     assert held.p > 0.05
 
 
+def test_what_the_controls_explain_wholly_has_no_correlation_left() -> None:
+    for seed in range(20):
+        x, first, second = (distances(seed + k) for k in (40, 60, 80))
+        y = 0.3 * first - 1.7 * second + 5
+        assert np.isnan(partial_mantel(x, y, [first, second], permutations=19).r)
+        assert np.isnan(partial_mantel(y, x, [first, second], permutations=19).r)
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_nothing_to_correlate_gives_nan(method: str) -> None:
     x, constant = distances(17), np.full((M, M), 0.1)
@@ -152,6 +172,13 @@ def test_nothing_to_correlate_gives_nan(method: str) -> None:
         assert np.isnan(explained.r)
         explained = partial_mantel(distances(18), x, [x], method=method, permutations=19)
         assert np.isnan(explained.r)
+
+
+def test_rounding_noise_is_no_variation() -> None:
+    constant = np.full((M, M), 0.1)
+    constant[0, 1] = constant[1, 0] = np.nextafter(0.1, 1)
+    assert np.isnan(mantel(distances(17), constant, permutations=19).r)
+    assert np.isnan(mantel(constant, distances(17), permutations=19).r)
 
 
 def test_independent_matrices_are_found_related_one_time_in_twenty() -> None:

@@ -159,6 +159,16 @@ def test_permanova_equals_scikit_bio(effect: float) -> None:
     assert (ours.p < 0.01) == (effect > 0)
 
 
+def test_the_diagonal_of_a_distance_matrix_does_not_count() -> None:
+    distances = random_distances(10, len(GROUPS), shift=GROUPS * 0.2)
+    marked = distances + np.diag(np.arange(1.0, len(GROUPS) + 1))
+    for squared in (False, True):
+        ours = permanova(distances, GROUPS, permutations=99, squared=squared)
+        theirs = permanova(marked, GROUPS, permutations=99, squared=squared)
+        assert (theirs.f, theirs.r2) == pytest.approx((ours.f, ours.r2), rel=1e-12)
+        assert theirs.p == ours.p
+
+
 def test_squared_single_precision_and_other_labels_change_nothing() -> None:
     distances = random_distances(10, len(GROUPS), shift=GROUPS * 0.2)
     ours = permanova(distances, GROUPS, permutations=199, seed=3)

@@ -86,12 +86,13 @@ def permanova(
 ) -> Permanova:
     """Permutational analysis of variance: do texts of one group lie nearer to each other than to the rest?
 
-    ``distances``: (N, N) symmetric, float32 or float64, read and never copied; with ``squared`` it holds squared
-    distances. ``groups``: (N,) labels. F = (SS_A/(a − 1)) / (SS_W/(N − a)) with SS_T = Σd²/N and SS_W the same within
-    groups; p: share of label permutations with an F at least as large, the observed one counted. When groups are
-    equal, SS_W/(N − a) is the mean of :func:`lexical_variance` within. Each permutation reads only the pairs
-    within groups. Raises UsageError for shapes that do not fit, asymmetry, one group, or only groups of one;
-    DataError for NaN. Source: Anderson (2001), Austral Ecology 26; equals scikit-bio's.
+    ``distances``: (N, N) symmetric, float32 or float64, read and never copied, its diagonal ignored; with
+    ``squared`` it holds squared distances. ``groups``: (N,) labels. F = (SS_A/(a − 1)) / (SS_W/(N − a)) with
+    SS_T = Σd²/N over pairs and SS_W alike within groups; p: share of label permutations with an F at least as large,
+    the observed one counted. When groups are equal, SS_W/(N − a) is the mean of :func:`lexical_variance` within.
+    Each permutation reads only the pairs within groups. Raises UsageError for shapes that do not fit, asymmetry,
+    one group, or only groups of one; DataError for NaN or infinite distances. Source: Anderson (2001), Austral
+    Ecology 26; equals scikit-bio's.
     """
     check_permutations(permutations)
     matrix = _distances(distances)
