@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,6 +38,7 @@ __all__ = [
 
 Matrix = npt.NDArray[np.float64]
 
+_STRIP = 64
 _CHECKED_TEXTS, _CHECKED_PAIRS = 16, 4
 
 
@@ -144,9 +145,9 @@ def _summed(
     ordered, labels = texts.take(order), labels[order]
     sums, squares = np.zeros((n_groups, n_groups)), np.zeros((n_groups, n_groups))
     kept = np.zeros((len(order), len(order))) if keep else None
-    for first, block in edit_blocks(ordered, backend=backend, cells=CELLS):
-        last = first + len(block)
-        distances = _by_longer(block, ordered.lengths[first:last], ordered.lengths[first:])
+    for first, strip in _strips(edit_blocks(ordered, backend=backend, cells=CELLS)):
+        last = first + len(strip)
+        distances = _by_longer(strip, ordered.lengths[first:last], ordered.lengths[first:])
         if kept is not None:
             kept[first:last, first:] = distances
         rows, row_starts = np.unique(labels[first:last], return_index=True)
@@ -160,6 +161,13 @@ def _summed(
         back = np.argsort(order)
         kept = kept[np.ix_(back, back)]
     return sums, squares, kept
+
+
+def _strips(blocks: Iterator[tuple[int, Edits]]) -> Iterator[tuple[int, Edits]]:
+    """Cut blocks into strips small enough for the processor's cache, without what lies left of the diagonal."""
+    for first, block in blocks:
+        for row in range(0, len(block), _STRIP):
+            yield first + row, block[row : row + _STRIP, row:]
 
 
 def _to_means(sums: Matrix, samples: Ints) -> None:

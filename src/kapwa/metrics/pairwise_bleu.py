@@ -174,7 +174,8 @@ def shared_features(chosen: BleuTexts) -> Iterator[Features]:
     kind = np.int32 if count < _INT32 else np.int64
     text_of = np.repeat(np.arange(len(lengths), dtype=kind), lengths)
     left = np.repeat((starts + lengths).astype(kind), lengths) - np.arange(count, dtype=kind)
-    grams, kinds, places = ids.astype(kind), size, np.arange(count)
+    grams: npt.NDArray[Any] = ids.astype(kind)
+    kinds, places = size, np.arange(count)
     for order in range(1, chosen.max_n + 1):
         keys = grams[places].astype(np.int64)
         if order > 1:
