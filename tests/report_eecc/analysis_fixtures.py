@@ -80,6 +80,9 @@ PLACES: dict[str, Sequence[str]] = {
 }
 
 
+_VOCABULARY = np.array(["w" + np.base_repr(k * 7919 + 101, 36).lower() for k in range(6000)])
+
+
 @dataclass
 class MadeAnalysis:
     """What a report needs of an analysis."""
@@ -116,6 +119,7 @@ class Plan:
     shown: int = 3
     samples: int = 2
     sentences: int = 4
+    wordy: int = 0  # texts of so many random words instead, which pack no better than a model's
     values: Sequence[str] = VALUES
     seed: int = 7
     notes: Sequence[tuple[str, str]] = ()
@@ -325,6 +329,11 @@ def _texts(
     lines = SENTENCES[plan.language]
     for (topic, concept), (name, _, _), sample in itertools.product(concepts[: plan.shown], named, range(plan.samples)):
         a, b, c, d = rng.permutation(stock)[:4].tolist()
+        if plan.wordy:
+            out.add(
+                "texts", *where, topic, concept, name, sample, " ".join(_VOCABULARY[rng.geometric(0.004, plan.wordy)])
+            )
+            continue
         told = [lines[k % len(lines)].format(a=a, b=b, c=c, d=d) for k in range(plan.sentences)]
         head = f"{concept.capitalize()}: " if plan.language == "en" else ""
         out.add("texts", *where, topic, concept, name, sample, head + " ".join(told))

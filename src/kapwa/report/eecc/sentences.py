@@ -109,8 +109,8 @@ def _changes_summed(view: AnalysisView) -> Iterator[str]:
     (least, low), (most, high) = ordered[0], ordered[-1]
     yield (
         f"In {len(clear)} of {numbers.count(len(tested), 'corpus', 'corpora')} texts change with the {one} more than "
-        f"sampling explains. Lexical variance across {many} is larger than within one by {_ends(low)} in {least.full} "
-        f"up to {_ends(high, first=False)} in {most.full}."
+        f"sampling explains. Lexical variance across {many} less within one runs from {_ends(low, where=least.full)} "
+        f"to {_ends(high, first=False, where=most.full)}."
     )
 
 
@@ -197,12 +197,14 @@ def _taus_summed(view: AnalysisView) -> Iterator[str]:
             yield (
                 f"By {view.values_words(values)} and {MEASURES.get(measure, measure)}: in {above} of "
                 f"{numbers.count(len(known), 'corpus', 'corpora')} countries nearer in values get more similar texts "
-                f"than shuffled names give. τ runs from {_ends(low)} in {least.full} to {_ends(high, first=False)} in "
-                f"{most.full}."
+                f"than shuffled names give. τ runs from {_ends(low, where=least.full)} to "
+                f"{_ends(high, first=False, where=most.full)}."
             )
 
 
-def _ends(row: Row, *, first: bool = True) -> str:
+def _ends(row: Row, *, first: bool = True, where: str = "") -> str:
+    """A value with what stands in brackets after it: its interval (named where it is the first), and which corpus."""
     between = span(row["low"], row["high"])
     named = "95% interval " if first else ""
-    return fine(row["estimate"]) + (f" ({named}{between})" if between else "")
+    inside = "; ".join(part for part in (f"{named}{between}" if between else "", where) if part)
+    return fine(row["estimate"]) + (f" ({inside})" if inside else "")
