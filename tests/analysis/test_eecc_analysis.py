@@ -245,6 +245,19 @@ def test_drawn_pairs_estimate_what_all_pairs_give(analyze: Analyze, corpus: Path
     )
 
 
+def test_countries_without_any_distance_take_no_part(analyze: Analyze, corpus: Path, survey: Path) -> None:
+    lines = survey.read_text(encoding="utf-8").splitlines()
+    header, rows = lines[0] + ",trust,hope", [f"{line},{place % 4},{place % 3}" for place, line in enumerate(lines[1:])]
+    rows[3] = "Filipino,5,,,"  # one question of four is too few to be compared
+    survey.write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
+    found = analyze(corpus, values=survey)
+    assert set(found.correlations.filter(method="tau")["n"]) == {8}
+    assert set(found.correlations.filter(method="tau_reference")["n"]) == {9}
+    left_out = found.anchors.filter(identity="Filipino", estimator="corrected")
+    assert left_out["tau"].null_count() == 2
+    assert found.concept_taus.filter(estimator="corrected")["floor_low"].null_count() == 0
+
+
 def test_other_attributes_need_no_country(analyze: Analyze, tmp_path: Path) -> None:
     table = texts.rows().rename({"nationality": "city"})
     found = analyze(texts.write(tmp_path / "cities.parquet", table))

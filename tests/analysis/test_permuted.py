@@ -53,3 +53,4 @@ def test_a_constant_matrix_has_no_tau_and_no_matrices_give_no_rows() -> None:
     distance = symmetric(np.random.default_rng(1), 6, 20)
     assert np.isnan(permuted_means([np.ones((6, 6))], distance, permutations=19, seed=0)).all()
     assert permuted_means([], distance, permutations=19, seed=0).shape == (0, 19)
+    assert np.isnan(permuted_means([np.eye(2)], np.eye(2), permutations=19, seed=0)).all()

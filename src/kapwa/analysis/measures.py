@@ -99,9 +99,12 @@ def concept_taus(
         likeness["wed"].append(-wed)
         for measure, found in _both(bleu, wed, released, values, corrected, reference).items():
             taus[TauKey(values.name, *measure)].append(found)
+    # Countries without any distance take no part, as they take none in what is observed.
+    alive = np.flatnonzero(corrected.known.any(axis=1))
+    among = np.ix_(alive, alive)
     floors = permuted_means(
-        [matrix for measure in MEASURES for matrix in likeness[measure]],
-        values.distance,
+        [matrix[among] for measure in MEASURES for matrix in likeness[measure]],
+        values.distance[among],
         permutations=min(permutations, MOST_FLOOR_PERMUTATIONS),
         seed=seed,
     ).reshape(len(MEASURES), len(parts), -1)

@@ -32,8 +32,8 @@ def permuted_means(similarities: Sequence[Reals], distance: Reals, *, permutatio
     anchor has two neighbours that differ.
     """
     c, m = len(similarities), distance.shape[0]
-    if not c:
-        return np.empty((0, permutations))
+    if not c or m < 3:
+        return np.full((c, permutations), np.nan)
     orders = np.concatenate(list(permuted_orders(m, permutations, seed=seed, values_each=1)))
     first, second = np.triu_indices(m, 1)
     likeness = _Signs(np.stack(similarities), first, second)

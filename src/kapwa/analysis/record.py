@@ -15,6 +15,7 @@ import polars as pl
 
 from kapwa.analysis.first_stage import Counted, Prepared
 from kapwa.analysis.inputs import Surveys
+from kapwa.analysis.measures import MOST_FLOOR_PERMUTATIONS
 from kapwa.analysis.result import FORMAT, NAME
 from kapwa.analysis.settings import Settings
 from kapwa.analysis.unit import depends_on
@@ -62,6 +63,7 @@ def manifest(
         "files": surveys.digests,
         "settings": {name: value for name, value in asdict(settings).items() if name != "seed"},
         "seed": settings.seed,
+        "floor_permutations": min(settings.permutations, MOST_FLOOR_PERMUTATIONS),
         "parts": counted._asdict(),
         "versions": versions() | _versions(),
         "machine": machine(),

@@ -132,7 +132,7 @@ def _tau_rows(topics: Sequence[TopicSummary], values: ValuesOf) -> Iterator[dict
                 "p": _permutation_p(estimate, draws),
                 "floor_low": floor_low[0],
                 "floor_high": floor_high[0],
-                "n": values.size,
+                "n": int((~np.isnan(taus.tau)).any(axis=0).sum()),
             }
 
 
