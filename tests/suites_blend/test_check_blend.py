@@ -147,3 +147,14 @@ def test_other_data_is_none_of_ours(tmp_path: Path) -> None:
     assert check(tmp_path) is None
     assert check(tmp_path / "situations.csv") is None
     assert check(Path(__file__)) is None
+
+
+def test_answers_alone_are_not_claimed_for_they_may_be_anybodys(tmp_path: Path) -> None:
+    responses = tmp_path / "answers.jsonl"
+    responses.write_text('{"item_id": "maths/functions/American", "text": "A rule."}\n', encoding="utf-8")
+    assert check(responses) is None
+    assert check(tmp_path) is None
+    (tmp_path / "card.yaml").write_text("culture: nowhere\n", encoding="utf-8")
+    report = check(tmp_path)
+    assert report is not None
+    assert any("questions" in finding.message for finding in report.findings)

@@ -152,7 +152,7 @@ def load_path(path: Path) -> Reading:
 def is_question_data(path: Path) -> bool:
     """Whether a file or folder is of this form (or the released layout), sound or not."""
     if path.is_file():
-        return path.stem in _TABLES and path.suffix in _SUFFIXES
+        return path.stem in _TABLES and path.suffix in _SUFFIXES and _is_pack(path.parent)
     return path.is_dir() and (bool(find_release(path)) or any(map(_is_pack, [path, *_children(path)])))
 
 
@@ -168,7 +168,10 @@ def _tables_of(folder: Path, role: str) -> list[Path]:
 
 
 def _is_pack(folder: Path) -> bool:
-    return folder.is_dir() and any(_tables_of(folder, role) for role in _TABLES)
+    """Whether a folder holds questions, or answers with a card: a table of answers alone may be anybody's."""
+    if not folder.is_dir():
+        return False
+    return bool(_tables_of(folder, "questions") or (_tables_of(folder, "answers") and (folder / CARD_NAME).is_file()))
 
 
 def _load_folder(path: Path, name: str) -> Reading:
