@@ -94,7 +94,7 @@ def _exact(texts: ConceptTexts, encoded: Encoded, settings: UnitSettings) -> dic
     theirs = lexical_variance_reference(found.wed, found.wed_square_reference)
     upper = np.triu_indices(len(identities), 1)
     tested = np.full(3, _NAN)
-    if permuted:
+    if found.texts_wed is not None:
         seed = concept_seed(settings.seed, *texts.key)
         result = permanova(found.texts_wed, groups, permutations=settings.permutations, seed=seed)
         tested = np.array([result.f, result.r2, result.p])
