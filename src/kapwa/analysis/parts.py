@@ -131,7 +131,19 @@ def _arrays(part: Part) -> dict[str, NDArray[Any]]:
     texts = json.dumps([part.topic, part.concept, part.identities], ensure_ascii=False).encode()
     found: dict[str, NDArray[Any]] = {"texts": np.frombuffer(texts, dtype=np.uint8)}
     found |= {name: getattr(part, name) for name in _NUMBERS}
-    return found | {f"words_{name}": array for name, array in part.words.to_arrays().items()}
+    found |= {f"words_{name}": array for name, array in part.words.to_arrays().items()}
+    return {name: _narrow(array) for name, array in found.items()}
+
+
+def _narrow(array: NDArray[Any]) -> NDArray[Any]:
+    """Store counts and positions in as few bytes as they need; a third of a part is these."""
+    if array.dtype.kind != "i" or not array.size or array.min() < 0:
+        return array
+    return array.astype(np.min_scalar_type(int(array.max())))
+
+
+def _wide(array: NDArray[Any]) -> NDArray[Any]:
+    return array if array.dtype.kind == "f" else array.astype(np.int64)
 
 
 def _part(arrays: Mapping[str, NDArray[Any]]) -> Part:
@@ -141,6 +153,6 @@ def _part(arrays: Mapping[str, NDArray[Any]]) -> Part:
         topic,
         concept,
         tuple(identities),
-        **{name: arrays[name] for name in _NUMBERS},
+        **{name: _wide(arrays[name]) for name in _NUMBERS},
         words=WordCounts.from_arrays(words),
     )
