@@ -41,8 +41,8 @@ def depends_on(settings: UnitSettings) -> dict[str, Any]:
 
 @lru_cache(maxsize=4)
 def tokenizer(language: str) -> Tokenizer:
-    """Return the tokenizer of ``language``, one for the whole process."""
-    return tokenizer_for(language)
+    """Return the tokenizer of ``language``, one for the whole process; texts are lower-cased first, as released."""
+    return tokenizer_for(language, lower="before")
 
 
 def concept_part(unit: Unit) -> Part:
