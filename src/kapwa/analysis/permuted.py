@@ -9,6 +9,7 @@ and permutations together it is one matrix product, ten times faster than rankin
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,8 @@ Signs = NDArray[np.int8]
 Integers = NDArray[np.intp]
 # Signs held at once for all matrices and permutations: some 30 MB, not far from the processor's own memory.
 _BLOCK = 8_000_000
+# Permuted signs of one survey that are kept, in bytes: those of 130 countries.
+_KEPT = 220_000_000
 
 
 def permuted_means(similarities: Sequence[Reals], distance: Reals, *, permutations: int, seed: int) -> Reals:
@@ -34,30 +37,60 @@ def permuted_means(similarities: Sequence[Reals], distance: Reals, *, permutatio
     c, m = len(similarities), distance.shape[0]
     if not c or m < 3:
         return np.full((c, permutations), np.nan)
-    orders = np.concatenate(list(permuted_orders(m, permutations, seed=seed, values_each=1)))
-    first, second = np.triu_indices(m, 1)
-    likeness = _Signs(np.stack(similarities), first, second)
-    nearness = _Signs(-distance[None], first, second)
-    table = np.zeros((m, m * m), dtype=np.int8)
-    table[:, first * m + second] = nearness.block(np.arange(m))[0]
-    table[:, second * m + first] = -table[:, first * m + second]
-    places = orders[:, first] * m + orders[:, second]
+    near = _permuted(np.ascontiguousarray(distance, dtype=np.float64).tobytes(), m, permutations, seed)
+    likeness = _Signs(np.stack(similarities), *np.triu_indices(m, 1))
     sums, anchors = np.zeros((c, permutations)), np.zeros((c, permutations))
-    for block in _blocks(m, len(first), c + permutations):
-        moved = np.empty((permutations, block.size, first.size), dtype=np.int8)
-        for row, (order, place) in enumerate(zip(orders, places, strict=True)):
-            np.take(table[order[block]], place, axis=1, out=moved[row], mode="clip")
-        weighted = moved * nearness.weights[0][orders[:, block], None]
+    for block in _blocks(m, c + permutations):
         signs = likeness.block(block) * likeness.weights[:, block, None]
-        sums += signs.reshape(c, -1) @ weighted.reshape(permutations, -1).T
-        anchors += likeness.alive[:, block] @ nearness.alive[0][orders[:, block]].T
+        sums += signs.reshape(c, -1) @ near.weighted(block).reshape(permutations, -1).T
+        anchors += likeness.alive[:, block] @ near.alive(block).T
     return np.divide(sums, anchors, out=np.full_like(sums, np.nan), where=anchors > 0)
 
 
-def _blocks(m: int, pairs: int, rows: int) -> Iterator[Integers]:
-    size = max(1, _BLOCK // max(1, pairs * rows))
+def _blocks(m: int, rows: int) -> Iterator[slice]:
+    size = max(1, 2 * _BLOCK // max(1, m * (m - 1) * rows))
     for start in range(0, m, size):
-        yield np.arange(start, min(start + size, m))
+        yield slice(start, min(start + size, m))
+
+
+# Concepts and corpora share a survey, so what depends on it alone is worked out once in each process.
+@lru_cache(maxsize=2)
+def _permuted(distance: bytes, m: int, permutations: int, seed: int) -> _Permuted:
+    return _Permuted(np.frombuffer(distance).reshape(m, m), permutations, seed)
+
+
+class _Permuted:
+    """Signs of −distance under permutations of the countries: kept where they are few, else made block by block."""
+
+    def __init__(self, distance: Reals, permutations: int, seed: int) -> None:
+        m = len(distance)
+        self._first, self._second = np.triu_indices(m, 1)
+        self._orders = np.concatenate(list(permuted_orders(m, permutations, seed=seed, values_each=1)))
+        signs = _Signs(-distance[None], self._first, self._second)
+        self._weights, self._alive = signs.weights[0], signs.alive[0]
+        self._table = np.zeros((m, m * m), dtype=np.int8)
+        self._table[:, self._first * m + self._second] = signs.block(slice(0, m))[0]
+        self._table[:, self._second * m + self._first] = -self._table[:, self._first * m + self._second]
+        few = permutations * m * self._first.size <= _KEPT
+        self._kept = self._moved(slice(0, m)) if few else None
+
+    def _moved(self, block: slice) -> Signs:
+        m = len(self._table)
+        anchors = self._orders[:, block]
+        moved = np.empty((*anchors.shape, self._first.size), dtype=np.int8)
+        for row, order in enumerate(self._orders):
+            places = order[self._first] * m + order[self._second]
+            np.take(self._table[anchors[row]], places, axis=1, out=moved[row], mode="clip")
+        return moved
+
+    def weighted(self, block: slice) -> NDArray[np.float32]:
+        """Signs of a block of anchors under every permutation, times their weights: (P, A, pairs)."""
+        moved = self._moved(block) if self._kept is None else self._kept[:, block]
+        return np.asarray(moved * self._weights[self._orders[:, block], None])
+
+    def alive(self, block: slice) -> Reals:
+        """Which anchors have any sign under each permutation, (P, A)."""
+        return np.asarray(self._alive[self._orders[:, block]])
 
 
 class _Signs:
@@ -85,15 +118,16 @@ class _Signs:
         weights = np.sqrt(everyone) / (np.where(untied > 0, pairs, np.inf) * np.sqrt(share))
         self.weights = weights.astype(np.float32)
 
-    def block(self, anchors: Integers) -> Signs:
+    def block(self, block: slice) -> Signs:
         """Return the signs of some anchors: (C, A, pairs)."""
-        ranks = self._ranks[:, anchors]
+        ranks = self._ranks[:, block]
         # Smaller dense ranks are smaller values, so the difference has the sign of the values' difference.
         signs: Signs = np.clip(ranks[:, :, self._first] - ranks[:, :, self._second], -1, 1).astype(np.int8)
         if self._gaps:
-            known = self._known[:, anchors]
+            known = self._known[:, block]
             signs[~(known[:, :, self._first] & known[:, :, self._second])] = 0
             return signs
+        anchors = np.arange(self._ranks.shape[1])[block]
         own = (anchors[:, None] == self._first) | (anchors[:, None] == self._second)
         signs[:, own] = 0
         return signs
