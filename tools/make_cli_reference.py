@@ -30,6 +30,8 @@ VERBS = (
     "values check",
     "card datasheet",
     "languages",
+    "cache ls",
+    "cache prune",
     "doctor",
 )
 INTRO = """# Commands

@@ -69,6 +69,8 @@ def load_task(
     that are asked in several languages. ``options`` are the task's own; None leaves one at its default.
     Raises UsageError naming the nearest known word, and DataError for data that is not of the suite's form.
     """
+    from kapwa.suites.folders import open_task
+
     suite = _suite_of(name)
     picked = _picked(suite, _names(language), _names(prompt))
     if picked and variant is not None:
@@ -80,7 +82,7 @@ def load_task(
             column: (values,) if isinstance(values, str) else tuple(values) for column, values in (where or {}).items()
         },
     )
-    return suite.open_task(name, data, selection, options)
+    return open_task(suite, name, data, selection, options)
 
 
 def _suite_of(name: str) -> Suite:
@@ -184,7 +186,7 @@ def load_judge(spec: str, cache: str | Path | None = None, **options: Any) -> Ju
     return Judge(load_model(spec, **options), cache)
 
 
-def evaluate(
+def evaluate(  # noqa: PLR0913 - each is one decision of the caller; all but two have defaults
     task: Task,
     model: Model,
     *,
@@ -194,6 +196,7 @@ def evaluate(
     path: str | Path | None = None,
     validators: str | Path | Sequence[str | Path] | None = None,
     key: str | Path | None = None,
+    cache: str | Path | None = None,
 ) -> Run:
     """Ask ``model`` what ``task`` asks, judge the answers, and return the run.
 
@@ -201,13 +204,15 @@ def evaluate(
     same call resumes there, asks only what is missing, and gives the same tables. ``seed`` governs everything
     random. ``progress``: None shows a bar on a terminal, True also lines elsewhere, False nothing; a callable
     gets each :class:`kapwa.runs.progress.Snapshot`. ``validators``: filled choice forms whose accuracy becomes the
-    human ceiling; ``key``: the key written with them. Raises what :func:`kapwa.runs.runner.run_task` raises.
+    human ceiling; ``key``: the key written with them. ``cache``: a folder of answers that runs share, made if need
+    be. Raises what :func:`kapwa.runs.runner.run_task` raises.
     """
     from kapwa.runs.directory import Run
     from kapwa.runs.runner import run_task
 
     ceilings = _own_ceilings(task, validators, key) if validators is not None else ()
-    return Run(run_task(task, model, out=out, seed=seed, progress=progress, path=path, ceilings=ceilings))
+    folder = run_task(task, model, out=out, seed=seed, progress=progress, path=path, ceilings=ceilings, cache=cache)
+    return Run(folder)
 
 
 def _own_ceilings(task: Task, validators: Any, key: str | Path | None) -> Sequence[Floor]:
@@ -294,8 +299,14 @@ def export_csv(run: Run, folder: str | Path) -> Path:
 def check_data(path: str | Path) -> CheckReport:
     """List every oddity of a data file or folder, with row numbers, by the suite whose form it has.
 
-    Raises DataError when it is not there, or of no suite's form.
+    ``path`` may be the name of a suite that is a folder (``kapwa suite add``), and the folder may hold somebody else's
+    table with a ``mapping.yaml``. Raises DataError when it is not there, or of no suite's form.
     """
+    from kapwa.suites.folders import check_choices, check_named
+
+    own = check_named(path)
+    if own is not None:
+        return own
     where = Path(path)
     if not where.exists():
         raise DataError("no such file or folder.", path=where)
@@ -303,7 +314,10 @@ def check_data(path: str | Path) -> CheckReport:
         report: CheckReport | None = registry.load("suites", name).check(where)
         if report is not None:
             return report
-    forms = ", ".join(sorted(registry.available("suites")))
+    choices = check_choices(where)
+    if choices is not None:
+        return choices
+    forms = ", ".join(sorted(registry.installed("suites")))
     raise DataError(
         f"is not data of a known form ({forms}).",
         path=where,

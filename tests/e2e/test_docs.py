@@ -22,7 +22,15 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"(?:<!-- not run: (?P<why>[^>]+) -->\n\s*)?```(?P<kind>bash|python)\n(?P<code>.*?)```", re.DOTALL)
 
-TWO_WORDS = {("analyze", "eecc"), ("data", "check"), ("build", "mcq"), ("card", "datasheet"), ("values", "check")}
+TWO_WORDS = {
+    ("analyze", "eecc"),
+    ("build", "mcq"),
+    ("cache", "ls"),
+    ("cache", "prune"),
+    ("card", "datasheet"),
+    ("data", "check"),
+    ("values", "check"),
+}
 
 
 class Block(NamedTuple):

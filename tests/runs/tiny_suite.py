@@ -217,7 +217,8 @@ def main(settings: dict[str, Any]) -> None:
             told.append(True)
             print("asking", flush=True)
 
-    print(run_task(task, model, out=settings["out"], progress=tell, path=settings.get("path")), flush=True)
+    folders = {name: settings.get(name) for name in ("path", "cache")}
+    print(run_task(task, model, out=settings["out"], progress=tell, **folders), flush=True)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import errno
 import logging
 import os
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,6 +15,7 @@ import kapwa
 from kapwa.cli import (
     analyze,
     build,
+    cache,
     card,
     compare,
     data,
@@ -24,12 +26,14 @@ from kapwa.cli import (
     models,
     report,
     score,
+    suite,
     suites,
     values,
     words,
 )
 from kapwa.cli import run as run_verb
 from kapwa.errors import KapwaError
+from kapwa.registered import CONFIG_VARIABLE
 
 app = typer.Typer(
     name="kapwa",
@@ -51,11 +55,23 @@ def _show_version(asked: bool) -> None:
 @app.callback()
 def main(
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log what is done, to stderr.")] = False,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            "--config",
+            metavar="FOLDER",
+            help="Your settings: the suites you added. Default: $KAPWA_CONFIG, else ~/.config/kapwa.",
+            show_default=False,
+        ),
+    ] = None,
     _version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and stop.")
     ] = False,
 ) -> None:
-    """Set up logging for every verb."""
+    """Set up logging and the user's settings for every verb."""
+    if config is not None:
+        # The environment reaches every process that the verb may start.
+        os.environ[CONFIG_VARIABLE] = str(config)
     logging.basicConfig(
         level=logging.INFO if verbose else logging.WARNING, format="%(levelname)s %(name)s: %(message)s"
     )
@@ -70,6 +86,7 @@ app.command("agreement")(human.agreement)
 app.command("ratings")(human.ratings)
 app.command("forms")(forms.forms)
 app.command("suites")(suites.suites)
+app.add_typer(suite.app, name="suite")
 app.command("models")(models.models)
 app.add_typer(data.app, name="data")
 app.command("words")(words.words)
@@ -77,6 +94,7 @@ app.add_typer(values.app, name="values")
 app.add_typer(card.app, name="card")
 app.command("languages")(languages.languages)
 app.add_typer(build.app, name="build")
+app.add_typer(cache.app, name="cache")
 app.command("doctor")(doctor.doctor)
 
 

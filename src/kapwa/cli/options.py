@@ -138,6 +138,15 @@ Temperature = Annotated[
     ),
 ]
 Out = Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Folder that holds the run folders.")]
+Cache = Annotated[
+    Path | None,
+    typer.Option(
+        "--cache",
+        metavar="FOLDER",
+        help="Share answers between runs: take those that the folder holds, add the new ones. Made if need be.",
+        show_default=False,
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print machine-readable JSON to stdout.")]
 Metrics = Annotated[
     str | None,
@@ -207,7 +216,13 @@ def parse_where(pairs: list[str] | None, country: str | None = None) -> dict[str
 
 def sampling_seed(task: str, seed: int) -> int | None:
     """Return the seed as an option of tasks that draw samples; None for tasks that draw nothing."""
-    return seed if task.partition("/")[0] == "eecc" else None
+    from kapwa import registry
+
+    name = task.partition("/")[0]
+    if name not in registry.available("suites"):
+        return None
+    suite = registry.load("suites", name)
+    return seed if (suite.form or suite.name) == "eecc" else None
 
 
 def parse_list(text: str | None) -> tuple[str, ...] | None:

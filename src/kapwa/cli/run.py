@@ -65,7 +65,7 @@ Revision = Annotated[
     typer.Option(
         "--revision",
         metavar="REVISION",
-        help="Commit, tag or branch of a hub model.",
+        help="Commit, tag or branch of a hub model; of a served one, what names the version that answers.",
         rich_help_panel=_LOCAL,
         show_default=False,
     ),
@@ -146,6 +146,7 @@ def run(
     samples: opt.Samples = None,
     temperature: opt.Temperature = None,
     out: opt.Out = opt.RUNS,
+    cache: opt.Cache = None,
     json: opt.Json = False,
     seed: Seed = 0,
     validators: opt.Validators = None,
@@ -207,7 +208,7 @@ def run(
         timeout=timeout,
         extra=opt.parse_extra(extra),
     )
-    finish(opened, who, out=out, json=json, seed=seed, validators=validators, key=key)
+    finish(opened, who, out=out, cache=cache, json=json, seed=seed, validators=validators, key=key)
 
 
 def finish(task: Any, model: Any, *, json: bool, **settings: Any) -> None:
@@ -230,6 +231,9 @@ def finish(task: Any, model: Any, *, json: bool, **settings: Any) -> None:
     else:
         show(render_run(run))
     note(f"Report: {page}")
+    cached = run.manifest.get("cache")
+    if cached:
+        note(f"From the cache: {cached['answers']} of {run.manifest['counts']['answered']} answers.")
     step = getattr(task, "next_step", "")  # suites whose own report is not the end of it say what is
     if step:
         note(step.format(run=run.path))

@@ -6,18 +6,19 @@ import itertools
 import logging
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
 from kapwa.errors import ModelError
 from kapwa.models.base import Model
 from kapwa.records import Kind, Request, Response
+from kapwa.runs.cache import AnswerCache
 from kapwa.runs.codec import flaw
 from kapwa.runs.journal import Journal
 from kapwa.runs.progress import Meter
-from kapwa.runs.redact import redact
+from kapwa.runs.redact import api_keys, hide_keys, redact
 from kapwa.runs.requests import RequestBook
 
 log = logging.getLogger(__name__)
@@ -33,30 +34,55 @@ GROUP = 1000
 _INTERVAL = 0.2
 
 
-def ask_missing(book: RequestBook, model: Model, journal: Journal, meter: Meter) -> None:
-    """Ask ``model`` every distinct request of ``book`` that has no answer yet.
+def ask_missing(
+    book: RequestBook, model: Model, journal: Journal, meter: Meter, cache: AnswerCache | None = None
+) -> None:
+    """Ask ``model`` every distinct request of ``book`` that has no answer yet, neither in the journal nor in ``cache``.
 
     Raises ModelError when the model fails as a whole or answers what was not asked; what was committed stays.
     """
     ask = _ask_whole_batches if model.atomic_batches else _ask_each
     for kind in KINDS:
-        ask(book, kind, model, journal, meter)
+        ask(_Asking(book, kind, model, journal, meter, cache))
 
 
-def _ask_whole_batches(book: RequestBook, kind: Kind, model: Model, journal: Journal, meter: Meter) -> None:
+class _Asking(NamedTuple):
+    """One kind of request of one run, and everything asking it takes."""
+
+    book: RequestBook
+    kind: Kind
+    model: Model
+    journal: Journal
+    meter: Meter
+    cache: AnswerCache | None
+
+    def take(self, found: Sequence[Response]) -> None:
+        """Commit answers of the cache as this run's own."""
+        if self.cache is not None and found:
+            self.journal.commit(found, origin=self.cache.origin)
+            self.meter.known(len(found))
+
+
+def _ask_whole_batches(job: _Asking) -> None:
     """Plan over all requests, so that a resumed run has the same batches; skip those answered whole."""
-    requests = [request for request in book.distinct() if request.kind == kind]
-    missing = set(journal.missing(request.key for request in requests))
+    requests = [request for request in job.book.distinct() if request.kind == job.kind]
+    missing = set(job.journal.missing(request.key for request in requests))
     if not missing:
-        meter.known(len(requests))
+        job.meter.known(len(requests))
         return
-    batches = [[requests[i] for i in batch] for batch in checked_plan(model, requests)]
+    batches = [[requests[i] for i in batch] for batch in checked_plan(job.model, requests)]
     open_batches = [batch for batch in batches if any(request.key in missing for request in batch)]
-    meter.known(len(requests) - sum(map(len, open_batches)))
+    job.meter.known(len(requests) - sum(map(len, open_batches)))
     for batch in open_batches:
-        responses = list(answers(model, kind, batch))
-        journal.commit(responses)
-        meter.add(responses)
+        found = job.cache.take_batch(batch) if job.cache is not None else None
+        if found is not None:
+            job.take(found)
+            continue
+        responses = list(answers(job.model, job.kind, batch))
+        job.journal.commit(responses)
+        if job.cache is not None:
+            job.cache.add_batch(batch, responses)
+        job.meter.add(responses)
 
 
 def checked_plan(model: Model, requests: Sequence[Request]) -> list[list[int]]:
@@ -67,22 +93,28 @@ def checked_plan(model: Model, requests: Sequence[Request]) -> list[list[int]]:
     return plan
 
 
-def _ask_each(book: RequestBook, kind: Kind, model: Model, journal: Journal, meter: Meter) -> None:
+def _ask_each(job: _Asking) -> None:
     """Hand over what is missing, in as few calls as memory allows; commit answers in the order they come."""
-    requests = (request for request in book.distinct() if request.kind == kind)
-    missing = _without_answer(requests, journal, meter)
-    with Committer(journal, meter) as committer:
+    missing = _without_answer(job)
+    keep = job.cache.add if job.cache is not None else None
+    with Committer(job.journal, job.meter, keep=keep) as committer:
         while window := list(itertools.islice(missing, WINDOW)):
-            for response in answers(model, kind, window):
+            for response in answers(job.model, job.kind, window):
                 committer.add(response)
 
 
-def _without_answer(requests: Iterable[Request], journal: Journal, meter: Meter) -> Iterator[Request]:
-    source = iter(requests)
+def _without_answer(job: _Asking) -> Iterator[Request]:
+    source = (request for request in job.book.distinct() if request.kind == job.kind)
     while chunk := list(itertools.islice(source, _LOOKUP)):
-        missing = set(journal.missing(request.key for request in chunk))
-        meter.known(len(chunk) - len(missing))
-        yield from (request for request in chunk if request.key in missing)
+        missing = set(job.journal.missing(request.key for request in chunk))
+        job.meter.known(len(chunk) - len(missing))
+        lacking = [request for request in chunk if request.key in missing]
+        if job.cache is not None:
+            found = job.cache.take(lacking)
+            job.take(found)
+            had = {response.request_key for response in found}
+            lacking = [request for request in lacking if request.key not in had]
+        yield from lacking
 
 
 def answers(model: Model, kind: Kind, requests: Sequence[Request]) -> Iterator[Response]:
@@ -92,13 +124,14 @@ def answers(model: Model, kind: Kind, requests: Sequence[Request]) -> Iterator[R
     answers to unknown requests and second answers: then no answer of this model can be trusted.
     """
     waiting = {request.key: request for request in requests}
+    keys = api_keys()
     stream = iter(model.score(requests) if kind == "score" else model.generate(requests))
     try:
         for response in stream:
             request = waiting.pop(response.request_key, None)
             if request is None:
                 raise _unasked(model, response.request_key, requests)
-            yield _checked(response, request)
+            yield _checked(response, request, keys)
     finally:
         # A server's open requests are cancelled now, not when the garbage collector comes by.
         close = getattr(stream, "close", None)
@@ -110,12 +143,21 @@ def answers(model: Model, kind: Kind, requests: Sequence[Request]) -> Iterator[R
         yield Response(key, error=NO_ANSWER)
 
 
-def _checked(response: Response, request: Request) -> Response:
+def _checked(response: Response, request: Request, keys: list[str]) -> Response:
     reason = flaw(response, request) or response.error
     if reason is None:
-        return response
+        return _without_keys(response, keys)
     # Servers like to quote the key they were sent; nothing of an error but its words is kept.
     return replace(response, text=None, logprobs=None, error=redact(reason))
+
+
+def _without_keys(response: Response, keys: list[str]) -> Response:
+    """Hide keys in what the other side wrote: a proxy may show the headers it was sent as an answer."""
+    said = response.text or "", response.finish_reason or ""
+    if not any(key in text for key in keys for text in said):
+        return response
+    text, reason = (None if part is None else hide_keys(part, keys) for part in (response.text, response.finish_reason))
+    return replace(response, text=text, finish_reason=reason)
 
 
 def _unasked(model: Model, key: str, requests: Sequence[Request]) -> ModelError:
@@ -130,11 +172,20 @@ _BACKEND_BUG = "This is a fault of the model backend; report it to its authors."
 class Committer:
     """Commits answers in groups, none later than ``interval`` seconds after it came, even while the model is silent.
 
-    An answer that comes after a quiet time is committed at once.
+    An answer that comes after a quiet time is committed at once. ``keep`` gets each group that became durable.
     """
 
-    def __init__(self, journal: Journal, meter: Meter, *, interval: float = _INTERVAL, group: int = GROUP) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        meter: Meter,
+        *,
+        interval: float = _INTERVAL,
+        group: int = GROUP,
+        keep: Callable[[Sequence[Response]], None] | None = None,
+    ) -> None:
         self._journal, self._meter, self._interval, self._group = journal, meter, interval, group
+        self._keep = keep
         self._lock = threading.Lock()
         self._waiting: list[Response] = []
         self._durable: list[Response] = []
@@ -172,6 +223,8 @@ class Committer:
             if not self._waiting:
                 return
             self._journal.commit(self._waiting)
+            if self._keep is not None:
+                self._keep(self._waiting)
             self._durable += self._waiting
             self._waiting = []
             self._last = time.monotonic()

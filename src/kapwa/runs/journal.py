@@ -38,6 +38,9 @@ CREATE TABLE responses(
 );
 """
 
+# Made when first needed: which answers came out of a shared cache, and out of which. Older versions pass over it.
+_ORIGINS = "CREATE TABLE IF NOT EXISTS origins(key BLOB PRIMARY KEY, cache TEXT NOT NULL) WITHOUT ROWID"
+
 # An error never replaces an answer; anything may replace an error.
 _UPSERT = """
 INSERT INTO responses(key, failed, payload, sum) VALUES (?, ?, ?, ?)
@@ -69,6 +72,7 @@ class Journal:
         self._lock = threading.RLock()
         self._session: int | None = None
         self._opened = time.time()
+        self._origins: bool | None = None  # whether the table is there; unknown until asked
 
     @classmethod
     def open(cls, path: Path, *, identity: str) -> Self:
@@ -132,9 +136,10 @@ class Journal:
         with self._lock:
             self._connection.close()
 
-    def commit(self, responses: Iterable[Response]) -> None:
+    def commit(self, responses: Iterable[Response], *, origin: str | None = None) -> None:
         """Store ``responses`` in one transaction: all of them, or (on any error) none.
 
+        ``origin`` names the shared cache they were taken from; None: the model was asked.
         An error never replaces an earlier answer. Raises RunError when the disk is full, read-only or fails.
         """
         rows = [_row(response) for response in responses]
@@ -144,6 +149,7 @@ class Journal:
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 self._connection.executemany(_UPSERT, rows)
+                self._note_origin([row[0] for row in rows], origin)
                 session = self._touch_session()
                 self._connection.execute("COMMIT")
             except BaseException:
@@ -160,6 +166,29 @@ class Journal:
             return int(self._connection.execute(insert, (self._opened, now)).lastrowid or 0)
         self._connection.execute("UPDATE sessions SET ended = ? WHERE id = ?", (now, self._session))
         return self._session
+
+    def _note_origin(self, keys: Sequence[bytes], origin: str | None) -> None:
+        if origin is not None:
+            self._connection.execute(_ORIGINS)
+            self._origins = None  # not before this transaction is committed
+            self._connection.executemany("REPLACE INTO origins VALUES (?, ?)", [(key, origin) for key in keys])
+        elif self._has_origins():
+            # Asked anew after all, say in other batches.
+            self._connection.executemany("DELETE FROM origins WHERE key = ?", [(key,) for key in keys])
+
+    def _has_origins(self) -> bool:
+        if self._origins is None:
+            query = "SELECT count(*) FROM sqlite_master WHERE name = 'origins'"
+            self._origins = bool(self._connection.execute(query).fetchone()[0])
+        return self._origins
+
+    def origins(self) -> dict[str, int]:
+        """Count the answers taken from each shared cache, by the name they were committed with."""
+        with self._lock, _explained(self.path):
+            if not self._has_origins():
+                return {}
+            query = "SELECT cache, count(*) FROM origins GROUP BY cache ORDER BY cache"
+            return {str(name): int(n) for name, n in self._connection.execute(query)}
 
     def missing(self, keys: Iterable[str]) -> Iterator[str]:
         """Yield, in order, the keys that have no answer (an error is none); memory stays bounded."""

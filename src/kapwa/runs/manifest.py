@@ -99,9 +99,17 @@ def _selection(task: Task, items: Sequence[Item]) -> dict[str, Any]:
 
 
 def finished(
-    described: Mapping[str, Any], items: Sequence[Item], book: RequestBook, journal: Journal, tables: Sequence[str]
+    described: Mapping[str, Any],
+    items: Sequence[Item],
+    book: RequestBook,
+    journal: Journal,
+    tables: Sequence[str],
+    cache: str | None = None,
 ) -> dict[str, Any]:
-    """Return the manifest of a run whose tables are all written; times are those of the asking."""
+    """Return the manifest of a run whose tables are all written; times are those of the asking.
+
+    ``cache``: the origin of the shared cache this process used, told even where nothing came from it.
+    """
     counts = journal.counts()
     sessions = journal.sessions()
     return {
@@ -115,9 +123,26 @@ def finished(
             "failed": counts.failed,
         },
         "failures": _reasons(journal),
+        **_cached(described, counts.answered, {**({cache: 0} if cache else {}), **journal.origins()}),
         "tables": sorted(tables),
         **_times(sessions),
     }
+
+
+def _cached(described: Mapping[str, Any], answered: int, origins: Mapping[str, int]) -> dict[str, Any]:
+    """Return how many answers came from which shared cache, and a note that says so; nothing where none was used."""
+    if not origins:
+        return {}
+    taken = sum(origins.values())
+    caches = [(*origin.rpartition(" ")[::2], n) for origin, n in origins.items()]
+    found: dict[str, Any] = {
+        "cache": {"answers": taken, "from": [{"name": name, "id": id_, "answers": n} for name, id_, n in caches]}
+    }
+    if taken:
+        names = ", ".join(name for name, _, n in caches if n)
+        note = f"{taken} of {answered} answers were not asked for but taken from the cache {names}."
+        found["notes"] = [*described.get("notes", ()), note]
+    return found
 
 
 def asked_by(described: Mapping[str, Any], earlier: Mapping[str, Any]) -> dict[str, Any]:

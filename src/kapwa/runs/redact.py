@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 _SECRET_NAMES = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
+_KEY_NAMES = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
+_LIKE_A_KEY = 16
 _SHORTEST = 6  # shorter values ("true", "1") are settings, and would mask ordinary words
 _USERINFO = re.compile(r"(?<=://)[^/@\s]+@")
 HIDDEN = "[hidden]"
@@ -22,6 +24,24 @@ def redact(text: str) -> str:
     text = _USERINFO.sub(f"{HIDDEN}@", text)
     home = str(Path.home())
     return re.sub(rf"{re.escape(home)}(?=[/\\]|$)", "~", text) if len(home) > 1 else text
+
+
+def api_keys() -> list[str]:
+    """Return the values of environment variables that are keys beyond doubt, by name and by length.
+
+    For texts that are measured: nothing may be masked there that a model could have said by itself.
+    """
+    named = (value.strip() for name, value in os.environ.items() if _KEY_NAMES.search(name))
+    return sorted(
+        {key for key in named if len(key) >= _LIKE_A_KEY and not re.search(r"\s", key)}, key=len, reverse=True
+    )
+
+
+def hide_keys(text: str, keys: list[str]) -> str:
+    """Hide ``keys`` in ``text``, nothing else."""
+    for key in keys:
+        text = text.replace(key, HIDDEN)
+    return text
 
 
 def _secrets() -> list[str]:

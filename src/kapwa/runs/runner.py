@@ -7,7 +7,7 @@ import logging
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from kapwa.models.base import Model, check_capabilities
 from kapwa.records import Floor, Item
 from kapwa.runs import manifest as manifests
 from kapwa.runs.asking import ask_missing
+from kapwa.runs.cache import AnswerCache
 from kapwa.runs.journal import Journal
 from kapwa.runs.lock import run_lock
 from kapwa.runs.outputs import Results, results, write_results
@@ -52,14 +53,20 @@ class _Job:
     seed: int
     ceilings: Sequence[Floor]
     notes: Sequence[str]
+    cache: AnswerCache | None = None
 
     @property
     def label(self) -> str:
         return f"{self.task.name} {brief_model(self.model.id)}"
 
+    @property
+    def cached_in(self) -> str | None:
+        return self.cache.origin if self.cache is not None else None
+
     def described(self) -> dict[str, Any]:
         """What is known now: a model may tell more after it was asked."""
-        return {**manifests.describe(self.task, self.model, self.items, seed=self.seed), "notes": list(self.notes)}
+        notes = [*self.notes, *(self.cache.notes if self.cache is not None else ())]
+        return {**manifests.describe(self.task, self.model, self.items, seed=self.seed), "notes": notes}
 
 
 def run_task(
@@ -71,19 +78,21 @@ def run_task(
     progress: Progress = None,
     path: str | Path | None = None,
     ceilings: Sequence[Floor] = (),
+    cache: str | Path | None = None,
 ) -> Path:
     """Evaluate ``model`` on ``task`` and return the run directory.
 
     The directory is ``path``, or one in ``out`` whose name follows from task, options, selection, data and
     model: the same call finds its earlier answers, asks only what is missing (failed items again), and
-    writes the same tables. ``ceilings`` are what people score, beside the task's own.
+    writes the same tables. ``ceilings`` are what people score, beside the task's own. ``cache``: a folder of answers
+    that runs share, made if need be; see :mod:`kapwa.runs.cache` for what is taken from it.
 
     Memory: 16 bytes a request while a served model is asked; all requests of a local model, to plan its
     batches; while judging, what the task keeps of the answers it walks through.
 
     Raises UsageError (nothing selected), ModelError (the model cannot do it, or failed; answers that came
-    are kept), RunError (the directory is in use, damaged, of another run, or cannot be written), and
-    RunInterrupted on Ctrl-C.
+    are kept), RunError (the directory is in use, damaged, of another run, or cannot be written; the
+    cache is none), and RunInterrupted on Ctrl-C.
     """
     check_capabilities(model, task.needs, task.name)
     items = task.items()
@@ -91,8 +100,25 @@ def run_task(
         raise UsageError(f"{task.name} has no items to ask about.", hint="Loosen --where or --variant.")
     book = RequestBook(task, items, model.fingerprint)
     folder = Path(path) if path is not None else Path(out) / _folder_name(task, model, book.identity())
-    job = _Job(task, model, items, book, folder, seed, ceilings, _notes(model, book, items))
+    notes = _notes(model, book, items)
+    with _opened(cache, model) as shared:
+        job = _Job(task, model, items, book, folder, seed, ceilings, notes, shared)
+        _run_locked(job, progress)
+    return folder
+
+
+@contextmanager
+def _opened(cache: str | Path | None, model: Model) -> Iterator[AnswerCache | None]:
+    if cache is None:
+        yield None
+        return
+    with closing(AnswerCache.open(cache, model)) as shared:
+        yield shared
+
+
+def _run_locked(job: _Job, progress: Progress) -> None:
     opening = job.described()  # also proves, before anything is written, that the task's options hold
+    folder, book = job.folder, job.book
     _prepare(folder)
     with (
         run_lock(folder),
@@ -100,7 +126,6 @@ def run_task(
         showing(progress) as show,
     ):
         _run(job, opening, journal, Meter(show, job.label, total=book.distinct_total))
-    return folder
 
 
 def _run(job: _Job, opening: Mapping[str, Any], journal: Journal, meter: Meter) -> None:
@@ -110,7 +135,7 @@ def _run(job: _Job, opening: Mapping[str, Any], journal: Journal, meter: Meter) 
         if before is None:
             manifests.write_manifest(job.folder, opening)
     with _resumable(journal):
-        ask_missing(job.book, job.model, journal, meter)
+        ask_missing(job.book, job.model, journal, meter, job.cache)
         meter.enter("judging")
         described = job.described()
         if before is not None and not meter.asked:
@@ -147,7 +172,9 @@ def _publish(job: _Job, journal: Journal, described: Mapping[str, Any], found: R
     manifests.write_manifest(job.folder, described)  # status "running": nobody reads half-renewed tables
     write_results(job.folder, found)
     tables = list(found.all_tables())
-    manifests.write_manifest(job.folder, manifests.finished(described, job.items, job.book, journal, tables))
+    manifests.write_manifest(
+        job.folder, manifests.finished(described, job.items, job.book, journal, tables, job.cached_in)
+    )
     sync_folder(job.folder)
 
 
