@@ -237,6 +237,13 @@ def test_drawn_pairs_estimate_what_all_pairs_give(analyze: Analyze, corpus: Path
     found = drawn.variance.filter(estimator="corrected")
     assert (found["across"] - exact["across"]).abs().max() < 0.05
     assert (found["across"] - exact["across"]).abs().max() > 0
+    for part in ("within", "across"):
+        low, high = found[f"{part}_low"], found[f"{part}_high"]
+        assert ((low <= found[part]) & (found[part] <= high)).all()
+        # 95 % intervals: of five concepts, four at least hold the exact value.
+        assert ((low <= exact[part]) & (exact[part] <= high)).sum() >= 4
+        assert exact[f"{part}_low"].null_count() == exact.height
+        assert drawn.variance.filter(estimator="reference")[f"{part}_low"].null_count() == exact.height
     assert drawn.similarity.height == drawn.anchors.height == drawn.correlations.height == 0
     assert drawn.tests.filter(topic="all", test="paired")["estimate"].item() is not None
     assert any("30 drawn at random" in text for text in drawn.notes["text"])

@@ -216,8 +216,8 @@ def _corpus(out: _Rows, plan: Plan, key: _Key, named: Sequence[tuple[str, str, s
         across = float(np.clip(within + rng.normal(plan.effect, 0.02), 0.02, 0.5))
         gaps.append(across - within)
         fact = (18.2, 0.2 + (across - within), 0.001, n, n * 5)
-        out.add("variance", *where, topic, concept, "corrected", within, across, *fact)
-        out.add("variance", *where, topic, concept, "reference", within * 0.8, across * 0.98, *fact)
+        out.add("variance", *where, topic, concept, "corrected", within, across, *fact, *[None] * 4)
+        out.add("variance", *where, topic, concept, "reference", within * 0.8, across * 0.98, *fact, *[None] * 4)
     _tests(out, where, concepts, np.array(gaps))
     for table, measure in itertools.product(plan.values, ("bleu", "wed")):
         _taus(out, plan, where, table, measure, concepts, named, rng)

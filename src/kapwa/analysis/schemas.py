@@ -18,6 +18,10 @@ _REAL: Final = frozenset(
         "mean_tokens",
         "within",
         "across",
+        "within_low",
+        "within_high",
+        "across_low",
+        "across_high",
         "permanova_f",
         "permanova_r2",
         "permanova_p",
@@ -75,9 +79,11 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "corpora": _schema(
         "corpus task model temperature attribute concepts identities texts samples tokens mean_tokens empty"
     ),
-    # One row a concept and estimator ("corrected" | "reference"); the permutation test stands in both rows.
+    # One row a concept and estimator ("corrected" | "reference"); the permutation test stands in both rows. The bounds
+    # are null where every two texts were compared: 95 % of what a variance estimated from drawn pairs may be.
     "variance": _schema(
-        "corpus task topic concept estimator within across permanova_f permanova_r2 permanova_p identities texts"
+        "corpus task topic concept estimator within across permanova_f permanova_r2 permanova_p identities texts "
+        "within_low within_high across_low across_high"
     ),
     # One row a topic (or "all") and test. "paired": mean across − within, Student's t; "permanova": mean R², Fisher's
     # −2 Σ ln p with df1 = 2 × concepts; "anova_reference": mean across − within as released, F.

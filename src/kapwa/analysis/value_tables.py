@@ -68,7 +68,7 @@ def _anchor_rows(
     frames = []
     for key, whole in matrix_taus(bleu, wed, released, values).items():
         tau = _over_topics(topics, key).tau
-        bounds = np.array([interval(column[~np.isnan(column)]) for column in tau.T])
+        bounds = np.array([interval(column[~np.isnan(column)], -1.0, 1.0) for column in tau.T])
         frames.append(
             frame(
                 "anchors",
@@ -119,7 +119,7 @@ def _tau_rows(topics: Sequence[TopicSummary], values: ValuesOf) -> Iterator[dict
     for measure in MEASURES:
         for estimator in ESTIMATORS:
             taus = _over_topics(topics, TauKey(values.name, measure, estimator))
-            estimate, low, high = interval(taus.means)
+            estimate, low, high = interval(taus.means, -1.0, 1.0)
             draws = row_means(taus.floors.T)
             floor_low, floor_high = _central(draws[None], axis=1)
             yield {

@@ -41,6 +41,8 @@ def variance_table(name: Named, topics: Sequence[TopicSummary]) -> pl.DataFrame:
                 *facts.permanova.T,
                 facts.identities,
                 facts.texts,
+                # Only our estimate is drawn from pairs; as released there is none.
+                *(facts.bounds.T if estimator == "corrected" else np.full_like(facts.bounds.T, _NAN)),
             )
             for column, cells in zip(_VARIANCE, rows, strict=True):
                 columns[column] += list(cells)
@@ -58,6 +60,10 @@ _VARIANCE = (
     "permanova_p",
     "identities",
     "texts",
+    "within_low",
+    "within_high",
+    "across_low",
+    "across_high",
 )
 
 
@@ -90,7 +96,9 @@ def _row(estimate: float, low: float, high: float, **rest: float) -> dict[str, A
 def _paired(within: Reals, across: Reals) -> dict[str, Any]:
     found = paired_test(across, within)
     df = found.df if found.df > 0 else _NAN
-    return _row(found.estimate, found.low, found.high, statistic=found.t, df1=df, df2=_NAN, p=found.p, concepts=found.n)
+    # Variances lie between 0 and ½, and so do their differences between −½ and ½.
+    low, high = max(found.low, -0.5), min(found.high, 0.5)
+    return _row(found.estimate, low, high, statistic=found.t, df1=df, df2=_NAN, p=found.p, concepts=found.n)
 
 
 def _combined(permanova: Reals) -> dict[str, Any]:
@@ -105,7 +113,7 @@ def _combined(permanova: Reals) -> dict[str, Any]:
     if not len(known):
         nothing = dict.fromkeys(("statistic", "df1", "df2", "p"), _NAN)
         return _row(_NAN, _NAN, _NAN, **nothing, concepts=0)
-    estimate, low, high = interval(known[:, 1])
+    estimate, low, high = interval(known[:, 1], 0.0, 1.0)
     statistic, df = float(-2 * np.log(known[:, 2]).sum()), 2 * len(known)
     p = float(chdtrc(df, statistic))
     return _row(estimate, low, high, statistic=statistic, df1=df, df2=_NAN, p=p, concepts=len(known))
@@ -123,10 +131,10 @@ def _released(within: Reals, across: Reals) -> dict[str, Any]:
     )
 
 
-def interval(values: Reals) -> tuple[float, float, float]:
-    """Mean of what is known and its 95 % Student interval; NaN where there is too little."""
+def interval(values: Reals, least: float, most: float) -> tuple[float, float, float]:
+    """Mean of what is known and its 95 % Student interval, cut to where a true mean can lie; NaN with too little."""
     found = paired_test(values, np.zeros(len(values)))
-    return found.estimate, found.low, found.high
+    return found.estimate, max(found.low, least), min(found.high, most)
 
 
 def identities_table(

@@ -34,7 +34,8 @@ def render_analysis(analysis: AnalysisLike) -> Group:
         lines.append(Text(""))
     lines.append(_variance_table(analysis))
     if analysis.correlations.height:
-        lines += [Text(""), _correlation_table(analysis), Text(_KEY, style="dim")]
+        partial = "partial mantel" in analysis.correlations["method"]
+        lines += [Text(""), _correlation_table(analysis), Text(_KEY + (_WITHOUT if partial else ""), style="dim")]
     warnings = analysis.notes.filter(pl.col("severity") == "warning")["text"]
     lines += [Text(f"Note: {_plain(text)}", style="yellow") for text in warnings[:MOST_ROWS]]
     return Group(*lines)
@@ -45,6 +46,7 @@ _KEY = (
     "over concepts and countries. Shuffled: 95% of what τ comes to when values are dealt out at random. Released: the "
     "published script's number, which ranks names by the alphabet."
 )
+_WITHOUT = " Without …: partial Mantel r, what is left of the correlation once that distance is taken out."
 
 
 def _variance_table(analysis: AnalysisLike) -> Table:
@@ -72,26 +74,37 @@ def _variance_table(analysis: AnalysisLike) -> Table:
 def _correlation_table(analysis: AnalysisLike) -> Table:
     from rich.text import Text
 
+    controls = analysis.correlations.filter(pl.col("method") == "partial mantel")["controls"].unique(
+        maintain_order=True
+    )
+    # All controls together come last.
+    fixed = controls[-1] if len(controls) else None
     columns = ["Corpus", "Values", "By", "τ (95%)", "Shuffled", "Released"]
+    columns += [f"Without {fixed}"] if fixed else []
     table = _new_table(columns, left=2, title="Do they change as values do?")
-    for cells in list(_correlation_rows(analysis))[:MOST_ROWS]:
+    for cells in list(_correlation_rows(analysis, fixed))[:MOST_ROWS]:
         table.add_row(*(Text(_plain(cell)) for cell in cells))
     return table
 
 
-def _correlation_rows(analysis: AnalysisLike) -> Iterator[list[str]]:
+def _correlation_rows(analysis: AnalysisLike, fixed: str | None) -> Iterator[list[str]]:
+    view = AnalysisView(analysis)
     rows = analysis.correlations.filter(pl.col("topic") == "all")
     keys = ["corpus", "task", "values", "measure"]
     released = rows.filter(pl.col("method") == "tau_reference").select(*keys, reference="estimate")
+    partial = rows.filter((pl.col("method") == "partial mantel") & (pl.col("controls") == fixed))
+    partial = partial.select(*keys, partial="estimate", partial_p="p")
     joined = rows.filter(pl.col("method") == "tau").join(released, on=keys, how="left", maintain_order="left")
+    joined = joined.join(partial, on=keys, how="left", maintain_order="left")
     for row in joined.iter_rows(named=True):
         yield [
             _corpus(row),
-            row["values"],
+            view.values_short(row["values"]),
             row["measure"].upper(),
             _with_span(row["estimate"], row["low"], row["high"]),
             _span(row["floor_low"], row["floor_high"]),
             numbers.decimal(row["reference"], 3),
+            *([f"{numbers.decimal(row['partial'], 3)} (p {numbers.p_value(row['partial_p'])})"] if fixed else []),
         ]
 
 
