@@ -23,7 +23,11 @@ def plain(similarities: list[np.ndarray], distance: np.ndarray, permutations: in
 
 @settings(max_examples=25)
 @given(
-    m=st.integers(3, 14), levels=st.integers(2, 40), seed=st.integers(0, 10_000), blocks=st.sampled_from([50, 10**6])
+    m=st.integers(3, 14),
+    levels=st.integers(2, 40),
+    seed=st.integers(0, 10_000),
+    blocks=st.sampled_from([50, 10**6]),
+    kept=st.sampled_from([0, 10**8]),
 )
 def test_a_matrix_product_gives_what_ranking_anew_gives(m: int, levels: int, seed: int, blocks: int, kept: int) -> None:
     rng = np.random.default_rng(seed)
