@@ -109,8 +109,8 @@ def _changes_summed(view: AnalysisView) -> Iterator[str]:
     (least, low), (most, high) = ordered[0], ordered[-1]
     yield (
         f"In {len(clear)} of {numbers.count(len(tested), 'corpus', 'corpora')} texts change with the {one} more than "
-        f"sampling explains. Lexical variance across {many} less within one runs from {_ends(low, where=least.full)} "
-        f"to {_ends(high, first=False, where=most.full)}."
+        f"sampling explains. Lexical variance across {many}, less that within one, runs from "
+        f"{_ends(low, where=least.full)} to {_ends(high, first=False, where=most.full)}."
     )
 
 
