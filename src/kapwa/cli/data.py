@@ -34,7 +34,7 @@ def packs(context: typer.Context) -> None:
 
 @app.command("check")
 def check(
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="A data file or folder.")],
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="A file or folder, or the name of a suite you added.")],
     json: Json = False,
 ) -> None:
     """List every oddity of a data file or folder, with row numbers.

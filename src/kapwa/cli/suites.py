@@ -22,6 +22,8 @@ def suites(json: Json = False) -> None:
                     "tasks": dict(s.tasks),
                     "variants": s.variants,
                     "packs": s.pack_names(),
+                    "form": s.form or s.name,
+                    "folder": None if s.folder is None else str(s.folder),
                 }
                 for s in found
             ]
@@ -34,4 +36,9 @@ def suites(json: Json = False) -> None:
     show(table)
     for suite in found:
         show(f"\n{suite.title}. {suite.question}")
-        show(f"  variants: {', '.join(suite.variants)}; sample packs: {', '.join(suite.pack_names())}")
+        data = f"the form {suite.form}, data in {suite.folder}" if suite.folder else _packs(suite.pack_names())
+        show(f"  variants: {', '.join(suite.variants)}; {data}")
+
+
+def _packs(names: list[str]) -> str:
+    return f"sample packs: {', '.join(names)}"

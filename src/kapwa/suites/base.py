@@ -187,7 +187,8 @@ class Suite:
 
     ``tasks`` maps a task's full name to one line on what it measures; ``variants`` lists prompt
     variants, the default first; ``packs`` the folders of sample packs; ``check`` returns None for data
-    that is not of this suite's form.
+    that is not of this suite's form. A suite that is a folder of data names it in ``folder``, and in ``form`` the
+    suite whose form the data have: its tasks are those of the form over these data.
     """
 
     name: str
@@ -199,7 +200,9 @@ class Suite:
     open_task: OpenTask
     check: Callable[[Path], CheckReport | None]
     pick_variants: Callable[[Sequence[str] | None, Sequence[str] | None], tuple[str, ...]] | None = None
+    folder: Path | None = None
+    form: str = ""
 
     def pack_names(self) -> list[str]:
-        """Names of the sample packs that ship with the suite."""
-        return sorted(card.parent.name for card in self.packs.glob("*/card.yaml"))
+        """Names of the sample packs that ship with the suite; a folder of data brings none."""
+        return [] if self.folder else sorted(card.parent.name for card in self.packs.glob("*/card.yaml"))

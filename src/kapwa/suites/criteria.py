@@ -10,7 +10,7 @@ import importlib.util
 from typing import NamedTuple
 
 from kapwa.errors import UsageError, nearest
-from kapwa.registry import available
+from kapwa.registry import installed
 
 
 class Criterion(NamedTuple):
@@ -31,7 +31,7 @@ def find_criteria(form: str) -> tuple[Criterion, ...]:
 
     Raises UsageError for an unknown form, naming the nearest, and for a suite that has no rating form.
     """
-    points = available("suites")
+    points = installed("suites")
     if form not in points:
         raise UsageError(f"There is no rating form named {form!r}.", hint=nearest(form, points))
     package = points[form].module
@@ -48,5 +48,5 @@ def find_criteria(form: str) -> tuple[Criterion, ...]:
 def yes_means(form: str) -> str:
     """Say what a yes means in the rating form ``form``, to end the sentence "the answer …"."""
     find_criteria(form)  # names the nearest form where there is none
-    module = importlib.import_module(f"{available('suites')[form].module}.criteria")
+    module = importlib.import_module(f"{installed('suites')[form].module}.criteria")
     return str(getattr(module, "YES_MEANS", "is good"))

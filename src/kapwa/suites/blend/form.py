@@ -17,7 +17,9 @@ from kapwa.suites.reading.cells import Home, RowReader, column_problems, split_r
 from kapwa.suites.reading.tables import Table
 
 QUESTIONS_REQUIRED = ("id", "topic", "english")
+LOCAL_REQUIRED = ("id", "topic", "local")
 ANSWERS_REQUIRED = ("id", "votes", "local")
+UNCOUNTED_REQUIRED = ("id", "local")
 # ``notes`` and ``source`` are the writers' own; they are kept out of every prompt and score.
 _OWN = ("culture", "notes", "source")
 QUESTION_COLUMNS = (*QUESTIONS_REQUIRED, "local", "kind", "language", "annotators", *IDK_KEYS, *_OWN)
@@ -59,20 +61,23 @@ def read_pack(questions: Table, answers: Table, home: Home) -> PackReading:
     first, as the released files have them; ties stay in file order.
     """
     reading = PackReading(problems=[*questions.problems, *answers.problems])
-    reading.problems += column_problems(questions, QUESTIONS_REQUIRED, QUESTION_COLUMNS, "a table of questions")
-    reading.problems += column_problems(answers, ANSWERS_REQUIRED, ANSWER_COLUMNS, "a table of answers")
+    reading.problems += column_problems(
+        questions, questions_required(questions), QUESTION_COLUMNS, "a table of questions"
+    )
+    reading.problems += column_problems(answers, answers_required(answers), ANSWER_COLUMNS, "a table of answers")
     if reading.problems:
         return reading
     asked = _read_asked(reading, questions, home)
     groups = _read_answers(reading, answers, home, asked)
     for one in asked.values():
         own = tuple(sorted(groups[one.culture, one.id], key=lambda group: -group.votes))
-        reading.entries.append(Entry(_question(one, own), questions.path, one.row))
+        counted = "votes" in answers.header
+        reading.entries.append(Entry(_question(one, own, counted=counted), questions.path, one.row))
         reading.oddities += _count_oddities(questions.path, one, own)
     return reading
 
 
-def _question(one: _Asked, groups: tuple[Group, ...]) -> Question:
+def _question(one: _Asked, groups: tuple[Group, ...], *, counted: bool) -> Question:
     return Question(
         country=one.culture,
         id=one.id,
@@ -83,13 +88,14 @@ def _question(one: _Asked, groups: tuple[Group, ...]) -> Question:
         idks=one.idks,
         kind=one.kind,
         language=one.language,
+        counted=counted,
     )
 
 
 def _read_asked(reading: PackReading, table: Table, home: Home) -> dict[tuple[str, str], _Asked]:
     asked: dict[tuple[str, str], _Asked] = {}
     for record in table.records:
-        reader = RowReader(table.path, record, home, required=QUESTIONS_REQUIRED)
+        reader = RowReader(table.path, record, home, required=questions_required(table))
         one = _asked(reader)
         first = asked.get((one.culture, one.id))
         if first is not None and one.id:
@@ -100,6 +106,22 @@ def _read_asked(reading: PackReading, table: Table, home: Home) -> dict[tuple[st
     return asked
 
 
+def questions_required(table: Table) -> tuple[str, ...]:
+    """Without a column ``english`` the questions have one text, and are asked in the local language alone."""
+    alone = "local" in table.header and _leaves_out("english", table, QUESTION_COLUMNS)
+    return LOCAL_REQUIRED if alone else QUESTIONS_REQUIRED
+
+
+def answers_required(table: Table) -> tuple[str, ...]:
+    """Without a column ``votes`` the answers are those that count as right, and nobody knows how many gave each."""
+    return UNCOUNTED_REQUIRED if _leaves_out("votes", table, ANSWER_COLUMNS) else ANSWERS_REQUIRED
+
+
+def _leaves_out(column: str, table: Table, known: Sequence[str]) -> bool:
+    """Whether a column was left out on purpose: an unknown one beside it may be the same, misspelt."""
+    return column not in table.header and set(table.header) <= set(known)
+
+
 def _asked(reader: RowReader) -> _Asked:
     culture, language = reader.home_of("culture"), reader.home_of("language")
     if language == MANY_LANGUAGES:
@@ -107,7 +129,8 @@ def _asked(reader: RowReader) -> _Asked:
     _check_culture(reader, culture)
     english, local = reader.text("english"), reader.text("local")
     # English is the local language of English speakers: one text serves for both.
-    local = local or (english if language.partition("-")[0] == "en" else "")
+    if language.partition("-")[0] == "en":
+        local, english = local or english, english or local
     if not local and english:
         reader.problem("local", "is empty.", "Write the question as people were asked it.")
     return _Asked(
@@ -159,9 +182,9 @@ def _read_answers(
     for culture, question_id in asked:
         cultures_of[question_id].append(culture)
     for record in table.records:
-        reader = RowReader(table.path, record, home, required=ANSWERS_REQUIRED)
+        reader = RowReader(table.path, record, home, required=answers_required(table))
         key = _answered(reader, cultures_of)
-        votes = _whole(reader, "votes", 1)
+        votes = _whole(reader, "votes", 1) if "votes" in table.header else 1
         local, english = (split_responses(record.cells.get(name, "")) for name in ("local", "english"))
         if not local and reader.text("local"):
             reader.problem("local", "holds no answer.", "Write answers separated by ';'.")

@@ -83,6 +83,33 @@ def read_mcq(data: str | Path) -> tuple[list[ChoiceQuestion], DataSource]:
     return questions, DataSource(name, path, digest(files), card, illustrative)
 
 
+def read_choices(data: str | Path) -> tuple[list[ChoiceQuestion], list[DataError]]:
+    """Read as :func:`read_mcq` does, but go on after a row that cannot be asked: the sound rows, and every problem."""
+    path, _ = _found(str(data))
+    questions: list[ChoiceQuestion] = []
+    problems: list[DataError] = []
+    try:
+        rows = _rows(path)
+        columns = set(rows[0].cells)
+        if not (set(MCQ_COLUMNS) <= columns or set(RELEASED_COLUMNS) <= columns):
+            raise _unknown_layout(path, columns)
+    except DataError as error:
+        return [], [error]
+    read = _built if set(MCQ_COLUMNS) <= columns else _released
+    kept: list[Row] = []
+    for row in rows:
+        try:
+            questions.append(read(row, path))
+            kept.append(row)
+        except DataError as error:
+            problems.append(error)
+    try:
+        _refuse_repeats(questions, kept, path)
+    except DataError as error:
+        problems.append(error)
+    return questions, problems
+
+
 def is_choice_data(path: Path) -> bool:
     """Whether a file or folder holds multiple-choice questions in either layout, by its name and columns."""
     file = _table_in(path) if path.is_dir() else path

@@ -44,11 +44,11 @@ def _answer_oddities(question: Question) -> Iterator[tuple[Severity, str]]:
     votes, unable = sum(group.votes for group in question.groups), sum(question.idks.values())
     if not question.groups:
         yield "warning", f"nobody answered ({unable} did not know): both rules drop the question"
-    elif votes + unable < USUAL_ANNOTATORS:
+    elif question.counted and votes + unable < USUAL_ANNOTATORS:
         yield "note", f"{votes} votes and {unable} without an answer: fewer than {USUAL_ANNOTATORS} people"
     seen: dict[str, int] = {}
     for number, group in enumerate(question.groups, start=1):
-        if not group.en:
+        if not group.en and question.english:
             yield (
                 "warning",
                 f"answer {number} ({group.local[0]!r}) has no English: it counts only in the local language",
@@ -97,13 +97,16 @@ def _differing(same: Sequence[Entry]) -> Iterator[Finding]:
     if len(same) < 2:
         return
     topic = _commonest([entry.question.topic for entry in same])
-    kind = _commonest([kind_of(entry.question.english) for entry in same])
-    words = [_words(entry.question) for entry in same]
-    for entry, own in zip(same, words, strict=True):
+    kind = _commonest([kind_of(entry.question.english) for entry in same if entry.question.english] or ["text"])
+    texts = [_words(entry.question) for entry in same]
+    words = [text for entry, text in zip(same, texts, strict=True) if entry.question.english]
+    for entry, own in zip(same, texts, strict=True):
         question = entry.question
         if question.topic != topic:
             message = f"its topic is {question.topic!r}, elsewhere {topic!r}"
             yield Finding("warning", str(entry.path), message, entry.row, question.id)
+        if not question.english:
+            continue
         if kind_of(question.english) != kind:
             message = f"its English text asks for {kind_of(question.english)}, elsewhere for {kind}"
             yield Finding("warning", str(entry.path), message, entry.row, question.id)

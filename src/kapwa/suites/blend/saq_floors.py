@@ -104,7 +104,9 @@ class FloorMaker:
             if self._offers(name, questions[0]):
                 judged = [[self.judge(q, asked_in, text) for text in trick(q) if text] for q in questions]
                 yield name, "floor", _mean([_mean(values) for values in judged if values]), sum(map(bool, judged))
-        yield PERSON, "ceiling", _mean([leave_one_out(q.groups) for q in questions]), len(questions)
+        # Answers without votes are right ones that somebody listed: they say nothing of what a person would score.
+        counted = [q for q in questions if q.counted]
+        yield PERSON, "ceiling", _mean([leave_one_out(q.groups) for q in counted]), len(counted)
 
     def _offers(self, name: str, question: Question) -> bool:
         """Whether a trick makes sense in this data: another country's answers need another country."""

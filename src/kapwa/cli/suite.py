@@ -1,0 +1,146 @@
+"""``kapwa suite``: start a folder of data, and make it a suite by giving it a name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kapwa.cli.options import Json
+from kapwa.cli.output import note, show, show_json
+
+app = typer.Typer(help="Make your own data a suite: start a folder, add it, list and remove names.")
+
+Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of the data.", show_default=False)]
+
+
+@app.callback()
+def suite() -> None:
+    """Make your own data a suite: start a folder, add it, list and remove names."""
+
+
+@app.command("new")
+def new(
+    form: Annotated[
+        str,
+        typer.Argument(
+            metavar="FORM",
+            help="kalahi (situations), blend (questions and answers) or eecc (prompts for many readers).",
+            show_default=False,
+        ),
+    ],
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="A folder that is empty or not there yet.", show_default=False)
+    ],
+) -> None:
+    """Start a folder of a form: a card, example rows to replace, and a README for those who write it."""
+    from kapwa.suites.folders import new_suite
+
+    for path in new_suite(form, folder):
+        show(str(path))
+    note(f"Replace the example rows, then: kapwa data check {folder}, and: kapwa suite add {folder}")
+
+
+@app.command("add")
+def add(
+    folder: Folder,
+    name: Annotated[
+        str | None,
+        typer.Option("--name", metavar="NAME", help="Its name. Default: the folder's.", show_default=False),
+    ] = None,
+    mapping: Annotated[
+        Path | None,
+        typer.Option(
+            "--map",
+            metavar="FILE",
+            help="Which columns of somebody else's table are which fields. Default: the folder's mapping.yaml.",
+            show_default=False,
+        ),
+    ] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="The name may belong to another folder.")] = False,
+    json: Json = False,
+) -> None:
+    """Check a folder and give it a name: then NAME/TASK can be run like any other task.
+
+    Data that would stop a run are not added: every error is listed with its file, row and column, and the exit code
+    is 2. Only the name and the place are kept; the folder stays where it is and can go on growing.
+    """
+    from kapwa.suites.folders.adding import check_folder, register_checked
+
+    checked = check_folder(folder, mapping)
+    if checked.errors:
+        _show_report(checked.report, json=json)
+        note(f"Not added: {len(checked.errors)} error{'s' * (len(checked.errors) > 1)}.")
+        raise typer.Exit(2)
+    entry = register_checked(checked, folder, name, mapping=mapping, replace=replace)
+    tasks = [f"{entry.name}/{task}" for task in entry.tasks]
+    if json:
+        show_json({**_plain(entry), "check": checked.report.as_dict()})
+    else:
+        show(f"{entry.name}: {', '.join(tasks)}, from {entry.folder}")
+    warnings = sum(finding.severity == "warning" for finding in checked.report.findings)
+    if warnings:
+        note(f"{warnings} warning{'s' * (warnings > 1)} may change a number: kapwa data check {entry.name}")
+    note(f"Now: kapwa run {tasks[0]} --model smollm2")
+
+
+@app.command("list")
+def list_(json: Json = False) -> None:
+    """List the suites you added, their tasks, and where they lie."""
+    from kapwa.registered import config_folder, registered
+
+    entries = list(registered().values())
+    if json:
+        show_json([_plain(entry) for entry in entries])
+        return
+    if not entries:
+        note(f"None yet (they are kept in {config_folder()}). Add one: kapwa suite add FOLDER")
+        return
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("name", "form", "tasks", "folder", box=None, padding=(0, 2, 0, 0))
+    for entry in entries:
+        table.add_row(entry.name, entry.form, ", ".join(entry.tasks), Text(f"{entry.folder}{_gone(entry)}"))
+    show(table)
+
+
+@app.command("remove")
+def remove(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The suite's name.", show_default=False)],
+) -> None:
+    """Forget a suite's name. Its folder and its runs stay as they are."""
+    from kapwa.suites.folders import remove_suite
+
+    entry = remove_suite(name)
+    note(f"{entry.name} is no suite any more; {entry.folder} was not touched.")
+
+
+def _show_report(report: Any, *, json: bool) -> None:
+    if json:
+        show_json(report.as_dict())
+        return
+    from kapwa.report.checks import render_check
+
+    show(render_check(report))
+
+
+def _gone(entry: Any) -> str:
+    from kapwa import registry
+
+    if entry.name in registry.installed("suites"):
+        return " (hidden: an installed package brings a suite of this name)"
+    return "" if entry.folder.is_dir() else " (not there any more)"
+
+
+def _plain(entry: Any) -> dict[str, Any]:
+    return {
+        "name": entry.name,
+        "form": entry.form,
+        "tasks": [f"{entry.name}/{task}" for task in entry.tasks],
+        "title": entry.title,
+        "folder": str(entry.folder),
+        "mapping": None if entry.mapping is None else str(entry.mapping),
+        "there": entry.folder.is_dir(),
+    }

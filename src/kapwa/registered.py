@@ -1,0 +1,148 @@
+"""The user's own suites: a file in the user's configuration folder that gives names to folders of data.
+
+Only names and places are kept there, never data: what a run measures is what its folder holds at that moment.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kapwa.errors import DataError, UsageError, nearest
+from kapwa.files import read_text, write_json
+
+CONFIG_VARIABLE = "KAPWA_CONFIG"
+FILE_NAME = "suites.json"
+VERSION = 1
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_FIELDS = ("form", "folder", "tasks", "title", "mapping")
+
+
+class Registered(NamedTuple):
+    """A name for a folder of data.
+
+    ``form``: kalahi, blend or eecc. ``tasks``: those of the form's tasks that the folder has data of, without the
+    suite's name ("saq"). ``mapping``: the file that says which columns are which fields, where it lies elsewhere.
+    """
+
+    name: str
+    form: str
+    folder: Path
+    tasks: tuple[str, ...]
+    title: str = ""
+    mapping: Path | None = None
+
+
+def config_folder() -> Path:
+    """Return where the user's settings lie: $KAPWA_CONFIG, else ``kapwa`` in the system's configuration folder.
+
+    That is $XDG_CONFIG_HOME, else ~/.config; on Windows %APPDATA%.
+    """
+    own = os.environ.get(CONFIG_VARIABLE)
+    if own:
+        return Path(own).expanduser()
+    base = os.environ.get("APPDATA" if os.name == "nt" else "XDG_CONFIG_HOME")
+    # The XDG specification has relative paths ignored.
+    return (Path(base) if base and Path(base).is_absolute() else Path.home() / ".config") / "kapwa"
+
+
+def check_name(name: str) -> None:
+    """Raise UsageError where ``name`` cannot stand before the slash of a task's name."""
+    if not _NAME.fullmatch(name):
+        made = re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-._")
+        example = f"--name {made}" if _NAME.fullmatch(made) else "--name my-benchmark"
+        raise UsageError(
+            f"{name!r} cannot be the name of a suite.",
+            hint=f"Small letters, digits, '-', '_' and '.', at most 64, such as {example}",
+        )
+
+
+def registered() -> dict[str, Registered]:
+    """Return the user's suites by name; raise DataError where the file that lists them is damaged."""
+    path = config_folder() / FILE_NAME
+    if not path.is_file():
+        return {}
+    try:
+        found = json.loads(read_text(path))
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise DataError(f"is not valid JSON ({error}).", path=path, hint=_MEND) from None
+    if not isinstance(found, dict) or not isinstance(found.get("suites"), dict):
+        raise DataError("is no list of suites.", path=path, hint=_MEND)
+    if found.get("version") != VERSION:
+        raise DataError(
+            f"is of version {found.get('version')!r}; this Kapwa reads {VERSION}.",
+            path=path,
+            hint=f"Update Kapwa, or name another configuration folder with {CONFIG_VARIABLE}.",
+        )
+    return {name: _entry(name, fields, path) for name, fields in sorted(found["suites"].items())}
+
+
+_MEND = "Mend it, or delete it and add your suites again (kapwa suite add FOLDER)."
+
+
+def _entry(name: str, fields: Any, path: Path) -> Registered:
+    texts = ("form", "folder")
+    sound = isinstance(fields, dict) and all(isinstance(fields.get(key), str) for key in texts)
+    if not sound or not isinstance(fields.get("tasks"), list) or not _NAME.fullmatch(name):
+        raise DataError(f"does not say what the suite {name!r} is.", path=path, hint=_MEND)
+    mapping = fields.get("mapping")
+    return Registered(
+        name,
+        fields["form"],
+        Path(fields["folder"]),
+        tuple(str(task) for task in fields["tasks"]),
+        str(fields.get("title") or ""),
+        Path(mapping) if isinstance(mapping, str) else None,
+    )
+
+
+def register(entry: Registered, *, replace: bool = False) -> Path:
+    """Add a name to the user's suites and return the file that lists them.
+
+    The same name for the same folder is renewed; for another folder UsageError is raised unless ``replace``.
+    """
+    check_name(entry.name)
+    with _changing() as suites:
+        before = suites.get(entry.name)
+        if before is not None and before.folder != entry.folder and not replace:
+            raise UsageError(
+                f"{entry.name!r} is the name of the suite in {before.folder}.",
+                hint=f"Choose another with --name, or first: kapwa suite remove {entry.name}",
+            )
+        suites[entry.name] = entry
+    return config_folder() / FILE_NAME
+
+
+def unregister(name: str) -> Registered:
+    """Take a name away and return what it stood for; the folder itself is not touched."""
+    with _changing() as suites:
+        if name not in suites:
+            raise UsageError(f"You have added no suite {name!r}.", hint=nearest(name, suites))
+        return suites.pop(name)
+
+
+@contextmanager
+def _changing() -> Iterator[dict[str, Registered]]:
+    from filelock import FileLock
+
+    folder = config_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    # Two commands at once must not lose each other's names.
+    with FileLock(folder / f".{FILE_NAME}.lock", timeout=30):
+        suites = registered()
+        yield suites
+        write_json(folder / FILE_NAME, {"version": VERSION, "suites": _plain(suites)})
+
+
+def _plain(suites: Mapping[str, Registered]) -> dict[str, dict[str, Any]]:
+    plain: dict[str, dict[str, Any]] = {}
+    for name, entry in suites.items():
+        values = {field: getattr(entry, field) for field in _FIELDS}
+        values |= {"folder": str(entry.folder), "tasks": list(entry.tasks)}
+        plain[name] = {key: str(value) if key == "mapping" else value for key, value in values.items() if value}
+    return plain

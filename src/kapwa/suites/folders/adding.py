@@ -1,0 +1,180 @@
+"""Check a folder of data as a whole, and give it a name under which its tasks can be run."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from kapwa import registry
+from kapwa.errors import DataError, UsageError
+from kapwa.registered import Registered, check_name, register, registered, unregister
+from kapwa.suites.base import CheckReport, Finding, Suite
+from kapwa.suites.folders.findings import finding_of
+from kapwa.suites.folders.layout import tasks_in
+from kapwa.suites.folders.mapping import MAPPING_NAME, find_mapping
+from kapwa.suites.folders.scaffold import EXAMPLE, FORMS
+from kapwa.suites.reading.card import CARD_NAME, read_card
+from kapwa.suites.reading.tables import TABLE_SUFFIXES, peek_header, read_records
+
+
+class Checked(NamedTuple):
+    """What a folder is: its form, the tasks it has data of, and everything odd about it."""
+
+    form: str
+    tasks: tuple[str, ...]
+    report: CheckReport
+
+    @property
+    def errors(self) -> list[Finding]:
+        """What would stop a run."""
+        return [finding for finding in self.report.findings if finding.severity == "error"]
+
+
+def check_folder(folder: str | Path, mapping: str | Path | None = None) -> Checked:
+    """Say which form a folder is of and list every oddity, with file, row and column.
+
+    ``mapping``: a mapping file; None takes the folder's own ``mapping.yaml``, if it has one. Raises DataError for a
+    folder that is not there or of no form, or a mapping that is none; UsageError for a folder of two forms.
+    """
+    place = Path(folder)
+    if not place.is_dir():
+        message = "is a file, but a folder is needed." if place.exists() else "no such folder."
+        raise DataError(message, path=place, hint="Start one with: kapwa suite new kalahi|blend|eecc FOLDER")
+    found = Path(mapping) if mapping is not None else find_mapping(place)
+    tasks = tasks_in(place, found)
+    if not tasks:
+        raise DataError("is not data of a known form.", path=place, hint=_FORMS_HINT)
+    if len(tasks) > 1:
+        hint = "Give each form a folder of its own."
+        raise UsageError(f"{place} holds data of several forms: {', '.join(tasks)}.", hint=hint)
+    form, own = next(iter(tasks.items()))
+    report = _mapped_report(form, own[0], place, found) if found else _report(form, own, place)
+    examples = [] if found else list(_examples(place))
+    return Checked(form, own, dataclasses.replace(report, findings=[*report.findings, *examples]))
+
+
+_FORMS_HINT = (
+    "A folder holds situations.csv (kalahi), questions.csv and answers.csv or mcq.csv (blend), or templates.csv, "
+    f"concepts.csv and identities.csv (eecc); tables with other columns need a {MAPPING_NAME}. See "
+    "docs/reference/forms.md, or start one with: kapwa suite new kalahi|blend|eecc FOLDER"
+)
+
+
+def _report(form: str, tasks: Sequence[str], folder: Path) -> CheckReport:
+    reports = []
+    if tasks != ("mcq",):
+        suite: Suite = registry.load("suites", form)
+        report = suite.check(folder)
+        reports += [report] if report is not None else []
+    if form == "blend" and "mcq" in tasks:
+        reports.append(_choices(folder))
+    counts = {name: value for report in reports for name, value in report.counts.items()}
+    return CheckReport(form, str(folder), counts, [one for report in reports for one in report.findings])
+
+
+def _choices(path: Path) -> CheckReport:
+    from kapwa.suites.blend.mcq_data import read_choices
+
+    questions, problems = read_choices(path)
+    countries = list(dict.fromkeys(question.country for question in questions))
+    counts: dict[str, int | float | str] = {"multiple-choice questions": len(questions), "cultures": len(countries)}
+    for letter in sorted({question.answer for question in questions}):
+        counts[f"right option {letter}"] = sum(question.answer == letter for question in questions)
+    return CheckReport("blend", str(path), counts, [finding_of(one, path) for one in problems])
+
+
+def _mapped_report(form: str, task: str, folder: Path, mapping_path: Path) -> CheckReport:
+    from tempfile import TemporaryDirectory
+
+    from kapwa.suites.folders.laidout import converted, write_layout
+
+    mapping, found = converted(folder, mapping_path)
+    findings = [finding_of(one, folder) for one in found.problems]
+    if not found.tables:
+        return CheckReport(form, str(folder), {"rows": found.rows}, findings)
+    with TemporaryDirectory(prefix="kapwa-") as name:
+        place = write_layout(Path(name).resolve(), folder, mapping_path, mapping, found)
+        inner = _choices(place.data_of("blend/mcq")) if task == "mcq" else _report(form, (task,), place.folder)
+        report = place.translated_report(inner)
+    counts = {"rows": found.rows, **report.counts}
+    return CheckReport(form, str(folder), counts, [*findings, *report.findings])
+
+
+def _examples(folder: Path) -> Iterator[Finding]:
+    """Rows that still are those a new folder began with."""
+    for file in sorted(path for path in folder.rglob("*") if path.suffix.lower() in TABLE_SUFFIXES):
+        if "notes" in peek_header(file):
+            for record in read_records(file).records:
+                if str(record.cells.get("notes", "")).startswith(EXAMPLE):
+                    message = "is an example row: replace it with your own, or delete it"
+                    yield Finding("warning", str(file), message, record.row, "notes")
+
+
+def check_named(path: str | Path) -> CheckReport | None:
+    """Check the folder of a suite by the suite's name, or a folder that has a mapping; None for anything else.
+
+    A file or folder goes before a suite of the same name.
+    """
+    place = Path(path)
+    if place.exists():
+        if find_mapping(place) is None:
+            return None
+        return check_folder(place if place.is_dir() else place.parent).report
+    entry = registered().get(str(path))
+    return None if entry is None else check_folder(entry.folder, entry.mapping).report
+
+
+def check_choices(path: Path) -> CheckReport | None:
+    """Check multiple-choice questions, which are of the form blend but bring no answers of people; None if none."""
+    from kapwa.suites.blend.mcq_data import is_choice_data
+
+    return _choices(path) if is_choice_data(path) else None
+
+
+def add_suite(
+    folder: str | Path, name: str | None = None, *, mapping: str | Path | None = None, replace: bool = False
+) -> Registered:
+    """Check a folder and give it a name, so that ``NAME/TASK`` is a task wherever tasks are named.
+
+    ``name``: None takes the folder's. ``replace``: the name may belong to another folder. The user's list of names
+    is ``suites.json`` in :func:`kapwa.registered.config_folder`. Raises what :func:`check_folder` does, the first
+    error of the data with how many more there are, and UsageError for a name that cannot be or is taken.
+    """
+    checked = check_folder(folder, mapping)
+    return register_checked(checked, folder, name, mapping=mapping, replace=replace)
+
+
+def register_checked(
+    checked: Checked, folder: str | Path, name: str | None, *, mapping: str | Path | None = None, replace: bool = False
+) -> Registered:
+    """Give a folder that was checked a name; see :func:`add_suite`."""
+    place = Path(folder).resolve()
+    if checked.errors:
+        first, others = checked.errors[0], len(checked.errors) - 1
+        more = f" ({others} more: 'kapwa data check' lists them all.)" if others else ""
+        raise DataError(f"{first.message}{more}", path=first.path, row=first.row, column=first.column)
+    chosen = name if name is not None else place.name.lower()
+    check_name(chosen)
+    if chosen in registry.installed("suites"):
+        value = registry.installed("suites")[chosen].value
+        raise UsageError(f"{chosen!r} is the name of an installed suite ({value}).", hint="Choose another with --name.")
+    own = Path(mapping).resolve() if mapping is not None else None
+    entry = Registered(chosen, checked.form, place, checked.tasks, _title(place, own), own)
+    register(entry, replace=replace)
+    return entry
+
+
+def _title(folder: Path, mapping: Path | None) -> str:
+    cards = [place / CARD_NAME for place in (*([mapping.parent] if mapping else []), folder)]
+    path = next((card for card in cards if card.is_file()), None)
+    card = read_card(path)[0] if path else None
+    return card.title if card else ""
+
+
+def remove_suite(name: str) -> Registered:
+    """Forget a suite's name; its folder and its runs stay. Raises UsageError where no such name was added."""
+    if name in FORMS and name not in registered():
+        raise UsageError(f"{name!r} comes with Kapwa and cannot be removed.")
+    return unregister(name)

@@ -1,0 +1,117 @@
+"""Make a suite of a folder of data: the tasks of a form, over these data, under a name of their own."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from kapwa import registry
+from kapwa.errors import DataError, UsageError
+from kapwa.registered import Registered
+from kapwa.suites.base import CheckReport, Selection, Suite, Task
+from kapwa.suites.folders.layout import tasks_in
+from kapwa.suites.folders.mapping import find_mapping
+
+
+def folder_suite(
+    name: str,
+    form: str,
+    folder: str | Path,
+    *,
+    tasks: Sequence[str] | None = None,
+    mapping: str | Path | None = None,
+    title: str = "",
+) -> Suite:
+    """Return a suite whose data are in ``folder``; nothing of it is read before a task is opened.
+
+    ``form``: "kalahi", "blend" or "eecc". ``tasks``: those it has data of, such as ("saq",); None looks which there
+    are. ``mapping``: a mapping that does not lie in the folder. Raises UsageError for an unknown form.
+    """
+    base: Suite = registry.load("suites", form)
+    place, own_mapping = Path(folder), None if mapping is None else Path(mapping)
+    chosen = tuple(tasks) if tasks is not None else tasks_in(place, own_mapping).get(form, ())
+    known = {full.partition("/")[2]: what for full, what in base.tasks.items()}
+
+    return Suite(
+        name=name,
+        title=title or name,
+        question=base.question,
+        tasks={f"{name}/{task}": known[task] for task in chosen if task in known},
+        variants=base.variants,
+        packs=place,
+        open_task=_Opener(base, name, place, own_mapping),
+        check=_no_form,
+        pick_variants=base.pick_variants,
+        folder=place,
+        form=form,
+    )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Opener:
+    """Opens the form's tasks over one folder, under the suite's own name."""
+
+    base: Suite
+    suite: str
+    folder: Path
+    mapping: Path | None
+
+    def __call__(self, name: str, data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> Task:
+        of_form = f"{self.base.name}/{name.partition('/')[2]}"
+        if data is not None:
+            hint = f"For other data of this form: {of_form} --data …"
+            raise UsageError(f"The suite {self.suite} brings its own data.", hint=hint)
+        if not self.folder.is_dir():
+            hint = f"Put it back, add it again from where it is now, or: kapwa suite remove {self.suite}"
+            message = f"the folder of the suite {self.suite} is not there any more."
+            raise DataError(message, path=self.folder, hint=hint)
+        opened = open_task(self.base, of_form, self.folder, selection, options, mapping=self.mapping)
+        return _with_source(opened, name=self.suite)
+
+
+def registered_suite(entry: Registered) -> Suite:
+    """Return the suite that the user gave a name to."""
+    return folder_suite(
+        entry.name, entry.form, entry.folder, tasks=entry.tasks, mapping=entry.mapping, title=entry.title
+    )
+
+
+def open_task(
+    suite: Suite,
+    task: str,
+    data: str | Path | None,
+    selection: Selection,
+    options: Mapping[str, Any],
+    *,
+    mapping: Path | None = None,
+) -> Task:
+    """Open ``task`` of ``suite`` over ``data``, reading somebody else's table through a mapping where there is one.
+
+    The mapping is ``mapping``, else the ``mapping.yaml`` of the folder ``data``. Raises what the suite raises; errors
+    about mapped data name the file, row and column that they came from.
+    """
+    found = mapping or find_mapping(data)
+    if found is None or data is None:
+        return suite.open_task(task, data, selection, options)
+    from kapwa.suites.folders.laidout import laid_out
+
+    folder = Path(data)
+    with laid_out(folder if folder.is_dir() else folder.parent, found) as place:
+        try:
+            opened = suite.open_task(task, place.data_of(task), selection, options)
+        except DataError as error:
+            raise place.translated(error) from None
+    return _with_source(opened, name=folder.resolve().name, path=folder)
+
+
+def _with_source(task: Task, **changes: Any) -> Task:
+    """The same task whose source has another name or path; every task of a form is a dataclass."""
+    source = dataclasses.replace(task.data, **changes)
+    return cast("Task", dataclasses.replace(cast("Any", task), data=source))
+
+
+def _no_form(_path: Path) -> CheckReport | None:
+    """A folder of data brings no form of its own: the suite whose form it has checks it."""
+    return None

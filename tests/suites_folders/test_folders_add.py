@@ -1,0 +1,185 @@
+"""A new folder is sound, gets a name, and is then a suite like any other; bad data and bad names are refused."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import kapwa
+from kapwa import registry
+from kapwa.cli.main import app
+from kapwa.cli.options import sampling_seed
+from kapwa.errors import DataError, UsageError
+from kapwa.registered import registered
+from kapwa.suites.folders import FORMS, add_suite, check_folder, check_named, new_suite, remove_suite
+
+TASKS = {"kalahi": ("mc", "open"), "blend": ("saq",), "eecc": ("qa", "stories")}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_new_folder_is_sound_and_says_which_rows_are_examples(form: str, tmp_path: Path) -> None:
+    written = new_suite(form, tmp_path / "mine")
+    assert {"README.md", "card.yaml"} < {path.name for path in written}
+    checked = check_folder(tmp_path / "mine")
+    assert (checked.form, checked.tasks, checked.errors) == (form, TASKS[form], [])
+    examples = [one for one in checked.report.findings if "example row" in one.message]
+    assert examples
+    assert all(one.row is not None and one.row >= 2 for one in examples)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_folder_with_a_name_is_asked_as_the_form_is(form: str, tmp_path: Path) -> None:
+    new_suite(form, tmp_path / "mine")
+    entry = add_suite(tmp_path / "mine", "ours")
+    for name in entry.tasks:
+        named = kapwa.load_task(f"ours/{name}")
+        plain = kapwa.load_task(f"{form}/{name}", data=tmp_path / "mine")
+        assert named.name == f"{form}/{name}"
+        assert named.items() == plain.items()
+        assert (named.data.name, named.data.digest) == ("ours", plain.data.digest)
+    suite = registry.load("suites", "ours")
+    assert (suite.form, suite.folder, suite.pack_names()) == (form, tmp_path / "mine", [])
+    assert sampling_seed(f"ours/{entry.tasks[0]}", 7) == (7 if form == "eecc" else None)
+
+
+def test_what_the_folder_holds_now_is_asked(tmp_path: Path) -> None:
+    new_suite("blend", tmp_path / "mine")
+    add_suite(tmp_path / "mine")
+    before = kapwa.load_task("mine/saq").data.digest
+    answers = tmp_path / "mine" / "answers.csv"
+    answers.write_text(answers.read_text() + "example-1,1,cake,cake,\n")
+    assert kapwa.load_task("mine/saq").data.digest != before
+
+
+def test_a_folder_that_is_not_empty_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes.txt").write_text("mine")
+    with pytest.raises(UsageError, match="not empty"):
+        new_suite("blend", tmp_path / "mine")
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["notes.txt"]
+    with pytest.raises(UsageError, match="Did you mean 'kalahi'"):
+        new_suite("kalahy", tmp_path / "other")
+
+
+def test_bad_rows_are_named_and_nothing_is_added(tmp_path: Path, config: Path) -> None:
+    new_suite("blend", tmp_path / "mine")
+    (tmp_path / "mine" / "answers.csv").write_text("id,votes,local\nexample-1,many,fruit\nexample-3,1,bread\n")
+    checked = check_folder(tmp_path / "mine")
+    assert [(Path(one.path).name, one.row, one.column) for one in checked.errors] == [
+        ("answers.csv", 2, "votes"),
+        ("answers.csv", 3, "id"),
+    ]
+    with pytest.raises(DataError, match="row 2, column 'votes'"):
+        add_suite(tmp_path / "mine")
+    done = CliRunner().invoke(app, ["suite", "add", str(tmp_path / "mine"), "--json"])
+    assert done.exit_code == 2
+    assert "example-3" in done.output
+    assert not config.exists()
+
+
+@pytest.mark.parametrize("name", ["My Suite", "a/b", "", "-x", "é"])
+def test_names_that_cannot_be(name: str, tmp_path: Path) -> None:
+    new_suite("eecc", tmp_path / "mine")
+    with pytest.raises(UsageError, match="cannot be the name"):
+        add_suite(tmp_path / "mine", name)
+
+
+def test_a_name_is_one_folders(tmp_path: Path) -> None:
+    for folder in ("one", "two"):
+        new_suite("eecc", tmp_path / folder)
+    add_suite(tmp_path / "one", "ours")
+    add_suite(tmp_path / "one", "ours")  # the same again is no conflict
+    with pytest.raises(UsageError, match="is the name of the suite in"):
+        add_suite(tmp_path / "two", "ours")
+    add_suite(tmp_path / "two", "ours", replace=True)
+    assert registered()["ours"].folder == tmp_path / "two"
+    with pytest.raises(UsageError, match="installed suite"):
+        add_suite(tmp_path / "two", "blend", replace=True)
+
+
+def test_a_suite_is_removed_and_its_folder_stays(tmp_path: Path) -> None:
+    new_suite("eecc", tmp_path / "mine")
+    add_suite(tmp_path / "mine")
+    remove_suite("mine")
+    assert (tmp_path / "mine" / "card.yaml").is_file()
+    with pytest.raises(UsageError, match="no suite is named 'mine'"):
+        kapwa.load_task("mine/qa")
+    with pytest.raises(UsageError, match="comes with Kapwa"):
+        remove_suite("kalahi")
+    with pytest.raises(UsageError, match="You have added no suite"):
+        remove_suite("mine")
+
+
+def test_a_folder_that_is_gone_says_so_and_hinders_nothing_else(tmp_path: Path) -> None:
+    new_suite("eecc", tmp_path / "mine")
+    add_suite(tmp_path / "mine")
+    shutil.rmtree(tmp_path / "mine")
+    with pytest.raises(DataError, match="not there any more"):
+        kapwa.load_task("mine/qa")
+    assert kapwa.load_task("eecc/qa", limit=1).items()
+    done = CliRunner().invoke(app, ["suite", "list", "--json"])
+    assert [(one["name"], one["there"]) for one in json.loads(done.output)] == [("mine", False)]
+
+
+def test_a_suite_brings_its_own_data(tmp_path: Path) -> None:
+    new_suite("eecc", tmp_path / "mine")
+    add_suite(tmp_path / "mine")
+    with pytest.raises(UsageError, match="brings its own data"):
+        kapwa.load_task("mine/qa", data="sample")
+
+
+def test_data_are_checked_by_the_suites_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    new_suite("kalahi", tmp_path / "folder")
+    add_suite(tmp_path / "folder", "ours")
+    monkeypatch.chdir(tmp_path)
+    report = check_named("ours")
+    assert report is not None
+    assert report.path == str(tmp_path / "folder")
+    assert kapwa.api.check_data("ours") == report
+    assert check_named(tmp_path / "folder") is None  # the form's own suite checks a plain folder
+    with pytest.raises(DataError, match="no such file or folder"):
+        kapwa.api.check_data("theirs")
+
+
+def test_a_damaged_list_of_suites_is_said(config: Path) -> None:
+    config.mkdir()
+    for text, said in (
+        ("{", "not valid JSON"),
+        ('{"version": 2, "suites": {}}', "of version 2"),
+        ('{"version": 1, "suites": {"a": {"form": 3}}}', "what the suite 'a' is"),
+        ("[]", "no list of suites"),
+    ):
+        (config / "suites.json").write_text(text)
+        with pytest.raises(DataError, match=said):
+            registry.available("suites")
+
+
+def test_a_folder_of_no_form_says_what_is_looked_for(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    with pytest.raises(DataError, match=r"(?s)not data of a known form.*questions\.csv.*kapwa suite new"):
+        add_suite(tmp_path / "mine")
+    with pytest.raises(DataError, match="no such folder"):
+        add_suite(tmp_path / "nowhere")
+
+
+def test_the_commands_go_from_a_new_folder_to_a_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("KAPWA_CONFIG")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "xdg"))
+    run = CliRunner().invoke
+    assert run(app, ["suite", "new", "eecc", "mine"]).exit_code == 0
+    assert run(app, ["suite", "add", "mine", "--name", "ours"]).exit_code == 0
+    assert (tmp_path / "xdg" / "kapwa" / "suites.json").is_file()
+    listed = json.loads(run(app, ["suites", "--json"]).output)
+    ours = next(one for one in listed if one["name"] == "ours")
+    assert list(ours["tasks"]) == ["ours/qa", "ours/stories"]
+    assert (ours["form"], ours["folder"]) == ("eecc", str(tmp_path / "mine"))
+    elsewhere = run(app, ["--config", str(tmp_path / "other"), "suite", "list", "--json"])
+    assert json.loads(elsewhere.output) == []
+    monkeypatch.delenv("KAPWA_CONFIG")  # the option sets it for the verb
+    assert run(app, ["suite", "remove", "ours"]).exit_code == 0
+    assert registered() == {}

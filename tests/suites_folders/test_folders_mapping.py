@@ -1,0 +1,245 @@
+"""Somebody else's tables are read by a mapping alone; every error names their file, row and column."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+import yaml
+
+import kapwa
+from kapwa.errors import DataError
+from kapwa.suites.folders import add_suite, check_folder
+from kapwa.suites.folders.locales import cultures_of, read_locale
+
+SHORT = """locale\tid\tquestion\tanswers
+es-MX\t01\t¿Qué se unta en el pan por la mañana?\tmantequilla | cajeta | Cajeta
+en-GB\t01\tWhat is spread on bread in the morning?\tmarmalade | butter
+ko-KR\t01\t아침에 빵에 무엇을 바르나요?\t잼
+es-MX\t02\t¿Qué se bebe con el pan?\tcafé | "champurrado"
+"""
+SHORT_MAP: dict[str, object] = {
+    "form": "blend/saq",
+    "table": "short.tsv",
+    "columns": {"locale": "locale", "id": "id", "local": "question", "answers": "answers"},
+    "separators": {"answers": "|"},
+    "prompts": [{"id": "inst-4", "local": "{q}", "english": "Briefly: {q}"}],
+}
+FOUR = """n,land,ask,first,second,third,fourth,right
+1,Mexico,What is pressed for oil here?,avocado,stones,paper,glass,A
+1,Peru,What is knitted here?,water,alpaca wool,rice,salt,(b)
+"""
+FOUR_MAP: dict[str, object] = {
+    "form": "blend/mcq",
+    "table": "four.csv",
+    "columns": {
+        **{"id": "n", "country": "land", "question": "ask", "answer": "right"},
+        **{"option_A": "first", "option_B": "second", "option_C": "third", "option_D": "fourth"},
+    },
+}
+
+
+def folder(path: Path, mapping: Mapping[str, object], **tables: str) -> Path:
+    path.mkdir(exist_ok=True)
+    (path / "mapping.yaml").write_text(yaml.safe_dump(dict(mapping), allow_unicode=True), encoding="utf-8")
+    for name, text in tables.items():
+        (path / name.replace("_", ".")).write_text(text, encoding="utf-8")
+    return path
+
+
+def problems(path: Path) -> list[tuple[str, int | None, str | None, str]]:
+    return [(Path(one.path).name, one.row, one.column, one.message) for one in check_folder(path).errors]
+
+
+def test_short_answers_by_locale_become_questions(tmp_path: Path) -> None:
+    add_suite(folder(tmp_path / "short", SHORT_MAP, short_tsv=SHORT))
+    items = kapwa.load_task("short/saq").items()
+    asked = {(item.culture, item.cluster, item.variant): item for item in items}
+    assert set(asked) == {
+        ("Mexico", "01", "local/inst-4"),
+        ("Mexico", "02", "local/inst-4"),
+        ("South_Korea", "01", "local/inst-4"),
+        ("UK", "01", "local/inst-4"),
+        ("UK", "01", "en/inst-4"),  # English is the language there, so it can be asked in both ways
+    }
+    mexico = asked["Mexico", "01", "local/inst-4"]
+    assert mexico.language == "es"
+    assert mexico.fields["prompt"] == "¿Qué se unta en el pan por la mañana?"
+    assert [group.local for group in mexico.fields["answers"]] == [("mantequilla",), ("cajeta",)]
+    assert asked["UK", "01", "en/inst-4"].fields["prompt"] == "Briefly: What is spread on bread in the morning?"
+
+
+def test_answers_that_nobody_counted_give_no_ceiling_of_people(tmp_path: Path) -> None:
+    task = kapwa.load_task("blend/saq", data=folder(tmp_path / "short", SHORT_MAP, short_tsv=SHORT))
+    floors = task.floors(task.items())
+    assert any(floor.kind == "floor" for floor in floors)
+    assert not any(floor.kind == "ceiling" for floor in floors)
+
+
+def test_a_right_answer_is_right_through_a_mapping(tmp_path: Path) -> None:
+    task = kapwa.load_task("blend/saq", data=folder(tmp_path / "short", SHORT_MAP, short_tsv=SHORT), limit=1)
+    replies = {"Mexico/01": "Cajeta", "UK/01": "porridge", "South_Korea/01": "잼"}
+    path = tmp_path / "replies.jsonl"
+    lines = [{"item_id": key, "variant": "local/inst-4", "text": text} for key, text in replies.items()]
+    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    scores = kapwa.score_responses(task, path).scores
+    right = {
+        row["item_id"]: row["value"]
+        for row in scores.iter_rows(named=True)
+        if row["metric"] == "sem_b" and row["variant"] == "local/inst-4"
+    }
+    assert right == {"Mexico/01": 1.0, "UK/01": 0.0, "South_Korea/01": 1.0}
+
+
+def test_four_options_become_multiple_choice(tmp_path: Path) -> None:
+    add_suite(folder(tmp_path / "four", FOUR_MAP, four_csv=FOUR))
+    first, second = kapwa.load_task("four/mcq").items()
+    assert (first.id, first.culture, first.fields["answer"]) == ("Mexico/1", "Mexico", "A")
+    assert (second.id, second.fields["answer"]) == ("Peru/1", "B")
+    assert second.fields["options"] == ("water", "alpaca wool", "rice", "salt")
+    assert second.fields["cultures"] == ("", "Peru", "", "")
+    assert kapwa.load_task("four/mcq", how="likelihood").items()[0].variant == "likelihood"
+
+
+@pytest.mark.parametrize(
+    ("how", "answer"), [("number from 0", "1"), ("number from 1", "2"), ("text", "alpaca wool"), ("letter", "B")]
+)
+def test_the_right_option_is_named_in_several_ways(how: str, answer: str, tmp_path: Path) -> None:
+    table = FOUR.splitlines()[0] + f"\n1,Peru,What?,water,alpaca wool,rice,salt,{answer}\n"
+    place = folder(tmp_path / "four", {**FOUR_MAP, "answer_is": how}, four_csv=table)
+    assert kapwa.load_task("blend/mcq", data=place).items()[0].fields["answer"] == "B"
+
+
+def test_options_in_one_cell_and_a_country_in_a_locale(tmp_path: Path) -> None:
+    mapping = {
+        **{"form": "blend/mcq", "table": "t.jsonl", "answer_is": "text", "separators": {"options": "\n"}},
+        "columns": {"locale": "lang_reg", "question": "q", "options": "o", "answer": "right"},
+    }
+    row = {"lang_reg": "ta-SG", "q": "Which?", "o": "one\ntwo\nthree\nfour", "right": "three"}
+    place = folder(tmp_path / "o", mapping, t_jsonl=json.dumps(row))
+    (item,) = kapwa.load_task("blend/mcq", data=place).items()
+    assert (item.culture, item.fields["answer"], item.id) == ("Singapore", "C", "Singapore/t-1")
+
+
+def test_every_problem_names_their_file_row_and_column(tmp_path: Path) -> None:
+    bad = SHORT + "xx-99\t03\tQué?\tsí\nes-MX\t04\t\tsí\nes-MX\t05\t¿Qué?\t |\nes-MX\t01\t¿Otra?\tsí\n"
+    found = problems(folder(tmp_path / "short", SHORT_MAP, short_tsv=bad))
+    assert [one[:3] for one in found] == [
+        ("short.tsv", 6, "locale"),
+        ("short.tsv", 7, "question"),
+        ("short.tsv", 8, "answers"),
+        ("short.tsv", 9, "id"),
+    ]
+    assert "values: culture" in found[0][3]
+    assert "already the id of row" in found[3][3]
+    with pytest.raises(DataError, match=r"short\.tsv, row 6, column 'locale'"):
+        kapwa.load_task("blend/saq", data=tmp_path / "short")
+
+
+def test_choices_that_cannot_be_asked(tmp_path: Path) -> None:
+    bad = FOUR + "3,Peru,Who?,a,,c,d,A\n4,Peru,Who?,a,b,c,d,E\n5,Peru,Who?,a,A,c,d,C\n"
+    found = problems(folder(tmp_path / "four", FOUR_MAP, four_csv=bad))
+    assert [one[:2] for one in found] == [("four.csv", 4), ("four.csv", 5), ("four.csv", 6)]
+    assert [found[0][2], found[1][2]] == ["second", "right"]
+    assert "stands twice" in found[2][3]
+
+
+def test_an_error_of_the_form_itself_is_said_of_their_row(tmp_path: Path) -> None:
+    bad = SHORT.replace("\nko-KR\t01", "\nko-KR\t01") + "es-MX\t02\t¿Dos veces?\tsí\n"
+    place = folder(tmp_path / "short", SHORT_MAP, short_tsv=bad)
+    with pytest.raises(DataError, match=r"short\.tsv, row 6, column 'id'"):
+        kapwa.load_task("blend/saq", data=place)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"columns": {"locl": "locale"}}, r"row \d+, column 'columns\.locl'.*not a field of blend/saq"),
+        ({"columns": {"local": "question"}}, "answers is missing"),
+        ({"form": "blend/sqa"}, r"row \d+, column 'form'"),
+        ({"colums": {}}, r"column 'colums'.*not a part of a mapping"),
+        ({"table": "../other.tsv"}, "not in the folder"),
+        ({"prompts": [{"id": "a", "local": "no place"}]}, r"no \{q\}"),
+        ({"constants": {"topic": 3}}, "Put the value in quotes"),
+        ({"constants": {"id": "x"}}, "in columns too"),
+    ],
+)
+def test_mappings_that_are_none(change: dict[str, object], said: str, tmp_path: Path) -> None:
+    place = folder(tmp_path / "short", {**SHORT_MAP, **change}, short_tsv=SHORT)
+    with pytest.raises(DataError, match=rf"(?s)mapping\.yaml.*{said}"):
+        add_suite(place)
+
+
+def test_a_column_that_is_not_there_is_named_with_the_nearest(tmp_path: Path) -> None:
+    place = folder(tmp_path / "short", SHORT_MAP, short_tsv=SHORT.replace("answers", "answer", 1))
+    ((file, row, column, message),) = problems(place)
+    assert (file, row, column) == ("short.tsv", 1, "answers")
+    assert "Did you mean 'answer'?" in message
+
+
+def test_a_mapping_may_lie_elsewhere_and_a_table_in_parts(tmp_path: Path) -> None:
+    theirs, own = tmp_path / "theirs", tmp_path / "own"
+    theirs.mkdir()
+    own.mkdir()
+    head, *rows = SHORT.splitlines()
+    for i, row in enumerate(rows):
+        (theirs / f"part{i}.tsv").write_text(f"{head}\n{row}\n", encoding="utf-8")
+    (own / "theirs.yaml").write_text(yaml.safe_dump({**SHORT_MAP, "table": "part*.tsv"}), encoding="utf-8")
+    entry = add_suite(theirs, "parts", mapping=own / "theirs.yaml")
+    assert entry.mapping == own / "theirs.yaml"
+    assert len(kapwa.load_task("parts/saq", variant="local/inst-4").items()) == 4
+    assert kapwa.load_task("parts/saq").data.path == theirs
+
+
+def test_words_of_theirs_are_said_in_ours(tmp_path: Path) -> None:
+    mapping = {**SHORT_MAP, "values": {"culture": {"es-MX": "Mexico (survey of 2026)"}}}
+    place = folder(tmp_path / "short", mapping, short_tsv=SHORT)
+    assert {item.culture for item in kapwa.load_task("blend/saq", data=place).items()} == {
+        "Mexico (survey of 2026)",
+        "South_Korea",
+        "UK",
+    }
+
+
+def test_situations_through_a_mapping(tmp_path: Path) -> None:
+    mapping = {
+        **{"form": "kalahi", "table": "s.csv", "constants": {"culture": "Kenyan", "language": "sw"}},
+        "columns": {"id": "no", "context": "what", "best": "best", "relevant": "good", "irrelevant": "bad"},
+        "separators": {"relevant": "/", "irrelevant": "/"},
+    }
+    place = folder(
+        tmp_path / "s", mapping, s_csv="no,what,best,good,bad\n7,Guests come.,Tea.,Tea./Milk./Bread.,A./B./C.\n"
+    )
+    (item,) = kapwa.load_task("kalahi/mc", data=place).items()
+    assert (item.id, item.culture, item.language, item.fields["relevant"]) == (
+        *("7", "Kenyan", "sw"),
+        ("Tea.", "Milk.", "Bread."),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "country"),
+    [
+        ("es-MX", "es", "Mexico"),
+        ("en_us", "en", "US"),
+        ("ko-KR", "ko", "South_Korea"),
+        ("zh-Hant-TW", "zh-Hant", "Taiwan"),
+    ],
+)
+def test_locales(text: str, language: str, country: str) -> None:
+    assert read_locale(text) == (language, country)
+
+
+@pytest.mark.parametrize("text", ["es", "xx-99", "es-QQ", "", "Mexico"])
+def test_what_is_no_locale(text: str) -> None:
+    assert read_locale(text) is None
+
+
+def test_a_country_of_several_languages_is_several_cultures() -> None:
+    assert cultures_of(["ta-SG", "zh-SG", "es-MX", "??"], {}) == {
+        "ta-SG": "Singapore (ta)",
+        "zh-SG": "Singapore (Chinese)",
+        "es-MX": "Mexico",
+    }
