@@ -4,8 +4,9 @@ Usage: stub_server.py CONFIG_JSON. Keys of the configuration:
 ``delay`` seconds before each answer; ``faults`` {name: rate} and ``seed``; ``retry_after`` seconds;
 ``always`` {text in the prompt: fault or status}; ``choices`` the most choices it returns (null: all asked);
 ``refuse`` parameter names it answers with 400; ``echo_auth`` put the Authorization header into errors;
+``echo_in_answer`` put it into every answer, as a debugging proxy might;
 ``lm`` serve a toy language model: "vllm", "sglang", "echo", "short" or "ignores".
-GET /__log returns every arrival and the most requests open at once.
+GET /__log returns every arrival, the most requests open at once and every Authorization header.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ class Stub:
         self.random = random.Random(config.get("seed", 0))
         self.log: list[dict[str, Any]] = []
         self.open = self.most_open = 0
+        self.seen_auth: set[str] = set()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -47,7 +49,9 @@ class Stub:
         body = await reader.readexactly(int(headers.get("content-length", 0)))
         _method, path, _ = head[0].split(" ")
         if path == "/__log":
-            return await send(writer, 200, {"log": self.log, "most_open": self.most_open})
+            seen = {"log": self.log, "most_open": self.most_open, "seen_auth": sorted(self.seen_auth)}
+            return await send(writer, 200, seen)
+        self.seen_auth.add(headers.get("authorization", ""))
         if path == "/v1/models":
             status = self.config.get("models_status", 200)
             listing = {"data": [{"id": "stub"}]} if status == 200 else self.error(status, headers)
@@ -131,6 +135,11 @@ class Stub:
             answer["choices"][0]["message"] = {"role": "assistant", "content": "four", "reasoning_content": "2+2..."}
         if fault == "unfinished":
             answer["choices"][0].update(finish_reason="length", message={"role": "assistant", "content": None})
+        if self.config.get("echo_in_answer"):
+            said = f" (you sent {headers.get('authorization')})"
+            for choice in answer["choices"]:
+                choice["message"]["content"] = f"{choice['message'].get('content')}{said}"
+                choice["finish_reason"] = f"stop{said}"
         raw = json.dumps(answer).encode()
         if fault == "badjson":
             return await send_bytes(writer, 200, raw[: len(raw) // 2], {})

@@ -12,7 +12,7 @@ import polars as pl
 
 from kapwa.errors import RunError, UsageError, nearest
 from kapwa.runs.manifest import FORMAT, NAME
-from kapwa.runs.outputs import RUN_TABLES, write_csv
+from kapwa.runs.outputs import RUN_TABLES, TABLE_NAME, write_csv
 from kapwa.runs.redact import plain
 from kapwa.runs.runner import JOURNAL, brief_model
 
@@ -133,7 +133,14 @@ def _manifest(path: Path) -> dict[str, Any]:
         )
     if status not in ("complete", "failed_items"):
         raise RunError(f"{path} is unfinished: its answers are not all judged yet.", hint=_AGAIN)
+    _check_table_names(file, manifest.get("tables"))
     return dict(manifest)
+
+
+def _check_table_names(file: Path, names: Any) -> None:
+    """Refuse names that would lead out of the folder: a run may come from somebody else, and names become paths."""
+    if not isinstance(names, list) or not all(isinstance(n, str) and TABLE_NAME.fullmatch(n) for n in names):
+        raise RunError(f"{file} is damaged: it names tables that cannot be.", hint=_AGAIN)
 
 
 def _runs_inside(path: Path) -> str:

@@ -21,7 +21,7 @@ from kapwa.suites.base import Judged, MetricInfo, Task
 LEVEL = 0.95
 # What every run has; a suite's own tables need other names.
 RUN_TABLES = ("scores", "estimates", "floors", "comparisons", "items")
-_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
+TABLE_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")  # it becomes a file name
 _FLOOR_SCHEMA: dict[str, Any] = {
     "metric": pl.String,
     "variant": pl.String,
@@ -94,7 +94,7 @@ def _check_tables(task: Task, judged: Judged) -> None:
     if tuple(judged.scores.columns) != SCORE_COLUMNS:
         raise RunError(f"{task.name} gave a score table with the columns {judged.scores.columns}.", hint=_SUITE_BUG)
     for name in judged.tables:
-        if name in RUN_TABLES or not _NAME.fullmatch(name):
+        if name in RUN_TABLES or not TABLE_NAME.fullmatch(name):
             raise RunError(f"{task.name} names a table {name!r}, which cannot be.", hint=_SUITE_BUG)
 
 
