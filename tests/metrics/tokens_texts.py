@@ -17,10 +17,10 @@ GAPS: Sequence[str] = (" ", " ", " ", " ", "", "", "", "\n", "\n\n", "  ", " \n"
 # White space that str.split and NLTK's expressions do not all take alike.
 ODD_GAPS: Sequence[str] = ("\t", "\r\n", "\xa0", "\u2028", "\x1c", "\x0b", "\u200b", "\u3000", "\x85", "\r")
 
-_COMMON = ("the", "of", "and", "to", "a", "in", "is", "that", "it", "was", "for", "on", "with", "as", "he", "she", "their")
+_COMMON = ("the", "of", "and", "to", "a", "in", "is", "that", "it", "was", "for", "on", "with", "as", "he", "their")
 _WORDS = (
-    *("market", "village", "council", "river", "grandmother", "festival", "parliament", "lantern", "harvest", "journey"),
-    *("kitchen", "teacher", "honest", "soldier", "orchard", "bridge", "letter", "winter", "stranger", "story", "budget"),
+    *("market", "village", "council", "river", "grandmother", "festival", "parliament", "lantern", "harvest"),
+    *("kitchen", "teacher", "honest", "soldier", "orchard", "bridge", "letter", "winter", "stranger", "story"),
     *("promise", "island", "mountain", "election", "honour", "neighbour", "honesty", "inertia", "senate", "congress"),
 )
 _NAMES = ("Amara", "Mr. Okafor", "Dr. Silva", "the U.S.", "José", "St. John", "J. K. Rowe", "Prof. Li", "Nigeria")

