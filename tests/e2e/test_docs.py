@@ -29,6 +29,10 @@ TWO_WORDS = {
     ("cache", "prune"),
     ("card", "datasheet"),
     ("data", "check"),
+    ("suite", "new"),
+    ("suite", "add"),
+    ("suite", "list"),
+    ("suite", "remove"),
     ("values", "check"),
 }
 
@@ -80,7 +84,8 @@ def test_the_commands_of_a_page_run(page: Path, tmp_path: Path) -> None:
         if block.kind == "python":
             python += block.code  # a reader's session remembers what stood above
             command = [sys.executable, "-c", python]
-        done = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False)
+        own = environment() | {"KAPWA_CONFIG": str(tmp_path / ".config")}  # names that a page gives are its own
+        done = subprocess.run(command, cwd=tmp_path, env=own, capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"{page_id(page)}:\n{block.code}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
 
 

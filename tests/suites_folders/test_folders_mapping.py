@@ -203,6 +203,13 @@ def test_words_of_theirs_are_said_in_ours(tmp_path: Path) -> None:
     }
 
 
+def test_a_region_that_is_no_country_is_named_in_the_mapping(tmp_path: Path) -> None:
+    mapping = {**SHORT_MAP, "values": {"culture": {"su-JB": "West_Java"}}}
+    table = SHORT.splitlines()[0] + "\nsu-JB\t01\tNaon?\troti\n"
+    (item,) = kapwa.load_task("blend/saq", data=folder(tmp_path / "short", mapping, short_tsv=table)).items()
+    assert (item.culture, item.language) == ("West_Java", "su")
+
+
 def test_situations_through_a_mapping(tmp_path: Path) -> None:
     mapping = {
         **{"form": "kalahi", "table": "s.csv", "constants": {"culture": "Kenyan", "language": "sw"}},

@@ -20,6 +20,12 @@ class Locale(NamedTuple):
     country: str
 
 
+def language_of(text: str) -> str:
+    """Return the language of a locale whatever its country is ("su" of "su-JB"); "" where it is no locale."""
+    match = _LOCALE.fullmatch(text.strip())
+    return "" if match is None else match[1].lower() + (f"-{match[2].title()}" if match[2] else "")
+
+
 def read_locale(text: str) -> Locale | None:
     """Read "es-MX", "es_MX" or "zh-Hant-TW"; None where it is no locale, or its country is none of ISO 3166-1.
 
@@ -29,9 +35,8 @@ def read_locale(text: str) -> Locale | None:
     match = _LOCALE.fullmatch(text.strip())
     if match is None:
         return None
-    language = match[1].lower() + (f"-{match[2].title()}" if match[2] else "")
     country = _country(match[1].lower(), match[3].upper())
-    return Locale(language, country) if country else None
+    return Locale(language_of(text), country) if country else None
 
 
 @cache

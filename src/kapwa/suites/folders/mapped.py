@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kapwa.errors import DataError, nearest
-from kapwa.suites.folders.locales import cultures_of, read_locale
+from kapwa.suites.folders.locales import cultures_of, language_of
 from kapwa.suites.folders.mapping import JSON_LIST, ColumnMapping
 from kapwa.suites.reading.tables import TABLE_SUFFIXES, Record, Table, read_records
 
@@ -112,12 +112,11 @@ class MappedRow:
         home = {name: self.needed(name) for name in ("culture", "language") if self.has(name)}
         if self.has("locale"):
             text = self.needed("locale")
-            read = read_locale(text)
-            culture = self.cultures.get(text, "")
-            if text and not (culture and (read or "language" in home)):
+            culture, language = self.cultures.get(text, ""), language_of(text)
+            if text and not (culture and (language or "language" in home)):
                 hint = f"Locales are like 'es-MX'; else write under 'values: culture:' what {text!r} is."
                 self.problem("locale", f"{text!r} is no language and country that Kapwa knows.", hint)
-            home = {"culture": culture, "language": read.language if read else "", **home}
+            home = {"culture": culture, "language": language, **home}
         return {name: value for name, value in home.items() if value}
 
 

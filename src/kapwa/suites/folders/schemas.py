@@ -101,7 +101,7 @@ def _question() -> dict[str, Any]:
 
 def _answer() -> dict[str, Any]:
     what = "A group of answers that mean the same, and how many people gave one of them (or without votes: right ones)."
-    lists = {"local": _NEEDED_LIST, "english": _LIST, "votes": _VOTES}
+    lists: dict[str, Any] = {"local": _NEEDED_LIST, "english": _LIST, "votes": _VOTES}
     return _row("blend.answer", what, blend.ANSWER_COLUMNS, blend.UNCOUNTED_REQUIRED, **lists)
 
 
