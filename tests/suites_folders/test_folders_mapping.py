@@ -124,7 +124,7 @@ def test_options_in_one_cell_and_a_country_in_a_locale(tmp_path: Path) -> None:
 
 
 def test_every_problem_names_their_file_row_and_column(tmp_path: Path) -> None:
-    bad = SHORT + "xx-99\t03\tQué?\tsí\nes-MX\t04\t\tsí\nes-MX\t05\t¿Qué?\t |\nes-MX\t01\t¿Otra?\tsí\n"
+    bad = SHORT + "xx-ZZ\t03\tQué?\tsí\nes-MX\t04\t\tsí\nes-MX\t05\t¿Qué?\t |\nes-MX\t01\t¿Otra?\tsí\n"
     found = problems(folder(tmp_path / "short", SHORT_MAP, short_tsv=bad))
     assert [one[:3] for one in found] == [
         ("short.tsv", 6, "locale"),

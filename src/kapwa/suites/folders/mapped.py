@@ -114,7 +114,8 @@ class MappedRow:
             text = self.needed("locale")
             culture, language = self.cultures.get(text, ""), language_of(text)
             if text and not (culture and (language or "language" in home)):
-                hint = f"Locales are like 'es-MX'; else write under 'values: culture:' what {text!r} is."
+                hint = f"Write under 'values: culture:' whose it is ({text}: …)."
+                hint = hint if language else "Locales are like 'es-MX'; else take culture and language from columns."
                 self.problem("locale", f"{text!r} is no language and country that Kapwa knows.", hint)
             home = {"culture": culture, "language": language, **home}
         return {name: value for name, value in home.items() if value}
