@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kapwa.analysis.controls import CONTROLS, control_matrix, geographic_distance, other_language, other_region
+from kapwa.analysis.values.controls import CONTROLS, control_matrix, geographic_distance, other_language, other_region
 from kapwa.errors import DataError, UsageError
 from kapwa.suites.eecc.names import places
 

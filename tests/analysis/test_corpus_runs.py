@@ -109,7 +109,7 @@ def test_a_home_folder_in_the_models_name_is_found_again(copy: Path, monkeypatch
     """A manifest shortens the home folder to "~", which the requests' keys did not."""
     import sqlite3
 
-    from kapwa.analysis.corpus_runs import eecc_task_of
+    from kapwa.analysis.corpus.runs import eecc_task_of
     from kapwa.runs.directory import Run
     from kapwa.runs.requests import RequestBook
 
@@ -165,7 +165,14 @@ def test_what_is_no_finished_run_of_texts(copy: Path, tmp_path: Path) -> None:
         open_corpora([copy])
     other = tmp_path / "other"
     other.mkdir()
-    manifest = {"format": 1, "status": "complete", "suite": "kalahi", "task": "kalahi/mc", "model": {"id": "m"}}
+    manifest = {
+        "format": 1,
+        "status": "complete",
+        "suite": "kalahi",
+        "task": "kalahi/mc",
+        "model": {"id": "m"},
+        "tables": [],
+    }
     write_json(other / "run.json", manifest)
     with pytest.raises(UsageError, match="kalahi/mc"):
         open_corpora([other])

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import kapwa
 from kapwa import registry
 from kapwa.analysis.datasheet import TO_ANSWER, datasheet, gather, render, write_datasheet
-from kapwa.analysis.datasheet_questions import QUESTIONS, SECTIONS
+from kapwa.analysis.datasheet.questions import QUESTIONS, SECTIONS
 from kapwa.cli.main import app
 from kapwa.errors import DataError, KapwaError, RunError, UsageError
 from kapwa.files import write_json

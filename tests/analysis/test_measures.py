@@ -9,7 +9,7 @@ from scipy.stats import kendalltau
 from kapwa.analysis.measures import TauKey, ValuesOf, concept_taus
 from kapwa.analysis.parts import Part
 from kapwa.analysis.triangles import square
-from kapwa.analysis.word_counts import WordCounts
+from kapwa.analysis.words.counts import WordCounts
 
 WHO = tuple(f"P{i}" for i in range(9))
 

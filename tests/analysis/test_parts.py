@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from kapwa.analysis.parts import Part, clear_unfinished, part_key, part_path, read_part, write_part
-from kapwa.analysis.word_counts import WordCounts
+from kapwa.analysis.words.counts import WordCounts
 from kapwa.errors import RunError
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kapwa.analysis.values_cells import Commas, commas_of, is_missing
+from kapwa.analysis.values.cells import Commas, commas_of, is_missing
 
 
 @pytest.mark.parametrize("cell", ["", "  ", "#NULL!", "#null!", "NA", "n/a", "NaN", "..", ".", "-", "—", "?", "None"])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from kapwa.analysis.values_check import check_values, read_identities
+from kapwa.analysis.values.check import check_values, read_identities
 from kapwa.cli.main import app
 from kapwa.errors import DataError, UsageError
 

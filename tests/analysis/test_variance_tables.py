@@ -10,7 +10,7 @@ from kapwa.analysis import variance_tables
 from kapwa.analysis.topics import ConceptFacts, IdentitySums, TopicSummary
 from kapwa.analysis.triangles import Means
 from kapwa.analysis.variance_tables import Named, variance_table
-from kapwa.analysis.word_counts import WordCounts
+from kapwa.analysis.words.counts import WordCounts
 from kapwa.stats.multiplicity import holm
 
 NAME = Named("model T 0.3", "eecc/qa")

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from kapwa.analysis import word_counts
-from kapwa.analysis.word_counts import WordCounts, count_words, merge
+from kapwa.analysis.words import counts as word_counts
+from kapwa.analysis.words.counts import WordCounts, count_words, merge
 from kapwa.errors import UsageError
 from kapwa.metrics.tokens import encode
 

@@ -12,7 +12,6 @@ import polars as pl
 import pytest
 from hypothesis import given
 
-from kapwa.analysis.stop_words import stop_words
 from kapwa.analysis.words import (
     WordCounts,
     count_words,
@@ -21,6 +20,7 @@ from kapwa.analysis.words import (
     tfidf_words_reference,
     z_needed,
 )
+from kapwa.analysis.words.stop_words import stop_words
 from kapwa.errors import UsageError
 from kapwa.metrics.tokens import encode, tokenizer_for
 

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from kapwa.analysis.corpus import open_corpora
-from kapwa.analysis.words_corpus import word_lists
+from kapwa.analysis.words.lists import word_lists
 from kapwa.cli.main import app
 from kapwa.errors import UsageError
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from kapwa.analysis.controls import control_matrix
 from kapwa.analysis.corpus import Corpus
 from kapwa.analysis.measures import ValuesOf
 from kapwa.analysis.values import CulturalDistance, ValuesTable, cultural_distance, read_values
+from kapwa.analysis.values.controls import control_matrix
 from kapwa.errors import UsageError
 from kapwa.files import digest
 from kapwa.suites.eecc.names import Ambiguous, Place, resolve

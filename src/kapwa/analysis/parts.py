@@ -21,7 +21,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from kapwa.analysis.word_counts import WordCounts
+from kapwa.analysis.words.counts import WordCounts
 from kapwa.errors import RunError
 from kapwa.files import replacing
 

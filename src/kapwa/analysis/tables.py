@@ -19,8 +19,8 @@ from kapwa.analysis.variance_tables import (
     tests_table,
     variance_table,
 )
-from kapwa.analysis.word_counts import WordCounts, merge
 from kapwa.analysis.words import log_odds_words, tfidf_words
+from kapwa.analysis.words.counts import WordCounts, merge
 from kapwa.suites.eecc.names import Place
 
 Tables = Mapping[str, pl.DataFrame]

@@ -15,7 +15,7 @@ import numpy as np
 from kapwa.analysis.measures import ConceptTaus, TauKey, ValuesOf, concept_taus
 from kapwa.analysis.parts import Part, Whole, read_part
 from kapwa.analysis.triangles import Integers, Means, Reals
-from kapwa.analysis.word_counts import WordCounts, merge
+from kapwa.analysis.words.counts import WordCounts, merge
 
 WED, BLEU, BLEU_REFERENCE = range(3)
 # Parts held at once; the permutation floors of a batch are one matrix product.

@@ -11,7 +11,7 @@ import numpy as np
 from kapwa.analysis.corpus import ConceptTexts
 from kapwa.analysis.parts import Part, Reals, Whole
 from kapwa.analysis.settings import UnitSettings
-from kapwa.analysis.word_counts import count_words
+from kapwa.analysis.words.counts import count_words
 from kapwa.metrics import distance
 from kapwa.metrics.tokens import Encoded, Tokenizer, encode, tokenizer_for
 from kapwa.stats.distances import lexical_variance, lexical_variance_reference, permanova

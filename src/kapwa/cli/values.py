@@ -40,7 +40,7 @@ def check(
     Columns, scales, codes among the answers, missing cells, names that match no country. Exit code 2 when an analysis
     would stop at one of them.
     """
-    from kapwa.analysis.values_check import check_values, read_identities
+    from kapwa.analysis.values.check import check_values, read_identities
 
     named = None if identities is None else read_identities(identities)
     found = check_values(path, identities=named, country=country)

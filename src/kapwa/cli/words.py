@@ -14,7 +14,7 @@ from kapwa.cli.output import note, show, show_json
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from kapwa.analysis.words_corpus import WordList
+    from kapwa.analysis.words.lists import WordList
 
 Runs = Annotated[
     list[Path] | None,
@@ -67,7 +67,7 @@ def words(
     Stop words, numbers and punctuation are left out. Each corpus (a model's texts of one task) has its own lists.
     """
     from kapwa.analysis.corpus import open_corpora
-    from kapwa.analysis.words_corpus import Method, word_lists
+    from kapwa.analysis.words.lists import Method, word_lists
     from kapwa.errors import UsageError, nearest
 
     sources = [*(runs or ()), *(responses or ())]

@@ -1,7 +1,7 @@
 """How far countries lie apart in a survey of values: corrected, and as the released analysis has it.
 
 Corrected: each question is standardised over the countries compared, codes and other columns without a scale are
-left out (:mod:`kapwa.analysis.values_nominal`), and the distance is the root of the mean squared difference over the
+left out (:mod:`kapwa.analysis.values.nominal`), and the distance is the root of the mean squared difference over the
 questions both countries answered, so that a missing answer neither shortens nor lengthens it. ``distance_reference``
 is the plain Euclidean distance over every column both have, unscaled, and longer the more columns they share.
 """
@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kapwa.analysis.values_matches import Match, match_identities
-from kapwa.analysis.values_nominal import nominal_columns
-from kapwa.analysis.values_table import ValuesTable
+from kapwa.analysis.values.matches import Match, match_identities
+from kapwa.analysis.values.nominal import nominal_columns
+from kapwa.analysis.values.table import ValuesTable
 from kapwa.errors import UsageError, nearest
 
 Floats = NDArray[np.float64]
@@ -62,7 +62,7 @@ def cultural_distance(
 
     ``minimum_overlap``: the share of the questions used (0 to 1) that two must both have answered. ``keep`` keeps
     questions that would be left out, ``drop`` leaves out more. ``choose`` settles ambiguous names, see
-    :func:`kapwa.analysis.values_matches.match_identities`. Raises UsageError for unknown questions or choices, and
+    :func:`kapwa.analysis.values.matches.match_identities`. Raises UsageError for unknown questions or choices, and
     when fewer than two identities have values.
     """
     if not 0 <= minimum_overlap <= 1:

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from kapwa.analysis.values_table import ValuesTable
+from kapwa.analysis.values.table import ValuesTable
 from kapwa.suites.eecc.names import fold
 
 _RISES = 0.7

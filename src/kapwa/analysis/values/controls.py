@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from kapwa.analysis.values_cells import Commas, commas_of, is_missing
-from kapwa.analysis.values_columns import cell_text
+from kapwa.analysis.values.cells import Commas, commas_of, is_missing
+from kapwa.analysis.values.columns import cell_text
 from kapwa.errors import DataError, UsageError, nearest
 from kapwa.suites.eecc.names import Place, place_of, resolve, suggestion
 from kapwa.suites.reading.tables import TABLE_SUFFIXES, Record, Table, read_records

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from kapwa.analysis.values_cells import Commas, is_missing
+from kapwa.analysis.values.cells import Commas, is_missing
 from kapwa.errors import DataError, UsageError, nearest
 from kapwa.suites.eecc.names import Ambiguous, Place, fold, resolve
 from kapwa.suites.reading.tables import Record

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kapwa.analysis.values_matches import match_identities
-from kapwa.analysis.values_nominal import nominal_columns
-from kapwa.analysis.values_table import ValuesReading, ValuesRow, ValuesTable, scan_values
+from kapwa.analysis.values.matches import match_identities
+from kapwa.analysis.values.nominal import nominal_columns
+from kapwa.analysis.values.table import ValuesReading, ValuesRow, ValuesTable, scan_values
 from kapwa.errors import DataError
 from kapwa.files import read_text
 from kapwa.suites.base import CheckReport, Finding

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kapwa.analysis.corpus_rows import Asked, ConceptKey, CorpusName, Found
+from kapwa.analysis.corpus.rows import Asked, ConceptKey, CorpusName, Found
 from kapwa.errors import RunError, UsageError
 from kapwa.records import Item
 from kapwa.runs.answers import RunAnswers, read_answers

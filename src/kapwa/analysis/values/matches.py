@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kapwa.analysis.values_table import ValuesTable
+from kapwa.analysis.values.table import ValuesTable
 from kapwa.errors import UsageError
 from kapwa.suites.eecc.names import PLACE_ATTRIBUTES, Ambiguous, Place, fold, resolve
 

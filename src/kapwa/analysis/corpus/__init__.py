@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from kapwa.analysis.corpus_index import ConceptIndex, Indexer, absent_identities, whole_digest
-from kapwa.analysis.corpus_rows import Asked, ConceptKey, CorpusName, TextSource, check_attribute, clean_text
+from kapwa.analysis.corpus.index import ConceptIndex, Indexer, absent_identities, whole_digest
+from kapwa.analysis.corpus.rows import Asked, ConceptKey, CorpusName, TextSource, check_attribute, clean_text
 from kapwa.errors import DataError, UsageError, nearest
 from kapwa.runs.runner import brief_model
 
@@ -154,7 +154,7 @@ def open_corpora(
     Raises UsageError for no or repeated sources; DataError naming file, row, column and remedy for what cannot be
     read, for two answers to one (identity, sample), and for fewer than two identities or texts.
     """
-    from kapwa.analysis.sources import text_sources  # the kinds of sources build on this module's rows
+    from kapwa.analysis.corpus.sources import text_sources  # the kinds of sources build on this module's rows
 
     check_attribute(attribute)
     if isinstance(sources, str | Path):

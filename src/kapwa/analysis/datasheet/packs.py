@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kapwa import registry
-from kapwa.analysis.datasheet_facts import Facts, count, listed, tell_card
+from kapwa.analysis.datasheet.facts import Facts, count, listed, tell_card
 from kapwa.errors import DataError, UsageError
 from kapwa.records import Item
 from kapwa.suites.base import CheckReport, Finding, Selection, Suite, Task

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kapwa.analysis.corpus_rows import ConceptKey, CorpusName, Found, TextSource, clean_text
+from kapwa.analysis.corpus.rows import ConceptKey, CorpusName, Found, TextSource, clean_text
 from kapwa.errors import DataError
 
 _DIGEST_BYTES = 16

@@ -1,16 +1,16 @@
 """Surveys of cultural values: tables of countries by questions, and how far apart countries lie in them.
 
-The public face of the modules ``values_*``: reading (:func:`read_values`), distances (:func:`cultural_distance`),
+The public face of this folder: reading (:func:`read_values`), distances (:func:`cultural_distance`),
 which columns are codes rather than answers (:func:`nominal_columns`), and which rows belong to which identity
 (:func:`match_identities`).
 """
 
 from __future__ import annotations
 
-from kapwa.analysis.values_distance import CulturalDistance, cultural_distance
-from kapwa.analysis.values_matches import Match, Matches, match_identities
-from kapwa.analysis.values_nominal import WVS7, nominal_columns
-from kapwa.analysis.values_table import ValuesReading, ValuesRow, ValuesTable, read_values, scan_values
+from kapwa.analysis.values.distance import CulturalDistance, cultural_distance
+from kapwa.analysis.values.matches import Match, Matches, match_identities
+from kapwa.analysis.values.nominal import WVS7, nominal_columns
+from kapwa.analysis.values.table import ValuesReading, ValuesRow, ValuesTable, read_values, scan_values
 
 __all__ = [
     "WVS7",

@@ -15,8 +15,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from kapwa.analysis.stop_words import stop_words
-from kapwa.analysis.word_counts import WordCounts, count_words, merge
+from kapwa.analysis.words.counts import WordCounts, count_words, merge
+from kapwa.analysis.words.stop_words import stop_words
 from kapwa.errors import UsageError
 
 __all__ = [

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kapwa.analysis.corpus_runs import is_run
-from kapwa.analysis.datasheet_facts import Facts, flat
-from kapwa.analysis.datasheet_questions import SECTIONS, SOURCE, Question
+from kapwa.analysis.corpus.runs import is_run
+from kapwa.analysis.datasheet.facts import Facts, flat
+from kapwa.analysis.datasheet.questions import SECTIONS, SOURCE, Question
 from kapwa.errors import DataError, UsageError
 from kapwa.files import write_text
 from kapwa.runs.redact import redact
@@ -47,9 +47,9 @@ def write_datasheet(
 
 def gather(path: Path, attribute: str | None = None) -> Facts:
     """Return what is recorded of ``path``, whatever kind of dataset it is."""
-    from kapwa.analysis.datasheet_pack import pack_facts
-    from kapwa.analysis.datasheet_responses import responses_facts
-    from kapwa.analysis.datasheet_run import run_facts
+    from kapwa.analysis.datasheet.packs import pack_facts
+    from kapwa.analysis.datasheet.responses import responses_facts
+    from kapwa.analysis.datasheet.runs import run_facts
 
     if not path.exists():
         raise DataError("no such file or folder.", path=path)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kapwa.analysis.corpus import Corpus, open_corpora
-from kapwa.analysis.datasheet_facts import Facts, TextCounts, count, flat, listed
+from kapwa.analysis.datasheet.facts import Facts, TextCounts, count, flat, listed
 
 _READ = "read from the files"
 

@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from kapwa.analysis.corpus_heap import TextHeap
-from kapwa.analysis.corpus_rows import MEANT, Asked, Found, RowReader, find_columns
+from kapwa.analysis.corpus.heap import TextHeap
+from kapwa.analysis.corpus.rows import MEANT, Asked, Found, RowReader, find_columns
 from kapwa.errors import DataError, UsageError
 from kapwa.files import MAX_CELL
 

@@ -11,8 +11,8 @@ import polars as pl
 
 from kapwa import registry
 from kapwa.analysis.corpus import open_corpora
-from kapwa.analysis.datasheet_facts import Facts, TextCounts, count, flat, listed, tell_card
-from kapwa.analysis.datasheet_responses import tell_corpora
+from kapwa.analysis.datasheet.facts import Facts, TextCounts, count, flat, listed, tell_card
+from kapwa.analysis.datasheet.responses import tell_corpora
 from kapwa.runs.directory import Run
 from kapwa.runs.runner import brief_model
 from kapwa.suites.base import Suite

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kapwa.analysis.values_cells import Commas, commas_of, is_missing
-from kapwa.analysis.values_columns import Columns, candidates, cell_text, column_cells, find_columns
+from kapwa.analysis.values.cells import Commas, commas_of, is_missing
+from kapwa.analysis.values.columns import Columns, candidates, cell_text, column_cells, find_columns
 from kapwa.errors import DataError
 from kapwa.files import read_table, read_text
 from kapwa.suites.eecc.names import Ambiguous, Place, is_code, part_of, resolve

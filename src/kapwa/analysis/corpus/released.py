@@ -16,8 +16,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from kapwa.analysis.corpus_files import MAX_LINE, LineFile
-from kapwa.analysis.corpus_rows import Asked, ConceptKey, CorpusName, Found
+from kapwa.analysis.corpus.files import MAX_LINE, LineFile
+from kapwa.analysis.corpus.rows import Asked, ConceptKey, CorpusName, Found
 from kapwa.errors import DataError
 from kapwa.files import MAX_CELL
 

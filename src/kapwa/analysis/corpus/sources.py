@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from kapwa.analysis.corpus_files import SUFFIXES, TABLES, file_source
-from kapwa.analysis.corpus_rows import Asked, TextSource
-from kapwa.analysis.corpus_runs import RunTexts, is_run
-from kapwa.analysis.released import ReleasedFile, looks_released
+from kapwa.analysis.corpus.files import SUFFIXES, TABLES, file_source
+from kapwa.analysis.corpus.released import ReleasedFile, looks_released
+from kapwa.analysis.corpus.rows import Asked, TextSource
+from kapwa.analysis.corpus.runs import RunTexts, is_run
 from kapwa.errors import DataError, UsageError, nearest
 
 
