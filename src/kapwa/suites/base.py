@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from kapwa.errors import DataError
 from kapwa.records import Answer, Capability, Floor, Item, Request
 
 if TYPE_CHECKING:
@@ -144,6 +145,16 @@ class Finding:
     message: str
     row: int | None = None
     column: str | None = None
+
+    @classmethod
+    def of(cls, problem: DataError, path: Path) -> Finding:
+        """Turn what stopped a reader into a finding; its place is told in columns, so the message leaves it out."""
+        where = str(problem.path or path)
+        message = problem.message.removeprefix(where)
+        for part in (f", row {problem.row}", f", column {problem.column!r}"):
+            message = message.removeprefix(part)
+        text = message.removeprefix(": ")
+        return cls("error", where, f"{text} {problem.hint}" if problem.hint else text, problem.row, problem.column)
 
 
 @dataclass(frozen=True, slots=True)

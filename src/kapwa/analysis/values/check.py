@@ -59,7 +59,7 @@ def check_values(
     ``country`` is no column.
     """
     reading = scan_values(path, country=country)
-    findings = [_problem(problem, str(path)) for problem in reading.problems]
+    findings = [Finding.of(problem, path) for problem in reading.problems]
     if reading.table is None:
         return ValuesCheck(CheckReport("values", str(path), {}, findings), ())
     table = reading.table
@@ -87,15 +87,6 @@ def read_identities(path: str | Path) -> list[str]:
     if not names:
         raise DataError("names no identities.", path=path, hint="Write one a line.")
     return list(dict.fromkeys(names))
-
-
-def _problem(problem: DataError, path: str) -> Finding:
-    where = str(problem.path or path)
-    message = problem.message.removeprefix(where)
-    for part in (f", row {problem.row}", f", column {problem.column!r}"):
-        message = message.removeprefix(part)
-    text = message.removeprefix(": ")
-    return Finding("error", where, f"{text} {problem.hint}" if problem.hint else text, problem.row, problem.column)
 
 
 def _questions(table: ValuesTable, nominal: Mapping[str, str]) -> Iterator[Question]:

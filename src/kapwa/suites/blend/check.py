@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from kapwa.errors import DataError, UsageError
+from kapwa.errors import UsageError
 from kapwa.suites.base import CheckReport, Finding
 from kapwa.suites.blend.data import Reading, is_question_data, load_path
 from kapwa.suites.blend.oddities import country_findings, question_findings
@@ -27,20 +27,11 @@ def check(path: Path) -> CheckReport | None:
     if not is_question_data(path):
         return None
     reading = load_path(path)
-    findings = [_problem_finding(problem, path) for problem in reading.problems]
+    findings = [Finding.of(problem, path) for problem in reading.problems]
     findings += reading.oddities
     findings += [finding for entry in reading.entries for finding in question_findings(entry)]
     findings += [*country_findings(reading.entries), *_prompt_findings(reading, path), *_card_findings(reading, path)]
     return CheckReport(SUITE, str(path), _counts(reading), findings)
-
-
-def _problem_finding(problem: DataError, path: Path) -> Finding:
-    where = str(problem.path or path)
-    message = problem.message.removeprefix(where)
-    for part in (f", row {problem.row}", f", column {problem.column!r}"):
-        message = message.removeprefix(part)
-    text = message.removeprefix(": ")
-    return Finding("error", where, f"{text} {problem.hint}" if problem.hint else text, problem.row, problem.column)
 
 
 def _prompt_findings(reading: Reading, path: Path) -> Iterator[Finding]:

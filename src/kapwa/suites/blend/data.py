@@ -20,12 +20,12 @@ from kapwa.suites.blend.regions import COUNTRIES, Region, region_of
 from kapwa.suites.blend.released import CountryFiles, find_release, prompt_files, read_country
 from kapwa.suites.reading.card import CARD_NAME, read_card
 from kapwa.suites.reading.cells import UNKNOWN_HOME, Home
+from kapwa.suites.reading.naming import SAMPLE, existing, no_such_data
 from kapwa.suites.reading.tables import Table, read_records
 
 __all__ = ["PACKS", "BlendData", "Reading", "is_question_data", "load", "load_path", "read_data", "read_questions"]
 
 PACKS = Path(__file__).parent / "packs"
-SAMPLE = "sample"
 PROMPT_FILE = "prompts.csv"
 _SUFFIXES = (".csv", ".tsv", ".jsonl", ".xlsx")
 _TABLES = ("questions", "answers")
@@ -107,30 +107,14 @@ def load(data: str | Path | None) -> Reading:
         if name not in sample_packs():
             raise UsageError(f"There is no sample pack {name!r}.", hint=nearest(name, sample_packs()))
         return _load_packs(text, PACKS / name, [PACKS / name])
-    path = _existing(text)
+    path = existing(text)
     if path is not None:
         return load_path(path)
     wanted = hub.hub_id(text)
     if wanted is not None:
         fetched = hub.fetch(wanted)
         return _load_folder(fetched.folder, fetched.name)
-    shown = text if len(text) <= 200 else text[:199] + "…"
-    raise UsageError(f"There is no file, folder or data set {shown!r}.", hint=_unknown_hint(text))
-
-
-def _existing(text: str) -> Path | None:
-    try:
-        path = Path(text).expanduser()
-        return path if text.strip() and path.exists() else None
-    except (OSError, RuntimeError, ValueError):  # a name too long, a home that is not there, a NUL
-        return None
-
-
-def _unknown_hint(text: str) -> str:
-    known = [SAMPLE, *(f"{SAMPLE}:{name}" for name in sample_packs()), hub.BLEND_ID]
-    with contextlib.suppress(OSError, ValueError):
-        known += [str(sibling) for sibling in Path(text).parent.iterdir() if not sibling.name.startswith(".")]
-    return f"{nearest(text, known)} Another hub data set is written hub:OWNER/NAME."
+    raise no_such_data(text, sample_packs(), hub_id=hub.BLEND_ID)
 
 
 def sample_packs() -> dict[str, Path]:

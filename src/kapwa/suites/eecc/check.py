@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
-from kapwa.errors import DataError
 from kapwa.suites.base import CheckReport, Finding
 from kapwa.suites.eecc import names
 from kapwa.suites.eecc.articles import article, article_reference
@@ -53,7 +52,7 @@ def _by_folder(found: Mapping[str, Path]) -> dict[str, str]:
 
 
 def _findings(reading: Reading) -> Iterator[Finding]:
-    yield from (_problem_finding(problem, reading.folder) for problem in reading.problems)
+    yield from (Finding.of(problem, reading.folder) for problem in reading.problems)
     yield from reading.parts.oddities
     for table in reading.tables.values():
         for record in table.records:
@@ -63,15 +62,6 @@ def _findings(reading: Reading) -> Iterator[Finding]:
     yield from _concept_findings(reading)
     yield from _identity_findings(reading)
     yield from _card_findings(reading)
-
-
-def _problem_finding(problem: DataError, path: Path) -> Finding:
-    where = str(problem.path or path)
-    message = problem.message.removeprefix(where)
-    for part in (f", row {problem.row}", f", column {problem.column!r}"):
-        message = message.removeprefix(part)
-    text = message.removeprefix(": ")
-    return Finding("error", where, f"{text} {problem.hint}" if problem.hint else text, problem.row, problem.column)
 
 
 def _concept_findings(reading: Reading) -> Iterator[Finding]:

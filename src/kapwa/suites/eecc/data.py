@@ -17,10 +17,10 @@ from kapwa.suites.eecc.parts import PromptSet
 from kapwa.suites.eecc.reading import ROLES, Parts
 from kapwa.suites.reading.card import CARD_NAME, read_card
 from kapwa.suites.reading.cells import UNKNOWN_HOME, Home
+from kapwa.suites.reading.naming import SAMPLE, existing, no_such_data
 from kapwa.suites.reading.tables import TABLE_SUFFIXES, Table, peek_header, read_records
 
 PACKS = Path(__file__).parent / "packs"
-SAMPLE = "sample"
 DEFAULT_PACK = "nationalities"
 SUFFIXES = tuple(suffix for suffix in TABLE_SUFFIXES if suffix not in (".yaml", ".yml"))
 # "eecc/qa" is asked from the folder qa of the data, or from the data's folder itself.
@@ -76,28 +76,12 @@ def load(data: str | Path | None, task: str) -> Reading:
         if name not in sample_packs():
             raise UsageError(f"There is no sample pack {name!r}.", hint=nearest(name, sample_packs()))
         return read_folder(PACKS / name, text, task)
-    path = _existing(text)
+    path = existing(text)
     if path is None:
-        shown = text if len(text) <= 200 else text[:199] + "…"
-        raise UsageError(f"There is no file, folder or data set {shown!r}.", hint=_unknown_hint(text))
+        raise no_such_data(text, sample_packs())
     if path.is_file():
         path = path.parent
     return read_folder(path, path.resolve().name, task)
-
-
-def _existing(text: str) -> Path | None:
-    try:
-        path = Path(text).expanduser()
-        return path if text.strip() and path.exists() else None
-    except (OSError, RuntimeError, ValueError):  # a name too long, a home that is not there, a NUL
-        return None
-
-
-def _unknown_hint(text: str) -> str:
-    known = [SAMPLE, *(f"{SAMPLE}:{name}" for name in sample_packs())]
-    with contextlib.suppress(OSError, ValueError):
-        known += [str(sibling) for sibling in Path(text).parent.iterdir() if not sibling.name.startswith(".")]
-    return nearest(text, known)
 
 
 def sample_packs() -> dict[str, Path]:

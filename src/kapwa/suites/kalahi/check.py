@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
 
-from kapwa.errors import DataError
 from kapwa.records import Item
 from kapwa.suites.base import CheckReport, Finding, Severity
 from kapwa.suites.kalahi import VARIANTS, released
@@ -35,7 +34,7 @@ def check(path: Path) -> CheckReport | None:
         return None
     reading = load_path(path)
     rows = _first_entries(reading)
-    findings = [_problem_finding(problem, path) for problem in reading.problems]
+    findings = [Finding.of(problem, path) for problem in reading.problems]
     findings += [finding for table in reading.tables for finding in _table_findings(table)]
     findings += [finding for entry in rows for finding in _item_findings(entry)]
     findings += [*_variant_findings(reading.entries), *_length_findings(reading, path), *_card_findings(reading, path)]
@@ -45,15 +44,6 @@ def check(path: Path) -> CheckReport | None:
 def _first_entries(reading: Reading) -> list[Entry]:
     """One entry a row of a file: the items of a row share its responses."""
     return list({(entry.path, entry.row): entry for entry in reversed(reading.entries)}.values())[::-1]
-
-
-def _problem_finding(problem: DataError, path: Path) -> Finding:
-    where = str(problem.path or path)
-    message = problem.message.removeprefix(where)
-    for part in (f", row {problem.row}", f", column {problem.column!r}"):
-        message = message.removeprefix(part)
-    text = message.removeprefix(": ")
-    return Finding("error", where, f"{text} {problem.hint}" if problem.hint else text, problem.row, problem.column)
 
 
 def _table_findings(table: Table) -> Iterator[Finding]:

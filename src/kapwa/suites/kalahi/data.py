@@ -17,12 +17,12 @@ from kapwa.suites.kalahi.form import REQUIRED, Entry, parse_situations, referenc
 from kapwa.suites.reading import hub
 from kapwa.suites.reading.card import CARD_NAME, Card, read_card
 from kapwa.suites.reading.cells import UNKNOWN_HOME, Home
+from kapwa.suites.reading.naming import SAMPLE, existing, no_such_data
 from kapwa.suites.reading.tables import TABLE_SUFFIXES, Table, peek_header, read_records
 
 __all__ = ["PACKS", "Reading", "is_situation_data", "load", "load_path", "read_situations", "reference_response"]
 
 PACKS = Path(__file__).parent / "packs"
-SAMPLE = "sample"
 HUB_ID = "aisingapore/kalahi"
 HUB_FILES = ("*.csv", "*.tsv", "*.jsonl", "*.parquet", "*.yaml", "*.yml")
 _SITUATION_NAMES = tuple(f"situations{suffix}" for suffix in TABLE_SUFFIXES)
@@ -75,30 +75,14 @@ def load(data: str | Path | None) -> Reading:
         if name not in sample_packs():
             raise UsageError(f"There is no sample pack {name!r}.", hint=nearest(name, sample_packs()))
         return _load_packs(text, PACKS / name, [PACKS / name])
-    path = _existing(text)
+    path = existing(text)
     if path is not None:
         return load_path(path)
     wanted = hub.hub_id(text, HUB_ID)
     if wanted is not None:
         fetched = hub.fetch(wanted, HUB_FILES)
         return _load_folder(fetched.folder, fetched.name, released.CARD if wanted.repo == HUB_ID else None)
-    shown = text if len(text) <= 200 else text[:199] + "…"
-    raise UsageError(f"There is no file, folder or data set {shown!r}.", hint=_unknown_hint(text))
-
-
-def _existing(text: str) -> Path | None:
-    try:
-        path = Path(text).expanduser()
-        return path if text.strip() and path.exists() else None
-    except (OSError, RuntimeError, ValueError):  # a name too long, a home that is not there, a NUL
-        return None
-
-
-def _unknown_hint(text: str) -> str:
-    known = [SAMPLE, *(f"{SAMPLE}:{name}" for name in sample_packs()), HUB_ID]
-    with contextlib.suppress(OSError, ValueError):
-        known += [str(sibling) for sibling in Path(text).parent.iterdir() if not sibling.name.startswith(".")]
-    return f"{nearest(text, known)} Another hub data set is written hub:OWNER/NAME."
+    raise no_such_data(text, sample_packs(), hub_id=HUB_ID)
 
 
 def sample_packs() -> dict[str, Path]:
