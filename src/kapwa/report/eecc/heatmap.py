@@ -19,6 +19,7 @@ from kapwa.report.text import clusters, font_for, isolate, label_text, slug, tru
 
 LEVELS = 16  # colours: as many as four bits of a pixel hold
 CELL = 13  # pixels of a cell at full size, so that every name can be read
+_NARROW = 400  # pixels that a picture of few cells may grow to
 READABLE = 46  # identities whose names can be read where the picture fits the page
 LONGEST = 24  # columns of a name
 _EM = 0.82  # text height in cells
@@ -101,9 +102,11 @@ class Frame:
 def page_svg(one: Likeness, name: str) -> str:
     """The picture for the page; ``name`` makes its ids unique. Its own size is full size: CSS makes it fit."""
     frame = Frame.of(one)
+    # A picture of few cells is drawn larger, up to twice.
+    cell = min(2 * CELL, max(CELL, _NARROW / frame.wide))
     return (
-        f'<svg viewBox="0 0 {frame.wide:.6g} {frame.tall:.6g}" width="{frame.wide * CELL:.0f}" '
-        f'height="{frame.tall * CELL:.0f}" data-left="{frame.left:.6g}" data-top="{frame.room:.6g}">'
+        f'<svg viewBox="0 0 {frame.wide:.6g} {frame.tall:.6g}" width="{frame.wide * cell:.0f}" '
+        f'height="{frame.tall * cell:.0f}" data-left="{frame.left:.6g}" data-top="{frame.room:.6g}">'
         f"{_inside(one, frame, name, raster(one))}</svg>"
     )
 
