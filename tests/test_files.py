@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import io
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kapwa.errors import DataError
+from kapwa.errors import DataError, UsageError
 from kapwa.files import csv_text, read_table, replacing, spreadsheet_safe, write_json, write_text
 
 
@@ -80,6 +81,25 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> 
         interrupted()
     assert path.read_text() == "old"
     assert [p.name for p in tmp_path.iterdir()] == ["run.json"]
+
+
+def test_a_folder_is_never_written_over(tmp_path: Path) -> None:
+    (tmp_path / "report").mkdir()
+    with pytest.raises(UsageError, match=r"report is a folder, and a file is to be written"):
+        write_text(tmp_path / "report", "new")
+    assert [p.name for p in tmp_path.iterdir()] == ["report"]
+
+
+def test_a_place_that_cannot_be_written_is_named_as_the_user_named_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(tmp_path / ".page.html.x.part"))
+
+    monkeypatch.setattr("kapwa.files.tempfile.mkstemp", refused)
+    with pytest.raises(PermissionError) as caught:
+        write_text(tmp_path / "page.html", "new")
+    assert caught.value.filename == str(tmp_path / "page.html")
 
 
 def test_json_that_is_not_finite_is_refused(tmp_path: Path) -> None:

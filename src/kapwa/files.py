@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kapwa.errors import DataError, nearest
+from kapwa.errors import DataError, UsageError, nearest
 
 # A cell longer than this is a file with a missing quote, not an answer.
 MAX_CELL = 1_000_000
@@ -164,10 +164,18 @@ def _sibling_hint(path: Path) -> str | None:
 def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside ``path``; on success fsync it and rename it over ``path``.
 
-    On any error the temporary file is removed and ``path`` is left as it was.
+    On any error the temporary file is removed and ``path`` is left as it was. Raises UsageError where ``path`` is a
+    folder.
     """
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder, and a file is to be written.", hint="Name a file.")
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    except OSError as error:
+        # Whoever asked for the file never heard of the temporary one.
+        error.filename = str(path)
+        raise
     os.close(handle)
     temporary = Path(name)
     try:

@@ -62,6 +62,7 @@ def test_an_analysis_is_told_in_words_and_numbers_and_kept(cli: Run, tmp_path: P
         (["answers.parquet", "--control", "geography"], "no values are named"),
         (["answers.parquet", "--brevity", "longest"], "brevity cannot be 'longest'"),
         (["survey.csv"], "column 'text' is missing"),
+        (["answers.parquet", "-o", "."], "is a directory"),
     ],
 )
 def test_wrong_input_is_named_without_a_traceback(cli: Run, arguments: list[str], said: str, tmp_path: Path) -> None:

@@ -82,6 +82,13 @@ def test_wrong_cells_of_json_lines(tmp_path: Path, column: str, value: Any, said
     assert (error.row, error.column) == (5, column)
 
 
+def test_a_language_that_cannot_be_cut_is_named_with_its_row(tmp_path: Path) -> None:
+    rows = sample_rows(language="am")
+    rows[3]["language"] = "Amharic"
+    error = refused(write_jsonl(tmp_path / "a.jsonl", rows), "'amharic' into words is not known", "such as 'en'")
+    assert (error.row, error.column) == (4, "language")
+
+
 def test_a_row_without_a_text(tmp_path: Path) -> None:
     rows = sample_rows()
     del rows[2]["text"]

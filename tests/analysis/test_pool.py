@@ -83,6 +83,22 @@ if __name__ == "__main__":
 """
 
 
+_UNGUARDED = """
+import sys
+sys.path.insert(0, {folder!r})
+import pool_work
+from kapwa.analysis.pool import run_all
+print(sorted(run_all(pool_work.square, range(4), workers=2)), __file__ == sys.argv[0], __spec__)
+"""
+
+
+def test_a_script_without_a_guard_is_not_run_again_by_the_workers(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(_UNGUARDED.format(folder=str(Path(__file__).parent)), encoding="utf-8")
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "[0, 1, 4, 9] True None\n"), done.stderr
+
+
 @pytest.mark.parametrize(("ending", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)])
 def test_workers_leave_with_their_parent(ending: signal.Signals, code: int, tmp_path: Path) -> None:
     script, marks = tmp_path / "script.py", tmp_path / "marks"

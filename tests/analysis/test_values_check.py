@@ -41,6 +41,13 @@ def test_a_sound_table_has_no_findings(tmp_path: Path) -> None:
     ]
 
 
+def test_a_name_is_told_with_its_own_column_when_codes_stand_before_it(tmp_path: Path) -> None:
+    lines = ("Phillipines,PH,1", "Korea,KR,2", "Congo,,3", "Belgium,BE,4", "Ireland,IE,5")
+    path = survey(tmp_path, "country,code,q", *lines)
+    assert check_values(path).report.counts["named by"] == "code, country"
+    assert [(row, column) for _, row, column, _ in said(path)] == [(4, "country")]
+
+
 def test_every_kind_of_odd_row_is_named_with_its_line(tmp_path: Path) -> None:
     path = survey(
         tmp_path, "country,q", "Japan,1", "Slovack,2", "Congo,3", "Belgium French,4", "Arab countries,5", "Japan,6",
@@ -102,8 +109,8 @@ def test_identities_are_matched_both_ways(tmp_path: Path) -> None:
                     "taken for Dominica"),
         ("warning", "the identity 'Nigeran' names no country. Did you mean Nigerian (Nigeria) or Nigerien (Niger)?"),
         ("warning", "the identity 'Klingon' names no country"),
-        ("note", "no values for 1 identities: Filipino"),
-        ("note", "no identity for 1 rows with values: Peru"),
+        ("note", "no values for 1 identity: Filipino"),
+        ("note", "no identity for 1 row with values: Peru"),
     }  # fmt: skip
 
 

@@ -51,6 +51,17 @@ def test_tests_are_those_of_scipy_and_adjusted_over_topics() -> None:
         assert single["p_adjusted"].to_list() == pytest.approx(holm(single["p"].to_numpy()).tolist())
 
 
+def test_concepts_that_agree_to_the_last_digit_leave_no_interval_and_no_p() -> None:
+    same = topic("a", np.random.default_rng(3), 0.1, concepts=2)
+    same.concepts.means[:] = [0.1, 0.2, 0.05, 0.2]
+    row = variance_tables.tests_table(NAME, [same]).filter(topic="all", test="paired").row(0, named=True)
+    assert row["estimate"] == pytest.approx(0.1)
+    assert [row[name] for name in ("low", "high", "p", "statistic")] == [None] * 4
+    estimate, low, high = variance_tables.interval(np.array([1 / 3, 1 / 3, 1 / 3]), -1, 1)
+    assert estimate == pytest.approx(1 / 3)
+    assert np.isnan([low, high]).all()
+
+
 def test_a_test_that_could_not_be_made_leaves_gaps() -> None:
     one = topic("a", np.random.default_rng(2), 0.1, concepts=1)
     one.concepts.permanova[:] = np.nan

@@ -94,6 +94,7 @@ def test_tables_for_people(texts: Path) -> None:
         (["--by", "concept"], "by topic, not by 'concept'"),
         (["--method", "tfdif"], "Did you mean 'tfidf'"),
         (["--identity", "Filipina"], "Did you mean 'Filipino'"),
+        (["--identity", ","], "No identity is named"),
     ],
 )
 def test_what_cannot_be_is_refused(texts: Path, arguments: list[str], message: str) -> None:

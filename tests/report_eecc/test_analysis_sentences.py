@@ -40,7 +40,14 @@ def told(view: AnalysisView) -> list[str]:
         ({"estimate": 0.061, "low": 0.05, "high": 0.07, "p_adjusted": 0.2}, "cannot be told from sampling"),
         ({"estimate": 0.01, "low": -0.02, "high": 0.04, "p_adjusted": 0.3}, "cannot be told from sampling"),
         ({"estimate": -0.03, "low": -0.04, "high": -0.02, "p_adjusted": 0.001}, "for one nationality differ more than"),
-        ({"estimate": 0.03, "low": None, "high": None, "p_adjusted": None}, "cannot be tested on so few concepts"),
+        (
+            {"estimate": None, "low": None, "high": None, "p_adjusted": None},
+            "cannot be tested on so few concepts",
+        ),
+        (
+            {"estimate": 0.03, "low": None, "high": None, "p_adjusted": None},
+            "cannot be tested where every concept shows the same difference",
+        ),
     ],
 )
 def test_the_first_sentence_follows_the_test(cells: dict[str, float | None], expected: str) -> None:
@@ -49,6 +56,14 @@ def test_the_first_sentence_follows_the_test(cells: dict[str, float | None], exp
     assert "lexical variance is 0." in first
     if cells["low"] is not None:
         assert f"95% interval {span(cells['low'], cells['high'])}" in first
+
+
+def test_one_text_each_is_told_as_the_reason_and_not_the_number_of_concepts() -> None:
+    made = one_corpus()
+    nothing = pl.lit(None, dtype=pl.Float64)
+    single = dataclasses.replace(made, variance=made.variance.with_columns(within=nothing))
+    gone = {"estimate": None, "low": None, "high": None, "p_adjusted": None}
+    assert "cannot be tested with one text of each concept for each nationality" in told(paired(single, **gone))[0]
 
 
 def test_tau_is_told_as_how_often_the_nearer_country_has_the_more_similar_texts() -> None:

@@ -11,6 +11,7 @@ import contextlib
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -51,6 +52,11 @@ class _Guarded(Generic[Input, Output]):
     def __init__(self, work: Callable[[Input], Output]) -> None:
         self._work = work
 
+    @property
+    def module(self) -> str:
+        """Where the function is defined."""
+        return getattr(self._work, "__module__", None) or "__main__"
+
     def __call__(self, task: Input) -> Output | _Told:
         try:
             return self._work(task)
@@ -76,8 +82,7 @@ def run_all(work: Callable[[Input], Output], tasks: Iterable[Input], *, workers:
         except BrokenProcessPool as error:
             raise RunError(
                 "A worker process ended before its work was done.",
-                hint="It may have run out of memory (use fewer --workers), or was started from a script without "
-                "`if __name__ == '__main__':` (add that, or use workers=1). What is done is kept.",
+                hint="It may have run out of memory: use fewer --workers. What is done is kept.",
             ) from error
         except BaseException:
             _stop(executor)
@@ -89,7 +94,7 @@ def run_all(work: Callable[[Input], Output], tasks: Iterable[Input], *, workers:
 def _pump(
     executor: ProcessPoolExecutor, work: _Guarded[Input, Output], tasks: Iterator[Input], ahead: int
 ) -> Iterator[Output]:
-    waiting: set[Future[Output | _Told]] = {executor.submit(work, task) for task in islice(tasks, ahead)}
+    waiting: set[Future[Output | _Told]] = {_submit(executor, work, task) for task in islice(tasks, ahead)}
     while waiting:
         done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
         for future in done:
@@ -97,7 +102,25 @@ def _pump(
             if isinstance(result, _Told):
                 raise _again(result)
             yield result
-        waiting |= {executor.submit(work, task) for task in islice(tasks, len(done))}
+        waiting |= {_submit(executor, work, task) for task in islice(tasks, len(done))}
+
+
+def _submit(executor: ProcessPoolExecutor, work: _Guarded[Input, Output], task: Input) -> Future[Output | _Told]:
+    """Hand in one task; a worker that this starts does not run the user's script again.
+
+    A spawned process imports the main module, which in a script without ``if __name__ == '__main__':`` would begin the
+    whole analysis anew. Work defined in other modules needs nothing of it.
+    """
+    main = sys.modules["__main__"]
+    if work.module == "__main__":
+        return executor.submit(work, task)
+    names = vars(main)
+    hidden: dict[str, object] = {name: names.pop(name) for name in ("__file__", "__spec__") if name in names}
+    main.__spec__ = None
+    try:
+        return executor.submit(work, task)
+    finally:
+        names.update(hidden)
 
 
 def _again(told: _Told) -> KapwaError:

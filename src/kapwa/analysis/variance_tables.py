@@ -11,7 +11,7 @@ import polars as pl
 from kapwa.analysis.schemas import frame
 from kapwa.analysis.topics import BLEU, WED, ConceptFacts, IdentitySums, TopicSummary
 from kapwa.analysis.triangles import Means, Reals
-from kapwa.stats.anova import one_way_anova, paired_test
+from kapwa.stats.anova import PairedTest, one_way_anova, paired_test
 from kapwa.stats.multiplicity import holm
 from kapwa.suites.eecc.names import Place
 
@@ -97,8 +97,18 @@ def _paired(within: Reals, across: Reals) -> dict[str, Any]:
     found = paired_test(across, within)
     df = found.df if found.df > 0 else _NAN
     # Variances lie between 0 and ½, and so do their differences between −½ and ½.
-    low, high = max(found.low, -0.5), min(found.high, 0.5)
-    return _row(found.estimate, low, high, statistic=found.t, df1=df, df2=_NAN, p=found.p, concepts=found.n)
+    low, high = _cut(found, -0.5, 0.5)
+    t, p = (_NAN, _NAN) if found.low == found.high else (found.t, found.p)
+    return _row(found.estimate, low, high, statistic=t, df1=df, df2=_NAN, p=p, concepts=found.n)
+
+
+def _cut(found: PairedTest, least: float, most: float) -> tuple[float, float]:
+    """Cut the interval to where a true mean can lie; NaN where concepts agree to the last digit.
+
+    A few concepts often agree on a coarse number such as τ among five countries. No spread then means too little is
+    known of it, not that nothing is uncertain.
+    """
+    return (_NAN, _NAN) if found.low == found.high else (max(found.low, least), min(found.high, most))
 
 
 def _combined(permanova: Reals) -> dict[str, Any]:
@@ -134,7 +144,7 @@ def _released(within: Reals, across: Reals) -> dict[str, Any]:
 def interval(values: Reals, least: float, most: float) -> tuple[float, float, float]:
     """Mean of what is known and its 95 % Student interval, cut to where a true mean can lie; NaN with too little."""
     found = paired_test(values, np.zeros(len(values)))
-    return found.estimate, max(found.low, least), min(found.high, most)
+    return found.estimate, *_cut(found, least, most)
 
 
 def identities_table(

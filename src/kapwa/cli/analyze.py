@@ -49,7 +49,9 @@ Control = Annotated[
 Out = Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Folder that holds the analyses.")]
 Report = Annotated[
     Path | None,
-    typer.Option("-o", "--output", metavar="FILE", help="Also write the report as a page.", show_default=False),
+    typer.Option(
+        "-o", "--output", metavar="FILE", help="Also write the report as a page.", dir_okay=False, show_default=False
+    ),
 ]
 Attribute = Annotated[
     str | None,
@@ -64,7 +66,11 @@ Attribute = Annotated[
 Task = Annotated[
     str | None,
     typer.Option(
-        "--task", metavar="NAME", help="Only answers of this task.", rich_help_panel=_READING, show_default=False
+        "--task",
+        metavar="NAME",
+        help="Only answers of this task; files that name none are of it.",
+        rich_help_panel=_READING,
+        show_default=False,
     ),
 ]
 Label = Annotated[

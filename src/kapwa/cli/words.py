@@ -94,6 +94,8 @@ def words(
 def _chosen(names: Sequence[str] | None, known: set[str]) -> Sequence[str] | None:
     from kapwa.errors import UsageError, nearest
 
+    if names is not None and not names:
+        raise UsageError("No identity is named.", hint="Name some after --identity, or leave it out for all.")
     for name in names or ():
         if name not in known:
             raise UsageError(f"There are no texts about {name!r}.", hint=nearest(name, known))

@@ -109,21 +109,30 @@ def tokenizer_for(language: str = "en", *, lower: Case = "after") -> Tokenizer:
 
     Raises UsageError for a language that is neither.
     """
-    return _tokenizer(language.replace("_", "-").partition("-")[0].lower(), lower)
+    return _tokenizer(_code(language), lower)
+
+
+def check_language(language: str) -> None:
+    """Raise UsageError for a language (BCP-47) that :func:`tokenizer_for` does not know; loads nothing."""
+    code, languages = _code(language), available("languages")
+    if code not in _PUNKT and code not in _LATIN and code not in languages:
+        raise UsageError(
+            f"How to cut text of the language {code!r} into words is not known.",
+            hint=nearest(code, {*_PUNKT, *_LATIN, *languages}),
+        )
+
+
+def _code(language: str) -> str:
+    return language.replace("_", "-").partition("-")[0].lower()
 
 
 @cache
 def _tokenizer(code: str, lower: Case) -> Tokenizer:
-    languages = available("languages")
+    check_language(code)
     # Greek has a model of Punkt too, but NLTK's word rules were made for Latin script.
     if code in _PUNKT or code in _LATIN:
         return NltkTokenizer(_PUNKT.get(code, "english"), lower)
-    if code in languages:
-        return SegmenterTokenizer(code)
-    raise UsageError(
-        f"How to cut text of the language {code!r} into words is not known.",
-        hint=nearest(code, {*_PUNKT, *_LATIN, *languages}),
-    )
+    return SegmenterTokenizer(code)
 
 
 def encode(texts: Sequence[str], tokenizer: Tokenizer) -> Encoded:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -35,7 +36,9 @@ def render_analysis(analysis: AnalysisLike) -> Group:
     lines.append(_variance_table(analysis))
     if analysis.correlations.height:
         partial = "partial mantel" in analysis.correlations["method"]
-        lines += [Text(""), _correlation_table(analysis), Text(_KEY + (_WITHOUT if partial else ""), style="dim")]
+        lines += [Text(""), _correlation_table(analysis)]
+        lines += [Text(""), _partial_table(analysis)] if partial else []
+        lines.append(Text(_KEY + (_WITHOUT if partial else ""), style="dim"))
     warnings = analysis.notes.filter(pl.col("severity") == "warning")["text"]
     lines += [Text(f"Note: {_plain(text)}", style="yellow") for text in warnings[:MOST_ROWS]]
     return Group(*lines)
@@ -46,7 +49,7 @@ _KEY = (
     "over concepts and countries. Shuffled: 95% of what τ comes to when values are dealt out at random. Released: the "
     "published script's number, which ranks names by the alphabet."
 )
-_WITHOUT = " Without …: partial Mantel r, what is left of the correlation once that distance is taken out."
+_WITHOUT = " Partial r: Mantel's r over all pairs of countries, once the distances held fixed are taken out."
 
 
 def _variance_table(analysis: AnalysisLike) -> Table:
@@ -72,40 +75,52 @@ def _variance_table(analysis: AnalysisLike) -> Table:
 
 
 def _correlation_table(analysis: AnalysisLike) -> Table:
-    from rich.text import Text
-
-    controls = analysis.correlations.filter(pl.col("method") == "partial mantel")["controls"].unique(
-        maintain_order=True
-    )
-    # All controls together come last.
-    fixed = controls[-1] if len(controls) else None
     columns = ["Corpus", "Values", "By", "τ (95%)", "Shuffled", "Released"]
-    columns += [f"Without {fixed}"] if fixed else []
-    table = _new_table(columns, left=2, title="Do they change as values do?")
-    for cells in list(_correlation_rows(analysis, fixed))[:MOST_ROWS]:
-        table.add_row(*(Text(_plain(cell)) for cell in cells))
-    return table
+    return _filled(columns, _correlation_rows(analysis), left=2, title="Do they change as values do?")
 
 
-def _correlation_rows(analysis: AnalysisLike, fixed: str | None) -> Iterator[list[str]]:
-    view = AnalysisView(analysis)
+def _correlation_rows(analysis: AnalysisLike) -> Iterator[list[str]]:
     rows = analysis.correlations.filter(pl.col("topic") == "all")
     keys = ["corpus", "task", "values", "measure"]
     released = rows.filter(pl.col("method") == "tau_reference").select(*keys, reference="estimate")
-    partial = rows.filter((pl.col("method") == "partial mantel") & (pl.col("controls") == fixed))
-    partial = partial.select(*keys, partial="estimate", partial_p="p")
     joined = rows.filter(pl.col("method") == "tau").join(released, on=keys, how="left", maintain_order="left")
-    joined = joined.join(partial, on=keys, how="left", maintain_order="left")
     for row in joined.iter_rows(named=True):
         yield [
-            _corpus(row),
-            view.values_short(row["values"]),
-            row["measure"].upper(),
+            *_subject(analysis, row),
             _with_span(row["estimate"], row["low"], row["high"]),
             _span(row["floor_low"], row["floor_high"]),
             numbers.decimal(row["reference"], 3),
-            *([f"{numbers.decimal(row['partial'], 3)} (p {numbers.p_value(row['partial_p'])})"] if fixed else []),
         ]
+
+
+def _partial_table(analysis: AnalysisLike) -> Table:
+    """A table of its own: beside the others its columns would cut numbers off on a terminal of 80 columns."""
+    rows = analysis.correlations.filter((pl.col("topic") == "all") & (pl.col("method") == "partial mantel"))
+    cells = (
+        [
+            *_subject(analysis, row)[:2],
+            row["controls"],
+            row["measure"].upper(),
+            numbers.decimal(row["estimate"], 3),
+            numbers.p_value(row["p"]),
+        ]
+        for row in rows.iter_rows(named=True)
+    )
+    columns = ["Corpus", "Values", "Held fixed", "By", "Partial r", "p"]
+    return _filled(columns, cells, left=3, title="What is left of that when something else is held fixed?")
+
+
+def _subject(analysis: AnalysisLike, row: Row) -> list[str]:
+    return [_corpus(row), AnalysisView(analysis).values_short(row["values"]), row["measure"].upper()]
+
+
+def _filled(columns: list[str], rows: Iterable[list[str]], *, left: int, title: str) -> Table:
+    from rich.text import Text
+
+    table = _new_table(columns, left=left, title=title)
+    for cells in islice(rows, MOST_ROWS):
+        table.add_row(*(Text(_plain(cell)) for cell in cells))
+    return table
 
 
 def _corpus(row: Row) -> str:
@@ -141,5 +156,7 @@ def _new_table(columns: list[str], *, left: int, title: str) -> Table:
     for place, name in enumerate(columns):
         # Names may break over lines, numbers never.
         text = place < left
-        table.add_column(name, justify="left" if text else "right", overflow="fold", no_wrap=not text)
+        table.add_column(
+            name, justify="left" if text else "right", overflow="fold", no_wrap=not text, min_width=8 if text else None
+        )
     return table

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 from kapwa.errors import DataError, UsageError, nearest
 from kapwa.files import MAX_CELL
+from kapwa.metrics.tokens import check_language
 
 # Columns that may hold the perturbed attribute; "language" stands for metadata where another one is there too.
 ATTRIBUTES = ("nationality", "identity", "culture", "country", "religion", "city", "persona", "language")
@@ -169,6 +170,7 @@ class RowReader:
         self._last_cells: list[Any] | None = None
         self._last_name = CorpusName(DEFAULT_TASK, model)
         self._clean: dict[str, str] = {}
+        self._languages: set[str] = set()
         self._split_ids: dict[str, tuple[ConceptKey, str]] = {}
         self._keys: dict[tuple[str, str], ConceptKey] = {}
 
@@ -193,12 +195,12 @@ class RowReader:
         if known is not None:
             return known
         if value is None or value == "":
-            raise self._fault("is empty.", number, column, "Every row needs one; leave the row out if it is not known.")
+            raise self._fault("is empty.", number, column, _NEEDED)
         if not isinstance(value, str):
             raise self._fault(f"is {_kind(value)}, not text.", number, column)
         clean = unicodedata.normalize("NFC", value.strip())
         if not clean:
-            raise self._fault("is blank.", number, column)
+            raise self._fault("is blank.", number, column, _NEEDED)
         if len(clean) > 1000 or "\n" in clean:
             raise self._fault(f"is {len(clean)} characters long or has line breaks: no name.", number, column, _QUOTE)
         self._clean[value] = clean
@@ -240,11 +242,22 @@ class RowReader:
             temperature=self._temperature(record.get("temperature"), number) if self._by_temperature else None,
             run=words.get("run", ""),
             variant=words.get("variant", ""),
-            language=words.get(columns.language or "", ""),
+            language=self._language(words.get(columns.language or "", ""), number),
             attribute=columns.attribute,
         )
         self._last_cells, self._last_name = cells, name
         return name
+
+    def _language(self, code: str, number: int) -> str:
+        """Return ``code``; raise where nothing is known of how to cut its words, before any text is compared."""
+        if code and code not in self._languages:
+            try:
+                check_language(code)
+            except UsageError as error:
+                hint = f"Write its code, such as 'en' or 'am'. {error.hint or ''}".strip()
+                raise self._fault(error.message, number, "language", hint) from None
+            self._languages.add(code)
+        return code
 
     def _temperature(self, value: Any, number: int) -> float | None:
         if value is None or value == "":
@@ -282,10 +295,13 @@ class RowReader:
         if not isinstance(value, str):
             raise self._fault(f"is {_kind(value)}, not text.", number, "text")
         if len(value) > MAX_CELL:
-            raise self._fault(f"holds {len(value)} characters; at most {MAX_CELL} can be one text.", number, "text")
+            message = f"holds {len(value)} characters; at most {MAX_CELL} can be one text."
+            raise self._fault(message, number, "text", _TOO_LONG)
         return value
 
 
+_NEEDED = "Every row needs one; leave the row out if it is not known."
+_TOO_LONG = "Shorten it, or look for a missing quote before it."
 _QUOTE = "Look for a missing quote, or a separator in a cell."
 
 

@@ -59,7 +59,7 @@ def check_values(
     ``country`` is no column.
     """
     reading = scan_values(path, country=country)
-    findings = [Finding.of(problem, path) for problem in reading.problems]
+    findings = [Finding.of(problem, Path(path)) for problem in reading.problems]
     if reading.table is None:
         return ValuesCheck(CheckReport("values", str(path), {}, findings), ())
     table = reading.table
@@ -168,7 +168,8 @@ def _row_findings(table: ValuesTable) -> Iterator[Finding]:
 
 
 def _placing(table: ValuesTable, row: ValuesRow) -> Iterator[Finding]:
-    path, column = str(table.path), table.columns.labels[0]
+    path = str(table.path)
+    column = table.columns.labels[row.labels.index(row.country) if row.country in row.labels else 0]
     if row.conflict:
         assert row.place is not None
         message = f"{row.country!r} is taken for {row.place.country}, but the row also says {row.conflict!r}"
@@ -227,10 +228,18 @@ def _identity_findings(table: ValuesTable, identities: Sequence[str]) -> Iterato
         yield Finding("warning", path, f"the identity {name!r} names no country{f'. {hint}' if hint else ''}")
     absent = [name for name in matches.missing if name not in unknown]
     if absent:
-        yield Finding("note", path, f"no values for {len(absent)} identities: {', '.join(absent)}")
+        yield Finding(
+            "note", path, f"no values for {_many(len(absent), 'identity', 'identities')}: {', '.join(absent)}"
+        )
     without = _unasked(table, identities)
     if without:
-        yield Finding("note", path, f"no identity for {len(without)} rows with values: {', '.join(without)}")
+        yield Finding(
+            "note", path, f"no identity for {_many(len(without), 'row', 'rows')} with values: {', '.join(without)}"
+        )
+
+
+def _many(count: int, one: str, several: str) -> str:
+    return f"{count} {one if count == 1 else several}"
 
 
 def _unasked(table: ValuesTable, identities: Sequence[str]) -> list[str]:

@@ -62,7 +62,7 @@ def change_sentence(view: AnalysisView, corpus: Corpus) -> str:
     across, within = (fine(value) for value in variances(view, corpus))
     sizes = f"lexical variance is {across} across {many} and {within} within one"
     if test is None or changes(test) is None:
-        return f"Whether texts change with the {one} cannot be tested on so few concepts; {sizes}."
+        return f"Whether texts change with the {one} cannot be tested {_why_untested(view, corpus, test)}; {sizes}."
     gap = (
         f"a difference of {fine(test['estimate'])} (95% interval {span(test['low'], test['high'])}; "
         f"{numbers.count(int(test['concepts']), 'concept')}; p {_p_words(test)})"
@@ -72,6 +72,14 @@ def change_sentence(view: AnalysisView, corpus: Corpus) -> str:
     if test["high"] < 0 and _p(test) < SIGNIFICANT:
         return f"Texts for one {one} differ more than texts for different {many} do: {sizes}, {gap}."
     return f"That texts change with the {one} cannot be told from sampling: {sizes}, {gap}."
+
+
+def _why_untested(view: AnalysisView, corpus: Corpus, test: Row | None) -> str:
+    if not numbers.known(variances(view, corpus)[1]):
+        return f"with one text of each concept for each {view.attribute[0]}"
+    if test is not None and test["concepts"] > 1 and numbers.known(test["estimate"]):
+        return "where every concept shows the same difference"
+    return "on so few concepts"
 
 
 def _p_words(row: Row) -> str:

@@ -1,0 +1,57 @@
+"""An analysis on the terminal: every number whole at 80 columns, and no warning of a library."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import re
+import warnings
+
+import polars as pl
+import pytest
+from analysis_fixtures import MadeAnalysis, make_analysis
+from rich.console import Console
+
+from kapwa.report.analysis_terminal import render_analysis
+
+
+def printed(made: MadeAnalysis, width: int = 80) -> str:
+    page = io.StringIO()
+    console = Console(file=page, width=width)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        console.print(render_analysis(made))
+    return page.getvalue()
+
+
+@pytest.fixture(scope="module")
+def made() -> MadeAnalysis:
+    return make_analysis(models=("org/a-model-with-a-long-name",), tasks=("eecc/stories",), identities=12)
+
+
+def test_without_controls_there_is_no_table_of_what_is_left(made: MadeAnalysis) -> None:
+    plain = dataclasses.replace(made, correlations=made.correlations.filter(pl.col("method") != "partial mantel"))
+    told = printed(plain)
+    assert "Do they change as values do?" in told
+    assert "Partial r" not in told
+
+
+def test_every_set_of_controls_has_its_row_and_numbers_are_never_cut(made: MadeAnalysis) -> None:
+    rows = made.correlations.filter((pl.col("topic") == "all") & (pl.col("method") == "mantel"))
+    sets = ("geography", "language", "geography + language")
+    partial = [
+        rows.with_columns(
+            method=pl.lit("partial mantel"), controls=pl.lit(name), estimate=pl.lit(-0.321 - place / 10), p=pl.lit(0.25)
+        )
+        for place, name in enumerate(sets)
+    ]
+    taus = {"estimate": -0.543, "low": -0.876, "high": -0.123, "floor_low": -0.109, "floor_high": 0.108}
+    tau = pl.col("method") == "tau"
+    wide = made.correlations.filter(pl.col("method") != "partial mantel").with_columns(
+        pl.when(tau).then(pl.lit(value)).otherwise(pl.col(name)).alias(name) for name, value in taus.items()
+    )
+    told = printed(dataclasses.replace(made, correlations=pl.concat([wide, *partial])))
+    surveys = rows["values"].n_unique()
+    assert told.count("−0.543 (−0.876 to −0.123)   −0.109 to 0.108") == 2 * surveys
+    for place in range(len(sets)):
+        assert len(re.findall(rf"−0\.{321 + 100 * place} +0\.25", told)) == rows.height
