@@ -40,6 +40,12 @@ def test_missing_columns(tmp_path: Path, ending: str, column: str, typo: str, na
     assert error.row == (None if ending == "parquet" else 1)
 
 
+def test_known_columns_are_those_of_the_file(tmp_path: Path) -> None:
+    rows = [{"topic": "values", "concept": "honesty", "nationality": "Thai", "sample": 0}]
+    error = refused(write_jsonl(tmp_path / "a.jsonl", rows), "column 'text' is missing")
+    assert "Known: concept, nationality, sample, topic." in (error.hint or "")
+
+
 def test_a_named_attribute_that_is_not_there(tmp_path: Path) -> None:
     path = write_jsonl(tmp_path / "a.jsonl", sample_rows())
     refused(path, "column 'nation' is missing", "Did you mean 'nationality'", attribute="nation")

@@ -120,6 +120,7 @@ def test_identities_are_matched_both_ways(tmp_path: Path) -> None:
         ("ids.tsv", "country\tJapanese\ncountry\tPeruvian\n", ["Japanese", "Peruvian"]),
         ("ids.txt", "nationality\nJapanese\n\nPeruvian\nJapanese\n", ["Japanese", "Peruvian"]),
         ("ids.csv", 'id,identity\n1,"Japanese"\n2,Peruvian\n', ["Japanese", "Peruvian"]),
+        ("many.csv", "id,nationality,texts\n1,Japanese,5\n2,Peruvian,6\n", ["Japanese", "Peruvian"]),
     ],
 )
 def test_lists_of_identities(tmp_path: Path, name: str, text: str, expected: list[str]) -> None:

@@ -92,6 +92,15 @@ def test_beyond_the_floor_needs_a_floor_and_a_value() -> None:
     assert changes(None) is None
 
 
+@pytest.mark.parametrize(("low", "high"), [(-0.3, 1.0), (None, None)])
+def test_tau_above_shuffled_names_is_no_finding_where_concepts_leave_it_open(low: float, high: float) -> None:
+    made = one_corpus(tau=0.2)
+    open_ones = made.correlations.with_columns(low=pl.lit(low, dtype=pl.Float64), high=pl.lit(high, dtype=pl.Float64))
+    sentences = told(AnalysisView(dataclasses.replace(made, correlations=open_ones)))
+    hofstede = next(sentence for sentence in sentences if "Hofstede" in sentence)
+    assert "more than chance for the concepts asked, but these are too few or too unlike to speak for others" in hofstede
+
+
 def test_words_that_only_name_the_identity_are_left_aside() -> None:
     assert names_itself("japan", "Japanese", "Japan")
     assert names_itself("zealand", "New Zealander", "New Zealand")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -105,8 +106,9 @@ class JsonLines:
             record = self._record(raw, number)
             if reader is None:
                 first = record.keys()
+                columns = find_columns(list(record), self.path, self._asked.attribute)
                 # What failed may say so in a key that other rows have not.
-                columns = find_columns([*record, *({"error"} - first)], self.path, self._asked.attribute)
+                columns = replace(columns, error=columns.error or "error")
                 reader = RowReader(self.path, columns, self._asked, self.path.stem)
             elif record.keys() != first:
                 self._check_new(record, first, number)

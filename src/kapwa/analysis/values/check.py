@@ -74,16 +74,20 @@ def check_values(
 
 
 def read_identities(path: str | Path) -> list[str]:
-    """Read a list of identities: one a line, the last cell where tabs or commas part a line; a header is skipped.
+    """Read a list of identities: one a line, a header skipped; of several cells the one headed so, or the last.
 
     Raises DataError for a file that cannot be read or names none.
     """
     path = Path(path)
     separator = "," if path.suffix.lower() == ".csv" else "\t"
-    names = [line.split(separator)[-1].strip().strip('"') for line in read_text(path).splitlines()]
+    lines = [[cell.strip().strip('"') for cell in line.split(separator)] for line in read_text(path).splitlines()]
+    # In the released list every line begins with "country": what the second line repeats is no header.
+    repeated = lines[1] if len(lines) > 1 else []
+    first = lines[0] if lines else []
+    heads = [place for place, cell in enumerate(first) if fold(cell) in _HEADERS and cell not in repeated]
+    place = heads[0] if heads else -1
+    names = [cells[min(place, len(cells) - 1)] for cells in (lines[1:] if heads else lines)]
     names = [name for name in names if name]
-    if names and fold(names[0]) in _HEADERS:
-        names = names[1:]
     if not names:
         raise DataError("names no identities.", path=path, hint="Write one a line.")
     return list(dict.fromkeys(names))

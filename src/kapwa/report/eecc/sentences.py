@@ -167,11 +167,7 @@ def tau_sentence(view: AnalysisView, corpus: Corpus, values: str) -> str:
     known = [(measure, row) for measure, row in rows if row is not None and numbers.known(row["estimate"])]
     if not known:
         return ""
-    verdict = {
-        frozenset({1}): "that is more than chance",
-        frozenset({0}): "that cannot be told from chance",
-        frozenset({-1}): "that is less than chance",
-    }.get(frozenset(beyond_floor(row) for _, row in known), "whether that is more than chance depends on the measure")
+    verdict = _verdict([row for _, row in known])
     first = known[0][1]
     share = numbers.decimal(50 * (1 + first["estimate"]), 0)
     told = ", ".join(f"{_ends(row, first=k == 0)} by {MEASURES.get(m, m)}" for k, (m, row) in enumerate(known))
@@ -182,6 +178,18 @@ def tau_sentence(view: AnalysisView, corpus: Corpus, values: str) -> str:
         f"{share} times in 100, where chance gives 50: {verdict}. τ is {told}{shuffled} "
         f"({numbers.count(int(first['n']), 'country', 'countries')})."
     )
+
+
+def _verdict(rows: Sequence[Row]) -> str:
+    """Both must speak: shuffled countries say whether these texts go with values, concepts whether others would."""
+    sides = {beyond_floor(row) for row in rows}
+    if len(sides) > 1:
+        return "whether that is more than chance depends on the measure"
+    if sides == {0}:
+        return "that cannot be told from chance"
+    told = "that is more than chance" if sides == {1} else "that is less than chance"
+    sure = all(numbers.known(row["low"]) and (row["low"] > 0 or row["high"] < 0) for row in rows)
+    return told if sure else f"{told} for the concepts asked, but these are too few or too unlike to speak for others"
 
 
 def beyond_floor(row: Row) -> int:
