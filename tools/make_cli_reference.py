@@ -22,6 +22,7 @@ VERBS = (
     "ratings",
     "forms",
     "build mcq",
+    "lm-eval-path",
     "suites",
     "suite new",
     "suite add",

@@ -21,6 +21,7 @@ from kapwa.cli import (
     data,
     doctor,
     forms,
+    harness,
     human,
     languages,
     models,
@@ -85,6 +86,7 @@ app.command("compare")(compare.compare)
 app.command("agreement")(human.agreement)
 app.command("ratings")(human.ratings)
 app.command("forms")(forms.forms)
+app.command("lm-eval-path")(harness.lm_eval_path)
 app.command("suites")(suites.suites)
 app.add_typer(suite.app, name="suite")
 app.command("models")(models.models)

@@ -1,0 +1,1 @@
+"""Kapwa in the terms of other evaluation tools."""

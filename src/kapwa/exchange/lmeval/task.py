@@ -1,0 +1,204 @@
+"""A Kapwa task as lm-evaluation-harness 0.4.13 wants one; what the YAML files in ``tasks`` name.
+
+Kapwa's readers give the documents, Kapwa's requests what is asked, Kapwa's scorers the values: there is no second way
+to score. lm-eval asks the model, in its own way, which differs from Kapwa's in three things that can be seen:
+
+- It moves white space at the end of a prompt into what is scored, so that the sum holds the newline with which a chat
+  template opens an answer. That newline is scored once by itself and taken off (:func:`continuation_sums`).
+- It tells no token counts, so that metrics per token are left out; and its chat templates do not render how a turn
+  closes, so that the metrics as released (``_reference``) of ``kalahi/mc`` are left out.
+- Its standard errors take the items for independent; Kapwa's are clustered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from statistics import fmean
+from typing import Any
+
+from lm_eval.api.instance import Instance
+from lm_eval.api.metrics import mean
+from lm_eval.api.task import Task, TaskConfig
+from lm_eval.filters import build_filter_ensemble
+
+from kapwa.errors import ModelError, UsageError
+from kapwa.exchange.lmeval.settings import task_of
+from kapwa.records import Answer, ContinuationScore, Item, Request, Response
+from kapwa.suites import base
+
+Loglikelihood = tuple[float, bool]
+# What a document has to be judged by, the first that it has.
+_TARGETS = ("best", "answer", "answers")
+
+
+class KapwaTask(Task):  # type: ignore[misc]
+    """One Kapwa task over one data source, as lm-eval's task; built by lm-eval from a YAML file."""
+
+    VERSION = 1.0
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        # Not super().__init__(): it would download a dataset from the hub.
+        settings = {key: value for key, value in config.items() if key != "class"}
+        metadata = settings.get("metadata") or {}
+        self.kapwa: base.Task = task_of(settings["task"], metadata)
+        self._config = TaskConfig(**{**settings, **_generation(self.kapwa)})
+        self.OUTPUT_TYPE = self._config.output_type
+        self._set_up()
+
+    def _set_up(self) -> None:
+        items = self.kapwa.items()
+        self._items = {(item.id, item.variant): item for item in items}
+        self._docs: list[dict[str, Any]] = self.kapwa.item_table(items).to_dicts()
+        self._metrics = [name for name in self.kapwa.metrics if _can_be_had(name, self.kapwa)]
+        self._training_docs = self._fewshot_docs = self._instances = None
+        self._filters = [build_filter_ensemble("none", [["take_first", None]])]
+        self.fewshot_rnd = None
+
+    def has_training_docs(self) -> bool:
+        """No: Kapwa asks without examples."""
+        return False
+
+    def has_validation_docs(self) -> bool:
+        """No."""
+        return False
+
+    def has_test_docs(self) -> bool:
+        """Yes: every item."""
+        return True
+
+    def test_docs(self) -> list[dict[str, Any]]:
+        """Return the items as rows of plain values, in Kapwa's order."""
+        return self._docs
+
+    def doc_to_text(self, doc: Mapping[str, Any]) -> str:
+        """Return the prompt."""
+        return str(doc["prompt"])
+
+    def doc_to_target(self, doc: Mapping[str, Any]) -> str:
+        """Return what lm-eval's logs show as the right answer."""
+        return str(next(doc[name] for name in _TARGETS if name in doc))
+
+    def aggregation(self) -> dict[str, Callable[[Sequence[float]], float]]:
+        """Return the mean for every metric."""
+        return dict.fromkeys(self._metrics, mean)
+
+    def higher_is_better(self) -> dict[str, bool]:
+        """Return which way each metric points; shares of empty, declined and foreign answers are better low."""
+        return {name: name not in _BETTER_LOW and not name.endswith("_irrelevant") for name in self._metrics}
+
+    def fewshot_context(self, doc: Mapping[str, Any], num_fewshot: int, **settings: Any) -> list[str]:
+        """Return one rendered prompt for each of Kapwa's requests about the item.
+
+        ``settings``: lm-eval's ``system_instruction``, ``apply_chat_template``, ``chat_template``. Without a chat
+        template the prompt is Kapwa's plain one: the text and a newline. Raises UsageError for worked examples.
+        """
+        if num_fewshot:
+            raise UsageError(f"{self.kapwa.name} is asked without examples.", hint="Leave out --num_fewshot.")
+        chat = settings.get("chat_template") if settings.get("apply_chat_template") else None
+        system = settings.get("system_instruction")
+        return [_rendered(request, chat, system) for request in self._requests(doc)]
+
+    def construct_requests(self, doc: dict[str, Any], ctx: Sequence[str], **settings: Any) -> list[Instance]:
+        """Return lm-eval's requests about one item: one text, or one likelihood for each continuation."""
+        arguments: list[tuple[str, tuple[Any, ...]]] = []
+        for request, prompt in zip(self._requests(doc), ctx, strict=True):
+            if request.kind == "generate":
+                arguments.append(("generate_until", (prompt, {**(self._config.generation_kwargs or {})})))
+            else:
+                arguments += [("loglikelihood", pair) for pair in likelihood_arguments(prompt, request.continuations)]
+        metadata = settings["metadata"]
+        return [
+            Instance(request_type=kind, doc=doc, arguments=pair, idx=i, metadata=metadata)
+            for i, (kind, pair) in enumerate(arguments)
+        ]
+
+    def process_results(self, doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, float]:
+        """Judge one item as Kapwa does; metrics that have nothing to measure in it are absent."""
+        item, requests = self._item(doc), self._requests(doc)
+        answers = [
+            Answer(request, response) for request, response in zip(requests, _responses(requests, results), strict=True)
+        ]
+        scores = self.kapwa.score([item], answers).scores
+        values: dict[str, list[float]] = {}
+        for metric, value in scores.select("metric", "value").iter_rows():
+            if value is not None and metric in self._metrics:
+                values.setdefault(metric, []).append(value)
+        return {metric: fmean(found) for metric, found in values.items()}
+
+    def _item(self, doc: Mapping[str, Any]) -> Item:
+        return self._items[doc["item_id"], doc["variant"]]
+
+    def _requests(self, doc: Mapping[str, Any]) -> list[Request]:
+        return list(self.kapwa.requests([self._item(doc)]))
+
+
+_BETTER_LOW = ("answered_other_language", "answered_in_english", "too_many", "refused", "empty")
+
+
+def _can_be_had(metric: str, task: base.Task) -> bool:
+    """Whether lm-eval's likelihoods give the metric: not per token, nor with closing tokens."""
+    return "score" not in task.needs or not metric.endswith(("_token", "_reference"))
+
+
+def _generation(task: base.Task) -> dict[str, Any]:
+    """Return lm-eval's settings for what Kapwa asks for; nothing for likelihoods."""
+    if "generate" not in task.needs:
+        return {}
+    params = next(iter(task.requests(task.items()[:1]))).params
+    # No stop texts: lm-eval adds the model's own end token, which is where Kapwa's replies end.
+    return {"generation_kwargs": {"until": [], "do_sample": False, "max_gen_toks": params.max_new_tokens}}
+
+
+def _rendered(request: Request, chat: Callable[..., str] | None, system: str | None) -> str:
+    messages = [{"role": message.role, "content": message.content} for message in request.messages]
+    if system:
+        messages.insert(0, {"role": "system", "content": system})
+    if chat is None:
+        return "".join(f"{message['content']}\n" for message in messages)
+    return chat(messages)
+
+
+def likelihood_arguments(prompt: str, continuations: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the pairs to score: each continuation after the prompt, then the white space that ends the prompt.
+
+    A prompt that does not end in white space has no such last pair.
+    """
+    bare = prompt.rstrip()
+    space = prompt[len(bare) :]
+    pairs = [(prompt, text) for text in continuations]
+    return [*pairs, (bare, space)] if bare and space else pairs
+
+
+def continuation_sums(results: Sequence[Loglikelihood], n: int) -> list[float]:
+    """Return the log-probabilities of ``n`` continuations; a further result is that of the white space before them.
+
+    lm-eval scores that white space with each continuation, Kapwa with none.
+    """
+    space = results[n][0] if len(results) > n else 0.0
+    return [float(value) - float(space) for value, _ in results[:n]]
+
+
+def _responses(requests: Sequence[Request], results: Sequence[Any]) -> list[Response]:
+    if requests[0].kind == "generate":
+        return [Response(request.key, text=text) for request, text in zip(requests, results, strict=True)]
+    asked = sum(len(request.continuations) for request in requests)
+    spaces = len(results) - asked
+    if spaces not in (0, len(requests)):
+        raise ModelError(
+            f"{len(results)} likelihoods came back for {asked} continuations.",
+            hint="The chat template ends some prompts in white space and others not; this cannot be scored.",
+        )
+    responses, place = [], 0
+    for request in requests:
+        n = len(request.continuations)
+        width = n + (1 if spaces else 0)
+        sums = continuation_sums(results[place : place + width], n)
+        scores = tuple(map(_score, request.continuations, sums))
+        responses.append(Response(request.key, logprobs=scores))
+        place += width
+    return responses
+
+
+def _score(text: str, logprob: float) -> ContinuationScore:
+    # lm-eval tells no token count; what is divided by it is not reported (_can_be_had).
+    return ContinuationScore(logprob, n_tokens=1, n_bytes=len(text.encode()), n_chars=len(text))
