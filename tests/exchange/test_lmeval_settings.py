@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 import yaml
 
+from kapwa.cli.harness import lm_eval_path
 from kapwa.errors import UsageError
 from kapwa.exchange.lmeval import TASKS_FOLDER, task_names
 from kapwa.exchange.lmeval.settings import task_of
@@ -32,6 +34,13 @@ def test_the_folder_holds_the_tasks() -> None:
     assert task_names() == NAMES
     # lm-eval takes modules under such a path for its own, and names them so.
     assert "/lm_eval/tasks" not in TASKS_FOLDER.as_posix()
+
+
+def test_the_verb_prints_the_folder_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
+    lm_eval_path()
+    assert capsys.readouterr().out == f"{TASKS_FOLDER}\n"
+    lm_eval_path(json=True)
+    assert json.loads(capsys.readouterr().out) == {"path": str(TASKS_FOLDER), "tasks": NAMES}
 
 
 @pytest.mark.parametrize("name", NAMES)
