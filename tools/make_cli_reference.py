@@ -21,6 +21,8 @@ VERBS = (
     "agreement",
     "ratings",
     "forms",
+    "export",
+    "import",
     "build mcq",
     "lm-eval-path",
     "suites",

@@ -37,6 +37,8 @@ __all__ = [
     "compare",
     "evaluate",
     "export_csv",
+    "export_run",
+    "import_result",
     "load_judge",
     "load_model",
     "load_task",
@@ -157,6 +159,41 @@ def export_csv(run: Run, folder: str | Path) -> Path:
     from kapwa.runs.directory import export_csv
 
     return export_csv(run, folder)
+
+
+def export_run(
+    run: Run | str | Path, out: str | Path, form: str, *, overwrite: bool = False, **told: str | None
+) -> list[Path]:
+    """Write ``run`` in the form of another tool in the folder ``out``; return the files.
+
+    ``form``: "eee" (Every Eval Ever), "lm-eval", "hf-eval-results", "csv" or "parquet". ``told``: what a form wants and
+    a run does not know, the fields of :class:`kapwa.exchange.formats.Told`. Raises what
+    :func:`kapwa.exchange.formats.export_run` raises.
+    """
+    from kapwa.exchange.formats import export_run, told_of
+
+    opened = open_run(run) if isinstance(run, str | Path) else run
+    return export_run(opened, form, out, overwrite=overwrite, told=told_of(told))
+
+
+def import_result(
+    path: str | Path,
+    form: str = "lm-eval",
+    *,
+    out: str | Path = "runs",
+    culture: str | None = None,
+    language: str | None = None,
+    overwrite: bool = False,
+) -> list[Path]:
+    """Make runs in the folder ``out`` of another tool's results, one for each task; return their folders.
+
+    ``path``: lm-eval's results_….json, or the folder that holds one; its samples lie beside it. ``culture`` and
+    ``language`` of the items, where known: the results do not tell. Raises what
+    :func:`kapwa.exchange.formats.import_result` raises.
+    """
+    from kapwa.exchange.formats import import_result
+
+    return import_result(path, form, out, culture=culture, language=language, overwrite=overwrite)
 
 
 def check_data(path: str | Path) -> CheckReport:

@@ -20,6 +20,7 @@ from kapwa.cli import (
     compare,
     data,
     doctor,
+    exchange,
     forms,
     harness,
     human,
@@ -86,6 +87,8 @@ app.command("compare")(compare.compare)
 app.command("agreement")(human.agreement)
 app.command("ratings")(human.ratings)
 app.command("forms")(forms.forms)
+app.command("export")(exchange.export)
+app.command("import")(exchange.import_)
 app.command("lm-eval-path")(harness.lm_eval_path)
 app.command("suites")(suites.suites)
 app.add_typer(suite.app, name="suite")
@@ -101,6 +104,7 @@ app.command("doctor")(doctor.doctor)
 
 
 _DISK = {errno.ENOSPC: "the disk is full", errno.EROFS: "the disk is read-only", errno.EACCES: "permission denied"}
+_ELSEWHERE = "Make room or leave to write there, or name another place."
 
 
 def run() -> None:
@@ -116,7 +120,7 @@ def run() -> None:
     except OSError as error:
         if error.errno not in _DISK:
             raise
-        _fail(f"{error.filename or 'A file'} cannot be written: {_DISK[error.errno]}.")
+        _fail(f"{error.filename or 'A file'} cannot be written: {_DISK[error.errno]}.\n  {_ELSEWHERE}")
 
 
 def _fail(message: str) -> None:

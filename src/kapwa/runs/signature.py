@@ -100,7 +100,7 @@ def signature(manifest: Mapping[str, Any], metric: str | None = None, variant: s
         "data": f"{manifest['data']['name']}@{manifest['data']['digest'][:6]}",
         "variant": "+".join(chosen),
         "n": str(sum(counts.get(name, 0) for name in chosen)),
-        "model": "@".join(filter(None, [model["id"], _brief(model["revision"])])),
+        "model": "@".join(filter(None, [model["id"], _brief(model["revision"] or "")])),
         **{
             name: _brief(fingerprint[name])
             for name in ("backend", "dtype", "template", "scoring")

@@ -1,0 +1,154 @@
+"""Export a run to the formats of other tools, and import what they wrote."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+from kapwa.errors import UsageError, nearest
+from kapwa.exchange import eee, hub_results, lm_eval_out
+from kapwa.exchange.source import Source
+from kapwa.files import replacing
+from kapwa.runs.directory import Run
+from kapwa.runs.outputs import table_csv
+from kapwa.runs.redact import api_keys, hide_keys
+
+# A file's path inside the folder, and how to make its content when its turn comes: tables can be large.
+Files = Iterator[tuple[str, Callable[[], bytes]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a format wants to know and a run does not: see :func:`export_run`."""
+
+    organization: str | None = None
+    relationship: str = "other"
+    dataset: str | None = None
+    task_id: str | None = None
+
+
+def export_run(
+    run: Run, form: str, out: str | Path, *, overwrite: bool = False, told: Told | None = None
+) -> list[Path]:
+    """Write ``run`` in ``form`` (one of :data:`FORMATS`) into the folder ``out``; return the files.
+
+    ``told.organization`` (who evaluated) and ``told.relationship`` (to the model's maker, one of
+    ``eee.RELATIONSHIPS``) go into eee; ``told.dataset`` and ``told.task_id`` name the benchmark of hf-eval-results.
+    Each file is written whole or not at all. Raises UsageError for an unknown format, for what is not told, and,
+    before anything is written, where a file exists and ``overwrite`` is False.
+    """
+    if form not in FORMATS:
+        raise UsageError(f"There is no format {form!r}.", hint=nearest(form, FORMATS))
+    known = told or Told()
+    if known.relationship not in eee.RELATIONSHIPS:
+        raise UsageError(
+            f"The relationship cannot be {known.relationship!r}.", hint=nearest(known.relationship, eee.RELATIONSHIPS)
+        )
+    folder = Path(out)
+    files = [(folder / name, make) for name, make in FORMATS[form](Source(run), known)]
+    _refuse_existing([path for path, _ in files], overwrite)
+    for path, make in files:
+        content = make()
+        with replacing(path) as temporary:
+            temporary.write_bytes(content)
+    return [path for path, _ in files]
+
+
+def told_of(told: Mapping[str, str | None]) -> Told:
+    """Return ``told`` with defaults for what is None; raise UsageError naming the nearest word for an unknown one."""
+    known = [field.name for field in fields(Told)]
+    for name in told:
+        if name not in known:
+            raise UsageError(f"Exports are not told {name!r}.", hint=nearest(name, known))
+    return Told(**{name: value for name, value in told.items() if value is not None})
+
+
+def import_result(
+    path: str | Path,
+    form: str,
+    out: str | Path,
+    *,
+    culture: str | None = None,
+    language: str | None = None,
+    overwrite: bool = False,
+) -> list[Path]:
+    """Make runs in ``out`` of the results at ``path``; return their folders.
+
+    Raises UsageError for an unknown format and for a run that exists, DataError naming file and row for results that
+    are not what lm-eval writes, or cannot become a run.
+    """
+    if form not in IMPORTS:
+        raise UsageError(f"There is no format {form!r} to import.", hint=nearest(form, IMPORTS))
+    from kapwa.exchange.lm_eval_in import UNDETERMINED, UNKNOWN, About, import_lm_eval
+
+    about = About(culture or UNKNOWN, language or UNDETERMINED)
+    return import_lm_eval(Path(path), Path(out), about=about, overwrite=overwrite)
+
+
+IMPORTS = ("lm-eval",)
+
+
+def _refuse_existing(paths: list[Path], overwrite: bool) -> None:
+    there = [path for path in paths if path.exists()]
+    if there and not overwrite:
+        more = f" and {len(there) - 1} more" if len(there) > 1 else ""
+        raise UsageError(f"{there[0]}{more} exists already.", hint="Name another folder, or add --overwrite.")
+
+
+def _text(text: str) -> bytes:
+    return hide_keys(text, api_keys()).encode("utf-8", "surrogatepass")
+
+
+def _csv(source: Source, _told: Told) -> Files:
+    for name in source.tables:
+        yield f"{name}.csv", partial(_csv_bytes, source, name)
+
+
+def _csv_bytes(source: Source, name: str) -> bytes:
+    return _text(table_csv(source.table(name)))
+
+
+def _parquet(source: Source, _told: Told) -> Files:
+    for name in source.tables:
+        yield f"{name}.parquet", partial(_parquet_bytes, source, name)
+
+
+def _parquet_bytes(source: Source, name: str) -> bytes:
+    buffer = io.BytesIO()
+    source.table(name).rechunk().write_parquet(buffer, compression="zstd")
+    return buffer.getvalue()
+
+
+def _lm_eval(source: Source, _told: Told) -> Files:
+    stamp = (source.manifest.get("finished") or "undated").replace(":", "-").replace("+00-00", "")
+    yield f"results_{stamp}.json", lambda: _text(lm_eval_out.results_text(source))
+    for part in lm_eval_out.parts(source):
+        yield f"samples_{part.name}_{stamp}.jsonl", partial(_samples_bytes, source, part)
+
+
+def _samples_bytes(source: Source, part: lm_eval_out.Part) -> bytes:
+    return _text(lm_eval_out.samples_text(source, part))
+
+
+def _eee(source: Source, told: Told) -> Files:
+    found = eee.documents(source, told.organization, told.relationship, datetime.now(tz=UTC))
+    for name, text in found.items():
+        yield name, partial(_text, text)
+
+
+def _hub(source: Source, told: Told) -> Files:
+    for name, text in hub_results.entries(source, told.dataset, told.task_id).items():
+        yield name, partial(_text, text)
+
+
+FORMATS: dict[str, Callable[[Source, Told], Files]] = {
+    "csv": _csv,
+    "eee": _eee,
+    "hf-eval-results": _hub,
+    "lm-eval": _lm_eval,
+    "parquet": _parquet,
+}

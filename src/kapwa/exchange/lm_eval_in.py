@@ -1,0 +1,276 @@
+"""lm-eval's results and samples as runs, which report and compare like Kapwa's own.
+
+Nothing is invented: lm-eval knows no cultures, languages of its texts, categories or sampled units, so these are
+"unknown", "und" (undetermined), null and the item itself, unless the user says better; a note says so. Only metrics
+whose aggregate is the mean of its items are taken over. An export of Kapwa's own becomes the run it was made from.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from kapwa.errors import DataError
+from kapwa.exchange.lm_eval_own import SCORES, own_run
+from kapwa.exchange.lm_eval_read import Sample, TaskSamples, logprob, read_results, read_tasks
+from kapwa.exchange.writing import Imported, write_run
+from kapwa.runs.manifest import FORMAT
+from kapwa.runs.redact import plain
+from kapwa.runs.signature import signature
+
+UNKNOWN = "unknown"
+UNDETERMINED = "und"
+# Right or wrong by definition in lm-eval (api/metrics.py); others are averaged as numbers.
+_BINARY = ("acc", "acc_norm", "acc_bytes", "acc_mutual_info", "exact_match")
+_CLOSE = 1e-9
+_LOADERS = (None, "", "arrow", "csv", "json", "parquet", "text")  # of local files: no name of a dataset
+_TEXTS = ("item_id", "variant", "culture")
+
+
+class About(NamedTuple):
+    """Whose culture and which language the user says an import is about."""
+
+    culture: str = UNKNOWN
+    language: str = UNDETERMINED
+
+
+def import_lm_eval(path: Path, out: Path, *, about: About, overwrite: bool = False) -> list[Path]:
+    """Make a run in ``out`` of every task of the results at ``path`` (a file or its folder); return the folders."""
+    file, results = read_results(path)
+    tasks = read_tasks(file, results)
+    found = (
+        [own_run(file, results, tasks)] if "kapwa" in results else [_foreign(results, task, about) for task in tasks]
+    )
+    return [write_run(one, out, overwrite=overwrite) for one in found]
+
+
+def _foreign(results: Mapping[str, Any], task: TaskSamples, about: About) -> Imported:
+    config = results.get("config") or {}
+    kept, left = _metrics(results, task)
+    if not kept:
+        raise DataError("has no metric that is a mean over its items.", path=task.path, hint="; ".join(left))
+    shots = (results.get("n-shot") or {}).get(task.name)
+    variant = UNKNOWN if shots is None else f"{shots}-shot"
+    scores = pl.DataFrame(list(_score_rows(task, kept, about, variant)), schema=SCORES, orient="row")
+    tables = _texts(task, about, variant)
+    asked = [json.dumps(pair, sort_keys=True) for sample in _first_of_each(task) for pair in sample.asked]
+    items = scores["item_id"].n_unique()
+    notes = [*_notes(about), *left]
+    data = (results.get("configs") or {}).get(task.name, {}).get("dataset_path")
+    manifest = {
+        "task": f"lm-eval/{task.name}",
+        "suite": "lm-eval",
+        "options": {"task_version": (results.get("versions") or {}).get(task.name)},
+        "selection": {"variants": [variant], "items": {variant: items}, "limit": config.get("limit"), "where": {}},
+        "headline": list(kept)[:1],
+        "groups": [],
+        "metrics": {name: _info(name, kept[name], results, task) for name in kept},
+        "data": {
+            "name": str(task.name if data in _LOADERS else data),
+            "digest": _digest(task),
+            "card": {"limits": notes},
+            "illustrative": False,
+        },
+        "model": _model(results, config),
+        "repeatable": "no promise",
+        "versions": _versions(results),
+        "machine": {},
+        "seed": 0,
+        "counts": {
+            "items": items,
+            "requests": len(asked),
+            "unique": len(set(asked)),
+            "answered": len(asked),
+            "failed": 0,
+        },
+        "failures": [],
+        **_times(results),
+        "notes": notes,
+        "imported": {"from": "lm_eval", "version": results.get("lm_eval_version"), "file": task.path.name},
+    }
+    return Imported(_finished(manifest), scores, _items(task, about, variant), tables, ())
+
+
+def _finished(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    whole = plain({"format": FORMAT, "kapwa": version("kapwa"), "status": "complete", **manifest})
+    whole["signature"] = signature(whole).full()
+    whole["signatures"] = {name: signature(whole, name).full() for name in whole["metrics"]}
+    return dict(whole)
+
+
+def _first_of_each(task: TaskSamples) -> Iterator[Sample]:
+    """Yield one sample for each document: a task with several filters repeats prompts and responses."""
+    seen = set()
+    for sample in task.samples:
+        if sample.record["doc_id"] not in seen:
+            seen.add(sample.record["doc_id"])
+            yield sample
+
+
+def _metric_name(metric: str, kind: str) -> str:
+    return metric if kind == "none" else f"{metric},{kind}"
+
+
+def _metrics(results: Mapping[str, Any], task: TaskSamples) -> tuple[dict[str, bool], list[str]]:
+    """Return the metrics that are means of their items, and whether each is right or wrong; and why others are not."""
+    values: dict[tuple[str, str], list[Any]] = {}
+    for sample in task.samples:
+        for metric in sample.record["metrics"]:
+            values.setdefault((metric, sample.record["filter"]), []).append(sample.record.get(metric))
+    kept: dict[str, bool] = {}
+    left: list[str] = []
+    for (metric, kind), found in values.items():
+        name = _metric_name(metric, kind)
+        told = results["results"][task.name].get(f"{metric},{kind}")
+        why = _why_not(found, told)
+        if why:
+            left.append(f"The metric {name} is not taken over: {why}.")
+        else:
+            kept[name] = metric in _BINARY and set(map(float, found)) <= {0.0, 1.0}
+    return kept, left
+
+
+def _why_not(values: Sequence[Any], told: Any) -> str:
+    if not all(isinstance(value, int | float) and math.isfinite(value) for value in values):
+        return "it has no number for each item"
+    if not isinstance(told, int | float):
+        return "lm-eval's results have no aggregate of it"
+    mean = math.fsum(values) / len(values)
+    if abs(mean - told) > _CLOSE * max(1.0, abs(told)):
+        return f"lm-eval's aggregate {told:g} is not the mean of its items, {mean:g}"
+    return ""
+
+
+def _score_rows(task: TaskSamples, kept: Mapping[str, bool], about: About, variant: str) -> Iterator[list[Any]]:
+    for sample in task.samples:
+        item_id = str(sample.record["doc_id"])
+        for metric in sample.record["metrics"]:
+            name = _metric_name(metric, sample.record["filter"])
+            if name not in kept:
+                continue
+            value = float(sample.record[metric])
+            outcome = ("right" if value else "wrong") if kept[name] else "scored"
+            yield [item_id, variant, about.culture, about.language, None, None, item_id, 0, name, value, outcome]
+
+
+def _info(name: str, binary: bool, results: Mapping[str, Any], task: TaskSamples) -> dict[str, Any]:
+    better = (results.get("higher_is_better") or {}).get(task.name, {}).get(name.partition(",")[0])
+    ends = (0.0, 1.0) if binary else (None, None)
+    return {
+        "name": name,
+        "title": name,
+        "low": ends[0],
+        "high": ends[1],
+        "binary": binary,
+        "reference": False,
+        "source": "lm-eval",
+        "unit": "",
+        "phrase": "",
+        "higher_is_better": better if isinstance(better, bool) else None,
+    }
+
+
+def _digest(task: TaskSamples) -> str:
+    """Hash documents and targets, not prompts: two models asked the same documents compare, as pairs."""
+    told = sorted(
+        json.dumps([s.record["doc_id"], s.record.get("doc_hash") or s.record["doc"], s.record.get("target")])
+        for s in _first_of_each(task)
+    )
+    return hashlib.blake2b("\n".join(told).encode(), digest_size=8).hexdigest()
+
+
+def _model(results: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, Any]:
+    name = str(results.get("model_name") or config.get("model") or UNKNOWN)
+    fingerprint = {
+        "id": name,
+        "backend": config.get("model"),
+        "dtype": config.get("model_dtype"),
+        "template": results.get("chat_template_sha"),
+    }
+    return {
+        "id": name,
+        "revision": config.get("model_sha") or config.get("model_revision") or None,
+        "fingerprint": {key: value for key, value in fingerprint.items() if value},
+        "description": {"parameters": config.get("model_num_parameters")},
+    }
+
+
+def _versions(results: Mapping[str, Any]) -> dict[str, str]:
+    """Versions that lm-eval wrote down, and Kapwa's, which made the tables."""
+    told = {"lm_eval": results.get("lm_eval_version"), "transformers": results.get("transformers_version")}
+    return {"kapwa": version("kapwa"), **{name: str(value) for name, value in told.items() if value}}
+
+
+def _times(results: Mapping[str, Any]) -> dict[str, Any]:
+    began, took = results.get("date"), results.get("total_evaluation_time_seconds")
+    try:
+        started = None if began is None else datetime.fromtimestamp(float(began), tz=UTC).isoformat(timespec="seconds")
+        seconds = None if took is None else round(float(took), 3)
+    except (TypeError, ValueError, OverflowError, OSError):
+        started, seconds = None, None
+    return {"started": started, "finished": None, "seconds": seconds, "sessions": None}
+
+
+def _notes(about: About) -> list[str]:
+    notes = ["Imported from lm-eval, which asked the model and judged its answers; Kapwa made the intervals."]
+    unknown = [word for word, value in (("culture", about.culture), ("language", about.language)) if value in _UNTOLD]
+    if unknown:
+        notes.append(f"lm-eval does not tell the {' and '.join(unknown)} of its items.")
+    notes.append("Each item counts as sampled by itself: lm-eval does not tell which of them belong together.")
+    return notes
+
+
+_UNTOLD = (UNKNOWN, UNDETERMINED)
+
+
+def _items(task: TaskSamples, about: About, variant: str) -> pl.DataFrame:
+    rows = [
+        {
+            "item_id": str(sample.record["doc_id"]),
+            "variant": variant,
+            "culture": about.culture,
+            "language": about.language,
+            "cluster": str(sample.record["doc_id"]),
+            "prompt": sample.asked[0][0] if sample.asked else None,
+            "target": _target(sample),
+        }
+        for sample in _first_of_each(task)
+    ]
+    return pl.DataFrame(rows, schema=dict.fromkeys(rows[0], pl.String))
+
+
+def _target(sample: Sample) -> str | None:
+    """What was expected: lm-eval writes the place of the right choice where there are choices."""
+    told = sample.record.get("target")
+    choices = [follows for _, follows in sample.asked if isinstance(follows, str)]
+    if choices and isinstance(told, str) and told.isdecimal() and int(told) < len(choices):
+        return choices[int(told)].strip()
+    return None if told is None else str(told)
+
+
+def _texts(task: TaskSamples, about: About, variant: str) -> dict[str, pl.DataFrame]:
+    """What the model wrote, or the log-probabilities of what it was given."""
+    answers: list[list[Any]] = []
+    scored: list[list[Any]] = []
+    for sample in _first_of_each(task):
+        key = [str(sample.record["doc_id"]), variant, about.culture]
+        for index, (asked, given) in enumerate(zip(sample.asked, sample.record["resps"], strict=False)):
+            if isinstance(asked[1], str):
+                scored.append([*key, index, asked[1], logprob(given, task.path, sample.row)])
+            else:
+                texts = given if isinstance(given, list) else [given]
+                answers += [[*key, draw, str(text)] for draw, text in enumerate(texts)]
+    base = dict.fromkeys(_TEXTS, pl.String)
+    shapes = {
+        "answers": (answers, {**base, "sample": pl.Int64, "text": pl.String}),
+        "continuations": (scored, {**base, "index": pl.Int64, "text": pl.String, "logprob_sum": pl.Float64}),
+    }
+    return {name: pl.DataFrame(rows, schema=shape, orient="row") for name, (rows, shape) in shapes.items() if rows}

@@ -1,0 +1,78 @@
+"""The run behind a Kapwa export in lm-eval's form: the same scores, items, answers and floors again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from kapwa.errors import DataError
+from kapwa.exchange.lm_eval_read import Sample, TaskSamples, logprob
+from kapwa.exchange.writing import Imported
+from kapwa.records import SCORE_COLUMNS, Floor
+from kapwa.runs.manifest import FORMAT
+from kapwa.runs.redact import plain
+from kapwa.runs.signature import signature
+
+SCORES = {name: {"value": pl.Float64, "sample": pl.Int64}.get(name, pl.String) for name in SCORE_COLUMNS}
+_ABOUT = ("item_id", "variant", "culture", "language", "category", "topic", "cluster")
+_NOTE = "Imported from an export in lm-eval's form: its tables are those the export holds, not all of the first run."
+_MANIFEST = ("task", "suite", "options", "headline", "groups", "seed", "signature", "kapwa")
+
+
+def own_run(file: Path, results: Mapping[str, Any], tasks: Sequence[TaskSamples]) -> Imported:
+    """Return the run that was exported. Raises DataError where what Kapwa wrote into the files was damaged."""
+    try:
+        manifest = dict(results["kapwa"]["manifest"])
+        floors = [Floor(**row) for row in results["kapwa"]["floors"]]
+        newer = int(manifest["format"]) > FORMAT
+        whole = manifest["status"] in ("complete", "failed_items") and int(manifest["counts"]["failed"]) >= 0
+        whole = whole and all(info["name"] and info["title"] for info in manifest["metrics"].values())
+        signature(manifest).full()
+    except (AttributeError, KeyError, TypeError, ValueError):
+        newer, whole = False, False
+    if newer:
+        raise DataError("was written by a newer Kapwa.", path=file, hint="Upgrade: pip install -U kapwa")
+    if not whole or not all(name in manifest for name in _MANIFEST):
+        raise DataError("is not as Kapwa wrote it.", path=file, column="kapwa", hint="Export the run again.")
+    samples = [(task, sample) for task in tasks for sample in task.samples]
+    rows = [row for task, sample in samples for row in _rows(task, sample)]
+    known = {name: value for name, value in manifest.items() if name != "tables"}
+    known["notes"] = [*known.get("notes", ()), _NOTE]
+    known["imported"] = {"from": "kapwa", "version": manifest["kapwa"], "file": file.name}
+    items = pl.DataFrame([sample.record["doc"] for _, sample in samples], infer_schema_length=None, strict=False)
+    scores = pl.DataFrame(rows, schema=SCORES, orient="row")
+    return Imported(plain(known), scores, items, _tables(samples), floors)
+
+
+def _rows(task: TaskSamples, sample: Sample) -> Iterator[list[Any]]:
+    try:
+        own = sample.record["kapwa"]
+        about = {name: own[name] for name in _ABOUT}
+        for draw, metric, value, outcome in own["scores"]:
+            yield [{**about, "sample": draw, "metric": metric, "value": value, "outcome": outcome}[c] for c in SCORES]
+    except (KeyError, TypeError, ValueError):
+        raise DataError("is not as Kapwa wrote it.", path=task.path, row=sample.row, column="kapwa") from None
+
+
+def _tables(samples: Sequence[tuple[TaskSamples, Sample]]) -> dict[str, pl.DataFrame]:
+    """Return the continuations or the answers, with the columns that an export keeps."""
+    answers: list[dict[str, Any]] = []
+    scored: list[dict[str, Any]] = []
+    for task, sample in samples:
+        key = {name: sample.record["kapwa"][name] for name in ("item_id", "variant", "culture")}
+        for index, ((_, follows), given) in enumerate(zip(sample.asked, sample.record["resps"], strict=False)):
+            if isinstance(follows, str):
+                scored.append(
+                    {**key, "index": index, "text": follows, "logprob_sum": logprob(given, task.path, sample.row)}
+                )
+            else:
+                answers += [{**key, "sample": draw, "text": text} for draw, text in enumerate(given)]
+    return {n: pl.DataFrame(rows, infer_schema_length=None) for n, rows in _named(answers, scored) if rows}
+
+
+def _named(answers: list[dict[str, Any]], scored: list[dict[str, Any]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    yield "answers", answers
+    yield "continuations", scored

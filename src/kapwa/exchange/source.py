@@ -1,0 +1,73 @@
+"""A finished run as exports see it: its manifest and tables, with every key that is set here hidden once more."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import polars as pl
+
+from kapwa.runs.directory import Run
+from kapwa.runs.redact import api_keys, hide_keys, plain
+
+ALL = "all"
+
+
+class Source:
+    """A run to export. ``manifest`` and tables hold no key that this process has in its environment."""
+
+    def __init__(self, run: Run) -> None:
+        """Read the manifest of ``run``; tables follow when they are asked for."""
+        self.run = run
+        self.manifest: Mapping[str, Any] = plain(run.manifest)
+        self._keys = api_keys()
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The names of the run's tables."""
+        return self.run.tables
+
+    def table(self, name: str) -> pl.DataFrame:
+        """Return a table of the run, keys hidden in its texts."""
+        return _hidden(self.run.table(name), self._keys)
+
+    def optional(self, name: str) -> pl.DataFrame | None:
+        """Return a table that not every task has, or None."""
+        return self.table(name) if name in self.tables else None
+
+    def overall(self) -> Iterator[dict[str, Any]]:
+        """Yield the estimates over all items that have a value, one for each culture, language, variant and metric."""
+        rows = self.table("estimates").filter(pl.col("group") == ALL, pl.col("value").is_not_null())
+        return rows.iter_rows(named=True)
+
+    def more_is_better(self, metric: str) -> bool | None:
+        """Say whether a larger value is better; None where the run does not tell, as for a text's length."""
+        info = self.manifest["metrics"].get(metric, {})
+        if isinstance(info.get("higher_is_better"), bool):
+            return bool(info["higher_is_better"])
+        return True if _SCORES.fullmatch(metric) else None
+
+
+# The scores of Kapwa's own suites. Everything else they measure (refusals, words in a text, distances to irrelevant
+# responses) is neither good nor bad by itself, or another suite's.
+_SCORES = re.compile(r"mc[123](_\w+)?|sem_[bw](_\w+)?|mcq_\w+|[a-zA-Z0-9]+_(acc|diff|relevant)(_reference)?")
+
+
+def _hidden(frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    for key in keys:
+        for name, kind in frame.schema.items():
+            if kind == pl.String:
+                frame = frame.with_columns(pl.col(name).str.replace_all(key, hide_keys(key, [key]), literal=True))
+            elif kind.is_nested():
+                cells = [_deep(cell, key) for cell in frame[name].to_list()]
+                frame = frame.with_columns(pl.Series(name, cells, dtype=kind))
+    return frame
+
+
+def _deep(value: Any, key: str) -> Any:
+    if isinstance(value, str):
+        return hide_keys(value, [key])
+    if isinstance(value, dict):
+        return {name: _deep(item, key) for name, item in value.items()}
+    return [_deep(item, key) for item in value] if isinstance(value, list) else value

@@ -1,0 +1,51 @@
+"""Runs to export: one that scored continuations, one that wrote texts; and what lm-eval 0.4.13 wrote."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+import kapwa
+from kapwa.runs.directory import Run
+
+# Cells that a spreadsheet would run, that break lines and CSV, and that are no ASCII.
+SAID = ["=HYPERLINK(1)", 'a "quoted"\nline, and a comma', "Ñandú, 맛있다, السلام"]
+
+
+@pytest.fixture(scope="session")
+def scored(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run of kalahi/mc on three items with the embedded model."""
+    task = kapwa.load_task("kalahi/mc", data="sample:filipino", limit=3)
+    model = kapwa.load_model("smollm2")
+    try:
+        return kapwa.evaluate(task, model, out=tmp_path_factory.mktemp("scored"), progress=False)
+    finally:
+        model.close()
+
+
+@pytest.fixture(scope="session")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run of kalahi/open in two variants, answered from a file, one answer missing."""
+    folder = tmp_path_factory.mktemp("written")
+    task = kapwa.load_task("kalahi/open", data="sample:filipino", limit=3, variant="all")
+    items = task.items()
+    with (folder / "answers.csv").open("w", newline="", encoding="utf-8") as file:
+        out = csv.writer(file)
+        out.writerow(["item_id", "variant", "text"])
+        out.writerows([item.id, item.variant, SAID[i % 3]] for i, item in enumerate(items[:-1]))
+    model = kapwa.load_model(f"replay:{folder / 'answers.csv'}")
+    return kapwa.evaluate(task, model, out=folder / "runs", progress=False)
+
+
+@pytest.fixture(params=["scored", "written"])
+def run(request: pytest.FixtureRequest) -> Run:
+    """Each of the runs."""
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture
+def lm_eval_folder() -> Path:
+    """What lm-eval 0.4.13 wrote of two small tasks, asked of its dummy model with --log_samples."""
+    return Path(__file__).parent / "lm_eval_0_4_13"

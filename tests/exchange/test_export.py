@@ -1,0 +1,206 @@
+"""Exports: what is in the files, that they fit their schemas, what is refused, and that no key leaves."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+from pathlib import Path
+
+import jsonschema
+import polars as pl
+import pytest
+import yaml
+from huggingface_hub import parse_eval_result_entries
+from polars.testing import assert_frame_equal
+
+import kapwa
+from kapwa import api
+from kapwa.errors import RunError, UsageError
+from kapwa.exchange import eee
+from kapwa.exchange.formats import FORMATS
+from kapwa.exchange.source import Source
+from kapwa.runs.directory import Run
+
+TOLD = {"organization": "Test University", "dataset": "owner/bench"}
+SCHEMAS = Path(eee.__file__).parent / "schemas"
+# Of the wheel every_eval_ever-0.3.0: a vendored file that was touched is no longer the schema.
+VENDORED = {
+    "eval.schema.json": "c9c6195aec8a9dfa0b2aba4924ac1aa8a184c9d8ca97cee778cb531088e39b48",
+    "instance_level_eval.schema.json": "b16b7fa7f0aa32763444179d94ffb2336ddb12c3fd2903835fe491666c1ff3e6",
+}
+
+
+def test_vendored_schemas_are_untouched_and_noticed() -> None:
+    for name, expected in VENDORED.items():
+        assert hashlib.sha256((SCHEMAS / name).read_bytes()).hexdigest() == expected
+        assert name in (SCHEMAS / "NOTICE").read_text()
+    assert "Copyright (c) 2026 EvalEval" in (SCHEMAS / "LICENSE.every-eval-ever").read_text()
+
+
+def test_eee_fits_its_schemas_and_tells_the_scores(run: Run, tmp_path: Path) -> None:
+    paths = api.export_run(run, tmp_path, "eee", **TOLD)
+    whole_path = next(path for path in paths if path.suffix == ".json")
+    whole = json.loads(whole_path.read_text(encoding="utf-8"))
+    validator = jsonschema.Draft7Validator(json.loads((SCHEMAS / "eval.schema.json").read_text()))
+    assert list(validator.iter_errors(whole)) == []
+    rows = {eee._result_id(row): row for row in run.estimates.filter(pl.col("group") == "all").to_dicts()}
+    assert whole["evaluation_results"]
+    for found in whole["evaluation_results"]:
+        row = rows[found["evaluation_result_id"]]
+        assert found["score_details"]["score"] == row["value"]
+        assert found["score_details"]["uncertainty"]["num_samples"] == row["n"]
+    assert whole["source_metadata"]["source_organization_name"] == "Test University"
+
+    detail = whole["detailed_evaluation_results"]
+    samples = tmp_path / detail["file_path"]
+    assert hashlib.sha256(samples.read_bytes()).hexdigest() == detail["checksum"]
+    lines = [json.loads(line) for line in samples.read_text(encoding="utf-8").splitlines()]
+    assert len(lines) == detail["total_rows"]
+    one = jsonschema.Draft7Validator(json.loads((SCHEMAS / "instance_level_eval.schema.json").read_text()))
+    assert [error for line in lines for error in one.iter_errors(line)] == []
+    for metric in run.manifest["headline"][:1]:
+        of = [line for line in lines if line["evaluation_result_id"].endswith(f"/{metric}")]
+        judged = run.scores.filter(pl.col("metric") == metric, pl.col("outcome").is_in(["right", "wrong"]))
+        assert sum(line["evaluation"]["is_correct"] for line in of) == judged["value"].sum()
+        assert len(of) == judged.height
+
+
+def test_eee_leaves_out_metrics_without_a_direction(written: Run, tmp_path: Path) -> None:
+    paths = api.export_run(written, tmp_path, "eee", **TOLD)
+    whole = json.loads(paths[-1].read_text(encoding="utf-8"))
+    names = {result["metric_config"]["metric_name"] for result in whole["evaluation_results"]}
+    assert "chrfpp_acc" in names
+    assert not names & {"refused", "empty", "answered_other_language", "chrfpp_irrelevant"}
+
+
+def test_which_scores_have_a_direction(scored: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = Source(scored)
+    better = ["mc1", "mc2_char", "mc1_reference", "sem_b", "sem_w_paper", "mcq_acc", "mcq_text_sum", "bleu_diff"]
+    neither = ["words", "named", "distinct", "truncated", "refused", "too_many", "answered_in_english", "mine"]
+    assert [source.more_is_better(name) for name in better] == [True] * len(better)
+    assert [source.more_is_better(name) for name in neither] == [None] * len(neither)
+    told = {"metrics": {"words": {"higher_is_better": False}, "mine": {"higher_is_better": None}}}
+    monkeypatch.setattr(source, "manifest", {**source.manifest, **told})
+    assert source.more_is_better("words") is False
+    assert source.more_is_better("mine") is None
+
+
+def test_eee_refuses_a_run_without_a_direction(scored: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Source, "more_is_better", lambda self, metric: None)
+    with pytest.raises(UsageError, match="csv or parquet"):
+        api.export_run(scored, tmp_path, "eee", **TOLD)
+
+
+def test_eee_wants_to_know_who_evaluated(scored: Run, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--organization"):
+        api.export_run(scored, tmp_path, "eee")
+    with pytest.raises(UsageError, match="Did you mean 'third_party'"):
+        api.export_run(scored, tmp_path, "eee", organization="x", relationship="thirdparty")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_value_outside_the_schema_is_refused() -> None:
+    with pytest.raises(RunError, match=r"eval 0\.3\.0"):
+        eee.check("eval", [{"schema_version": 3}])
+
+
+def test_hub_entries_are_read_by_huggingface_hub(written: Run, tmp_path: Path) -> None:
+    paths = api.export_run(written, tmp_path, "hf-eval-results", **TOLD)
+    assert {path.parent for path in paths} == {tmp_path / ".eval_results"}
+    entries = [parse_eval_result_entries(yaml.safe_load(path.read_text(encoding="utf-8")))[0] for path in paths]
+    metric = written.manifest["headline"][0]
+    rows = written.estimates.filter(pl.col("group") == "all", pl.col("metric") == metric)
+    assert sorted(entry.value for entry in entries) == sorted(rows["value"].to_list())
+    assert {(entry.dataset_id, entry.task_id) for entry in entries} == {("owner/bench", "default")}
+
+
+@pytest.mark.parametrize("dataset", [None, "bench", "a/b/c", "../x"])
+def test_hub_entries_need_a_dataset(scored: Run, tmp_path: Path, dataset: str | None) -> None:
+    with pytest.raises(UsageError, match="--dataset owner/name"):
+        api.export_run(scored, tmp_path, "hf-eval-results", dataset=dataset)
+
+
+def test_csv_is_safe_to_open_in_a_spreadsheet(written: Run, tmp_path: Path) -> None:
+    api.export_run(written, tmp_path, "csv")
+    assert {path.stem for path in tmp_path.iterdir()} == set(written.tables)
+    with (tmp_path / "answers.csv").open(newline="", encoding="utf-8") as file:
+        texts = [row["text"] for row in csv.DictReader(file)]
+    assert "'=HYPERLINK(1)" in texts
+    assert not any(text.startswith(("=", "+", "@")) for text in texts)
+
+
+def test_parquet_is_the_tables_themselves(run: Run, tmp_path: Path) -> None:
+    api.export_run(run, tmp_path, "parquet")
+    for name in run.tables:
+        assert_frame_equal(pl.read_parquet(tmp_path / f"{name}.parquet"), run.table(name))
+
+
+def test_no_key_leaves(written: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A "key" that stands in the stored texts, as if a server had echoed it into an answer.
+    canary = "HYPERLINKxCANARYx0123456789"
+    folder = tmp_path / "run"
+    folder.mkdir()
+    for path in written.path.iterdir():
+        if path.suffix == ".parquet":
+            frame = pl.read_parquet(path)
+            texts = [name for name, kind in frame.schema.items() if kind == pl.String and name in ("text", "prompt")]
+            lists = [name for name, kind in frame.schema.items() if kind == pl.List(pl.String)]
+            frame = frame.with_columns(pl.col(texts) + canary)
+            for name in lists:
+                frame = frame.with_columns(pl.col(name).list.eval(pl.element() + canary))
+            frame.write_parquet(folder / path.name)
+    manifest = json.loads((written.path / "run.json").read_text(encoding="utf-8"))
+    manifest["model"]["description"]["said"] = canary
+    (folder / "run.json").write_text(json.dumps(manifest), encoding="utf-8")
+    # Without the variable the canary is an ordinary text and stays, so the test could fail.
+    api.export_run(Run(folder), tmp_path / "before", "csv")
+    assert canary in (tmp_path / "before" / "answers.csv").read_text(encoding="utf-8")
+    monkeypatch.setenv("SOME_API_KEY", canary)
+    for form in FORMATS:
+        paths = api.export_run(Run(folder), tmp_path / form, form, **TOLD)
+        for path in paths:
+            content = str(pl.read_parquet(path).to_dicts()) if path.suffix == ".parquet" else path.read_text("utf-8")
+            assert canary not in content, path
+
+
+@pytest.mark.parametrize("form", sorted(FORMATS))
+def test_existing_files_stay_unless_told(scored: Run, tmp_path: Path, form: str) -> None:
+    paths = api.export_run(scored, tmp_path, form, **TOLD)
+    paths[-1].write_text("mine")
+    paths[0].unlink()
+    if len(paths) > 1:
+        with pytest.raises(UsageError, match="--overwrite"):
+            api.export_run(scored, tmp_path, form, **TOLD)
+        assert not paths[0].exists()
+        assert paths[-1].read_text() == "mine"
+    again = api.export_run(scored, tmp_path, form, overwrite=True, **TOLD)
+    assert again == paths
+    assert paths[-1].read_bytes() != b"mine"
+
+
+def test_unknown_words_name_the_nearest(scored: Run, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="Did you mean 'lm-eval'"):
+        api.export_run(scored, tmp_path, "lmeval")
+    with pytest.raises(UsageError, match="organization"):
+        api.export_run(scored, tmp_path, "csv", organisation="x")
+
+
+def test_an_unfinished_run_is_refused(scored: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    manifest = {**scored.manifest, "status": "running"}
+    (folder / "run.json").write_text(json.dumps(manifest), encoding="utf-8")
+    with pytest.raises(RunError, match="unfinished"):
+        api.export_run(folder, tmp_path / "out", "csv")
+    assert not (tmp_path / "out").exists()
+
+
+def test_nothing_half_written_stays(scored: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", fail)
+    with pytest.raises(OSError, match="No space"):
+        kapwa.api.export_run(scored, tmp_path / "out", "csv")
+    assert list((tmp_path / "out").iterdir()) == []

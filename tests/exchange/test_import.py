@@ -1,0 +1,234 @@
+"""Imports: an export comes back as the same run; lm-eval's own files become runs that report and compare."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+from typer.testing import CliRunner
+
+from kapwa import api
+from kapwa.cli.main import app
+from kapwa.errors import DataError, UsageError
+from kapwa.records import SCORE_COLUMNS
+from kapwa.report.page import build_report
+from kapwa.runs.directory import Run
+
+RESULTS = "results_2026-11-20T10-52-13.457562.json"
+MC = "samples_tiny_mc_2026-11-20T10-52-13.457562.jsonl"
+
+
+def imported(path: Path, out: Path, **options: Any) -> dict[str, Run]:
+    runs = [Run(folder) for folder in api.import_result(path, out=out, **options)]
+    return {run.manifest["task"]: run for run in runs}
+
+
+def test_an_export_comes_back_as_the_same_run(run: Run, tmp_path: Path) -> None:
+    api.export_run(run, tmp_path / "out", "lm-eval")
+    again = imported(tmp_path / "out", tmp_path / "runs")[run.manifest["task"]]
+    order = [name for name in SCORE_COLUMNS if name != "value"]
+    assert_frame_equal(again.scores.sort(order), run.scores.sort(order), check_exact=True)
+    # Every estimate to the last bit, with its interval, counts and signature; floors and comparisons too.
+    assert_frame_equal(again.estimates, run.estimates, check_exact=True)
+    assert_frame_equal(again.floors, run.floors, check_exact=True)
+    assert_frame_equal(again.comparisons, run.comparisons, check_exact=True)
+    name = "continuations" if "continuations" in run.tables else "answers"
+    kept = [column for column in again.table(name).columns if column in run.table(name).columns]
+    # A continuation keeps its place among those of its item; a run counts places within its group.
+    kept = [column for column in kept if column != "index"]
+    keys = ["item_id", "variant", "text"]
+    expected = run.table(name).select(kept)
+    if name == "answers":
+        expected = expected.with_columns(pl.col("text").fill_null(""))
+    assert_frame_equal(again.table(name).select(kept).sort(keys), expected.sort(keys), check_exact=True)
+    assert again.failed == run.failed
+    assert again.manifest["imported"]["from"] == "kapwa"
+    differences = api.compare(run, again)
+    assert differences.height
+    assert differences["difference"].drop_nulls().unique().to_list() == [0.0]
+
+
+def test_an_import_can_be_exported_and_imported_again(scored: Run, tmp_path: Path) -> None:
+    api.export_run(scored, tmp_path / "a", "lm-eval")
+    (first,) = imported(tmp_path / "a", tmp_path / "runs").values()
+    api.export_run(first, tmp_path / "b", "lm-eval")
+    (second,) = imported(tmp_path / "b", tmp_path / "more").values()
+    assert_frame_equal(second.estimates, scored.estimates, check_exact=True)
+
+
+def test_lm_eval_results_become_runs(lm_eval_folder: Path, tmp_path: Path) -> None:
+    runs = imported(lm_eval_folder, tmp_path)
+    assert set(runs) == {"lm-eval/tiny_mc", "lm-eval/tiny_gen"}
+    told = json.loads((lm_eval_folder / RESULTS).read_text())["results"]
+    for name, metrics in (("tiny_mc", ["acc", "acc_norm"]), ("tiny_gen", ["exact_match"])):
+        run = runs[f"lm-eval/{name}"]
+        overall = run.estimates.filter(pl.col("group") == "all")
+        assert overall["metric"].to_list() == metrics
+        assert overall["value"].to_list() == [told[name][f"{metric},none"] for metric in metrics]
+        assert overall["n"].to_list() == [4] * len(metrics)
+        assert overall["language"].unique().to_list() == ["und"]
+        assert overall["variant"].unique().to_list() == ["0-shot"]
+        assert run.scores["category"].null_count() == run.scores.height
+        assert run.manifest["model"]["revision"] is None
+    assert runs["lm-eval/tiny_gen"].answers["text"].to_list() == ["lol"] * 4
+    assert runs["lm-eval/tiny_mc"].continuations.height == 12
+    assert runs["lm-eval/tiny_mc"].items["target"].to_list() == ["eight", "ice", "mango", "seven"]
+    notes = " ".join(runs["lm-eval/tiny_gen"].manifest["notes"])
+    # BLEU is of all answers together: averaging items would invent a number.
+    assert "bleu is not taken over" in notes
+    assert "does not tell the culture and language" in notes
+    page = build_report(list(runs.values()), tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "lm-eval/tiny_mc" in page
+    assert "does not tell the culture and language" in page
+
+
+def test_what_the_user_knows_is_kept(lm_eval_folder: Path, tmp_path: Path) -> None:
+    run = imported(lm_eval_folder, tmp_path, culture="Filipino", language="fil")["lm-eval/tiny_mc"]
+    assert run.scores.select("culture", "language").unique().rows() == [("Filipino", "fil")]
+    assert not any("does not tell the culture" in note for note in run.manifest["notes"])
+
+
+@pytest.fixture
+def edited(lm_eval_folder: Path, tmp_path: Path) -> Callable[..., Path]:
+    """A copy of lm-eval's files, its results or the lines of a samples file changed."""
+
+    def edit(change: Callable[[Any], Any], file: str = MC) -> Path:
+        folder = tmp_path / "lm"
+        if not folder.exists():
+            shutil.copytree(lm_eval_folder, folder)
+        path = folder / file
+        if file == RESULTS:
+            value = json.loads(path.read_text())
+            change(value)
+            path.write_text(json.dumps(value))
+        else:
+            lines = [json.loads(line) for line in path.read_text().splitlines()]
+            path.write_text("".join(json.dumps(line) + "\n" for line in change(lines)))
+        return folder
+
+    return edit
+
+
+def test_two_models_of_one_task_compare(edited: Callable[..., Path], lm_eval_folder: Path, tmp_path: Path) -> None:
+    def right(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return [{**line, "acc": 1.0} for line in lines]
+
+    def told(value: dict[str, Any]) -> None:
+        value["results"]["tiny_mc"]["acc,none"] = 1.0
+        value["model_name"] = "owner/better"
+
+    edited(right)
+    b = imported(edited(told, RESULTS), tmp_path / "b")["lm-eval/tiny_mc"]
+    a = imported(lm_eval_folder, tmp_path / "a")["lm-eval/tiny_mc"]
+    row = api.compare(b, a).filter(pl.col("metric") == "acc").row(0, named=True)
+    assert (row["difference"], row["n"]) == (0.75, 4)
+
+
+def test_an_aggregate_that_is_no_mean_is_left_out(edited: Callable[..., Path], tmp_path: Path) -> None:
+    def told(value: dict[str, Any]) -> None:
+        value["results"]["tiny_mc"]["acc_norm,none"] = 0.9
+
+    run = imported(edited(told, RESULTS), tmp_path / "runs")["lm-eval/tiny_mc"]
+    assert run.estimates["metric"].unique().to_list() == ["acc"]
+    assert any("aggregate 0.9 is not the mean of its items, 0.25" in note for note in run.manifest["notes"])
+
+
+@pytest.mark.parametrize(
+    ("change", "file", "says"),
+    [
+        (lambda lines: [*lines, lines[0]], MC, r"row 5: answers document 0 again \(as row 1 does\)"),
+        (lambda lines: [], MC, "is empty"),
+        (lambda lines: [{**lines[0], "resps": "x"}], MC, r"row 1, column 'resps'"),
+        (lambda lines: [{**line, "resps": [[["no", "False"]]] * 3} for line in lines], MC, "holds no log-probability"),
+        (lambda lines: [lines[0], {**lines[1], "arguments": {"gen_args_0": 1}}], MC, "row 2: has arguments"),
+        (lambda lines: [7], MC, "row 1: is not a JSON object"),
+        (lambda v: v["configs"]["tiny_mc"].update(output_type="loglikelihood"), RESULTS, "of the type loglikelihood"),
+        (lambda v: v["results"].update({"../../etc": {}}), RESULTS, "there are no samples of the task"),
+        (lambda v: v.update(results=[]), RESULTS, "not a results file of lm-eval"),
+        (lambda v: v.update(configs=[1]), RESULTS, "column 'configs'"),
+        (lambda v: v.update(kapwa={"manifest": {"metrics": 3}}), RESULTS, "is not as Kapwa wrote it"),
+    ],
+)
+def test_damaged_files_say_where(
+    edited: Callable[..., Path], tmp_path: Path, change: Callable[[Any], Any], file: str, says: str
+) -> None:
+    with pytest.raises(DataError, match=says):
+        api.import_result(edited(change, file), out=tmp_path / "runs")
+    assert not (tmp_path / "runs").exists()
+
+
+def test_missing_samples_and_unknown_formats(lm_eval_folder: Path, tmp_path: Path) -> None:
+    shutil.copy(lm_eval_folder / RESULTS, tmp_path / RESULTS)
+    with pytest.raises(DataError, match="--log_samples"):
+        api.import_result(tmp_path / RESULTS, out=tmp_path / "runs")
+    with pytest.raises(UsageError, match="Did you mean 'lm-eval'"):
+        api.import_result(lm_eval_folder, "lmeval", out=tmp_path / "runs")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match=r"holds no results"):
+        api.import_result(tmp_path / "empty", out=tmp_path / "runs")
+
+
+def test_only_imports_are_overwritten(lm_eval_folder: Path, tmp_path: Path) -> None:
+    folders = api.import_result(lm_eval_folder, out=tmp_path)
+    with pytest.raises(UsageError, match="--overwrite"):
+        api.import_result(lm_eval_folder, out=tmp_path)
+    assert api.import_result(lm_eval_folder, out=tmp_path, overwrite=True) == folders
+    (folders[0] / "run.json").write_text("{}")
+    with pytest.raises(UsageError, match="is no import"):
+        api.import_result(lm_eval_folder, out=tmp_path, overwrite=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(path.name for path in folders)
+
+
+def test_keys_in_foreign_files_stay_out(
+    edited: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    canary = "sk-CANARYx0123456789"
+    monkeypatch.setenv("SOME_API_KEY", canary)
+
+    def leak(value: dict[str, Any]) -> None:
+        value["config"]["model_args"] = {"api_key": canary}
+        value["model_name"] = f"owner/{canary}"
+
+    edited(lambda lines: [{**line, "target": canary} for line in lines])
+    for run in imported(edited(leak, RESULTS), tmp_path / "runs").values():
+        assert canary not in run.path.name
+        for path in run.path.iterdir():
+            content = str(pl.read_parquet(path).to_dicts()) if path.suffix == ".parquet" else path.read_text("utf-8")
+            assert canary not in content
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(values=st.lists(st.floats(0, 1), min_size=4, max_size=4))
+def test_any_item_scores_give_their_mean(
+    lm_eval_folder: Path, tmp_path_factory: pytest.TempPathFactory, values: list[float]
+) -> None:
+    folder = tmp_path_factory.mktemp("lm") / "lm"
+    shutil.copytree(lm_eval_folder, folder)
+    lines = [json.loads(line) for line in (folder / MC).read_text().splitlines()]
+    told = json.loads((folder / RESULTS).read_text())
+    told["results"]["tiny_mc"]["acc,none"] = sum(values) / 4
+    (folder / RESULTS).write_text(json.dumps(told))
+    text = "".join(json.dumps({**line, "acc": v}) + "\n" for line, v in zip(lines, values, strict=True))
+    (folder / MC).write_text(text)
+    run = imported(folder, folder.parent / "runs")["lm-eval/tiny_mc"]
+    acc = run.estimates.filter(pl.col("metric") == "acc", pl.col("group") == "all").row(0, named=True)
+    assert acc["value"] == pytest.approx(sum(values) / 4, abs=1e-12)
+    assert acc["scored"] + acc["right"] + acc["wrong"] == 4
+
+
+def test_the_command_line_tells_what_stays_unknown(lm_eval_folder: Path, tmp_path: Path) -> None:
+    asked = ["import", str(lm_eval_folder), "--format", "lm-eval", "-o", str(tmp_path), "--json"]
+    done = CliRunner().invoke(app, asked)
+    assert done.exit_code == 0
+    assert sorted(Path(path).name for path in json.loads(done.stdout)["runs"]) == sorted(
+        path.name for path in tmp_path.iterdir()
+    )
+    assert "does not tell the culture and language" in done.stderr
