@@ -11,7 +11,7 @@ import pytest
 
 import kapwa
 from kapwa.analysis.corpus import open_corpora
-from kapwa.errors import RunError, UsageError
+from kapwa.errors import DataError, RunError, UsageError
 from kapwa.files import write_json
 
 SAMPLES = 2
@@ -176,3 +176,16 @@ def test_what_is_no_finished_run_of_texts(copy: Path, tmp_path: Path) -> None:
     write_json(other / "run.json", manifest)
     with pytest.raises(UsageError, match="kalahi/mc"):
         open_corpora([other])
+
+
+def test_among_many_runs_those_of_other_suites_are_passed_over(copy: Path, tmp_path: Path) -> None:
+    other = copy.parent / "other"
+    other.mkdir()
+    manifest = {"format": 1, "status": "complete", "suite": "kalahi", "task": "kalahi/mc", "model": {"id": "m"}}
+    write_json(other / "run.json", manifest | {"tables": []})
+    assert [corpus.digest for corpus in open_corpora([copy.parent])] == [c.digest for c in open_corpora([copy])]
+    only = tmp_path / "only"
+    only.mkdir()
+    other.rename(only / "other")
+    with pytest.raises(DataError, match="holds no responses"):
+        open_corpora([only])

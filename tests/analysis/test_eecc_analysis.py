@@ -231,6 +231,12 @@ def test_one_text_each_says_that_chance_is_unknown(analyze: Analyze, tmp_path: P
     assert "nothing is known of chance" in " ".join(found.notes["text"])
 
 
+def test_texts_in_many_languages_warn_that_one_cuts_them_all(analyze: Analyze, tmp_path: Path) -> None:
+    table = texts.rows(who=("am", "en", "ko")).rename({"nationality": "language"})
+    found = analyze(texts.write(tmp_path / "languages.parquet", table), attribute="language")
+    assert "cut into words by the rules of one (en)" in " ".join(found.notes.filter(severity="warning")["text"])
+
+
 def test_drawn_pairs_estimate_what_all_pairs_give(analyze: Analyze, corpus: Path, survey: Path) -> None:
     exact = analyze(corpus, values=survey).variance.filter(estimator="corrected")
     drawn = analyze(corpus, values=survey, pairs=30)

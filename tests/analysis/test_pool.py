@@ -126,3 +126,12 @@ def _wait(done: object) -> None:
     while not done():  # type: ignore[operator]
         assert time.monotonic() < limit, "waited in vain"
         time.sleep(0.05)
+
+
+def test_workers_that_cannot_start_are_an_error_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr("kapwa.analysis.pool.ProcessPoolExecutor.submit", refuse)
+    with pytest.raises(RunError, match="cannot be started"):
+        list(run_all(pool_work.square, range(3), workers=2))

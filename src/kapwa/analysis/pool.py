@@ -84,6 +84,9 @@ def run_all(work: Callable[[Input], Output], tasks: Iterable[Input], *, workers:
                 "A worker process ended before its work was done.",
                 hint="It may have run out of memory: use fewer --workers. What is done is kept.",
             ) from error
+        except BrokenPipeError as error:
+            # A worker that could not start closed its end; the command line would take it for a reader that left.
+            raise RunError("Worker processes cannot be started.", hint="Try --workers 1.") from error
         except BaseException:
             _stop(executor)
             raise

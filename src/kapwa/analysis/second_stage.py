@@ -98,6 +98,12 @@ def _concatenated(name: str, frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
     return pl.concat(frames) if frames else empty(name)
 
 
+_ONE_CUT = (
+    "the texts are in several languages, and all are cut into words by the rules of one ({language}); in other scripts "
+    "signs may stick to words."
+)
+
+
 def _notes(prepared: Sequence[Prepared]) -> pl.DataFrame:
     """What a reader should know of the data and of how they were compared, each said once."""
     found: dict[tuple[str, str], None] = {}
@@ -107,6 +113,8 @@ def _notes(prepared: Sequence[Prepared]) -> pl.DataFrame:
             found["warning", f"{name}: {note}"] = None
         if one.settings.pairs:
             found["warning", _drawn(name, one)] = None
+        if one.corpus.attribute == "language":
+            found["warning", f"{name}: {_ONE_CUT.format(language=one.corpus.language)}"] = None
         if one.corpus.samples < 2:
             found["warning", f"{name}: one text an identity and concept, so nothing is known of chance within."] = None
         found |= dict.fromkeys(one.matched.notes)

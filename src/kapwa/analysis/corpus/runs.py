@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,12 +19,22 @@ from kapwa.suites.base import DataSource, Selection
 if TYPE_CHECKING:
     from kapwa.suites.eecc.task import EeccTask
 
+SUITE = "eecc"
 _KEY_BYTES = 16
 
 
 def is_run(path: Path) -> bool:
     """Whether a folder is a run's, finished or not."""
     return path.is_dir() and ((path / NAME).is_file() or (path / JOURNAL).is_file())
+
+
+def holds_texts(path: Path) -> bool:
+    """Whether a run's folder may hold texts to compare: all but those that say they are of another suite."""
+    try:
+        manifest = json.loads((path / NAME).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return True  # what is wrong with it is said when it is opened
+    return not isinstance(manifest, dict) or manifest.get("suite", SUITE) == SUITE
 
 
 class RunTexts:
@@ -37,7 +48,7 @@ class RunTexts:
         self.path = path
         self._asked, self._run = asked, Run(path)
         self._keys = bytearray()
-        if self._run.manifest["suite"] != "eecc":
+        if self._run.manifest["suite"] != SUITE:
             task = self._run.manifest["task"]
             raise UsageError(
                 f"{path} is a run of {task}: it has no texts of one concept for several identities.",

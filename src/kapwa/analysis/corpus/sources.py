@@ -8,7 +8,7 @@ from pathlib import Path
 from kapwa.analysis.corpus.files import SUFFIXES, TABLES, file_source
 from kapwa.analysis.corpus.released import ReleasedFile, looks_released
 from kapwa.analysis.corpus.rows import Asked, TextSource
-from kapwa.analysis.corpus.runs import RunTexts, is_run
+from kapwa.analysis.corpus.runs import RunTexts, holds_texts, is_run
 from kapwa.errors import DataError, UsageError, nearest
 
 
@@ -40,10 +40,10 @@ def _parts(path: Path) -> Iterator[Path]:
     inside = sorted(entry for entry in path.rglob("*") if not _hidden(entry.relative_to(path)))
     runs = [entry for entry in inside if entry.is_dir() and is_run(entry)]
     files = [entry for entry in inside if entry.suffix.lower() in SUFFIXES and entry.is_file()]
-    # A run's own tables are no responses beside it.
-    chosen = [*runs, *(file for file in files if not any(run in file.parents for run in runs))]
+    # Among many runs those of other suites are no mistake. A run's own tables are no responses beside it.
+    chosen = [*filter(holds_texts, runs), *(file for file in files if not any(run in file.parents for run in runs))]
     if not chosen:
-        hint = f"Responses are {', '.join(SUFFIXES)} files, or run folders."
+        hint = f"Responses are {', '.join(SUFFIXES)} files, or folders of eecc runs."
         raise DataError("holds no responses.", path=path, hint=hint)
     yield from chosen
 

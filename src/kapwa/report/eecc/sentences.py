@@ -19,6 +19,7 @@ MOST_TOLD = 2  # corpora told one by one; more are summed up, and the table hold
 STRONG_Z = 4.0  # so far out that even among all words of all identities it is no accident
 EXAMPLES = 5
 SIGNIFICANT = 0.05
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +198,8 @@ def beyond_floor(row: Row) -> int:
     low, high, value = row["floor_low"], row["floor_high"], row["estimate"]
     if low is None or high is None or value is None:
         return 0
-    return int(value > high) - int(value < low)
+    # With few countries τ can equal what shuffled names give, but for rounding.
+    return int(value > high + _ROUNDING) - int(value < low - _ROUNDING)
 
 
 def _taus_summed(view: AnalysisView) -> Iterator[str]:
