@@ -232,3 +232,23 @@ def test_the_command_line_tells_what_stays_unknown(lm_eval_folder: Path, tmp_pat
         path.name for path in tmp_path.iterdir()
     )
     assert "does not tell the culture and language" in done.stderr
+
+
+def test_each_filter_is_a_metric_and_answers_stand_once(edited: Callable[..., Path], tmp_path: Path) -> None:
+    gen = MC.replace("tiny_mc", "tiny_gen")
+
+    def two(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        bare = [{**line, "metrics": ["exact_match"], "resps": [["lol", "ha"]]} for line in lines]
+        return [{**line, "filter": name, "exact_match": float(name == "loose")} for name in _FILTERS for line in bare]
+
+    def told(value: dict[str, Any]) -> None:
+        value["results"]["tiny_gen"] = {f"exact_match,{name}": float(name == "loose") for name in _FILTERS}
+
+    edited(two, gen)
+    run = imported(edited(told, RESULTS), tmp_path / "runs")["lm-eval/tiny_gen"]
+    found = dict(run.estimates.select("metric", "value").iter_rows())
+    assert found == {"exact_match,strict": 0.0, "exact_match,loose": 1.0}
+    assert run.answers.select("sample", "text").rows() == [(0, "lol"), (1, "ha")] * 4
+
+
+_FILTERS = ("strict", "loose")
