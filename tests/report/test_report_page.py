@@ -261,3 +261,11 @@ def test_no_runs_writes_nothing(tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         build_report([], tmp_path / "report.html")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_run_noted_of_itself_stands_in_the_methods() -> None:
+    run = make_run("c")
+    run.manifest["notes"] = ["150 of 150 answers came from the cache 'answers'.", CANARY]
+    page = Page(render_page([run]))
+    assert "150 of 150 answers came from the cache 'answers'." in page.text
+    assert " ".join(CANARY.split()) in page.text

@@ -139,7 +139,7 @@ def methods(view: TaskView) -> Methods:
     data = view.manifest.get("data", {})
     cards = [dict(card) for card in _cards(data.get("card") or {})]
     return Methods(
-        asked=[_asked(label, run) for label, run in zip(view.labels, view.runs, strict=True)],
+        asked=[said for label, run in zip(view.labels, view.runs, strict=True) for said in _told_of(label, run)],
         intervals=_interval_words(view),
         metrics=[_metric_note(view, name) for name in view.metrics],
         marks=_mark_notes(view),
@@ -149,6 +149,13 @@ def methods(view: TaskView) -> Methods:
         data=f"{clean(data.get('name', ''))}, digest {clean(data.get('digest', ''))}",
         limits=list(dict.fromkeys(limit for card in cards for limit in _as_list(card.get("limits")))),
     )
+
+
+def _told_of(label: str, run: RunLike) -> Iterator[str]:
+    """How a run's answers came about, and what it noted of itself: rows that fitted nothing, answers from a cache."""
+    yield _asked(label, run)
+    notes = run.manifest.get("notes")
+    yield from (f"{isolate(label)}: {clean(note)}" for note in (notes if isinstance(notes, list) else ()))
 
 
 _CARD = {
