@@ -79,28 +79,34 @@ def main(
     )
 
 
-app.command("run")(run_verb.run)
-app.command("score")(score.score)
-app.command("report")(report.report)
-app.add_typer(analyze.app, name="analyze")
-app.command("compare")(compare.compare)
-app.command("agreement")(human.agreement)
-app.command("ratings")(human.ratings)
-app.command("forms")(forms.forms)
-app.command("export")(exchange.export)
-app.command("import")(exchange.import_)
-app.command("lm-eval-path")(harness.lm_eval_path)
-app.command("suites")(suites.suites)
-app.add_typer(suite.app, name="suite")
-app.command("models")(models.models)
-app.add_typer(data.app, name="data")
-app.command("words")(words.words)
-app.add_typer(values.app, name="values")
-app.add_typer(card.app, name="card")
-app.command("languages")(languages.languages)
-app.add_typer(build.app, name="build")
-app.add_typer(cache.app, name="cache")
-app.command("doctor")(doctor.doctor)
+_EVALUATE = "Evaluate a model"
+app.command("run", rich_help_panel=_EVALUATE)(run_verb.run)
+app.command("score", rich_help_panel=_EVALUATE)(score.score)
+app.command("report", rich_help_panel=_EVALUATE)(report.report)
+app.command("compare", rich_help_panel=_EVALUATE)(compare.compare)
+_TEXTS = "Compare texts across cultures"
+app.add_typer(analyze.app, name="analyze", rich_help_panel=_TEXTS)
+app.command("words", rich_help_panel=_TEXTS)(words.words)
+app.add_typer(values.app, name="values", rich_help_panel=_TEXTS)
+_BENCHMARK = "Make a benchmark"
+app.add_typer(suite.app, name="suite", rich_help_panel=_BENCHMARK)
+app.add_typer(data.app, name="data", rich_help_panel=_BENCHMARK)
+app.add_typer(build.app, name="build", rich_help_panel=_BENCHMARK)
+app.add_typer(card.app, name="card", rich_help_panel=_BENCHMARK)
+_PEOPLE = "Ask people"
+app.command("forms", rich_help_panel=_PEOPLE)(forms.forms)
+app.command("agreement", rich_help_panel=_PEOPLE)(human.agreement)
+app.command("ratings", rich_help_panel=_PEOPLE)(human.ratings)
+_OTHERS = "Work with other tools"
+app.command("export", rich_help_panel=_OTHERS)(exchange.export)
+app.command("import", rich_help_panel=_OTHERS)(exchange.import_)
+app.command("lm-eval-path", rich_help_panel=_OTHERS)(harness.lm_eval_path)
+_HERE = "See what there is"
+app.command("suites", rich_help_panel=_HERE)(suites.suites)
+app.command("models", rich_help_panel=_HERE)(models.models)
+app.command("languages", rich_help_panel=_HERE)(languages.languages)
+app.add_typer(cache.app, name="cache", rich_help_panel=_HERE)
+app.command("doctor", rich_help_panel=_HERE)(doctor.doctor)
 
 
 _DISK = {errno.ENOSPC: "the disk is full", errno.EROFS: "the disk is read-only", errno.EACCES: "permission denied"}
