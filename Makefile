@@ -41,8 +41,9 @@ lint: .venv/.dev  ## Check style, types and the direction of imports
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Test files run side by side. Threads that wait must not spin, or they would take the other tests' processor.
 test: lint  ## Install, check, and run every test
-	$(BIN)/pytest
+	OMP_WAIT_POLICY=passive $(BIN)/pytest -n logical --maxprocesses 4 --dist loadfile
 
 docs: .venv/.dev  ## Build the documentation site into site/
 	$(BIN)/zensical build --strict
