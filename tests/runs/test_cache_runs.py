@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_cache_store import nobody  # noqa: F401 - a fixture
 from test_kill import asked, finish, start, tables
 from tiny_suite import TinyModel, TinyTask
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sqlite3
 import subprocess
 import threading
@@ -26,19 +25,6 @@ def filled(folder: Path, n: int, name: str = "m", revision: str = "r", size: int
     number = store.model(f"{name}@{revision}", name, revision, '{"dtype":"float32"}')
     store.add(number, [(key(at + i), "x" * size) for i in range(n)])
     return store
-
-
-@pytest.fixture
-def nobody() -> Iterator[None]:
-    """Drop root's right to write everywhere."""
-    if os.name != "posix":
-        pytest.skip("needs POSIX permissions")
-    if os.geteuid() != 0:
-        yield
-        return
-    os.seteuid(65534)
-    yield
-    os.seteuid(0)
 
 
 def test_answers_are_found_again_and_the_first_one_stays(tmp_path: Path) -> None:

@@ -296,19 +296,6 @@ def test_a_disk_that_really_fills_up_keeps_what_was_committed(small_disk: Path) 
         assert list(journal.read(map(key, range(kept)))) == [text(i, 500) for i in range(kept)]
 
 
-@pytest.fixture
-def nobody() -> Iterator[None]:
-    """Drop root's right to write everywhere."""
-    if os.name != "posix":
-        pytest.skip("needs POSIX permissions")
-    if os.geteuid() != 0:
-        yield
-        return
-    os.seteuid(65534)
-    yield
-    os.seteuid(0)
-
-
 @pytest.mark.parametrize("begun", [False, True])
 def test_a_read_only_folder_is_refused(path: Path, request: pytest.FixtureRequest, begun: bool) -> None:
     if begun:

@@ -328,20 +328,6 @@ def test_a_damaged_journal_stops_the_run_before_anything_is_asked(tmp_path: Path
     assert Run(folder).complete  # the tables are whole, and reading them needs no journal
 
 
-@pytest.fixture
-def nobody(tmp_path: Path) -> Iterator[None]:
-    if os.name != "posix":
-        pytest.skip("needs POSIX permissions")
-    for parent in (tmp_path, *tmp_path.parents[:2]):
-        parent.chmod(0o755)
-    root = os.geteuid() == 0
-    if root:
-        os.seteuid(65534)
-    yield
-    if root:
-        os.seteuid(0)
-
-
 def test_a_read_only_place_is_refused_and_can_still_be_read(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     folder = run_task(TinyTask(), TinyModel(), out=tmp_path / "runs", progress=False)
     for place in (folder, *folder.iterdir()):

@@ -203,15 +203,15 @@ def _kept(journal: Journal) -> str:
 
 def _prepare(folder: Path) -> None:
     """Make the folder; refuse one that holds something else."""
-    if folder.is_dir() and not (folder / JOURNAL).exists():
-        strangers = [entry.name for entry in folder.iterdir() if not entry.name.startswith(".")]
-        # A run killed at its very start has a run.json at most; anything else is somebody's.
-        if set(strangers) - {manifests.NAME}:
-            raise RunError(
-                f"{folder} holds other files ({', '.join(sorted(strangers)[:3])}) and no run.",
-                hint="Choose an empty or new folder.",
-            )
     with _writable(folder):
+        if folder.is_dir() and not (folder / JOURNAL).exists():
+            strangers = [entry.name for entry in folder.iterdir() if not entry.name.startswith(".")]
+            # A run killed at its very start has a run.json at most; anything else is somebody's.
+            if set(strangers) - {manifests.NAME}:
+                raise RunError(
+                    f"{folder} holds other files ({', '.join(sorted(strangers)[:3])}) and no run.",
+                    hint="Choose an empty or new folder.",
+                )
         folder.mkdir(parents=True, exist_ok=True)
         sync_folder(folder.parent)
 
