@@ -176,7 +176,7 @@ One process at several sizes:
 
 {table(["identities", "concepts", "texts", "CPU s", "wall s"], sizes)}
 
-Some 3 s of each is start-up. The rest grows in line with concepts. In identities the comparing grows with their square,
+A part of each is start-up. The rest grows in line with concepts. In identities the comparing grows with their square,
 the reading and cutting of texts in line with them; at these sizes the square is still the smaller part. Beyond 2,000
 identities pairs are drawn instead, with an interval; tests hold it to its coverage.
 """
