@@ -66,24 +66,34 @@ def test_eee_fits_its_schemas_and_tells_the_scores(run: Run, tmp_path: Path) -> 
         assert len(of) == judged.height
 
 
-def test_eee_leaves_out_metrics_without_a_direction(written: Run, tmp_path: Path) -> None:
+def test_eee_leaves_out_metrics_without_a_direction(
+    written: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     paths = api.export_run(written, tmp_path, "eee", **TOLD)
     whole = json.loads(paths[-1].read_text(encoding="utf-8"))
     names = {result["metric_config"]["metric_name"] for result in whole["evaluation_results"]}
     assert "chrfpp_acc" in names
-    assert not names & {"refused", "empty", "answered_other_language", "chrfpp_irrelevant"}
+    lower = {
+        result["metric_config"]["metric_name"]
+        for result in whole["evaluation_results"]
+        if result["metric_config"]["lower_is_better"]
+    }
+    assert {"refused", "empty", "answered_other_language", "chrfpp_irrelevant"} <= lower
+    assert "chrfpp_acc" not in lower
+    manifest = {**written.manifest, "metrics": {n: dict(i) for n, i in written.manifest["metrics"].items()}}
+    manifest["metrics"]["bleu_diff"]["higher_is_better"] = None
+    monkeypatch.setattr(written, "manifest", manifest)
+    paths = api.export_run(written, tmp_path / "again", "eee", **TOLD)
+    whole = json.loads(paths[-1].read_text(encoding="utf-8"))
+    assert names - {r["metric_config"]["metric_name"] for r in whole["evaluation_results"]} == {"bleu_diff"}
 
 
 def test_which_scores_have_a_direction(scored: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     source = Source(scored)
-    better = ["mc1", "mc2_char", "mc1_reference", "sem_b", "sem_w_paper", "mcq_acc", "mcq_text_sum", "bleu_diff"]
-    neither = ["words", "named", "distinct", "truncated", "refused", "too_many", "answered_in_english", "mine"]
-    assert [source.more_is_better(name) for name in better] == [True] * len(better)
-    assert [source.more_is_better(name) for name in neither] == [None] * len(neither)
-    told = {"metrics": {"words": {"higher_is_better": False}, "mine": {"higher_is_better": None}}}
+    assert source.more_is_better("mc1") is True
+    told = {"metrics": {"words": {"higher_is_better": False}, "mine": {"higher_is_better": None}, "old": {}}}
     monkeypatch.setattr(source, "manifest", {**source.manifest, **told})
-    assert source.more_is_better("words") is False
-    assert source.more_is_better("mine") is None
+    assert [source.more_is_better(name) for name in ("words", "mine", "old", "none")] == [False, None, None, None]
 
 
 def test_eee_refuses_a_run_without_a_direction(scored: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

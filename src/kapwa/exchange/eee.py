@@ -1,8 +1,7 @@
 """A run as Every Eval Ever (https://evalevalai.com, schema 0.3.0) keeps results: one JSON, and answers beside it.
 
-The schema wants a direction for every metric, so only metrics that the run calls better when larger are exported, or
-that another tool gave a direction. What the schema wants and a run does not know is asked of the user
-(the organization) or said to be unknown (whether weights are open).
+The schema wants a direction for every metric, so metrics of which neither end is better stay out. What the schema wants
+and a run does not know is asked of the user (the organization) or said to be unknown (whether weights are open).
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ def documents(source: Source, organization: str | None, relationship: str, now: 
     if not rows:
         raise UsageError(
             f"{source.manifest['task']} has no metric of which more is known to be better or worse; eee wants to know.",
-            hint="Export it as csv or parquet.",
+            hint="Export it as csv or parquet. A run by an earlier Kapwa tells once its command is run again.",
         )
     manifest = source.manifest
     stem = f"{_folder(manifest)}/{_identity(manifest)}"

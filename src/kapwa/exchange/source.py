@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -42,16 +41,9 @@ class Source:
         return rows.iter_rows(named=True)
 
     def more_is_better(self, metric: str) -> bool | None:
-        """Say whether a larger value is better; None where the run does not tell, as for a text's length."""
-        info = self.manifest["metrics"].get(metric, {})
-        if isinstance(info.get("higher_is_better"), bool):
-            return bool(info["higher_is_better"])
-        return True if _SCORES.fullmatch(metric) else None
-
-
-# The scores of Kapwa's own suites. Everything else they measure (refusals, words in a text, distances to irrelevant
-# responses) is neither good nor bad by itself, or another suite's.
-_SCORES = re.compile(r"mc[123](_\w+)?|sem_[bw](_\w+)?|mcq_\w+|[a-zA-Z0-9]+_(acc|diff|relevant)(_reference)?")
+        """Say whether a larger value is better; None where neither is, as for a text's length, or the run is silent."""
+        told = self.manifest["metrics"].get(metric, {}).get("higher_is_better")
+        return told if isinstance(told, bool) else None
 
 
 def _hidden(frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:

@@ -47,7 +47,8 @@ class MetricInfo:
     """How a metric reads: its name for people, range, chance-free meaning, and source.
 
     ``binary`` metrics are right or wrong. ``phrase`` says the score in a sentence, with ``{value}`` and ``{items}``,
-    such as "chose the best answer in {value} of {items}".
+    such as "chose the best answer in {value} of {items}". ``higher_is_better`` is None where neither end is better, as
+    for a text's length.
     """
 
     name: str
@@ -59,6 +60,7 @@ class MetricInfo:
     source: str = ""
     unit: str = ""
     phrase: str = ""
+    higher_is_better: bool | None = None
 
 
 class Task(Protocol):

@@ -27,7 +27,17 @@ def _info(
     name: str, title: str, phrase: str, *, reference: bool = False, source: str = "Kapwa"
 ) -> tuple[str, MetricInfo]:
     told = f"{phrase} {{value}} of {{items}}"
-    return name, MetricInfo(name, title, 0.0, 1.0, binary=True, reference=reference, source=source, phrase=told)
+    return name, MetricInfo(
+        name,
+        title,
+        0.0,
+        1.0,
+        binary=True,
+        reference=reference,
+        source=source,
+        phrase=told,
+        higher_is_better=True,
+    )
 
 
 _CHOSE, _LIKELIEST = "chose the right option in", "found the right option the likeliest text in"

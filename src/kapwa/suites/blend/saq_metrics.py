@@ -58,9 +58,22 @@ def saq_metrics(*, judged: bool = False) -> Mapping[str, MetricInfo]:
     return {info.name: info for info in _infos(judged)}
 
 
+# An answer right only by its English is one the language asked for did not give.
+_BETTER_LOW = (IN_ENGLISH, TOO_MANY, REFUSED, EMPTY)
+
+
 def _info(name: str, title: str, *, binary: bool = True, source: str = "Kapwa", phrase: str = "") -> MetricInfo:
-    reference = name.endswith("_reference")
-    return MetricInfo(name, title, 0.0, 1.0, binary=binary, reference=reference, source=source, phrase=phrase)
+    return MetricInfo(
+        name,
+        title,
+        0.0,
+        1.0,
+        binary=binary,
+        reference=name.endswith("_reference"),
+        source=source,
+        phrase=phrase,
+        higher_is_better=name not in _BETTER_LOW,
+    )
 
 
 def _infos(judged: bool) -> Iterator[MetricInfo]:

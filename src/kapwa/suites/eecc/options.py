@@ -78,9 +78,9 @@ METRICS: Mapping[str, MetricInfo] = {
             WORDS, "Words in a text", 0.0, None, source="Kapwa: runs of signs between white space", unit="words"
         ),
         MetricInfo(DISTINCT, "Different texts among the samples of a prompt", 0.0, 1.0, source="Kapwa"),
-        MetricInfo(TRUNCATED, "Texts cut off at the limit", 0.0, 1.0, source="Kapwa"),
-        MetricInfo(EMPTY, "Empty texts", 0.0, 1.0, source="Kapwa"),
-        MetricInfo(REFUSED, "Declined to answer (by wording)", 0.0, 1.0, source="Kapwa"),
-        MetricInfo(LANGUAGE, "Answered in another language", 0.0, 1.0, source="Kapwa"),
+        MetricInfo(TRUNCATED, "Texts cut off at the limit", 0.0, 1.0, source="Kapwa", higher_is_better=False),
+        MetricInfo(EMPTY, "Empty texts", 0.0, 1.0, source="Kapwa", higher_is_better=False),
+        MetricInfo(REFUSED, "Declined to answer (by wording)", 0.0, 1.0, source="Kapwa", higher_is_better=False),
+        MetricInfo(LANGUAGE, "Answered in another language", 0.0, 1.0, source="Kapwa", higher_is_better=False),
     )
 }

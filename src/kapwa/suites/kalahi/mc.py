@@ -38,6 +38,7 @@ def _info(name: str, title: str, *, binary: bool = False, reference: bool = Fals
         reference=reference,
         source=_CODE if reference else _PAPER,
         phrase=_PHRASES[name[:3]],
+        higher_is_better=True,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kapwa import registry
@@ -108,37 +108,37 @@ def open_metrics(options: OpenOptions) -> Mapping[str, MetricInfo]:
 
 def _infos(options: OpenOptions) -> Iterator[MetricInfo]:
     for metric in options.similarities():
-        name, title, low, high = metric.name, metric.title, metric.low, metric.high
-        widest = None if low is None or high is None else high - low
-        source = f"{_PAPER}; {metric.source}"
-        yield MetricInfo(
-            f"{name}_acc",
-            f"{title}: answers closer to a relevant response",
-            0.0,
-            1.0,
-            binary=True,
-            source=source,
-            phrase=_CLOSER,
-        )
-        lowest = None if widest is None else -widest
-        yield MetricInfo(f"{name}_diff", f"{title}: relevant minus irrelevant", lowest, widest, source=source)
-        yield MetricInfo(f"{name}_relevant", f"{title} to the closest relevant response", low, high, source=source)
-        yield MetricInfo(f"{name}_irrelevant", f"{title} to the closest irrelevant response", low, high, source=source)
-        if name in REFERENCE_METRICS:
-            twin = load_metric(REFERENCE_METRICS[name]).title
-            yield MetricInfo(
-                f"{name}_acc_reference",
-                f"{title} as released ({twin})",
-                0.0,
-                1.0,
-                binary=True,
-                reference=True,
-                source=_CODE,
-                phrase=_CLOSER,
-            )
+        yield from _similarity_infos(metric)
     for name, title in (
         (LANGUAGE, "Answered in another language"),
         (REFUSED, "Declined to answer (by wording)"),
         (EMPTY, "Empty answers"),
     ):
-        yield MetricInfo(name, title, 0.0, 1.0, binary=True, source="Kapwa")
+        yield MetricInfo(name, title, 0.0, 1.0, binary=True, source="Kapwa", higher_is_better=False)
+
+
+def _similarity_infos(metric: Metric) -> Iterator[MetricInfo]:
+    name, title, low, high = metric.name, metric.title, metric.low, metric.high
+    widest = None if low is None or high is None else high - low
+    lowest = None if widest is None else -widest
+    acc = MetricInfo(
+        f"{name}_acc",
+        f"{title}: answers closer to a relevant response",
+        0.0,
+        1.0,
+        binary=True,
+        source=f"{_PAPER}; {metric.source}",
+        phrase=_CLOSER,
+        higher_is_better=True,
+    )
+    yield acc
+    for part, told, ends, better in (
+        ("diff", ": relevant minus irrelevant", (lowest, widest), True),
+        ("relevant", " to the closest relevant response", (low, high), True),
+        ("irrelevant", " to the closest irrelevant response", (low, high), False),
+    ):
+        yield MetricInfo(f"{name}_{part}", f"{title}{told}", *ends, source=acc.source, higher_is_better=better)
+    if name in REFERENCE_METRICS:
+        twin = load_metric(REFERENCE_METRICS[name]).title
+        own = f"{title} as released ({twin})"
+        yield replace(acc, name=f"{name}_acc_reference", title=own, reference=True, source=_CODE)
