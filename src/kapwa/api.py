@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from kapwa.analysis.result import Analysis
     from kapwa.build.forms import Forms
     from kapwa.build.mcq_files import Built
+    from kapwa.engines.settings import Ray
     from kapwa.records import Floor, Item
     from kapwa.runs.directory import Run
     from kapwa.runs.progress import Progress
@@ -294,13 +295,15 @@ def analyze(
     out: str | Path = "analyses",
     path: str | Path | None = None,
     progress: AnalysisProgress = None,
+    engine: Ray | None = None,
     **settings: Any,
 ) -> Analysis:
     """Say how texts change with an attribute of the prompt such as nationality, and whether they do so as values do.
 
     ``sources``: runs, or files and folders of answers (see :func:`kapwa.analysis.corpus.open_corpora`). ``values``:
     survey tables, one row a country. ``controls``: "geography", "region", "language" or tables of distances between
-    countries, held fixed in partial Mantel tests. ``settings``: the fields of
+    countries, held fixed in partial Mantel tests. ``engine``: None compares texts in processes of this machine, a
+    :class:`kapwa.engines.settings.Ray` on a Ray cluster. ``settings``: the fields of
     :class:`kapwa.analysis.settings.Settings`, such as ``seed``, ``workers`` or ``permutations``. The same call
     resumes after any end; see :func:`kapwa.analysis.eecc.analyze` for what is written where, and what is raised.
     """
@@ -316,6 +319,7 @@ def analyze(
         path=path,
         progress=progress,
         settings=settings_of(settings),
+        engine=engine,
     )
 
 

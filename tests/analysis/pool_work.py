@@ -38,3 +38,32 @@ def slow(folder: str) -> str:
     (Path(folder) / str(os.getpid())).touch()
     time.sleep(60)
     return folder
+
+
+def heavy(number: int) -> bytes:
+    """Return more than Ray sends along with a message, so that it lies on the node until it is fetched."""
+    return bytes([number % 256]) * 1_000_000
+
+
+def dies_once(task: tuple[str, int]) -> int:
+    """Die at the first of all attempts; ``task``: a folder to leave a mark in, and a number."""
+    folder, number = task
+    mark = Path(folder) / f"died-{number}"
+    if number == 3 and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), 9)
+    return number
+
+
+def dies_at_three(number: int) -> int:
+    if number == 3:
+        os.kill(os.getpid(), 9)
+    return number
+
+
+def waits(task: tuple[str, int]) -> int:
+    """Leave a mark with this process' name and wait a little."""
+    folder, number = task
+    (Path(folder) / f"{number}-{os.getpid()}").touch()
+    time.sleep(0.3)
+    return number

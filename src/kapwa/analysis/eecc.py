@@ -20,7 +20,8 @@ from kapwa.analysis.record import Times, code_of, manifest, write_analysis
 from kapwa.analysis.result import Analysis
 from kapwa.analysis.second_stage import make_tables
 from kapwa.analysis.settings import Settings
-from kapwa.errors import RunError
+from kapwa.engines.settings import Ray
+from kapwa.errors import RunError, UsageError
 from kapwa.runs.lock import run_lock
 
 PARTS = "parts"
@@ -35,15 +36,18 @@ def analyze(
     path: str | Path | None = None,
     progress: Progress = None,
     settings: Settings | None = None,
+    engine: Ray | None = None,
 ) -> Analysis:
     """Analyze ``sources`` (see :func:`kapwa.analysis.corpus.open_corpora`) and return the analysis.
 
     ``values``: survey tables. ``controls``: "geography", "region", "language" or tables of distances between
     countries, held fixed in partial Mantel tests. The tables lie in ``path``, or in a folder of ``out`` named after
     what was analyzed; parts lie in ``out``/parts and are shared. The same call after any end goes on where it
-    stopped. Raises DataError and UsageError for what cannot be read, RunError for folders in use or unwritable.
+    stopped. ``engine``: compare texts on Ray instead of in processes of this machine; tables are made here.
+    Raises DataError and UsageError for what cannot be read, RunError for folders in use or unwritable.
     """
     asked = settings or Settings()
+    _check_engine(engine)
     began = datetime.now(UTC)
     store = Path(out) / PARTS
     surveys = read_surveys(values, controls)
@@ -53,12 +57,21 @@ def analyze(
         folder = Path(path) if path is not None else Path(out) / f"eecc-{code_of(prepared, surveys, asked)[:8]}"
         _make(folder, store)
         with run_lock(folder):
-            counted = compute_parts(prepared, asked, show)
+            counted = compute_parts(prepared, asked, show, engine)
             compared = datetime.now(UTC)
             tables = make_tables(prepared, asked, show)
             times = Times(began, compared, datetime.now(UTC))
             write_analysis(folder, tables, manifest(prepared, surveys, asked, counted, times))
     return Analysis(folder)
+
+
+def _check_engine(engine: Ray | None) -> None:
+    """Refuse what an analysis has no use for: it copies no model, and every task takes one processor."""
+    if engine is not None and engine != Ray(engine.address, start_timeout=engine.start_timeout):
+        raise UsageError(
+            "An analysis has no model, so it has no replicas to share processors or GPUs among.",
+            hint="Leave replicas, cpus_per_replica and gpus_per_replica out; workers limits the tasks at a time.",
+        )
 
 
 def _make(folder: Path, store: Path) -> None:

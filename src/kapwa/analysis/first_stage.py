@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from kapwa.analysis.corpus import ConceptKey, Corpus
 from kapwa.analysis.inputs import Matched, Surveys, match
-from kapwa.analysis.parts import part_key, part_path, write_part
+from kapwa.analysis.parts import packed, part_key, part_path, write_part
 from kapwa.analysis.pool import run_all
 from kapwa.analysis.progress import Meter, Show
 from kapwa.analysis.settings import Settings, UnitSettings
 from kapwa.analysis.unit import Unit, concept_part, depends_on
 from kapwa.analysis.variance_tables import Named
+from kapwa.engines.ray_cluster import connected
+from kapwa.engines.ray_tasks import run_tasks
+from kapwa.engines.settings import Ray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,10 +43,11 @@ class Prepared:
 
 
 class Counted(NamedTuple):
-    """How many parts were there before, and how many were computed now."""
+    """How many parts were there before, how many were computed now, and by which engine: "local" or "ray"."""
 
     kept: int
     computed: int
+    engine: str
 
 
 class _Job(NamedTuple):
@@ -51,6 +55,14 @@ class _Job(NamedTuple):
 
     unit: Unit
     path: Path
+
+
+class _Done(NamedTuple):
+    """A part as the bytes of its file, where it goes, and how many texts it is of."""
+
+    part: bytes
+    path: Path
+    texts: int
 
 
 def prepare(corpus: Corpus, surveys: Surveys, store: Path, settings: Settings) -> Prepared:
@@ -61,18 +73,33 @@ def prepare(corpus: Corpus, surveys: Surveys, store: Path, settings: Settings) -
     return Prepared(corpus, unit, paths, match(surveys, corpus))
 
 
-def compute_parts(prepared: Sequence[Prepared], settings: Settings, show: Show) -> Counted:
-    """Compute every part that is not there yet, over as many processes as asked."""
+def compute_parts(prepared: Sequence[Prepared], settings: Settings, show: Show, engine: Ray | None = None) -> Counted:
+    """Compute every part that is not there yet, over as many processes as asked, or on Ray."""
     # Two corpora may hold the same texts of a concept: one part serves both.
     wanted = {path: (one, key) for one in prepared for key, path in one.paths.items()}
     missing = {path: found for path, found in wanted.items() if not path.exists()}
-    counted = Counted(len(wanted) - len(missing), len(missing))
+    counted = Counted(len(wanted) - len(missing), len(missing), "ray" if engine else "local")
     meter = Meter(show, "comparing texts", len(wanted))
     meter.kept(counted.kept)
     jobs = (_Job(Unit(one.corpus.texts(key), one.settings), path) for path, (one, key) in missing.items())
-    for texts in run_all(_compute, jobs, workers=min(settings.processes, max(1, len(missing)))):
+    for texts in _computing(jobs, settings, len(missing), engine):
         meter.add(texts)
     return counted
+
+
+def _computing(jobs: Iterator[_Job], settings: Settings, count: int, engine: Ray | None) -> Iterator[int]:
+    """Compute and keep parts, and yield how many texts each is of."""
+    if not count:
+        return
+    if engine is None:
+        # Each process writes its own parts: a hundred of them would wait long for one that writes for all.
+        yield from run_all(_compute, jobs, workers=min(settings.processes, count))
+        return
+    with connected(engine) as cluster:
+        # The nodes of a cluster see no folder of ours: parts come back, and are written here.
+        for done in run_tasks(_computed, jobs, cluster=cluster, name=_named, most=settings.workers):
+            write_part(done.path, done.part)
+            yield done.texts
 
 
 def compute_again(prepared: Prepared, paths: Sequence[Path]) -> None:
@@ -84,5 +111,14 @@ def compute_again(prepared: Prepared, paths: Sequence[Path]) -> None:
 
 def _compute(job: _Job) -> int:
     """Compute one part and keep it; return how many texts it is of."""
-    write_part(job.path, concept_part(job.unit))
-    return len(job.unit.texts.texts)
+    done = _computed(job)
+    write_part(done.path, done.part)
+    return done.texts
+
+
+def _named(job: _Job) -> str:
+    return f"The concept {'/'.join(job.unit.texts.key)}"
+
+
+def _computed(job: _Job) -> _Done:
+    return _Done(packed(concept_part(job.unit)), job.path, len(job.unit.texts.texts))

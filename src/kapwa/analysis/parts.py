@@ -7,6 +7,7 @@ neither be stale nor belong to something else, and analyses of the same texts sh
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import logging
 import struct
@@ -89,11 +90,18 @@ def part_path(folder: Path, key: str) -> Path:
     return folder / key[:2] / f"{key}.npz"
 
 
-def write_part(path: Path, part: Part) -> None:
+def packed(part: Part) -> bytes:
+    """Return ``part`` as the bytes of its file, which need no folder in common to travel between machines."""
+    file = io.BytesIO()
+    np.savez(file, allow_pickle=False, **_arrays(part))
+    return file.getvalue()
+
+
+def write_part(path: Path, part: Part | bytes) -> None:
     """Write ``part`` whole or not at all; raise RunError where the folder cannot be written."""
     try:
-        with replacing(path) as temporary, temporary.open("wb") as file:
-            np.savez(file, allow_pickle=False, **_arrays(part))
+        with replacing(path) as temporary:
+            temporary.write_bytes(part if isinstance(part, bytes) else packed(part))
     except OSError as error:
         raise RunError(
             f"{path.parent} cannot be written: {error.strerror or error}.",

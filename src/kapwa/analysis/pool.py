@@ -18,50 +18,12 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
 from multiprocessing.connection import wait as wait_for
-from typing import Generic, NamedTuple, TypeVar
 
-from kapwa.errors import KapwaError, RunError
-
-Input = TypeVar("Input")
-Output = TypeVar("Output")
+from kapwa.engines.guarded import ONE_THREAD, Guarded, Input, Output, Told
+from kapwa.errors import RunError
 
 # Two inputs a worker: one in work, one ready, so that nobody waits for the reader.
 _AHEAD = 2
-_ONE_THREAD = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-    "NUMBA_NUM_THREADS",
-    "POLARS_MAX_THREADS",
-    "RAYON_NUM_THREADS",
-)
-
-
-class _Told(NamedTuple):
-    """An error of ours, in a form that survives the way between processes (errors with own arguments do not)."""
-
-    kind: type[KapwaError]
-    message: str
-    hint: str | None
-
-
-class _Guarded(Generic[Input, Output]):
-    """The function, with errors of ours told as values."""
-
-    def __init__(self, work: Callable[[Input], Output]) -> None:
-        self._work = work
-
-    @property
-    def module(self) -> str:
-        """Where the function is defined."""
-        return getattr(self._work, "__module__", None) or "__main__"
-
-    def __call__(self, task: Input) -> Output | _Told:
-        try:
-            return self._work(task)
-        except KapwaError as error:
-            return _Told(type(error), error.message if error.hint else str(error), error.hint)
 
 
 def run_all(work: Callable[[Input], Output], tasks: Iterable[Input], *, workers: int) -> Iterator[Output]:
@@ -78,7 +40,7 @@ def run_all(work: Callable[[Input], Output], tasks: Iterable[Input], *, workers:
             max_workers=workers, mp_context=multiprocessing.get_context("spawn"), initializer=_begin
         )
         try:
-            yield from _pump(executor, _Guarded(work), iter(tasks), workers * _AHEAD)
+            yield from _pump(executor, Guarded(work), iter(tasks), workers * _AHEAD)
         except BrokenProcessPool as error:
             raise RunError(
                 "A worker process ended before its work was done.",
@@ -95,20 +57,20 @@ def run_all(work: Callable[[Input], Output], tasks: Iterable[Input], *, workers:
 
 
 def _pump(
-    executor: ProcessPoolExecutor, work: _Guarded[Input, Output], tasks: Iterator[Input], ahead: int
+    executor: ProcessPoolExecutor, work: Guarded[Input, Output], tasks: Iterator[Input], ahead: int
 ) -> Iterator[Output]:
-    waiting: set[Future[Output | _Told]] = {_submit(executor, work, task) for task in islice(tasks, ahead)}
+    waiting: set[Future[Output | Told]] = {_submit(executor, work, task) for task in islice(tasks, ahead)}
     while waiting:
         done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
         for future in done:
             result = future.result()
-            if isinstance(result, _Told):
-                raise _again(result)
+            if isinstance(result, Told):
+                raise result.again()
             yield result
         waiting |= {_submit(executor, work, task) for task in islice(tasks, len(done))}
 
 
-def _submit(executor: ProcessPoolExecutor, work: _Guarded[Input, Output], task: Input) -> Future[Output | _Told]:
+def _submit(executor: ProcessPoolExecutor, work: Guarded[Input, Output], task: Input) -> Future[Output | Told]:
     """Hand in one task; a worker that this starts does not run the user's script again.
 
     A spawned process imports the main module, which in a script without ``if __name__ == '__main__':`` would begin the
@@ -126,13 +88,6 @@ def _submit(executor: ProcessPoolExecutor, work: _Guarded[Input, Output], task: 
         names.update(hidden)
 
 
-def _again(told: _Told) -> KapwaError:
-    """Return the error as its own kind; built past its constructor, whose arguments are gone."""
-    error = told.kind.__new__(told.kind)
-    KapwaError.__init__(error, told.message, hint=told.hint)
-    return error
-
-
 def _stop(executor: ProcessPoolExecutor) -> None:
     """End the workers now; what they write is written whole or not at all, so nothing is left half done."""
     for process in list((getattr(executor, "_processes", None) or {}).values()):
@@ -142,8 +97,8 @@ def _stop(executor: ProcessPoolExecutor) -> None:
 @contextlib.contextmanager
 def _one_thread_each() -> Iterator[None]:
     """Let processes started inside compute with one thread: libraries read this when they are loaded."""
-    before = {name: os.environ.get(name) for name in _ONE_THREAD}
-    os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
+    before = {name: os.environ.get(name) for name in ONE_THREAD}
+    os.environ.update(ONE_THREAD)
     try:
         yield
     finally:
