@@ -1,0 +1,1 @@
+"""Kapwa's tasks, scorers and models inside Inspect."""

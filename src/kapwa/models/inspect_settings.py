@@ -1,0 +1,117 @@
+"""What ``--extra`` may hold for ``inspect:`` models: Inspect's own settings, told apart by what they can change."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kapwa.errors import UsageError, nearest
+from kapwa.models.base import ModelOptions
+
+RETRIES = 7  # eight calls for one answer, as Kapwa's own client makes; Inspect alone would ask for ever
+# Inspect's batch mode waits for many requests to be open at once; this is its own bound on them.
+BATCH_WINDOW = 10_000
+
+# What a request settles; a setting of the same name goes before it, and null leaves it to the provider.
+OF_REQUESTS = ("max_tokens", "temperature", "top_p", "stop_seqs", "seed")
+# What changes how answers are fetched, never what they are.
+_OF_FETCHING = frozenset(
+    ("attempt_timeout", "batch", "cache_prompt", "fail_on_refusal", "max_retries", "stream_idle_timeout", "timeout")
+)
+_REFUSED = {
+    "adaptive_connections": "Use --concurrency: it bounds the requests open at once.",
+    "best_of": "Kapwa asks for every sample it needs.",
+    "cache": "Inspect's cache would hand one answer to several samples; use Kapwa's --cache.",
+    "max_connections": "Use --concurrency: it bounds the requests open at once.",
+    "modalities": "Kapwa judges texts.",
+    "num_choices": "Kapwa asks for every sample it needs.",
+    "system_message": "It would change every prompt. Put it into the data, as part of the prompt.",
+}
+_SECRET = re.compile(r"key|token|secret|passw|credential", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything Inspect is told besides the messages.
+
+    ``sent`` goes with each request and can change its answer; ``fetching`` cannot; ``model_args`` go to the provider
+    when it is made (Inspect's ``-M``).
+    """
+
+    sent: Mapping[str, Any] = field(default_factory=dict)
+    fetching: Mapping[str, Any] = field(default_factory=dict)
+    model_args: Mapping[str, Any] = field(default_factory=dict)
+    concurrency: int = 64
+
+    @property
+    def batched(self) -> bool:
+        """Whether the provider's batch interface is used."""
+        return bool(self.fetching.get("batch"))
+
+    @property
+    def window(self) -> int:
+        """Requests that may be open at once, waiting ones included."""
+        return BATCH_WINDOW if self.batched else 2 * self.concurrency
+
+    def identity(self) -> dict[str, Any]:
+        """Return what can change an answer as plain values; of headers, which may hold keys, the names alone."""
+        sent = dict(self.sent)
+        if sent.get("extra_headers"):
+            sent["extra_headers"] = sorted(sent["extra_headers"])
+        return {"settings": _plain(sent), "model_args": _plain(self.model_args)}
+
+
+def settings_of(options: ModelOptions) -> Settings:
+    """Sort ``options.extra``; raise UsageError for names Inspect has not, values it refuses, and keys."""
+    from inspect_ai.model import GenerateConfig
+
+    extra = dict(options.extra)
+    model_args = extra.pop("model_args", {})
+    if not isinstance(model_args, Mapping):
+        raise UsageError("The option 'model_args' must be a mapping of the provider's arguments.")
+    for name in model_args:
+        if _SECRET.search(str(name)):
+            raise UsageError(
+                f"model_args cannot hold {name!r}: it would be recorded with the results.",
+                hint="Inspect's providers take keys from environment variables, such as ANTHROPIC_API_KEY.",
+            )
+    known = [name for name in GenerateConfig.model_fields if name not in _REFUSED]
+    for name in extra:
+        if name in _REFUSED:
+            raise UsageError(f"inspect: takes no option {name!r}.", hint=_REFUSED[name])
+        if name not in known:
+            raise UsageError(f"inspect: knows no option {name!r}.", hint=nearest(name, [*known, "model_args"]))
+    fetching = {"max_retries": RETRIES, **{name: extra.pop(name) for name in tuple(extra) if name in _OF_FETCHING}}
+    if not fetching.get("batch"):
+        # A batch may take a day; --timeout is for one call.
+        fetching.setdefault("attempt_timeout", math.ceil(options.timeout))
+    _check({**extra, **fetching})
+    return Settings(extra, fetching, dict(model_args), options.concurrency)
+
+
+def _check(settings: Mapping[str, Any]) -> None:
+    from inspect_ai.model import GenerateConfig
+    from pydantic import ValidationError
+
+    try:
+        GenerateConfig(**settings)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        name = str(first["loc"][0]) if first["loc"] else "?"
+        raise UsageError(f"The option {name!r} of inspect: is not what Inspect takes: {first['msg']}.") from None
+
+
+def _plain(value: Any) -> Any:
+    """Return ``value`` as JSON knows it; of what JSON cannot hold (a function, say), its kind."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(value[key]) for key in sorted(value, key=str)}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    try:
+        return json.loads(json.dumps(value))
+    except (TypeError, ValueError):
+        return type(value).__name__
