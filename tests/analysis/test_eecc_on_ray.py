@@ -1,0 +1,93 @@
+"""An analysis on a cluster that loses a process and a node on the way: the numbers of one machine, nothing twice."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+pytest.importorskip("ray")
+
+import kapwa
+from kapwa.analysis import first_stage
+from kapwa.analysis.progress import Stand
+from kapwa.engines.settings import Ray
+from kapwa.errors import UsageError
+
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "engines")]
+import engine_texts as texts
+from three_nodes import Nodes, three_nodes
+
+CONCEPTS = 40
+_COMPARING = "comparing texts"
+
+
+@pytest.fixture(scope="module")
+def nodes() -> Iterator[Nodes]:
+    with three_nodes() as found:
+        yield found
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    """Eight times the five concepts, each a fraction of a second's work."""
+    many = [texts.rows(seed=k, samples=20).with_columns(pl.col("concept") + f" {k}") for k in range(CONCEPTS // 5)]
+    return texts.write(tmp_path / "answers.parquet", pl.concat(many))
+
+
+def test_a_lost_process_and_a_lost_node_change_no_number(
+    nodes: Nodes, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    survey = texts.write_values(tmp_path / "survey.csv")
+    asked: dict[str, Any] = {"values": survey, "controls": "geography", "permutations": 999}
+    written: Counter[Path] = Counter()
+    lost: list[str] = []
+    real = first_stage.write_part
+
+    def counts(path: Path, part: bytes) -> None:
+        written[path] += 1
+        real(path, part)
+
+    def befalls(stand: Stand) -> None:
+        if stand.stage == _COMPARING and stand.done == 6 and "process" not in lost:
+            lost.append("process")
+            nodes.kill_worker("_do")
+        if stand.stage == _COMPARING and stand.done == 16 and "node" not in lost:
+            lost.append("node")
+            nodes.lose_node()
+
+    monkeypatch.setattr(first_stage, "write_part", counts)
+    engine = Ray(address=nodes.address)
+    found = kapwa.analyze(corpus, **asked, out=tmp_path / "ray", progress=befalls, engine=engine)
+    monkeypatch.undo()
+    assert lost == ["process", "node"]
+    assert caplog.text.count("lost its worker") >= 2
+    assert found.manifest["engine"] == "ray"
+    assert found.manifest["parts"] == {"kept": 0, "computed": CONCEPTS}
+    assert set(written.values()) == {1}
+    local = kapwa.analyze(corpus, **asked, out=tmp_path / "local", workers=2, progress=False)
+    assert local.manifest["engine"] == "local"
+    assert parts(tmp_path / "ray") == parts(tmp_path / "local")
+    assert len(parts(tmp_path / "ray")) == CONCEPTS == len(written)
+    for name in found.names:
+        assert (found.path / f"{name}.parquet").read_bytes() == (local.path / f"{name}.parquet").read_bytes(), name
+    assert found.path.name == local.path.name
+    again = kapwa.analyze(corpus, **asked, out=tmp_path / "ray", progress=False, engine=Ray(address="127.0.0.1:9"))
+    assert again.manifest["parts"] == {"kept": CONCEPTS, "computed": 0}  # and no cluster is looked for
+
+
+def parts(folder: Path) -> dict[str, bytes]:
+    """The parts of an analysis by their names."""
+    return {path.name: path.read_bytes() for path in (folder / "parts").glob("*/*.npz")}
+
+
+@pytest.mark.parametrize("setting", [{"replicas": 2}, {"cpus_per_replica": 2}, {"gpus_per_replica": 1}])
+def test_replicas_of_no_model_are_refused(corpus: Path, tmp_path: Path, setting: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="has no model, so it has no replicas"):
+        kapwa.analyze(corpus, out=tmp_path / "out", engine=Ray(**setting), progress=False)
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,85 @@
+"""A cluster of three nodes of one processor each, on this machine, for tests that kill parts of it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+# A node that is gone is noticed within seconds instead of half a minute.
+_WATCHFUL = {"health_check_initial_delay_ms": 0, "health_check_period_ms": 500, "health_check_failure_threshold": 4}
+_STORE = 96 * 2**20
+
+
+class Nodes:
+    """The cluster, and what can befall it."""
+
+    def __init__(self, cluster: Any) -> None:
+        self._cluster = cluster
+        self._others = [cluster.add_node(num_cpus=1, object_store_memory=_STORE) for _ in range(2)]
+
+    @property
+    def address(self) -> str:
+        return str(self._cluster.address)
+
+    def add_node(self) -> None:
+        """Let another node join."""
+        self._others.append(self._cluster.add_node(num_cpus=1, object_store_memory=_STORE))
+
+    def lose_node(self) -> None:
+        """Take a node away with everything on it, without a word to the rest."""
+        self._cluster.remove_node(self._others.pop(), allow_graceful=False)
+
+    def kill_worker(self, doing: str, *, patience: float = 30.0) -> int:
+        """Kill a process of the cluster that is at the task ``doing`` now; return its number."""
+        limit = time.monotonic() + patience
+        while time.monotonic() < limit:
+            for pid in self.workers():
+                if f"ray::{doing}" in _title(pid):
+                    os.kill(pid, signal.SIGKILL)
+                    return pid
+            time.sleep(0.002)
+        raise AssertionError(f"no worker was found at {doing}")
+
+    def workers(self) -> list[int]:
+        """Return the processes that the nodes' raylets have started."""
+        nodes = [self._cluster.head_node, *self._others]
+        raylets = [info.process.pid for node in nodes for info in node.all_processes.get("raylet", ())]
+        return [pid for raylet in raylets for pid in _children(raylet)]
+
+
+def _children(pid: int) -> list[int]:
+    try:
+        found = [path.read_text(encoding="ascii").split() for path in Path(f"/proc/{pid}/task").glob("*/children")]
+    except OSError:
+        return []
+    return [int(child) for children in found for child in children]
+
+
+def _title(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+@contextmanager
+def three_nodes() -> Iterator[Nodes]:
+    """Start the cluster, and end all of it afterwards."""
+    from ray.cluster_utils import Cluster
+
+    head = {
+        "num_cpus": 1,
+        "include_dashboard": False,
+        "object_store_memory": _STORE,
+        "_system_config": _WATCHFUL,
+    }
+    cluster = Cluster(initialize_head=True, head_node_args=head)
+    try:
+        yield Nodes(cluster)
+    finally:
+        cluster.shutdown()
