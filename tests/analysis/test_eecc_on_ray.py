@@ -20,8 +20,8 @@ from kapwa.engines.settings import Ray
 from kapwa.errors import UsageError
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "engines")]
-import engine_texts as texts
-from three_nodes import Nodes, three_nodes
+import engine_texts as texts  # noqa: E402
+from three_nodes import Nodes, three_nodes  # noqa: E402
 
 CONCEPTS = 40
 _COMPARING = "comparing texts"
@@ -35,16 +35,17 @@ def nodes() -> Iterator[Nodes]:
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
-    """Eight times the five concepts, each a fraction of a second's work."""
-    many = [texts.rows(seed=k, samples=20).with_columns(pl.col("concept") + f" {k}") for k in range(CONCEPTS // 5)]
+    """Eight times the five concepts, each some tenths of a second's work."""
+    many = [texts.rows(seed=k, samples=60).with_columns(pl.col("concept") + f" {k}") for k in range(CONCEPTS // 5)]
     return texts.write(tmp_path / "answers.parquet", pl.concat(many))
 
 
+@pytest.mark.slow
 def test_a_lost_process_and_a_lost_node_change_no_number(
     nodes: Nodes, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     survey = texts.write_values(tmp_path / "survey.csv")
-    asked: dict[str, Any] = {"values": survey, "controls": "geography", "permutations": 999}
+    asked: dict[str, Any] = {"values": survey, "controls": "geography", "permutations": 1999}
     written: Counter[Path] = Counter()
     lost: list[str] = []
     real = first_stage.write_part
@@ -59,14 +60,14 @@ def test_a_lost_process_and_a_lost_node_change_no_number(
             nodes.kill_worker("_do")
         if stand.stage == _COMPARING and stand.done == 16 and "node" not in lost:
             lost.append("node")
-            nodes.lose_node()
+            nodes.lose_node_at("_do")
 
     monkeypatch.setattr(first_stage, "write_part", counts)
     engine = Ray(address=nodes.address)
     found = kapwa.analyze(corpus, **asked, out=tmp_path / "ray", progress=befalls, engine=engine)
     monkeypatch.undo()
     assert lost == ["process", "node"]
-    assert caplog.text.count("lost its worker") >= 2
+    assert "lost its worker" in caplog.text
     assert found.manifest["engine"] == "ray"
     assert found.manifest["parts"] == {"kept": 0, "computed": CONCEPTS}
     assert set(written.values()) == {1}

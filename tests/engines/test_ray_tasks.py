@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,8 @@ from kapwa.errors import DataError, MissingDependencyError, RunError
 
 WORK = Path(__file__).parents[1] / "analysis"
 sys.path[:0] = [str(Path(__file__).parent), str(WORK)]
-import pool_work
-from three_nodes import Nodes, three_nodes
+import pool_work  # noqa: E402
+from three_nodes import Nodes, three_nodes  # noqa: E402
 
 Run = Callable[..., Iterator[Any]]
 
@@ -79,7 +80,7 @@ def test_the_number_of_tasks_at_a_time_can_be_told(run: Run, tmp_path: Path) -> 
     list(run(pool_work.waits, [(str(tmp_path), n) for n in range(4)], most=1))
     starts = sorted(mark.stat().st_mtime for mark in tmp_path.iterdir())
     assert len(starts) == 4
-    assert all(later - earlier > 0.25 for earlier, later in zip(starts, starts[1:], strict=False))
+    assert all(later - earlier > 0.25 for earlier, later in pairwise(starts))
 
 
 def test_our_errors_come_back_as_themselves(run: Run) -> None:
@@ -97,7 +98,7 @@ def test_an_error_of_the_producer_ends_it(run: Run) -> None:
         yield 1
         raise DataError("changed.", path="texts.csv")
 
-    with pytest.raises(DataError, match="texts.csv: changed"):
+    with pytest.raises(DataError, match=r"texts\.csv: changed"):
         list(run(pool_work.square, tasks()))
 
 

@@ -34,22 +34,32 @@ class Nodes:
         """Take a node away with everything on it, without a word to the rest."""
         self._cluster.remove_node(self._others.pop(), allow_graceful=False)
 
-    def kill_worker(self, doing: str, *, patience: float = 30.0) -> int:
+    def lose_node_at(self, doing: str) -> None:
+        """Take away a node, other than the first, that is at the task ``doing`` now."""
+        _, node = self._found(doing, self._others)
+        self._others.remove(node)
+        self._cluster.remove_node(node, allow_graceful=False)
+
+    def kill_worker(self, doing: str) -> int:
         """Kill a process of the cluster that is at the task ``doing`` now; return its number."""
+        pid, _ = self._found(doing, [self._cluster.head_node, *self._others])
+        os.kill(pid, signal.SIGKILL)
+        return pid
+
+    def _found(self, doing: str, nodes: list[Any], patience: float = 30.0) -> tuple[int, Any]:
         limit = time.monotonic() + patience
         while time.monotonic() < limit:
-            for pid in self.workers():
-                if f"ray::{doing}" in _title(pid):
-                    os.kill(pid, signal.SIGKILL)
-                    return pid
+            for node in nodes:
+                for pid in _workers(node):
+                    if f"ray::{doing}" in _title(pid):
+                        return pid, node
             time.sleep(0.002)
         raise AssertionError(f"no worker was found at {doing}")
 
-    def workers(self) -> list[int]:
-        """Return the processes that the nodes' raylets have started."""
-        nodes = [self._cluster.head_node, *self._others]
-        raylets = [info.process.pid for node in nodes for info in node.all_processes.get("raylet", ())]
-        return [pid for raylet in raylets for pid in _children(raylet)]
+
+def _workers(node: Any) -> list[int]:
+    """Return the processes that a node's raylet has started."""
+    return [pid for info in node.all_processes.get("raylet", ()) for pid in _children(info.process.pid)]
 
 
 def _children(pid: int) -> list[int]:
