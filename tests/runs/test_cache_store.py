@@ -185,7 +185,7 @@ def test_looking_makes_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", [b"", b"SQLite format 3\0", b"thesis" * 100, b"\0" * 4096])
 def test_a_damaged_head_is_refused_and_left_alone(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "answers.sqlite").write_bytes(content)
-    with pytest.raises(RunError, match="is damaged: its file does not begin as a cache does") as caught:
+    with pytest.raises(RunError, match="is damaged: it does not begin as a cache does") as caught:
         CacheStore.open(tmp_path)
     assert "run without --cache" in (caught.value.hint or "")
     assert (tmp_path / "answers.sqlite").read_bytes() == content

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple, Self
 
 from kapwa.errors import RunError
 from kapwa.runs.cache_file import explained, open_file
+from kapwa.runs.sqlite_form import rollback
 
 # Rows taken out in one transaction: other processes write in between.
 _AT_ONCE = 2000
@@ -186,9 +187,7 @@ class CacheStore:
                 yield
                 self._connection.execute("COMMIT")
             except BaseException:
-                # A full disk makes SQLite roll back by itself; then there is nothing left to undo.
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
+                rollback(self._connection)
                 raise
 
     def _rows(self, query: str, values: Sequence[Any] = ()) -> list[Any]:

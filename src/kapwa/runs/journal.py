@@ -9,13 +9,12 @@ left exactly as it is.
 from __future__ import annotations
 
 import itertools
-import os
 import sqlite3
 import threading
 import time
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -24,25 +23,29 @@ from kapwa.errors import RunError
 from kapwa.files import replacing
 from kapwa.records import Response
 from kapwa.runs.codec import decode, encode
+from kapwa.runs.journal_log import lost_transactions
+from kapwa.runs.sqlite_form import SqliteForm, connect, has_log, log_of, may_write, rollback
 
 FORMAT = 1
-_APPLICATION = 0x4B415057  # "KAPW" in the header: SQLite's own field for whose file this is
+PAGE = 4096
+# A journal saved from a damaged one that no longer said whose it was: the run that opens it may have it, because
+# each answer's key is a hash of what was asked of which model.
+UNNAMED = "unnamed"
 _CHUNK = 500
+_YEAR_3000 = 32_503_680_000
 
-_SCHEMA = """
-CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE sessions(id INTEGER PRIMARY KEY, started REAL NOT NULL, ended REAL NOT NULL);
--- Rows are appended; only the small index of 16-byte keys is written at random places.
-CREATE TABLE responses(
-  id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, failed INTEGER NOT NULL, payload TEXT NOT NULL, sum INTEGER NOT NULL
-);
-"""
-
+# Rows are appended; only the small index of 16-byte keys is written at random places.
+TABLES = (
+    "CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE sessions(id INTEGER PRIMARY KEY, started REAL NOT NULL, ended REAL NOT NULL)",
+    "CREATE TABLE responses( id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, failed INTEGER NOT NULL, "
+    "payload TEXT NOT NULL, sum INTEGER NOT NULL )",
+)
 # Made when first needed: which answers came out of a shared cache, and out of which. Older versions pass over it.
-_ORIGINS = "CREATE TABLE IF NOT EXISTS origins(key BLOB PRIMARY KEY, cache TEXT NOT NULL) WITHOUT ROWID"
+ORIGINS = "CREATE TABLE origins(key BLOB PRIMARY KEY, cache TEXT NOT NULL) WITHOUT ROWID"
 
 # An error never replaces an answer; anything may replace an error.
-_UPSERT = """
+UPSERT = """
 INSERT INTO responses(key, failed, payload, sum) VALUES (?, ?, ?, ?)
 ON CONFLICT(key) DO UPDATE SET failed = excluded.failed, payload = excluded.payload, sum = excluded.sum
 WHERE responses.failed = 1 OR excluded.failed = 0
@@ -81,14 +84,15 @@ class Journal:
         Raises RunError for a file that is not a journal, is damaged, belongs to another run or a newer
         Kapwa, or cannot be written; the file is then left as it is.
         """
-        with _explained(path):
+        with FORM.explained(path):
             _check_writable(path)
             if path.exists() and path.stat().st_size > 0:
-                _check_header(path)
+                FORM.check_header(path)
+                check_log(path)
             else:
                 _check_no_orphan(path)
                 _create(path, identity)
-            connection = _connect(path)
+            connection = connect(path, patience=1.0, settings=_SETTINGS)
             try:
                 _check_content(path, connection, identity)
             except BaseException:
@@ -102,25 +106,19 @@ class Journal:
 
         Raises RunError for one that is missing, is no journal, or is in use.
         """
-        with _explained(path):
+        with FORM.explained(path):
             if not path.is_file():
                 raise RunError(f"{path} is missing, and with it the run's answers.", hint="Copy the whole run folder.")
-            _check_header(path)
-            log = path.with_name(f"{path.name}-wal")
-            # Without a log nobody is writing, and SQLite need not make files of its own beside the journal.
-            still = not log.exists() or log.stat().st_size == 0
-            address = f"{path.resolve().as_uri()}?mode=ro{'&immutable=1' if still else ''}"
-            return cls(
-                path, sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False, timeout=1.0)
-            )
+            FORM.check_header(path)
+            return cls(path, connect(path, patience=1.0, read_only=True))
 
     @property
     def identity(self) -> str:
         """The identity of the run that the journal belongs to; raise RunError where it does not say."""
-        with self._lock, _explained(self.path):
+        with self._lock, FORM.explained(self.path):
             row = self._connection.execute("SELECT value FROM meta WHERE name = 'identity'").fetchone()
         if row is None:
-            raise _damaged(self.path, "it does not say which run it belongs to")
+            raise FORM.damaged(self.path, "it does not say which run it belongs to")
         return str(row[0])
 
     def __enter__(self) -> Self:
@@ -145,17 +143,15 @@ class Journal:
         rows = [_row(response) for response in responses]
         if not rows:
             return
-        with self._lock, _explained(self.path):
+        with self._lock, FORM.explained(self.path):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
-                self._connection.executemany(_UPSERT, rows)
+                self._connection.executemany(UPSERT, rows)
                 self._note_origin([row[0] for row in rows], origin)
                 session = self._touch_session()
                 self._connection.execute("COMMIT")
             except BaseException:
-                # A full disk makes SQLite roll back by itself; then there is nothing left to undo.
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
+                rollback(self._connection)
                 raise
             self._session = session
 
@@ -169,8 +165,9 @@ class Journal:
 
     def _note_origin(self, keys: Sequence[bytes], origin: str | None) -> None:
         if origin is not None:
-            self._connection.execute(_ORIGINS)
-            self._origins = None  # not before this transaction is committed
+            if not self._has_origins():
+                self._connection.execute(ORIGINS)
+                self._origins = None  # not before this transaction is committed
             self._connection.executemany("REPLACE INTO origins VALUES (?, ?)", [(key, origin) for key in keys])
         elif self._has_origins():
             # Asked anew after all, say in other batches.
@@ -184,7 +181,7 @@ class Journal:
 
     def origins(self) -> dict[str, int]:
         """Count the answers taken from each shared cache, by the name they were committed with."""
-        with self._lock, _explained(self.path):
+        with self._lock, FORM.explained(self.path):
             if not self._has_origins():
                 return {}
             query = "SELECT cache, count(*) FROM origins GROUP BY cache ORDER BY cache"
@@ -212,21 +209,21 @@ class Journal:
     def _decoded(self, key: str, row: tuple[bytes, int, str, int]) -> Response:
         stored, failed, payload, checksum = row
         try:
-            if _checksum(stored, failed, payload) != checksum:
+            if not is_whole(stored, failed, payload, checksum):
                 raise ValueError("has a wrong checksum")
             return decode(key, payload)
         except ValueError as error:
-            raise _damaged(self.path, f"the answer {key} {error}") from None
+            raise FORM.damaged(self.path, f"the answer {key} {error}") from None
 
     def _select(self, columns: str, chunk: Sequence[str]) -> list[Any]:
         marks = ",".join("?" * len(chunk))
         query = f"SELECT {columns} FROM responses WHERE key IN ({marks})"  # noqa: S608 - columns are ours
-        with self._lock, _explained(self.path):
+        with self._lock, FORM.explained(self.path):
             return self._connection.execute(query, [bytes.fromhex(key) for key in chunk]).fetchall()
 
     def counts(self) -> Counts:
         """Count answers and errors."""
-        with self._lock, _explained(self.path):
+        with self._lock, FORM.explained(self.path):
             query = "SELECT count(*), coalesce(sum(failed), 0) FROM responses"
             total, failed = self._connection.execute(query).fetchone()
         return Counts(int(total) - int(failed), int(failed))
@@ -234,15 +231,21 @@ class Journal:
     def errors(self) -> Iterator[str]:
         """Yield the error of each failed request, in the order they were first stored; memory stays bounded."""
         query = "SELECT key, failed, payload, sum FROM responses WHERE failed = 1 ORDER BY id"
-        with self._lock, _explained(self.path):
+        with self._lock, FORM.explained(self.path):
             for row in self._connection.execute(query):
                 yield self._decoded(row[0].hex(), row).error or ""
 
     def sessions(self) -> list[Session]:
         """Return when answers were committed, one entry for each process that committed any."""
-        with self._lock, _explained(self.path):
+        with self._lock, FORM.explained(self.path):
             rows = self._connection.execute("SELECT started, ended FROM sessions ORDER BY id").fetchall()
-        return [Session(*row) for row in rows]
+        return [self._session_of(row) for row in rows]
+
+    def _session_of(self, row: tuple[Any, Any]) -> Session:
+        # Times carry no checksum; what no clock says would only fail later, and say less.
+        if not is_session(*row):
+            raise FORM.damaged(self.path, "it holds times that are none")
+        return Session(float(row[0]), float(row[1]))
 
 
 def _row(response: Response) -> tuple[bytes, int, str, int]:
@@ -254,6 +257,18 @@ def _checksum(key: bytes, failed: int, payload: str) -> int:
     return zlib.crc32(payload.encode(), zlib.crc32(key, failed))
 
 
+def is_whole(key: object, failed: object, payload: object, checksum: object) -> bool:
+    """Say whether a row is as it was written; damage may have left values of any type."""
+    if not isinstance(key, bytes) or failed not in (0, 1) or not isinstance(payload, str):
+        return False
+    return _checksum(key, 1 if failed else 0, payload) == checksum
+
+
+def is_session(started: object, ended: object) -> bool:
+    """Say whether two values can be the Unix seconds between which answers were committed."""
+    return isinstance(started, int | float) and isinstance(ended, int | float) and 0 <= started <= ended < _YEAR_3000
+
+
 def _chunks(keys: Iterable[str]) -> Iterator[list[str]]:
     source = iter(keys)
     while chunk := list(itertools.islice(source, _CHUNK)):
@@ -262,66 +277,73 @@ def _chunks(keys: Iterable[str]) -> Iterator[list[str]]:
 
 def _create(path: Path, identity: str) -> None:
     # Made whole under another name first: a file of this name is always a journal, whenever we are killed.
-    with replacing(path) as temporary, closing(sqlite3.connect(temporary, isolation_level=None)) as connection:
+    with replacing(path) as temporary:
+        create(temporary, identity)
+
+
+def create(path: Path, identity: str) -> None:
+    """Make an empty journal of the run ``identity`` out of the empty file ``path``."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         # Keys come in no order, so each new row touches a page of their index: small pages are less to write.
-        connection.execute("PRAGMA page_size = 4096")
-        connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+        connection.execute(f"PRAGMA page_size = {PAGE}")
+        connection.execute(f"PRAGMA application_id = {FORM.application}")
         connection.execute(f"PRAGMA user_version = {FORMAT}")
-        connection.executescript(f"BEGIN;{_SCHEMA}COMMIT;")
+        connection.execute("BEGIN")
+        for statement in TABLES:
+            connection.execute(statement)
         connection.execute("INSERT INTO meta VALUES ('identity', ?)", (identity,))
+        connection.execute("COMMIT")
 
 
 def _check_writable(path: Path) -> None:
-    # SQLite itself would only speak of a disk I/O error.
-    effective = os.access in os.supports_effective_ids
     for place in (path.parent, path):
-        if place.exists() and not os.access(place, os.W_OK, effective_ids=effective):
-            raise RunError(f"{place} cannot be written: it is read-only.", hint="Choose a writable folder with --out.")
+        if not may_write(place):
+            raise RunError(f"{place} cannot be written: it is read-only.", hint=_ELSEWHERE)
 
 
 def _check_no_orphan(path: Path) -> None:
     # SQLite would replay a log left by another file into the new one, and so destroy both.
-    log = path.with_name(f"{path.name}-wal")
-    if log.exists() and log.stat().st_size > 0:
-        raise _damaged(path, f"it is gone or empty, but its log {log.name} is there")
+    if has_log(path):
+        raise FORM.damaged(path, f"it is gone or empty, but its log {log_of(path).name} is there")
 
 
-def _check_header(path: Path) -> None:
-    """Refuse what is no journal before SQLite opens (and might change) it."""
-    with path.open("rb") as file:
-        header = file.read(100)
-    if not header.startswith(b"SQLite format 3\0") or len(header) < 100:
-        raise _damaged(path, "it does not begin as a journal does")
-    if int.from_bytes(header[68:72], "big") != _APPLICATION:
-        raise RunError(f"{path} is a database of another program.", hint="Choose another folder with --out.")
-    version = int.from_bytes(header[60:64], "big")
-    if version > FORMAT:
-        raise RunError(
-            f"{path} has journal format {version}; this Kapwa reads up to {FORMAT}.",
-            hint="Upgrade: pip install -U kapwa",
-        )
+def check_log(path: Path) -> None:
+    """Refuse a log whose damage would make SQLite drop confirmed answers without a word."""
+    if has_log(path):
+        lost = lost_transactions(log_of(path))
+        if lost:
+            raise FORM.damaged(path, f"its log {log_of(path).name} is, and answers in it would be lost")
 
 
-def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=1.0)
+_SETTINGS = (
     # Exclusive: the run lock lets one process in anyway, and so no shared memory is needed (network file systems).
-    connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = FULL")
-    connection.execute("PRAGMA fullfsync = ON")  # macOS: a plain fsync does not reach the disk
-    connection.execute("PRAGMA checkpoint_fullfsync = ON")
+    "locking_mode = EXCLUSIVE",
+    "journal_mode = WAL",
+    "synchronous = FULL",
+    "fullfsync = ON",  # macOS: a plain fsync does not reach the disk
+    "checkpoint_fullfsync = ON",
     # Room for the index of millions of keys (256 MB), and pages of it written many at a time (128 MB of log).
-    connection.execute("PRAGMA wal_autocheckpoint = 32000")
-    connection.execute("PRAGMA cache_size = -262144")
-    return connection
+    "wal_autocheckpoint = 32000",
+    "cache_size = -262144",
+)
+
+
+def check_structure(path: Path, connection: sqlite3.Connection) -> None:
+    """Refuse a file whose pages or tables are not as they should be; reads the whole file."""
+    problems = [str(row[0]) for row in connection.execute("PRAGMA quick_check(1)")]
+    if problems != ["ok"]:
+        raise FORM.damaged(path, " ".join(problems[0].split()) if problems else "it cannot be checked")
+    FORM.check_tables(path, connection)
 
 
 def _check_content(path: Path, connection: sqlite3.Connection, identity: str) -> None:
-    problems = [row[0] for row in connection.execute("PRAGMA quick_check(1)")]
-    if problems != ["ok"]:
-        raise _damaged(path, problems[0])
+    check_structure(path, connection)
     row = connection.execute("SELECT value FROM meta WHERE name = 'identity'").fetchone()
-    if row is None or row[0] != identity:
+    if row is None:
+        raise FORM.damaged(path, "it does not say which run it belongs to")
+    if row[0] == UNNAMED:
+        connection.execute("UPDATE meta SET value = ? WHERE name = 'identity'", (identity,))
+    elif row[0] != identity:
         raise RunError(
             f"{path} belongs to another run (another task, data, selection or model).",
             hint="Choose another folder, or leave the folder's name to Kapwa with --out.",
@@ -331,41 +353,30 @@ def _check_content(path: Path, connection: sqlite3.Connection, identity: str) ->
 _RESUME = "Run again with the same command to ask what is missing."
 
 
-def _damaged(path: Path, reason: str) -> RunError:
-    return RunError(
-        f"{path} is damaged: {reason}.",
-        hint="Kapwa leaves it as it is. Restore it from a backup, save what can be read with "
-        f"'sqlite3 {path.name} .recover', or move the run's folder away to ask everything anew.",
-    )
-
-
-@contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    """Turn what SQLite and the system say into a RunError with a remedy."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise _translated(path, error) from error
-    except OSError as error:
-        raise RunError(
-            f"{path} cannot be used: {error.strerror or error}.", hint="Check the folder's permissions and space."
-        ) from error
-
-
-def _translated(path: Path, error: sqlite3.Error) -> RunError:
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the low byte is the primary result code
-    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-        return _damaged(path, str(error))
-    if code == sqlite3.SQLITE_FULL:
-        return RunError(
-            f"{path} cannot grow: the disk is full. Every answer committed before is kept.",
-            hint=f"Free some space. {_RESUME}",
-        )
-    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
-        return RunError(f"{path} cannot be written ({error}).", hint="Choose a writable folder with --out.")
-    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return RunError(f"{path} is in use by another program.", hint="Close that program and run again.")
-    return RunError(
-        f"{path} cannot be read or written ({error}). Every answer committed before is kept.",
-        hint=f"Check the disk. {_RESUME}",
-    )
+_ELSEWHERE = "Choose a writable folder with --out."
+_READ_ONLY = ("cannot be written ({error}).", _ELSEWHERE)
+_IN_USE = ("is in use by another program.", "Close that program and run again.")
+_KEPT = "Every answer committed before is kept."
+FORM = SqliteForm(
+    word="journal",
+    application=0x4B415057,  # "KAPW"
+    version=FORMAT,
+    tables=TABLES,
+    later=(ORIGINS,),
+    title=str,
+    remedy=lambda path: (
+        f"Save every answer that can be read with: kapwa doctor {path.parent} --salvage. "
+        "Then run again with the same command, which asks for the rest."
+    ),
+    foreign="Choose another folder with --out.",
+    faults={
+        sqlite3.SQLITE_FULL: (f"cannot grow: the disk is full. {_KEPT}", f"Free some space. {_RESUME}"),
+        sqlite3.SQLITE_READONLY: _READ_ONLY,
+        sqlite3.SQLITE_CANTOPEN: _READ_ONLY,
+        sqlite3.SQLITE_PERM: _READ_ONLY,
+        sqlite3.SQLITE_BUSY: _IN_USE,
+        sqlite3.SQLITE_LOCKED: _IN_USE,
+    },
+    otherwise=(f"cannot be read or written ({{error}}). {_KEPT}", f"Check the disk. {_RESUME}"),
+    refused="Check the folder's permissions and space.",
+)
