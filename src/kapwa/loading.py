@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_type_hints
 
 from kapwa import registry
+from kapwa.engines.settings import Ray
 from kapwa.errors import UsageError, nearest
 from kapwa.models.base import Model, ModelOptions
 from kapwa.suites.base import Selection, Suite, Task
@@ -103,21 +104,38 @@ def _limit(limit: int | None) -> int | None:
     return limit
 
 
-def load_model(spec: str, **options: Any) -> Model:
-    """Load the model ``spec``: "smollm2", "hf:<id or folder>", "openai:<name>", "replay:<file>".
+def load_model(spec: str, *, engine: Ray | None = None, **options: Any) -> Model:
+    """Load the model ``spec``: "smollm2", "hf:<id or folder>", "openai:<name>", "inspect:<name>", "replay:<file>".
 
     ``options``: the fields of :class:`kapwa.models.base.ModelOptions`; what a backend alone knows goes into
-    ``extra``. Raises UsageError for unknown backends and options, ModelError when the model cannot be loaded.
+    ``extra``. ``engine``: None loads it in this process, :class:`kapwa.engines.settings.Ray` in the processes of a Ray
+    cluster; its answers, and where they are kept, are the same. Close the model to end what was started.
+    Raises UsageError for unknown backends and options, ModelError when the model cannot be loaded, and what
+    :class:`kapwa.engines.ray_model.RayModel` raises.
     """
+    backend, name, settings = _checked_spec(spec, options)
+    if engine is None:
+        return _open(backend, name, settings)
+    from kapwa.engines.ray_model import RayModel
+    from kapwa.runs.asking import without_secrets
+
+    return RayModel(engine, _open, (backend, name, settings), guard=without_secrets)
+
+
+def _open(backend: str, name: str, settings: ModelOptions) -> Model:
+    """Load a model in this process, which may be a worker's."""
+    model: Model = registry.load("models", backend)(name, settings)
+    return model
+
+
+def _checked_spec(spec: str, options: Mapping[str, Any]) -> tuple[str, str, ModelOptions]:
     backend, _, name = spec.partition(":")
     known = registry.available("models")
     if backend not in known:
         looks_local = "/" in spec or "\\" in spec or (spec != "" and Path(spec).exists())
         hint = f"Local weights and hub ids are written hf:{spec}." if looks_local else nearest(backend, known)
         raise UsageError(f"There is no model {spec!r}.", hint=hint)
-    settings = _model_options(options)
-    model: Model = registry.load("models", backend)(name, settings)
-    return model
+    return backend, name, _model_options(options)
 
 
 _AT_LEAST = {"batch_tokens": 1, "concurrency": 1, "timeout": 0.001}

@@ -1,12 +1,20 @@
-"""Options that several verbs share, each written once."""
+"""Options that several verbs share, each written once.
+
+Where work runs (``kapwa run``, ``kapwa analyze``): declare ``Engine`` and ``Address``, and ``Replicas``,
+``CpusPerReplica`` and ``GpusPerReplica`` where a model is loaded; :func:`open_engine` makes of them what
+``load_model(engine=...)`` and ``analyze(engine=...)`` take.
+"""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from kapwa.engines.settings import Ray
 
 RUNS = Path("runs")
 
@@ -191,6 +199,81 @@ Key = Annotated[
     Path | None,
     typer.Option("--key", metavar="FILE", help="The key file written with the validators' form.", show_default=False),
 ]
+_WHERE = "Where it runs"
+Engine = Annotated[
+    str,
+    typer.Option("--engine", metavar="NAME", help="local (this process), or ray.", rich_help_panel=_WHERE),
+]
+Address = Annotated[
+    str | None,
+    typer.Option(
+        "--address",
+        metavar="ADDRESS",
+        help="Cluster to join: auto, HOST:PORT or ray://HOST:PORT \\[default: RAY_ADDRESS, else this machine alone].",
+        rich_help_panel=_WHERE,
+        show_default=False,
+    ),
+]
+Replicas = Annotated[
+    int | None,
+    typer.Option(
+        "--replicas",
+        metavar="N",
+        help="Copies of the model \\[default: one a machine, or as many as --gpus-per-replica leaves room for].",
+        min=1,
+        rich_help_panel=_WHERE,
+        show_default=False,
+    ),
+]
+CpusPerReplica = Annotated[
+    float | None,
+    typer.Option(
+        "--cpus-per-replica",
+        metavar="N",
+        help="Processors each copy reserves, and threads it computes with \\[default: an even share].",
+        min=0.001,
+        rich_help_panel=_WHERE,
+        show_default=False,
+    ),
+]
+GpusPerReplica = Annotated[
+    float | None,
+    typer.Option(
+        "--gpus-per-replica",
+        metavar="N",
+        help="GPUs each copy reserves \\[default: 0].",
+        min=0.0,
+        rich_help_panel=_WHERE,
+        show_default=False,
+    ),
+]
+
+
+def open_engine(
+    engine: str,
+    address: str | None = None,
+    replicas: int | None = None,
+    cpus_per_replica: float | None = None,
+    gpus_per_replica: float | None = None,
+) -> Ray | None:
+    """Return what the options of the engine mean; None is the local engine. Raises UsageError for those it ignores."""
+    from kapwa.engines.settings import Ray
+    from kapwa.errors import UsageError, nearest
+
+    if engine not in ("local", "ray"):
+        raise UsageError(f"There is no engine {engine!r}.", hint=nearest(engine, ("local", "ray")))
+    if engine == "ray":
+        return Ray(address, replicas, cpus_per_replica, gpus_per_replica or 0.0)
+    given = {
+        "--address": address,
+        "--replicas": replicas,
+        "--cpus-per-replica": cpus_per_replica,
+        "--gpus-per-replica": gpus_per_replica,
+    }
+    for name, value in given.items():
+        if value is not None:
+            raise UsageError(f"{name} says how Ray is used, and this does not use it.", hint="Add: --engine ray")
+    return None
 
 
 def parse_where(pairs: list[str] | None, country: str | None = None) -> dict[str, tuple[str, ...]]:

@@ -21,7 +21,7 @@ Model = Annotated[
         "--model",
         "-m",
         metavar="MODEL",
-        help="Who answers: smollm2, hf:<id or folder>, openai:<name>, replay:<file>.",
+        help="Who answers: smollm2, hf:<id or folder>, openai:<name>, inspect:<name>, replay:<file>.",
         show_default=False,
     ),
 ]
@@ -166,6 +166,11 @@ def run(
     concurrency: Concurrency = 64,
     timeout: Timeout = 120.0,
     extra: Extra = None,
+    engine: opt.Engine = "local",
+    address: opt.Address = None,
+    replicas: opt.Replicas = None,
+    cpus_per_replica: opt.CpusPerReplica = None,
+    gpus_per_replica: opt.GpusPerReplica = None,
 ) -> None:
     """Ask a model and judge its answers.
 
@@ -174,6 +179,7 @@ def run(
     """
     from kapwa import api
 
+    where_to_run = opt.open_engine(engine, address, replicas, cpus_per_replica, gpus_per_replica)
     opened = api.load_task(
         task,
         data=data,
@@ -196,6 +202,7 @@ def run(
     )
     who = api.load_model(
         model,
+        engine=where_to_run,
         dtype=dtype,
         device=device,
         template=template,

@@ -50,7 +50,7 @@ class Cluster(NamedTuple):
 
         return [
             Node(float(node["Resources"].get("CPU", 0.0)), float(node["Resources"].get("GPU", 0.0)))
-            for node in ray.nodes()
+            for node in _nodes(ray)
             if node["Alive"]
         ]
 
@@ -66,9 +66,8 @@ class Cluster(NamedTuple):
         found = self.room(cpus, gpus)
         if found or _may_grow(cpus, gpus):
             return found
-        asked = f"{_count(cpus, 'processor')}" + (f" and {_count(gpus, 'GPU')}" if gpus else "")
         raise UsageError(
-            f"No machine of the Ray cluster holds {what} of {asked}. It has {self.described()}.",
+            f"No machine of the Ray cluster holds {what} of {size(cpus, gpus)}. It has {self.described()}.",
             hint="Ask for less (--cpus-per-replica, --gpus-per-replica), or add a machine that has as much.",
         )
 
@@ -79,9 +78,18 @@ class Cluster(NamedTuple):
         return ", ".join(_machines(node, n) for node, n in kinds.items()) or "no machine"
 
 
+def _nodes(ray: Any) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = ray.nodes()
+    return found
+
+
 def _machines(node: Node, n: int) -> str:
-    gpus = f" and {_count(node.gpus, 'GPU')}" if node.gpus else ""
-    return f"{_count(n, 'machine')} of {_count(node.cpus, 'processor')}{gpus}"
+    return f"{_count(n, 'machine')} of {size(node.cpus, node.gpus)}"
+
+
+def size(cpus: float, gpus: float = 0.0) -> str:
+    """Say how large a machine or a piece of work is: "2 processors and 1 GPU"."""
+    return _count(cpus, "processor") + (f" and {_count(gpus, 'GPU')}" if gpus else "")
 
 
 def _count(n: float, what: str) -> str:
@@ -147,7 +155,7 @@ def _join(ray: Any, address: str) -> None:
 
 
 def _not_joined(address: str, error: Exception) -> KapwaError:
-    said = _brief(error)
+    said = brief(error)
     if "ray[client]" in said:
         return UsageError(
             f"Joining a cluster by {address} needs Ray's client, which is not installed.",
@@ -181,7 +189,8 @@ def _knock(address: str) -> None:
         raise _no_cluster(address, f"{getattr(error, 'strerror', None) or error}.") from None
 
 
-def _brief(error: BaseException) -> str:
+def brief(error: BaseException) -> str:
+    """Return what ``error`` says, in one line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return " ".join(lines)[:500] or type(error).__name__
 
@@ -230,26 +239,28 @@ def _own_output() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def ray_errors() -> Iterator[None]:
-    """Turn what Ray raises while results are awaited into errors of ours.
+def ray_errors(passing: tuple[type[Exception], ...] = ()) -> Iterator[None]:
+    """Turn what Ray raises while results are awaited into errors of ours, but for those that are ``passing``.
 
     What a task itself raised comes out as it was raised there.
     """
     ray = _ray()
     try:
         yield
+    except passing:
+        raise
     except ray.exceptions.RayTaskError as error:
         raise error.cause from error
     except ray.exceptions.OutOfMemoryError as error:
         raise RunError(
-            f"A machine of the Ray cluster ran out of memory: {_brief(error)}",
+            f"A machine of the Ray cluster ran out of memory: {brief(error)}",
             hint="Give each piece of work more of a machine: fewer replicas, or more --cpus-per-replica.",
         ) from error
     except ray.exceptions.RuntimeEnvSetupError as error:
-        raise RunError(f"A worker of the Ray cluster cannot be set up: {_brief(error)}", hint=_SAME_VERSIONS) from error
+        raise RunError(f"A worker of the Ray cluster cannot be set up: {brief(error)}", hint=_SAME_VERSIONS) from error
     except (ray.exceptions.RaySystemError, ray.exceptions.RpcError, ConnectionError) as error:
         raise RunError(
-            f"The Ray cluster failed: {_brief(error)}", hint="Check that its head node is alive (ray status)."
+            f"The Ray cluster failed: {brief(error)}", hint="Check that its head node is alive (ray status)."
         ) from error
     except ray.exceptions.RayError as error:
-        raise RunError(f"The Ray cluster lost work: {_brief(error)}", hint=_SAME_VERSIONS) from error
+        raise RunError(f"The Ray cluster lost work: {brief(error)}", hint=_SAME_VERSIONS) from error

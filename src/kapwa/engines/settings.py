@@ -14,12 +14,13 @@ __all__ = ["Ray"]
 class Ray:
     """Run on Ray: on this machine's processors, or on a cluster's.
 
-    ``address``: None joins the cluster that ``RAY_ADDRESS`` names (as it does inside ``ray job submit``), and else starts
-    Ray on this machine for as long as the work takes; "auto" joins the cluster that runs on this machine; "host:port"
-    and "ray://host:port" join another. ``replicas``: copies of the model; None: as many as there is room for, one for a
-    served model. ``cpus_per_replica``: processors each reserves, and threads it computes with; None: an even share of a
-    node, and the threads the local engine would use. ``gpus_per_replica``: GPUs each reserves. ``start_timeout``:
-    seconds until a replica must be ready, loading included, before the run gives up.
+    ``address``: None joins the cluster that ``RAY_ADDRESS`` names (as it does inside ``ray job submit``), and else
+    starts Ray on this machine for as long as the work takes; "auto" joins the cluster that runs on this machine;
+    "host:port" and "ray://host:port" join another. ``replicas``: copies of the model; None: one for each machine, or
+    for each share of one that ``cpus_per_replica`` and ``gpus_per_replica`` name; of a served model, one.
+    ``cpus_per_replica``: processors each reserves, and threads it computes with; None: an even share of a machine, and
+    with a machine to itself the threads the local engine would use. ``gpus_per_replica``: GPUs each reserves.
+    ``start_timeout``: seconds until some replica must be ready, loading included, before the run gives up.
     """
 
     address: str | None = None

@@ -6,11 +6,13 @@ import itertools
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import NamedTuple, Self, TypeVar
 
+from kapwa.engines.base import takes_many
 from kapwa.errors import ModelError
 from kapwa.models.base import Model
 from kapwa.records import Kind, Request, Response
@@ -22,6 +24,8 @@ from kapwa.runs.redact import api_keys, hide_keys, redact
 from kapwa.runs.requests import RequestBook
 
 log = logging.getLogger(__name__)
+
+Given = TypeVar("Given")
 
 KINDS: tuple[Kind, ...] = ("score", "generate")
 NO_ANSWER = "the model returned no answer to this request"
@@ -73,16 +77,37 @@ def _ask_whole_batches(job: _Asking) -> None:
     batches = [[requests[i] for i in batch] for batch in checked_plan(job.model, requests)]
     open_batches = [batch for batch in batches if any(request.key in missing for request in batch)]
     job.meter.known(len(requests) - sum(map(len, open_batches)))
-    for batch in open_batches:
-        found = job.cache.take_batch(batch) if job.cache is not None else None
-        if found is not None:
-            job.take(found)
-            continue
-        responses = list(answers(job.model, job.kind, batch))
+    for batch, responses in _answered(job, _not_cached(job, open_batches)):
         job.journal.commit(responses)
         if job.cache is not None:
             job.cache.add_batch(batch, responses)
         job.meter.add(responses)
+
+
+def _not_cached(job: _Asking, batches: Iterable[Sequence[Request]]) -> Iterator[Sequence[Request]]:
+    """Yield the batches that must be asked for; take the others from the cache when their turn comes."""
+    for batch in batches:
+        found = job.cache.take_batch(batch) if job.cache is not None else None
+        if found is None:
+            yield batch
+        else:
+            job.take(found)
+
+
+def _answered(
+    job: _Asking, batches: Iterable[Sequence[Request]]
+) -> Iterator[tuple[Sequence[Request], Sequence[Response]]]:
+    """Yield each batch with its checked answers: in order, or as they come where the model takes many at once.
+
+    ``batches`` is consumed in this thread, and only as far as the model has room.
+    """
+    if not takes_many(job.model):
+        for batch in batches:
+            yield batch, list(answers(job.model, job.kind, batch))
+        return
+    with _closing(job.model.answer_all(job.kind, batches)) as stream:
+        for batch, responses in stream:
+            yield batch, list(checked(job.model, batch, responses))
 
 
 def checked_plan(model: Model, requests: Sequence[Request]) -> list[list[int]]:
@@ -98,9 +123,23 @@ def _ask_each(job: _Asking) -> None:
     missing = _without_answer(job)
     keep = job.cache.add if job.cache is not None else None
     with Committer(job.journal, job.meter, keep=keep) as committer:
-        while window := list(itertools.islice(missing, WINDOW)):
-            for response in answers(job.model, job.kind, window):
-                committer.add(response)
+        for response in _each_answer(job, missing):
+            committer.add(response)
+
+
+def _each_answer(job: _Asking, missing: Iterator[Request]) -> Iterator[Response]:
+    if takes_many(job.model):
+        windows = _windows(missing, job.model.window(job.book.distinct_total))
+        for _, responses in _answered(job, windows):
+            yield from responses
+        return
+    for window in _windows(missing, WINDOW):
+        yield from answers(job.model, job.kind, window)
+
+
+def _windows(requests: Iterator[Request], size: int) -> Iterator[list[Request]]:
+    while window := list(itertools.islice(requests, size)):
+        yield window
 
 
 def _without_answer(job: _Asking) -> Iterator[Request]:
@@ -123,24 +162,44 @@ def answers(model: Model, kind: Kind, requests: Sequence[Request]) -> Iterator[R
     An answer of the wrong shape, and one that never comes, become failed items. Raises ModelError for
     answers to unknown requests and second answers: then no answer of this model can be trusted.
     """
+    with _closing(model.score(requests) if kind == "score" else model.generate(requests)) as stream:
+        yield from checked(model, requests, stream)
+
+
+def checked(model: Model, requests: Sequence[Request], responses: Iterable[Response]) -> Iterator[Response]:
+    """Yield ``responses``, which ``model`` gave to ``requests``, as :func:`answers` does."""
     waiting = {request.key: request for request in requests}
     keys = api_keys()
-    stream = iter(model.score(requests) if kind == "score" else model.generate(requests))
-    try:
-        for response in stream:
-            request = waiting.pop(response.request_key, None)
-            if request is None:
-                raise _unasked(model, response.request_key, requests)
-            yield _checked(response, request, keys)
-    finally:
-        # A server's open requests are cancelled now, not when the garbage collector comes by.
-        close = getattr(stream, "close", None)
-        if close is not None:
-            close()
+    for response in responses:
+        request = waiting.pop(response.request_key, None)
+        if request is None:
+            raise _unasked(model, response.request_key, requests)
+        yield _checked(response, request, keys)
     if waiting:
         log.warning("%s returned no answer to %d of %d requests.", model.id, len(waiting), len(requests))
     for key in waiting:
         yield Response(key, error=NO_ANSWER)
+
+
+@contextmanager
+def _closing(stream: Iterable[Given]) -> Iterator[Iterator[Given]]:
+    """Close ``stream`` at the end: a server's open requests are cancelled then, not when garbage is collected."""
+    found = iter(stream)
+    try:
+        yield found
+    finally:
+        close = getattr(found, "close", None)
+        if close is not None:
+            close()
+
+
+def without_secrets(responses: Sequence[Response]) -> list[Response]:
+    """Return ``responses`` without what this process alone may know: for workers that hold keys of their own."""
+    keys = api_keys()
+    return [
+        _without_keys(response, keys) if response.error is None else replace(response, error=redact(response.error))
+        for response in responses
+    ]
 
 
 def _checked(response: Response, request: Request, keys: list[str]) -> Response:
