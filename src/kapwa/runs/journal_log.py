@@ -28,7 +28,7 @@ Words = NDArray[np.uint32]
 class Frames(NamedTuple):
     """Some frames of a log, one row each.
 
-    ``own``: they carry the log's salts (others were left by an earlier round); ``commit``: they end a transaction;
+    ``own``: they carry the log's salts (others were left by an earlier round, or are damaged); ``commit``: they end a transaction;
     ``stored``: the checksums they carry; ``sums``: what their own bytes add to the running checksums.
     """
 
@@ -65,12 +65,10 @@ def _lost(log: Iterator[Frames], state: tuple[int, int], size: int) -> int:
     broken, before, lost = False, False, 0
     for frames in log:
         for own, commit, stored, sums in zip(*frames, strict=True):
-            if not own:
-                return lost if lost > 1 else 0  # the end: what follows is of an earlier round
             if not broken:
                 state = _advance(state, sums, steps)
-                broken = state != (int(stored[0]), int(stored[1]))
-            if broken:
+                broken = not own or state != (int(stored[0]), int(stored[1]))
+            if broken and own:
                 # Some systems repeat the last frame to fill a sector: still one transaction.
                 lost += bool(commit) and not before
                 before = bool(commit)
