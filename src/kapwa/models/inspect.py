@@ -156,7 +156,7 @@ class InspectModel:
                 done += [self._failed(request, fault, started) for request in rest[:n]]
                 continue
             self._last_answer = asyncio.get_running_loop().time()
-            answers = _responses(rest[:n], output)
+            answers = responses_of(rest[:n], output)
             # One answer where several were asked for: this provider knows no num_choices.
             self._together = self._together and together and len(answers) == n
             done += answers
@@ -170,7 +170,7 @@ class InspectModel:
         # Batch mode has a worker, which Inspect would tie to a running sample.
         background_target.set(self._helpers)  # type: ignore[arg-type]  # its Protocol has variadic type variables
         with use_model_event_sink(self._sink):
-            return await self._model.generate(_chat(request.messages), config=config, cache=False)
+            return await self._model.generate(chat(request.messages), config=config, cache=False)
 
     def _config(self, request: Request, n: int) -> GenerateConfig:
         from inspect_ai.model import GenerateConfig
@@ -268,7 +268,8 @@ def _follows(request: Request, last: Request) -> bool:
     )
 
 
-def _chat(messages: Sequence[Message]) -> list[ChatMessage]:
+def chat(messages: Sequence[Message]) -> list[ChatMessage]:
+    """Return Kapwa's messages as Inspect's."""
     from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessageUser
 
     kinds = {"user": ChatMessageUser, "system": ChatMessageSystem, "assistant": ChatMessageAssistant}
@@ -278,7 +279,7 @@ def _chat(messages: Sequence[Message]) -> list[ChatMessage]:
 _REASONS = {"max_tokens": "length", "model_length": "length"}
 
 
-def _responses(requests: Sequence[Request], output: ModelOutput) -> list[Response]:
+def responses_of(requests: Sequence[Request], output: ModelOutput) -> list[Response]:
     """Return an answer for each choice, in the requests' order; for none, one that says so."""
     if not output.choices:
         return [Response(requests[0].key, error=f"the answer holds no text ({output.error or 'no reason is given'})")]

@@ -1,0 +1,423 @@
+"""Kapwa's tasks inside the real Inspect: with a provider of known texts, and with the embedded model."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import inspect_ai
+import polars as pl
+import pytest
+from inspect_ai._eval.task.results import resolve_glob_metric_keys
+from inspect_ai._util.error import PrerequisiteError
+from inspect_ai._util.registry import registry_info, registry_params
+from inspect_ai.log import EvalLog, read_eval_log
+from inspect_ai.model import GenerateConfig, Model, ModelOutput, ModelUsage, get_model
+from inspect_ai.scorer import Metric, Score
+
+import kapwa
+from kapwa.exchange.inspectai import scorers, tasks
+from kapwa.exchange.inspectai.metrics import group_mean, group_stderr
+from kapwa.exchange.inspectai.opened import open_new
+from kapwa.exchange.inspectai.scorers import measures
+from kapwa.records import Answer, Response
+from kapwa.stats.tables import estimate_table
+from kapwa.suites.blend.saq_metrics import saq_metrics
+
+REPLIES = ("Maraming salamat po, uuwi na ako.", "rice", "B. bread", "", "I cannot help with that.", "tortillas; bread")
+
+
+def reply(prompt: str) -> str:
+    """A text that depends on the prompt alone."""
+    return REPLIES[sum(prompt.encode()) % len(REPLIES)]
+
+
+class Known:
+    """What a provider of known texts was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[list[tuple[str, str]], GenerateConfig]] = []
+
+    def __call__(self, messages: Any, _tools: Any, _choice: Any, config: GenerateConfig) -> ModelOutput:
+        self.asked.append(([(message.role, message.text) for message in messages], config))
+        output = ModelOutput.from_content("model", reply(messages[-1].text))
+        output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)  # else it would be counted online
+        return output
+
+    def model(self) -> Model:
+        return get_model("mockllm/model", custom_outputs=self)
+
+
+def evaluated(task: Any, model: Model | str, folder: Path, **settings: Any) -> EvalLog:
+    (log,) = inspect_ai.eval(task, model=model, log_dir=str(folder), display="none", **settings)
+    assert log.status == "success", log.error
+    return read_eval_log(log.location)
+
+
+def values_of(log: EvalLog) -> dict[tuple[str, str], dict[str, float]]:
+    """The values of each item by metric, without those that are not there."""
+    found = {}
+    for sample in log.samples or []:
+        ((_, score),) = (sample.scores or {}).items()
+        assert isinstance(score.value, dict)
+        values = {name: float(value) for name, value in score.value.items() if not math.isnan(float(value))}  # type: ignore[arg-type]
+        found[sample.metadata["item_id"], sample.metadata["variant"]] = values
+    return found
+
+
+def own_values(scores: pl.DataFrame) -> dict[tuple[str, str], dict[str, float]]:
+    found: dict[tuple[str, str], dict[str, float]] = {}
+    for item, variant, metric, value in scores.select("item_id", "variant", "metric", "value").iter_rows():
+        of_item = found.setdefault((item, variant), {})
+        if value is not None:
+            of_item[metric] = value
+    return found
+
+
+def told(log: EvalLog) -> dict[str, dict[str, float]]:
+    """What Inspect tells of each metric: mean, standard error and the like."""
+    assert log.results is not None
+    return {
+        score.name: {name.removeprefix("kapwa/"): metric.value for name, metric in score.metrics.items()}
+        for score in log.results.scores
+    }
+
+
+def own_scores(task: Any) -> pl.DataFrame:
+    answers = [
+        Answer(request, Response(request.key, text=reply(request.messages[-1].content), finish_reason="stop"))
+        for request in task.requests(task.items())
+    ]
+    return task.score(task.items(), answers).scores
+
+
+def same(a: float | None, b: float | None) -> bool:
+    """Equal to the last digit; None and NaN are both "not known"."""
+    return (a is None or math.isnan(a)) if b is None or math.isnan(b) else a == b
+
+
+TEXT_TASKS = [
+    ("kalahi/open", {"data": "sample:filipino", "limit": 4, "metrics": ["chrf"]}),
+    ("blend/saq", {"country": "Mexico", "variant": "local/inst-4", "limit": 6}),
+    ("blend/mcq", {"country": ["US"]}),
+    ("eecc/qa", {"limit": 2, "samples": 3}),
+]
+
+
+@pytest.mark.parametrize(("name", "chosen"), TEXT_TASKS, ids=[name for name, _ in TEXT_TASKS])
+def test_values_and_estimates_are_kapwas_own_to_the_last_digit(
+    name: str, chosen: dict[str, Any], tmp_path: Path
+) -> None:
+    log = evaluated(getattr(tasks, name.replace("/", "_"))(**chosen), Known().model(), tmp_path)
+    own = open_new(name, chosen).task
+    scores = own_scores(own)
+    assert values_of(log) == own_values(scores)
+    binary = {metric: info.binary for metric, info in own.metrics.items()}
+    table = estimate_table(scores, metrics=binary, groups=())
+    blocks = table.partition_by("culture", "variant", as_dict=True)
+    for metric, said in told(log).items():
+        rows = table.filter(pl.col("metric") == metric)
+        if len(blocks) == 1:
+            (row,) = rows.iter_rows(named=True)
+            assert same(said["mean"], row["value"]), metric
+            assert same(said["stderr"], row["se"]), metric
+        elif metric == own.headline[0]:
+            for row in rows.iter_rows(named=True):
+                group = f"{row['culture']} {row['variant']}"
+                assert same(said[f"group_mean_{group}"], row["value"])
+                assert same(said[f"group_stderr_{group}"], row["se"])
+    assert set(told(log)) == set(own.metrics)
+
+
+@pytest.mark.parametrize(("name", "chosen"), TEXT_TASKS, ids=[name for name, _ in TEXT_TASKS])
+def test_what_is_asked_is_what_kapwa_asks(name: str, chosen: dict[str, Any], tmp_path: Path) -> None:
+    known = Known()
+    log = evaluated(getattr(tasks, name.replace("/", "_"))(**chosen), known.model(), tmp_path, max_connections=1)
+    own = open_new(name, chosen).task
+    wanted = sorted(
+        ([(message.role, message.content) for message in request.messages], _seed(request))
+        for request in own.requests(own.items())
+    )
+    assert sorted((messages, config.seed) for messages, config in known.asked) == wanted
+    params = next(iter(own.requests(own.items()))).params
+    for _, config in known.asked:
+        assert (config.max_tokens, config.temperature, config.top_p, config.stop_seqs) == (
+            params.max_new_tokens,
+            params.temperature,
+            params.top_p,
+            list(params.stop) or None,
+        )
+        assert config.extra_body is None
+    items = {(item.id, item.variant): item for item in own.items()}
+    assert len(log.samples or []) == len(items)
+    for sample in log.samples or []:
+        item = items[sample.metadata["item_id"], sample.metadata["variant"]]
+        assert sample.id == f"{item.id}/{item.variant}"
+        for column in ("culture", "language", "category", "topic", "cluster"):
+            assert sample.metadata[column] == getattr(item, column)
+
+
+def _seed(request: Any) -> int | None:
+    return None if request.params.seed is None else request.params.seed + request.sample
+
+
+def test_a_score_says_what_was_answered_and_what_was_right(tmp_path: Path) -> None:
+    log = evaluated(tasks.blend_mcq(country="US"), Known().model(), tmp_path)
+    by_outcome: dict[str, Score] = {}
+    for sample in log.samples or []:
+        score = (sample.scores or {})["blend_mcq"]
+        by_outcome[(score.metadata or {})["outcomes"]["mcq_acc"]] = score
+        assert sample.target in "ABCD"
+        assert sample.target
+        assert len(sample.choices or []) == 4
+    assert by_outcome["refused"].reason == "refusal"
+    assert by_outcome["empty"].reason == "no_response"
+    assert by_outcome["wrong"].reason is None
+    assert by_outcome["wrong"].explanation.startswith("wrong; expected: ")
+    assert by_outcome["wrong"].answer
+
+
+def test_a_log_is_scored_again_with_the_scorer_alone(tmp_path: Path) -> None:
+    log = evaluated(tasks.blend_saq(country="Mexico", limit=3), Known().model(), tmp_path)
+    again = inspect_ai.score(log, scorers.blend_saq(), action="overwrite", model="mockllm/model", display="none")
+    assert values_of(again) == values_of(log)
+    assert told(again).keys() == told(log).keys()
+    for metric, said in told(again).items():
+        assert all(same(said[name], value) for name, value in told(log)[metric].items())
+
+
+def test_data_that_were_moved_are_named_and_others_are_refused(tmp_path: Path) -> None:
+    from kapwa.suites.kalahi.data import sample_packs
+
+    data = shutil.copytree(sample_packs()["filipino"], tmp_path / "mine")
+    chosen: dict[str, Any] = {"data": str(data), "limit": 2, "metrics": ["chrf"]}
+    log = evaluated(tasks.kalahi_open(**chosen), Known().model(), tmp_path / "logs")
+    moved = data.rename(tmp_path / "elsewhere")
+
+    def scored(scorer: Any) -> EvalLog:
+        return inspect_ai.score(log, scorer, action="overwrite", model="mockllm/model", display="none")
+
+    from kapwa.exchange.inspectai import opened
+
+    opened._opened.clear()  # as in a process of its own
+    with pytest.raises(PrerequisiteError) as failure:
+        scored(scorers.kalahi_open())
+    assert "mine" in str(failure.value.message)
+    assert values_of(scored(scorers.kalahi_open(data=str(moved)))) == values_of(log)
+    other = shutil.copytree(sample_packs()["egyptian"], tmp_path / "other")
+    with pytest.raises(PrerequisiteError) as failure:
+        scored(scorers.kalahi_open(data=str(other)))
+    assert "not those that the sample" in str(failure.value.message)
+
+
+def test_a_sample_of_another_task_is_refused(tmp_path: Path) -> None:
+    foreign = inspect_ai.Task(dataset=[inspect_ai.dataset.Sample("q")], scorer=scorers.blend_saq())
+    (log,) = inspect_ai.eval(foreign, model=Known().model(), log_dir=str(tmp_path), display="none")
+    assert log.status == "error"
+    assert "not of one of Kapwa's tasks" in (log.error.message if log.error else "")
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: tasks.kalahi_mc(variant="ful"), "Did you mean 'full'"),
+        (lambda: tasks.kalahi_mc(vriant="full"), "Did you mean 'variant'"),
+        (lambda: tasks.blend_saq(country="Mexica"), "Mexico"),
+        (lambda: tasks.kalahi_open(data="no/such/[folder]"), "no/such/"),
+        (lambda: get_model("kapwa/smollm"), "Did you mean 'smollm2'"),
+        (lambda: get_model("kapwa/smollm2", dtyp="float32"), "Did you mean 'dtype'"),
+        (lambda: get_model("kapwa/inspect:openai/gpt"), "circle"),
+    ],
+)
+def test_a_slip_ends_in_one_message_with_the_nearest_word(make: Any, message: str) -> None:
+    with pytest.raises(PrerequisiteError) as failure:
+        make()
+    assert message in str(failure.value.message)
+
+
+def test_likelihood_tasks_tell_other_providers_users_what_to_do(tmp_path: Path) -> None:
+    for task in (tasks.kalahi_mc(data="sample:filipino", limit=1), tasks.blend_mcq(how="likelihood", country="US")):
+        (log,) = inspect_ai.eval(task, model=Known().model(), log_dir=str(tmp_path), display="none")
+        assert log.status == "error"
+        assert log.error is not None
+        said = " ".join(log.error.message.split())
+        assert "mockllm/model tells no log-probability of a given text" in said
+        assert "--model kapwa/smollm2, kapwa/hf:" in said
+    with pytest.raises(PrerequisiteError) as failure:  # by name, it is known before the first sample
+        inspect_ai.eval("kapwa/kalahi_mc", model=Known().model(), log_dir=str(tmp_path), display="none")
+    assert "no log-probability" in str(failure.value.message)
+
+
+ALL_METRICS = [
+    ("kalahi_mc", "kalahi/mc", {}),
+    ("kalahi_open", "kalahi/open", {"metrics": ["chrf", "bleu", "rouge1", "rouge2", "rougeL", "rougeLsum", "meteor"]}),
+    ("blend_saq", "blend/saq", {"limit": 1, "country": "Mexico"}),
+    ("blend_mcq", "blend/mcq", {}),
+    ("blend_mcq", "blend/mcq", {"how": "likelihood"}),
+    ("eecc_qa", "eecc/qa", {"limit": 1}),
+    ("eecc_stories", "eecc/stories", {"limit": 1}),
+]
+
+
+@pytest.mark.parametrize(("scorer", "name", "chosen"), ALL_METRICS)
+def test_every_metric_is_measured_as_kapwa_takes_it(scorer: str, name: str, chosen: dict[str, Any]) -> None:
+    metrics = dict(open_new(name, chosen).task.metrics)
+    if name == "blend/saq":
+        metrics = dict(saq_metrics(judged=True))
+    measured = registry_info(getattr(scorers, scorer)()).metadata["metrics"]
+    resolved = resolve_glob_metric_keys(measured, Score(value=dict.fromkeys(metrics, 0.0)))
+    assert resolved.keys() == metrics.keys()
+    for metric, info in metrics.items():
+        by_name: dict[str, Metric] = {registry_info(one).name: one for one in resolved[metric]}
+        assert registry_params(by_name["kapwa/stderr"]).get("binary", False) is info.binary, metric
+
+
+def test_a_single_culture_has_no_groups_beside_it() -> None:
+    from inspect_ai.scorer import SampleScore
+
+    about = {"culture": "c", "language": "l", "variant": "v", "cluster": "1", "item_id": "1"}
+    scores = [SampleScore(score=Score(value=1.0), sample_metadata=about)]
+    assert group_mean()(scores) == {}
+    two = [*scores, SampleScore(score=Score(value=0.0), sample_metadata={**about, "culture": "d"})]
+    assert group_mean()(two) == {"c v": 1.0, "d v": 0.0}
+    assert all(math.isnan(value) for value in group_stderr()(two).values())  # one cluster each
+    assert list(measures(("a", "b"), ("b",))) == ["a", "b", "*"]
+
+
+# The embedded model.
+
+
+def embedded(folder: Path, name: str, chosen: dict[str, Any], **options: Any) -> kapwa.runs.directory.Run:  # type: ignore[name-defined]
+    task = open_new(name, chosen).task
+    return kapwa.evaluate(task, kapwa.load_model("smollm2", **options), out=folder, progress=False)
+
+
+def texts_of(log: EvalLog) -> dict[tuple[str, str], list[str]]:
+    return {
+        (sample.metadata["item_id"], sample.metadata["variant"]): [
+            choice.message.text for choice in sample.output.choices
+        ]
+        for sample in log.samples or []
+    }
+
+
+def own_texts(run: Any, name: str, chosen: dict[str, Any]) -> dict[tuple[str, str], list[str]]:
+    from kapwa.runs.answers import RunAnswers
+
+    found: dict[tuple[str, str], list[str]] = {}
+    for request, response in RunAnswers(run, open_new(name, chosen).task):
+        found.setdefault((request.item_id, request.variant), []).append(response.text or "")
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "chosen"),
+    [
+        ("blend/saq", {"country": "Mexico", "limit": 4, "max_new_tokens": 12}),
+        ("eecc/qa", {"limit": 1, "nationalities": "Filipino,German", "samples": 3, "max_new_tokens": 8}),
+    ],
+)
+def test_texts_are_those_of_kapwa_run_whatever_the_order_of_asking(
+    name: str, chosen: dict[str, Any], tmp_path: Path, smollm2_path: Path
+) -> None:
+    """Batches of more than one prompt, so that each text depends on what shares its batch; sampled ones too."""
+    run = embedded(tmp_path / "runs", name, chosen)
+    assert run.manifest["model"]["batching"]["largest_batch"] > 1
+    task = getattr(tasks, name.replace("/", "_"))(**chosen)
+    log = evaluated(task, "kapwa/smollm2", tmp_path, sample_shuffle=7, max_connections=3)
+    assert texts_of(log) == own_texts(run, name, chosen)
+    assert values_of(log) == own_values(run.scores)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "chosen", "tolerance"),
+    [
+        ("kalahi/mc", {"data": "sample:filipino", "limit": 3}, 1e-5),
+        ("blend/mcq", {"country": "US", "limit": 3, "max_new_tokens": 8}, 0.0),
+    ],
+)
+def test_kapwa_inspect_and_lm_eval_give_the_same_scores(
+    name: str, chosen: dict[str, Any], tolerance: float, tmp_path: Path, smollm2_path: Path
+) -> None:
+    """Kapwa and Inspect are equal to the last digit; so is lm-eval, but for sums of float32 in another order."""
+    run = embedded(tmp_path / "runs", name, chosen, template="chat")
+    own = own_values(run.scores)
+    log = evaluated(getattr(tasks, name.replace("/", "_"))(**chosen), "kapwa/smollm2", tmp_path)
+    assert values_of(log) == own
+    for metric, said in told(log).items():
+        row = run.estimates.filter((pl.col("metric") == metric) & (pl.col("group") == "all")).row(0, named=True)
+        assert same(said["mean"], row["value"]), metric
+        assert same(said["stderr"], row["se"]), metric
+    in_lm_eval = lm_eval_values(name, chosen, smollm2_path)
+    assert in_lm_eval.keys() == own.keys()
+    held: set[str] = set()
+    for item, values in in_lm_eval.items():
+        for metric, value in values.items():
+            allowed = tolerance if metric.startswith("mc2") else 0.0
+            assert value == pytest.approx(own[item][metric], abs=allowed, rel=0), (item, metric)
+            held.add(metric)
+    assert {"mc1", "mc2", "mc3"} <= held or {"mcq_acc", "mcq_acc_reference"} <= held
+
+
+def lm_eval_values(name: str, chosen: dict[str, Any], weights: Path) -> dict[tuple[str, str], dict[str, float]]:
+    from lm_eval import simple_evaluate
+    from lm_eval.models.huggingface import HFLM
+    from lm_eval.tasks import TaskManager
+
+    from kapwa.exchange.lmeval import TASKS_FOLDER
+
+    task = f"kapwa_{name.replace('/', '_')}"
+    settings: dict[str, Any] = {key: chosen[key] for key in ("data", "limit") if key in chosen}
+    settings["where"] = {"culture": [chosen["country"]]} if "country" in chosen else {}
+    settings["options"] = {"max_new_tokens": chosen["max_new_tokens"]} if "max_new_tokens" in chosen else {}
+    model = HFLM(pretrained=str(weights.parent), gguf_file=weights.name, dtype="float32", device="cpu", batch_size=2)
+    manager = TaskManager(include_path=str(TASKS_FOLDER), include_defaults=False, metadata={task: settings})
+    result = simple_evaluate(
+        model=model, tasks=[task], task_manager=manager, apply_chat_template=True, bootstrap_iters=0
+    )
+    assert result is not None
+    return {
+        (sample["doc"]["item_id"], sample["doc"]["variant"]): {name: sample[name] for name in sample["metrics"]}
+        for sample in result["samples"][task]
+    }
+
+
+@pytest.mark.slow
+def test_the_inspect_command_works_in_a_fresh_folder(tmp_path: Path, smollm2_path: Path) -> None:
+    """As a stranger types it: evaluate, then score the log again without the weights."""
+    command = str(Path(sys.executable).with_name("inspect"))
+    variables = {**os.environ, "HF_HUB_OFFLINE": "1", "COLUMNS": "120", "INSPECT_DISPLAY": "plain"}
+    variables.pop("OPENAI_API_KEY", None)
+
+    def run(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+        words = [command, *arguments]
+        return subprocess.run(
+            words, cwd=tmp_path, env={**variables, **more}, capture_output=True, text=True, check=False, timeout=300
+        )
+
+    done = run("eval", "kapwa/kalahi_mc", "--model", "kapwa/smollm2", "--limit", "3", "-T", "variant=full")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "mc1" in done.stdout
+    assert "Traceback" not in done.stdout + done.stderr
+    (log,) = (tmp_path / "logs").glob("*.eval")
+    first = read_eval_log(str(log))
+    assert len(first.samples or []) == 3
+    again = run(
+        "score", str(log), "--scorer", "kapwa/kalahi_mc", "--action", "overwrite", "--output-file", "again.eval"
+    )
+    assert again.returncode == 0, again.stdout + again.stderr
+    second = read_eval_log(str(tmp_path / "again.eval"))
+    assert values_of(second) == values_of(first)
+    wrong = run("eval", "kapwa/kalahi_mc", "--model", "openai/gpt-4o", OPENAI_API_KEY="sk-not-a-key-at-all")
+    said = " ".join((wrong.stdout + wrong.stderr).split())
+    assert "tells no log-probability of a given text" in said
+    assert "Traceback" not in said
+    assert json.dumps(first.eval.task_args) == json.dumps(second.eval.task_args)
