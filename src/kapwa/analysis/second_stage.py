@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import polars as pl
 
+from kapwa.analysis.corpus import ConceptKey
 from kapwa.analysis.first_stage import Prepared, compute_again
 from kapwa.analysis.pool import run_all
 from kapwa.analysis.progress import Meter, Show
@@ -14,6 +15,7 @@ from kapwa.analysis.schemas import SCHEMAS, empty, frame
 from kapwa.analysis.settings import Settings
 from kapwa.analysis.tables import CorpusFacts, TopicJob, TopicResult, WordsAsked, corpus_tables, topic_result
 from kapwa.analysis.topics import Damaged, TopicTask
+from kapwa.analysis.unit import MOST_PERMUTED
 from kapwa.analysis.value_tables import Asked, values_table
 from kapwa.errors import RunError
 
@@ -113,6 +115,8 @@ def _notes(prepared: Sequence[Prepared]) -> pl.DataFrame:
             found["warning", f"{name}: {note}"] = None
         if one.settings.pairs:
             found["warning", _drawn(name, one)] = None
+        elif _unpermuted(one):
+            found["warning", f"{name}: {_left_out(one)}"] = None
         if one.corpus.attribute == "language":
             found["warning", f"{name}: {_ONE_CUT.format(language=one.corpus.language)}"] = None
         if one.corpus.samples < 2:
@@ -126,5 +130,21 @@ def _drawn(name: str, one: Prepared) -> str:
     return (
         f"{name}: not all pairs of the {len(one.corpus.identities):,} identities were compared, but "
         f"{one.settings.pairs:,} drawn at random for each concept. Variance is estimated from these; single identities "
-        "are not compared, with each other or with values."
+        "are not compared, with each other or with values, and names are not permuted (PERMANOVA)."
+    )
+
+
+def _unpermuted(one: Prepared) -> list[ConceptKey]:
+    """Concepts with too many texts for a permutation test."""
+    return [key for key in one.corpus.concepts if one.corpus.size_of(key) > MOST_PERMUTED]
+
+
+def _left_out(one: Prepared) -> str:
+    keys = _unpermuted(one)
+    first, texts = keys[0], one.corpus.size_of(keys[0])
+    many = "1 concept" if len(keys) == 1 else f"{len(keys):,} concepts"
+    return (
+        f"names were not permuted (PERMANOVA) for {many} of {len(one.corpus.concepts):,} with more than "
+        f"{MOST_PERMUTED:,} texts, such as {first.topic}/{first.concept} ({texts:,}): the distances of so many texts "
+        "are not kept. Columns permanova_* are empty there, and the test over concepts is of the others."
     )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, get_args
 
+from kapwa.analysis.decisions import Decisions
 from kapwa.errors import UsageError, nearest
 
 Brevity = Literal["nmt", "closest", "average"]
@@ -44,7 +45,9 @@ class Settings:
     core. ``permutations``: of every permutation test and floor. ``seed``: of everything random. ``pairs``: estimate
     variance from so many pairs of identities, drawn for each concept, instead of all; None draws only when there are
     more than 2,000 identities. ``brevity``: how BLEU picks a reference's length: nmt (the shortest, as released),
-    closest, average. ``backend``: auto, numba, rapidfuzz. ``top``: words listed an identity.
+    closest, average. ``backend``: auto, numba, rapidfuzz. ``top``: words listed an identity. ``keep``, ``drop``:
+    questions of surveys that stay although they look like codes, and that are left out; "table:question" means that of
+    one table. ``choose``: what an ambiguous identity or row of a survey means, as an ISO code; "" leaves it out.
     """
 
     attribute: str | None = None
@@ -57,6 +60,14 @@ class Settings:
     brevity: Brevity = "nmt"
     backend: Backend = "auto"
     top: int = 15
+    keep: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    choose: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def decisions(self) -> Decisions:
+        """What is decided about surveys."""
+        return Decisions(self.keep, self.drop, self.choose)
 
     def unit(self, language: str, identities: int) -> UnitSettings:
         """Return what the concepts of a corpus in ``language`` with so many identities are computed with."""
@@ -86,7 +97,26 @@ def settings_of(options: Mapping[str, Any]) -> Settings:
             continue
         if isinstance(value, bool) or not isinstance(value, int) or value < lowest:
             raise UsageError(f"{name} is {value!r}; it must be a whole number of at least {lowest}.")
-    return Settings(**options)
+    return Settings(**{**options, **_decided(options)})
+
+
+def _decided(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Check and return the decisions about surveys among ``options``."""
+    found: dict[str, Any] = {}
+    for name in ("keep", "drop"):
+        value = options.get(name) or ()
+        found[name] = (value,) if isinstance(value, str) else tuple(value)
+        if not all(isinstance(one, str) for one in found[name]):
+            raise UsageError(f"{name} is {value!r}; it must be names of questions.")
+    both = set(found["keep"]) & set(found["drop"])
+    if both:
+        raise UsageError(f"Question {min(both)!r} is to be kept and to be dropped.")
+    chosen = options.get("choose") or {}
+    if not isinstance(chosen, Mapping) or not all(isinstance(one, str) for pair in chosen.items() for one in pair):
+        raise UsageError(
+            f"choose is {chosen!r}; it must lead from names to ISO codes.", hint='Such as {"Congolese": "COD"}.'
+        )
+    return found | {"choose": dict(chosen)}
 
 
 def usable_cores() -> int:

@@ -38,7 +38,7 @@ def render_analysis(analysis: AnalysisLike) -> Group:
         partial = "partial mantel" in analysis.correlations["method"]
         lines += [Text(""), _correlation_table(analysis)]
         lines += [Text(""), _partial_table(analysis)] if partial else []
-        lines.append(Text(_KEY + (_WITHOUT if partial else ""), style="dim"))
+        lines.append(Text(_KEY + (_WITHOUT + _least(analysis) if partial else ""), style="dim"))
     warnings = analysis.notes.filter(pl.col("severity") == "warning")["text"]
     lines += [Text(f"Note: {_plain(text)}", style="yellow") for text in warnings[:MOST_ROWS]]
     return Group(*lines)
@@ -50,6 +50,17 @@ _KEY = (
     "published script's number, which ranks names by the alphabet."
 )
 _WITHOUT = " Partial r: Mantel's r over all pairs of countries, once the distances held fixed are taken out."
+
+
+def _least(analysis: AnalysisLike) -> str:
+    """Say how small the p of the partial tests can be at all."""
+    view = AnalysisView(analysis)
+    rows = analysis.correlations.filter(pl.col("method") == "partial mantel").iter_rows(named=True)
+    found = sorted({least for least in map(view.least_p, rows) if least is not None})
+    if not found:
+        return ""
+    span = f"{found[0]:.2g}" if len(found) == 1 else f"{found[0]:.2g} to {found[-1]:.2g}"
+    return f" Its p cannot be less than {span}: so many permutations give no smaller one."
 
 
 def _variance_table(analysis: AnalysisLike) -> Table:

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import os
+import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -127,7 +128,27 @@ class Corpus:
         if self.short:
             every = f"every identity to have {self.samples} of every concept"
             found.append(f"{_count(self.short, 'text')} wanting for {every}.")
+        found += [_alike(spellings) for spellings in same_but_for_spelling(self.identities)]
         return found
+
+
+def same_but_for_spelling(names: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the names that differ in capitals or in spaces alone, those of a kind together.
+
+    Case-folded and then composed (NFC) they are equal; names arrive here stripped and composed.
+    """
+    kinds: dict[str, list[str]] = {}
+    for name in names:
+        folded = unicodedata.normalize("NFC", name.casefold())
+        kinds.setdefault(" ".join(folded.split()), []).append(name)
+    return [tuple(spellings) for spellings in kinds.values() if len(spellings) > 1]
+
+
+def _alike(spellings: Sequence[str]) -> str:
+    return (
+        f"{' and '.join(map(repr, spellings))} are taken for {len(spellings)} identities. If they are one, spell it "
+        "one way in the answers and analyze again."
+    )
 
 
 def _count(number: int, noun: str) -> str:

@@ -11,6 +11,7 @@ from kapwa.analysis.values.distance import CulturalDistance, cultural_distance
 from kapwa.analysis.values.matches import Match, Matches, match_identities
 from kapwa.analysis.values.nominal import WVS7, nominal_columns
 from kapwa.analysis.values.table import ValuesReading, ValuesRow, ValuesTable, read_values, scan_values
+from kapwa.analysis.values.usable import nothing_left, problem_of
 
 __all__ = [
     "WVS7",
@@ -23,6 +24,8 @@ __all__ = [
     "cultural_distance",
     "match_identities",
     "nominal_columns",
+    "nothing_left",
+    "problem_of",
     "read_values",
     "scan_values",
 ]

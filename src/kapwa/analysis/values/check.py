@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from kapwa.analysis.values.matches import match_identities
 from kapwa.analysis.values.nominal import nominal_columns
 from kapwa.analysis.values.table import ValuesReading, ValuesRow, ValuesTable, scan_values
+from kapwa.analysis.values.usable import problem_of
 from kapwa.errors import DataError
 from kapwa.files import read_text
 from kapwa.suites.base import CheckReport, Finding
@@ -63,6 +64,9 @@ def check_values(
     if reading.table is None:
         return ValuesCheck(CheckReport("values", str(path), {}, findings), ())
     table = reading.table
+    problem = problem_of(table)
+    if problem is not None and not reading.problems:
+        findings.append(Finding.of(problem, Path(path)))
     nominal = nominal_columns(table)
     questions = tuple(_questions(table, nominal))
     counts = _counts(table, questions)

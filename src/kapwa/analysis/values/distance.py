@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 from kapwa.analysis.values.matches import Match, match_identities
 from kapwa.analysis.values.nominal import nominal_columns
 from kapwa.analysis.values.table import ValuesTable
+from kapwa.analysis.values.usable import SAME
 from kapwa.errors import UsageError, nearest
 
 Floats = NDArray[np.float64]
-# Means of equal numbers differ in their last digits; standardised, such a question would weigh like any other.
-_SAME = 1e-12
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -132,7 +131,7 @@ def _standardised(
         known = values[once, j][np.isfinite(values[once, j])]
         if len(known) < 2:
             flat[question] = "known for fewer than two of the countries"
-        elif np.ptp(known) <= _SAME * np.abs(known).max():
+        elif np.ptp(known) <= SAME * np.abs(known).max():
             flat[question] = "the same in all of the countries"
         else:
             columns.append((values[:, j] - known.mean()) / known.std(ddof=1))

@@ -130,7 +130,7 @@ def correlation_table(view: AnalysisView) -> Table | None:
                     for row in view.rows("correlations", corpus, values=values, measure=measure, topic="all")
                 }
                 if found:
-                    rows.append(_correlation_row(corpus, f"{view.values_short(values)}, {short(measure)}", found))
+                    rows.append(_correlation_row(view, corpus, f"{view.values_short(values)}, {short(measure)}", found))
     if not rows:
         return None
     head = [
@@ -150,8 +150,8 @@ def correlation_table(view: AnalysisView) -> Table | None:
         rows=rows,
         csv=frame_csv(view.analysis.correlations),
         note="Small: 95% intervals over concepts, and p under permuted labels. Bold: outside what shuffled names give. "
-        f"{_controls_told(view)} “As released” ranks the countries' names "
-        "by the alphabet: it is reference only. The CSV holds the same by topic.",
+        f"{_controls_told(view)} Least: the smallest p that so many permutations can give. “As released” ranks the "
+        "countries' names by the alphabet: it is reference only. The CSV holds the same by topic.",
     )
 
 
@@ -162,7 +162,7 @@ def _controls_told(view: AnalysisView) -> str:
     return f"Partial r: what is left once {isolate(' and '.join(sorted(found)))} is taken out. " if found else ""
 
 
-def _correlation_row(corpus: Corpus, what: str, found: dict[str, Row]) -> list[Cell]:
+def _correlation_row(view: AnalysisView, corpus: Corpus, what: str, found: dict[str, Row]) -> list[Cell]:
     tau, released = found.get("tau"), found.get("tau_reference")
     floor = span(tau["floor_low"], tau["floor_high"]) if tau else ""
     count = max((int(row["n"]) for row in found.values() if row["n"] is not None), default=0)
@@ -171,7 +171,7 @@ def _correlation_row(corpus: Corpus, what: str, found: dict[str, Row]) -> list[C
         Cell(what),
         _tau_cell(tau),
         Cell(floor or numbers.NOTHING, _p_small(tau), number=True),
-        *(_mantel_cell(found.get(method)) for method in ("mantel", "partial mantel")),
+        *(_mantel_cell(view, found.get(method)) for method in ("mantel", "partial mantel")),
         _estimate(released)._replace(muted=True) if released else NONE,
         Cell(f"{count:,}", number=True),
     ]
@@ -184,10 +184,14 @@ def _p_small(row: Row | None) -> str:
     return f"p {text}" if text.startswith("<") else f"p = {text}"
 
 
-def _mantel_cell(row: Row | None) -> Cell:
+def _mantel_cell(view: AnalysisView, row: Row | None) -> Cell:
     if row is None or not numbers.known(row["estimate"]):
         return NONE
-    return Cell(fine(row["estimate"]), _p_small(row), number=True, strong=beyond_floor(row) != 0)
+    least = view.least_p(row)
+    small = _p_small(row)
+    if small and least is not None:
+        small += f", least {least:.2g}"
+    return Cell(fine(row["estimate"]), small, number=True, strong=beyond_floor(row) != 0)
 
 
 def topic_table(view: AnalysisView) -> Table | None:

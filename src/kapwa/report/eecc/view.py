@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,6 +22,7 @@ _SURVEYS: Mapping[str, tuple[str, str]] = {
     "hofstede": ("Hofstede's dimensions", "Hofstede"),
     "wvs": ("the World Values Survey", "WVS"),
 }
+_MOST_ORDERED = 20  # countries: more have more orders than anybody draws
 _LONGEST = 28  # columns of a table's name in narrow places
 _SHORT = {"bleu": "BLEU", "wed": "WED"}
 _PLURALS = {"nationality": "nationalities", "city": "cities", "country": "countries", "identity": "identities"}
@@ -117,6 +119,17 @@ class AnalysisView:
         """A correlation over all topics; None where it was not made."""
         wanted = {"values": values, "measure": measure, "method": method, "topic": "all"}
         return next(self.rows("correlations", corpus, **wanted), None)
+
+    def least_p(self, row: Row) -> float | None:
+        """The smallest p a row's permutation test can come to; None where the manifest does not tell.
+
+        Of B permutations drawn it is 1/(B + 1); n countries have no more than n! orders, of which one is their own.
+        """
+        settings = self.analysis.manifest.get("settings") or {}
+        drawn = settings.get("permutations")
+        if not isinstance(drawn, int) or row.get("n") is None:
+            return None
+        return max(1 / (drawn + 1), 1 / math.factorial(min(int(row["n"]), _MOST_ORDERED)))
 
     @cached_property
     def values(self) -> list[str]:

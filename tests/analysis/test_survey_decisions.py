@@ -1,0 +1,196 @@
+"""What the user decides about surveys, and tables that are none: said before anything is computed."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import kapwa
+from kapwa.analysis.result import Analysis
+from kapwa.analysis.settings import settings_of
+from kapwa.analysis.values.check import check_values
+from kapwa.errors import DataError, UsageError
+
+sys.path.insert(0, str(Path(__file__).parent))
+import engine_texts as texts
+
+Analyze = Callable[..., Analysis]
+
+
+@pytest.fixture
+def analyze(tmp_path: Path) -> Analyze:
+    corpus = texts.write(tmp_path / "answers.parquet", texts.rows())
+
+    def run(survey: Path | list[Path], **options: Any) -> Analysis:
+        given = {"out": tmp_path / "out", "workers": 1, "permutations": 99, "progress": False} | options
+        return kapwa.analyze(corpus, values=survey, **given)
+
+    return run
+
+
+def survey_of(path: Path, head: str, row: Callable[[int, str], str], who: tuple[str, ...] = texts.WHO) -> Path:
+    lines = [head, *(row(place, name) for place, name in enumerate(who))]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def survey(tmp_path: Path) -> Path:
+    """Two questions, and a column of years that its name gives away."""
+    return survey_of(
+        tmp_path / "mine.csv", "nationality,power,joy,year", lambda i, name: f"{name},{i},{i * i},{2000 + i}"
+    )
+
+
+def dropped(found: Analysis) -> dict[str, str]:
+    return dict(found.manifest["values"][0]["dropped"])
+
+
+def test_questions_are_kept_and_dropped_as_asked(analyze: Analyze, survey: Path) -> None:
+    plain = analyze(survey)
+    assert list(dropped(plain)) == ["year"]
+    kept = analyze(survey, keep="year", drop=["mine:joy"])
+    assert dropped(kept) == {"joy": "left out as asked"}
+    assert kept.manifest["values"][0]["questions_used"] == 2
+    assert kept.path != plain.path
+    assert kept.manifest["settings"]["drop"] == ["mine:joy"]
+    assert not kept.correlations["estimate"].equals(plain.correlations["estimate"])
+
+
+def test_undecided_analyses_keep_their_folders(analyze: Analyze, survey: Path) -> None:
+    assert analyze(survey, keep=(), drop=[], choose={}).path == analyze(survey).path
+
+
+def test_a_choice_settles_a_name_in_every_table_that_has_it(analyze: Analyze, tmp_path: Path) -> None:
+    def row(place: int, name: str) -> str:
+        return f"{'Korea' if name == 'Japanese' else name},{place},{place % 3}"
+
+    mine = survey_of(tmp_path / "mine.csv", "nationality,power,joy", row)
+    other = texts.write_values(tmp_path / "other.csv")
+    assert "KOR" not in analyze(mine).values["iso3"].to_list()
+    found = analyze([mine, other], choose={"Korea": "KOR", "Japanese": "KOR"})
+    assert found.values.filter(values="mine", identity="Japanese")["iso3"].item() == "KOR"
+    assert found.identities.filter(identity="Japanese")["iso3"].item() == "KOR"
+    without = analyze([mine, other], choose={"Kenyan": ""})
+    assert without.values.filter(identity="Kenyan").height == 0
+    assert without.identities.filter(identity="Kenyan")["iso3"].item() is None
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"drop": ["powr"]}, r"No survey has a question 'powr'\.\n.*Did you mean 'power'"),
+        ({"keep": "power", "drop": "power"}, "'power' is to be kept and to be dropped"),
+        ({"choose": {"Corean": "KOR"}}, "'Corean' is neither an identity nor a row of a survey"),
+        ({"choose": {"Kenyan": "XXX"}}, "'XXX', chosen for 'Kenyan', is no country"),
+        ({"choose": ["Kenyan"]}, "must lead from names to ISO codes"),
+        ({"drop": [3]}, "must be names of questions"),
+    ],
+)
+def test_decisions_about_what_is_nowhere_are_refused(
+    analyze: Analyze, survey: Path, options: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(UsageError, match=said):
+        analyze(survey, **options)
+
+
+def test_a_decision_without_a_survey_is_refused(analyze: Analyze) -> None:
+    with pytest.raises(UsageError, match="'joy' is decided about a survey, and none is named"):
+        analyze([], drop="joy")
+
+
+def test_settings_take_one_name_or_several() -> None:
+    assert settings_of({"keep": "a", "drop": ["b", "c"]}).keep == ("a",)
+    assert settings_of({"keep": None, "choose": None}).decisions.choose == {}
+
+
+@pytest.mark.parametrize(
+    ("head", "row", "said"),
+    [
+        ("nationality,power,joy", lambda i, name: f"{name},5,7", r"power: the same in every row; joy: the same"),
+        ("nationality,year", lambda i, name: f"{name},{2000 + i}", "year: describes the row, by its name"),
+        (
+            "nationality,weight,joy",
+            lambda i, name: f"{name},{i},3.5",
+            "weight: describes the row, by its name; joy: the",
+        ),
+    ],
+)
+def test_a_table_that_tells_no_countries_apart_is_an_error(
+    analyze: Analyze, tmp_path: Path, head: str, row: Callable[[int, str], str], said: str
+) -> None:
+    survey = survey_of(tmp_path / "mine.csv", head, row)
+    with pytest.raises(DataError, match=rf"mine\.csv: has no question that tells countries apart \({said}"):
+        analyze(survey)
+    assert not (tmp_path / "out").exists()
+    found = check_values(survey).report
+    assert [finding.message for finding in found.findings if finding.severity == "error"]
+
+
+def test_questions_alike_among_the_countries_at_hand_are_an_error_too(analyze: Analyze, tmp_path: Path) -> None:
+    who = (*texts.WHO, "Swedish", "Thai")
+    survey = survey_of(tmp_path / "mine.csv", "nationality,power", lambda i, name: f"{name},{int(i > 9)}", who)
+    with pytest.raises(DataError, match="power: the same in all of the countries"):
+        analyze(survey)
+
+
+def test_what_was_left_out_as_a_code_can_be_kept(analyze: Analyze, tmp_path: Path) -> None:
+    survey = survey_of(tmp_path / "mine.csv", "nationality,year", lambda i, name: f"{name},{2000 + i}")
+    assert analyze(survey, keep="year").correlations["estimate"].null_count() == 0
+
+
+def test_distances_between_countries_are_no_survey(analyze: Analyze, tmp_path: Path) -> None:
+    square = survey_of(
+        tmp_path / "square.csv", "country,Kenya,Poland,Japan", lambda i, name: f"{name},{i},{2 * i},{9 - i}"
+    )
+    pairs = [(one, other) for one in texts.WHO for other in texts.WHO if one < other]
+    long = tmp_path / "long.csv"
+    long.write_text("\n".join(["from,to,distance", *(f"{a},{b},{len(a)}" for a, b in pairs)]) + "\n", encoding="utf-8")
+    for table in (square, long):
+        with pytest.raises(DataError, match="holds distances between countries") as caught:
+            analyze(table)
+        assert "--control" in str(caught.value.hint)
+
+
+def test_too_few_countries_for_any_correlation_are_said(analyze: Analyze, tmp_path: Path) -> None:
+    survey = survey_of(tmp_path / "mine.csv", "nationality,power", lambda i, name: f"{name},{i}", texts.WHO[:2])
+    said = analyze(survey).notes.filter(severity="warning")["text"].to_list()
+    assert any("mine: only 2 of the 10 identities" in text and "a correlation needs 3" in text for text in said)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("Kenyan", "kenyan"), ("South  korean", "South Korean"), ("Île-de-France", "île-de-france")]
+)
+def test_spellings_of_one_name_are_told(tmp_path: Path, one: str, other: str) -> None:
+    corpus = texts.write(tmp_path / "answers.parquet", texts.rows(who=(one, other, "French", "Polish")))
+    found = kapwa.analyze(corpus, out=tmp_path / "out", workers=1, permutations=19, progress=False)
+    said = [text for text in found.notes.filter(pl.col("severity") == "warning")["text"] if "spell it one way" in text]
+    assert len(said) == 1
+    assert f"{one!r} and {other!r} are taken for 2 identities" in said[0]
+
+
+def test_concepts_too_large_to_permute_are_told(
+    analyze: Analyze, survey: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "PERMANOVA" not in " ".join(analyze(survey).notes["text"])
+    for module in ("unit", "second_stage"):
+        monkeypatch.setattr(f"kapwa.analysis.{module}.MOST_PERMUTED", 29)
+    found = analyze(survey, seed=1)
+    assert found.variance["permanova_p"].null_count() == found.variance.height
+    said = found.notes.filter(severity="warning")["text"].to_list()
+    assert any(
+        "(PERMANOVA) for 5 concepts of 5 with more than 29 texts, such as morals/honesty (30)" in text for text in said
+    )
+
+
+def test_the_manifest_of_decisions_is_plain(analyze: Analyze, survey: Path) -> None:
+    found = analyze(survey, choose={"Kenyan": "KEN"})
+    assert json.loads((found.path / "analysis.json").read_text(encoding="utf-8"))["settings"]["choose"] == {
+        "Kenyan": "KEN"
+    }
