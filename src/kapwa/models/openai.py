@@ -12,7 +12,8 @@ from typing import Any
 from kapwa.errors import ModelError, UsageError, nearest
 from kapwa.models.base import Capability, ModelOptions
 from kapwa.models.served_chat import Dialect, answer, grouped
-from kapwa.models.served_client import CallError, Client
+from kapwa.models.served_client import Client
+from kapwa.models.served_fault import CallError
 from kapwa.models.served_limit import ATTEMPTS, BACKOFF, Retry
 from kapwa.models.served_loop import BackgroundLoop
 from kapwa.models.served_scoring import EchoScorer, TokenScorer, find_scorer

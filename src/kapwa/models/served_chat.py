@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kapwa.models.served_client import CallError, Client
+from kapwa.models.served_client import Client
+from kapwa.models.served_fault import CallError
 from kapwa.models.templates import PLAIN_TEMPLATE, Template
 from kapwa.records import Message, Request, Response, Usage
 

@@ -1,4 +1,4 @@
-"""Calls to an OpenAI-compatible server: sent by the official SDK, retried here, and never showing the key."""
+"""Calls to an OpenAI-compatible server: retried here, and never showing the key."""
 
 from __future__ import annotations
 
@@ -7,43 +7,24 @@ import itertools
 import json
 import math
 import os
-import socket
-import ssl
 import urllib.parse
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kapwa.errors import KapwaError, ModelError, UsageError
+from kapwa.models.served_fault import CallError
 from kapwa.models.served_limit import AdaptiveLimit, Retry, retry_after
 
 if TYPE_CHECKING:
-    import httpx2
-    import openai
+    from kapwa.models.served_http import Proxy, Reply, Transport
 
 Parsed = TypeVar("Parsed")
 
 OPENAI_URL = "https://api.openai.com/v1"
-SECRETS = ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY")  # what the SDK may send
-NO_KEY = "none"  # the SDK insists on a key; servers without one ignore it
 PATIENCE_AT_START = 30.0  # seconds for the list of models, which a server has at hand
-POOL = 16  # connections a pool; httpx walks its pool at every call, so one pool of 512 halves the speed
 FATAL = frozenset({401, 402, 403, 404, 405})  # would meet every request alike
 BUSY = frozenset({408, 429, 503, 504, 529})  # the server cannot keep up
 QUOTA = frozenset({"insufficient_quota", "billing_hard_limit_reached"})  # a 429 that waiting does not cure
-
-
-class CallError(Exception):
-    """One call failed. ``retry``: asking again may help. ``fatal``: every other request would fail alike."""
-
-    def __init__(self, message: str, *, retry: bool = False, busy: bool = False, fatal: bool = False) -> None:
-        super().__init__(message)
-        self.message = message
-        self.retry, self.busy, self.fatal = retry, busy, fatal
-        self.down = False
-        self.wait: float | None = None
-        self.status = 0
-        self.param = ""
-        self.code = ""
 
 
 class Client:
@@ -53,8 +34,8 @@ class Client:
         self.base_url = checked_url(base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL)
         self.timeout, self.concurrency, self.retry = timeout, concurrency, retry
         self._key = _key(self.base_url)
-        self._pools: list[openai.AsyncOpenAI] = []
-        self._turn = itertools.count()
+        self._transport: Transport | None = None
+        self._proxy: Proxy | None = None
         self._limit: AdaptiveLimit | None = None
         self._last_answer = -1.0
 
@@ -81,24 +62,39 @@ class Client:
         ``parse`` gets the decoded JSON and raises CallError for an answer that holds none. Raises ModelError
         when the server is gone or asks for a longer wait than is reasonable.
         """
+        raw = None if body is None else encoded(body)
         trouble_since = math.inf
+        refusals = 0
         for attempt in itertools.count(1):
+            began = asyncio.get_running_loop().time()
             try:
-                async with self.limit.slot() as ticket:
-                    try:
-                        parsed = parse(await self._once(path, body, self.timeout))
-                    except CallError as fault:
-                        self._react(fault, ticket)
-                        raise
-                    self.limit.succeeded()
-                    self._last_answer = asyncio.get_running_loop().time()
-                    return parsed
+                return await self._attempt(path, raw, parse)
             except CallError as fault:
-                trouble_since = min(trouble_since, asyncio.get_running_loop().time())
+                now = asyncio.get_running_loop().time()
+                trouble_since = min(trouble_since, now)
                 if not fault.retry or attempt == self.retry.attempts:
                     raise self._final(fault, attempt, trouble_since) from None
-                await asyncio.sleep(fault.wait or self.retry.wait(attempt))
+                # A server that answers others meanwhile is well: longer and longer pauses would help nobody.
+                refusals += fault.busy or self._last_answer < began
+                await asyncio.sleep(fault.wait or self.retry.wait(max(1, refusals)))
         raise AssertionError  # unreachable: the count never ends
+
+    async def _attempt(self, path: str, raw: bytes | None, parse: Callable[[Any], Parsed]) -> Parsed:
+        limit = self.limit
+        place = await limit.acquire()
+        busy: bool | None = None
+        try:
+            parsed = parse(await self._once(path, raw, self.timeout))
+            busy = False
+            self._last_answer = asyncio.get_running_loop().time()
+            return parsed
+        except CallError as fault:
+            if fault.busy:
+                busy = True
+            self._react(fault)
+            raise
+        finally:
+            limit.release(place, busy)
 
     async def models(self) -> list[str]:
         """Return the names of the models the server lists, asked once and not for long; raises CallError."""
@@ -108,60 +104,41 @@ class Client:
 
     def scrub(self, text: str) -> str:
         """Remove every secret this process may have sent from ``text``."""
-        for secret in {self._key, *(os.environ.get(name, "").strip() for name in SECRETS)}:
-            if len(secret) > 3 and secret != NO_KEY:
+        for secret in (self._key, *(self._proxy.secrets if self._proxy else ())):
+            if len(secret) > 3:
                 for form in (secret, urllib.parse.quote(secret, safe=""), json.dumps(secret)[1:-1]):
                     text = text.replace(form, "[key removed]")
         return text
 
     async def close(self) -> None:
         """Close every connection."""
-        pools, self._pools = self._pools, []
-        await asyncio.gather(*(pool.close() for pool in pools))
+        transport, self._transport = self._transport, None
+        if transport is not None:
+            await transport.close()
 
-    def _pool(self) -> openai.AsyncOpenAI:
-        if not self._pools:
-            import httpx2
+    def _connections(self) -> Transport:
+        if self._transport is None:
+            from kapwa.models.served_http import Transport, find_proxy
 
-            tls = httpx2.create_ssl_context()  # slow to make, so made once
-            self._pools = [self._new_pool(tls) for _ in range(-(-self.concurrency // POOL))]
-        return self._pools[next(self._turn) % len(self._pools)]
+            self._proxy = find_proxy(self.base_url)
+            self._transport = Transport(self.base_url, _headers(self.base_url, self._key), self._proxy)
+        return self._transport
 
-    def _new_pool(self, tls: ssl.SSLContext) -> openai.AsyncOpenAI:
-        import httpx2
-        import openai
-
-        # No cap here: AdaptiveLimit bounds the connections, and a second bound would only hide waiting.
-        limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
-        http = httpx2.AsyncClient(verify=tls, timeout=self.timeout, limits=limits, follow_redirects=False)
-        return openai.AsyncOpenAI(api_key=self._key, base_url=self.base_url, max_retries=0, http_client=http)
-
-    async def _once(self, path: str, body: Mapping[str, Any] | None, timeout: float) -> Any:
-        import httpx2
-        import openai
-
-        pool = self._pool()
+    async def _once(self, path: str, raw: bytes | None, timeout: float) -> Any:
+        reply = await (self._transport or self._connections()).exchange(path, raw, timeout)
+        if not 200 <= reply.status < 300:
+            raise self._status_fault(reply)
         try:
-            # The read timeout counts silence only; this one also ends an answer that trickles in.
-            async with asyncio.timeout(timeout):
-                if body is None:
-                    reply = await pool.get(path, cast_to=httpx2.Response)
-                else:
-                    reply = await pool.post(path, cast_to=httpx2.Response, body=body)
-        except openai.APIStatusError as error:
-            raise self._status_fault(error.response) from None
-        except (TimeoutError, openai.APITimeoutError):
-            raise CallError(f"no answer within {timeout:g} s", retry=True, busy=True) from None
-        except openai.APIConnectionError as error:
-            raise self._connection_fault(error) from None
-        except openai.OpenAIError as error:
-            raise CallError(f"the client refused to send: {self.scrub(str(error))}", fatal=True) from None
-        except UnicodeEncodeError:
-            raise CallError("the request holds text that UTF-8 cannot encode (a lone surrogate)") from None
-        return _decoded(reply)
+            return json.loads(reply.body)
+        except (ValueError, RecursionError):
+            raise CallError("the answer is not valid JSON", retry=True) from None
 
-    def _status_fault(self, reply: httpx2.Response) -> CallError:
-        status, detail = reply.status_code, _error_body(reply)
+    def _status_fault(self, reply: Reply) -> CallError:
+        status, detail = reply.status, _error_body(reply.body)
+        if status == 407 and self._proxy is not None:
+            from kapwa.models.served_http import proxy_refusal
+
+            return proxy_refusal(self._proxy, status)
         said = self._said(detail.get("message") or detail.get("detail"))
         code = str(detail.get("code") or detail.get("type") or "")
         moved = f" to {self.scrub(reply.headers.get('location', '?'))}" if 300 <= status < 400 else ""
@@ -178,26 +155,7 @@ class Client:
         text = " ".join(self.scrub(message if isinstance(message, str) else json.dumps(message)).split())
         return f": {text[:300]}" if message else ""
 
-    def _connection_fault(self, error: BaseException) -> CallError:
-        import httpx2
-
-        chain = _chain(error)
-        down = any(isinstance(cause, httpx2.ConnectError) for cause in chain)
-        fault = CallError("the connection was cut before the answer was complete", retry=True)
-        for cause in chain if down else ():
-            if isinstance(cause, ssl.SSLError):
-                fault = CallError(f"TLS failed: {self.scrub(str(cause))[:200]}", fatal=True)
-                break
-            if isinstance(cause, socket.gaierror):
-                fault = CallError("the host name is not known", retry=True)
-            elif isinstance(cause, OSError):
-                fault = CallError("cannot connect (nothing listens there, or a firewall)", retry=True)
-        fault.down = down
-        return fault
-
-    def _react(self, fault: CallError, ticket: int) -> None:
-        if fault.busy:
-            self.limit.congested(ticket)
+    def _react(self, fault: CallError) -> None:
         if fault.wait is None or not fault.retry:
             return
         if fault.wait > self.retry.patience:
@@ -226,7 +184,7 @@ class Client:
             404: f"Check the model's name ({self.base_url}/models lists them) and that the base URL ends in /v1.",
             405: "Check --base-url: it usually ends in /v1 and holds no endpoint.",
         }
-        hint = hints.get(
+        hint = fault.hint or hints.get(
             fault.status, "Check --base-url and that the server is running; see docs/how-to/served-models.md."
         )
         if fault.code in QUOTA:
@@ -266,29 +224,32 @@ def _key(base_url: str) -> str:
         )
     if not key.isascii() or not key.isprintable():
         raise ModelError("OPENAI_API_KEY holds characters that no key has.", hint="Copy the key again.")
-    return key or NO_KEY
+    return key
 
 
-def _decoded(reply: httpx2.Response) -> Any:
+def _headers(base_url: str, key: str) -> dict[str, str]:
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    if (urllib.parse.urlsplit(base_url).hostname or "").endswith("openai.com"):
+        # Whose account pays, for keys that belong to several.
+        named = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}
+        found = {header: os.environ.get(variable, "").strip() for header, variable in named.items()}
+        headers |= {header: value for header, value in found.items() if value}
+    return headers
+
+
+def encoded(body: Mapping[str, Any]) -> bytes:
+    """Return ``body`` as JSON; raise CallError for text that UTF-8 cannot hold."""
     try:
-        return json.loads(reply.content)
-    except (ValueError, RecursionError):
-        raise CallError("the answer is not valid JSON", retry=True) from None
+        return json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+    except UnicodeEncodeError:
+        raise CallError("the request holds text that UTF-8 cannot encode (a lone surrogate)") from None
 
 
-def _error_body(reply: httpx2.Response) -> dict[str, Any]:
-    text = reply.text.strip()
+def _error_body(raw: bytes) -> dict[str, Any]:
+    text = raw.decode("utf-8", "replace").strip()
     try:
         body = json.loads(text)
     except (ValueError, RecursionError):
         body = {"message": "" if text.startswith("<") else text}  # a proxy's HTML page helps nobody
     detail = body.get("error", body) if isinstance(body, dict) else body
     return detail if isinstance(detail, dict) else {"message": detail}
-
-
-def _chain(error: BaseException | None) -> list[BaseException]:
-    chain: list[BaseException] = []
-    while error is not None and error not in chain:
-        chain.append(error)
-        error = error.__cause__ or error.__context__
-    return chain

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from kapwa.models.served_chat import plain_prompt
-from kapwa.models.served_client import CallError, Client
+from kapwa.models.served_client import Client
+from kapwa.models.served_fault import CallError
 from kapwa.models.served_tokens import ServerTokenizer, echoed, sglang_logprobs, vllm_logprobs
 from kapwa.records import Boundary, ContinuationScore, Message, Request
 

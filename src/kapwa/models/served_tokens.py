@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kapwa.models.served_client import CallError, Client
+from kapwa.models.served_client import Client
+from kapwa.models.served_fault import CallError
 from kapwa.records import Message
 
 
