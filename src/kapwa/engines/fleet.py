@@ -14,13 +14,13 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from typing import Any, Final
 
 from kapwa.engines.base import Batch
+from kapwa.engines.deaths import DEATHS, MEMORY, items, lost, no_process, why
 from kapwa.engines.guarded import Told
 from kapwa.engines.layout import Layout
-from kapwa.engines.ray_cluster import Cluster, brief, ray_errors
+from kapwa.engines.ray_cluster import Cluster, ray_errors
 from kapwa.engines.replica import Facts, NotLoadedError, Recipe, Replica
 from kapwa.errors import KapwaError, ModelError
 from kapwa.records import Kind, Request, Response
@@ -29,11 +29,8 @@ log = logging.getLogger(__name__)
 
 # One batch in work, one on its way, so that a replica never waits for the driver.
 AHEAD: Final = 2
-# Workers a batch may cost before it is taken for the cause.
-DEATHS: Final = 3
 _PATIENCE = 5.0
 _SAY_AFTER = 30.0
-_NAMED = 3
 # What of a model's description moves its answers, and is not in its fingerprint.
 ALIKE: Final = ("device", "torch", "transformers")
 
@@ -59,13 +56,15 @@ class _Job:
 class _Worker:
     """The driver's view of one replica.
 
-    ``given``: open references in the order they were sent, which is the order of work. ``loading``: the reference that
-    resolves once the model is loaded; None while it is. ``blamed``: whether a batch answers for the last death already.
+    ``given``: open references in the order they were sent, which is the order of work. ``starting``: the reference that
+    resolves once the process is there, then the one that resolves once the model is loaded (``loads``: this is the
+    how-manieth attempt); None while it is. ``blamed``: whether a batch answers for the last death already.
     """
 
     number: int
     actor: Any
-    loading: Any = None
+    starting: Any = None
+    loads: int = 0
     given: dict[Any, _Job] = field(default_factory=dict)
     blamed: bool = False
 
@@ -104,7 +103,7 @@ class Fleet:
         for _ in range(replicas):
             self._hire()
         while not self._ready():
-            self._wait([worker.loading for worker in self._workers if worker.loading is not None])
+            self._wait([worker.starting for worker in self._workers])
         assert self.first is not None
         return self.first
 
@@ -120,31 +119,39 @@ class Fleet:
         )
         worker = _Worker(len(self._workers) + 1, made.remote())
         self._workers.append(worker)
-        self._load(worker)
+        self._call_in(worker)
 
-    def _load(self, worker: _Worker) -> None:
-        # Ray holds the call until the process is there, and repeats it where loading itself meets a death.
-        worker.loading = worker.actor.load.options(max_task_retries=DEATHS - 1).remote(self._recipe)
+    def _call_in(self, worker: _Worker) -> None:
+        """Have a replica load the model, as soon as it has a process."""
+        # Ray holds this call until the process is there, however long its machine is away.
+        worker.starting = worker.actor.here.options(max_task_retries=-1).remote()
         if not self._ready():
             self._idle_since = time.monotonic()
 
     def _ready(self) -> list[_Worker]:
-        return [worker for worker in self._workers if worker.loading is None]
+        return [worker for worker in self._workers if worker.starting is None]
 
-    def _loaded(self, worker: _Worker, reference: Any) -> None:
+    def _go_on(self, worker: _Worker) -> None:
+        """Take a replica that has news of its start a step further."""
         import ray
 
         try:
-            with ray_errors(passing=(ray.exceptions.RayActorError,)):
-                facts = ray.get(reference)
-        except ray.exceptions.RayActorError as error:
-            self._dismiss(worker, _no_process(error))
+            with ray_errors(passing=lost()):
+                found = ray.get(worker.starting)
+        except lost() as error:
+            if worker.loads == DEATHS or isinstance(error, ray.exceptions.ActorDiedError):
+                self._dismiss(worker, no_process(error))
+            else:
+                self._call_in(worker)
             return
-        if isinstance(facts, Told):
-            self._dismiss(worker, facts.again())
-            return
-        self._admit(facts)
-        worker.loading, worker.blamed = None, False
+        if isinstance(found, Told):
+            self._dismiss(worker, found.again())
+        elif isinstance(found, Facts):
+            self._admit(found)
+            worker.starting, worker.loads, worker.blamed = None, 0, False
+        else:
+            worker.loads += 1
+            worker.starting = worker.actor.load.remote(self._recipe)
 
     def _admit(self, facts: Facts) -> None:
         """Raise ModelError unless this replica is the same model as the first, under the same libraries."""
@@ -175,7 +182,9 @@ class Fleet:
         import ray
 
         for worker in self._workers:
-            ray.kill(worker.actor)
+            # Gone with its cluster, it need not be ended.
+            with contextlib.suppress(Exception):
+                ray.kill(worker.actor)
         self._workers.clear()
 
     # -- questions ------------------------------------------------------------------------------------
@@ -188,20 +197,20 @@ class Fleet:
             self.start(0)
             worker = self._ready()[0]
             try:
-                with ray_errors(passing=_lost()):
+                with ray_errors(passing=lost()):
                     found = ray.get(ask(worker.actor))
-            except _lost() as error:
-                self._load(worker)
+            except lost() as error:
+                self._call_in(worker)
                 if attempt == DEATHS:
                     raise ModelError(
-                        f"The worker of the model died {DEATHS} times while it planned: {brief(error)}",
-                        hint=_MEMORY,
+                        f"The worker of the model died {DEATHS} times while it planned: {why(error)}",
+                        hint=MEMORY,
                     ) from error
                 continue
             if isinstance(found, Told):
                 if found.kind is not NotLoadedError:
                     raise found.again()
-                self._load(worker)
+                self._call_in(worker)
                 continue
             return found
         raise AssertionError
@@ -246,7 +255,7 @@ class Fleet:
         worker.given[reference] = job
 
     def _open(self) -> list[Any]:
-        loading = [worker.loading for worker in self._workers if worker.loading is not None]
+        loading = [worker.starting for worker in self._workers if worker.starting is not None]
         return [*loading, *itertools.chain.from_iterable(worker.given for worker in self._workers)]
 
     def _wait(self, references: list[Any]) -> list[Any]:
@@ -254,26 +263,26 @@ class Fleet:
         import ray
 
         with ray_errors():
-            done, _ = ray.wait(references, num_returns=1, timeout=_PATIENCE)
+            done, _ = ray.wait(references, num_returns=1, timeout=min(_PATIENCE, self._start_timeout))
         if not done:
             self._check_patience()
         news = []
         for reference in done:
-            worker = next((worker for worker in self._workers if worker.loading is reference), None)
+            worker = next((worker for worker in self._workers if worker.starting is reference), None)
             if worker is None:
                 news.append(reference)
             else:
-                self._loaded(worker, reference)
+                self._go_on(worker)
         return news
 
     def _collect(self, reference: Any, again: deque[_Job]) -> Iterator[tuple[Batch, Sequence[Response]]]:
         worker = next(worker for worker in self._workers if reference in worker.given)
         job = worker.given[reference]
         try:
-            with ray_errors(passing=_lost()):
+            with ray_errors(passing=lost()):
                 found, over = _fetch(reference)
-        except _lost() as error:
-            self._died(worker, reference, again, brief(error))
+        except lost() as error:
+            self._died(worker, reference, again, why(error))
             return
         if isinstance(found, Told):
             if found.kind is not NotLoadedError:
@@ -293,27 +302,27 @@ class Fleet:
 
     def _died(self, worker: _Worker, reference: Any, again: deque[_Job], why: str) -> None:
         """Have a batch answered elsewhere. The one that was in work answers for the death, not those that waited."""
-        in_work = next(iter(worker.given)) is reference and not worker.blamed
+        in_work = next(iter(worker.given)) == reference and not worker.blamed
         job = worker.given.pop(reference)
         if in_work:
             worker.blamed = True
             job.deaths += 1
-        if worker.loading is None:
+        if worker.starting is None:
             log.warning(
-                "Replica %d died; what it was asked goes to others, and it starts again. %s", worker.number, why
+                "Replica %d died; what it was asked goes to others while it starts again: %s", worker.number, why
             )
-            self._load(worker)
+            self._call_in(worker)
         if job.deaths >= DEATHS:
             raise ModelError(
-                f"{job.deaths} workers in a row died while they answered {_items(job.left.values())}: {why}",
-                hint=_MEMORY,
+                f"{job.deaths} workers in a row died while they answered {items(job.left.values())}: {why}",
+                hint=MEMORY,
             )
         again.append(job)
 
     def _check_patience(self) -> None:
         """Raise ModelError where no replica was ready for too long; say so before."""
         waited = time.monotonic() - self._idle_since
-        if self._ready() or waited < _SAY_AFTER:
+        if self._ready() or waited < min(_SAY_AFTER, self._start_timeout):
             return
         cluster = self._cluster.described()
         if waited >= self._start_timeout:
@@ -327,22 +336,6 @@ class Fleet:
             log.warning(
                 "Waiting for a replica of %s to start; the Ray cluster has %s.", self._layout.described(), cluster
             )
-
-
-_MEMORY = "They may have run out of memory: use fewer replicas for each machine, or a smaller --batch-tokens."
-
-
-def _lost() -> tuple[type[Exception], ...]:
-    """What Ray raises where a worker, a machine, or a result that lay there is gone."""
-    from ray import exceptions as known
-
-    return (
-        known.RayActorError,
-        known.NodeDiedError,
-        known.WorkerCrashedError,
-        known.OutOfMemoryError,
-        known.ObjectLostError,
-    )
 
 
 def _fetch(reference: Any) -> tuple[Any, bool]:
@@ -363,19 +356,6 @@ def _cancel(reference: Any) -> None:
     # The cluster may be what failed, and that is being told already.
     with contextlib.suppress(Exception):
         ray.cancel(reference)
-
-
-def _no_process(error: Exception) -> ModelError:
-    return ModelError(
-        f"A worker could not load the model: {brief(error)}",
-        hint=f"Its machine may have too little memory, or no kapwa[ray]=={version('kapwa')}.",
-    )
-
-
-def _items(requests: Iterable[Request]) -> str:
-    names = list(dict.fromkeys(f"{request.item_id!r} ({request.variant})" for request in requests))
-    rest = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f"item{'s' if len(names) > 1 else ''} {', '.join(names[:_NAMED])}{rest}"
 
 
 def _differing(first: Facts, other: Facts) -> str:

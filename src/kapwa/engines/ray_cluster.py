@@ -111,22 +111,58 @@ def _may_grow(cpus: float, gpus: float) -> bool:
 def connected(settings: Ray) -> Iterator[Cluster]:
     """Be connected to the Ray that ``settings.address`` means; see :class:`kapwa.engines.settings.Ray`.
 
-    Where the program is connected already, that connection is used and left. A Ray started here ends with the block;
-    a cluster that was there stays. Ray's messages go to the log, never to standard output.
+    Where the program is connected already, that connection is used and left. Blocks may overlap: they share one
+    connection, and the last one ends it. A Ray started here ends with it; a cluster that was there stays. Ray's
+    messages go to the log, never to standard output.
     Raises MissingDependencyError without Ray, RunError where there is no cluster at the address, where its versions
     differ from these, or where Ray cannot be started here.
     """
     ray = _ray()
-    if ray.is_initialized():
-        yield Cluster(own=False, client=_by_client(ray))
-        return
-    address = settings.address or os.environ.get(ADDRESS) or LOCAL
-    with _own_signals(), _own_output():
-        _join(ray, address)
-        try:
-            yield Cluster(own=address == LOCAL, client=_by_client(ray))
-        finally:
-            ray.shutdown()
+    shared = _ours.enter(ray, settings.address or os.environ.get(ADDRESS) or LOCAL)
+    try:
+        yield Cluster(own=shared and _ours.local, client=_by_client(ray))
+    finally:
+        if shared:
+            _ours.leave()
+
+
+class _Connection:
+    """The connection that the blocks of this process share, unless the program had one of its own."""
+
+    def __init__(self) -> None:
+        self.local = False
+        self._users = 0
+        self._lock = threading.Lock()
+        self._end = contextlib.ExitStack()
+
+    def enter(self, ray: Any, address: str) -> bool:
+        """Be connected; say whether that is this connection, which :meth:`leave` must be told of."""
+        with self._lock:
+            if not ray.is_initialized():
+                self._begin(ray, address)
+            elif not self._users:
+                return False
+            self._users += 1
+            return True
+
+    def leave(self) -> None:
+        """End the connection, if this was its last user."""
+        with self._lock:
+            self._users -= 1
+            if not self._users:
+                self._end.close()
+
+    def _begin(self, ray: Any, address: str) -> None:
+        with contextlib.ExitStack() as undo:
+            undo.enter_context(_own_signals())
+            undo.enter_context(_own_output())
+            _join(ray, address)
+            undo.callback(ray.shutdown)
+            self._end = undo.pop_all()
+        self.local = address == LOCAL
+
+
+_ours = _Connection()
 
 
 def _ray() -> Any:

@@ -67,6 +67,10 @@ class Replica:
         self._model: Model | None = None
         self._guard: Guard = list
 
+    def here(self) -> int:
+        """Return the process's number: it is there."""
+        return os.getpid()
+
     def load(self, recipe: Recipe) -> Facts | Told:
         """Load the model, once; a process that was restarted is told again."""
         if self._model is None:
