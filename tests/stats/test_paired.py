@@ -192,6 +192,11 @@ def test_differences_that_cancel_within_a_cluster_are_zeros() -> None:
     assert one.p_value == plain_sign_flip([0.0, 1.0, 1.0]) == 0.5
 
 
+def test_differences_too_small_to_be_whole_numbers_still_count() -> None:
+    p_values, ways = sign_flip_p_values(np.array([[1e-10], [3e-11]]), replicates=999, seed=0)
+    assert (p_values.tolist(), ways) == ([0.5], ["exact"])
+
+
 def test_minimum_detectable_effect_has_the_stated_power() -> None:
     mde = minimum_detectable_effect(0.05)
     assert mde == pytest.approx(2.8015852 * 0.05, rel=1e-6)

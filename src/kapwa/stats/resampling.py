@@ -109,7 +109,7 @@ def sign_flip_p_values(sums: FloatArray, *, replicates: int, seed: int) -> tuple
         nonzero = sums[:, column][np.abs(sums[:, column]) > 1e-12]
         whole = np.rint(nonzero)
         total = float(np.abs(whole).sum())
-        if np.abs(nonzero - whole).max(initial=0.0) < 1e-9 and total * nonzero.size < CONVOLUTION_LIMIT:
+        if whole.all() and np.abs(nonzero - whole).max(initial=0.0) < 1e-9 and total * nonzero.size < CONVOLUTION_LIMIT:
             p_values[column] = _exact_integer(whole)
         elif nonzero.size <= ENUMERABLE:
             p_values[column] = _exact_enumerated(nonzero)
