@@ -16,7 +16,8 @@ from kapwa.models.served_fault import CallError
 from kapwa.models.served_limit import AdaptiveLimit, Retry, retry_after
 
 if TYPE_CHECKING:
-    from kapwa.models.served_http import Proxy, Reply, Transport
+    from kapwa.models.served_http import Proxy, Transport
+    from kapwa.models.served_wire import Reply
 
 Parsed = TypeVar("Parsed")
 

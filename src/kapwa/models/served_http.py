@@ -1,10 +1,8 @@
-"""One HTTP exchange with a server: proxies, TLS and time-outs, and every failure in plain words, never with a secret.
-
-aiohttp carries it; docs/decisions/0007 says why.
-"""
+"""Connections to one server: proxies, TLS and time-outs, and every failure in plain words, never with a secret."""
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import os
 import socket
@@ -14,15 +12,14 @@ import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from typing import NamedTuple
-
-import aiohttp
 
 from kapwa.errors import UsageError
 from kapwa.models.served_fault import CallError
+from kapwa.models.served_wire import CutError, Reply, Wire, WireError
 
 # Servers of the uvicorn family close a connection that was idle for 5 seconds; a call sent just then would be lost.
 IDLE = 4.0
+SAFE = "/%~!$&'()*+,;=:@-._"
 CA_HINT = "Set SSL_CERT_FILE to a PEM file with the certificate of the authority that signed the server's."
 # OpenSSL's numbers for what is wrong with a certificate, in words with a remedy.
 CERTIFICATE_FAULTS = {
@@ -33,89 +30,151 @@ CERTIFICATE_FAULTS = {
 }
 
 
-class Reply(NamedTuple):
-    """What came back: any status, headers that may be looked up in any case, the whole body."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """A proxy named in the environment; ``address`` is its URL without user and password."""
+    """A proxy named in the environment: plain HTTP to ``host`` and ``port``, and what it wants to be told of the user.
+
+    ``secrets``: what must never be shown, in every form it may be quoted in.
+    """
 
     variable: str
-    url: str = field(repr=False)
-    address: str
-    secrets: tuple[str, ...] = field(repr=False)
+    host: str
+    port: int
+    authorization: str = field(default="", repr=False)
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def address(self) -> str:
+        """The proxy's address, for messages."""
+        return f"http://{bracketed(self.host)}:{self.port}"
 
 
 class Transport:
-    """Connections to one server, made as needed and kept while in use. Belongs to one event loop."""
+    """Connections to one server, made as needed and kept while in use. Belongs to one event loop.
+
+    ``base_url`` must have been checked; ``headers`` go with every request, to the server only. No bound on the number
+    of connections: AdaptiveLimit has it, and a second one would only hide waiting.
+    """
 
     def __init__(self, base_url: str, headers: Mapping[str, str], proxy: Proxy | None) -> None:
+        parts = urllib.parse.urlsplit(base_url)
         self._base_url, self._proxy = base_url, proxy
-        everyone = {"Content-Type": "application/json", "User-Agent": f"kapwa/{version('kapwa')}"}
-        self._session = aiohttp.ClientSession(
-            # No cap here: AdaptiveLimit bounds the connections, and a second bound would only hide waiting.
-            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=IDLE, ssl=tls_context()),
-            headers={**everyone, **headers},
-            cookie_jar=aiohttp.DummyCookieJar(),
-            trust_env=False,  # it would read the environment, and a netrc file, anew for each call
-            proxy=proxy.url if proxy else None,
-        )
+        self._tls = tls_context() if parts.scheme == "https" else None
+        self._host = (parts.hostname or "").encode("idna" if not (parts.hostname or "").isascii() else "ascii").decode()
+        self._port = parts.port or (443 if self._tls else 80)
+        # The port is left out where it is the scheme's own, as every client does: some servers compare names.
+        self._authority = bracketed(self._host) + (f":{parts.port}" if parts.port else "")
+        agent = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": f"kapwa/{version('kapwa')}"}
+        self._headers = "".join(f"{name}: {value}\r\n" for name, value in {**agent, **headers}.items())
+        self._heads: dict[tuple[str, str], bytes] = {}
+        self._idle: list[Wire] = []
 
     async def exchange(self, path: str, body: bytes | None, timeout: float) -> Reply:
         """Send ``body`` (GET where None) and return the reply, whatever its status; redirects are not followed.
 
-        ``path`` is appended to the base URL unless it is a whole address. Raises CallError.
+        ``path`` is appended to the base URL unless it is a whole address of the same server. ``timeout`` (seconds) is
+        for all of it: an answer may trickle in. Raises CallError.
         """
-        url = path if path.startswith("http") else self._base_url + path
+        request = self._request(path, body)
+        loop = asyncio.get_running_loop()
+        ends = loop.time() + timeout
         try:
-            async with self._session.request(
-                "GET" if body is None else "POST",
-                url,
-                data=body,
-                allow_redirects=False,
-                timeout=aiohttp.ClientTimeout(total=timeout),  # for all of it: an answer may trickle in
-            ) as reply:
-                return Reply(reply.status, reply.headers, await reply.read())
+            wire = self._kept(loop.time())
+            if wire is None:
+                async with asyncio.timeout_at(ends):
+                    wire = await self._connect()
+            reply = await wire.exchange(request, ends)
         except TimeoutError:
             raise CallError(f"no answer within {timeout:g} s", retry=True, busy=True) from None
-        except (aiohttp.ClientError, OSError) as error:
-            raise self._fault(error) from None
+        except WireError as error:
+            raise CallError(f"the answer is not valid HTTP: {error}", retry=True) from None
+        except CutError:
+            raise CallError("the connection was cut before the answer was complete", retry=True) from None
+        if wire.usable:
+            wire.idle_since = loop.time()
+            self._idle.append(wire)
+        return reply
 
     async def close(self) -> None:
-        """Close every connection."""
-        await self._session.close()
+        """Close every connection that is not in use; those in use end with their calls."""
+        idle, self._idle = self._idle, []
+        for wire in idle:
+            wire.abort()
+        await asyncio.sleep(0)  # lets asyncio tell the connections that they are closed
 
-    def _fault(self, error: BaseException) -> CallError:
-        if isinstance(error, aiohttp.ClientHttpProxyError):
-            return self._refused_by_proxy(error.status)
-        if isinstance(error, aiohttp.ClientConnectorCertificateError):
-            return _certificate_fault(error.certificate_error)
-        if isinstance(error, aiohttp.ClientSSLError | ssl.SSLError):
+    def _request(self, path: str, body: bytes | None) -> bytes:
+        method = "GET" if body is None else "POST"
+        head = self._heads.get((method, path))
+        if head is None:
+            head = self._heads[method, path] = self._head(method, path)
+        if body is None:
+            return head + b"\r\n"
+        return b"%bContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b" % (head, len(body), body)
+
+    def _head(self, method: str, path: str) -> bytes:
+        url = path if path.startswith(("http://", "https://")) else self._base_url + path
+        target = urllib.parse.quote(urllib.parse.urlsplit(url).path, safe=SAFE)
+        headers = self._headers
+        if self._proxy is not None and self._tls is None:
+            target = f"http://{self._authority}{target}"
+            headers += self._proxy.authorization
+        return f"{method} {target} HTTP/1.1\r\nHost: {self._authority}\r\n{headers}".encode("ascii")
+
+    def _kept(self, now: float) -> Wire | None:
+        while self._idle:
+            wire = self._idle.pop()
+            if wire.usable and now - wire.idle_since < IDLE:
+                return wire
+            wire.abort()
+        return None
+
+    async def _connect(self) -> Wire:
+        proxy = self._proxy
+        host, port = (proxy.host, proxy.port) if proxy else (self._host, self._port)
+        try:
+            _, wire = await asyncio.get_running_loop().create_connection(
+                Wire, host, port, ssl=None if proxy else self._tls, happy_eyeballs_delay=0.25
+            )
+        except OSError as error:
+            raise self._unreachable(error) from None
+        if proxy is not None and self._tls is not None:
+            try:
+                await self._open_tunnel(wire, self._tls)
+            except BaseException:
+                wire.abort()
+                raise
+        return wire
+
+    async def _open_tunnel(self, wire: Wire, tls: ssl.SSLContext) -> None:
+        assert self._proxy is not None
+        target = f"{bracketed(self._host)}:{self._port}"
+        request = f"CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n{self._proxy.authorization}\r\n"
+        reply = await wire.exchange(request.encode("ascii"), None, tunnel=True)
+        if not 200 <= reply.status < 300:
+            raise proxy_refusal(self._proxy, reply.status)
+        if not wire.usable:
+            raise CutError
+        loop = asyncio.get_running_loop()
+        try:
+            wire.transport = await loop.start_tls(wire.transport, wire, tls, server_hostname=self._host)
+        except OSError as error:
+            raise _tls_fault(error) from None
+
+    def _unreachable(self, error: BaseException) -> CallError:
+        if isinstance(error, ssl.SSLError) or (self._tls is not None and isinstance(error, ConnectionResetError)):
             return _tls_fault(error)
-        if isinstance(error, aiohttp.ClientConnectorError):
-            return self._unreachable(error)
-        if isinstance(error, aiohttp.ClientResponseError):
-            return CallError("the answer is not valid HTTP", retry=True)
-        return CallError("the connection was cut before the answer was complete", retry=True)
-
-    def _unreachable(self, error: aiohttp.ClientConnectorError) -> CallError:
         if self._proxy is not None:
             what = f"cannot connect to the proxy {self._proxy.address} (from {self._proxy.variable})"
             hint = f"Correct {self._proxy.variable}, or put the server's host into NO_PROXY."
-        elif isinstance(error, aiohttp.ClientConnectorDNSError) or isinstance(error.os_error, socket.gaierror):
-            what, hint = "the host name is not known", ""
-        else:
-            what, hint = "cannot connect (nothing listens there, or a firewall)", ""
-        return CallError(what, retry=True, down=True, hint=hint)
+            return CallError(what, retry=True, down=True, hint=hint)
+        if isinstance(error, socket.gaierror):
+            return CallError("the host name is not known", retry=True, down=True)
+        return CallError("cannot connect (nothing listens there, or a firewall)", retry=True, down=True)
 
-    def _refused_by_proxy(self, status: int) -> CallError:
-        assert self._proxy is not None
-        return proxy_refusal(self._proxy, status)
+
+def bracketed(host: str) -> str:
+    """Return a host as it is written in an address: IPv6 in brackets."""
+    return f"[{host}]" if ":" in host else host
 
 
 def proxy_refusal(proxy: Proxy, status: int) -> CallError:
@@ -149,20 +208,14 @@ def find_proxy(base_url: str) -> Proxy | None:
         host, port = found.hostname, found.port
     except ValueError:
         raise UsageError(f"{variable} is not the address of a proxy.", hint=example) from None
-    if found.scheme not in ("http", "https") or not host:
-        raise UsageError(
-            f"{variable} names a proxy of a kind that Kapwa does not speak ({found.scheme}).", hint=example
-        )
-    address = f"{found.scheme}://{f'[{host}]' if ':' in host else host}{f':{port}' if port else ''}"
-    return Proxy(variable, found.geturl(), address, _proxy_secrets(found))
-
-
-def _proxy_secrets(parts: urllib.parse.SplitResult) -> tuple[str, ...]:
-    if not parts.password:
-        return ()
-    user, password = urllib.parse.unquote(parts.username or ""), urllib.parse.unquote(parts.password)
+    if found.scheme != "http" or not host:
+        raise UsageError(f"{variable} names a proxy of a kind Kapwa does not speak ({found.scheme}).", hint=example)
+    if found.username is None:
+        return Proxy(variable, host, port or 80)
+    user, password = urllib.parse.unquote(found.username), urllib.parse.unquote(found.password or "")
     sent = base64.b64encode(f"{user}:{password}".encode()).decode()
-    return password, parts.password, sent
+    secrets = tuple(filter(None, (password, found.password, sent)))
+    return Proxy(variable, host, port or 80, f"Proxy-Authorization: Basic {sent}\r\n", secrets)
 
 
 def tls_context() -> ssl.SSLContext:
@@ -190,16 +243,13 @@ def tls_context() -> ssl.SSLContext:
     return context
 
 
-def _certificate_fault(error: Exception) -> CallError:
-    code = getattr(error, "verify_code", 0)
-    said = getattr(error, "verify_message", "") or str(error)
-    what, hint = CERTIFICATE_FAULTS.get(code, ("is not trusted", CA_HINT))
-    return CallError(f"the server's TLS certificate {what} ({said.rstrip('.')})", fatal=True, hint=hint)
-
-
 def _tls_fault(error: BaseException) -> CallError:
-    inner = getattr(error, "os_error", error)
-    reason = getattr(inner, "reason", None) or str(inner)
-    said = str(reason).replace("_", " ").lower()[:200]
+    if isinstance(error, ssl.SSLCertVerificationError):
+        what, hint = CERTIFICATE_FAULTS.get(error.verify_code, ("is not trusted", CA_HINT))
+        said = error.verify_message.rstrip(".")
+        return CallError(f"the server's TLS certificate {what} ({said})", fatal=True, hint=hint)
+    reason = getattr(error, "reason", None) or "the connection was cut during the greeting"
+    said = reason.replace("_", " ").lower()
     hint = "Does the server speak https there? Plain servers need http:// in --base-url."
-    return CallError(f"TLS failed: {said}", fatal=True, hint=hint)
+    fatal = isinstance(error, ssl.SSLError)
+    return CallError(f"TLS failed: {said}", fatal=fatal, retry=not fatal, hint=hint)

@@ -1,0 +1,283 @@
+"""One HTTP/1.1 connection: requests go out one after another, replies are read strictly.
+
+RFC 9112 as far as a client of JSON needs it: no pipelining, no upgrade, no trailers kept. What does not fit ends the
+connection, so that an answer can never be taken for the answer to another request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import zlib
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+LONGEST_HEAD = 1 << 16  # bytes
+LONGEST_BODY = 1 << 28
+_STATUS = re.compile(rb"HTTP/1\.([01]) ([1-5][0-9]{2})(?: [^\r\n]*)?")
+_SIZE = re.compile(rb"[0-9A-Fa-f]{1,15}")
+_CONTROL = re.compile(rb"[\r\n\0]")
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+
+
+class Reply(NamedTuple):
+    """What came back: any status, headers by their names in lower case, the whole body."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class WireError(Exception):
+    """The other side does not speak HTTP as it should."""
+
+
+class CutError(Exception):
+    """The connection ended before the reply was complete."""
+
+
+class Wire(asyncio.Protocol):
+    """A connection that carries one request at a time. Belongs to one event loop."""
+
+    def __init__(self) -> None:
+        self.idle_since = 0.0
+        self.transport: Any = None  # another one once TLS was started inside
+        self._answer: asyncio.Future[Reply] | None = None
+        self._reader = ReplyReader()
+
+    @property
+    def usable(self) -> bool:
+        """Whether another request may be sent."""
+        return self._answer is None and self.transport is not None and not self.transport.is_closing()
+
+    async def exchange(self, request: bytes, ends: float | None, *, tunnel: bool = False) -> Reply:
+        """Send a whole request and return its reply.
+
+        ``tunnel``: the request is CONNECT, whose good reply has no body. Raises TimeoutError when the loop's clock
+        shows ``ends``, CutError and WireError; after any error the connection is gone.
+        """
+        loop = asyncio.get_running_loop()
+        self._answer = loop.create_future()
+        self._reader = ReplyReader(tunnel=tunnel)
+        clock = None if ends is None else loop.call_at(ends, self._fail, TimeoutError())
+        try:
+            self.transport.write(request)
+            return await self._answer
+        except asyncio.CancelledError:
+            self.abort()
+            raise
+        finally:
+            if clock is not None:
+                clock.cancel()
+            self._answer = None
+
+    def abort(self) -> None:
+        """Close at once, whatever is under way."""
+        if self.transport is not None:
+            self.transport.abort()
+
+    def close(self) -> None:
+        """Close in good order."""
+        if self.transport is not None:
+            self.transport.close()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keep the transport (called by asyncio)."""
+        self.transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        """Read on (called by asyncio)."""
+        if self._answer is None or self._answer.done():
+            self.abort()  # nothing was asked: whatever this is, it must not become the next answer
+            return
+        try:
+            reply = self._reader.feed(data)
+        except WireError as error:
+            self._fail(error)
+            return
+        if reply is not None:
+            if not self._reader.reusable:
+                self.close()
+            self._answer.set_result(reply)
+
+    def connection_lost(self, error: Exception | None) -> None:  # noqa: ARG002 - every end is alike
+        """End what was waited for (called by asyncio)."""
+        if self._answer is None or self._answer.done():
+            return
+        try:
+            reply = self._reader.ended()
+        except WireError as problem:
+            self._answer.set_exception(problem)
+            return
+        if reply is None:
+            self._answer.set_exception(CutError())
+        else:
+            self._answer.set_result(reply)
+
+    def _fail(self, error: Exception) -> None:
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_exception(error)
+        self.abort()
+
+
+class ReplyReader:
+    """Reads one reply from bytes that come in any pieces."""
+
+    def __init__(self, *, tunnel: bool = False) -> None:
+        self.reusable = False
+        self._tunnel = tunnel
+        self._buffer = b""
+        self._status = 0
+        self._headers: dict[str, str] = {}
+        self._length: int | None = None  # None: until the connection ends
+        self._chunked = False
+        self._body: list[bytes] = []
+        self._size = 0
+
+    def feed(self, data: bytes) -> Reply | None:
+        """Take more bytes; return the reply once it is complete. Raises WireError."""
+        self._buffer = self._buffer + data if self._buffer else data
+        while not self._status:
+            end = self._buffer.find(b"\r\n\r\n")
+            if end > LONGEST_HEAD or (end < 0 and len(self._buffer) > LONGEST_HEAD):
+                raise WireError("its headers are too long")
+            if end < 0:
+                if not b"HTTP/1.".startswith(self._buffer[:7]):
+                    raise WireError("it does not begin as HTTP")
+                return None
+            head, self._buffer = self._buffer[:end], self._buffer[end + 4 :]
+            self._read_head(head)
+        if self._chunked:
+            return self._read_chunks()
+        data, self._buffer = self._buffer, b""
+        if self._length is not None and self._size + len(data) > self._length:
+            self.reusable = False  # more than was announced: not to be trusted with another request
+            data = data[: self._length - self._size]
+        self._take(data)
+        return self._reply() if self._size == self._length else None
+
+    def ended(self) -> Reply | None:
+        """Take the end of the connection; return the reply if that completes it."""
+        if self._status and self._length is None and not self._chunked:
+            return self._reply()
+        return None
+
+    def _read_head(self, head: bytes) -> None:
+        lines = head.split(b"\r\n")
+        found = _STATUS.fullmatch(lines[0])
+        if found is None:
+            raise WireError("it does not begin as HTTP")
+        status = int(found[2])
+        if status < 200:
+            if status == 101:
+                raise WireError("it changes the protocol")
+            return  # "continue" and hints: the reply itself follows
+        headers = _headers(lines[1:])
+        self._status, self._headers = status, headers
+        last = found[1] == b"1"
+        connection = headers.get("connection", "").lower()
+        self.reusable = "close" not in connection if last else "keep-alive" in connection
+        if self._tunnel and status < 300:
+            self.reusable = True  # "connected": what follows is the server's
+        self._length = self._announced(status, headers)
+        if self._length is None and not self._chunked:
+            self.reusable = False
+
+    def _announced(self, status: int, headers: Mapping[str, str]) -> int | None:
+        if status in (204, 304) or (self._tunnel and status < 300):
+            return 0
+        coding = headers.get("transfer-encoding", "").lower()
+        if coding:
+            if coding != "chunked":
+                raise WireError("it is encoded for transfer in an unknown way")
+            self._chunked = True
+            if "content-length" in headers:
+                self.reusable = False  # two lengths: somebody on the way may have been deceived
+            return None
+        if "content-length" not in headers:
+            return None
+        lengths = {part.strip() for part in headers["content-length"].split(",")}
+        length = lengths.pop()
+        if lengths or not (length.isascii() and length.isdigit()) or len(length) > 15:
+            raise WireError("its length is no number")
+        if int(length) > LONGEST_BODY:
+            raise WireError("it is too long")
+        return int(length)
+
+    def _read_chunks(self) -> Reply | None:
+        while True:
+            end = self._buffer.find(b"\r\n")
+            if end < 0:
+                if len(self._buffer) > LONGEST_HEAD:
+                    raise WireError("a chunk has no size")
+                return None
+            if self._length == 0:  # after the last chunk: trailers, and an empty line
+                if end == 0:
+                    self.reusable = self.reusable and len(self._buffer) == 2
+                    return self._reply()
+                self._take_trailer(end)
+                self._buffer = self._buffer[end + 2 :]
+                continue
+            found = _SIZE.fullmatch(self._buffer[:end].split(b";", 1)[0].strip())
+            if found is None:
+                raise WireError("a chunk has no size")
+            size = int(found[0], 16)
+            if size == 0:
+                self._length = 0
+                self._buffer = self._buffer[end + 2 :]
+                continue
+            start, stop = end + 2, end + 2 + size
+            if self._size + size > LONGEST_BODY:
+                raise WireError("it is too long")
+            if len(self._buffer) < stop + 2:
+                return None
+            if self._buffer[stop : stop + 2] != b"\r\n":
+                raise WireError("a chunk has another size than it says")
+            self._take(self._buffer[start:stop])
+            self._buffer = self._buffer[stop + 2 :]
+
+    def _take_trailer(self, length: int) -> None:
+        self._size += length
+        if self._size > LONGEST_BODY:
+            raise WireError("it is too long")
+
+    def _take(self, data: bytes) -> None:
+        self._size += len(data)
+        if self._size > LONGEST_BODY:
+            raise WireError("it is too long")
+        if data:
+            self._body.append(data)
+
+    def _reply(self) -> Reply:
+        body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
+        coding = self._headers.get("content-encoding", "identity").lower()
+        if coding in ("gzip", "x-gzip"):
+            body = _unzipped(body)
+        elif coding not in ("identity", ""):
+            raise WireError(f"it is compressed in a way that was not asked for ({coding[:20]})")
+        return Reply(self._status, self._headers, body)
+
+
+def _headers(lines: list[bytes]) -> dict[str, str]:
+    headers: dict[str, str] = {}
+    for line in lines:
+        if _CONTROL.search(line):
+            raise WireError("a header holds a control character")
+        name, colon, value = line.decode("latin-1").partition(":")
+        # A folded line begins with a blank, and so is no name either.
+        if not colon or _TOKEN.fullmatch(name) is None:
+            raise WireError("a header has no name")
+        name, value = name.lower(), value.strip(" \t")
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    return headers
+
+
+def _unzipped(body: bytes) -> bytes:
+    unzip = zlib.decompressobj(16 + zlib.MAX_WBITS)
+    try:
+        text = unzip.decompress(body, LONGEST_BODY)
+    except zlib.error:
+        raise WireError("it is not compressed as it says") from None
+    if not unzip.eof:
+        raise WireError("it is too long, or compressed in part only")
+    return text
