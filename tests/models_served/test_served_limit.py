@@ -15,37 +15,51 @@ from kapwa.models.served_limit import AdaptiveLimit, Retry, retry_after
 from kapwa.models.served_loop import BackgroundLoop
 
 
-def test_the_limit_doubles_a_round_trip_until_the_first_congestion_only():
-    limit = AdaptiveLimit(512)
+def answered(limit: AdaptiveLimit, busy: bool | None, times: int) -> None:
+    """Let calls end one after another."""
+
+    async def run() -> None:
+        for _ in range(times):
+            limit.release(await limit.acquire(), busy)
+
+    asyncio.run(run())
+
+
+def test_the_limit_doubles_a_round_trip_until_it_has_its_most():
+    limit = AdaptiveLimit(100)
     assert limit.limit == 16
-    for _ in range(16):
-        limit.succeeded()
+    answered(limit, False, 16)
     assert limit.limit == 32
-    limit.congested(0)
-    assert limit.limit == 16
-    limit.congested(0)  # the same round trip: its other failures say nothing new
-    assert limit.limit == 16
-    for _ in range(16):
-        limit.succeeded()
-    assert 16.9 < limit.limit <= 17  # one more a round trip, not twice as much
-    for _ in range(10_000):
-        limit.succeeded()
-    assert limit.limit == 512
+    answered(limit, None, 50)  # a failure that tells nothing of load
+    assert limit.limit == 32
+    answered(limit, False, 1000)
+    assert limit.limit == 100
 
 
-@given(st.integers(1, 40), st.lists(st.sampled_from(["ok", "busy", "cancel"]), max_size=120))
+def test_after_a_congestion_the_limit_grows_by_a_sixteenth_a_round_trip():
+    limit = AdaptiveLimit(512)
+    answered(limit, True, 3)
+    assert limit.limit < 16
+    answered(limit, False, 64)  # the calls by which it is judged: they show that less is better
+    begun = limit.limit
+    assert begun < 16
+    answered(limit, False, 16)
+    assert limit.limit == pytest.approx(begun + 16 / min(16, begun), rel=0.1)
+
+
+@given(st.integers(1, 40), st.lists(st.sampled_from(["ok", "busy", "neither", "cancel"]), max_size=120))
 def test_places_are_never_lost_and_never_more_than_the_most(most, events):
     limit = AdaptiveLimit(most)
     seen = []
 
     async def one(event: str) -> None:
-        async with limit.slot() as ticket:
+        place = await limit.acquire()
+        busy = {"ok": False, "busy": True}.get(event)
+        try:
             seen.append(limit.active)
             await asyncio.sleep(0)
-            if event == "ok":
-                limit.succeeded()
-            elif event == "busy":
-                limit.congested(ticket)
+        finally:
+            limit.release(place, busy)
 
     async def run() -> None:
         tasks = [asyncio.ensure_future(one(event)) for event in events]
@@ -59,6 +73,20 @@ def test_places_are_never_lost_and_never_more_than_the_most(most, events):
     assert limit.active == 0
     assert max(seen, default=0) <= most
     assert 1 <= limit.limit <= most
+
+
+def test_a_place_is_given_back_when_a_call_is_cancelled_while_the_server_wants_quiet():
+    limit = AdaptiveLimit(4)
+
+    async def run() -> None:
+        limit.pause(60)
+        waiting = asyncio.ensure_future(limit.acquire())
+        await asyncio.sleep(0)
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+
+    asyncio.run(run())
+    assert limit.active == 0
 
 
 @pytest.mark.parametrize(
