@@ -1,13 +1,42 @@
-"""``kapwa doctor``: what is installed, what is missing and how to get it."""
+"""``kapwa doctor``: what is installed and what is missing; whether a run's answers are whole, and saving them."""
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
 from kapwa.cli.options import Json
-from kapwa.cli.output import show, show_json
+from kapwa.cli.output import note, show, show_json
+
+Run = Annotated[
+    Path | None,
+    typer.Argument(metavar="RUN", help="A run's folder, whose journal is read through.", show_default=False),
+]
+Salvage = Annotated[
+    bool,
+    typer.Option("--salvage", help="Replace RUN's damaged journal by one with every answer that can be read."),
+]
 
 
-def doctor(json: Json = False) -> None:
-    """Check this installation."""
+def doctor(run: Run = None, salvage: Salvage = False, json: Json = False) -> None:
+    """Check this installation, or the answers of a run.
+
+    Every answer is held against its checksum. With --salvage, a damaged journal is kept under another name, and the
+    command that made the run asks for what was lost.
+    """
+    from kapwa.errors import UsageError
+
+    if run is not None:
+        (_salvage if salvage else _examine)(run, json)
+    elif salvage:
+        raise UsageError("--salvage needs a run's folder.", hint="kapwa doctor RUN --salvage")
+    else:
+        _installation(json)
+
+
+def _installation(json: bool) -> None:
     from rich.table import Table
 
     from kapwa.inventory import checks
@@ -22,3 +51,29 @@ def doctor(json: Json = False) -> None:
         remedy = f"\n{check.remedy}" if check.remedy and check.status != "ok" else ""
         table.add_row(marks[check.status], check.name, check.detail + remedy)
     show(table)
+
+
+def _examine(run: Path, json: bool) -> None:
+    from kapwa.runs.salvage import examine
+
+    found = examine(run)
+    if json:
+        show_json({"run": str(run), **found._asdict()})
+    elif found.damage is None:
+        note(f"{run}: {found.answers:,} answers and {found.errors:,} errors, all as they were written.")
+    else:
+        note(f"{found.damage}\nSave every answer that can be read with: kapwa doctor {run} --salvage")
+    if found.damage is not None:
+        raise typer.Exit(1)
+
+
+def _salvage(run: Path, json: bool) -> None:
+    from kapwa.runs.salvage import salvage
+
+    saved = salvage(run)
+    if json:
+        show_json({"run": str(run), **saved._asdict(), "kept": str(saved.kept)})
+        return
+    lost = f", {saved.lost:,} lost" if saved.lost else ", none known to be lost"
+    note(f"{run}: {saved.answers:,} answers and {saved.errors:,} errors saved{lost}.")
+    note(f"The damaged journal is now {saved.kept}. Run again with the same command to ask for what is missing.")

@@ -1,0 +1,279 @@
+"""``kapwa run`` on a full disk, in a read-only folder, on a damaged journal: a message, exit code 2, answers kept."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import kapwa as kapwa_package
+
+ANSWERS = 96 * 24
+TEXT = "Tatawag ako mamaya. " * 20
+Kapwa = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of answers to every question of a task that costs little to judge."""
+    folder = tmp_path_factory.mktemp("faults")
+    task = kapwa_package.load_task("eecc/stories", samples=24)
+    with (folder / "answers.jsonl").open("w", encoding="utf-8") as file:
+        for i, request in enumerate(task.requests(task.items())):
+            text = f"{i:05} {TEXT}"
+            row = {"item_id": request.item_id, "variant": request.variant, "sample": request.sample, "text": text}
+            file.write(json.dumps(row) + "\n")
+    assert i + 1 == ANSWERS
+    return folder
+
+
+@pytest.fixture
+def kapwa(work: Path) -> Kapwa:
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "kapwa.cli.main", *arguments]
+        return subprocess.run(command, cwd=work, capture_output=True, text=True, check=False)
+
+    return run
+
+
+def evaluate(out: Path) -> tuple[str, ...]:
+    return ("run", "eecc/stories", "--samples", "24", "--model", "replay:answers.jsonl", "--out", str(out))
+
+
+def stopped(done: subprocess.CompletedProcess[str], *said: str) -> None:
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.count("error: ") == 1
+    assert "Traceback" not in done.stderr
+    for text in said:
+        assert text in " ".join(done.stderr.split()), done.stderr
+
+
+def answers_in(journal: Path) -> dict[bytes, str]:
+    with contextlib.closing(sqlite3.connect(journal)) as base:
+        return dict(base.execute("SELECT key, payload FROM responses WHERE failed = 0"))
+
+
+def the_run(out: Path) -> Path:
+    (folder,) = out.iterdir()
+    return folder
+
+
+# -- a full disk ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
+    """A real file system whose size is given; skips where none can be mounted."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mounted = False
+
+    def mount(size: str) -> Path:
+        nonlocal mounted
+        options = f"size={size}" if not mounted else f"remount,size={size}"
+        command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
+        try:
+            subprocess.run(command, check=True, capture_output=True)
+        except (OSError, subprocess.CalledProcessError):
+            pytest.skip("mounting a small file system needs root and Linux")
+        mounted = True
+        return folder
+
+    yield mount
+    if mounted:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_disk_that_fills_up_while_answers_come(small_disk: Callable[[str], Path], kapwa: Kapwa) -> None:
+    out = small_disk("1100k") / "runs"
+    stopped(kapwa(*evaluate(out)), "cannot grow: the disk is full.", "Every answer committed before is kept.")
+    small_disk("64m")
+    folder = the_run(out)
+    kept = answers_in(folder / "journal.sqlite")
+    assert 1000 < len(kept) < ANSWERS
+    done = kapwa(*evaluate(out), "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["manifest"]["counts"]["answered"] == ANSWERS
+    assert answers_in(folder / "journal.sqlite").items() >= kept.items()
+    with contextlib.closing(sqlite3.connect(folder / "journal.sqlite")) as base:
+        assert base.execute("SELECT count(*) FROM sessions").fetchone() == (2,)
+
+
+def test_a_disk_that_is_full_when_results_are_written(small_disk: Callable[[str], Path], kapwa: Kapwa) -> None:
+    out = small_disk("64m") / "runs"
+    assert kapwa(*evaluate(out)).returncode == 0
+    folder = the_run(out)
+    manifest = (folder / "run.json").read_bytes()
+    kept = answers_in(folder / "journal.sqlite")
+    with contextlib.suppress(OSError), (out.parent / "ballast").open("wb", buffering=0) as ballast:
+        while True:
+            ballast.write(bytes(1 << 12))
+    stopped(kapwa(*evaluate(out)), "No space left on device. Every answer committed before is kept.")
+    (out.parent / "ballast").unlink()
+    assert answers_in(folder / "journal.sqlite") == kept
+    assert kapwa(*evaluate(out)).returncode == 0
+    assert json.loads((folder / "run.json").read_bytes())["status"] == json.loads(manifest)["status"] == "complete"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_results_that_cannot_be_printed(kapwa: Kapwa, work: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "kapwa.cli.main", *evaluate(tmp_path / "runs"), "--json"]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, cwd=work, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    stopped(done, "the disk is full")
+    assert len(answers_in(the_run(tmp_path / "runs") / "journal.sqlite")) == ANSWERS
+
+
+# -- no right to write ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def frozen(small_disk: Callable[[str], Path], tmp_path: Path) -> Callable[[Path], None]:
+    """Make a folder read-only: for root a read-only file system, because nothing less stops root."""
+    if os.name != "posix":
+        pytest.skip("needs POSIX permissions")
+
+    def freeze(folder: Path) -> None:
+        if os.geteuid() == 0:
+            small_disk("64m,ro")
+        else:
+            for place in (folder, *folder.rglob("*")):
+                place.chmod(0o555 if place.is_dir() else 0o444)
+
+    return freeze
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_read_only_folder(
+    small_disk: Callable[[str], Path], frozen: Callable[[Path], None], kapwa: Kapwa, tmp_path: Path, begun: bool
+) -> None:
+    out = (small_disk("64m") if os.geteuid() == 0 else tmp_path) / "runs"
+    out.mkdir()
+    if begun:
+        assert kapwa(*evaluate(out)).returncode == 0
+    before = {place: place.read_bytes() for place in out.rglob("*") if place.is_file()}
+    frozen(out)
+    try:
+        stopped(kapwa(*evaluate(out)), "ead-only" if os.geteuid() == 0 else "cannot be")
+        if begun:
+            done = kapwa("report", str(the_run(out)), "-o", str(tmp_path / "report.html"))
+            assert done.returncode == 0, f"what is there can still be read: {done.stderr}"
+        assert {place: place.read_bytes() for place in out.rglob("*") if place.is_file()} == before
+    finally:
+        for place in () if os.geteuid() == 0 else (out, *out.rglob("*")):
+            place.chmod(0o755)
+
+
+# -- damage ---------------------------------------------------------------------------------------
+
+
+def pages_of(journal: Path, kind: int) -> list[int]:
+    """Where the pages of a kind lie: 13 leaf of a table, 5 inside of a table, 10 leaf of an index, 2 inside of one."""
+    raw = journal.read_bytes()
+    return [at for at in range(0, len(raw), 4096) if raw[at + (100 if at == 0 else 0)] == kind]
+
+
+@pytest.fixture(scope="module")
+def finished(work: Path) -> Path:
+    command = [sys.executable, "-m", "kapwa.cli.main", *evaluate(work / "finished")]
+    subprocess.run(command, cwd=work, check=True, capture_output=True)
+    return the_run(work / "finished")
+
+
+@pytest.fixture
+def copy(finished: Path, tmp_path: Path) -> Path:
+    folder = tmp_path / "runs" / finished.name
+    folder.mkdir(parents=True)
+    for file in finished.iterdir():
+        (folder / file.name).write_bytes(file.read_bytes())
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("where", "most_lost"),
+    [("head", 0), ("inside of a table", 0), ("leaf of a table", 8), ("leaf of an index", 0), ("cut in half", ANSWERS)],
+)
+def test_a_damaged_page_is_reported_and_what_can_be_read_is_saved(
+    kapwa: Kapwa, copy: Path, where: str, most_lost: int
+) -> None:
+    journal = copy / "journal.sqlite"
+    whole = answers_in(journal)
+    tables = {file.name: file.read_bytes() for file in copy.glob("*.parquet")}
+    kinds = {"head": 13, "inside of a table": 5, "leaf of a table": 13, "leaf of an index": 10}
+    raw = bytearray(journal.read_bytes())
+    if where in kinds:
+        found = [0] if where == "head" else pages_of(journal, kinds[where])[1 if kinds[where] == 5 else 5 :]
+        at = found[0] if found else pages_of(journal, kinds[where])[0]
+        raw[at : at + 4096] = os.urandom(4096)
+    else:
+        del raw[len(raw) // 2 // 4096 * 4096 :]
+    journal.write_bytes(raw)
+    stopped(kapwa(*evaluate(copy.parent)), "journal.sqlite is damaged: ", f"kapwa doctor {copy} --salvage")
+    assert journal.read_bytes() == raw, "a damaged journal is left as it is"
+    assert kapwa("doctor", str(copy)).returncode == 1
+    assert journal.read_bytes() == raw
+    done = kapwa("doctor", str(copy), "--salvage", "--json")
+    assert done.returncode == 0, done.stderr
+    saved = json.loads(done.stdout)
+    assert Path(saved["kept"]).read_bytes() == raw
+    assert answers_in(journal).items() <= whole.items()
+    assert saved["answers"] == len(answers_in(journal)) >= ANSWERS - most_lost
+    assert saved["answers"] > 0
+    again = kapwa(*evaluate(copy.parent))
+    assert again.returncode == 0, again.stderr
+    assert answers_in(journal) == whole
+    assert {file.name: file.read_bytes() for file in copy.glob("*.parquet")} == tables
+
+
+def test_a_flipped_bit_inside_an_answer(kapwa: Kapwa, copy: Path) -> None:
+    journal = copy / "journal.sqlite"
+    raw = bytearray(journal.read_bytes())
+    raw[raw.index(b"01234 Tatawag ako") + 8] ^= 1
+    journal.write_bytes(raw)
+    stopped(kapwa(*evaluate(copy.parent)), "has a wrong checksum", "--salvage")
+    looked = kapwa("doctor", str(copy), "--json")
+    assert looked.returncode == 1
+    assert (json.loads(looked.stdout)["answers"], json.loads(looked.stdout)["spoilt"]) == (ANSWERS - 1, 1)
+    saved = json.loads(kapwa("doctor", str(copy), "--salvage", "--json").stdout)
+    assert (saved["answers"], saved["lost"]) == (ANSWERS - 1, 1)
+    assert kapwa(*evaluate(copy.parent)).returncode == 0
+    done = kapwa("doctor", str(copy))
+    assert done.returncode == 0
+    assert "2,304 answers and 0 errors, all as they were written" in done.stderr
+
+
+def test_a_log_damaged_after_a_kill(kapwa: Kapwa, copy: Path) -> None:
+    """SQLite alone would drop what comes after the broken place, and confirmed answers with it."""
+    journal = copy / "journal.sqlite"
+    whole = answers_in(journal)
+    # What a killed process leaves: rows that are only in the log.
+    with contextlib.closing(sqlite3.connect(journal, isolation_level=None)) as base:
+        base.execute("PRAGMA journal_mode = WAL")
+        for row in base.execute("SELECT * FROM responses LIMIT 40").fetchall():
+            base.execute("DELETE FROM responses WHERE id = ?", row[:1])
+            base.execute("INSERT INTO responses VALUES (?, ?, ?, ?, ?)", row)
+        log = journal.with_name("journal.sqlite-wal").read_bytes()
+        main = journal.read_bytes()
+    at = 32 + 3 * 4120 + 24 + 100
+    (copy / "journal.sqlite").write_bytes(main)
+    (copy / "journal.sqlite-wal").write_bytes(log[:at] + bytes([log[at] ^ 1]) + log[at + 1 :])
+    stopped(kapwa(*evaluate(copy.parent)), "is damaged: its log journal.sqlite-wal is", "--salvage")
+    assert (copy / "journal.sqlite-wal").exists()
+    assert json.loads(kapwa("doctor", str(copy), "--salvage", "--json").stdout)["answers"] == ANSWERS
+    assert kapwa(*evaluate(copy.parent)).returncode == 0
+    assert answers_in(journal) == whole
+
+
+def test_doctor_says_what_it_needs(kapwa: Kapwa, tmp_path: Path) -> None:
+    stopped(kapwa("doctor", "--salvage"), "--salvage needs a run's folder")
+    stopped(kapwa("doctor", str(tmp_path)), "holds no journal.sqlite")
+    (tmp_path / "journal.sqlite").write_bytes(b"nothing of ours" * 1000)
+    stopped(kapwa("doctor", str(tmp_path), "--salvage"), "nothing in it can be read")
+    assert (tmp_path / "journal.sqlite").read_bytes() == b"nothing of ours" * 1000
