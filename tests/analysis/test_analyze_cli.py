@@ -63,6 +63,11 @@ def test_an_analysis_is_told_in_words_and_numbers_and_kept(cli: Run, tmp_path: P
         (["answers.parquet", "--brevity", "longest"], "brevity cannot be 'longest'"),
         (["survey.csv"], "column 'text' is missing"),
         (["answers.parquet", "-o", "."], "is a directory"),
+        (["answers.parquet", "--drop", "joy"], "'joy' is decided about a survey, and none is named"),
+        (["answers.parquet", "--values", "survey.csv", "--keep", "jy"], "No survey has a question 'jy'"),
+        (["answers.parquet", "--values", "survey.csv", "--choose", "Kenyan"], "is not of the form name=code"),
+        (["answers.parquet", "--engine", "rai"], "There is no engine 'rai'"),
+        (["answers.parquet", "--address", "auto"], "Add: --engine ray"),
     ],
 )
 def test_wrong_input_is_named_without_a_traceback(cli: Run, arguments: list[str], said: str, tmp_path: Path) -> None:
@@ -71,6 +76,55 @@ def test_wrong_input_is_named_without_a_traceback(cli: Run, arguments: list[str]
     assert said in done.stderr
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "analyses").exists()
+
+
+def test_questions_and_names_of_surveys_are_decided_by_options(cli: Run, tmp_path: Path) -> None:
+    decided = ("--drop", "joy", "--keep", "survey:power", "--choose", "Kenyan=", "--choose", "Indian=IND")
+    told = cli("answers.parquet", "--values", "survey.csv", "--workers", "1", "--json", *decided)
+    assert told.returncode == 0, told.stderr
+    manifest = json.loads(told.stdout)["manifest"]
+    assert manifest["values"][0]["dropped"] == {"joy": "left out as asked"}
+    assert manifest["values"][0]["identities"] == 8
+    assert manifest["settings"]["choose"] == {"Kenyan": "", "Indian": "IND"}
+
+
+def test_an_analysis_is_reported_again_with_its_pictures_and_tables(cli: Run, tmp_path: Path) -> None:
+    told = cli("answers.parquet", "--values", "survey.csv", "--workers", "1", "--json")
+    folder = json.loads(told.stdout)["path"]
+
+    def report(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [KAPWA, "report", *arguments]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    done = report(folder, "-o", "page.html", "--figures", "pictures", "--csv", "tables")
+    assert done.returncode == 0, done.stderr
+    assert "What changes when the nationality does" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    pictures = sorted((tmp_path / "pictures").iterdir())
+    assert {path.suffix for path in pictures} == {".svg", ".png"}
+    assert done.stderr.count("Figure: ") == len(pictures)
+    header = (tmp_path / "tables" / Path(folder).name / "tests.csv").read_text(encoding="utf-8").splitlines()[0]
+    assert header.lstrip("\ufeff").startswith("corpus,task,topic,test")
+    twice = report(folder, folder)
+    assert twice.returncode == 2
+    assert "a page of one holds nothing else" in twice.stderr
+    (tmp_path / folder / "analysis.json").unlink()
+    unfinished = report(folder)
+    assert unfinished.returncode == 2
+    assert "not finished" in unfinished.stderr
+
+
+@pytest.mark.slow
+def test_a_ray_of_this_machine_says_what_its_processes_say(cli: Run) -> None:
+    pytest.importorskip("ray")
+    told = [
+        cli("answers.parquet", "--values", "survey.csv", "--json", "--out", out, *more)
+        for out, more in (("here", ()), ("there", ("--engine", "ray", "--address", "local")))
+    ]
+    assert [one.returncode for one in told] == [0, 0], told[1].stderr
+    here, there = (json.loads(one.stdout) for one in told)
+    assert there["manifest"]["engine"] == "ray"
+    assert "comparing texts: 5/5" in told[1].stderr
+    assert (there["tests"], there["correlations"]) == (here["tests"], here["correlations"])
 
 
 def test_ctrl_c_stops_at_once_and_what_is_done_is_kept(cli: Run, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import polars as pl
 
 from kapwa.analysis.schemas import SCHEMAS
 from kapwa.errors import RunError, UsageError, nearest
+from kapwa.runs.outputs import write_csv
 from kapwa.runs.redact import plain
 
 FORMAT = 1
@@ -87,6 +88,19 @@ class Analysis:
 def open_analysis(path: str | Path) -> Analysis:
     """Open an analysis folder. Raises RunError where it is none, unfinished, or made by a newer Kapwa."""
     return Analysis(path)
+
+
+def is_analysis(path: str | Path) -> bool:
+    """Whether ``path`` is the folder of an analysis, finished by now or once."""
+    folder = Path(path)
+    return (folder / NAME).exists() or (folder / "concept_taus.parquet").exists()
+
+
+def export_csv(analysis: Analysis, folder: str | Path) -> Path:
+    """Write every table of ``analysis`` as spreadsheet-safe CSV in ``folder``; return the folder."""
+    target = Path(folder)
+    write_csv({name: analysis.table(name) for name in analysis.names}, target)
+    return target
 
 
 def _manifest(path: Path) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +14,7 @@ from kapwa.cli.output import note, show, show_json
 app = typer.Typer(help="Compare many texts with each other, and with survey values.", no_args_is_help=True)
 _READING = "Reading answers"
 _COMPUTING = "Computing"
+_SURVEYS = "Surveys"
 
 Runs = Annotated[
     list[Path] | None, typer.Argument(metavar="[RUN]...", help="Run folders, or files of answers.", show_default=False)
@@ -43,6 +45,38 @@ Control = Annotated[
         metavar="NAME",
         help="Hold this fixed in partial Mantel tests: geography, region, language, or a table of distances between "
         "countries; repeatable.",
+        show_default=False,
+    ),
+]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--keep",
+        metavar="COLUMN",
+        help="Keep this question of a survey although it looks like a code; TABLE:COLUMN means that of one table; "
+        "repeatable.",
+        rich_help_panel=_SURVEYS,
+        show_default=False,
+    ),
+]
+Drop = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--drop",
+        metavar="COLUMN",
+        help="Leave this question of a survey out, named as for --keep; repeatable.",
+        rich_help_panel=_SURVEYS,
+        show_default=False,
+    ),
+]
+Choose = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--choose",
+        metavar="NAME=CODE",
+        help="Which country an ambiguous identity or row of a survey is, e.g. Congolese=COD; nothing after = leaves "
+        "it out; repeatable.",
+        rich_help_panel=_SURVEYS,
         show_default=False,
     ),
 ]
@@ -89,7 +123,7 @@ Workers = Annotated[
     typer.Option(
         "--workers",
         metavar="N",
-        help="Processes \\[default: one a core].",
+        help="Processes \\[default: one a core]; with --engine ray, tasks at a time.",
         min=1,
         rich_help_panel=_COMPUTING,
         show_default=False,
@@ -149,6 +183,11 @@ def eecc(
     pairs: Pairs = None,
     brevity: Brevity = "nmt",
     backend: Backend = "auto",
+    keep: Keep = None,
+    drop: Drop = None,
+    choose: Choose = None,
+    engine: opt.Engine = "local",
+    address: opt.Address = None,
 ) -> None:
     """Say how texts change with nationality (or another attribute), and whether they do so as values do.
 
@@ -177,6 +216,10 @@ def eecc(
             pairs=pairs,
             brevity=brevity,
             backend=backend,
+            keep=keep or (),
+            drop=drop or (),
+            choose=_chosen(choose or ()),
+            engine=opt.open_engine(engine, address),
         )
     except KeyboardInterrupt:
         note("Stopped. What was compared is kept: the same command goes on from here.")
@@ -192,3 +235,16 @@ def eecc(
         from kapwa.report.eecc import build_analysis_report
 
         note(f"Report: {build_analysis_report(found, output)}")
+
+
+def _chosen(pairs: Sequence[str]) -> dict[str, str]:
+    """Turn ``name=code`` options into what names mean."""
+    from kapwa.errors import UsageError
+
+    found: dict[str, str] = {}
+    for pair in pairs:
+        name, equals, code = pair.partition("=")
+        if not name or not equals:
+            raise UsageError(f"--choose {pair!r} is not of the form name=code.", hint="For example: Congolese=COD")
+        found[name.strip()] = code.strip()
+    return found
