@@ -151,7 +151,7 @@ def _statements(found: Iterable[Found]) -> Iterator[tuple[str, list[Any]]]:
 
 def _settle(connection: sqlite3.Connection, damaged: Path) -> Salvaged:
     """Drop what belongs to no saved answer, and count."""
-    connection.execute("DELETE FROM origins WHERE key NOT IN (SELECT key FROM responses WHERE failed = 0)")
+    connection.execute("DELETE FROM origins WHERE key NOT IN (SELECT key FROM responses)")
     if not connection.execute("SELECT EXISTS (SELECT 1 FROM origins)").fetchone()[0]:
         connection.execute("DROP TABLE origins")
     total, errors = connection.execute("SELECT count(*), coalesce(sum(failed), 0) FROM responses").fetchone()
