@@ -28,7 +28,8 @@ Words = NDArray[np.uint32]
 class Frames(NamedTuple):
     """Some frames of a log, one row each.
 
-    ``own``: they carry the log's salts (others were left by an earlier round, or are damaged); ``commit``: they end a transaction;
+    ``own``: they carry the log's salts (others were left by an earlier round, or are damaged); ``commit``: they end a
+    transaction;
     ``stored``: the checksums they carry; ``sums``: what their own bytes add to the running checksums.
     """
 
