@@ -85,10 +85,11 @@ class KapwaAPI(ModelAPI):
         with plainly():
             if tools or (config.num_choices or 1) > 1:
                 raise UsageError("kapwa/ models call no tools and give one answer a call.")
-            await self._in_turn(self._loaded, _turns, 1)
-            work = partial(self._answer, _messages(input), _params(config), (config.extra_body or {}).get(METADATA))
-            local = self._loaded().atomic_batches
-            request, response = await self._in_turn(work, *((_turns, 1) if local else (_served_turns, _SERVED)))
+            model: Model = await self._in_turn(self._loaded, _turns, 1)
+            place = (config.extra_body or {}).get(METADATA)
+            work = partial(self._answer, model, _messages(input), _params(config), place)
+            turns = (_turns, 1) if model.atomic_batches else (_served_turns, _SERVED)
+            request, response = await self._in_turn(work, *turns)
         return output_of(self.model_name, request, response)
 
     async def _in_turn(self, work: Callable[[], Any], turns: RunVar[anyio.CapacityLimiter], most: int) -> Any:
@@ -105,9 +106,8 @@ class KapwaAPI(ModelAPI):
             return self._model
 
     def _answer(
-        self, messages: tuple[Message, ...], params: Params, place: Mapping[str, Any] | None
+        self, model: Model, messages: tuple[Message, ...], params: Params, place: Mapping[str, Any] | None
     ) -> tuple[Request, Response]:
-        model = self._loaded()
         if place is None:
             return self._alone(model, Request("", "", "generate", messages, params=params))
         found = find_place(place)

@@ -1,0 +1,176 @@
+"""The provider ``kapwa`` inside Inspect, over a model whose texts tell what shared their batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import anyio
+import inspect_ai
+import pytest
+from inspect_ai._util.error import PrerequisiteError
+from inspect_ai.model import ChatMessageUser, GenerateConfig, get_model
+
+from kapwa.exchange.inspectai import provider, tasks
+from kapwa.exchange.inspectai.opened import open_new
+from kapwa.exchange.inspectai.provider import KapwaAPI
+from kapwa.records import ContinuationScore, Request, Response, Usage
+
+
+class Told:
+    """A local model: one batch of four at a time, and each text says how many shared its batch."""
+
+    id, revision, atomic_batches = "told", "1", True
+    capabilities = frozenset(("score", "generate", "n_samples", "seed"))
+
+    def __init__(self) -> None:
+        self.batches: list[list[Request]] = []
+        self.closed = False
+        self.fault = ""
+
+    @property
+    def fingerprint(self) -> dict[str, Any]:
+        return {"id": self.id}
+
+    @property
+    def description(self) -> dict[str, Any]:
+        return {}
+
+    def plan(self, requests: Sequence[Request]) -> list[list[int]]:
+        return [list(range(i, min(i + 4, len(requests)))) for i in range(0, len(requests), 4)]
+
+    def generate(self, batch: Sequence[Request]) -> Iterator[Response]:
+        self.batches.append(list(batch))
+        for request in batch:
+            if self.fault and self.fault in request.messages[0].content:
+                yield Response(request.key, error="it broke")
+                continue
+            text = f"one of {len(batch)}, sample {request.sample}"
+            yield Response(request.key, text=text, finish_reason="length", usage=Usage(3, 4))
+
+    def score(self, batch: Sequence[Request]) -> Iterator[Response]:
+        self.batches.append(list(batch))
+        for request in batch:
+            scores = tuple(
+                ContinuationScore(-1.0 - i, 1, len(t.encode()), len(t), logprob_sum_reference=-0.1)
+                for i, t in enumerate(request.continuations)
+            )
+            yield Response(request.key, logprobs=scores)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> Told:
+    model = Told()
+    monkeypatch.setattr(provider, "load_model", lambda *_, **__: model)
+    return model
+
+
+def opened() -> Any:
+    return get_model("kapwa/smollm2", memoize=False)
+
+
+def evaluated(task: Any, folder: Any, **settings: Any) -> Any:
+    (log,) = inspect_ai.eval(task, model=opened(), log_dir=str(folder), display="none", **settings)
+    return log
+
+
+def texts(log: Any) -> list[str]:
+    return [choice.message.text for sample in log.samples for choice in sample.output.choices]
+
+
+CHOSEN: dict[str, Any] = {"country": "Mexico", "variant": "local/inst-4", "limit": 6}
+
+
+def test_a_whole_batch_is_asked_once_and_its_answers_wait_for_their_samples(told: Told, tmp_path: Any) -> None:
+    log = evaluated(tasks.blend_saq(**CHOSEN), tmp_path, sample_shuffle=3)
+    assert log.status == "success"
+    assert sorted(map(len, told.batches)) == [2, 4]
+    assert sorted(texts(log)) == ["one of 2, sample 0"] * 2 + ["one of 4, sample 0"] * 4
+    assert {sample.output.stop_reason for sample in log.samples} == {"max_tokens"}
+
+
+def test_a_part_of_the_samples_is_answered_as_the_whole_would_be(told: Told, tmp_path: Any) -> None:
+    log = evaluated(tasks.blend_saq(**CHOSEN), tmp_path, limit=1)
+    assert texts(log) == ["one of 4, sample 0"]
+    assert [len(batch) for batch in told.batches] == [4]
+
+
+@pytest.mark.parametrize("changed", [{"temperature": 0.5}, {"max_tokens": 3}, {"system_message": "Be brief."}])
+def test_what_the_user_changes_is_asked_as_changed_and_alone(told: Told, tmp_path: Any, changed: Any) -> None:
+    log = evaluated(tasks.blend_saq(**CHOSEN), tmp_path, **changed)
+    assert log.status == "success"
+    assert [len(batch) for batch in told.batches] == [1] * 6
+    request = told.batches[0][0]
+    assert (request.params.temperature, request.params.max_new_tokens) == (
+        changed.get("temperature", 0.0),
+        changed.get("max_tokens", 128),
+    )
+    assert (request.messages[0].content == "Be brief.") is ("system_message" in changed)
+
+
+def test_samples_of_a_prompt_are_kapwas_samples(told: Told, tmp_path: Any) -> None:
+    log = evaluated(tasks.eecc_qa(limit=1, nationalities="Filipino", samples=3), tmp_path)
+    for sample in log.samples:
+        assert [choice.message.text.split(", ")[1] for choice in sample.output.choices] == [
+            f"sample {i}" for i in range(3)
+        ]
+        assert sample.output.usage.output_tokens == 12
+    assert max(map(len, told.batches)) > 1
+
+
+def test_likelihoods_of_several_questions_about_an_item_are_kept_in_order(told: Told, tmp_path: Any) -> None:
+    log = evaluated(tasks.blend_mcq(how="likelihood", country="US", limit=2), tmp_path)
+    assert log.status == "success"
+    own = open_new("blend/mcq", {"how": "likelihood", "country": "US", "limit": 2})
+    for sample in log.samples:
+        item = own.items[sample.metadata["item_id"], sample.metadata["variant"]]
+        kept = sample.output.metadata["kapwa"]["scores"]
+        assert [one["continuations"] for one in kept] == [list(request.continuations) for request in own.requests(item)]
+        assert len(kept) > 1
+        assert not any(value != value for value in sample.scores["blend_mcq"].value.values())
+
+
+def test_a_request_that_fails_is_the_samples_error(told: Told, tmp_path: Any) -> None:
+    item = open_new("blend/saq", CHOSEN).task.items()[0]
+    told.fault = item.fields["question"]
+    log = evaluated(tasks.blend_saq(**CHOSEN), tmp_path, fail_on_error=False)
+    failed = [sample for sample in log.samples if sample.error]
+    assert [sample.metadata["item_id"] for sample in failed] == [item.id]
+    assert "it broke" in failed[0].error.message
+    assert len(log.samples) == 6
+
+
+def ask(model: Any, *texts: str, **settings: Any) -> list[str]:
+    async def each() -> list[str]:
+        found = [
+            await model.generate([ChatMessageUser(content=text)], config=GenerateConfig(**settings)) for text in texts
+        ]
+        return [output.completion for output in found]
+
+    return anyio.run(each)
+
+
+def test_other_tasks_are_answered_alone_and_sampled_anew(told: Told) -> None:
+    model = opened()
+    assert ask(model, "q", "q") == ["one of 1, sample 0"] * 2
+    assert ask(model, "q", "q", temperature=1.0) == ["one of 1, sample 0", "one of 1, sample 1"]
+    assert told.batches[0][0].params.max_new_tokens == 2048
+
+
+def test_what_kapwas_models_cannot_do_is_said(told: Told) -> None:
+    for settings in ({"top_k": 5}, {"num_choices": 2}, {"frequency_penalty": 1.0}):
+        with pytest.raises(PrerequisiteError) as failure:
+            ask(opened(), "q", **settings)
+        assert "kapwa/ models" in str(failure.value.message)
+    assert told.batches == []
+
+
+def test_closing_frees_the_weights(told: Told) -> None:
+    model = opened()
+    ask(model, "q")
+    assert isinstance(model.api, KapwaAPI)
+    model.api.close()
+    assert told.closed
