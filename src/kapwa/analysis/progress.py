@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import TextIO
 
-from kapwa.runs.progress import clock
-
-_PLAIN_EVERY = 5.0
+from kapwa.runs.shown import Shown, clock, showing_as
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,22 +36,9 @@ Show = Callable[[Stand], None]
 Progress = bool | None | Show
 
 
-@contextmanager
-def showing(progress: Progress) -> Iterator[Show]:
-    """Yield where stands go.
-
-    None: a bar when stderr is a terminal, else nothing. True: a bar, or plain lines every few seconds where stderr
-    is no terminal. False: nothing. A callable: that.
-    """
-    if callable(progress):
-        yield progress
-    elif progress is False or (progress is None and not sys.stderr.isatty()):
-        yield lambda _stand: None
-    elif sys.stderr.isatty():
-        with _bar() as show:
-            yield show
-    else:
-        yield Lines(sys.stderr)
+def showing(progress: Progress) -> AbstractContextManager[Show]:
+    """Yield where stands go: :func:`kapwa.runs.shown.showing_as`."""
+    return showing_as(_shown, progress)
 
 
 def notes(stand: Stand) -> str:
@@ -68,40 +51,18 @@ def notes(stand: Stand) -> str:
     return ", ".join(parts)
 
 
-class Lines:
-    """Write a line at each change of stage, at the end of one, and every few seconds between."""
-
-    def __init__(self, stream: TextIO, every: float = _PLAIN_EVERY, now: Callable[[], float] = time.monotonic) -> None:
-        self._stream, self._every, self._now = stream, every, now
-        self._stage: str | None = None
-        self._next = 0.0
-
-    def __call__(self, stand: Stand) -> None:
-        """Write ``stand`` when it is time to."""
-        if stand.stage == self._stage and stand.done < stand.total and self._now() < self._next:
-            return
-        self._stage, self._next = stand.stage, self._now() + self._every
-        said = notes(stand)
-        self._stream.write(f"{stand.stage}: {stand.done:,}/{stand.total:,}{', ' if said else ''}{said}\n")
-        self._stream.flush()
-
-
-@contextmanager
-def _bar() -> Iterator[Show]:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
-    from rich.progress import Progress as RichProgress
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[note]}"))
-    with RichProgress(*columns, console=Console(stderr=True), transient=False) as bar:
-        rows = {}
-
-        def show(stand: Stand) -> None:
-            if stand.stage not in rows:
-                rows[stand.stage] = bar.add_task(stand.stage.replace("[", r"\["), total=stand.total, note="")
-            bar.update(rows[stand.stage], total=stand.total, completed=stand.done, note=notes(stand))
-
-        yield show
+def _shown(stand: Stand) -> Shown:
+    said = notes(stand)
+    return Shown(
+        row=stand.stage,
+        label=stand.stage,
+        done=stand.done,
+        total=stand.total,
+        note=said,
+        line=f"{stand.stage}: {stand.done:,}/{stand.total:,}{', ' if said else ''}{said}",
+        stage=stand.stage,
+        due=stand.done >= stand.total,
+    )
 
 
 class Meter:

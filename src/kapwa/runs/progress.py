@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Literal, TextIO
 
 from kapwa.records import Response
+from kapwa.runs.shown import Lines, Shown, clock, showing_as
+
+__all__ = ["Meter", "PlainLines", "Progress", "ProgressCallback", "Snapshot", "Stage", "clock", "showing", "summary"]
 
 Stage = Literal["asking", "judging", "done"]
-_PLAIN_EVERY = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,84 +54,45 @@ ProgressCallback = Callable[[Snapshot], None]
 Progress = bool | None | ProgressCallback
 
 
-@contextmanager
-def showing(progress: Progress) -> Iterator[ProgressCallback]:
-    """Yield where snapshots go.
-
-    None: a bar when stderr is a terminal, else nothing. True: a bar, or plain lines every few seconds
-    where stderr is no terminal. False: nothing. A callable: that; it is called in the thread of the run.
-    """
-    if callable(progress):
-        yield progress
-    elif progress is False or (progress is None and not sys.stderr.isatty()):
-        yield _silent
-    elif sys.stderr.isatty():
-        with _bar() as show:
-            yield show
-    else:
-        yield PlainLines(sys.stderr)
-
-
-def _silent(snapshot: Snapshot) -> None:
-    """Show nothing."""
+def showing(progress: Progress) -> AbstractContextManager[ProgressCallback]:
+    """Yield where snapshots go: :func:`kapwa.runs.shown.showing_as`. A callable is called in the thread of the run."""
+    return showing_as(_shown, progress)
 
 
 def summary(snapshot: Snapshot) -> str:
     """One line for people: done, speed, time to go, failures."""
-    parts = [f"{snapshot.label}: {snapshot.stage}", f"{snapshot.done}/{snapshot.total}"]
+    return ", ".join([f"{snapshot.label}: {snapshot.stage}", f"{snapshot.done}/{snapshot.total}", *_notes(snapshot)])
+
+
+def _notes(snapshot: Snapshot) -> Iterator[str]:
     if snapshot.asked:
-        parts.append(f"{snapshot.items_per_second:.1f} items/s")
+        yield f"{snapshot.items_per_second:.1f} items/s"
     if snapshot.tokens:
-        parts.append(f"{snapshot.tokens_per_second:.0f} tokens/s")
+        yield f"{snapshot.tokens_per_second:.0f} tokens/s"
     if snapshot.stage == "asking" and snapshot.eta is not None:
-        parts.append(f"{clock(snapshot.eta)} to go")
+        yield f"{clock(snapshot.eta)} to go"
     if snapshot.failed:
-        parts.append(f"{snapshot.failed} failed")
-    return ", ".join(parts)
+        yield f"{snapshot.failed} failed"
 
 
-def clock(seconds: float) -> str:
-    """Write a duration as ``m:ss`` or ``h:mm:ss``."""
-    whole = round(seconds)
-    minutes, rest = divmod(whole, 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+def _shown(snapshot: Snapshot) -> Shown:
+    return Shown(
+        row="run",
+        label=snapshot.label,
+        done=snapshot.done,
+        total=snapshot.total,
+        note=", ".join(_notes(snapshot)) if snapshot.stage == "asking" else snapshot.stage,
+        line=summary(snapshot),
+        stage=snapshot.stage,
+    )
 
 
-class PlainLines:
+class PlainLines(Lines[Snapshot]):
     """Write a line at each change of stage, and every few seconds between."""
 
-    def __init__(self, stream: TextIO, every: float = _PLAIN_EVERY, now: Callable[[], float] = time.monotonic) -> None:
-        self._stream, self._every, self._now = stream, every, now
-        self._stage: Stage | None = None
-        self._next = 0.0
-
-    def __call__(self, snapshot: Snapshot) -> None:
-        """Write ``snapshot`` when it is time to."""
-        if snapshot.stage == self._stage and self._now() < self._next:
-            return
-        self._stage, self._next = snapshot.stage, self._now() + self._every
-        self._stream.write(summary(snapshot) + "\n")
-        self._stream.flush()
-
-
-@contextmanager
-def _bar() -> Iterator[ProgressCallback]:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
-    from rich.progress import Progress as RichProgress
-
-    columns = (TextColumn("{task.fields[label]}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[note]}"))
-    with RichProgress(*columns, console=Console(stderr=True), transient=False) as bar:
-        row = bar.add_task("run", total=None, label="", note="")
-
-        def show(snapshot: Snapshot) -> None:
-            # A model's name may hold square brackets, which rich would read as markup.
-            label = snapshot.label.replace("[", r"\[")
-            note = ", ".join(summary(snapshot).split(", ")[2:]) if snapshot.stage == "asking" else snapshot.stage
-            bar.update(row, total=snapshot.total, completed=snapshot.done, label=label, note=note)
-
-        yield show
+    def __init__(self, stream: TextIO, every: float = 5.0, now: Callable[[], float] = time.monotonic) -> None:
+        """Write to ``stream``; ``now`` is the clock, in seconds."""
+        super().__init__(_shown, stream, every, now)
 
 
 class Meter:
