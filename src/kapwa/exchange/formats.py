@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
@@ -10,15 +9,15 @@ from functools import partial
 from pathlib import Path
 
 from kapwa.errors import UsageError, nearest
-from kapwa.exchange import eee, hub_results, lm_eval_out
+from kapwa.exchange import eee, hub_results, inspect_out, lm_eval_out
 from kapwa.exchange.source import Source
 from kapwa.files import replacing
 from kapwa.runs.directory import Run
 from kapwa.runs.outputs import table_csv
 from kapwa.runs.redact import api_keys, hide_keys
 
-# A file's path inside the folder, and how to make its content when its turn comes: tables can be large.
-Files = Iterator[tuple[str, Callable[[], bytes]]]
+# A file's path inside the folder, and what writes it to a path when its turn comes: tables can be large.
+Files = Iterator[tuple[str, Callable[[Path], object]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +51,8 @@ def export_run(
     files = [(folder / name, make) for name, make in FORMATS[form](Source(run), known)]
     _refuse_existing([path for path, _ in files], overwrite)
     for path, make in files:
-        content = make()
         with replacing(path) as temporary:
-            temporary.write_bytes(content)
+            make(temporary)
     return [path for path, _ in files]
 
 
@@ -99,56 +97,60 @@ def _refuse_existing(paths: list[Path], overwrite: bool) -> None:
         raise UsageError(f"{there[0]}{more} exists already.", hint="Name another folder, or add --overwrite.")
 
 
-def _text(text: str) -> bytes:
-    return hide_keys(text, api_keys()).encode("utf-8", "surrogatepass")
+def _write(text: str, path: Path) -> None:
+    path.write_bytes(hide_keys(text, api_keys()).encode("utf-8", "surrogatepass"))
 
 
 def _csv(source: Source, _told: Told) -> Files:
     for name in source.tables:
-        yield f"{name}.csv", partial(_csv_bytes, source, name)
+        yield f"{name}.csv", partial(_write_csv, source, name)
 
 
-def _csv_bytes(source: Source, name: str) -> bytes:
-    return _text(table_csv(source.table(name)))
+def _write_csv(source: Source, name: str, path: Path) -> None:
+    _write(table_csv(source.table(name)), path)
 
 
 def _parquet(source: Source, _told: Told) -> Files:
     for name in source.tables:
-        yield f"{name}.parquet", partial(_parquet_bytes, source, name)
+        yield f"{name}.parquet", partial(_write_parquet, source, name)
 
 
-def _parquet_bytes(source: Source, name: str) -> bytes:
-    buffer = io.BytesIO()
-    source.table(name).rechunk().write_parquet(buffer, compression="zstd")
-    return buffer.getvalue()
+def _write_parquet(source: Source, name: str, path: Path) -> None:
+    source.table(name).rechunk().write_parquet(path, compression="zstd")
+
+
+def _inspect(source: Source, _told: Told) -> Files:
+    inspect_out.need_inspect("An export in Inspect's form")
+    yield inspect_out.file_name(source), partial(inspect_out.write_log, source)
 
 
 def _lm_eval(source: Source, _told: Told) -> Files:
     stamp = (source.manifest.get("finished") or "undated").replace(":", "-").replace("+00-00", "")
-    yield f"results_{stamp}.json", lambda: _text(lm_eval_out.results_text(source))
+    yield f"results_{stamp}.json", lambda path: _write(lm_eval_out.results_text(source), path)
     for part in lm_eval_out.parts(source):
-        yield f"samples_{part.name}_{stamp}.jsonl", partial(_samples_bytes, source, part)
+        yield f"samples_{part.name}_{stamp}.jsonl", partial(_write_samples, source, part)
 
 
-def _samples_bytes(source: Source, part: lm_eval_out.Part) -> bytes:
-    return _text(lm_eval_out.samples_text(source, part))
+def _write_samples(source: Source, part: lm_eval_out.Part, path: Path) -> None:
+    _write(lm_eval_out.samples_text(source, part), path)
 
 
 def _eee(source: Source, told: Told) -> Files:
     found = eee.documents(source, told.organization, told.relationship, datetime.now(tz=UTC))
     for name, text in found.items():
-        yield name, partial(_text, text)
+        yield name, partial(_write, text)
 
 
 def _hub(source: Source, told: Told) -> Files:
     for name, text in hub_results.entries(source, told.dataset, told.task_id).items():
-        yield name, partial(_text, text)
+        yield name, partial(_write, text)
 
 
 FORMATS: dict[str, Callable[[Source, Told], Files]] = {
     "csv": _csv,
     "eee": _eee,
     "hf-eval-results": _hub,
+    "inspect": _inspect,
     "lm-eval": _lm_eval,
     "parquet": _parquet,
 }
