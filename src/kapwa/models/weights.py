@@ -11,6 +11,7 @@ import functools
 import hashlib
 import io
 import logging
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,12 +28,16 @@ WEIGHT_PATTERNS = ("*.safetensors", "*.gguf", "*.bin", "*.json", "*.model", "*.j
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where weights come from. ``folder`` is a folder or hub id; ``gguf`` a file name in it."""
+    """Where weights come from. ``folder`` is a folder or hub id; ``gguf`` a file name in it.
+
+    ``revision``: the branch, tag or commit named with a hub id.
+    """
 
     id: str
     folder: str
     gguf: str | None
     local: bool
+    revision: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +50,7 @@ class Weights:
 
 
 def locate(name: str) -> Source:
-    """Tell what ``name`` is: a ``.gguf`` file, a folder, or else a hub id; raise ModelError if none."""
+    """Tell what ``name`` is: a ``.gguf`` file, a folder, else a hub id, or one @REVISION; raise ModelError if none."""
     if not name or name.strip() != name:
         raise ModelError(
             f"{name!r} is neither a hub id nor a path.", hint="Example: hf:aisingapore/Gemma-SEA-LION-v3-9B-IT."
@@ -60,9 +65,15 @@ def locate(name: str) -> Source:
         return Source(f"hf:{path.name}", str(path.parent), path.name, local=True)
     if path.is_dir():
         return _local_folder(name, path)
+    named = _AT_REVISION.fullmatch(name)
+    if named is not None:
+        return Source(f"hf:{named['repo']}", named["repo"], None, local=False, revision=named["revision"])
     if name.lower().endswith(".gguf") or name.startswith((".", "/", "~")) or name.count("/") > 1 or "\\" in name:
         raise ModelError(f"There is no file or folder {name}.", hint=_neighbours(path))
     return Source(f"hf:{name}", name, None, local=False)
+
+
+_AT_REVISION = re.compile(r"(?P<repo>[\w.-]+(?:/[\w.-]+)?)@(?P<revision>[\w./-]+)")
 
 
 def _local_folder(name: str, path: Path) -> Source:
@@ -93,7 +104,7 @@ def load(source: Source, options: ModelOptions) -> Weights:
     device = _device(options.device)
     common: dict[str, Any] = {"trust_remote_code": options.trust_remote_code, "local_files_only": source.local}
     if not source.local:
-        common["revision"] = options.revision
+        common["revision"] = commit = _commit(source, options)
     dense: dict[str, Any] = {}
     if source.gguf:
         common["gguf_file"] = source.gguf
@@ -115,7 +126,41 @@ def load(source: Source, options: ModelOptions) -> Weights:
         except Exception as error:  # the loaders raise a dozen kinds, of four libraries
             raise _explained(error, source, options) from error
     _check_complete(info, source)
-    return Weights(_settled(model, device, source), tokenizer, _revision(model, source))
+    revision = content_hash(source) if source.local else commit
+    return Weights(_settled(model, device, source), tokenizer, revision)
+
+
+def _commit(source: Source, options: ModelOptions) -> str:
+    """Return the commit that a hub model's revision means now, or meant when it was last fetched.
+
+    Weights and tokenizer are then read at that commit, though the branch may move between the two.
+    """
+    from huggingface_hub import hf_hub_download
+
+    wanted = _wanted_revision(source, options)
+    try:
+        # Online the hub tells; offline, or where the hub cannot be reached, the local cache's refs do.
+        file = hf_hub_download(source.folder, "config.json", revision=wanted)
+    except Exception as error:  # the loaders raise a dozen kinds, of three libraries
+        raise _explained(error, source, options) from error
+    commit = Path(file).parent.name
+    if not _COMMIT.fullmatch(commit):
+        raise ModelError(
+            f"The hub's commit of {source.id} cannot be told, so a result could not be tied to its weights.",
+            hint="Fetch the model (hf download <id>) and give its folder.",
+        )
+    return commit
+
+
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+
+
+def _wanted_revision(source: Source, options: ModelOptions) -> str | None:
+    if source.revision and options.revision and source.revision != options.revision:
+        raise ModelError(
+            f"{source.id}@{source.revision} and --revision {options.revision} name two revisions.", hint="Give one."
+        )
+    return source.revision or options.revision
 
 
 def _require_packages(source: Source) -> None:
@@ -218,11 +263,14 @@ def _explained(error: Exception, source: Source, options: ModelOptions) -> Excep
             hint="It needs config.json, the tokenizer's files and *.safetensors weights (pickled .bin weights are not"
             " read unless extra={'pickle_weights': True}).",
         )
-    return ModelError(f"{source.id} cannot be loaded from the Hugging Face hub ({reason})", hint=_hub_hint(options))
+    return ModelError(
+        f"{source.id} cannot be loaded from the Hugging Face hub ({reason})",
+        hint=_hub_hint(source.revision or options.revision),
+    )
 
 
-def _hub_hint(options: ModelOptions) -> str:
-    revision = f" --revision {options.revision}" if options.revision else ""
+def _hub_hint(wanted: str | None) -> str:
+    revision = f" --revision {wanted}" if wanted else ""
     return (
         f"Check the id and the network; without network, fetch it first elsewhere (hf download <id>{revision}) and give"
         " its folder. For gated models accept the licence on the hub and set HF_TOKEN in the environment."
@@ -237,19 +285,6 @@ def _check_complete(info: Any, source: Source) -> None:
             f"The weights of {source.id} lack {len(missing)} parameters (for example {missing[0]}).",
             hint="They would be random. The folder may be incomplete, or hold another kind of model.",
         )
-
-
-def _revision(model: Any, source: Source) -> str:
-    """Return the hub's commit, or the hash of the local files the model came from."""
-    if source.local:
-        return content_hash(source)
-    commit = getattr(model.config, "_commit_hash", None)
-    if not commit:
-        raise ModelError(
-            f"The hub's commit of {source.id} cannot be told, so a result could not be tied to its weights.",
-            hint="Fetch the model (hf download <id>) and give its folder.",
-        )
-    return str(commit)
 
 
 def content_hash(source: Source) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import platform
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -20,7 +22,7 @@ from kapwa.runs.journal import Journal, Session
 from kapwa.runs.redact import plain
 from kapwa.runs.requests import RequestBook
 from kapwa.runs.signature import signature
-from kapwa.suites.base import Task
+from kapwa.suites.base import DataSource, Task
 
 FORMAT = 1
 NAME = "run.json"
@@ -48,6 +50,7 @@ _LIBRARIES = (
     "py3langid",
 )
 _REASONS = 10
+_COMMIT, _SHORT = re.compile(r"[0-9a-f]{40}"), re.compile(r"[0-9a-f]{12}")
 
 
 def describe(task: Task, model: Model, items: Sequence[Item], *, seed: int) -> dict[str, Any]:
@@ -65,6 +68,7 @@ def describe(task: Task, model: Model, items: Sequence[Item], *, seed: int) -> d
         "data": {
             "name": task.data.name,
             "digest": task.data.digest,
+            "revision": _commit(task.data),
             "card": dict(task.data.card),
             "illustrative": task.data.illustrative,
         },
@@ -84,6 +88,36 @@ def describe(task: Task, model: Model, items: Sequence[Item], *, seed: int) -> d
     described["signature"] = signature(described).full()
     described["signatures"] = {name: signature(described, name).full() for name in task.metrics}
     return described
+
+
+def _commit(data: DataSource) -> str | None:
+    """Return the commit of a data set of the hub, whose name has its first digits; None for data of other places."""
+    short = data.name.rpartition("@")[2]
+    places = data.path.parts if data.path is not None and _SHORT.fullmatch(short) else ()
+    return next((part for part in places if _COMMIT.fullmatch(part) and part.startswith(short)), None)
+
+
+def elsewhere(folder: Path, described: Mapping[str, Any]) -> str | None:
+    """Say which run beside ``folder`` asked the same of another revision of the same model; None where none did.
+
+    A branch of the hub that moved makes the same command another run: answers of two revisions are never mixed, and
+    whoever expected the old run to go on should know why it does not.
+    """
+    now = described["model"]
+    for file in sorted(folder.parent.glob(f"{glob.escape(folder.name.rpartition('-')[0])}-*/{NAME}")):
+        try:
+            found = json.loads(file.read_text(encoding="utf-8"))
+            then = found["model"]
+            same = all(found[name] == described[name] for name in ("task", "options", "selection"))
+            same = same and found["data"]["digest"] == described["data"]["digest"] and then["id"] == now["id"]
+            if same and file.parent != folder and then["revision"] and then["revision"] != now["revision"]:
+                return (
+                    f"{file.parent} holds answers of {now['id']} at {then['revision']}; now it is {now['revision']}, "
+                    f"so another run begins. To go on with the other one, name its revision with --revision."
+                )
+        except (OSError, ValueError, KeyError, TypeError):
+            continue  # a run that cannot be read is none to go on with
+    return None
 
 
 def _selection(task: Task, items: Sequence[Item]) -> dict[str, Any]:

@@ -119,6 +119,8 @@ def _opened(cache: str | Path | None, model: Model) -> Iterator[AnswerCache | No
 def _run_locked(job: _Job, progress: Progress) -> None:
     opening = job.described()  # also proves, before anything is written, that the task's options hold
     folder, book = job.folder, job.book
+    if not folder.exists() and (other := manifests.elsewhere(folder, opening)):
+        log.warning("%s", other)
     _prepare(folder)
     with (
         run_lock(folder),
@@ -150,7 +152,8 @@ def _run(job: _Job, opening: Mapping[str, Any], journal: Journal, meter: Meter) 
 
 def _notes(model: Model, book: RequestBook, items: Sequence[Item]) -> list[str]:
     """Return what readers of the run should know: rows of a replayed file that fit nothing."""
-    unused = unused_rows(model, book, items)
+    # A file of recorded answers is at hand wherever its replicas are.
+    unused = unused_rows(getattr(model, "recorded", model), book, items)
     if not unused:
         return []
     note = brief_unused(unused, model.id)
