@@ -13,14 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 pytest.importorskip("ray")
 
 HERE = Path(__file__).parent
 RUNS = HERE.parent / "runs"
-sys.path[:0] = [str(HERE), str(RUNS)]
+sys.path[:0] = [str(HERE), str(RUNS), str(HERE.parent / "models")]
 from ray_models import make  # noqa: E402
 from three_nodes import Nodes, three_nodes  # noqa: E402
+from tiny_models import save_model  # noqa: E402
 from tiny_suite import TinyTask  # noqa: E402
 
 from kapwa import api  # noqa: E402
@@ -100,6 +102,59 @@ def test_a_worker_and_then_a_node_die_and_nothing_is_lost_or_told_twice(
     manifest = json.loads((run / "run.json").read_text())
     assert manifest["counts"]["answered"] == wanted
     assert manifest["model"]["fingerprint"] == dict(make("TinyModel", {}).fingerprint)
+
+
+@pytest.mark.slow
+def test_kalahi_on_local_weights_survives_a_worker_and_a_node(
+    tmp_path: Path, nodes: Nodes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")  # what a replica with a machine to itself takes over, and torch here has
+    weights = save_model(tmp_path / "tiny", max_position_embeddings=4096, num_hidden_layers=24)
+    task = api.load_task("kalahi/mc", variant="full")
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    local = api.evaluate(task, api.load_model(f"hf:{weights}"), path=tmp_path / "local", progress=False)
+    torch.set_num_threads(threads)
+    deaths = []
+
+    def kill(snapshot: Snapshot) -> None:
+        if snapshot.done >= 2 and not deaths:
+            deaths.append(nodes.kill_worker("Replica.answer"))
+        if snapshot.done >= 5 and len(deaths) == 1:
+            nodes.lose_node_at("Replica.answer")
+            deaths.append(0)
+
+    model = api.load_model(f"hf:{weights}", engine=Ray(nodes.address))
+    try:
+        run = api.evaluate(task, model, path=tmp_path / "ray", progress=kill)
+    finally:
+        model.close()
+        nodes.add_node()
+    assert len(deaths) == 2
+    assert run.manifest["model"]["description"]["engine"]["replicas"] == 3
+    assert run.manifest["model"]["description"]["threads"] == 1
+    assert (run.manifest["signature"], run.manifest["status"]) == (local.manifest["signature"], "complete")
+    assert set(answered(run.path).values()) == {1}
+    assert answered(run.path) == answered(local.path)
+    for name in local.manifest["tables"]:
+        assert (run.path / f"{name}.parquet").read_bytes() == (local.path / f"{name}.parquet").read_bytes(), name
+
+
+def test_recorded_answers_are_told_of_as_they_are_here(tmp_path: Path, nodes: Nodes) -> None:
+    task = api.load_task("kalahi/open", variant="full", limit=3)
+    rows = [{"item_id": item.id, "text": f"Sagot {item.id}"} for item in task.items()]
+    table = tmp_path / "answers.jsonl"
+    table.write_text("\n".join(json.dumps(row) for row in [*rows, {"item_id": "nobody", "text": "?"}]) + "\n")
+    local = api.evaluate(task, api.load_model(f"replay:{table}"), path=tmp_path / "local", progress=False)
+    model = api.load_model(f"replay:{table}", engine=Ray(nodes.address))
+    try:
+        run = api.evaluate(task, model, path=tmp_path / "ray", progress=False)
+    finally:
+        model.close()
+    assert run.manifest["notes"] == local.manifest["notes"] != []
+    assert run.manifest["model"]["description"]["engine"]["replicas"] == 1
+    for name in local.manifest["tables"]:
+        assert (run.path / f"{name}.parquet").read_bytes() == (local.path / f"{name}.parquet").read_bytes(), name
 
 
 def test_a_run_goes_on_where_the_other_engine_stopped(tmp_path: Path, start: Start) -> None:

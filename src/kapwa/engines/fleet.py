@@ -31,8 +31,8 @@ log = logging.getLogger(__name__)
 AHEAD: Final = 2
 _PATIENCE = 5.0
 _SAY_AFTER = 30.0
-# What of a model's description moves its answers, and is not in its fingerprint.
-ALIKE: Final = ("device", "torch", "transformers")
+# What of a model's description moves its answers, and is not in its fingerprint: threads in the last digits only.
+ALIKE: Final = ("device", "threads", "torch", "transformers")
 
 
 @dataclass(eq=False, slots=True)
@@ -163,7 +163,8 @@ class Fleet:
         if differing:
             raise ModelError(
                 f"The replicas of {facts.id} are not alike: {differing}.",
-                hint="Give every machine of the cluster the same weights, versions and kind of GPU, or name fewer.",
+                hint="Give every machine the same weights, versions and kind of GPU, and each replica the same number "
+                "of processors (--cpus-per-replica).",
             )
 
     def _dismiss(self, worker: _Worker, reason: KapwaError) -> None:

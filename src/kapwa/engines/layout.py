@@ -38,7 +38,8 @@ def lay_out(settings: Ray, nodes: Sequence[Node]) -> Layout:
         return Layout(settings.replicas or max(1, room), cpus, 0.0, _whole(cpus))
     replicas = settings.replicas or max(1, len(working))
     cpus = _share(replicas, working)
-    alone = all(node.room(cpus) <= 1 for node in working) and replicas >= 1
+    # Machines of one size give their libraries the same threads, and these move the last digits.
+    alone = all(node.room(cpus) <= 1 for node in working) and len({node.cpus for node in working}) <= 1
     return Layout(replicas, cpus, 0.0, None if alone else _whole(cpus))
 
 

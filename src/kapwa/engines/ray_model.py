@@ -43,6 +43,7 @@ class RayModel:
     def __init__(
         self, settings: Ray, open_model: Callable[..., Model], arguments: tuple[Any, ...], *, guard: Guard = list
     ) -> None:
+        self._open_model, self._arguments = open_model, arguments
         self._end = contextlib.ExitStack()
         with contextlib.ExitStack() as undo:
             cluster = undo.enter_context(connected(settings))
@@ -64,6 +65,11 @@ class RayModel:
         self._facts = facts
         self.id, self.revision = facts.id, facts.revision
         self.capabilities, self.atomic_batches = facts.capabilities, facts.atomic_batches
+
+    @property
+    def recorded(self) -> Model:
+        """Return the model, opened here, where its answers are recorded ones; else this."""
+        return self._open_model(*self._arguments) if self.fingerprint.get("by_item") else self
 
     @property
     def fingerprint(self) -> Mapping[str, Any]:
