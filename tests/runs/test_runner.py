@@ -131,6 +131,7 @@ def test_the_manifest_says_what_is_needed_to_repeat_the_run(tmp_path: Path) -> N
     assert found["data"] == {
         "name": "tiny",
         "digest": "0123456789abcdef",
+        "revision": None,
         "card": {"culture": "Testland"},
         "illustrative": True,
     }

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import base64
 import math
 import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
-_SECRET_NAMES = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
-_KEY_NAMES = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
+_SECRET_NAMES = re.compile(r"KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|CONNECTION_?STRING|JWT", re.IGNORECASE)
+# How many tokens, or how to count them: settings of model libraries.
+_SETTING_NAMES = re.compile(r"TOKENS$|TOKEN_LIMIT$|^TOKENIZERS", re.IGNORECASE)
+# Amazon's names put what they are before what they are for.
+_KEY_NAMES = re.compile(
+    r"(?:KEYS?|TOKEN|SECRET|PASSWORD|PASSPHRASE|CONNECTION_?STRING|ACCESS_KEY_ID|BEARER_TOKEN_\w+)$", re.IGNORECASE
+)
 _LIKE_A_KEY = 16
 _SHORTEST = 6  # shorter values ("true", "1") are settings, and would mask ordinary words
 _USERINFO = re.compile(r"(?<=://)[^/@\s]+@")
+_PASSWORD_IN_URL = re.compile(r"://([^/:@\s]*):([^/@\s]+)@")
 HIDDEN = "[hidden]"
 
 
 def redact(text: str) -> str:
-    """Hide in ``text``: values of environment variables named like secrets, URL passwords, the home folder."""
+    """Hide in ``text``: values of environment variables named like secrets, passwords of addresses, the home folder."""
     for secret in _secrets():
         text = text.replace(secret, HIDDEN)
     text = _USERINFO.sub(f"{HIDDEN}@", text)
@@ -29,12 +37,14 @@ def redact(text: str) -> str:
 def api_keys() -> list[str]:
     """Return the values of environment variables that are keys beyond doubt, by name and by length.
 
-    For texts that are measured: nothing may be masked there that a model could have said by itself.
+    Passwords in addresses, such as a proxy's, are among them. For texts that are measured: nothing may be masked there
+    that a model could have said by itself.
     """
-    named = (value.strip() for name, value in os.environ.items() if _KEY_NAMES.search(name))
-    return sorted(
-        {key for key in named if len(key) >= _LIKE_A_KEY and not re.search(r"\s", key)}, key=len, reverse=True
-    )
+    found = [value for name, value in os.environ.items() if _is_named(name, _KEY_NAMES)]
+    # Several keys may share a variable.
+    parts = [part.strip() for value in found for part in (value, *value.split(","))]
+    keys = {key for key in (*parts, *_passwords()) if len(key) >= _LIKE_A_KEY and not re.search(r"\s", key)}
+    return sorted(keys, key=len, reverse=True)
 
 
 def hide_keys(text: str, keys: list[str]) -> str:
@@ -45,8 +55,23 @@ def hide_keys(text: str, keys: list[str]) -> str:
 
 
 def _secrets() -> list[str]:
-    values = {value for name, value in os.environ.items() if _SECRET_NAMES.search(name) and len(value) >= _SHORTEST}
-    return sorted(values, key=len, reverse=True)
+    named = [value.strip() for name, value in os.environ.items() if _is_named(name, _SECRET_NAMES)]
+    return sorted({value for value in (*named, *_passwords()) if len(value) >= _SHORTEST}, key=len, reverse=True)
+
+
+def _is_named(name: str, like: re.Pattern[str]) -> bool:
+    return bool(like.search(name)) and not _SETTING_NAMES.search(name)
+
+
+def _passwords() -> list[str]:
+    """Return the passwords in addresses of the environment (proxies, package indexes) in the forms they travel in."""
+    found: list[str] = []
+    for value in os.environ.values():
+        for user, password in _PASSWORD_IN_URL.findall(value) if "://" in value else ():
+            plain_user, plain_password = unquote(user), unquote(password)
+            header = base64.b64encode(f"{plain_user}:{plain_password}".encode("utf-8", "surrogateescape")).decode()
+            found += [password, plain_password, header.rstrip("=")]
+    return found
 
 
 def plain(value: Any) -> Any:
