@@ -6,6 +6,7 @@ python benchmarks/write_page.py
 from __future__ import annotations
 
 import json
+import statistics
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -202,6 +203,34 @@ def journal() -> Iterator[str]:
 """
 
 
+def ray_analysis() -> Iterator[str]:
+    found = read("ray_analysis")
+    if found is None:
+        return
+    rows = [
+        [
+            "processes of the machine" if name == "local" else "Ray on the machine",
+            f"{row['wall_s']:.0f}",
+            f"{row['wall_ratio_to_local']:.2f}×",
+            f"{statistics.median(found['comparing_s'][name]):.0f}",
+            f"{row['cpu_s']:.0f}",
+            f"{row['peak_mb']:,.0f}",
+        ]
+        for name, row in found["contestants"].items()
+    ]
+    header = ["engine", "wall s", "against processes", "of it comparing texts", "CPU s", "peak MB"]
+    yield f"""## One analysis, in processes and on Ray
+
+`benchmarks/ray_analysis.py`: `kapwa.analyze` of {found["texts"]:,} made-up texts ({found["parts"]:,} concepts of 193
+nationalities × 5 samples) from nothing to the finished tables, with the same {found["workers"]} processors; starting and
+ending Ray is part of its time. Medians of {found["repeats"]} rounds in turns; the ratio is the median of the rounds'
+ratios. Processor time and memory are of all processes together, Ray's own among them. All tables of both are the same
+bytes. {on(found["machine"])}.
+
+{table(header, rows)}
+"""
+
+
 def startup() -> Iterator[str]:
     found = read("startup")
     if found is None:
@@ -232,7 +261,7 @@ What weighs most in Kapwa's:
 
 
 def main() -> None:
-    sections = [INTRO, *scoring(), *generation(), *pairwise(), *paper_size(), *journal(), *startup()]
+    sections = [INTRO, *scoring(), *generation(), *pairwise(), *paper_size(), *ray_analysis(), *journal(), *startup()]
     PAGE.write_text("\n".join(sections), encoding="utf-8")
 
 
