@@ -23,6 +23,7 @@ Parsed = TypeVar("Parsed")
 
 OPENAI_URL = "https://api.openai.com/v1"
 PATIENCE_AT_START = 30.0  # seconds for the list of models, which a server has at hand
+SILENCE = 10.0  # seconds without any answer after which the server counts as unwell
 FATAL = frozenset({401, 402, 403, 404, 405})  # would meet every request alike
 BUSY = frozenset({408, 429, 503, 504, 529})  # the server cannot keep up
 QUOTA = frozenset({"insufficient_quota", "billing_hard_limit_reached"})  # a 429 that waiting does not cure
@@ -67,7 +68,6 @@ class Client:
         trouble_since = math.inf
         refusals = 0
         for attempt in itertools.count(1):
-            began = asyncio.get_running_loop().time()
             try:
                 return await self._attempt(path, raw, parse)
             except CallError as fault:
@@ -75,8 +75,9 @@ class Client:
                 trouble_since = min(trouble_since, now)
                 if not fault.retry or attempt == self.retry.attempts:
                     raise self._final(fault, attempt, trouble_since) from None
-                # A server that answers others meanwhile is well: longer and longer pauses would help nobody.
-                refusals += fault.busy or self._last_answer < began
+                # Longer and longer pauses help a server that is overloaded or away, and nobody else.
+                unwell = self._last_answer < now - SILENCE
+                refusals += unwell or (fault.busy and not self.limit.busy_at_random)
                 await asyncio.sleep(fault.wait or self.retry.wait(max(1, refusals)))
         raise AssertionError  # unreachable: the count never ends
 

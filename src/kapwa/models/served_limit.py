@@ -69,6 +69,11 @@ class AdaptiveLimit:
         if self._waiters:
             self._wake()
 
+    @property
+    def busy_at_random(self) -> bool:
+        """Whether busy answers have turned out to come whatever the load."""
+        return self._watch.usual > 0 and self._trial is None
+
     def pause(self, seconds: float) -> None:
         """Send nothing new for ``seconds``: the server asked for quiet, and a new call would break that."""
         self._resume_at = max(self._resume_at, asyncio.get_running_loop().time() + seconds)
