@@ -223,9 +223,9 @@ def ray_analysis() -> Iterator[str]:
 
 `benchmarks/ray_analysis.py`: `kapwa.analyze` of {found["texts"]:,} made-up texts ({found["parts"]:,} concepts of 193
 nationalities × 5 samples) from nothing to the finished tables, with the same {found["workers"]} processors; starting
-and ending Ray is part of its time. Medians of {found["repeats"]} rounds in turns; the ratio is the median of the rounds'
-ratios. Processor time and memory are of all processes together, Ray's own among them. All tables of both are the same
-bytes. {on(found["machine"])}.
+and ending Ray is part of its time. Medians of {found["repeats"]} rounds in turns; the ratio is the median of the
+rounds' ratios. Processor time and memory are of all processes together, Ray's own among them. All tables of both
+are the same bytes. {on(found["machine"])}.
 
 {table(header, rows)}
 """
