@@ -77,17 +77,21 @@ def import_result(
     """Make runs in ``out`` of the results at ``path``; return their folders.
 
     Raises UsageError for an unknown format and for a run that exists, DataError naming file and row for results that
-    are not what lm-eval writes, or cannot become a run.
+    are not what lm-eval or Inspect writes, or cannot become a run, and MissingDependencyError without Inspect.
     """
     if form not in IMPORTS:
         raise UsageError(f"There is no format {form!r} to import.", hint=nearest(form, IMPORTS))
     from kapwa.exchange.lm_eval_in import UNDETERMINED, UNKNOWN, About, import_lm_eval
 
     about = About(culture or UNKNOWN, language or UNDETERMINED)
+    if form == "inspect":
+        from kapwa.exchange.inspect_in import import_inspect
+
+        return import_inspect(Path(path), Path(out), about=about, overwrite=overwrite)
     return import_lm_eval(Path(path), Path(out), about=about, overwrite=overwrite)
 
 
-IMPORTS = ("lm-eval",)
+IMPORTS = ("inspect", "lm-eval")
 
 
 def _refuse_existing(paths: list[Path], overwrite: bool) -> None:

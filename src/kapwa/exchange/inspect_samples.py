@@ -64,8 +64,8 @@ def shapes(source: Source) -> dict[str, dict[str, str]]:
 def samples(source: Source, names: Names, identity: str, usual_error: str) -> Iterator[EvalSample]:
     """Yield the samples in the order of the items; ``usual_error`` is said of an item that failed without a word."""
     maker = _Maker(str(source.manifest["model"]["id"]), tuple(source.manifest["headline"]), identity, usual_error)
-    for asked in _asked(source):
-        yield from maker.samples(asked, names.of(asked.about))
+    for place, asked in enumerate(_asked(source)):
+        yield from maker.samples(asked, names.of(asked.about), place)
 
 
 def _kept(source: Source, name: str) -> pl.DataFrame | None:
@@ -98,12 +98,12 @@ class _Maker:
     def __init__(self, model: str, headline: tuple[str, ...], identity: str, usual_error: str) -> None:
         self.model, self.headline, self.identity, self.usual_error = model, headline, identity, usual_error
 
-    def samples(self, asked: Asked, name: str) -> Iterator[EvalSample]:
+    def samples(self, asked: Asked, name: str, place: int) -> Iterator[EvalSample]:
         for draw in sorted({row["sample"] for row in asked.rows["scores"]}):
             rows = {kept: _of_draw(found, draw) for kept, found in asked.rows.items()}
-            yield self._sample(Asked(asked.about, asked.item, rows), name, draw)
+            yield self._sample(Asked(asked.about, asked.item, rows), name, draw, place)
 
-    def _sample(self, asked: Asked, name: str, draw: int) -> EvalSample:
+    def _sample(self, asked: Asked, name: str, draw: int, place: int) -> EvalSample:
         from inspect_ai.log import EvalSample
         from inspect_ai.model import ChatMessageUser
 
@@ -125,7 +125,7 @@ class _Maker:
             scores=None if error else {SCORER: self._score(asked, output)},
             # Inspect's writer holds metadata of all samples until the end, but not their store.
             metadata={name: value for name, value in told.items() if value is not None},
-            store={SCORER: _own(asked)},
+            store={SCORER: {"place": place, **_own(asked)}},
             error=error,
         )
 

@@ -96,10 +96,11 @@ def _foreign(results: Mapping[str, Any], task: TaskSamples, about: About) -> Imp
         "notes": notes,
         "imported": {"from": "lm_eval", "version": results.get("lm_eval_version"), "file": task.path.name},
     }
-    return Imported(_finished(manifest), scores, _items(task, about, variant), tables, ())
+    return Imported(finished(manifest), scores, _items(task, about, variant), tables, ())
 
 
-def _finished(manifest: Mapping[str, Any]) -> dict[str, Any]:
+def finished(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the manifest of an import with what every finished run's has, its signatures among it."""
     whole = plain({"format": FORMAT, "kapwa": version("kapwa"), "status": "complete", **manifest})
     whole["signature"] = signature(whole).full()
     whole["signatures"] = {name: signature(whole, name).full() for name in whole["metrics"]}

@@ -10,41 +10,23 @@ import polars as pl
 
 from kapwa.errors import DataError
 from kapwa.exchange.lm_eval_read import Sample, TaskSamples, logprob
+from kapwa.exchange.own import own_manifest
 from kapwa.exchange.writing import Imported
-from kapwa.records import SCORE_COLUMNS, Floor
-from kapwa.runs.manifest import FORMAT
-from kapwa.runs.redact import plain
-from kapwa.runs.signature import signature
+from kapwa.records import SCORE_COLUMNS
 
 SCORES = {name: {"value": pl.Float64, "sample": pl.Int64}.get(name, pl.String) for name in SCORE_COLUMNS}
 _ABOUT = ("item_id", "variant", "culture", "language", "category", "topic", "cluster")
 _NOTE = "Imported from an export in lm-eval's form: its tables are those the export holds, not all of the first run."
-_MANIFEST = ("task", "suite", "options", "headline", "groups", "seed", "signature", "kapwa")
 
 
 def own_run(file: Path, results: Mapping[str, Any], tasks: Sequence[TaskSamples]) -> Imported:
     """Return the run that was exported. Raises DataError where what Kapwa wrote into the files was damaged."""
-    try:
-        manifest = dict(results["kapwa"]["manifest"])
-        floors = [Floor(**row) for row in results["kapwa"]["floors"]]
-        newer = int(manifest["format"]) > FORMAT
-        whole = manifest["status"] in ("complete", "failed_items") and int(manifest["counts"]["failed"]) >= 0
-        whole = whole and all(info["name"] and info["title"] for info in manifest["metrics"].values())
-        signature(manifest).full()
-    except (AttributeError, KeyError, TypeError, ValueError):
-        newer, whole = False, False
-    if newer:
-        raise DataError("was written by a newer Kapwa.", path=file, hint="Upgrade: pip install -U kapwa")
-    if not whole or not all(name in manifest for name in _MANIFEST):
-        raise DataError("is not as Kapwa wrote it.", path=file, column="kapwa", hint="Export the run again.")
+    known, floors = own_manifest(results["kapwa"], file, _NOTE)
     samples = [(task, sample) for task in tasks for sample in task.samples]
     rows = [row for task, sample in samples for row in _rows(task, sample)]
-    known = {name: value for name, value in manifest.items() if name != "tables"}
-    known["notes"] = [*known.get("notes", ()), _NOTE]
-    known["imported"] = {"from": "kapwa", "version": manifest["kapwa"], "file": file.name}
     items = pl.DataFrame([sample.record["doc"] for _, sample in samples], infer_schema_length=None, strict=False)
     scores = pl.DataFrame(rows, schema=SCORES, orient="row")
-    return Imported(plain(known), scores, items, _tables(samples), floors)
+    return Imported(known, scores, items, _tables(samples), floors)
 
 
 def _rows(task: TaskSamples, sample: Sample) -> Iterator[list[Any]]:

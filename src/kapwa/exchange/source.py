@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeVar, cast
 
 import polars as pl
 
@@ -44,6 +44,19 @@ class Source:
         """Say whether a larger value is better; None where neither is, as for a text's length, or the run is silent."""
         told = self.manifest["metrics"].get(metric, {}).get("higher_is_better")
         return told if isinstance(told, bool) else None
+
+
+_Held = TypeVar("_Held", bound="pl.DataFrame | Mapping[str, Any]")
+
+
+def without_keys_in(held: _Held, keys: Sequence[str]) -> _Held:
+    """Return a table, or plain values, with ``keys`` hidden in all texts."""
+    if isinstance(held, pl.DataFrame):
+        return cast("_Held", _hidden(held, list(keys)))
+    whole: Any = held
+    for key in keys:
+        whole = _deep(whole, key)
+    return cast("_Held", whole)
 
 
 def _hidden(frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:

@@ -1,0 +1,89 @@
+"""Logs of Kapwa's own tasks inside Inspect (``inspect eval kapwa/…``): their answers, judged again by Kapwa's task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
+
+from kapwa.errors import DataError, KapwaError
+from kapwa.exchange.inspect_read import samples_of
+from kapwa.exchange.inspect_samples import SCORER
+from kapwa.exchange.writing import Imported
+from kapwa.models.base import Model
+from kapwa.records import Answer, Item, Response
+from kapwa.runs.manifest import describe
+
+if TYPE_CHECKING:
+    from inspect_ai.log import EvalLog, EvalSample
+
+    from kapwa.exchange.inspectai.opened import OpenedTask
+
+_NOTE = "Asked by Inspect; Kapwa's own task judged the answers again."
+
+
+def is_ran(log: EvalLog) -> bool:
+    """Whether the log is of one of Kapwa's tasks."""
+    return all(isinstance(sample.metadata.get(SCORER), Mapping) for sample in samples_of(log))
+
+
+def ran_run(file: Path, log: EvalLog) -> Imported:
+    """Return the run of Kapwa's task with the log's answers.
+
+    Raises DataError where the task's data are not at hand, are other data than the log's, or the answers are damaged.
+    """
+    from kapwa.exchange.inspect_in import asked
+
+    samples = samples_of(log)
+    try:
+        opened, items = _found(samples)
+        answers = [answer for sample in samples for answer in _answers(opened, items[str(sample.id)], sample)]
+        chosen = {(item.id, item.variant) for item in items.values()}
+        kept = [item for key, item in opened.items.items() if key in chosen]
+        judged = opened.task.score(kept, _in_order(kept, answers))
+    except DataError:
+        raise
+    except KapwaError as error:
+        raise DataError(error.message, hint=error.hint) from None
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise DataError(f"its samples are not as Kapwa's tasks write them ({type(error).__name__}).") from None
+    about = asked(file, log)
+    model = cast("Model", SimpleNamespace(**about.pop("model"), atomic_batches=False))
+    described = describe(opened.task, model, kept, seed=0)
+    manifest = {**described, **about, "notes": [_NOTE]}
+    task = opened.task
+    return Imported(manifest, judged.scores, task.item_table(kept), judged.tables, task.floors(kept))
+
+
+def _found(samples: Sequence[EvalSample]) -> tuple[OpenedTask, dict[str, Item]]:
+    from kapwa.exchange.inspectai.opened import find
+
+    found = {str(sample.id): find(sample.metadata) for sample in samples}
+    opened = next(iter(found.values())).opened
+    if any(one.opened is not opened for one in found.values()):
+        raise DataError("its samples are of several tasks.")
+    return opened, {name: one.item for name, one in found.items()}
+
+
+def _answers(opened: OpenedTask, item: Item, sample: EvalSample) -> Iterator[Answer]:
+    """Yield what a sample answered; each epoch is a further set of draws."""
+    from kapwa.exchange.inspectai.exchanged import answers_of
+
+    requests = opened.requests(item)
+    if sample.error is not None:
+        error = sample.error.message
+        given = [Answer(request, Response(request.key, error=error)) for request in requests]
+    else:
+        given = answers_of(requests, sample.output)
+    if len(given) != len(requests):
+        raise DataError(f"the sample {sample.id!r} holds {len(given)} answers to {len(requests)} requests.")
+    for request, response in given:
+        later = (sample.epoch - 1) * len(requests) + request.sample
+        yield Answer(replace(request, sample=later), response)
+
+
+def _in_order(items: Sequence[Item], answers: Sequence[Answer]) -> list[Answer]:
+    place = {(item.id, item.variant): i for i, item in enumerate(items)}
+    return sorted(answers, key=lambda one: (place[one.request.item_id, one.request.variant], one.request.sample))
