@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import errno
 import io
+import zipfile
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kapwa import files
 from kapwa.errors import DataError, UsageError
 from kapwa.files import csv_text, read_table, replacing, spreadsheet_safe, write_json, write_text
 
@@ -117,3 +119,28 @@ def test_csv_is_safe_in_a_spreadsheet_and_loses_nothing(rows: list[list[str]]) -
     read = list(csv.reader(io.StringIO(csv_text(["a", "b"], rows), newline="")))
     assert read == [["a", "b"], *([spreadsheet_safe(cell) for cell in row] for row in rows)]
     assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for row in read for cell in row)
+
+
+def test_a_workbook_that_unpacks_to_too_much_is_refused_before_it_is_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "bomb.xlsx"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/worksheets/sheet1.xml", b"0" * 5_000_000)
+    assert path.stat().st_size < 10_000
+    monkeypatch.setattr(files, "MAX_UNPACKED", 4_999_999)
+    with pytest.raises(DataError, match=r"unpacks to 5,000,000 bytes; at most 4,999,999 are read") as caught:
+        files.read_table(path)
+    assert caught.value.hint
+
+
+def test_a_zip_file_that_lies_about_its_sizes_is_read_no_further_than_it_says(tmp_path: Path) -> None:
+    """The limit holds because a member is never read past its declared size."""
+    path = tmp_path / "liar.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a", b"0" * 1_000_000)
+    raw = path.read_bytes()
+    path.write_bytes(raw.replace((1_000_000).to_bytes(4, "little"), (10).to_bytes(4, "little")))
+    files.check_unpacked(path, most=10)
+    with zipfile.ZipFile(path) as archive, pytest.raises(zipfile.BadZipFile), archive.open("a") as member:
+        assert len(member.read()) <= 10

@@ -9,6 +9,7 @@ import io
 import json
 import os
 import tempfile
+import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +18,8 @@ from kapwa.errors import DataError, UsageError, nearest
 
 # A cell longer than this is a file with a missing quote, not an answer.
 MAX_CELL = 1_000_000
+# A workbook of a million rows is smaller; what unpacks to more is damaged, or meant to fill the memory.
+MAX_UNPACKED = 1_000_000_000
 
 
 class Row(NamedTuple):
@@ -141,6 +144,7 @@ def _xlsx_rows(path: Path) -> tuple[list[str], list[Row]]:
 
     if not path.exists():
         raise DataError("no such file.", path=path, hint=_sibling_hint(path))
+    check_unpacked(path)
     try:
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
         lines = [["" if cell is None else str(cell) for cell in line] for line in book.worksheets[0].values]
@@ -151,6 +155,26 @@ def _xlsx_rows(path: Path) -> tuple[list[str], list[Row]]:
     header = _checked_header([cell.strip() for cell in lines[0]], path, 1)
     rows = [Row(i, dict(zip(header, line, strict=False))) for i, line in enumerate(lines[1:], start=2) if any(line)]
     return header, rows
+
+
+def check_unpacked(path: Path, most: int | None = None) -> None:
+    """Refuse a zip file (a workbook, a log) that unpacks to over ``most`` bytes (None: :data:`MAX_UNPACKED`).
+
+    Sizes are those the file declares; reading a member ends at its declared size. Raises DataError; a file that is no
+    zip file passes, and is its reader's to refuse.
+    """
+    limit = MAX_UNPACKED if most is None else most
+    try:
+        with zipfile.ZipFile(path) as archive:
+            size = sum(member.file_size for member in archive.infolist())
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+        return
+    if size > limit:
+        raise DataError(
+            f"unpacks to {size:,} bytes; at most {limit:,} are read.",
+            path=path,
+            hint="If it is what it should be, split it, or save its table as CSV.",
+        )
 
 
 def _sibling_hint(path: Path) -> str | None:
