@@ -12,9 +12,13 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from loopback import Loopback, Proxy
 
 CANARY = "sk-canary/8c1f+55aa-never-show"
 OTHERS = {"HF_TOKEN": "hf_canary_never_show_either", "MY_SECRET": "canary-third-never-show"}
+
+
+PASSWORD = "canary/proxy never+show"  # three bytes ("me:") before it, so that its base64 is whole in theirs
 
 
 def forms(secret: str) -> list[bytes]:
@@ -46,7 +50,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def leaks(found: dict[str, bytes]) -> list[str]:
-    secrets = [form for secret in (CANARY, *OTHERS.values()) for form in forms(secret)]
+    secrets = [form for secret in (CANARY, PASSWORD, *OTHERS.values()) for form in forms(secret)]
     return [name for name, content in found.items() if any(form in content for form in secrets)]
 
 
@@ -114,3 +118,19 @@ def test_the_key_is_in_no_error_either(stub, kapwa, tmp_path: Path, status: int)
     found = contents(tmp_path)
     assert f"HTTP {status}".encode() in found["out1.txt"]
     assert leaks(found) == []
+
+
+def test_the_password_of_a_proxy_is_in_no_file_and_no_output(stub, kapwa, tmp_path: Path, monkeypatch) -> None:
+    """Some calls are refused by the proxy, which quotes what it was sent; the others go through."""
+    sent = base64.b64encode(f"me:{PASSWORD}".encode()).decode()
+    proxy = Proxy(wants=sent, refuses=500, every=2)
+    running = Loopback(proxy.serve)
+    monkeypatch.setenv("HTTP_PROXY", f"http://me:{urllib.parse.quote(PASSWORD, safe='')}@127.0.0.1:{running.port}")
+    settings = ("--base-url", stub().url, "--extra", "attempts=1", "--revision", "v1", "--cache", "team", "--json")
+    kapwa(*the_run(more=settings), status=None)
+    running.stop()
+    (folder,) = (tmp_path / "runs").iterdir()
+    kapwa("report", f"runs/{folder.name}", "-o", "page.html", "--csv", "tables")
+    found = contents(tmp_path)
+    assert leaks(found) == []
+    assert any(b"Proxy-Authorization: Basic [" in content for content in found.values()), "it was sent and quoted"
