@@ -88,8 +88,11 @@ class Connection(asyncio.Protocol):
             listing = self.server.counts() if b" /count" in head else {"data": [{"id": "stub"}]}
             self.send(200, json.dumps(listing).encode())
             return
-        item = int((ITEM.findall(body) or [b"-1"])[-1])
-        server = self.server
+        named = ITEM.findall(body)
+        if not named:  # a client that tries what else there is
+            self.send(404, b'{"error": {"message": "not served"}}')
+            return
+        item, server = int(named[-1]), self.server
         server.open += 1
         server.most_open = max(server.most_open, server.open)
         self.busy = True
