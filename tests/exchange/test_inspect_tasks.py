@@ -176,7 +176,7 @@ def test_a_score_says_what_was_answered_and_what_was_right(tmp_path: Path) -> No
         by_outcome[(score.metadata or {})["outcomes"]["mcq_acc"]] = score
         assert sample.target in "ABCD"
         assert sample.target
-        assert len(sample.choices or []) == 4
+        assert sample.choices is None  # the viewer would show them as part of the prompt
     assert by_outcome["refused"].reason == "refusal"
     assert by_outcome["empty"].reason == "no_response"
     assert by_outcome["wrong"].reason is None
@@ -289,6 +289,27 @@ def test_a_single_culture_has_no_groups_beside_it() -> None:
     assert group_mean()(two) == {"c v": 1.0, "d v": 0.0}
     assert all(math.isnan(value) for value in group_stderr()(two).values())  # one cluster each
     assert list(measures(("a", "b"), ("b",))) == ["a", "b", "*"]
+
+
+def test_the_standard_error_is_inspects_own_where_that_knows_one() -> None:
+    from inspect_ai.scorer import SampleScore
+    from inspect_ai.scorer import stderr as inspects
+
+    from kapwa.exchange.inspectai.metrics import stderr
+
+    def scores(values: list[float], clusters: str) -> list[SampleScore]:
+        pairs = zip(values, clusters, strict=True)
+        return [SampleScore(score=Score(value=v), sample_metadata={"cluster": c}) for v, c in pairs]
+
+    mixed = scores([1.0, 0.0, 1.0, 1.0, 0.0, 0.0], "aabbcd")
+    assert stderr(binary=True)(mixed) == pytest.approx(inspects(cluster="cluster")(mixed), rel=1e-12)
+    assert stderr()(mixed) == pytest.approx(inspects(cluster="cluster")(mixed), rel=1e-12)
+    right = scores([1.0] * 4, "abcd")
+    assert inspects(cluster="cluster")(right) == 0
+    assert stderr(binary=True)(right) > 0.1
+    together = scores([1.0, 0.0], "aa")
+    assert inspects(cluster="cluster")(together) == 0
+    assert math.isnan(stderr(binary=True)(together))
 
 
 # The embedded model.

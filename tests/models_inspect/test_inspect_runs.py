@@ -23,6 +23,7 @@ def command(url: str, *more: str) -> list[str]:
     return [str(Path(sys.executable).with_name("kapwa")), "run", *task, *model, *quick, *more]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
 def test_killed_and_run_again_nothing_is_asked_twice(stub, tmp_path: Path) -> None:
     server = stub(delay=0.4)
@@ -55,6 +56,7 @@ def test_killed_and_run_again_nothing_is_asked_twice(stub, tmp_path: Path) -> No
     assert len(server.arrivals()) == len(prompts)
 
 
+@pytest.mark.slow
 def test_the_key_is_in_nothing_that_a_run_writes_or_prints(stub, tmp_path: Path) -> None:
     server = stub(echo_auth=True, echo_in_answer=True, faults={"500": 0.3})
     done = subprocess.run(
@@ -70,10 +72,9 @@ def test_the_key_is_in_nothing_that_a_run_writes_or_prints(stub, tmp_path: Path)
     assert any("[hidden]" in (text or "") for text in answers["text"]), "the server did quote it"
 
 
-@pytest.mark.parametrize("status", [401, 404])
-def test_what_cannot_be_survived_is_one_message(stub, tmp_path: Path, status: int) -> None:
-    server = stub(always={"": status})
+def test_what_cannot_be_survived_is_one_message(stub, tmp_path: Path) -> None:
+    server = stub(always={"": 401})
     done = subprocess.run(command(server.url), cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert f"HTTP {status}" in done.stderr
+    assert "HTTP 401" in done.stderr
     assert "Traceback" not in done.stderr

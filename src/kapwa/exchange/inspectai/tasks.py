@@ -185,17 +185,10 @@ def _sample(opened: OpenedTask, item: Item, row: dict[str, Any]) -> Sample:
     messages: list[ChatMessage] = chat(request.messages)
     target = next((row[name] for name in _TARGETS if row.get(name)), "")
     names = ("item_id", "variant", "culture", "language", "category", "topic", "cluster")
+    # No choices: Inspect's viewer would show them as part of what the model was asked.
     return Sample(
         id=f"{item.id}/{item.variant}",
         input=messages,
         target=[str(part) for part in target] if isinstance(target, list) else str(target),
-        choices=_choices(item),
         metadata={**{name: row[name] for name in names}, METADATA: opened.place(item)},
     )
-
-
-def _choices(item: Item) -> list[str] | None:
-    """Return what there is to choose from, for those who look at a log; the model is not shown it here."""
-    fields = item.fields
-    found = fields.get("options") or (*fields.get("relevant", ()), *fields.get("irrelevant", ()))
-    return list(found) or None
