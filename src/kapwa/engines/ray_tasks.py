@@ -85,7 +85,8 @@ class _Flight(Generic[Input, Output]):
     def take(self, tasks: Iterator[Input]) -> bool:
         """Let as many tasks off as there is room for; say whether any is in flight."""
         for task in islice(tasks, max(0, self._room() - len(self._flying))):
-            self._send(_Task(self._name(task), self._ray.put(task)))
+            with ray_errors():
+                self._send(_Task(self._name(task), self._ray.put(task)))
         return bool(self._flying)
 
     def landed(self) -> Iterator[Output]:
