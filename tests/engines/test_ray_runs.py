@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import signal
 import sqlite3
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +37,7 @@ from kapwa.runs.progress import Snapshot  # noqa: E402
 from kapwa.runs.runner import RunInterrupted, run_task  # noqa: E402
 
 KEY = "sk-canary-0123456789abcdef"
+AGAIN = "Run again with the same command to resume."
 ONE = {"replicas": 1}
 TABLES = ("scores.parquet", "estimates.parquet", "comparisons.parquet", "answers.parquet", "items.parquet")
 
@@ -306,3 +310,50 @@ def test_the_cache_gives_and_takes(tmp_path: Path, start: Start, atomic: bool) -
             runs.append(run_task(task, model, path=tmp_path / f"{name}{i}", cache=cache, progress=False))
         assert api.open_run(runs[-1]).manifest["cache"]["answers"] == 24
     assert all(same_tables(run, runs[0]) for run in runs)
+
+
+def test_a_submitted_job_finds_its_cluster_and_leaves_it(tmp_path: Path, nodes: Nodes) -> None:
+    """What ``ray job submit`` does: it sets RAY_ADDRESS and starts the command on the head node."""
+    table = tmp_path / "answers.jsonl"
+    items = api.load_task("kalahi/open", variant="full", limit=2).items()
+    table.write_text("\n".join(json.dumps({"item_id": item.id, "text": "Oo."}) for item in items) + "\n")
+    command = [sys.executable, "-m", "kapwa.cli.main", "run", "kalahi/open", "--model", f"replay:{table}"]
+    command += ["--limit", "2", "--metrics", "chrf", "--engine", "ray", "--json", "--out", str(tmp_path)]
+    own = {**os.environ, "RAY_ADDRESS": nodes.address, "CANARY_API_KEY": KEY}
+    for _ in range(2):  # the second finds the cluster as the first found it
+        done = subprocess.run(command, env=own, capture_output=True, text=True, check=False, timeout=120)
+        assert done.returncode == 0, done.stderr
+        manifest = json.loads(done.stdout)["manifest"]
+        assert manifest["model"]["description"]["engine"] | {"processors": 0, "ray": 0} == {
+            "name": "ray",
+            "ray": 0,
+            "replicas": 1,
+            "cpus_per_replica": 1.0,
+            "gpus_per_replica": 0.0,
+            "processors": 0,
+        }
+        assert KEY not in done.stderr + done.stdout
+
+
+def test_control_c_keeps_what_came_and_ends_what_was_started(tmp_path: Path) -> None:
+    command = [sys.executable, str(HERE / "interrupted_run.py"), str(tmp_path / "run")]
+    own = {**os.environ, "PYTHONPATH": f"{HERE}:{RUNS}", "CANARY_API_KEY": KEY}
+    with subprocess.Popen(command, env=own, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
+        assert process.stdout is not None
+        session = Path(process.stdout.readline().split()[1])
+        os.killpg(process.pid, signal.SIGINT)  # a terminal tells everybody in the foreground
+        said = process.stdout.read()
+    assert process.returncode == 0
+    kept = len(answered(tmp_path / "run"))
+    assert 6 <= kept < 400
+    assert said == f"Stopped. {kept} answers are kept in {tmp_path}/run. {AGAIN}\nclosed False\n"
+    assert [path for path in _processes() if session.name in path] == []
+    files = [path for path in session.rglob("*") if path.is_file()]
+    assert len(files) > 10
+    assert [path for path in files if KEY.encode() in path.read_bytes()] == []
+
+
+def _processes() -> Iterator[str]:
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            yield path.read_text(encoding="utf-8", errors="replace")

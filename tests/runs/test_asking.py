@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import itertools
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tiny_suite import TinyModel, TinyTask
@@ -270,3 +273,109 @@ def test_a_commit_that_fails_in_the_background_stops_the_asking(
             committer.add(Response(keys[1], text="x"))
     # What had come was stored after all, on the way out.
     assert bench.journal.counts() == Counts(1, 0)
+
+
+# -- models that several workers answer for ---------------------------------------------------------
+
+
+class Several(TinyModel):
+    """Takes up to ``ahead`` batches and answers the last of them first, those of no plan in two parts."""
+
+    ahead = 3
+    closed = False
+
+    @cached_property
+    def taken(self) -> list[int]:
+        return []
+
+    def window(self, total: int) -> int:
+        return max(1, total // 4)
+
+    def answer_all(self, kind: str, batches: Iterable[Sequence[Request]]) -> Iterator[tuple[Any, Any]]:
+        source = iter(batches)
+        try:
+            while held := list(itertools.islice(source, self.ahead)):
+                for batch in reversed(held):
+                    self.taken.append(len(batch))
+                    yield from self.parts(kind, batch)
+        finally:
+            self.closed = True
+
+    def parts(self, kind: str, batch: Sequence[Request]) -> Iterator[tuple[Any, Any]]:
+        found = list(self.score(batch) if kind == "score" else self.generate(batch))
+        half = len(batch) if self.atomic_batches else len(batch) // 2
+        yield batch[:half], found[:half]
+        if half < len(batch):
+            yield batch[half:], found[half:]
+
+
+@pytest.mark.parametrize("atomic", [False, True])
+def test_several_workers_give_the_answers_that_one_gives(tmp_path: Path, atomic: bool) -> None:
+    for name, kind in (("one", TinyModel), ("several", Several)):
+        (tmp_path / name).mkdir()
+        task = TinyTask(n=20, shared=False, kinds=("score", "generate"))
+        bench = Bench(tmp_path / name, task, kind(atomic_batches=atomic))
+        last = bench.ask()
+        assert (last.done, last.asked, last.total) == (40, 40, 40)
+        if name == "one":
+            stored = bench.stored()
+    assert bench.stored() == stored
+    assert bench.ask().asked == 0
+    # A plan's batches, or windows of a quarter of all that is asked.
+    assert set(bench.model.taken) == ({3, 2} if atomic else {10})
+
+
+def test_batches_for_several_workers_are_made_when_there_is_room(tmp_path: Path) -> None:
+    made: list[int] = []
+    answered: list[int] = []
+
+    class Watched(Several):
+        def window(self, total: int) -> int:
+            return 2
+
+        def answer_all(self, kind: str, batches: Iterable[Sequence[Request]]) -> Iterator[tuple[Any, Any]]:
+            def counted() -> Iterator[Sequence[Request]]:
+                for batch in batches:
+                    made.append(len(batch))
+                    yield batch
+                    assert sum(made) - sum(answered) <= 2 * self.ahead
+
+            for batch, found in super().answer_all(kind, counted()):
+                answered.append(len(batch))
+                yield batch, found
+
+    bench = Bench(tmp_path, TinyTask(n=40, shared=False), Watched())
+    bench.ask()
+    assert sum(made) == 40
+
+
+def test_what_several_workers_leave_out_fails_and_what_they_add_ends_the_run(tmp_path: Path) -> None:
+    class Losing(Several):
+        def parts(self, kind: str, batch: Sequence[Request]) -> Iterator[tuple[Any, Any]]:
+            yield batch[1:], list(self.generate(batch[1:]))
+            yield batch[:1], []
+
+    class Adding(Several):
+        def parts(self, kind: str, batch: Sequence[Request]) -> Iterator[tuple[Any, Any]]:
+            yield batch, [Response("00" * 16, text="of my own accord")]
+
+    losing, adding = (tmp_path / name for name in ("losing", "adding"))
+    for folder in (losing, adding):
+        folder.mkdir()
+    bench = Bench(losing, TinyTask(n=8, shared=False), Losing())
+    assert bench.ask().failed == 4
+    assert {r.error for r in bench.stored().values()} == {None, asking.NO_ANSWER}
+    for atomic in (True, False):
+        bench = Bench(adding, TinyTask(n=8, shared=False), Adding(atomic_batches=atomic))
+        with pytest.raises(ModelError, match="was not asked"):
+            bench.ask()
+        assert bench.model.closed
+        bench.journal.close()
+
+
+def test_workers_hide_the_keys_that_only_they_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    key = "sk-0123456789abcdef"
+    monkeypatch.setenv("SOME_API_KEY", key)
+    said = [Response("a", text=f"is it {key}?"), Response("b", error=f"refused {key}"), Response("c", text="no")]
+    hidden = asking.without_secrets(said)
+    assert [r.text or r.error for r in hidden] == ["is it [hidden]?", "refused [hidden]", "no"]

@@ -209,7 +209,7 @@ Address = Annotated[
     typer.Option(
         "--address",
         metavar="ADDRESS",
-        help="Cluster to join: auto, HOST:PORT or ray://HOST:PORT \\[default: RAY_ADDRESS, else this machine alone].",
+        help="Cluster to join: auto, or HOST:PORT \\[default: RAY_ADDRESS, else this machine alone].",
         rich_help_panel=_WHERE,
         show_default=False,
     ),

@@ -248,8 +248,7 @@ class Fleet:
                 self._give(worker, job)
 
     def _give(self, worker: _Worker, job: _Job) -> None:
-        # Ray's client, which reaches a cluster from outside, knows no streams.
-        if job.whole or self._cluster.client:
+        if job.whole:
             reference = worker.actor.answer.remote(job.kind, job.asked())
         else:
             reference = worker.actor.stream.options(num_returns="streaming").remote(job.kind, job.asked())

@@ -39,10 +39,9 @@ class Node(NamedTuple):
 
 
 class Cluster(NamedTuple):
-    """The Ray this process is connected to. ``own``: started here; ``client``: reached by ``ray://``."""
+    """The Ray this process is connected to. ``own``: started here."""
 
     own: bool
-    client: bool
 
     def nodes(self) -> list[Node]:
         """Return the machines that are alive now."""
@@ -114,13 +113,13 @@ def connected(settings: Ray) -> Iterator[Cluster]:
     Where the program is connected already, that connection is used and left. Blocks may overlap: they share one
     connection, and the last one ends it. A Ray started here ends with it; a cluster that was there stays. Ray's
     messages go to the log, never to standard output.
-    Raises MissingDependencyError without Ray, RunError where there is no cluster at the address, where its versions
-    differ from these, or where Ray cannot be started here.
+    Raises MissingDependencyError without Ray, UsageError for an address that is not of a cluster itself, RunError where
+    there is no cluster at the address, where its versions differ from these, or where Ray cannot be started here.
     """
     ray = _ray()
     shared = _ours.enter(ray, settings.address or os.environ.get(ADDRESS) or LOCAL)
     try:
-        yield Cluster(own=shared and _ours.local, client=_by_client(ray))
+        yield Cluster(own=shared and _ours.local)
     finally:
         if shared:
             _ours.leave()
@@ -173,11 +172,12 @@ def _ray() -> Any:
     return ray
 
 
-def _by_client(ray: Any) -> bool:
-    return bool(ray.util.client.ray.is_connected())
-
-
 def _join(ray: Any, address: str) -> None:
+    if "://" in address:
+        raise UsageError(
+            f"The address {address} is for Ray's client, over which replicas cannot answer piece by piece.",
+            hint="Start kapwa on the cluster (ray job submit), or name the cluster's own address, such as HOST:6379.",
+        )
     _knock(address)
     quiet: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
     if address == LOCAL:
@@ -192,11 +192,6 @@ def _join(ray: Any, address: str) -> None:
 
 def _not_joined(address: str, error: Exception) -> KapwaError:
     said = brief(error)
-    if "ray[client]" in said:
-        return UsageError(
-            f"Joining a cluster by {address} needs Ray's client, which is not installed.",
-            hint="Install it with: pip install 'ray[client]', or start kapwa on the cluster (ray job submit).",
-        )
     if "mismatch" in said:
         return RunError(f"The Ray cluster at {address} runs other versions: {said}", hint=_SAME_VERSIONS)
     if address == LOCAL:
@@ -216,7 +211,7 @@ def _no_cluster(address: str, why: str) -> RunError:
 
 def _knock(address: str) -> None:
     """Raise RunError where nobody listens; Ray itself would try for minutes."""
-    host, colon, port = address.rpartition("://")[2].rpartition(":")
+    host, colon, port = address.rpartition(":")
     if not colon or not port.isdigit():
         return
     try:

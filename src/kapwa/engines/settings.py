@@ -16,7 +16,7 @@ class Ray:
 
     ``address``: None joins the cluster that ``RAY_ADDRESS`` names (as it does inside ``ray job submit``), and else
     starts Ray on this machine for as long as the work takes; "auto" joins the cluster that runs on this machine;
-    "host:port" and "ray://host:port" join another. ``replicas``: copies of the model; None: one for each machine, or
+    "host:port" joins another. ``replicas``: copies of the model; None: one for each machine, or
     for each share of one that ``cpus_per_replica`` and ``gpus_per_replica`` name; of a served model, one.
     ``cpus_per_replica``: processors each reserves, and threads it computes with; None: an even share of a machine, and
     with a machine to itself the threads the local engine would use. ``gpus_per_replica``: GPUs each reserves.

@@ -77,11 +77,12 @@ def _ask_whole_batches(job: _Asking) -> None:
     batches = [[requests[i] for i in batch] for batch in checked_plan(job.model, requests)]
     open_batches = [batch for batch in batches if any(request.key in missing for request in batch)]
     job.meter.known(len(requests) - sum(map(len, open_batches)))
-    for batch, responses in _answered(job, _not_cached(job, open_batches)):
-        job.journal.commit(responses)
-        if job.cache is not None:
-            job.cache.add_batch(batch, responses)
-        job.meter.add(responses)
+    with _closing(_answered(job, _not_cached(job, open_batches))) as found:
+        for batch, responses in found:
+            job.journal.commit(responses)
+            if job.cache is not None:
+                job.cache.add_batch(batch, responses)
+            job.meter.add(responses)
 
 
 def _not_cached(job: _Asking, batches: Iterable[Sequence[Request]]) -> Iterator[Sequence[Request]]:
@@ -123,8 +124,9 @@ def _ask_each(job: _Asking) -> None:
     missing = _without_answer(job)
     keep = job.cache.add if job.cache is not None else None
     with Committer(job.journal, job.meter, keep=keep) as committer:
-        for response in _each_answer(job, missing):
-            committer.add(response)
+        with _closing(_each_answer(job, missing)) as found:
+            for response in found:
+                committer.add(response)
 
 
 def _each_answer(job: _Asking, missing: Iterator[Request]) -> Iterator[Response]:
