@@ -7,8 +7,9 @@
 ``contest``: concurrency 512, each contestant in a process of its own with a stub of its own (serving_stub.py) that
 answers after 50 ms; only the asking is timed. "kapwa" asks through ``ask_missing`` with a request book and a journal,
 as a run does; "kapwa backend" is the model alone; Inspect and lm-eval answer through their models alone, in the
-settings that were fastest for them. ``memory``: peak memory of 200,000 requests asked as a run does. ``faults``: whole
-runs of ``kapwa.evaluate`` against a stub that answers 429, 500, a reset, nothing (a time-out) or half a JSON.
+settings that were fastest for them; "alone" is an HTTP client without anything around it. ``memory``: peak memory of
+200,000 requests asked as a run does. ``faults``: whole runs of ``kapwa.evaluate`` against a
+stub that answers with 429, 500, a reset, nothing (a time-out) or half a JSON.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -171,20 +172,11 @@ def inspect_generate(url: str, requests: int, concurrency: int) -> Callable[[], 
 
     settings = GenerateConfig(max_connections=concurrency, max_tokens=TOKENS, temperature=0)
     model = get_model("openai-api/stub/stub", base_url=url, config=settings)
-    right = 0
 
-    async def worker(numbers: Iterator[int]) -> None:
-        nonlocal right
-        for i in numbers:
-            output = await model.generate(f"item {i}")
-            right += output.completion.startswith(f"answer {i}:")
+    async def ask(i: int) -> str:
+        return str((await model.generate(f"item {i}")).completion)
 
-    async def everything() -> int:
-        numbers = iter(range(requests))
-        await asyncio.gather(*(worker(numbers) for _ in range(concurrency)))
-        return right
-
-    return lambda: asyncio.run(everything())
+    return lambda: asyncio.run(in_turns(ask, requests, concurrency))
 
 
 def lm_eval_generate(url: str, requests: int, concurrency: int) -> Callable[[], Any]:
@@ -207,17 +199,81 @@ def lm_eval_generate(url: str, requests: int, concurrency: int) -> Callable[[], 
     return work
 
 
+def in_turns(
+    ask: Callable[[int], Coroutine[Any, Any, str]], requests: int, concurrency: int
+) -> Coroutine[Any, Any, int]:
+    """Ask every number with so many workers; count the right answers."""
+    numbers = iter(range(requests))
+
+    async def worker() -> int:
+        right = 0
+        for i in numbers:
+            right += (await ask(i)).startswith(f"answer {i}:")
+        return right
+
+    async def everything() -> int:
+        return sum(await asyncio.gather(*(worker() for _ in range(concurrency))))
+
+    return everything()
+
+
+def question(i: int) -> dict[str, Any]:
+    message = {"role": "user", "content": f"item {i}"}
+    return {"model": "stub", "temperature": 0.0, "messages": [message], "max_tokens": TOKENS}
+
+
+def aiohttp_alone(url: str, requests: int, concurrency: int) -> Callable[[], Any]:
+    """What aiohttp costs without anything around it."""
+    import aiohttp
+
+    async def everything() -> int:
+        connector = aiohttp.TCPConnector(limit=0)
+        async with aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar()) as session:
+
+            async def ask(i: int) -> str:
+                async with session.post(f"{url}/chat/completions", json=question(i), allow_redirects=False) as reply:
+                    return str(json.loads(await reply.read())["choices"][0]["message"]["content"])
+
+            return await in_turns(ask, requests, concurrency)
+
+    return lambda: asyncio.run(everything())
+
+
+def sdk_alone(url: str, requests: int, concurrency: int) -> Callable[[], Any]:
+    """What OpenAI's SDK costs without anything around it, with connections shared out as Kapwa once did."""
+    import httpx2
+    import openai
+
+    async def everything() -> int:
+        limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
+        pools = [
+            openai.AsyncOpenAI(api_key="none", base_url=url, http_client=httpx2.AsyncClient(limits=limits))
+            for _ in range(-(-concurrency // 16))
+        ]
+
+        async def ask(i: int) -> str:
+            reply = await pools[i % len(pools)].chat.completions.create(**question(i))
+            return reply.choices[0].message.content or ""
+
+        return await in_turns(ask, requests, concurrency)
+
+    return lambda: asyncio.run(everything())
+
+
 CONTESTANTS = {
     "kapwa": kapwa_run,
     "kapwa backend": kapwa_backend,
     "lm-eval": lm_eval_generate,
     "inspect-ai": inspect_generate,
+    "aiohttp alone": aiohttp_alone,
+    "openai SDK alone": sdk_alone,
 }
+SLOW = ("inspect-ai", "openai SDK alone")  # a tenth of the requests is enough
 
 
 def run_contestant(name: str, job: Mapping[str, Any]) -> None:
     """Do one contestant's round in this process."""
-    requests = job["slow_requests"] if name == "inspect-ai" else job["requests"]
+    requests = job["slow_requests"] if name in SLOW else job["requests"]
     with stub(delay=job["delay"]) as url:
         work = CONTESTANTS[name](url, requests, job["concurrency"])
         right, times = measured(work)
@@ -312,7 +368,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("mode", nargs="*", choices=[*MODES, []], help="default: all")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--requests", type=int, default=20_000, help="of Kapwa and lm-eval; a tenth of Inspect")
+    parser.add_argument("--requests", type=int, default=20_000, help="a tenth for the slow contestants")
     parser.add_argument("--memory-requests", type=int, default=200_000)
     parser.add_argument("--fault-requests", type=int, default=20_000)
     parser.add_argument("--concurrency", type=int, default=512)

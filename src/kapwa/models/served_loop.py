@@ -47,16 +47,26 @@ class BackgroundLoop:
         came before it. Closing the iterator, or an exception in the caller, cancels what is open.
         """
         loop = self._running()
-        results: SimpleQueue[Sequence[Result] | BaseException] = SimpleQueue()
-        tasks: set[asyncio.Task[None]] = set()  # touched on the loop's thread only
+        results: SimpleQueue[list[Sequence[Result] | BaseException]] = SimpleQueue()
+        tasks: set[asyncio.Task[None]] = set()  # this and the next are touched on the loop's thread only
+        finished: list[Sequence[Result] | BaseException] = []
 
         async def run(job: Job) -> None:
+            outcome: Sequence[Result] | BaseException
             try:
-                results.put(await work(job))
+                outcome = await work(job)
             except asyncio.CancelledError:
                 raise
             except BaseException as error:  # noqa: BLE001 - carried to the caller's thread, raised there
-                results.put(error)
+                outcome = error
+            if not finished:
+                loop.call_soon(hand_over)
+            finished.append(outcome)
+
+        def hand_over() -> None:
+            # All that a turn of the loop brought at once: waking the caller for each costs more than the rest.
+            results.put(finished.copy())
+            finished.clear()
 
         def start(batch: Sequence[Job]) -> None:
             for job in batch:
@@ -77,11 +87,11 @@ class BackgroundLoop:
                     loop.call_soon_threadsafe(start, batch)
                 if not taken:
                     return
-                outcome = results.get()
-                if isinstance(outcome, BaseException):
-                    raise outcome
-                yield from outcome
-                taken -= 1
+                for outcome in results.get():
+                    if isinstance(outcome, BaseException):
+                        raise outcome
+                    yield from outcome
+                    taken -= 1
         finally:
             if not loop.is_closed():
                 asyncio.run_coroutine_threadsafe(_cancel(tasks), loop).result()
