@@ -231,6 +231,76 @@ are the same bytes. {on(found["machine"])}.
 """
 
 
+def serving() -> Iterator[str]:
+    found = read("serving")
+    if found is None:
+        return
+    if "contest" in found:
+        yield from _serving_contest(found["contest"])
+    if "memory" in found:
+        row = found["memory"]
+        yield f"""`benchmarks/serving.py memory`: {row["requests"]:,} requests, asked as a run does, at {row["rate"]:,} a
+second: peak {row["peak_mb"]} MB.
+"""
+    if "faults" in found:
+        yield from _serving_faults(found["faults"])
+
+
+def _serving_contest(found: dict[str, Any]) -> Iterator[str]:
+    rows = [
+        [
+            name,
+            f"{row['rate']:,}",
+            f"{row['kapwa_times_faster']:.1f}×",
+            f"{row['cpu_us']:,}",
+            f"{row['peak_mb']:.0f}",
+        ]
+        for name, row in found["contestants"].items()
+    ]
+    versions = ", ".join(f"{name} {number}" for name, number in found["versions"].items())
+    yield f"""## Asking a served model
+
+`benchmarks/serving.py contest`: {found["concurrency"]} open requests to a stub server that answers after
+{1000 * found["delay"]:.0f} ms, {found["requests"]:,} short requests ({found["slow_requests"]:,} for the slowest),
+{found["repeats"]} round(s). {versions}. {on(found["machine"])}.
+
+{table(["contestant", "requests a second", "a Kapwa run is faster", "CPU µs a request", "peak MB"], rows)}
+
+"kapwa" is the asking of a run, every answer in the journal; "kapwa backend" the model alone. Inspect and lm-eval answer
+through their models alone, "alone" is an HTTP client with nothing around it.
+"""
+
+
+def _serving_faults(found: dict[str, Any]) -> Iterator[str]:
+    rows = [
+        [
+            name,
+            f"{row['wall_s']:.1f}",
+            f"{row['times_clean']:.1f}×",
+            f"{row['right']:,} of {row['answers']:,}",
+            str(row["failed"]),
+            str(row["failed_after_running_again"]),
+        ]
+        for name, row in found["runs"].items()
+    ]
+    header = [
+        "a tenth of each kind of fault meets",
+        "wall s",
+        "of clean",
+        "right answers",
+        "failed",
+        "after a second run",
+    ]
+    yield f"""`benchmarks/serving.py faults`: whole runs of {found["requests"]:,} requests. Faults:
+{", ".join(found["faults"])}; {found["timeout_s"]:g} s until a time-out. {on(found["machine"])}.
+
+{table(header, rows)}
+
+"At first" is one chance of each request; in the last two rows half of *all* calls fail, repeated ones too. A failed
+request is recorded with its reason and asked again by the next run.
+"""
+
+
 def startup() -> Iterator[str]:
     found = read("startup")
     if found is None:
@@ -261,7 +331,17 @@ What weighs most in Kapwa's:
 
 
 def main() -> None:
-    sections = [INTRO, *scoring(), *generation(), *pairwise(), *paper_size(), *ray_analysis(), *journal(), *startup()]
+    sections = [
+        INTRO,
+        *scoring(),
+        *generation(),
+        *pairwise(),
+        *paper_size(),
+        *ray_analysis(),
+        *journal(),
+        *serving(),
+        *startup(),
+    ]
     PAGE.write_text("\n".join(sections), encoding="utf-8")
 
 
