@@ -239,8 +239,8 @@ def serving() -> Iterator[str]:
         yield from _serving_contest(found["contest"])
     if "memory" in found:
         row = found["memory"]
-        yield f"""`benchmarks/serving.py memory`: {row["requests"]:,} requests, asked as a run does, at {row["rate"]:,} a
-second: peak {row["peak_mb"]} MB.
+        yield f"""`benchmarks/serving.py memory`: {row["requests"]:,} requests, asked as a run does, at {row["rate"]:,}
+a second: peak {row["peak_mb"]} MB.
 """
     if "faults" in found:
         yield from _serving_faults(found["faults"])
@@ -255,7 +255,7 @@ def _serving_contest(found: dict[str, Any]) -> Iterator[str]:
             f"{row['cpu_us']:,}",
             f"{row['peak_mb']:.0f}",
         ]
-        for name, row in found["contestants"].items()
+        for name, row in sorted(found["contestants"].items(), key=lambda one: -one[1]["rate"])
     ]
     versions = ", ".join(f"{name} {number}" for name, number in found["versions"].items())
     yield f"""## Asking a served model
@@ -281,7 +281,7 @@ def _serving_faults(found: dict[str, Any]) -> Iterator[str]:
             str(row["failed"]),
             str(row["failed_after_running_again"]),
         ]
-        for name, row in found["runs"].items()
+        for name, row in sorted(found["runs"].items(), key=lambda one: one[1]["times_clean"])
     ]
     header = [
         "a tenth of each kind of fault meets",
@@ -296,8 +296,8 @@ def _serving_faults(found: dict[str, Any]) -> Iterator[str]:
 
 {table(header, rows)}
 
-"At first" is one chance of each request; in the last two rows half of *all* calls fail, repeated ones too. A failed
-request is recorded with its reason and asked again by the next run.
+"At first": a fault may meet only the first call for a request. Where it may meet each call, half of all calls fail,
+repeated ones too; a request that failed eight times is recorded with its reason and asked again by the next run.
 """
 
 

@@ -231,6 +231,8 @@ def test_addresses_that_cannot_work_are_refused_without_showing_secrets(url, mes
         ({"extra": {"attempts": "many"}}, "must be numbers"),
         ({"extra": {"attempts": 0}}, "at least 1"),
         ({"extra": {"body": []}}, "mapping"),
+        ({"extra": {"body": {"top_p": float("nan")}}}, "JSON cannot"),
+        ({"extra": {"body": {"stop": {1, 2}}}}, "JSON cannot"),
         ({"extra": {"body": {"messages": []}}}, "cannot set 'messages'"),
     ],
 )

@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Callable, Iterator
 
 import pytest
+import stub_server
 from loopback import Authority, Loopback, Proxy, answering
 from served_tools import ask
 
@@ -207,6 +208,21 @@ def test_redirects_are_not_followed(serving, connect, monkeypatch):
     with pytest.raises(ModelError, match=f"HTTP 307 to {target}"):
         connect(f"http://127.0.0.1:{serving(moved)}/v1")
     assert seen == []
+
+
+def test_a_server_that_closes_idle_connections_without_a_word_costs_no_attempt(serving, connect):
+    connections = []
+
+    async def hasty(reader, writer) -> None:
+        connections.append(writer)
+        stub = stub_server.Stub({})
+        await stub.exchange(reader, writer)
+        await reader.readexactly(1)  # it hangs up when the next request has begun
+        writer.transport.abort()
+
+    model = connect(f"http://127.0.0.1:{serving(hasty)}/v1", concurrency=1, extra={"attempts": 1})
+    assert answers(model, 4)
+    assert len(connections) == 5
 
 
 def test_a_server_that_speaks_something_else_is_named(serving, connect):

@@ -5,6 +5,7 @@ Answers come over HTTP, many at once, in any order; see docs/how-to/served-model
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -176,6 +177,12 @@ def _extra(extra: Mapping[str, Any]) -> tuple[Mapping[str, Any], Retry]:
     body = extra.get("body", {})
     if not isinstance(body, Mapping):
         raise UsageError("The option 'body' must be a mapping of request settings.")
+    try:
+        json.dumps(body, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        raise UsageError(
+            "The option 'body' holds something that JSON cannot: give text, numbers, lists, maps."
+        ) from None
     for key in ("messages", "prompt", "model", "n", "stream"):
         if key in body:
             raise UsageError(f"The option 'body' cannot set {key!r}: it decides what is asked.")

@@ -76,24 +76,28 @@ class Transport:
         for all of it: an answer may trickle in. Raises CallError.
         """
         request = self._request(path, body)
-        loop = asyncio.get_running_loop()
-        ends = loop.time() + timeout
+        ends = asyncio.get_running_loop().time() + timeout
         try:
-            wire = self._kept(loop.time())
-            if wire is None:
-                async with asyncio.timeout_at(ends):
-                    wire = await self._connect()
-            reply = await wire.exchange(request, ends)
+            return await self._exchange(request, ends)
         except TimeoutError:
             raise CallError(f"no answer within {timeout:g} s", retry=True, busy=True) from None
         except WireError as error:
             raise CallError(f"the answer is not valid HTTP: {error}", retry=True) from None
         except CutError:
             raise CallError("the connection was cut before the answer was complete", retry=True) from None
-        if wire.usable:
-            wire.idle_since = loop.time()
-            self._idle.append(wire)
-        return reply
+
+    async def _exchange(self, request: bytes, ends: float) -> Reply:
+        wire = self._kept()
+        if wire is not None:
+            try:
+                return self._keep(wire, await wire.exchange(request, ends))
+            except CutError as cut:
+                if cut.begun:
+                    raise
+                # The server closed it just when we took it up again, as is its right.
+        async with asyncio.timeout_at(ends):
+            wire = await self._connect()
+        return self._keep(wire, await wire.exchange(request, ends))
 
     async def close(self) -> None:
         """Close every connection that is not in use; those in use end with their calls."""
@@ -120,7 +124,14 @@ class Transport:
             headers += self._proxy.authorization
         return f"{method} {target} HTTP/1.1\r\nHost: {self._authority}\r\n{headers}".encode("ascii")
 
-    def _kept(self, now: float) -> Wire | None:
+    def _keep(self, wire: Wire, reply: Reply) -> Reply:
+        if wire.usable:
+            wire.idle_since = asyncio.get_running_loop().time()
+            self._idle.append(wire)
+        return reply
+
+    def _kept(self) -> Wire | None:
+        now = asyncio.get_running_loop().time()
         while self._idle:
             wire = self._idle.pop()
             if wire.usable and now - wire.idle_since < IDLE:

@@ -33,7 +33,11 @@ class WireError(Exception):
 
 
 class CutError(Exception):
-    """The connection ended before the reply was complete."""
+    """The connection ended before the reply was complete; ``begun``: some of it had come."""
+
+    def __init__(self, *, begun: bool = False) -> None:
+        super().__init__()
+        self.begun = begun
 
 
 class Wire(asyncio.Protocol):
@@ -110,7 +114,7 @@ class Wire(asyncio.Protocol):
             self._answer.set_exception(problem)
             return
         if reply is None:
-            self._answer.set_exception(CutError())
+            self._answer.set_exception(CutError(begun=self._reader.begun))
         else:
             self._answer.set_result(reply)
 
@@ -133,6 +137,11 @@ class ReplyReader:
         self._chunked = False
         self._body: list[bytes] = []
         self._size = 0
+
+    @property
+    def begun(self) -> bool:
+        """Whether any of the reply has come."""
+        return bool(self._status or self._buffer)
 
     def feed(self, data: bytes) -> Reply | None:
         """Take more bytes; return the reply once it is complete. Raises WireError."""
