@@ -161,6 +161,28 @@ def test_recorded_answers_are_told_of_as_they_are_here(tmp_path: Path, nodes: No
         assert (run.path / f"{name}.parquet").read_bytes() == (local.path / f"{name}.parquet").read_bytes(), name
 
 
+def test_a_replica_that_is_gone_for_good_is_done_without(
+    tmp_path: Path, start: Start, caplog: pytest.LogCaptureFixture
+) -> None:
+    import ray
+
+    task = TinyTask(n=60, shared=False)
+    local = run_task(task, make("TinyModel", {"atomic_batches": True}), path=tmp_path / "local", progress=False)
+    model = start(engine={"replicas": 2}, atomic_batches=True, delay=0.02)
+    ended = []
+
+    def end(snapshot: Snapshot) -> None:
+        if snapshot.done >= 9 and not ended:
+            ended.append(True)
+            ray.kill(model._fleet._workers[0].actor)
+
+    with caplog.at_level(logging.WARNING):
+        run = run_task(task, model, path=tmp_path / "ray", progress=end)
+    assert "is given up" in caplog.text
+    assert same_tables(run, local)
+    assert sorted(answered(run).values()) == [1] * 60
+
+
 def test_a_run_goes_on_where_the_other_engine_stopped(tmp_path: Path, start: Start) -> None:
     task = TinyTask(n=24, shared=False)
     plain = run_task(task, make("TinyModel", {"atomic_batches": True}), out=tmp_path / "a", progress=False)

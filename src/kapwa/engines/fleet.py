@@ -76,7 +76,7 @@ class Fleet:
         self._cluster, self._recipe, self._layout = cluster, recipe, layout
         self._start_timeout = start_timeout
         self._workers: list[_Worker] = []
-        self._reason: KapwaError | None = None
+        self._again: deque[_Job] = deque()
         self._idle_since = time.monotonic()
         self._said = False
         self.first: Facts | None = None
@@ -172,8 +172,9 @@ class Fleet:
         import ray
 
         self._workers.remove(worker)
+        # Its death may be known before the fate of what it was asked.
+        self._again.extend(worker.given.values())
         ray.kill(worker.actor)
-        self._reason = reason
         if not self._workers:
             raise reason
         log.warning("Replica %d is given up: %s %d left.", worker.number, reason.message, len(self._workers))
@@ -221,28 +222,29 @@ class Fleet:
     ) -> Iterator[tuple[Batch, Sequence[Response]]]:
         """Yield what was asked and what came; see :meth:`kapwa.engines.base.ManyAtOnce.answer_all`."""
         source = iter(batches)
-        again: deque[_Job] = deque()
         try:
             while True:
-                self._hand_out(kind, whole, source, again)
+                self._hand_out(kind, whole, source)
                 if self._ready() and not any(worker.given for worker in self._workers):
                     return
                 for reference in self._wait(self._open()):
-                    yield from self._collect(reference, again)
+                    yield from self._collect(reference)
         finally:
             # The caller may have stopped listening (an error, Ctrl-C): what comes now is nobody's.
             for worker in self._workers:
                 for reference in worker.given:
                     _cancel(reference)
                 worker.given.clear()
+            self._again.clear()
 
-    def _hand_out(self, kind: Kind, whole: bool, source: Iterator[Batch], again: deque[_Job]) -> None:
+    def _hand_out(self, kind: Kind, whole: bool, source: Iterator[Batch]) -> None:
         """Give every ready replica as much as it may hold, first one batch each."""
         for depth in range(1, AHEAD + 1):
             for worker in self._ready():
                 if len(worker.given) >= depth:
                     continue
-                job = again.popleft() if again else next((_Job(kind, batch, whole) for batch in source), None)
+                again = self._again.popleft() if self._again else None
+                job = again or next((_Job(kind, batch, whole) for batch in source), None)
                 if job is None:
                     return
                 self._give(worker, job)
@@ -275,19 +277,19 @@ class Fleet:
                 self._go_on(worker)
         return news
 
-    def _collect(self, reference: Any, again: deque[_Job]) -> Iterator[tuple[Batch, Sequence[Response]]]:
+    def _collect(self, reference: Any) -> Iterator[tuple[Batch, Sequence[Response]]]:
         worker = next(worker for worker in self._workers if reference in worker.given)
         job = worker.given[reference]
         try:
             with ray_errors(passing=lost()):
                 found, over = _fetch(reference)
         except lost() as error:
-            self._died(worker, reference, again, why(error))
+            self._died(worker, reference, why(error))
             return
         if isinstance(found, Told):
             if found.kind is not NotLoadedError:
                 raise found.again()
-            self._died(worker, reference, again, found.message)
+            self._died(worker, reference, found.message)
             return
         if over:
             del worker.given[reference]
@@ -300,7 +302,7 @@ class Fleet:
         if over and job.left:
             yield list(job.left.values()), []
 
-    def _died(self, worker: _Worker, reference: Any, again: deque[_Job], why: str) -> None:
+    def _died(self, worker: _Worker, reference: Any, why: str) -> None:
         """Have a batch answered elsewhere. The one that was in work answers for the death, not those that waited."""
         in_work = next(iter(worker.given)) == reference and not worker.blamed
         job = worker.given.pop(reference)
@@ -317,7 +319,7 @@ class Fleet:
                 f"{job.deaths} workers in a row died while they answered {items(job.left.values())}: {why}",
                 hint=MEMORY,
             )
-        again.append(job)
+        self._again.append(job)
 
     def _check_patience(self) -> None:
         """Raise ModelError where no replica was ready for too long; say so before."""
