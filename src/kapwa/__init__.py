@@ -16,6 +16,9 @@ if TYPE_CHECKING:
         check_data,
         compare,
         evaluate,
+        export_csv,
+        export_run,
+        import_result,
         load_judge,
         load_model,
         load_task,
@@ -24,16 +27,21 @@ if TYPE_CHECKING:
         score_responses,
         write_forms,
     )
+    from kapwa.engines.settings import Ray
     from kapwa.errors import KapwaError
 
 __all__ = [
     "KapwaError",
+    "Ray",
     "__version__",
     "analyze",
     "build_mcq",
     "check_data",
     "compare",
     "evaluate",
+    "export_csv",
+    "export_run",
+    "import_result",
     "load_judge",
     "load_model",
     "load_task",
@@ -49,6 +57,10 @@ def __getattr__(name: str) -> Any:
         from kapwa.errors import KapwaError
 
         return KapwaError
+    if name == "Ray":
+        from kapwa.engines.settings import Ray
+
+        return Ray
     if name in __all__:
         from kapwa import api
 
