@@ -14,7 +14,11 @@ RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.", 
 Format = Annotated[
     str,
     typer.Option(
-        "--format", "-f", metavar="FORMAT", help="eee, lm-eval, hf-eval-results, csv or parquet.", show_default=False
+        "--format",
+        "-f",
+        metavar="FORMAT",
+        help="eee, lm-eval, inspect, hf-eval-results, csv or parquet.",
+        show_default=False,
     ),
 ]
 Folder = Annotated[
@@ -75,9 +79,14 @@ def export(
 
 
 Result = Annotated[
-    Path, typer.Argument(metavar="RESULT", help="lm-eval's results_….json, or its folder.", show_default=False)
+    Path,
+    typer.Argument(
+        metavar="RESULT", help="lm-eval's results_….json, an Inspect log, or a folder with one.", show_default=False
+    ),
 ]
-Source = Annotated[str, typer.Option("--format", "-f", metavar="FORMAT", help="lm-eval.", show_default=False)]
+Source = Annotated[
+    str, typer.Option("--format", "-f", metavar="FORMAT", help="lm-eval or inspect.", show_default=False)
+]
 Out = Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Folder that holds the run folders.")]
 Culture = Annotated[
     str | None, typer.Option("--culture", metavar="NAME", help="Whose culture the items are about.", show_default=False)

@@ -21,6 +21,7 @@ from kapwa.errors import DataError
 from kapwa.exchange.inspect_own import is_own, own_run
 from kapwa.exchange.inspect_ran import is_ran, ran_run
 from kapwa.exchange.inspect_read import read_log, samples_of
+from kapwa.exchange.inspect_samples import SCORER
 from kapwa.exchange.inspect_values import Measured, Metric, is_accuracy, metrics_of, why_not
 from kapwa.exchange.lm_eval_in import UNDETERMINED, UNKNOWN, About, finished
 from kapwa.exchange.lm_eval_own import SCORES
@@ -45,12 +46,13 @@ def import_inspect(path: Path, out: Path, *, about: About, overwrite: bool = Fal
 def _imported(file: Path, log: EvalLog, about: About) -> Imported:
     if is_own(log):
         return own_run(file, log)
-    if not is_ran(log):
-        return _foreign(file, log, about, [])
-    try:
-        return ran_run(file, log)
-    except DataError as error:
-        return _foreign(file, log, about, [f"Kapwa's task did not judge the answers again: {error.message}"])
+    why = []
+    if is_ran(log):
+        try:
+            return ran_run(file, log)
+        except DataError as error:
+            why.append(f"Kapwa's task did not judge the answers again, so scores are the log's: {error.message}")
+    return _foreign(file, log, about, why)
 
 
 def _keyless(imported: Imported) -> Imported:
@@ -97,7 +99,8 @@ def _about(sample: EvalSample, about: About) -> dict[str, Any]:
     """Say whose a sample is: what the user says, then what its metadata tell."""
     told = {name: value for name, value in sample.metadata.items() if isinstance(value, str) and value}
     return {
-        "item_id": str(sample.id),
+        # Samples of Kapwa's tasks are called after item and variant; others' metadata may say "item_id" of anything.
+        "item_id": told.get("item_id", str(sample.id)) if SCORER in sample.metadata else str(sample.id),
         "variant": told.get("variant", UNKNOWN),
         "culture": about.culture if about.culture != UNKNOWN else told.get("culture", UNKNOWN),
         "language": about.language if about.language != UNDETERMINED else told.get("language", UNDETERMINED),

@@ -37,6 +37,7 @@ def ran_run(file: Path, log: EvalLog) -> Imported:
     from kapwa.exchange.inspect_in import asked
 
     samples = samples_of(log)
+    about = asked(file, log)
     try:
         opened, items = _found(samples)
         answers = [answer for sample in samples for answer in _answers(opened, items[str(sample.id)], sample)]
@@ -49,9 +50,10 @@ def ran_run(file: Path, log: EvalLog) -> Imported:
         raise DataError(error.message, hint=error.hint) from None
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise DataError(f"its samples are not as Kapwa's tasks write them ({type(error).__name__}).") from None
-    about = asked(file, log)
     model = cast("Model", SimpleNamespace(**about.pop("model"), atomic_batches=False))
     described = describe(opened.task, model, kept, seed=0)
+    about["counts"] = {**about["counts"], "requests": len(answers), "unique": len(answers)}
+    about["counts"]["answered"] = len(answers) - about["counts"]["failed"]
     manifest = {**described, **about, "notes": [_NOTE]}
     task = opened.task
     return Imported(manifest, judged.scores, task.item_table(kept), judged.tables, task.floors(kept))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kapwa.errors import DataError
 from kapwa.exchange.inspect_out import need_inspect
 from kapwa.exchange.inspect_samples import SCORER
+from kapwa.exchange.writing import without_keys
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalSample
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 SUFFIXES = (".eval", ".json")
 _NOT_READ = {"events", "events_data", "timelines", "error_retries"}
 _FORMAT = 2  # of logs, as Inspect counts them
+_SHOWN = 120
 
 
 def read_log(path: Path) -> tuple[Path, EvalLog]:
@@ -68,10 +70,14 @@ def _parsed(file: Path) -> EvalLog:
         raise
     except Exception as error:  # noqa: BLE001 - what Inspect's reader raises is not told, and includes zlib's and zstd's
         raise DataError(
-            f"is not an Inspect log, or a damaged one ({type(error).__name__}).",
+            f"is not an Inspect log, or a damaged one ({type(error).__name__}: {_brief(error)}).",
             path=file,
             hint="Name a log that 'inspect view' opens: a file ….eval, or ….json as Inspect writes them.",
         ) from None
+
+
+def _brief(error: Exception) -> str:
+    return without_keys(str(error).partition("\n")[0])[:_SHOWN]
 
 
 def _check_samples(log: EvalLog, file: Path) -> None:

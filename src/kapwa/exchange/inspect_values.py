@@ -116,9 +116,9 @@ def _told_mean(log: EvalLog, metric: Metric) -> float | None:
         named = score.name == (metric.scorer if metric.key is None else str(metric.key))
         if not named or score.scorer != metric.scorer or score.reducer not in (None, "mean"):
             continue
-        for name in _MEANS:
-            told = score.metrics.get(name)
-            if told is not None and math.isfinite(told.value):
+        for key, told in score.metrics.items():
+            # Metrics of packages carry their name: "kapwa/mean".
+            if key.rpartition("/")[2] in _MEANS and told.group is None and math.isfinite(told.value):
                 return float(told.value)
     return None
 

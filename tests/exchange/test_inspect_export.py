@@ -1,0 +1,259 @@
+"""Exports as Inspect logs: what Inspect's own reader finds in them, and that they come back as the same run."""
+
+from __future__ import annotations
+
+import json
+import math
+import sqlite3
+import sys
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import inspect_ai.log
+import polars as pl
+import pytest
+from inspect_ai.analysis import samples_df
+from inspect_ai.log import EvalLog, read_eval_log, read_eval_log_sample_summaries
+from polars.testing import assert_frame_equal
+
+from kapwa import api
+from kapwa.errors import DataError, MissingDependencyError
+from kapwa.exchange.inspect_out import BLOCK, need_inspect
+from kapwa.records import SCORE_COLUMNS
+from kapwa.runs.directory import Run
+
+
+def logged(run: Run, out: Path) -> EvalLog:
+    (path,) = api.export_run(run, out, "inspect")
+    return read_eval_log(path)
+
+
+def by_id(log: EvalLog) -> dict[str, Any]:
+    return {str(sample.id): sample for sample in log.samples or []}
+
+
+def test_each_sample_tells_what_was_asked_answered_and_scored(run: Run, tmp_path: Path) -> None:
+    log = logged(run, tmp_path)
+    assert log.status == "success"
+    assert (log.eval.task, log.eval.model) == (run.manifest["task"], run.manifest["model"]["id"])
+    samples = log.samples or []
+    items = {(row["item_id"], row["variant"]): row for row in run.items.iter_rows(named=True)}
+    assert len(samples) == len(items)
+    seen = 0
+    for sample in samples:
+        about = sample.metadata
+        item = items[about["item_id"], about["variant"]]
+        assert [message.text for message in sample.input] == [item["prompt"]]
+        assert sample.target == item["best"]
+        assert {name: about[name] for name in ("culture", "language", "cluster")} == {
+            name: item[name] for name in ("culture", "language", "cluster")
+        }
+        own = run.scores.filter(item_id=about["item_id"], variant=about["variant"])
+        if sample.error:
+            assert set(own["outcome"]) == {"failed"}
+            assert sample.scores is None
+            continue
+        score = sample.scores["kapwa"]
+        assert score.value == dict(own.select("metric", "value").iter_rows())
+        assert score.metadata["outcomes"] == dict(own.select("metric", "outcome").iter_rows())
+        assert score.answer
+        assert score.explanation
+        seen += 1
+    assert seen
+    assert seen + run.failed == len(samples)
+
+
+def test_choices_and_log_probabilities_are_visible(scored: Run, tmp_path: Path) -> None:
+    log = logged(scored, tmp_path)
+    for name, sample in by_id(log).items():
+        rows = scored.continuations.filter(item_id=name)
+        assert sample.choices == rows["text"].to_list()
+        said = sample.output.metadata["continuations"]
+        assert [row["logprob_sum"] for row in said] == rows["logprob_sum"].to_list()
+        for value in rows["logprob_sum"]:
+            assert f"| {value:.3f} |" in sample.scores["kapwa"].explanation
+
+
+def test_a_failed_item_is_a_sample_error(written: Run, tmp_path: Path) -> None:
+    log = logged(written, tmp_path)
+    failed = [sample for sample in log.samples or [] if sample.error]
+    assert len(failed) == written.failed == 1
+    error = written.answers.filter(pl.col("error").is_not_null())["error"].item()
+    assert failed[0].error.message == error
+    assert log.results.total_samples == log.results.completed_samples + 1
+
+
+def test_results_are_the_estimates(run: Run, tmp_path: Path) -> None:
+    log = logged(run, tmp_path)
+    found = {score.name: score for score in log.results.scores}
+    assert list(found) == list(run.manifest["metrics"])
+    rows = run.estimates.filter(pl.col("group") == "all").to_dicts()
+    several = len({tuple(row[name] for name in BLOCK) for row in rows}) > 1
+    for row in rows:
+        label = row["variant"] if several else ""
+        metrics = found[row["metric"]].metrics
+        mean, error = metrics[f"mean {label}".strip()], metrics[f"stderr {label}".strip()]
+        if row["value"] is None:
+            assert math.isnan(mean.value)
+            continue
+        assert mean.value == row["value"]
+        assert math.isnan(error.value) if row["se"] is None else error.value == row["se"]
+        for name in ("n", "clusters", "signature", *(("low", "high", "method") if row["low"] is not None else ())):
+            assert mean.metadata[name] == row[name]
+    head = log.results.headline
+    assert (head.score, head.metric) == (run.manifest["headline"][0], "mean")
+    assert found[head.score].metrics["mean"].value is not None
+
+
+def test_over_several_variants_a_mean_of_all_stands_first(written: Run, tmp_path: Path) -> None:
+    log = logged(written, tmp_path)
+    score = next(score for score in log.results.scores if score.name == "chrfpp_acc")
+    rows = written.scores.filter(pl.col("metric") == "chrfpp_acc", pl.col("value").is_not_null())
+    values = rows["value"]
+    first, *_ = score.metrics.items()
+    assert first[0] == "mean"
+    assert first[1].value == pytest.approx(values.mean(), abs=1e-12)
+    assert score.scored_samples == len(values)
+    # Three variants of one situation are no three situations.
+    assert first[1].metadata["clusters"] == rows["cluster"].n_unique() < len(values)
+    assert 0.0 <= first[1].metadata["low"] <= first[1].metadata["high"] <= 1.0
+
+
+def test_inspect_reads_headers_summaries_and_frames(written: Run, tmp_path: Path) -> None:
+    (path,) = api.export_run(written, tmp_path, "inspect")
+    (listed,) = inspect_ai.log.list_eval_logs(str(tmp_path))
+    assert (listed.task, listed.task_id) == ("kalahi-open", read_eval_log(path, header_only=True).eval.task_id)
+    summaries = read_eval_log_sample_summaries(path)
+    assert {summary.id for summary in summaries} == set(by_id(read_eval_log(path)))
+    frame = samples_df(str(path))
+    assert len(frame) == len(summaries)
+    assert set(frame["metadata_culture"]) == set(written.items["culture"])
+
+
+def test_an_export_comes_back_as_the_same_run(run: Run, tmp_path: Path) -> None:
+    same_run(run, tmp_path)
+
+
+def test_several_draws_are_epochs(written: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("scores", "answers"):
+        own = written.table(name)
+        monkeypatch.setitem(
+            written._tables, name, pl.concat([own, own.with_columns(pl.lit(1, pl.Int64).alias("sample"))])
+        )
+    log = logged(written, tmp_path)
+    assert log.eval.config.epochs == 2
+    assert [sample.epoch for sample in log.samples or []].count(2) == written.items.height
+    assert log.results.total_samples == 2 * written.items.height
+    (folder,) = api.import_result(next(tmp_path.glob("*.eval")), "inspect", out=tmp_path / "runs")
+    order = [name for name in SCORE_COLUMNS if name != "value"]
+    assert_frame_equal(Run(folder).scores.sort(order), written.scores.sort(order), check_exact=True)
+    keys = ["item_id", "variant", "sample"]
+    assert_frame_equal(Run(folder).answers.select(written.answers.columns).sort(keys), written.answers.sort(keys))
+
+
+def same_run(run: Run, tmp_path: Path) -> None:
+    (path,) = api.export_run(run, tmp_path / "again", "inspect")
+    (folder,) = api.import_result(path, "inspect", out=tmp_path / "runs")
+    again = Run(folder)
+    order = [name for name in SCORE_COLUMNS if name != "value"]
+    assert_frame_equal(again.scores.sort(order), run.scores.sort(order), check_exact=True)
+    assert_frame_equal(again.estimates, run.estimates, check_exact=True)
+    assert_frame_equal(again.floors, run.floors, check_exact=True)
+    assert_frame_equal(again.comparisons, run.comparisons, check_exact=True)
+    for name in {"items", "answers", "continuations", "cases"} & set(run.tables):
+        keys = [key for key in ("item_id", "variant", "sample", "text") if key in run.table(name).columns]
+        expected = run.table(name).sort(keys)
+        assert_frame_equal(again.table(name).select(expected.columns).sort(keys), expected, check_exact=True)
+    assert again.failed == run.failed
+    assert again.manifest["signature"] == run.manifest["signature"]
+    assert again.manifest["imported"]["from"] == "kapwa"
+    # And once more: an import exports to the same samples and results.
+    (second,) = api.export_run(again, tmp_path / "third", "inspect")
+    assert second.name == path.name
+    first, last = read_eval_log(path), read_eval_log(second)
+    assert [one.model_dump_json() for one in last.samples or []] == [
+        one.model_dump_json() for one in first.samples or []
+    ]
+    assert last.results.model_dump_json() == first.results.model_dump_json()
+
+
+def test_tokens_are_those_of_the_journal(scored: Run, tmp_path: Path) -> None:
+    (usage,) = logged(scored, tmp_path).stats.model_usage.values()
+    with sqlite3.connect(f"file:{scored.path / 'journal.sqlite'}?mode=ro", uri=True) as journal:
+        told = [json.loads(text)["usage"] for (text,) in journal.execute("SELECT payload FROM responses")]
+    assert (usage.input_tokens, usage.output_tokens) == (sum(r for r, _ in told), sum(w for _, w in told))
+    assert usage.total_tokens == usage.input_tokens + usage.output_tokens > 0
+
+
+def test_no_key_is_in_any_part_of_the_file(written: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    canary = "xCANARYx0123456789xCANARYx"
+    folder = tmp_path / "run"
+    folder.mkdir()
+    for path in written.path.glob("*.parquet"):
+        frame = pl.read_parquet(path)
+        texts = [name for name, kind in frame.schema.items() if kind == pl.String and name in _FREE]
+        frame.with_columns(pl.col(texts) + canary).write_parquet(folder / path.name)
+    manifest = json.loads((written.path / "run.json").read_text("utf-8"))
+    manifest["failures"] = [{"reason": canary, "count": 1}]
+    (folder / "run.json").write_text(json.dumps(manifest), "utf-8")
+    (before,) = api.export_run(Run(folder), tmp_path / "before", "inspect")
+    # Without the variable it is an ordinary text, in most parts of the file: the test could fail.
+    assert sum(canary in part for part in _parts(before)) > 6
+    monkeypatch.setenv("SOME_API_KEY", canary)
+    (path,) = api.export_run(Run(folder), tmp_path / "after", "inspect")
+    assert not any(canary in part for part in _parts(path))
+    # A log written elsewhere, where the variable was not set, loses the key on its way in.
+    (imported,) = api.import_result(before, "inspect", out=tmp_path / "runs")
+    held = [str(table.to_dicts()) for table in map(Run(imported).table, Run(imported).tables)]
+    assert not any(canary in text for text in (*held, (imported / "run.json").read_text("utf-8")))
+
+
+_FREE = ("text", "prompt", "best", "got", "expected", "error", "closest_relevant")
+
+
+def _parts(path: Path) -> list[str]:
+    with ZipFile(path) as archive:
+        return [archive.read(name).decode("utf-8") for name in archive.namelist()]
+
+
+def test_texts_are_no_markdown_and_no_html(scored: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nasty = "<img src=x onerror=alert(1)> a|b **c** `d` [e](f)\nnext"
+    frame = scored.continuations.with_columns(text=pl.lit(nasty))
+    monkeypatch.setitem(scored._tables, "continuations", frame)
+    sample = next(iter(by_id(logged(scored, tmp_path)).values()))
+    table = sample.scores["kapwa"].explanation.split("\n\n")[-1].splitlines()
+    assert len(table) == 2 + len(sample.choices)
+    assert r"\<img src=x onerror=alert\(1\)\> a\|b \*\*c\*\* \`d\` \[e\]\(f\) next" in table[2]
+    assert sample.choices[0] == nasty
+
+
+def test_without_inspect_it_says_what_to_install(scored: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "inspect_ai", None)
+    monkeypatch.delitem(sys.modules, "inspect_ai.log")
+    for use in (
+        lambda: api.export_run(scored, tmp_path / "out", "inspect"),
+        lambda: api.import_result(tmp_path, "inspect", out=tmp_path / "runs"),
+        lambda: need_inspect("A test"),
+    ):
+        with pytest.raises(MissingDependencyError, match=r"kapwa\[inspect\]"):
+            use()
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("damage", ["manifest", "tables", "samples"])
+def test_a_damaged_export_is_refused(scored: Run, tmp_path: Path, damage: str) -> None:
+    (path,) = api.export_run(scored, tmp_path, "inspect")
+    log = read_eval_log(path)
+    own = log.eval.metadata["kapwa"]
+    if damage == "manifest":
+        own["manifest"].pop("model")
+    elif damage == "tables":
+        own["tables"]["items"]["item_id"] = "Object"
+    else:
+        log.samples[0].store["kapwa"].pop("scores")
+    edited = tmp_path / "edited.json"
+    inspect_ai.log.write_eval_log(log, edited)
+    with pytest.raises(DataError, match="is not as Kapwa wrote it"):
+        api.import_result(edited, "inspect", out=tmp_path / "runs")
+    assert not (tmp_path / "runs").exists()

@@ -1,0 +1,145 @@
+"""An exported log in ``inspect view``, in a real browser: its samples' texts and scores are on the page.
+
+The page works with database and workers of the browser, which virtual time (``--virtual-time-budget``, with which other
+pages are tested) does not wait for. So the browser is asked over its debugging protocol until the page is there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+import kapwa
+from kapwa import api
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+BROWSER = next((found for name in NAMES if (found := shutil.which(name))), None)
+QUIET = (
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync", "--remote-debugging-port=0"),
+)
+PATIENCE = 90.0
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed (apt-get install chromium)")
+
+
+@contextmanager
+def viewing(logs: Path) -> Iterator[str]:
+    """Serve ``logs`` with ``inspect view``; yield the address."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    where = ["--log-dir", str(logs), "--host", "127.0.0.1", "--port", str(port)]
+    server = subprocess.Popen([sys.executable, "-m", "inspect_ai", "view", "start", *where], stdout=subprocess.DEVNULL)
+    try:
+        address = f"http://127.0.0.1:{port}/"
+        _wait_for(address, server)
+        yield address
+    finally:
+        server.terminate()
+        server.wait(timeout=30)
+
+
+def _wait_for(address: str, server: subprocess.Popen[bytes]) -> None:
+    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        assert server.poll() is None, "inspect view ended"
+        try:
+            direct.open(address, timeout=5).close()
+        except (urllib.error.URLError, ConnectionError, TimeoutError):
+            time.sleep(0.2)
+        else:
+            return
+    pytest.fail("inspect view does not answer")
+
+
+class Page:
+    """One page of a browser, over its debugging protocol."""
+
+    def __init__(self, socket_: aiohttp.ClientWebSocketResponse) -> None:
+        self._socket, self._calls = socket_, 0
+
+    async def call(self, method: str, **params: Any) -> dict[str, Any]:
+        self._calls += 1
+        await self._socket.send_json({"id": self._calls, "method": method, "params": params})
+        while True:
+            told = await self._socket.receive_json(timeout=PATIENCE)
+            if told.get("id") == self._calls:
+                found: dict[str, Any] = told["result"]
+                return found
+
+    async def text(self, address: str, *wanted: str) -> str:
+        """Open ``address`` and return the page's text once all of ``wanted`` is in it."""
+        await self.call("Page.navigate", url="about:blank")
+        await self.call("Page.navigate", url=address)
+        until = time.monotonic() + PATIENCE
+        shown = ""
+        while time.monotonic() < until:
+            found = await self.call("Runtime.evaluate", expression="document.body.innerText", returnByValue=True)
+            shown = str(found["result"].get("value") or "")
+            if all(part in shown for part in wanted):
+                return shown
+            await asyncio.sleep(0.2)
+        missing = [part for part in wanted if part not in shown]
+        raise AssertionError(f"{missing} never came; there was: {shown[:2000]}")
+
+
+async def browse(profile: Path, look: Callable[[Page], Awaitable[None]]) -> None:
+    assert BROWSER is not None
+    flags = [*QUIET, f"--user-data-dir={profile}", "--window-size=1600,1200", "about:blank"]
+    process = await asyncio.create_subprocess_exec(BROWSER, *flags, stderr=asyncio.subprocess.PIPE)
+    try:
+        assert process.stderr is not None
+        found = None
+        while found is None:
+            line = await asyncio.wait_for(process.stderr.readline(), PATIENCE)
+            assert line, "the browser ended"
+            found = re.search(rb"DevTools listening on ws://([^/]+)/", line)
+        async with aiohttp.ClientSession() as session:
+            async with session.get(f"http://{found[1].decode()}/json/list") as reply:
+                pages = [one for one in await reply.json() if one["type"] == "page"]
+            async with session.ws_connect(pages[0]["webSocketDebuggerUrl"], max_msg_size=0) as opened:
+                await look(Page(opened))
+    finally:
+        process.terminate()
+        await asyncio.wait_for(process.wait(), 30)
+
+
+def test_texts_and_scores_are_on_the_page(tmp_path: Path) -> None:
+    task = kapwa.load_task("blend/saq", limit=2)
+    rows = [{"item_id": item.id, "variant": item.variant, "text": f"«{item.culture}»"} for item in task.items()]
+    answers = tmp_path / "answers.jsonl"
+    answers.write_text("\n".join(json.dumps(row, ensure_ascii=False) for row in rows), "utf-8")
+    run = kapwa.evaluate(task, kapwa.load_model(f"replay:{answers}"), out=tmp_path / "runs", progress=False)
+    (log,) = api.export_run(run, tmp_path / "logs", "inspect")
+    first = run.items.filter(culture="Egypt", language="ar").row(0, named=True)
+    item = run.items.filter(language="ko").row(0, named=True)
+    name = f"{item['item_id']}@{item['variant']}"
+
+    async def look(page: Page) -> None:
+        await page.text(address, "blend/saq", str(run.manifest["model"]["id"]))
+        inside = f"{address}#/tasks/{urllib.parse.quote(log.name)}"
+        shown = await page.text(inside, first["item_id"], first["prompt"].splitlines()[0], "SEM_B", "Egypt")
+        assert re.search(r"sem_b\s+0\.0\s+0\.\d+", shown), "no mean with its error beside the name"
+        sample = f"{inside}/samples/sample/{urllib.parse.quote(name, safe='')}/1/"
+        await page.text(sample, item["prompt"].splitlines()[-1], item["answers"], "«South_Korea»", "sem_b")
+        await page.text(f"{sample}scoring", "Outcome: wrong", "Expected: ", "(“")
+
+    with viewing(tmp_path / "logs") as address:
+        asyncio.run(browse(tmp_path / "profile", look))
