@@ -167,8 +167,8 @@ def export_run(
 ) -> list[Path]:
     """Write ``run`` in the form of another tool in the folder ``out``; return the files.
 
-    ``form``: "eee" (Every Eval Ever), "lm-eval", "hf-eval-results", "csv" or "parquet". ``told``: what a form wants and
-    a run does not know, the fields of :class:`kapwa.exchange.formats.Told`. Raises what
+    ``form``: "eee" (Every Eval Ever), "lm-eval", "inspect", "hf-eval-results", "csv" or "parquet". ``told``: what a
+    form wants and a run does not know, the fields of :class:`kapwa.exchange.formats.Told`. Raises what
     :func:`kapwa.exchange.formats.export_run` raises.
     """
     from kapwa.exchange.formats import export_run, told_of
@@ -188,9 +188,9 @@ def import_result(
 ) -> list[Path]:
     """Make runs in the folder ``out`` of another tool's results, one for each task; return their folders.
 
-    ``path``: lm-eval's results_….json, or the folder that holds one; its samples lie beside it. ``culture`` and
-    ``language`` of the items, where known: the results do not tell. Raises what
-    :func:`kapwa.exchange.formats.import_result` raises.
+    ``form``: "lm-eval" (``path``: its results_….json, with the samples beside it) or "inspect" (``path``: a log, .eval
+    or .json); or the folder that holds one. ``culture`` and ``language`` of the items, where the results do not tell.
+    Raises what :func:`kapwa.exchange.formats.import_result` raises.
     """
     from kapwa.exchange.formats import import_result
 
