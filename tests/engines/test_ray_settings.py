@@ -10,12 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kapwa.cli.options import open_engine
+from kapwa.engines import fleet as fleet_module
 from kapwa.engines.environment import passed_on
-from kapwa.engines.layout import lay_out
-from kapwa.engines.ray_cluster import Node, connected
+from kapwa.engines.fleet import Fleet
+from kapwa.engines.layout import Layout, lay_out
+from kapwa.engines.ray_cluster import Cluster, Node, connected
+from kapwa.engines.replica import Recipe
 from kapwa.engines.settings import Ray
-from kapwa.errors import MissingDependencyError, RunError, UsageError
+from kapwa.errors import MissingDependencyError, ModelError, RunError, UsageError
 from kapwa.loading import load_model
+from kapwa.records import Request
 
 LAPTOP, WORKER, HEAD = Node(8, 0), Node(64, 8), Node(0, 0)
 
@@ -121,3 +125,17 @@ def test_what_is_wrong_is_said_before_anything_starts(monkeypatch: pytest.Monkey
     with pytest.raises(MissingDependencyError) as missing, connected(Ray()):
         pass
     assert missing.value.hint == "Install it with: pip install 'kapwa[ray]'"
+
+
+def test_what_a_replica_was_asked_is_kept_where_its_end_is_known_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = pytest.importorskip("ray")
+    killed: list[Any] = []
+    monkeypatch.setattr(ray, "kill", killed.append)
+    fleet = Fleet(Cluster(own=True), Recipe(list, (), list, {"A_KEY": "secret"}, None, "."), Layout(2, 1, 0, None))
+    job = fleet_module._Job("generate", [Request("i", "v", "generate", (), key="k")], whole=True)
+    fleet._workers = [fleet_module._Worker(1, "gone", given={"reference": job}), fleet_module._Worker(2, "there")]
+    fleet._dismiss(fleet._workers[0], ModelError("It is gone."))
+    assert (list(fleet._again), killed, [worker.actor for worker in fleet._workers]) == ([job], ["gone"], ["there"])
+    with pytest.raises(ModelError, match="It is gone, too"):
+        fleet._dismiss(fleet._workers[0], ModelError("It is gone, too."))
+    assert "secret" not in repr(fleet._recipe)

@@ -72,7 +72,7 @@ class _Worker:
 class Fleet:
     """Replicas that load the model of ``recipe`` and answer for it: :meth:`start` first, :meth:`stop` at the end."""
 
-    def __init__(self, cluster: Cluster, recipe: Recipe, layout: Layout, *, start_timeout: float) -> None:
+    def __init__(self, cluster: Cluster, recipe: Recipe, layout: Layout, *, start_timeout: float = 600.0) -> None:
         self._cluster, self._recipe, self._layout = cluster, recipe, layout
         self._start_timeout = start_timeout
         self._workers: list[_Worker] = []
