@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from kapwa.errors import RunError
 from kapwa.runs.cache_store import CacheStore
@@ -287,3 +289,33 @@ def test_a_cache_that_another_is_writing_can_be_read_without_the_right_to_write(
         writer.add(1, [(key(5), "later")])
         assert len(store.read([key(i) for i in range(9)])) == 4
     writer.close()
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    at=st.one_of(st.integers(0, 110), st.integers(0, 1 << 18)),
+    harm=st.sampled_from(["flip", "blank", "cut"]),
+    bit=st.integers(0, 7),
+)
+def test_damage_anywhere_gives_no_wrong_answer_and_no_other_error(tmp_path: Path, at: int, harm: str, bit: int) -> None:
+    folder = tmp_path / "c"
+    path = folder / "answers.sqlite"
+    for left in tmp_path.rglob("answers*"):
+        left.unlink()
+    filled(folder, 200, size=100).close()
+    raw = bytearray(path.read_bytes())
+    at %= len(raw)
+    if harm == "flip":
+        raw[at] ^= 1 << bit
+    elif harm == "blank":
+        raw[at : at + 4096] = bytes(len(raw[at : at + 4096]))
+    else:
+        del raw[at:]
+    path.write_bytes(raw)
+    with contextlib.suppress(RunError), CacheStore.open(folder) as store:
+        found = store.read([key(i) for i in range(200)])
+        assert set(found.values()) <= {"x" * 100, None}
+        store.drop([name for name, text in found.items() if text is None])
+        store.add(store.model("d", "m", "r", "{}"), [(key(i), "x" * 100) for i in range(200)])
+        store.contents()
+        store.prune(most_bytes=0)
