@@ -372,7 +372,7 @@ def main() -> None:
     parser.add_argument("--memory-requests", type=int, default=200_000)
     parser.add_argument("--fault-requests", type=int, default=20_000)
     parser.add_argument("--concurrency", type=int, default=512)
-    parser.add_argument("--timeout", type=float, default=1.0, help="seconds, in the runs with faults")
+    parser.add_argument("--timeout", type=float, default=0.5, help="seconds, in the runs with faults")
     parser.add_argument("--result", type=Path, default=RESULT)
     parser.add_argument("--contestant", choices=CONTESTANTS, help=argparse.SUPPRESS)
     parser.add_argument("--job", type=Path, help=argparse.SUPPRESS)

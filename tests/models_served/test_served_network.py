@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import logging
+import time
 import traceback
 from collections.abc import Callable, Iterator
 
@@ -223,6 +224,43 @@ def test_a_server_that_closes_idle_connections_without_a_word_costs_no_attempt(s
     model = connect(f"http://127.0.0.1:{serving(hasty)}/v1", concurrency=1, extra={"attempts": 1})
     assert answers(model, 4)
     assert len(connections) == 5
+
+
+@pytest.mark.parametrize("tls", [False, True])
+def test_a_server_that_closes_after_each_answer_is_asked_anew(serving, authority, connect, monkeypatch, tls):
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
+
+    async def once(reader, writer) -> None:
+        await stub_server.Stub({}).exchange(reader, writer)
+        writer.close()
+
+    port = serving(once, authority.server("IP:127.0.0.1") if tls else None)
+    model = connect(f"http{'s' if tls else ''}://127.0.0.1:{port}/v1", concurrency=1, extra={"attempts": 1})
+    for _ in range(3):
+        assert answers(model, 2)
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("tls", [False, True])
+def test_a_server_that_hangs_up_when_reached_is_no_time_out(serving, authority, connect, monkeypatch, tls):
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
+
+    async def hang_up(_reader, writer) -> None:
+        writer.transport.abort()
+
+    port = serving(hang_up, authority.server("IP:127.0.0.1") if tls else None)
+    with pytest.raises(ModelError, match="connection was cut"):
+        connect(f"http{'s' if tls else ''}://127.0.0.1:{port}/v1")
+
+
+def test_a_host_name_that_cannot_exist_is_refused(connect):
+    with pytest.raises(UsageError, match="cannot exist"):
+        connect(f"http://{'a' * 64}.example.org/v1")
+
+
+def test_a_host_name_that_is_not_known_is_named(connect):
+    with pytest.raises(ModelError, match="the host name is not known"):
+        connect("http://nowhere.invalid/v1")
 
 
 def test_a_server_that_speaks_something_else_is_named(serving, connect):

@@ -60,7 +60,10 @@ class Transport:
         parts = urllib.parse.urlsplit(base_url)
         self._base_url, self._proxy = base_url, proxy
         self._tls = tls_context() if parts.scheme == "https" else None
-        self._host = (parts.hostname or "").encode("idna" if not (parts.hostname or "").isascii() else "ascii").decode()
+        try:
+            self._host = (parts.hostname or "").encode("idna").decode()
+        except UnicodeError:
+            raise UsageError("The base URL holds a host name that cannot exist.") from None
         self._port = parts.port or (443 if self._tls else 80)
         # The port is left out where it is the scheme's own, as every client does: some servers compare names.
         self._authority = bracketed(self._host) + (f":{parts.port}" if parts.port else "")

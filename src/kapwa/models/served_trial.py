@@ -10,7 +10,7 @@ from typing import Literal
 COHORT = 64  # calls a trial is judged by, at least
 ALARM = 6.0  # the larger, the fewer false alarms, and the later the true ones
 HIDDEN = 0.1  # an increase of the share of busy answers that is worth a trial
-UNUSUAL = 1e-4  # where no busy answers are usual, the first one is an alarm
+UNUSUAL = 1e-4  # where no busy answers are usual, the first few are an alarm
 MEMORY = 256  # calls after which the watch has mostly forgotten an old share
 SHARES = tuple(0.002 * 1.28**i for i in range(26))  # 0.2 % to 96 %
 

@@ -46,13 +46,14 @@ class Wire(asyncio.Protocol):
     def __init__(self) -> None:
         self.idle_since = 0.0
         self.transport: Any = None  # another one once TLS was started inside
+        self._lost = False  # a TLS transport that was lost does not say so itself
         self._answer: asyncio.Future[Reply] | None = None
         self._reader = ReplyReader()
 
     @property
     def usable(self) -> bool:
         """Whether another request may be sent."""
-        return self._answer is None and self.transport is not None and not self.transport.is_closing()
+        return self._answer is None and not self._lost and not self.transport.is_closing()
 
     async def exchange(self, request: bytes, ends: float | None, *, tunnel: bool = False) -> Reply:
         """Send a whole request and return its reply.
@@ -60,6 +61,8 @@ class Wire(asyncio.Protocol):
         ``tunnel``: the request is CONNECT, whose good reply has no body. Raises TimeoutError when the loop's clock
         shows ``ends``, CutError and WireError; after any error the connection is gone.
         """
+        if not self.usable:  # the other side may hang up as soon as it was reached
+            raise CutError
         loop = asyncio.get_running_loop()
         self._answer = loop.create_future()
         self._reader = ReplyReader(tunnel=tunnel)
@@ -106,6 +109,7 @@ class Wire(asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:  # noqa: ARG002 - every end is alike
         """End what was waited for (called by asyncio)."""
+        self._lost = True
         if self._answer is None or self._answer.done():
             return
         try:
