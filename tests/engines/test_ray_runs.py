@@ -113,7 +113,7 @@ def test_kalahi_on_local_weights_survives_a_worker_and_a_node(
     tmp_path: Path, nodes: Nodes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "1")  # what a replica with a machine to itself takes over, and torch here has
-    weights = save_model(tmp_path / "tiny", max_position_embeddings=4096, num_hidden_layers=24)
+    weights = save_model(tmp_path / "tiny", max_position_embeddings=4096, num_hidden_layers=8)
     task = api.load_task("kalahi/mc", variant="full")
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -379,3 +379,23 @@ def _processes() -> Iterator[str]:
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):
             yield path.read_text(encoding="utf-8", errors="replace")
+
+
+def test_replicas_get_gpus_of_their_own(
+    tmp_path: Path, nodes: Nodes, start: Start, caplog: pytest.LogCaptureFixture
+) -> None:
+    node = nodes._cluster.add_node(num_cpus=2, num_gpus=2, object_store_memory=96 * 2**20)
+    try:
+        model = start(
+            "Telling", {"replicas": None, "gpus_per_replica": 1}, log="CUDA_VISIBLE_DEVICES", atomic_batches=True
+        )
+        run = run_task(TinyTask(n=24, shared=False), model, path=tmp_path / "run", progress=False)
+        told = set(api.open_run(run).table("answers")["text"])
+        assert told <= {f"CUDA_VISIBLE_DEVICES is {gpu}" for gpu in "01"} != set()
+        engine = api.open_run(run).manifest["model"]["description"]["engine"]
+        assert (engine["replicas"], engine["gpus_per_replica"]) == (2, 1.0)
+        assert "reserves" not in caplog.text
+        start("TinyModel", ONE, atomic_batches=True)
+        assert "No replica reserves one of the cluster's GPUs (--gpus-per-replica 1)" in caplog.text
+    finally:
+        nodes._cluster.remove_node(node)

@@ -270,7 +270,7 @@ class Fleet:
             self._check_patience()
         news = []
         for reference in done:
-            worker = next((worker for worker in self._workers if worker.starting is reference), None)
+            worker = next((worker for worker in self._workers if worker.starting == reference), None)
             if worker is None:
                 news.append(reference)
             else:

@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 ADDRESS = "RAY_ADDRESS"
 LOCAL = "local"
 _KNOCK = 10.0  # seconds a cluster has to accept a connection
-_QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
+_QUIET = {"RAY_USAGE_STATS_ENABLED": "0"}
 _SAME_VERSIONS = "Install the same versions of Python, ray and kapwa on every machine of the cluster as here."
 
 

@@ -55,16 +55,21 @@ class RayModel:
             self._fleet = Fleet(cluster, recipe, self._layout, start_timeout=settings.start_timeout)
             undo.callback(self._fleet.stop)
             facts = self._fleet.start(settings.replicas or 1)
+            self._take(facts)
+            if facts.atomic_batches and not self._layout.gpus and any(node.gpus for node in cluster.nodes()):
+                log.warning("No replica reserves one of the cluster's GPUs (--gpus-per-replica 1); %s.", self._where())
             # A server answers as fast through one replica; local weights get all the room there is.
             if settings.replicas is None and facts.atomic_batches:
                 self._fleet.start(self._layout.replicas - 1)
-            self._take(facts)
             self._end = undo.pop_all()
 
     def _take(self, facts: Facts) -> None:
         self._facts = facts
         self.id, self.revision = facts.id, facts.revision
         self.capabilities, self.atomic_batches = facts.capabilities, facts.atomic_batches
+
+    def _where(self) -> str:
+        return f"the first computes on {self._facts.description.get('device', 'what it finds')}"
 
     @property
     def recorded(self) -> Model:
