@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib.metadata import version
 from typing import Any
 
 import pytest
@@ -11,11 +12,12 @@ from hypothesis import strategies as st
 
 from kapwa.cli.options import open_engine
 from kapwa.engines import fleet as fleet_module
+from kapwa.engines import ray_cluster
 from kapwa.engines.environment import passed_on
 from kapwa.engines.fleet import Fleet
 from kapwa.engines.layout import Layout, lay_out
 from kapwa.engines.ray_cluster import Cluster, Node, connected
-from kapwa.engines.replica import Recipe
+from kapwa.engines.replica import Facts, Recipe
 from kapwa.engines.settings import Ray
 from kapwa.errors import MissingDependencyError, ModelError, RunError, UsageError
 from kapwa.loading import load_model
@@ -139,3 +141,52 @@ def test_what_a_replica_was_asked_is_kept_where_its_end_is_known_first(monkeypat
     with pytest.raises(ModelError, match="It is gone, too"):
         fleet._dismiss(fleet._workers[0], ModelError("It is gone, too."))
     assert "secret" not in repr(fleet._recipe)
+
+
+def facts(**changes: Any) -> Facts:
+    described = {"device": "cpu", "threads": 2, "torch": "2.13.0", "backend": "transformers"}
+    told: dict[str, Any] = {
+        "id": "m", "revision": "r", "capabilities": frozenset(), "atomic_batches": True, "fingerprint": {"id": "m"},
+        "description": described, "kapwa": version("kapwa"), "processor": "a processor",
+    }  # fmt: skip
+    return Facts(**(told | changes))
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ({"fingerprint": {"id": "m", "template": "plain"}}, "not alike: template None and 'plain'"),
+        ({"revision": "s"}, "not alike: revision 'r' and 's'"),
+        ({"description": {"device": "cpu", "threads": 4, "torch": "2.13.0"}}, "not alike: threads 2 and 4"),
+        ({"kapwa": "0.0.1"}, "has kapwa 0.0.1, this process"),
+    ],
+)
+def test_replicas_must_be_alike(other: dict[str, Any], said: str) -> None:
+    fleet = Fleet(Cluster(own=True), Recipe(list, (), list, {}, None, "."), Layout(2, 1, 0, None))
+    fleet._admit(facts())
+    fleet._admit(facts(processor="another", description={**facts().description, "batching": {"batches": 3}}))
+    assert fleet.processors == {"a processor", "another"}
+    with pytest.raises(ModelError, match=said):
+        fleet._admit(facts(**other))
+
+
+def test_what_ray_says_becomes_what_we_say() -> None:
+    ray = pytest.importorskip("ray")
+    other = RuntimeError("Version mismatch: The cluster was started with:\n    Ray: 2.40.0\n    Python: 3.10.0")
+    found = ray_cluster._not_joined("10.0.0.5:6379", other)
+    assert found.message.startswith("The Ray cluster at 10.0.0.5:6379 runs other versions: Version mismatch")
+    assert "same versions of Python" in str(found.hint)
+    assert (
+        "cannot be started on this machine: no space" in ray_cluster._not_joined("local", OSError("no space")).message
+    )
+    known = ray.exceptions
+    for error, said in (
+        (known.OutOfMemoryError("node 1"), "ran out of memory"),
+        (known.RpcError("closed"), "The Ray cluster failed: closed"),
+        (ConnectionError("head is gone"), "The Ray cluster failed: head is gone"),
+        (known.RuntimeEnvSetupError("no pip"), "cannot be set up"),
+    ):
+        with pytest.raises(RunError, match=said), ray_cluster.ray_errors():
+            raise error
+    with pytest.raises(known.OutOfMemoryError), ray_cluster.ray_errors(passing=(known.OutOfMemoryError,)):
+        raise known.OutOfMemoryError("node 1")

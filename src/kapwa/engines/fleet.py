@@ -14,6 +14,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from typing import Any, Final
 
 from kapwa.engines.base import Batch
@@ -156,6 +157,11 @@ class Fleet:
     def _admit(self, facts: Facts) -> None:
         """Raise ModelError unless this replica is the same model as the first, under the same libraries."""
         self.processors.add(facts.processor)
+        if facts.kapwa != version("kapwa"):
+            raise ModelError(
+                f"A machine of the Ray cluster has kapwa {facts.kapwa}, this process {version('kapwa')}.",
+                hint=f"Install kapwa=={version('kapwa')} on every machine.",
+            )
         if self.first is None:
             self.first = facts
             return
@@ -366,5 +372,4 @@ def _differing(first: Facts, other: Facts) -> str:
     names = {*first.fingerprint, *other.fingerprint}
     pairs |= {name: (first.fingerprint.get(name), other.fingerprint.get(name)) for name in sorted(names)}
     pairs |= {name: (first.description.get(name), other.description.get(name)) for name in ALIKE}
-    pairs["kapwa"] = first.kapwa, other.kapwa
     return ", ".join(f"{name} {a!r} and {b!r}" for name, (a, b) in pairs.items() if a != b)
