@@ -17,6 +17,7 @@ from inspect_ai.analysis import samples_df
 from inspect_ai.log import EvalLog, read_eval_log, read_eval_log_sample_summaries
 from polars.testing import assert_frame_equal
 
+import kapwa
 from kapwa import api
 from kapwa.errors import DataError, MissingDependencyError
 from kapwa.exchange.inspect_out import BLOCK, need_inspect
@@ -178,6 +179,30 @@ def same_run(run: Run, tmp_path: Path) -> None:
     assert last.results.model_dump_json() == first.results.model_dump_json()
 
 
+def test_texts_that_only_the_journal_holds_are_in_the_log(tmp_path: Path) -> None:
+    task = kapwa.load_task("eecc/qa", limit=1, samples=3, nationalities=["Filipino", "Irish"])
+    rows = [
+        {"item_id": item.id, "variant": item.variant, "sample": draw, "text": f"{item.culture} text {draw}"}
+        for item in task.items()
+        for draw in range(3)
+    ]
+    answers = tmp_path / "answers.jsonl"
+    answers.write_text("\n".join(map(json.dumps, rows[:-1])), "utf-8")
+    run = kapwa.evaluate(task, kapwa.load_model(f"replay:{answers}"), out=tmp_path / "runs", progress=False)
+    assert "answers" not in run.tables
+    log = logged(run, tmp_path / "logs")
+    said = {row["item_id"]: [] for row in rows}
+    for row in rows[:-1]:
+        said[row["item_id"]].append(row["text"])
+    assert {n: [c.message.text for c in one.output.choices] for n, one in by_id(log).items()} == said
+    same_run(run, tmp_path)
+    (folder,) = api.import_result(next((tmp_path / "logs").iterdir()), "inspect", out=tmp_path / "imported")
+    assert Run(folder).answers.height == len(rows)
+    # Without the journal (a run sent on without it) the rest is exported all the same.
+    (run.path / "journal.sqlite").unlink()
+    assert all(not one.output.choices for one in logged(Run(run.path), tmp_path / "bare").samples or [])
+
+
 def test_tokens_are_those_of_the_journal(scored: Run, tmp_path: Path) -> None:
     (usage,) = logged(scored, tmp_path).stats.model_usage.values()
     with sqlite3.connect(f"file:{scored.path / 'journal.sqlite'}?mode=ro", uri=True) as journal:
@@ -217,14 +242,14 @@ def _parts(path: Path) -> list[str]:
         return [archive.read(name).decode("utf-8") for name in archive.namelist()]
 
 
-def test_texts_are_no_markdown_and_no_html(scored: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_texts_are_no_markdown(scored: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nasty = "<img src=x onerror=alert(1)> a|b **c** `d` [e](f)\nnext"
     frame = scored.continuations.with_columns(text=pl.lit(nasty))
     monkeypatch.setitem(scored._tables, "continuations", frame)
     sample = next(iter(by_id(logged(scored, tmp_path)).values()))
     table = sample.scores["kapwa"].explanation.split("\n\n")[-1].splitlines()
     assert len(table) == 2 + len(sample.choices)
-    assert r"\<img src=x onerror=alert\(1\)\> a\|b \*\*c\*\* \`d\` \[e\]\(f\) next" in table[2]
+    assert "| \u2068" + r"<img src=x onerror=alert\(1\)> a\|b \*\*c\*\* \`d\` \[e\]\(f\) next" + "\u2069 |" in table[2]
     assert sample.choices[0] == nasty
 
 

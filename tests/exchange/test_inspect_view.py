@@ -35,6 +35,7 @@ QUIET = (
     *("--disable-background-networking", "--disable-component-update", "--disable-sync", "--remote-debugging-port=0"),
 )
 PATIENCE = 90.0
+ATTACK = "<img src=x onerror=document.title='owned'>"
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed (apt-get install chromium)")
 
 
@@ -123,7 +124,9 @@ async def browse(profile: Path, look: Callable[[Page], Awaitable[None]]) -> None
 
 def test_texts_and_scores_are_on_the_page(tmp_path: Path) -> None:
     task = kapwa.load_task("blend/saq", limit=2)
-    rows = [{"item_id": item.id, "variant": item.variant, "text": f"«{item.culture}»"} for item in task.items()]
+    rows = [
+        {"item_id": item.id, "variant": item.variant, "text": f"«{item.culture}» {ATTACK}"} for item in task.items()
+    ]
     answers = tmp_path / "answers.jsonl"
     answers.write_text("\n".join(json.dumps(row, ensure_ascii=False) for row in rows), "utf-8")
     run = kapwa.evaluate(task, kapwa.load_model(f"replay:{answers}"), out=tmp_path / "runs", progress=False)
@@ -139,7 +142,10 @@ def test_texts_and_scores_are_on_the_page(tmp_path: Path) -> None:
         assert re.search(r"sem_b\s+0\.0\s+0\.\d+", shown), "no mean with its error beside the name"
         sample = f"{inside}/samples/sample/{urllib.parse.quote(name, safe='')}/1/"
         await page.text(sample, item["prompt"].splitlines()[-1], item["answers"], "«South_Korea»", "sem_b")
-        await page.text(f"{sample}scoring", "Outcome: wrong", "Expected: ", "(“")
+        shown = await page.text(f"{sample}scoring", "Outcome: wrong", "Expected: ", "(“")
+        assert ATTACK in shown, "a text of the model's stands as it is"
+        title = await page.call("Runtime.evaluate", expression="document.title", returnByValue=True)
+        assert "owned" not in title["result"]["value"]
 
     with viewing(tmp_path / "logs") as address:
         asyncio.run(browse(tmp_path / "profile", look))

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from kapwa.errors import MissingDependencyError
-from kapwa.exchange.inspect_samples import SCORER, names_of, samples, shapes
+from kapwa.exchange.inspect_samples import SCORER, kept_tables, samples, shapes
 from kapwa.exchange.source import ALL, Source
 from kapwa.records import OUTCOMES
 from kapwa.runs.runner import JOURNAL, slug
@@ -54,10 +54,9 @@ def write_log(source: Source, path: Path) -> None:
     """Write the log of a run to ``path``; samples are made as they are written, never all at once."""
     from kapwa.exchange.inspect_write import write_streamed
 
-    names = names_of(source)
-    identity = _identity(source.manifest)
-    log = _header(source, shapes(source))
-    write_streamed(log, samples(source, names, identity, _usual_error(source.manifest)), path)
+    kept = kept_tables(source)
+    made = samples(source, kept, _identity(source.manifest), _usual_error(source.manifest))
+    write_streamed(_header(source, shapes(source, kept)), made, path)
 
 
 def _created(manifest: Mapping[str, Any]) -> str:

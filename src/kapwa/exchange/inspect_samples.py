@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
-from kapwa.exchange.source import Source
+from kapwa.exchange.source import Source, without_keys_in
+from kapwa.runs.redact import api_keys
+from kapwa.runs.runner import JOURNAL
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalError, EvalSample
@@ -25,7 +27,9 @@ KEPT = ("answers", "continuations", "cases")
 _TARGETS = ("best", "answer", "answers", "target")
 _STOPS = {"stop": "stop", "length": "max_tokens", "content_filter": "content_filter"}
 _REASONS = {"refused": "refusal", "empty": "no_response", "unparsed": "invalid_response_format"}
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#|~$])")
+# Not < and >: Inspect's viewer escapes HTML before it reads Markdown, and would show a backslashed one as &lt;.
+_ESCAPED = r"\\\1"
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]()#|~$])")
 
 
 class Asked(NamedTuple):
@@ -55,25 +59,52 @@ def names_of(source: Source) -> Names:
     return Names(KEY)
 
 
-def shapes(source: Source) -> dict[str, dict[str, str]]:
+def kept_tables(source: Source) -> dict[str, pl.DataFrame]:
+    """Return the tables that samples keep; a run of ``eecc`` has its texts in the journal alone."""
+    found = {name: source.table(name) for name in KEPT if name in source.tables}
+    found = {name: frame for name, frame in found.items() if {*KEY} <= set(frame.columns)}
+    if source.manifest["suite"] == "eecc" and (source.run.path / JOURNAL).is_file():
+        found["answers"] = without_keys_in(_journalled(source), api_keys())
+    return found
+
+
+def _journalled(source: Source) -> pl.DataFrame:
+    from kapwa.analysis.corpus.runs import eecc_task_of
+    from kapwa.runs.answers import RunAnswers
+
+    task = eecc_task_of(source.run)
+    cultures = {(item.id, item.variant): item.culture for item in task.selected}
+    rows = (
+        (
+            ask.item_id,
+            ask.variant,
+            cultures[ask.item_id, ask.variant],
+            ask.sample,
+            got.text,
+            got.finish_reason,
+            got.error,
+        )
+        for ask, got in RunAnswers(source.run, task)
+    )
+    texts = dict.fromkeys((*KEY, "sample", "text", "finish_reason", "error"), pl.String)
+    return pl.DataFrame(rows, schema={**texts, "sample": pl.Int64}, orient="row")
+
+
+def shapes(source: Source, kept: Mapping[str, pl.DataFrame]) -> dict[str, dict[str, str]]:
     """Return the columns and types of the tables that samples keep, so that they can be made again."""
-    frames = {"items": source.table("items"), **{name: _kept(source, name) for name in KEPT}}
-    return {name: {c: str(kind) for c, kind in f.schema.items()} for name, f in frames.items() if f is not None}
+    frames = {"items": source.table("items"), **kept}
+    return {name: {c: str(kind) for c, kind in f.schema.items()} for name, f in frames.items()}
 
 
-def samples(source: Source, names: Names, identity: str, usual_error: str) -> Iterator[EvalSample]:
+def samples(source: Source, kept: Mapping[str, pl.DataFrame], identity: str, usual_error: str) -> Iterator[EvalSample]:
     """Yield the samples in the order of the items; ``usual_error`` is said of an item that failed without a word."""
+    names = names_of(source)
     maker = _Maker(str(source.manifest["model"]["id"]), tuple(source.manifest["headline"]), identity, usual_error)
-    for place, asked in enumerate(_asked(source)):
+    for place, asked in enumerate(_asked(source, kept)):
         yield from maker.samples(asked, names.of(asked.about), place)
 
 
-def _kept(source: Source, name: str) -> pl.DataFrame | None:
-    frame = source.optional(name)
-    return frame if frame is not None and {*KEY} <= set(frame.columns) else None
-
-
-def _asked(source: Source) -> Iterator[Asked]:
+def _asked(source: Source, kept: Mapping[str, pl.DataFrame]) -> Iterator[Asked]:
     """Join every table to the items. Only the joined columns are held; each item's rows are Python's one at a time."""
     scores = source.table("scores")
     frame = scores.select(ABOUT).unique(subset=KEY, keep="first", maintain_order=True)
@@ -82,8 +113,7 @@ def _asked(source: Source) -> Iterator[Asked]:
     own = pl.struct(items.columns).alias("_item")
     one = items.select(*on, own).unique(subset=on, keep="first", maintain_order=True)
     frame = frame.join(one, on=on, how="left", maintain_order="left", nulls_equal=True)
-    tables = {"scores": scores.select(*KEY, "sample", "metric", "value", "outcome")}
-    tables |= {name: found for name in KEPT if (found := _kept(source, name)) is not None}
+    tables = {"scores": scores.select(*KEY, "sample", "metric", "value", "outcome"), **kept}
     for name, table in tables.items():
         rows = table.group_by(KEY, maintain_order=True).agg(pl.struct(pl.exclude(KEY)).alias(f"_{name}"))
         frame = frame.join(rows, on=KEY, how="left", maintain_order="left", nulls_equal=True)
@@ -99,8 +129,10 @@ class _Maker:
         self.model, self.headline, self.identity, self.usual_error = model, headline, identity, usual_error
 
     def samples(self, asked: Asked, name: str, place: int) -> Iterator[EvalSample]:
-        for draw in sorted({row["sample"] for row in asked.rows["scores"]}):
-            rows = {kept: _of_draw(found, draw) for kept, found in asked.rows.items()}
+        draws = sorted({row["sample"] for row in asked.rows["scores"]})
+        for draw in draws:
+            # Where an item's texts are measured together, they are answers of one sample.
+            rows = {n: _of_draw(found, draw) if len(draws) > 1 else found for n, found in asked.rows.items()}
             yield self._sample(Asked(asked.about, asked.item, rows), name, draw, place)
 
     def _sample(self, asked: Asked, name: str, draw: int, place: int) -> EvalSample:
@@ -132,18 +164,19 @@ class _Maker:
     def _output(self, asked: Asked, uuid: str) -> ModelOutput:
         from inspect_ai.model import ChatCompletionChoice, ChatMessageAssistant, ModelOutput
 
-        found = next((row for row in asked.rows.get("answers", ()) if row.get("text") is not None), None)
+        found = [row for row in asked.rows.get("answers", ()) if row.get("text") is not None]
         said = asked.rows.get("continuations", ())
         tokens = ("text", "group", "logprob_sum", "n_tokens", "n_bytes")
         scored = [{name: row[name] for name in tokens if row.get(name) is not None} for row in said]
         about = {"continuations": scored} if scored else None
-        if found is None:
-            return ModelOutput(model=self.model, metadata=about)
-        message = ChatMessageAssistant(content=found["text"], id=f"{uuid}-output", model=self.model, source="generate")
-        stop: Any = _STOPS.get(str(found.get("finish_reason")), "unknown")
-        return ModelOutput(
-            model=self.model, choices=[ChatCompletionChoice(message=message, stop_reason=stop)], metadata=about
-        )
+        choices = []
+        for place, row in enumerate(found):
+            own: Any = {"id": f"{uuid}-output-{place}", "model": self.model, "source": "generate"}
+            stop: Any = _STOPS.get(str(row.get("finish_reason")), "unknown")
+            choices.append(
+                ChatCompletionChoice(message=ChatMessageAssistant(content=row["text"], **own), stop_reason=stop)
+            )
+        return ModelOutput(model=self.model, choices=choices, metadata=about)
 
     def _error(self, asked: Asked) -> EvalError | None:
         if any(row["outcome"] != "failed" for row in asked.rows["scores"]):
@@ -216,5 +249,5 @@ def _continuation_row(row: Mapping[str, Any]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Keep a text from being read as Markdown or HTML."""
-    return _MARKDOWN.sub(r"\\\1", " ".join(str(text).split()))
+    """Keep a text from being read as Markdown, and its direction of writing from the words around it."""
+    return f"\u2068{_MARKDOWN.sub(_ESCAPED, ' '.join(str(text).split()))}\u2069"
