@@ -183,6 +183,17 @@ def test_a_replica_that_is_gone_for_good_is_done_without(
     assert sorted(answered(run).values()) == [1] * 60
 
 
+def test_nobody_is_waited_for_when_nothing_is_left_to_ask(start: Start) -> None:
+    import ray
+
+    model = start("TinyModel", ONE, atomic_batches=True)
+    worker = model._fleet._workers[0]
+    model._fleet._call_in(worker)  # as after a death
+    ray.kill(worker.actor, no_restart=False)
+    assert list(model.answer_all("generate", [])) == []
+    assert not model._fleet.ready
+
+
 def test_a_run_goes_on_where_the_other_engine_stopped(tmp_path: Path, start: Start) -> None:
     task = TinyTask(n=24, shared=False)
     plain = run_task(task, make("TinyModel", {"atomic_batches": True}), out=tmp_path / "a", progress=False)

@@ -231,8 +231,12 @@ class Fleet:
         try:
             while True:
                 self._hand_out(kind, whole, source)
-                if self._ready() and not any(worker.given for worker in self._workers):
-                    return
+                if not self._again and not any(worker.given for worker in self._workers):
+                    # Nothing is open: nothing is left, or there was nobody to give it to.
+                    left = self._next(kind, whole, source)
+                    if left is None:
+                        return
+                    self._again.append(left)
                 for reference in self._wait(self._open()):
                     yield from self._collect(reference)
         finally:
@@ -249,11 +253,15 @@ class Fleet:
             for worker in self._ready():
                 if len(worker.given) >= depth:
                     continue
-                again = self._again.popleft() if self._again else None
-                job = again or next((_Job(kind, batch, whole) for batch in source), None)
+                job = self._next(kind, whole, source)
                 if job is None:
                     return
                 self._give(worker, job)
+
+    def _next(self, kind: Kind, whole: bool, source: Iterator[Batch]) -> _Job | None:
+        if self._again:
+            return self._again.popleft()
+        return next((_Job(kind, batch, whole) for batch in source), None)
 
     def _give(self, worker: _Worker, job: _Job) -> None:
         if job.whole:

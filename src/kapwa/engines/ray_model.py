@@ -17,6 +17,7 @@ from kapwa.engines.layout import Layout, lay_out
 from kapwa.engines.ray_cluster import Cluster, connected
 from kapwa.engines.replica import THREADS, Facts, Guard, Recipe
 from kapwa.engines.settings import Ray
+from kapwa.errors import ModelError
 from kapwa.models.base import Model
 from kapwa.records import Capability, Kind, Request, Response
 
@@ -112,7 +113,11 @@ class RayModel:
         yield from self._fleet.answer(kind, batches, whole=self.atomic_batches)
         # Servers tell more once they were asked; a local model tells it when it plans, and only where it planned.
         if not self.atomic_batches and self._fleet.ready:
-            self._renew(self._fleet.call(lambda actor: actor.facts.remote()))
+            try:
+                self._renew(self._fleet.call(lambda actor: actor.facts.remote()))
+            except ModelError as error:
+                # The answers are all here; what was known of the model before stands.
+                log.warning("The replicas could not be asked about the model again: %s", error.message)
 
     def _renew(self, facts: Facts | Told) -> None:
         if isinstance(facts, Told):
