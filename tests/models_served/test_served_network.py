@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import logging
+import ssl
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -15,7 +16,8 @@ from served_tools import ask
 
 from kapwa.errors import ModelError, UsageError
 from kapwa.models.openai import OpenAIModel
-from kapwa.models.served_http import find_proxy
+from kapwa.models.served_client import headers_for
+from kapwa.models.served_http import find_proxy, tls_context
 
 PASSWORD = "canary/proxy never+show"
 QUOTED = "canary%2Fproxy%20never%2Bshow"
@@ -278,3 +280,24 @@ def test_without_a_key_none_is_sent(stub, connect, monkeypatch, key, sent):
     server = stub()
     assert answers(connect(server.url))
     assert server.report()["seen_auth"] == [sent or ""]
+
+
+def test_whose_account_pays_is_told_to_openai_only(monkeypatch):
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
+    monkeypatch.setenv("OPENAI_PROJECT_ID", "proj-2\n")
+    assert headers_for("https://eu.api.openai.com/v1", "k") == {
+        "Authorization": "Bearer k",
+        "OpenAI-Organization": "org-1",
+        "OpenAI-Project": "proj-2",
+    }
+    assert headers_for("https://notopenai.com/v1", "k") == {"Authorization": "Bearer k"}
+    monkeypatch.setenv("OPENAI_ORG_ID", "org\r\nEvil: 1")
+    with pytest.raises(ModelError, match="OPENAI_ORG_ID holds"):
+        headers_for("https://api.openai.com/v1", "k")
+
+
+def test_a_python_without_authorities_gets_those_of_certifi(monkeypatch):
+    nowhere = ssl.DefaultVerifyPaths(None, None, "", "", "", "")
+    monkeypatch.setattr(ssl, "get_default_verify_paths", lambda: nowhere)
+    monkeypatch.setattr(ssl, "create_default_context", lambda: ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
+    assert tls_context().get_ca_certs()

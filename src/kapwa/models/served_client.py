@@ -123,7 +123,7 @@ class Client:
             from kapwa.models.served_http import Transport, find_proxy
 
             self._proxy = find_proxy(self.base_url)
-            self._transport = Transport(self.base_url, _headers(self.base_url, self._key), self._proxy)
+            self._transport = Transport(self.base_url, headers_for(self.base_url, self._key), self._proxy)
         return self._transport
 
     async def _once(self, path: str, raw: bytes | None, timeout: float) -> Any:
@@ -218,23 +218,29 @@ def checked_url(url: str) -> str:
 
 
 def _key(base_url: str) -> str:
-    key = os.environ.get("OPENAI_API_KEY", "").strip()
+    key = _from_environment("OPENAI_API_KEY")
     if not key and base_url == OPENAI_URL:
         raise ModelError(
             "OPENAI_API_KEY is not set.",
             hint="Set it in the environment, or give --base-url for a server of your own, which may need no key.",
         )
-    if not key.isascii() or not key.isprintable():
-        raise ModelError("OPENAI_API_KEY holds characters that no key has.", hint="Copy the key again.")
     return key
 
 
-def _headers(base_url: str, key: str) -> dict[str, str]:
+def _from_environment(name: str) -> str:
+    value = os.environ.get(name, "").strip()
+    if not value.isascii() or not value.isprintable():
+        raise ModelError(f"{name} holds characters that no key has.", hint="Copy the key again.")
+    return value
+
+
+def headers_for(base_url: str, key: str) -> dict[str, str]:
+    """Return what tells the server who asks: the key, and for OpenAI whose account pays."""
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    if (urllib.parse.urlsplit(base_url).hostname or "").endswith("openai.com"):
-        # Whose account pays, for keys that belong to several.
+    host = urllib.parse.urlsplit(base_url).hostname or ""
+    if host == "openai.com" or host.endswith(".openai.com"):
         named = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}
-        found = {header: os.environ.get(variable, "").strip() for header, variable in named.items()}
+        found = {header: _from_environment(variable) for header, variable in named.items()}
         headers |= {header: value for header, value in found.items() if value}
     return headers
 
