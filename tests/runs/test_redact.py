@@ -106,6 +106,7 @@ def test_every_variable_that_inspects_providers_read_a_secret_from_is_known(monk
 def test_several_keys_in_one_variable_are_each_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEYS", "sk-canary-number-one, sk-canary-number-two")
     assert hide_keys("sk-canary-number-two", api_keys()) == HIDDEN
+    assert redact("Incorrect key: sk-canary-number-two.") == f"Incorrect key: {HIDDEN}."
 
 
 @pytest.mark.parametrize("name", ["HTTPS_PROXY", "http_proxy", "ALL_PROXY", "PIP_INDEX_URL", "OPENAI_BASE_URL"])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
+import os
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -251,14 +253,39 @@ def test_lost_rows_are_counted_where_their_keys_remain(made: dict[str, dict[str,
     assert saved.lost == N - saved.answers - saved.errors > 1
 
 
+@pytest.mark.parametrize("state", ["closed", "log"])
+def test_a_salvage_that_fails_at_its_end_leaves_the_journal_where_it_was(
+    made: dict[str, dict[str, bytes]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str
+) -> None:
+    """Some file systems say only when all is written that there is no room."""
+    folder = laid(made[state], tmp_path / "run")
+
+    def full(_file: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(RunError, match="No space left"):
+        salvage(folder)
+    assert {name: (folder / name).read_bytes() for name in made[state]} == made[state]
+    assert not list(folder.glob("*damaged*"))
+
+
 # -- other people's files -------------------------------------------------------------------------
 
 
-def test_a_trigger_planted_in_a_journal_is_refused(made: dict[str, dict[str, bytes]], tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["t", "sqlite-t", "sqlite_t"])
+def test_a_trigger_planted_in_a_journal_is_refused(
+    made: dict[str, dict[str, bytes]], tmp_path: Path, name: str
+) -> None:
     """A run folder may come from somebody else; nothing in it may act when we write."""
     path = laid(made["closed"], tmp_path / "run") / "journal.sqlite"
     with contextlib.closing(sqlite3.connect(path)) as base, base:
         base.execute("CREATE TRIGGER t AFTER INSERT ON responses BEGIN DELETE FROM responses; END")
+        # Names that SQLite keeps to itself can be written past it.
+        base.execute("PRAGMA writable_schema = ON")
+        base.execute(
+            "UPDATE sqlite_master SET name = ?, sql = replace(sql, ' t ', ?) WHERE name = 't'", (name, f' "{name}" ')
+        )
     with pytest.raises(RunError, match="its tables are not those of a journal"):
         resumed(path.parent)
 

@@ -56,7 +56,8 @@ def hide_keys(text: str, keys: list[str]) -> str:
 
 def _secrets() -> list[str]:
     named = [value.strip() for name, value in os.environ.items() if _is_named(name, _SECRET_NAMES)]
-    return sorted({value for value in (*named, *_passwords()) if len(value) >= _SHORTEST}, key=len, reverse=True)
+    found = {value for value in (*named, *_passwords()) if len(value) >= _SHORTEST}
+    return sorted(found.union(api_keys()), key=len, reverse=True)
 
 
 def _is_named(name: str, like: re.Pattern[str]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -85,7 +85,7 @@ def salvage(folder: Path) -> Salvaged:
         if not may_write(folder, path):
             raise RunError(f"{folder} cannot be written: it is read-only.", hint="Make it writable, or work on a copy.")
         kept = _free_name(path)
-        with replacing(path) as fresh:
+        with _put_back(path, kept), replacing(path) as fresh:
             saved = _copy(path, fresh)
             if not saved.answers + saved.errors:
                 hint = "Move the run's folder away to ask everything anew."
@@ -94,6 +94,18 @@ def salvage(folder: Path) -> Salvaged:
                 log_of(path).replace(log_of(kept))
             path.replace(kept)
     return saved._replace(kept=kept)
+
+
+@contextmanager
+def _put_back(path: Path, kept: Path) -> Iterator[None]:
+    """Give the damaged journal its name again where the new one does not get it: a run would begin from nothing."""
+    try:
+        yield
+    except BaseException:
+        for there, here in ((kept, path), (log_of(kept), log_of(path))):
+            if there.exists() and not here.exists():
+                there.replace(here)
+        raise
 
 
 def _journal(folder: Path) -> Path:

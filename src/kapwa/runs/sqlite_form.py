@@ -71,7 +71,8 @@ class SqliteForm:
 
     def check_tables(self, path: Path, connection: sqlite3.Connection) -> None:
         """Refuse other tables than ours: triggers and views would run where rows are only read and written."""
-        query = "SELECT sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'"
+        # What SQLite makes by itself has no statement; names say nothing, for anybody may choose them.
+        query = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL"
         found = {_one_line(row[0]) for row in connection.execute(query)}
         own, later = ({_one_line(sql) for sql in part} for part in (self.tables, self.later))
         if not own <= found <= own | later:
