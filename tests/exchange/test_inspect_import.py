@@ -24,6 +24,7 @@ import kapwa
 from kapwa import api
 from kapwa.cli.main import app
 from kapwa.errors import DataError, UsageError
+from kapwa.exchange import inspect_read
 from kapwa.exchange.inspectai.tasks import kalahi_open
 from kapwa.report.page import build_report
 from kapwa.runs.directory import Run
@@ -342,6 +343,17 @@ def test_a_newer_form_of_log_is_refused(evaluated: Callable[..., Path], tmp_path
         archive.writestr("header.json", json.dumps(header))
     with pytest.raises(DataError, match="has log format 3"):
         run_of(path, tmp_path)
+
+
+def test_a_log_that_unpacks_to_too_much_is_refused_before_it_is_unpacked(
+    evaluated: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = evaluated(Task(dataset=samples(), solver=says(), scorer=right()))
+    monkeypatch.setattr(inspect_read, "MOST_UNPACKED", 1000)
+    monkeypatch.setattr("inspect_ai.log.read_eval_log", None)
+    with pytest.raises(DataError, match=r"unpacks to [0-9,]+ bytes; at most 1,000 are read"):
+        run_of(path, tmp_path)
+    assert not (tmp_path / "runs").exists()
 
 
 @pytest.mark.parametrize("cut", [0, 3, 400, -30, None])

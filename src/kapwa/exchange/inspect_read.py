@@ -9,12 +9,15 @@ from kapwa.errors import DataError
 from kapwa.exchange.inspect_out import need_inspect
 from kapwa.exchange.inspect_samples import SCORER
 from kapwa.exchange.writing import without_keys
+from kapwa.files import check_unpacked
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalSample
 
 SUFFIXES = (".eval", ".json")
 _NOT_READ = {"events", "events_data", "timelines", "error_retries"}
+# Inspect's reader holds a whole log, and logs of the largest benchmarks are a few hundred megabytes.
+MOST_UNPACKED = 4 << 30
 _FORMAT = 2  # of logs, as Inspect counts them
 _SHOWN = 120
 
@@ -64,6 +67,8 @@ def _parsed(file: Path) -> EvalLog:
             packed = opened.read(4) == b"PK\x03\x04"
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror or error}.", path=file) from None
+    if packed:
+        check_unpacked(file, MOST_UNPACKED)
     try:
         return read_eval_log(file, format="eval" if packed else "json", exclude_fields=_NOT_READ)
     except MemoryError:

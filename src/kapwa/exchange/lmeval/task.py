@@ -83,8 +83,8 @@ class KapwaTask(Task):  # type: ignore[misc]
         return dict.fromkeys(self._metrics, mean)
 
     def higher_is_better(self) -> dict[str, bool]:
-        """Return which way each metric points; shares of empty, declined and foreign answers are better low."""
-        return {name: name not in _BETTER_LOW and not name.endswith("_irrelevant") for name in self._metrics}
+        """Return which way each metric points: up where it points neither way, for which lm-eval has no word."""
+        return {name: self.kapwa.metrics[name].higher_is_better is not False for name in self._metrics}
 
     def fewshot_context(self, doc: Mapping[str, Any], num_fewshot: int, **settings: Any) -> list[str]:
         """Return one rendered prompt for each of Kapwa's requests about the item.
@@ -130,9 +130,6 @@ class KapwaTask(Task):  # type: ignore[misc]
 
     def _requests(self, doc: Mapping[str, Any]) -> list[Request]:
         return list(self.kapwa.requests([self._item(doc)]))
-
-
-_BETTER_LOW = ("answered_other_language", "answered_in_english", "too_many", "refused", "empty")
 
 
 def _can_be_had(metric: str, task: base.Task) -> bool:
