@@ -13,7 +13,7 @@ from kapwa.models.inspect import load
 def test_requests_travel_in_jobs_of_the_size_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-not-used-anywhere")
     server = BatchServer()
-    batch = {"size": 10, "max_size": 10, "send_delay": 0.3, "tick": 0.1}
+    batch = {"size": 10, "max_size": 10, "send_delay": 2.0, "tick": 0.1}
     options = ModelOptions(base_url=server.url, concurrency=2, extra={"batch": batch, "max_retries": 0})
     model = load("openai/gpt-4o", options)
     try:

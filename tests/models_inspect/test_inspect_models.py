@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -231,6 +232,8 @@ def test_the_key_is_in_no_error_and_nothing_the_model_says_of_itself(stub, conne
         ("mockllm/m", {"extra": {"system_message": "x"}}, ("every prompt",)),
         ("mockllm/m", {"extra": {"reasoning_effort": "lots"}}, ("'reasoning_effort'",)),
         ("mockllm/m", {"extra": {"model_args": {"api_key": "k"}}}, ("recorded with the results",)),
+        ("mockllm/m", {"extra": {"model_args": {"headers": [{"Authorization": "k"}]}}}, ("extra_headers",)),
+        ("mockllm/m", {"extra": {"extra_body": {"user": {"api_key": "k"}}}}, ("extra_body cannot hold 'api_key'",)),
         ("mockllm/m", {"extra": {"model_args": 3}}, ("must be a mapping",)),
         ("mockllm/m", {"template": "plain"}, ("no plain template",)),
         ("openai-api/stub/m", {"base_url": "http://user:pw@host/v1"}, ("must not hold a user",)),
@@ -260,6 +263,25 @@ def test_what_is_fetched_how_is_not_the_models_identity_but_what_is_asked_is(stu
     assert connect(server.url, extra={"reasoning_effort": "low"}).fingerprint != plain
     assert connect(server.url, revision="2026-11").fingerprint != plain
     assert json.loads(json.dumps(plain)) == plain
+
+
+def test_what_only_sounds_like_a_secret_may_be_set() -> None:
+    extra = {"model_args": {"tokenizer": "x", "max_tokens": "9"}, "extra_body": {"schema": {"key": {"type": "string"}}}}
+    load("mockllm/model", ModelOptions(extra=extra)).close()
+
+
+def test_waiting_without_end_is_possible() -> None:
+    model = load("mockllm/model", ModelOptions(timeout=math.inf))
+    assert model.description["fetching"]["attempt_timeout"] is None
+    model.close()
+
+
+@pytest.mark.parametrize(("batch", "batched"), [("no", False), (False, False), ("yes", True), ({"size": 5}, True)])
+def test_batch_mode_is_what_inspect_takes_for_it(batch: object, batched: bool) -> None:
+    model = load("mockllm/model", ModelOptions(extra={"batch": batch}))
+    assert ("attempt_timeout" in model.description["fetching"]) is not batched
+    assert (model.description["concurrency"] is None) is batched
+    model.close()
 
 
 def test_loading_leaves_the_programs_own_way_of_showing_errors() -> None:

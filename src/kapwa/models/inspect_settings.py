@@ -7,10 +7,13 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kapwa.errors import UsageError, nearest
 from kapwa.models.base import ModelOptions
+
+if TYPE_CHECKING:
+    from inspect_ai.model import GenerateConfig
 
 RETRIES = 7  # eight calls for one answer, as Kapwa's own client makes; Inspect alone would ask for ever
 # Inspect's batch mode waits for many requests to be open at once; this is its own bound on them.
@@ -31,7 +34,8 @@ _REFUSED = {
     "num_choices": "Kapwa asks for every sample it needs.",
     "system_message": "It would change every prompt. Put it into the data, as part of the prompt.",
 }
-_SECRET = re.compile(r"key|token|secret|passw|credential", re.IGNORECASE)
+# Names of what would let somebody else in; "tokenizer" and "max_tokens" are none.
+_SECRET = re.compile(r"(?:key|token|authorization|cookie)$|secret|passw|credential", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +77,8 @@ def settings_of(options: ModelOptions) -> Settings:
     model_args = extra.pop("model_args", {})
     if not isinstance(model_args, Mapping):
         raise UsageError("The option 'model_args' must be a mapping of the provider's arguments.")
-    for name in model_args:
-        if _SECRET.search(str(name)):
-            raise UsageError(
-                f"model_args cannot hold {name!r}: it would be recorded with the results.",
-                hint="Inspect's providers take keys from environment variables, such as ANTHROPIC_API_KEY.",
-            )
+    _refuse_secrets("model_args", model_args)
+    _refuse_secrets("extra_body", extra.get("extra_body"))
     known = [name for name in GenerateConfig.model_fields if name not in _REFUSED]
     for name in extra:
         if name in _REFUSED:
@@ -86,19 +86,34 @@ def settings_of(options: ModelOptions) -> Settings:
         if name not in known:
             raise UsageError(f"inspect: knows no option {name!r}.", hint=nearest(name, [*known, "model_args"]))
     fetching = {"max_retries": RETRIES, **{name: extra.pop(name) for name in tuple(extra) if name in _OF_FETCHING}}
-    if not fetching.get("batch"):
+    if not _checked({**extra, **fetching}).batch:  # "no", too, is none
         # A batch may take a day; --timeout is for one call.
-        fetching.setdefault("attempt_timeout", math.ceil(options.timeout))
-    _check({**extra, **fetching})
+        fetching.pop("batch", None)
+        fetching.setdefault("attempt_timeout", math.ceil(options.timeout) if math.isfinite(options.timeout) else None)
     return Settings(extra, fetching, dict(model_args), options.concurrency)
 
 
-def _check(settings: Mapping[str, Any]) -> None:
+def _refuse_secrets(option: str, value: Any) -> None:
+    """Raise UsageError for a text, at any depth, whose name says that it is a secret."""
+    if isinstance(value, list | tuple):
+        for part in value:
+            _refuse_secrets(option, part)
+    for name, part in value.items() if isinstance(value, Mapping) else ():
+        if isinstance(part, str) and _SECRET.search(str(name)):
+            raise UsageError(
+                f"{option} cannot hold {name!r}: it would be recorded with the results.",
+                hint="Inspect's providers take keys from environment variables, such as ANTHROPIC_API_KEY; headers go "
+                "into extra_headers, of which the names alone are recorded.",
+            )
+        _refuse_secrets(option, part)
+
+
+def _checked(settings: Mapping[str, Any]) -> GenerateConfig:
     from inspect_ai.model import GenerateConfig
     from pydantic import ValidationError
 
     try:
-        GenerateConfig(**settings)
+        return GenerateConfig(**settings)
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         name = str(first["loc"][0]) if first["loc"] else "?"
