@@ -19,10 +19,22 @@ from inspect_ai._eval.task.results import resolve_glob_metric_keys
 from inspect_ai._util.error import PrerequisiteError
 from inspect_ai._util.registry import registry_info, registry_params
 from inspect_ai.log import EvalLog, read_eval_log
-from inspect_ai.model import GenerateConfig, Model, ModelOutput, ModelUsage, get_model
+from inspect_ai.model import (
+    ChatMessageUser,
+    ContentImage,
+    ContentText,
+    GenerateConfig,
+    Model,
+    ModelOutput,
+    ModelUsage,
+    ResponseSchema,
+    get_model,
+)
 from inspect_ai.scorer import Metric, Score
+from inspect_ai.util import JSONSchema
 
 import kapwa
+from kapwa.errors import ModelError, UsageError
 from kapwa.exchange.inspectai import provider, scorers, tasks
 from kapwa.exchange.inspectai.metrics import group_mean, group_stderr
 from kapwa.exchange.inspectai.opened import open_new
@@ -231,6 +243,12 @@ def test_a_sample_of_another_task_is_refused(tmp_path: Path) -> None:
         (lambda: tasks.kalahi_mc(vriant="full"), "Did you mean 'variant'"),
         (lambda: tasks.blend_saq(country="Mexica"), "Mexico"),
         (lambda: tasks.kalahi_open(data="no/such/[folder]"), "no/such/"),
+        (lambda: tasks.kalahi_open(data=Path("no/such")), "no/such"),
+        (lambda: tasks.blend_saq(country=False), "country is False; it must be a name"),
+        (lambda: tasks.blend_saq(language=["local", 5]), "it must be a name, or a list of names"),
+        (lambda: tasks.kalahi_mc(where="food"), "it must name columns"),
+        (lambda: tasks.kalahi_mc(where={"topic": 3}), "where topic is 3"),
+        (lambda: tasks.kalahi_mc(where={"topic": []}), "has no items to ask about"),
         (lambda: get_model("kapwa/smollm"), "Did you mean 'smollm2'"),
         (lambda: get_model("kapwa/smollm2", dtyp="float32"), "Did you mean 'dtype'"),
         (lambda: get_model("kapwa/inspect:openai/gpt"), "circle"),
@@ -240,6 +258,41 @@ def test_a_slip_ends_in_one_message_with_the_nearest_word(make: Any, message: st
     with pytest.raises(PrerequisiteError) as failure:
         make()
     assert message in str(failure.value.message)
+
+
+@pytest.mark.parametrize("country", ["all", "", []])
+def test_every_country_is_asked_where_none_is_named(country: Any) -> None:
+    assert len(tasks.blend_mcq(country=country).dataset) == len(tasks.blend_mcq().dataset)
+
+
+def test_data_may_be_a_path() -> None:
+    from kapwa.suites.kalahi.data import sample_packs
+
+    place = sample_packs()["filipino"]
+    task = tasks.kalahi_mc(data=place, limit=1)  # type: ignore[arg-type]  # the command line knows texts alone
+    assert task.dataset[0].metadata["kapwa"]["arguments"]["data"] == str(place)
+
+
+def test_a_message_that_is_not_text_is_refused_rather_than_cut() -> None:
+    """Tasks of others may hold pictures; an answer to the words alone would count as one to both."""
+    picture = ContentImage(image="data:image/png;base64,AAAA")
+    with pytest.raises(ModelError, match="another kind: image"):
+        provider._messages([ChatMessageUser(content=[ContentText(text="What is this?"), picture])])
+    assert provider._messages([ChatMessageUser(content=[ContentText(text="Hi.")])])[0].content == "Hi."
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"top_k": 5},
+        {"frequency_penalty": 0.5},
+        {"prompt_logprobs": 1},
+        {"response_schema": ResponseSchema(name="s", json_schema=JSONSchema(type="object"))},
+    ],
+)
+def test_a_setting_that_kapwas_models_have_not_is_refused(setting: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="have no setting"):
+        provider._params(GenerateConfig(**setting))
 
 
 def test_likelihood_tasks_tell_other_providers_users_what_to_do(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +16,8 @@ from kapwa.suites.base import Task
 
 METADATA = "kapwa"  # the key under which samples, requests and outputs keep what is Kapwa's alone
 _KEPT = 16
+# Arguments that are names; Inspect's command line reads what looks like a number, or like yes or no, as such.
+_NAMED = ("variant", "language", "prompt", "country", "concepts", "nationalities", "metrics")
 _opened: dict[str, OpenedTask] = {}
 
 
@@ -52,9 +54,10 @@ def open_new(name: str, arguments: Mapping[str, Any]) -> OpenedTask:
     """Open the task ``name`` ("kalahi/mc") and keep it for its samples; raise what :func:`load_task` raises.
 
     ``arguments``: those of :func:`kapwa.loading.load_task`; None leaves one at its default. ``country`` names values
-    of the column ``culture``. Without ``data``, ``blend/mcq`` gets questions built from the sample packs.
+    of the column ``culture``, "all" every one. Without ``data``, ``blend/mcq`` gets questions built from the sample
+    packs.
     """
-    given = {key: value for key, value in arguments.items() if value is not None}
+    given = _given(arguments)
     opened = OpenedTask(name, given, _load(name, given))
     _opened.pop(_key(name, given), None)
     _opened[_key(name, given)] = opened
@@ -107,12 +110,31 @@ def _key(name: str, arguments: Mapping[str, Any]) -> str:
     return json.dumps([name, {key: value for key, value in arguments.items() if value is not None}], sort_keys=True)
 
 
+def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is given, in the form that a log keeps; raise UsageError for what is no name."""
+    given = {key: value for key, value in arguments.items() if value is not None}
+    if isinstance(given.get("data"), Path):
+        given["data"] = str(given["data"])
+    where = given.get("where", {})
+    if not isinstance(where, Mapping):
+        raise UsageError(f"where is {where!r}; it must name columns.", hint="For example: -T 'where={topic: food}'")
+    named = {name: given[name] for name in _NAMED if name in given}
+    for name, value in [*named.items(), *((f"where {column}", value) for column, value in where.items())]:
+        parts = [value] if isinstance(value, str) else value
+        if not isinstance(parts, list | tuple) or not all(isinstance(part, str) for part in parts):
+            raise UsageError(
+                f"{name} is {value!r}; it must be a name, or a list of names.",
+                hint=f"""Quote what reads as a number, or as yes or no: -T '{name.partition(" ")[0]}="1984"'""",
+            )
+    return given
+
+
 def _load(name: str, given: Mapping[str, Any]) -> Task:
     arguments = dict(given)
-    country = arguments.pop("country", None)
-    where = dict(arguments.pop("where", None) or {})
-    if country is not None:
-        where["culture"] = _names(country)
+    country = _names(arguments.pop("country", ()))
+    where = dict(arguments.pop("where", {}))
+    if country and country != ("all",):
+        where["culture"] = country
     if name != "blend/mcq" or arguments.get("data") is not None:
         return load_task(name, where=where, **arguments)
     # There is no sample of multiple-choice questions: they are built from the sample answers, the same ones each time.
@@ -125,6 +147,6 @@ def _load(name: str, given: Mapping[str, Any]) -> Task:
         return load_task(name, where=where, **{**arguments, "data": folder})
 
 
-def _names(wanted: Any) -> tuple[str, ...]:
-    parts = wanted.split(",") if isinstance(wanted, str) else [str(part) for part in wanted]
+def _names(wanted: str | Sequence[str]) -> tuple[str, ...]:
+    parts = wanted.split(",") if isinstance(wanted, str) else wanted
     return tuple(part.strip() for part in parts if part.strip())

@@ -31,6 +31,18 @@ from kapwa.records import Message, Params, Request, Response, request_key
 from kapwa.runs.asking import answers, checked_plan
 from kapwa.runs.requests import RequestBook
 
+_READ = ("text", "reasoning")  # of a reasoning model's earlier turns the text alone is shown
+_UNKNOWN = (
+    "best_of",
+    "frequency_penalty",
+    "logit_bias",
+    "logprobs",
+    "presence_penalty",
+    "prompt_logprobs",
+    "response_schema",
+    "top_k",
+    "top_logprobs",
+)
 _SERVED = 256  # calls open at once to a model behind a server; the model's own limit is below it
 # One for each run of an event loop: a local model takes the whole machine, so its calls go one by one.
 _turns: RunVar[anyio.CapacityLimiter] = RunVar("kapwa_turns")
@@ -200,12 +212,16 @@ def _messages(turns: Sequence[ChatMessage]) -> tuple[Message, ...]:
     for turn in turns:
         if turn.role == "tool":
             raise ModelError("kapwa/ models read no tool results.", hint="Use another provider for tasks with tools.")
+        parts = () if isinstance(turn.content, str) else turn.content
+        other = next((part.type for part in parts if part.type not in _READ), None)
+        if other is not None:
+            raise ModelError(f"kapwa/ models read text alone, and a message holds another kind: {other}.")
     return tuple(Message(turn.role, turn.text) for turn in turns if turn.role != "tool")
 
 
 def _params(config: GenerateConfig) -> Params:
     """Return Inspect's settings as Kapwa's; what Kapwa has not (top_k, penalties) is refused, not passed over."""
-    for name in ("top_k", "frequency_penalty", "presence_penalty", "logit_bias", "logprobs", "top_logprobs", "best_of"):
+    for name in _UNKNOWN:
         if getattr(config, name):
             raise UsageError(
                 f"kapwa/ models have no setting {name}.", hint="Use temperature, top_p, stop_seqs and seed."

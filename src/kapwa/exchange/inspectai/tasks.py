@@ -146,6 +146,8 @@ def _task(name: str, arguments: dict[str, Any], scorer: Scorer, unknown: dict[st
         for option in unknown:
             raise UsageError(f"{name} has no option {option!r} here.", hint=nearest(option, arguments))
         opened = open_new(name, arguments)
+        if not opened.items:
+            raise UsageError(f"{name} has no items to ask about.", hint="Loosen where or variant.")
         model = active_model()
         if model is not None and "score" in opened.task.needs:
             check_scores(model, name)  # as soon as it can be known, rather than at the first sample
