@@ -51,6 +51,8 @@ def test_the_content_hash_follows_content_and_not_place(tiny, copy):
     ("name", "says"),
     [
         ("./no-such-folder", "no file or folder"),
+        ("./no-such-folder@v2", "no file or folder"),
+        ("../weights@main", "no file or folder"),
         ("/no/such/model.gguf", "no file or folder"),
         ("a/b/c", "no file or folder"),
         ("weights.gguf", "no file or folder"),

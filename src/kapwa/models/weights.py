@@ -73,7 +73,7 @@ def locate(name: str) -> Source:
     return Source(f"hf:{name}", name, None, local=False)
 
 
-_AT_REVISION = re.compile(r"(?P<repo>[\w.-]+(?:/[\w.-]+)?)@(?P<revision>[\w./-]+)")
+_AT_REVISION = re.compile(r"(?P<repo>\w[\w.-]*(?:/[\w.-]+)?)@(?P<revision>[\w./-]+)")
 
 
 def _local_folder(name: str, path: Path) -> Source:
