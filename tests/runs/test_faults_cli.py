@@ -275,5 +275,5 @@ def test_doctor_says_what_it_needs(kapwa: Kapwa, tmp_path: Path) -> None:
     stopped(kapwa("doctor", "--salvage"), "--salvage needs a run's folder")
     stopped(kapwa("doctor", str(tmp_path)), "holds no journal.sqlite")
     (tmp_path / "journal.sqlite").write_bytes(b"nothing of ours" * 1000)
-    stopped(kapwa("doctor", str(tmp_path), "--salvage"), "nothing in it can be read")
+    stopped(kapwa("doctor", str(tmp_path), "--salvage"), "no answer in it can be read")
     assert (tmp_path / "journal.sqlite").read_bytes() == b"nothing of ours" * 1000

@@ -270,6 +270,30 @@ def test_a_salvage_that_fails_at_its_end_leaves_the_journal_where_it_was(
     assert not list(folder.glob("*damaged*"))
 
 
+@pytest.mark.parametrize("state", ["closed", "log"])
+def test_in_a_read_only_folder_a_journal_is_examined_but_not_replaced(
+    made: dict[str, dict[str, bytes]], tmp_path: Path, request: pytest.FixtureRequest, state: str
+) -> None:
+    folder = laid(made[state], tmp_path / "run")
+    folder.chmod(0o555)
+    request.getfixturevalue("nobody")
+    with pytest.raises(RunError, match="Make it writable, or work on a copy"):
+        salvage(folder)
+    if state == "closed":
+        assert examine(folder) == (N - ERRORS, ERRORS, 0, None)
+        return
+    for look in (examine, lambda run: Journal.reading(run / "journal.sqlite")):
+        with pytest.raises(RunError, match="its folder must be writable"):
+            look(folder)
+
+
+def test_a_whole_journal_without_answers_is_not_called_damaged(tmp_path: Path) -> None:
+    with Journal.open(tmp_path / "journal.sqlite", identity=IDENTITY):
+        pass
+    with pytest.raises(RunError, match="There is nothing to save"):
+        salvage(tmp_path)
+
+
 # -- other people's files -------------------------------------------------------------------------
 
 

@@ -110,6 +110,7 @@ class Journal:
             if not path.is_file():
                 raise RunError(f"{path} is missing, and with it the run's answers.", hint="Copy the whole run folder.")
             FORM.check_header(path)
+            check_readable(path)
             return cls(path, connect(path, patience=1.0, read_only=True))
 
     @property
@@ -313,6 +314,16 @@ def check_log(path: Path) -> None:
         lost = lost_transactions(log_of(path))
         if lost:
             raise FORM.damaged(path, f"its log {log_of(path).name} is, and answers in it would be lost")
+
+
+def check_readable(path: Path) -> None:
+    """Refuse a journal whose run was killed, or goes on, in a folder where SQLite cannot read its log."""
+    if has_log(path) and not may_write(path.parent):
+        # SQLite makes a file beside a log to read it.
+        raise RunError(
+            f"{path} has answers in {log_of(path).name} still, and to read these its folder must be writable.",
+            hint="Copy the whole run folder to a place where you may write.",
+        )
 
 
 _SETTINGS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +19,6 @@ from kapwa.runs.sqlite_form import connect, log_of, may_write
 JOURNAL = "journal.sqlite"
 _TOGETHER = 1000
 _KEY = 16
-_UNREADABLE = "nothing in it can be read"
 
 
 class Examined(NamedTuple):
@@ -46,10 +45,12 @@ class Salvaged(NamedTuple):
 def examine(folder: Path) -> Examined:
     """Hold every row of the journal in ``folder`` against its checksum; nothing is changed.
 
-    Raises RunError where there is no journal, or one that is in use.
+    A read-only folder will do. Raises RunError where there is no journal, or one that is in use.
     """
     path = _journal(folder)
-    with run_lock(folder):
+    journals.check_readable(path)
+    # Where nothing can be written there can be no lock, and nobody to be kept out.
+    with run_lock(folder) if may_write(folder) else nullcontext():
         try:
             with journals.FORM.explained(path):
                 journals.FORM.check_header(path)
@@ -81,15 +82,15 @@ def salvage(folder: Path) -> Salvaged:
     RunError where there is no journal, one that is in use, nothing readable, or no room.
     """
     path = _journal(folder)
+    if not may_write(folder, path):
+        raise RunError(f"{folder} cannot be written: it is read-only.", hint="Make it writable, or work on a copy.")
     with run_lock(folder), journals.FORM.explained(path):
-        if not may_write(folder, path):
-            raise RunError(f"{folder} cannot be written: it is read-only.", hint="Make it writable, or work on a copy.")
         kept = _free_name(path)
         with _put_back(path, kept), replacing(path) as fresh:
             saved = _copy(path, fresh)
             if not saved.answers + saved.errors:
                 hint = "Move the run's folder away to ask everything anew."
-                raise RunError(f"{path} is damaged: {_UNREADABLE}.", hint=hint)
+                raise RunError(f"There is nothing to save in {path}: no answer in it can be read.", hint=hint)
             if log_of(path).exists():
                 log_of(path).replace(log_of(kept))
             path.replace(kept)
