@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import email.utils
+import subprocess
+import sys
+import threading
 import time
 from datetime import UTC, datetime, timedelta
 
@@ -137,6 +140,42 @@ def test_a_stream_gives_every_result_once_and_holds_no_more_than_its_window(n, w
     loop.close()
     assert sorted(results) == sorted([*range(n), *(-i for i in range(n))])
     assert most <= window
+
+
+async def _doubled(job: int) -> list[int]:
+    await asyncio.sleep(0.001)
+    return [2 * job]
+
+
+def test_a_forgotten_stream_does_not_keep_python_from_ending():
+    program = """
+import asyncio
+from kapwa.models.served_loop import BackgroundLoop
+async def work(job):
+    await asyncio.sleep(0.01)
+    return [job]
+loop = BackgroundLoop()
+stream = loop.stream(range(1000), work, 8)
+print(next(stream))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=20, check=False)
+    assert (done.stdout, done.stderr, done.returncode) == ("0\n", "", 0)
+
+
+def test_a_forgotten_stream_may_be_collected_on_the_loops_own_thread():
+    loop = BackgroundLoop()
+    stream = loop.stream(range(1000), _doubled, 8)
+    next(stream)
+
+    async def collect() -> None:
+        stream.close()
+
+    collecting = threading.Thread(target=lambda: loop.call(collect()), daemon=True)
+    collecting.start()
+    collecting.join(30)
+    assert not collecting.is_alive()
+    assert sorted(loop.stream(range(3), _doubled, 2)) == [0, 2, 4]
+    loop.close()
 
 
 def test_an_error_comes_after_the_results_before_it_and_cancels_the_rest():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -36,6 +37,8 @@ EMPTY = b"HTTP/1.1 204 No Content\r\n\r\n"
         (PLAIN.replace(b"1.1", b"1.0"), BODY, False),
         (PLAIN.replace(b"1.1 200 OK\r\n", b"1.0 200\r\nConnection: keep-alive\r\n"), BODY, True),
         (CHUNKED.replace(b"OK\r\n", b"OK\r\nContent-Length: 3\r\n"), BODY, False),
+        (CHUNKED.replace(b"1.1 200 OK\r\n", b"1.0 200\r\nConnection: keep-alive\r\n"), BODY, False),
+        (EMPTY.replace(b"t\r\n", b"t\r\nContent-Encoding: gzip\r\n"), b"", True),
         (PLAIN.replace(b"15", b"15, 15"), BODY, True),
         (PLAIN.replace(b"Content-Length: 15", b"content-length:\t15 "), BODY, True),
     ],
@@ -77,6 +80,7 @@ def test_a_reply_that_ends_early_is_no_reply(raw):
         (b"HTTP/1.1 200 OK\r\n folded\r\n\r\n", "no name"),
         (b"HTTP/1.1 200 OK\r\nA B: c\r\n\r\n", "no name"),
         (b"HTTP/1.1 200 OK\r\nA: b\nC: d\r\n\r\n", "control character"),
+        (b"HTTP/1.1 200 OK\r\nA: \x1b[2J\r\n\r\n", "control character"),
         (PLAIN.replace(b"15", b"+15"), "length"),
         (PLAIN.replace(b"15", b"15, 16"), "length"),
         (PLAIN.replace(b"15", b"99999999999"), "too long"),
@@ -86,6 +90,7 @@ def test_a_reply_that_ends_early_is_no_reply(raw):
         (CHUNKED.replace(b"5\r\n{", b"-5\r\n{"), "no size"),
         (CHUNKED.replace(b"5\r\n{", b"4\r\n{"), "another size"),
         (b"HTTP/1.1 200 OK\r\nA: " + b"x" * 70_000, "too long"),
+        (CHUNKED[:-2] + b"A: b\r\n" * 20_000, "trailers are too long"),
     ],
 )
 def test_what_is_not_http_is_refused(raw, message):
@@ -113,6 +118,15 @@ def test_bodies_have_a_limit(monkeypatch):
     ):
         with pytest.raises(WireError, match="too long"):
             ReplyReader().feed(raw)
+
+
+def test_a_body_in_very_many_pieces_takes_no_more_memory_than_a_whole_one():
+    raw = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + b"2\r\nab\r\n" * 100_000 + b"0\r\n\r\n"
+    tracemalloc.start()
+    assert len(ReplyReader().feed(raw).body) == 200_000
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 3 * len(raw)
 
 
 async def talk(replies: list[bytes], use) -> None:
@@ -158,6 +172,16 @@ def test_bytes_that_nobody_asked_for_end_the_connection(more):
     asyncio.run(talk([PLAIN + more], use))
 
 
+def test_an_answer_to_half_a_request_ends_the_connection():
+    """What is still to be sent of the request could be taken for the next one."""
+
+    async def use(wire: Wire, ends: float) -> None:
+        assert (await wire.exchange(b"x" * 30_000_000, ends)).body == BODY
+        assert not wire.usable
+
+    asyncio.run(talk([PLAIN], use))
+
+
 def test_late_bytes_end_an_idle_connection():
     async def use(wire: Wire, ends: float) -> None:
         await wire.exchange(b"GET", ends)
@@ -167,11 +191,13 @@ def test_late_bytes_end_an_idle_connection():
     asyncio.run(talk([PLAIN], use))
 
 
-@pytest.mark.parametrize(("reply", "error"), [(PLAIN[:-1], TimeoutError), (b"nonsense\r\n\r\n", WireError)])
-def test_after_a_failure_a_connection_is_not_used_again(reply, error):
+@pytest.mark.parametrize(
+    ("reply", "seconds", "error"), [(PLAIN[:-1], 0.2, TimeoutError), (b"nonsense\r\n\r\n", 10, WireError)]
+)
+def test_after_a_failure_a_connection_is_not_used_again(reply, seconds, error):
     async def use(wire: Wire, _ends: float) -> None:
         with pytest.raises(error):
-            await wire.exchange(b"GET", asyncio.get_running_loop().time() + 0.2)
+            await wire.exchange(b"GET", asyncio.get_running_loop().time() + seconds)
         assert not wire.usable
 
     asyncio.run(talk([reply], use))

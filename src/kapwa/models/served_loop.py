@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from itertools import islice
@@ -94,12 +95,16 @@ class BackgroundLoop:
                     taken -= 1
         finally:
             if not loop.is_closed():
-                asyncio.run_coroutine_threadsafe(_cancel(tasks), loop).result()
+                ending = asyncio.run_coroutine_threadsafe(_cancel(tasks), loop)
+                # An iterator that was forgotten may be collected on any thread, the loop's own too.
+                if threading.current_thread() is not self._thread:
+                    ending.result()
 
     def close(self) -> None:
         """Stop the loop and end its thread; harmless when never started or already closed."""
         loop, thread = self._loop, self._thread
         self._loop = self._thread = None
+        atexit.unregister(self.close)
         if loop is not None and thread is not None:
             asyncio.run_coroutine_threadsafe(_cancel(None), loop).result()
             loop.call_soon_threadsafe(loop.stop)
@@ -111,6 +116,8 @@ class BackgroundLoop:
             self._loop = asyncio.new_event_loop()
             self._thread = threading.Thread(target=self._loop.run_forever, name="kapwa-served", daemon=True)
             self._thread.start()
+            # Once Python shuts down, the thread answers nobody, and an iterator left open would wait for it for ever.
+            atexit.register(self.close)
         return self._loop
 
 

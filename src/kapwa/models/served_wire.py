@@ -16,7 +16,7 @@ LONGEST_HEAD = 1 << 16  # bytes
 LONGEST_BODY = 1 << 28
 _STATUS = re.compile(rb"HTTP/1\.([01]) ([1-5][0-9]{2})(?: [^\r\n]*)?")
 _SIZE = re.compile(rb"[0-9A-Fa-f]{1,15}")
-_CONTROL = re.compile(rb"[\r\n\0]")
+_CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
@@ -103,7 +103,9 @@ class Wire(asyncio.Protocol):
             self._fail(error)
             return
         if reply is not None:
-            if not self._reader.reusable:
+            if self.transport.get_write_buffer_size():
+                self.abort()  # answered before all was sent: the rest must not become the next request
+            elif not self._reader.reusable:
                 self.close()
             self._answer.set_result(reply)
 
@@ -134,13 +136,13 @@ class ReplyReader:
     def __init__(self, *, tunnel: bool = False) -> None:
         self.reusable = False
         self._tunnel = tunnel
-        self._buffer = b""
+        self._buffer = bytearray()  # what has come and was not read yet; cheap to shorten from the front
         self._status = 0
         self._headers: dict[str, str] = {}
         self._length: int | None = None  # None: until the connection ends
         self._chunked = False
-        self._body: list[bytes] = []
-        self._size = 0
+        self._body = bytearray()
+        self._trailers = 0
 
     @property
     def begun(self) -> bool:
@@ -149,7 +151,7 @@ class ReplyReader:
 
     def feed(self, data: bytes) -> Reply | None:
         """Take more bytes; return the reply once it is complete. Raises WireError."""
-        self._buffer = self._buffer + data if self._buffer else data
+        self._buffer += data
         while not self._status:
             end = self._buffer.find(b"\r\n\r\n")
             if end > LONGEST_HEAD or (end < 0 and len(self._buffer) > LONGEST_HEAD):
@@ -158,16 +160,17 @@ class ReplyReader:
                 if not b"HTTP/1.".startswith(self._buffer[:7]):
                     raise WireError("it does not begin as HTTP")
                 return None
-            head, self._buffer = self._buffer[:end], self._buffer[end + 4 :]
+            head = bytes(self._buffer[:end])
+            del self._buffer[: end + 4]
             self._read_head(head)
         if self._chunked:
             return self._read_chunks()
-        data, self._buffer = self._buffer, b""
-        if self._length is not None and self._size + len(data) > self._length:
+        if self._length is not None and len(self._body) + len(self._buffer) > self._length:
             self.reusable = False  # more than was announced: not to be trusted with another request
-            data = data[: self._length - self._size]
-        self._take(data)
-        return self._reply() if self._size == self._length else None
+            del self._buffer[self._length - len(self._body) :]
+        self._take(self._buffer)
+        self._buffer.clear()
+        return self._reply() if len(self._body) == self._length else None
 
     def ended(self) -> Reply | None:
         """Take the end of the connection; return the reply if that completes it."""
@@ -187,16 +190,16 @@ class ReplyReader:
             return  # "continue" and hints: the reply itself follows
         headers = _headers(lines[1:])
         self._status, self._headers = status, headers
-        last = found[1] == b"1"
+        old = found[1] == b"0"
         connection = headers.get("connection", "").lower()
-        self.reusable = "close" not in connection if last else "keep-alive" in connection
+        self.reusable = "keep-alive" in connection if old else "close" not in connection
         if self._tunnel and status < 300:
             self.reusable = True  # "connected": what follows is the server's
-        self._length = self._announced(status, headers)
+        self._length = self._announced(status, headers, old=old)
         if self._length is None and not self._chunked:
             self.reusable = False
 
-    def _announced(self, status: int, headers: Mapping[str, str]) -> int | None:
+    def _announced(self, status: int, headers: Mapping[str, str], *, old: bool) -> int | None:
         if status in (204, 304) or (self._tunnel and status < 300):
             return 0
         coding = headers.get("transfer-encoding", "").lower()
@@ -204,8 +207,8 @@ class ReplyReader:
             if coding != "chunked":
                 raise WireError("it is encoded for transfer in an unknown way")
             self._chunked = True
-            if "content-length" in headers:
-                self.reusable = False  # two lengths: somebody on the way may have been deceived
+            if old or "content-length" in headers:
+                self.reusable = False  # two lengths, or none in 1.0: somebody on the way may have been deceived
             return None
         if "content-length" not in headers:
             return None
@@ -228,8 +231,7 @@ class ReplyReader:
                 if end == 0:
                     self.reusable = self.reusable and len(self._buffer) == 2
                     return self._reply()
-                self._take_trailer(end)
-                self._buffer = self._buffer[end + 2 :]
+                self._drop_trailer(end)
                 continue
             found = _SIZE.fullmatch(self._buffer[:end].split(b";", 1)[0].strip())
             if found is None:
@@ -237,35 +239,34 @@ class ReplyReader:
             size = int(found[0], 16)
             if size == 0:
                 self._length = 0
-                self._buffer = self._buffer[end + 2 :]
+                del self._buffer[: end + 2]
                 continue
             start, stop = end + 2, end + 2 + size
-            if self._size + size > LONGEST_BODY:
+            if len(self._body) + size > LONGEST_BODY:
                 raise WireError("it is too long")
             if len(self._buffer) < stop + 2:
                 return None
             if self._buffer[stop : stop + 2] != b"\r\n":
                 raise WireError("a chunk has another size than it says")
             self._take(self._buffer[start:stop])
-            self._buffer = self._buffer[stop + 2 :]
+            del self._buffer[: stop + 2]
 
-    def _take_trailer(self, length: int) -> None:
-        self._size += length
-        if self._size > LONGEST_BODY:
-            raise WireError("it is too long")
+    def _drop_trailer(self, end: int) -> None:
+        self._trailers += end
+        if self._trailers > LONGEST_HEAD:
+            raise WireError("its trailers are too long")
+        del self._buffer[: end + 2]
 
-    def _take(self, data: bytes) -> None:
-        self._size += len(data)
-        if self._size > LONGEST_BODY:
+    def _take(self, data: bytearray) -> None:
+        if len(self._body) + len(data) > LONGEST_BODY:
             raise WireError("it is too long")
-        if data:
-            self._body.append(data)
+        self._body += data
 
     def _reply(self) -> Reply:
-        body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
+        body = bytes(self._body)
         coding = self._headers.get("content-encoding", "identity").lower()
         if coding in ("gzip", "x-gzip"):
-            body = _unzipped(body)
+            body = _unzipped(body) if body else body  # an empty reply is often marked like all others
         elif coding not in ("identity", ""):
             raise WireError(f"it is compressed in a way that was not asked for ({coding[:20]})")
         return Reply(self._status, self._headers, body)
