@@ -6,6 +6,7 @@ import logging
 import socket
 import subprocess
 import sys
+import time
 import traceback
 
 import pytest
@@ -105,7 +106,7 @@ def test_a_used_up_quota_ends_the_call_at_once(stub, connect):
 
 @pytest.mark.parametrize("kind", ["429", "429ms", "429date"])
 def test_retry_after_is_obeyed(stub, connect, kind):
-    wait = 2 if kind == "429date" else 0.6  # dates have whole seconds
+    wait = 2 if kind == "429date" else 1.2  # dates have whole seconds
     server = stub(faults={kind: 0.15}, retry_after=wait, seed=1)
     done = list(connect(server.url, concurrency=4).generate(ask(i) for i in range(20)))
     assert all(r.text for r in done)
@@ -114,7 +115,8 @@ def test_retry_after_is_obeyed(stub, connect, kind):
     assert refused
     for entry in refused:
         # Nobody, not only the refused request, sends anything new while the server asked for quiet.
-        early = [e for e in log if entry["done"] + 0.1 < e["t"] < entry["done"] + wait - 0.1]
+        # Half a second is for news to travel on a busy machine.
+        early = [e for e in log if entry["done"] + 0.5 < e["t"] < entry["done"] + wait - 0.1]
         assert not early
 
 
@@ -152,6 +154,11 @@ def test_the_key_is_never_shown(stub, connect, monkeypatch, caplog):
     for text in shown:
         assert CANARY not in text
         assert "sk-canary" not in text, "not even a part of it"
+
+
+def test_what_a_server_says_steers_no_terminal():
+    client = Client("http://127.0.0.1:1/v1", timeout=1, concurrency=1, retry=Retry())
+    assert client.quoted("a\x1b[2J\x9bb\ud800\n\tc" + "d" * 1000) == "a\ufffd[2J\ufffdb\ufffd c" + "d" * 290
 
 
 def test_without_a_key_nothing_is_removed_from_messages():
@@ -229,7 +236,8 @@ except KeyboardInterrupt:
     )
     assert process.stdout.readline() == "ready\n"
     while not server.arrivals():
-        pass
+        assert process.poll() is None
+        time.sleep(0.05)
     process.send_signal(2)
     out, err = process.communicate(timeout=20)
     assert (out, process.returncode) == ("stopped\n", 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import logging
+import os
 import ssl
 import time
 import traceback
@@ -16,8 +17,9 @@ from served_tools import ask
 
 from kapwa.errors import ModelError, UsageError
 from kapwa.models.openai import OpenAIModel
+from kapwa.models.served_chat import Dialect
 from kapwa.models.served_client import headers_for
-from kapwa.models.served_http import find_proxy, tls_context
+from kapwa.models.served_http import Transport, find_proxy, tls_context
 
 PASSWORD = "canary/proxy never+show"
 QUOTED = "canary%2Fproxy%20never%2Bshow"
@@ -83,6 +85,27 @@ def test_no_proxy_is_heeded(serving, stub, connect, monkeypatch, excepted):
 
 
 @pytest.mark.parametrize(
+    ("listed", "url", "excepted"),
+    [
+        ("10.0.0.0/8", "http://10.1.2.3:8000/v1", True),
+        ("192.168.0.0/16, 10.1.2.3/31", "https://10.1.2.2/v1", True),
+        ("10.0.0.0/8", "http://11.1.2.3/v1", False),
+        ("10.0.0.0/8", "http://10.example.org/v1", False),
+        ("::1", "http://[::1]:8000/v1", True),
+        ("[::1]", "http://[::1]:8000/v1", True),
+        ("fd00::/8,localhost", "http://[fd00::5]/v1", True),
+        ("::/0", "http://10.1.2.3/v1", False),
+        (".example.org", "https://api.example.org/v1", True),
+        ("example.org:80", "http://example.org:8000/v1", False),
+    ],
+)
+def test_no_proxy_holds_names_addresses_and_networks(monkeypatch, listed, url, excepted):
+    monkeypatch.setenv("ALL_PROXY", "http://proxy.example.org:3128")
+    monkeypatch.setenv("NO_PROXY", listed)
+    assert (find_proxy(url) is None) is excepted
+
+
+@pytest.mark.parametrize(
     ("variable", "url", "found"),
     [
         ("https_proxy", "https://api.example.org/v1", True),
@@ -99,7 +122,10 @@ def test_which_proxy_is_meant_depends_on_the_scheme(monkeypatch, variable, url, 
         assert proxy.address == "http://proxy.example.org:3128"
 
 
-@pytest.mark.parametrize("value", ["socks5://127.0.0.1:1080", "http://host:notaport", "http://", f"x://u:{QUOTED}@h"])
+@pytest.mark.parametrize(
+    "value",
+    ["socks5://127.0.0.1:1080", "http://host:notaport", "http://", f"http://{'a' * 64}.org", f"x://u:{QUOTED}@h"],
+)
 def test_a_proxy_that_cannot_be_used_is_refused_without_its_password(connect, monkeypatch, value):
     monkeypatch.setenv("HTTPS_PROXY", value)
     with pytest.raises(UsageError, match=r"HTTPS_PROXY (?s:.)*Example: http://proxy") as caught:
@@ -255,9 +281,45 @@ def test_a_server_that_hangs_up_when_reached_is_no_time_out(serving, authority, 
         connect(f"http{'s' if tls else ''}://127.0.0.1:{port}/v1")
 
 
-def test_a_host_name_that_cannot_exist_is_refused(connect):
+@pytest.mark.parametrize("host", [f"{'a' * 64}.example.org", "example org", "exa\0mple.org", 'a"b'])
+def test_a_host_name_that_cannot_exist_is_refused(connect, host):
     with pytest.raises(UsageError, match="cannot exist"):
-        connect(f"http://{'a' * 64}.example.org/v1")
+        connect(f"http://{host}/v1")
+
+
+@pytest.mark.parametrize(
+    ("url", "named"),
+    [
+        ("http://Example.org:80/v1", b"example.org"),
+        ("https://example.org:443/v1", b"example.org"),
+        ("http://example.org:443/v1", b"example.org:443"),
+        ("http://[::1]:8000/v1", b"[::1]:8000"),
+        ("http://b\u00fccher.example/v1", b"xn--bcher-kva.example"),
+    ],
+)
+def test_the_server_is_named_as_it_expects_it(url, named):
+    assert b"\r\nHost: %b\r\n" % named in Transport(url, {}, None)._head("GET", "/models")
+
+
+def test_more_requests_at_once_than_files_may_be_open_are_refused(connect, monkeypatch):
+    resource = pytest.importorskip("resource")
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (1024, 4096))
+    with pytest.raises(UsageError, match=r"1000 requests(?s:.)*1024 files(?s:.)*ulimit -n(?s:.)*--concurrency 960"):
+        connect("http://127.0.0.1:9/v1", concurrency=1000)
+
+
+def test_too_many_open_files_end_the_call_with_the_remedy(stub, connect):
+    resource = pytest.importorskip("resource")
+    model = connect(stub(delay=0.2).url, concurrency=32)
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    free = os.dup(0)
+    os.close(free)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (free + 5, before[1]))
+    try:
+        with pytest.raises(ModelError, match=r"too many files are open(?s:.)*ulimit -n"):
+            list(model.generate(ask(i) for i in range(100)))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
 def test_a_host_name_that_is_not_known_is_named(connect):
@@ -291,6 +353,8 @@ def test_whose_account_pays_is_told_to_openai_only(monkeypatch):
         "OpenAI-Project": "proj-2",
     }
     assert headers_for("https://notopenai.com/v1", "k") == {"Authorization": "Bearer k"}
+    assert Dialect("m", "https://notopenai.com/v1").length_key == "max_tokens"
+    assert Dialect("m", "https://api.openai.com/v1").length_key == "max_completion_tokens"
     monkeypatch.setenv("OPENAI_ORG_ID", "org\r\nEvil: 1")
     with pytest.raises(ModelError, match="OPENAI_ORG_ID holds"):
         headers_for("https://api.openai.com/v1", "k")

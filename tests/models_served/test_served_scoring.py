@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+import asyncio
+import math
+
 import pytest
 import toy_lm
 
 from kapwa.errors import ModelError
 from kapwa.models.base import check_capabilities
+from kapwa.models.served_fault import CallError
+from kapwa.models.served_tokens import echoed, finite
 from kapwa.records import Message, Params, Request
 
 MESSAGES = (Message("user", "sino ang"), Message("user", "kumusta th"))
 # Plain, one that merges with the prompt's last characters, and another script.
 TEXTS = (" bahay ok", "e umaga", "谢谢 ñ")
+
+
+class Replying:
+    """A client whose server says one thing."""
+
+    root = "http://127.0.0.1"
+
+    def __init__(self, reply):
+        self.reply = reply
+
+    async def call(self, _path, _body, parse):
+        return parse(self.reply)
 
 
 def request(texts=TEXTS, closing=False, messages=MESSAGES):
@@ -107,3 +124,22 @@ def test_probing_leaves_the_fingerprint_alone(stub, connect):
     before = dict(model.fingerprint)
     assert "score" in model.capabilities
     assert model.fingerprint == before
+
+
+@pytest.mark.parametrize(
+    "value", [None, True, "-1", [], 0.5, math.nan, -math.inf, -(10**400), 10**400], ids=lambda value: str(value)[:5]
+)
+def test_what_is_no_log_probability_is_refused(value):
+    with pytest.raises(CallError, match="where a log-probability belongs"):
+        finite(value)
+
+
+@pytest.mark.parametrize(
+    "usage", [[1], "2", {"prompt_tokens": "2"}, {"prompt_tokens": 2, "completion_tokens": "x"}, {"prompt_tokens": 0}]
+)
+def test_an_echo_without_a_count_of_tokens_is_refused(usage):
+    choice = {"text": "ab", "logprobs": {"tokens": ["a", "b"], "token_logprobs": [None, -1.0]}}
+    with pytest.raises(CallError, match="without its token count"):
+        asyncio.run(echoed(Replying({"choices": [choice], "usage": usage}), "m", "ab"))
+    good = Replying({"choices": [choice], "usage": {"prompt_tokens": 2}})
+    assert asyncio.run(echoed(good, "m", "ab")) == (("a", "b"), (-1.0,))

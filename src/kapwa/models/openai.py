@@ -21,6 +21,7 @@ from kapwa.models.served_scoring import EchoScorer, TokenScorer, find_scorer
 from kapwa.records import Request, Response
 
 EXTRA = ("attempts", "backoff", "body")
+OTHER_FILES = 64  # what a run keeps open beside its connections, roughly
 
 
 def load(name: str, options: ModelOptions) -> OpenAIModel:
@@ -34,6 +35,7 @@ def load(name: str, options: ModelOptions) -> OpenAIModel:
         raise UsageError("openai: needs the name of a model.", hint="Example: --model openai:gpt-4.1-mini")
     if options.concurrency < 1 or not options.timeout > 0:
         raise UsageError("Concurrency must be at least 1 and the timeout above 0 seconds.")
+    _check_open_files(options.concurrency)
     body, retry = _extra(options.extra)
     client = Client(options.base_url, timeout=options.timeout, concurrency=options.concurrency, retry=retry)
     model = OpenAIModel(name, options, client, body)
@@ -168,6 +170,20 @@ class OpenAIModel:
         if "HTTP 404" in error.message and self._listed and self._name not in self._listed:
             error.hint = f"The server has no model {self._name!r}. {nearest(self._name, self._listed)}"
         return error
+
+
+def _check_open_files(concurrency: int) -> None:
+    try:
+        import resource
+    except ImportError:  # Windows, which has no such limit
+        return
+    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if most != resource.RLIM_INFINITY and concurrency + OTHER_FILES > most:
+        raise UsageError(
+            f"{concurrency} requests at once need as many connections, and this process may open {most} files in all.",
+            hint=f"Run 'ulimit -n {concurrency + 1024}' before the command, "
+            f"or give --concurrency {max(1, most - OTHER_FILES)} or less.",
+        )
 
 
 def _extra(extra: Mapping[str, Any]) -> tuple[Mapping[str, Any], Retry]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import urllib.parse
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kapwa.models.served_client import Client
+from kapwa.models.served_client import Client, of_openai
 from kapwa.models.served_fault import CallError
 from kapwa.models.templates import PLAIN_TEMPLATE, Template
 from kapwa.records import Message, Request, Response, Usage
@@ -32,9 +31,8 @@ class Dialect:
     learnt: bool = False
 
     def __post_init__(self) -> None:
-        own = urllib.parse.urlsplit(self.base_url).hostname or ""
         # OpenAI's newer models refuse max_tokens; many other servers know nothing else.
-        self.length_key = "max_completion_tokens" if own.endswith("openai.com") and not self.plain else "max_tokens"
+        self.length_key = "max_completion_tokens" if of_openai(self.base_url) and not self.plain else "max_tokens"
 
     @property
     def path(self) -> str:
@@ -173,7 +171,7 @@ def _answers(reply: Any, client: Client) -> list[_Answer]:
     if not isinstance(choices, list) or not choices:
         # Some gateways report a failure with status 200.
         problem = reply.get("error") if isinstance(reply, dict) else None
-        said = client.scrub(str(problem.get("message") if isinstance(problem, dict) else problem))[:300]
+        said = client.quoted(str(problem.get("message") if isinstance(problem, dict) else problem))
         raise CallError(f"the answer holds no choices{f' ({said})' if problem else ''}", retry=True)
     if not all(isinstance(choice, dict) for choice in choices):
         raise CallError("the answer's choices are malformed", retry=True)

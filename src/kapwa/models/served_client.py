@@ -112,6 +112,12 @@ class Client:
                     text = text.replace(form, "[key removed]")
         return text
 
+    def quoted(self, text: str) -> str:
+        """Return what a server said for a message: no secret, one line, not long, nothing that steers a terminal."""
+        # Secrets go first: a cut through the middle of a key would hide it from the search for it.
+        line = " ".join(self.scrub(text).split())[:300]
+        return "".join(c if c.isprintable() else "\ufffd" for c in line)
+
     async def close(self) -> None:
         """Close every connection."""
         transport, self._transport = self._transport, None
@@ -143,7 +149,7 @@ class Client:
             return proxy_refusal(self._proxy, status)
         said = self._said(detail.get("message") or detail.get("detail"))
         code = str(detail.get("code") or detail.get("type") or "")
-        moved = f" to {self.scrub(reply.headers.get('location', '?'))}" if 300 <= status < 400 else ""
+        moved = f" to {self.quoted(reply.headers.get('location', '?'))}" if 300 <= status < 400 else ""
         fault = CallError(f"HTTP {status}{moved}{said}", retry=status in (408, 409, 429) or status >= 500)
         fault.status, fault.code, fault.param = status, code, str(detail.get("param") or "")
         fault.busy = status in BUSY
@@ -153,9 +159,8 @@ class Client:
         return fault
 
     def _said(self, message: Any) -> str:
-        # Secrets go first: a cut through the middle of a key would hide it from the search for it.
-        text = " ".join(self.scrub(message if isinstance(message, str) else json.dumps(message)).split())
-        return f": {text[:300]}" if message else ""
+        text = message if isinstance(message, str) else json.dumps(message)
+        return f": {self.quoted(text)}" if message else ""
 
     def _react(self, fault: CallError) -> None:
         if fault.wait is None or not fault.retry:
@@ -237,12 +242,17 @@ def _from_environment(name: str) -> str:
 def headers_for(base_url: str, key: str) -> dict[str, str]:
     """Return what tells the server who asks: the key, and for OpenAI whose account pays."""
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    host = urllib.parse.urlsplit(base_url).hostname or ""
-    if host == "openai.com" or host.endswith(".openai.com"):
+    if of_openai(base_url):
         named = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}
         found = {header: _from_environment(variable) for header, variable in named.items()}
         headers |= {header: value for header, value in found.items() if value}
     return headers
+
+
+def of_openai(base_url: str) -> bool:
+    """Whether the server is OpenAI's own."""
+    host = urllib.parse.urlsplit(base_url).hostname or ""
+    return host == "openai.com" or host.endswith(".openai.com")
 
 
 def encoded(body: Mapping[str, Any]) -> bytes:

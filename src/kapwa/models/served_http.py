@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import errno
+import ipaddress
 import os
+import re
 import socket
 import ssl
 import urllib.parse
@@ -19,6 +22,7 @@ from kapwa.models.served_wire import CutError, Reply, Wire, WireError
 
 # Servers of the uvicorn family close a connection that was idle for 5 seconds; a call sent just then would be lost.
 IDLE = 4.0
+HOST = re.compile(r"[A-Za-z0-9._:%-]+")
 SAFE = "/%~!$&'()*+,;=:@-._"
 CA_HINT = "Set SSL_CERT_FILE to a PEM file with the certificate of the authority that signed the server's."
 # OpenSSL's numbers for what is wrong with a certificate, in words with a remedy.
@@ -63,10 +67,13 @@ class Transport:
         try:
             self._host = (parts.hostname or "").encode("idna").decode()
         except UnicodeError:
-            raise UsageError("The base URL holds a host name that cannot exist.") from None
-        self._port = parts.port or (443 if self._tls else 80)
+            self._host = ""
+        if HOST.fullmatch(self._host) is None:
+            raise UsageError("The base URL holds a host name that cannot exist.")
+        own = 443 if self._tls else 80
+        self._port = parts.port or own
         # The port is left out where it is the scheme's own, as every client does: some servers compare names.
-        self._authority = bracketed(self._host) + (f":{parts.port}" if parts.port else "")
+        self._authority = bracketed(self._host) + (f":{self._port}" if self._port != own else "")
         agent = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": f"kapwa/{version('kapwa')}"}
         self._headers = "".join(f"{name}: {value}\r\n" for name, value in {**agent, **headers}.items())
         self._heads: dict[tuple[str, str], bytes] = {}
@@ -174,7 +181,10 @@ class Transport:
         except OSError as error:
             raise _tls_fault(error) from None
 
-    def _unreachable(self, error: BaseException) -> CallError:
+    def _unreachable(self, error: OSError) -> CallError:
+        if error.errno in (errno.EMFILE, errno.ENFILE):
+            hint = "Allow more (ulimit -n 4096) or give a smaller --concurrency, and run the same command again."
+            return CallError("no further connection, too many files are open in this process", fatal=True, hint=hint)
         if isinstance(error, ssl.SSLError) or (self._tls is not None and isinstance(error, ConnectionResetError)):
             return _tls_fault(error)
         if self._proxy is not None:
@@ -206,21 +216,22 @@ def proxy_refusal(proxy: Proxy, status: int) -> CallError:
 def find_proxy(base_url: str) -> Proxy | None:
     """Return the proxy that the environment (or the system) names for ``base_url``, or None.
 
-    HTTPS_PROXY, HTTP_PROXY and ALL_PROXY, in lower case too, and NO_PROXY: read as Python's ``urllib`` reads them.
+    HTTPS_PROXY, HTTP_PROXY and ALL_PROXY, in lower case too, and NO_PROXY: read as Python's ``urllib`` reads them,
+    but NO_PROXY may also hold networks (10.0.0.0/8) and IPv6 addresses without brackets.
     Raises UsageError for a proxy that cannot be used.
     """
     parts = urllib.parse.urlsplit(base_url)
     named = urllib.request.getproxies()
     scheme = parts.scheme if parts.scheme in named else "all"
     url = named.get(scheme, "").strip()
-    if not url or urllib.request.proxy_bypass(parts.netloc):
+    if not url or _excepted(parts.netloc, parts.hostname or "", named.get("no", "")):
         return None
     variable = f"{scheme.upper()}_PROXY"
     example = "Example: http://proxy.example.org:3128"
     try:
         found = urllib.parse.urlsplit(url if "://" in url else f"http://{url}")
-        host, port = found.hostname, found.port
-    except ValueError:
+        host, port = (found.hostname or "").encode("idna").decode(), found.port
+    except ValueError:  # UnicodeError too
         raise UsageError(f"{variable} is not the address of a proxy.", hint=example) from None
     if found.scheme != "http" or not host:
         raise UsageError(f"{variable} names a proxy of a kind Kapwa does not speak ({found.scheme}).", hint=example)
@@ -230,6 +241,23 @@ def find_proxy(base_url: str) -> Proxy | None:
     sent = base64.b64encode(f"{user}:{password}".encode()).decode()
     secrets = tuple(filter(None, (password, found.password, sent)))
     return Proxy(variable, host, port or 80, f"Proxy-Authorization: Basic {sent}\r\n", secrets)
+
+
+def _excepted(netloc: str, host: str, listed: str) -> bool:
+    if any(urllib.request.proxy_bypass(form) for form in (netloc, host)):
+        return True
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return any(_holds(entry.strip(), address) for entry in listed.split(","))
+
+
+def _holds(entry: str, address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    try:
+        return address in ipaddress.ip_network(entry, strict=False)
+    except ValueError:
+        return False  # a name
 
 
 def tls_context() -> ssl.SSLContext:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -59,7 +58,7 @@ async def vllm_logprobs(client: Client, model: str, ids: Sequence[int], start: i
         entries = first_choice(reply).get("prompt_logprobs")
         if not isinstance(entries, list):
             raise CallError("it ignores prompt_logprobs")
-        _same_count(entries, ids)
+        _same_count(len(entries), len(ids))
         return tuple(_named(entry, token) for entry, token in zip(entries[start:], ids[start:], strict=True))
 
     return await client.call("/completions", body, parse)
@@ -88,7 +87,7 @@ async def sglang_logprobs(
         entries = meta.get("input_token_logprobs") if isinstance(meta, dict) else None
         if not isinstance(entries, list):
             raise CallError("it returns no input_token_logprobs")
-        _same_count(entries, ids[start - 1 :])
+        _same_count(len(entries), len(ids) - start + 1)
         values = []
         for entry, token in zip(entries[1:], ids[start:], strict=True):
             if not isinstance(entry, list) or len(entry) < 2 or entry[1] != token:
@@ -110,13 +109,16 @@ async def echoed(client: Client, model: str, text: str) -> tuple[tuple[str, ...]
         logprobs = choice.get("logprobs")
         logprobs = logprobs if isinstance(logprobs, dict) else {}
         tokens, values = logprobs.get("tokens"), logprobs.get("token_logprobs")
-        usage = reply.get("usage") or {}
-        n = usage.get("prompt_tokens")
-        if not isinstance(tokens, list) or not isinstance(values, list) or not isinstance(n, int) or n < 1:
-            raise CallError("it echoes the prompt without its log-probabilities or token count")
+        usage = reply.get("usage")
+        usage = usage if isinstance(usage, dict) else {}
+        n, new = usage.get("prompt_tokens"), usage.get("completion_tokens") or 0
+        if not isinstance(n, int) or not isinstance(new, int) or n < 1:
+            raise CallError("it echoes the prompt without its token count")
+        if not isinstance(tokens, list) or not isinstance(values, list):
+            raise CallError("it echoes the prompt without its log-probabilities")
         # Counted from the end: the new tokens are the last ones, whatever offsets the server reports.
-        _same_count(tokens, range(n + int(usage.get("completion_tokens") or 0)))
-        _same_count(values, tokens)
+        _same_count(len(tokens), n + new)
+        _same_count(len(values), len(tokens))
         return tuple(str(token) for token in tokens[:n]), tuple(finite(value) for value in values[1:n])
 
     return await client.call("/completions", body, parse)
@@ -132,15 +134,16 @@ def first_choice(reply: Any) -> Mapping[str, Any]:
 
 
 def finite(value: Any) -> float:
-    """Return ``value`` as a log-probability; raise CallError unless it is a finite number of at most 0."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value > 1e-6:
-        raise CallError(f"it returned {value!r} where a log-probability belongs")
+    """Return ``value`` as a log-probability; raise CallError unless it is a number of at most 0 and no huge one."""
+    # Bounds instead of math.isfinite, which no integer of hundreds of digits survives.
+    if isinstance(value, bool) or not isinstance(value, int | float) or not -1e9 < value <= 1e-6:
+        raise CallError(f"it returned {str(value)[:30]!r} where a log-probability belongs")
     return float(value)
 
 
-def _same_count(got: Sequence[Any], wanted: Sequence[Any]) -> None:
-    if len(got) != len(wanted):
-        raise CallError(f"it returned {len(got)} prompt log-probabilities for {len(wanted)} tokens")
+def _same_count(got: int, wanted: int) -> None:
+    if got != wanted:
+        raise CallError(f"it returned {got} prompt log-probabilities for {wanted} tokens")
 
 
 def _named(entry: Any, token: int) -> float:
