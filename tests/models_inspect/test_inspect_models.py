@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.model import (
     ChatCompletionChoice,
     ChatMessageAssistant,
@@ -26,6 +27,7 @@ import kapwa
 from kapwa.errors import MissingDependencyError, ModelError, UsageError
 from kapwa.models.base import ModelOptions
 from kapwa.models.inspect import load, responses_of
+from kapwa.models.inspect_faults import words
 from kapwa.records import Message, Params, Request, Usage
 
 USAGE = ModelUsage(input_tokens=5, input_tokens_cache_read=2, output_tokens=7, total_tokens=14)
@@ -282,6 +284,12 @@ def test_batch_mode_is_what_inspect_takes_for_it(batch: object, batched: bool) -
     assert ("attempt_timeout" in model.description["fetching"]) is not batched
     assert (model.description["concurrency"] is None) is batched
     model.close()
+
+
+def test_a_servers_square_brackets_are_text_and_inspects_markup_is_not() -> None:
+    assert words(ValueError("effort must be one of [low, high]")) == "effort must be one of [low, high]"
+    assert words(PrerequisiteError("[bold]ERROR[/bold]: no [blue]KEY[/blue] is set")) == "no KEY is set"
+    assert words(PrerequisiteError("a stray [/tag]")) == "a stray [/tag]"
 
 
 def test_loading_leaves_the_programs_own_way_of_showing_errors() -> None:

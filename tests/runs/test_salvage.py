@@ -237,7 +237,11 @@ def test_a_journal_that_lost_its_name_is_adopted(made: dict[str, dict[str, bytes
     with pytest.raises(RunError, match="does not say which run it belongs to"):
         resumed(folder)
     salvage(folder)
+    with Journal.reading(path) as journal, pytest.raises(RunError, match="Run again with the same command"):
+        _ = journal.identity
     assert resumed(folder) == ERRORS
+    with Journal.reading(path) as journal:
+        assert journal.identity == IDENTITY
     with pytest.raises(RunError, match="belongs to another run"), Journal.open(path, identity="b" * 32):
         pass
 

@@ -106,9 +106,9 @@ class InspectModel:
     def generate(self, batch: Iterable[Request]) -> Iterator[Response]:
         """Yield a text for each request as it finishes, in any order; each exactly once.
 
-        ``batch`` may be a generator of millions: at most ``Settings.window`` of its requests are held. A request that
-        fails after its retries yields a response with ``error``. Raises ModelError for what no request can survive.
-        Closing the iterator cancels what is open.
+        ``batch`` may be a generator of millions: at most ``Settings.window`` calls are held. A request that fails
+        after its retries yields a response with ``error``. Raises ModelError for what no request can survive. Closing
+        the iterator cancels what is open.
         """
         return self._loop.stream(self._grouped(batch), self._answers, window=self._settings.window)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import urllib.parse
 from collections.abc import Iterable, Iterator, Sequence
@@ -72,16 +71,26 @@ def trouble(fault: Fault, model: str, key_names: Sequence[str]) -> ModelError:
 
 
 def words(error: BaseException, secrets: Iterable[str] = ()) -> str:
-    """Return an error's text on one line, without Rich's markup, without ``secrets``, cut to a readable length."""
-    from rich.errors import MarkupError
-    from rich.text import Text
+    """Return an error's text on one line, without ``secrets``, cut to a readable length."""
+    from inspect_ai._util.error import PrerequisiteError
 
     told = getattr(error, "message", None)
     text = told if isinstance(told, str) and told else str(error)
-    with contextlib.suppress(MarkupError):  # square brackets of somebody else's
-        text = Text.from_markup(text).plain
+    if isinstance(error, PrerequisiteError):
+        text = _without_markup(text).removeprefix("ERROR: ")
     # Secrets go first: a cut through the middle of a key would hide it from the search for it.
     return " ".join(scrub(text, secrets).split())[:_LONGEST].rstrip(".")
+
+
+def _without_markup(text: str) -> str:
+    """Return what Inspect words for a terminal without Rich's markup; other people's square brackets are text."""
+    from rich.errors import MarkupError
+    from rich.text import Text
+
+    try:
+        return Text.from_markup(text).plain
+    except MarkupError:
+        return text
 
 
 def scrub(text: str, secrets: Iterable[str]) -> str:

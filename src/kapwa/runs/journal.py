@@ -118,6 +118,8 @@ class Journal:
         """The identity of the run that the journal belongs to; raise RunError where it does not say."""
         with self._lock, FORM.explained(self.path):
             row = self._connection.execute("SELECT value FROM meta WHERE name = 'identity'").fetchone()
+        if row is not None and row[0] == UNNAMED:
+            raise RunError(f"{self.path} was saved from one that lost its run's name.", hint=_RENAME)
         if row is None:
             raise FORM.damaged(self.path, "it does not say which run it belongs to")
         return str(row[0])
@@ -361,6 +363,7 @@ def _check_content(path: Path, connection: sqlite3.Connection, identity: str) ->
         )
 
 
+_RENAME = "Run again with the same command, which gives it its name."
 _RESUME = "Run again with the same command to ask what is missing."
 
 
