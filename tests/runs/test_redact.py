@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import base64
 import importlib.util
+import json
 import math
 import re
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -21,6 +23,19 @@ def test_a_secret_that_holds_another_is_hidden_whole(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("A_KEY", "abcdef")
     monkeypatch.setenv("B_KEY", "abcdefghij")
     assert redact("abcdefghij") == "[hidden]"
+
+
+def test_a_secret_is_hidden_as_an_address_and_json_hold_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    key = 'canary/never+show-"0451"'
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", key)
+    for form in (key, quote(key, safe=""), json.dumps(key)[1:-1]):
+        assert redact(f"<{form}>") == f"<{HIDDEN}>"
+        assert hide_keys(f"<{form}>", api_keys()) == f"<{HIDDEN}>"
+
+
+def test_a_secret_that_is_no_text_is_hidden_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ODD_API_KEY", "canary-\udcff-0451-never-show")
+    assert redact("<canary-\udcff-0451-never-show>") == redact("<canary-%FF-0451-never-show>") == f"<{HIDDEN}>"
 
 
 def test_short_settings_do_not_mask_words(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import base64
+import json
 import math
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 _SECRET_NAMES = re.compile(r"KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|CONNECTION_?STRING|JWT", re.IGNORECASE)
 # How many tokens, or how to count them: settings of model libraries.
@@ -40,11 +41,7 @@ def api_keys() -> list[str]:
     Passwords in addresses, such as a proxy's, are among them. For texts that are measured: nothing may be masked there
     that a model could have said by itself.
     """
-    found = [value for name, value in os.environ.items() if _is_named(name, _KEY_NAMES)]
-    # Several keys may share a variable.
-    parts = [part.strip() for value in found for part in (value, *value.split(","))]
-    keys = {key for key in (*parts, *_passwords()) if len(key) >= _LIKE_A_KEY and not re.search(r"\s", key)}
-    return sorted(keys, key=len, reverse=True)
+    return _longest_first(_keys())
 
 
 def hide_keys(text: str, keys: list[str]) -> str:
@@ -54,10 +51,28 @@ def hide_keys(text: str, keys: list[str]) -> str:
     return text
 
 
+def _keys() -> set[str]:
+    found = [value for name, value in os.environ.items() if _is_named(name, _KEY_NAMES)]
+    # Several keys may share a variable.
+    parts = [part.strip() for value in found for part in (value, *value.split(","))]
+    return {key for key in (*parts, *_passwords()) if len(key) >= _LIKE_A_KEY and not re.search(r"\s", key)}
+
+
 def _secrets() -> list[str]:
     named = [value.strip() for name, value in os.environ.items() if _is_named(name, _SECRET_NAMES)]
     found = {value for value in (*named, *_passwords()) if len(value) >= _SHORTEST}
-    return sorted(found.union(api_keys()), key=len, reverse=True)
+    return _longest_first(found | _keys())
+
+
+def _longest_first(secrets: Iterable[str]) -> list[str]:
+    """Return ``secrets`` as they are, and as they stand in an address and in JSON."""
+    forms = {
+        form
+        for one in secrets
+        # The environment may hold bytes that are no UTF-8.
+        for form in (one, quote(one, safe="", errors="surrogateescape"), json.dumps(one)[1:-1])
+    }
+    return sorted(forms, key=len, reverse=True)
 
 
 def _is_named(name: str, like: re.Pattern[str]) -> bool:
