@@ -210,6 +210,21 @@ def test_a_certificate_for_another_name_is_named(serving, authority, connect, mo
         connect(f"https://localhost:{port}/v1")
 
 
+def test_an_authority_that_strict_checks_refuse_is_told_from_an_unknown_one(serving, connect, monkeypatch, tmp_path):
+    monkeypatch.setattr(ssl, "create_default_context", strict_context)  # as Python 3.13 does by itself
+    authority = Authority(tmp_path, strict=False)
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
+    port = serving(answering(), authority.server("IP:127.0.0.1"))
+    with pytest.raises(ModelError, match=r"is not made as RFC 5280 demands \(CA cert(?s:.)*anew"):
+        connect(f"https://127.0.0.1:{port}/v1")
+
+
+def strict_context() -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.verify_flags |= ssl.VERIFY_X509_STRICT
+    return context
+
+
 @pytest.mark.parametrize("content", [None, "no certificate"])
 def test_an_ssl_cert_file_that_holds_none_is_refused(tmp_path, connect, monkeypatch, content):
     if content:

@@ -31,6 +31,14 @@ CERTIFICATE_FAULTS = {
     10: ("has expired", "Ask whoever runs the server to renew it, and check this machine's clock."),
     62: ("is for another host", "Write --base-url with the name that is in the certificate."),
     64: ("is for another address", "Write --base-url with the name that is in the certificate."),
+    # Python 3.13 and later look more closely than browsers do.
+    **dict.fromkeys(
+        range(80, 94),
+        (
+            "is not made as RFC 5280 demands",
+            "Make it and its authority's anew, with all the extensions, or ask for that.",
+        ),
+    ),
 }
 
 
