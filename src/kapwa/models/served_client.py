@@ -102,7 +102,7 @@ class Client:
         """Return the names of the models the server lists, asked once and not for long; raises CallError."""
         listing = await self._once("/models", None, min(self.timeout, PATIENCE_AT_START))
         entries = listing.get("data") if isinstance(listing, dict) else None
-        return [str(entry.get("id")) for entry in entries or () if isinstance(entry, dict)]
+        return [self.quoted(str(entry.get("id"))) for entry in entries or () if isinstance(entry, dict)]
 
     def scrub(self, text: str) -> str:
         """Remove every secret this process may have sent from ``text``."""

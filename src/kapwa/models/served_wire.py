@@ -268,7 +268,7 @@ class ReplyReader:
         if coding in ("gzip", "x-gzip"):
             body = _unzipped(body) if body else body  # an empty reply is often marked like all others
         elif coding not in ("identity", ""):
-            raise WireError(f"it is compressed in a way that was not asked for ({coding[:20]})")
+            raise WireError(f"it is compressed in a way that was not asked for ({coding[:20]!a})")
         return Reply(self._status, self._headers, body)
 
 
