@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import logging
 import os
@@ -321,6 +322,20 @@ def test_more_requests_at_once_than_files_may_be_open_are_refused(connect, monke
     monkeypatch.setattr(resource, "getrlimit", lambda _: (1024, 4096))
     with pytest.raises(UsageError, match=r"1000 requests(?s:.)*1024 files(?s:.)*ulimit -n(?s:.)*--concurrency 960"):
         connect("http://127.0.0.1:9/v1", concurrency=1000)
+
+
+def test_a_server_that_never_ends_its_greeting_is_not_called_absent(serving, connect, monkeypatch):
+    connection = asyncio.BaseEventLoop.create_connection
+
+    async def impatient(self, *arguments, **options):
+        return await connection(self, *arguments, **options, ssl_handshake_timeout=0.2)
+
+    async def silent(reader, _writer) -> None:
+        await reader.read()
+
+    monkeypatch.setattr(asyncio.BaseEventLoop, "create_connection", impatient)
+    with pytest.raises(ModelError, match="TLS failed: the connection was cut during the greeting"):
+        connect(f"https://127.0.0.1:{serving(silent)}/v1")
 
 
 def test_too_many_open_files_end_the_call_with_the_remedy(stub, connect):

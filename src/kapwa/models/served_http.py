@@ -193,7 +193,9 @@ class Transport:
         if error.errno in (errno.EMFILE, errno.ENFILE):
             hint = "Allow more (ulimit -n 4096) or give a smaller --concurrency, and run the same command again."
             return CallError("no further connection, too many files are open in this process", fatal=True, hint=hint)
-        if isinstance(error, ssl.SSLError) or (self._tls is not None and isinstance(error, ConnectionResetError)):
+        # Aborted: asyncio's own word for a greeting that took too long.
+        cut = isinstance(error, ConnectionResetError | ConnectionAbortedError)
+        if isinstance(error, ssl.SSLError) or (self._tls is not None and cut):
             return _tls_fault(error)
         if self._proxy is not None:
             what = f"cannot connect to the proxy {self._proxy.address} (from {self._proxy.variable})"
