@@ -118,15 +118,20 @@ def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:
     where = given.get("where", {})
     if not isinstance(where, Mapping):
         raise UsageError(f"where is {where!r}; it must name columns.", hint="For example: -T 'where={topic: food}'")
-    named = {name: given[name] for name in _NAMED if name in given}
-    for name, value in [*named.items(), *((f"where {column}", value) for column, value in where.items())]:
-        parts = [value] if isinstance(value, str) else value
-        if not isinstance(parts, list | tuple) or not all(isinstance(part, str) for part in parts):
-            raise UsageError(
-                f"{name} is {value!r}; it must be a name, or a list of names.",
-                hint=f"""Quote what reads as a number, or as yes or no: -T '{name.partition(" ")[0]}="1984"'""",
-            )
+    for name in _NAMED:
+        _check_names(name, given.get(name, ()), f"""{name}="1984\"""")
+    for column, value in where.items():
+        _check_names(f"where {column}", value, f"""where={{{column}: "1984"}}""")
     return given
+
+
+def _check_names(what: str, value: object, example: str) -> None:
+    parts = [value] if isinstance(value, str) else value
+    if not isinstance(parts, list | tuple) or not all(isinstance(part, str) for part in parts):
+        raise UsageError(
+            f"{what} is {value!r}; it must be a name, or a list of names.",
+            hint=f"Quote what reads as a number, or as yes or no: -T '{example}'",
+        )
 
 
 def _load(name: str, given: Mapping[str, Any]) -> Task:
