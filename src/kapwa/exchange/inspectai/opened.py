@@ -119,9 +119,9 @@ def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(where, Mapping):
         raise UsageError(f"where is {where!r}; it must name columns.", hint="For example: -T 'where={topic: food}'")
     for name in _NAMED:
-        _check_names(name, given.get(name, ()), f"""{name}="1984\"""")
+        _check_names(name, given.get(name, ()), f'{name}="1984"')
     for column, value in where.items():
-        _check_names(f"where {column}", value, f"""where={{{column}: "1984"}}""")
+        _check_names(f"where {column}", value, f'where={{{column}: "1984"}}')
     return given
 
 
