@@ -32,7 +32,7 @@ class Told(NamedTuple):
     @classmethod
     def of(cls, error: KapwaError) -> Told:
         """Tell ``error``."""
-        return cls(type(error), error.message if error.hint else str(error), error.hint)
+        return cls(type(error), error.message, error.hint)
 
     def again(self) -> KapwaError:
         """Return the error as its own kind; built past its constructor, whose arguments are gone."""
