@@ -123,10 +123,9 @@ def _ask_each(job: _Asking) -> None:
     """Hand over what is missing, in as few calls as memory allows; commit answers in the order they come."""
     missing = _without_answer(job)
     keep = job.cache.add if job.cache is not None else None
-    with Committer(job.journal, job.meter, keep=keep) as committer:
-        with _closing(_each_answer(job, missing)) as found:
-            for response in found:
-                committer.add(response)
+    with Committer(job.journal, job.meter, keep=keep) as committer, _closing(_each_answer(job, missing)) as found:
+        for response in found:
+            committer.add(response)
 
 
 def _each_answer(job: _Asking, missing: Iterator[Request]) -> Iterator[Response]:
