@@ -323,7 +323,7 @@ def faulty(url_config: Mapping[str, Any], arguments: argparse.Namespace, attempt
     import kapwa
 
     with stub(**url_config) as url, tempfile.TemporaryDirectory() as folder:
-        model = connected(url, arguments.concurrency, timeout=arguments.timeout, extra={"attempts": attempts})
+        model = connected(url, arguments.fault_concurrency, timeout=arguments.timeout, extra={"attempts": attempts})
         begun = time.perf_counter()
         run = kapwa.evaluate(Asking(arguments.fault_requests), model, out=folder, progress=False)
         seconds = time.perf_counter() - begun
@@ -358,7 +358,13 @@ def faults(arguments: argparse.Namespace) -> dict[str, Any]:
     for name, found in rounds.items():
         times = sorted(a["wall_s"] / b["wall_s"] for a, b in zip(found, rounds["clean"], strict=True))
         table[name]["times_clean"] = round(times[len(times) // 2], 2)
-    return {"requests": arguments.fault_requests, "timeout_s": arguments.timeout, "faults": FAULTS, "runs": table}
+    return {
+        "requests": arguments.fault_requests,
+        "concurrency": arguments.fault_concurrency,
+        "timeout_s": arguments.timeout,
+        "faults": FAULTS,
+        "runs": table,
+    }
 
 
 MODES = {"contest": contest, "memory": memory, "faults": faults}
@@ -372,7 +378,8 @@ def main() -> None:
     parser.add_argument("--memory-requests", type=int, default=200_000)
     parser.add_argument("--fault-requests", type=int, default=20_000)
     parser.add_argument("--concurrency", type=int, default=512)
-    parser.add_argument("--timeout", type=float, default=0.5, help="seconds, in the runs with faults")
+    parser.add_argument("--fault-concurrency", type=int, default=64, help="kapwa's default, in the runs with faults")
+    parser.add_argument("--timeout", type=float, default=0.25, help="seconds, in the runs with faults")
     parser.add_argument("--result", type=Path, default=RESULT)
     parser.add_argument("--contestant", choices=CONTESTANTS, help=argparse.SUPPRESS)
     parser.add_argument("--job", type=Path, help=argparse.SUPPRESS)

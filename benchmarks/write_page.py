@@ -292,11 +292,13 @@ def _serving_faults(found: dict[str, Any]) -> Iterator[str]:
         "after a second run",
     ]
     yield f"""`benchmarks/serving.py faults`: whole runs of {found["requests"]:,} requests. Faults:
-{", ".join(found["faults"])}; {found["timeout_s"]:g} s until a time-out. {on(found["machine"])}.
+{", ".join(found["faults"])}; {found["concurrency"]} open calls, answers after 0.05 s, {found["timeout_s"]:g} s until a
+time-out. {on(found["machine"])}.
 
 {table(header, rows)}
 
-"At first": a fault may meet only the first call for a request. Where it may meet each call, half of all calls fail,
+A call that times out holds its place all that while: with longer time-outs the runs with faults take longer. "At
+first": a fault may meet only the first call for a request. Where it may meet each call, half of all calls fail,
 repeated ones too; a request that failed eight times is recorded with its reason and asked again by the next run.
 """
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kapwa.errors import UsageError, nearest
 from kapwa.models.base import ModelOptions
+from kapwa.models.no_secrets import refuse_secrets
 
 if TYPE_CHECKING:
     from inspect_ai.model import GenerateConfig
@@ -34,8 +34,10 @@ _REFUSED = {
     "num_choices": "Kapwa asks for every sample it needs.",
     "system_message": "It would change every prompt. Put it into the data, as part of the prompt.",
 }
-# Names of what would let somebody else in; "tokenizer" and "max_tokens" are none.
-_SECRET = re.compile(r"(?:key|token|authorization|cookie)$|secret|passw|credential", re.IGNORECASE)
+_KEYS = (
+    "Inspect's providers take keys from environment variables, such as ANTHROPIC_API_KEY; headers go into "
+    "extra_headers, of which the names alone are recorded."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +79,8 @@ def settings_of(options: ModelOptions) -> Settings:
     model_args = extra.pop("model_args", {})
     if not isinstance(model_args, Mapping):
         raise UsageError("The option 'model_args' must be a mapping of the provider's arguments.")
-    _refuse_secrets("model_args", model_args)
-    _refuse_secrets("extra_body", extra.get("extra_body"))
+    refuse_secrets("model_args", model_args, _KEYS)
+    refuse_secrets("extra_body", extra.get("extra_body"), _KEYS)
     known = [name for name in GenerateConfig.model_fields if name not in _REFUSED]
     for name in extra:
         if name in _REFUSED:
@@ -91,21 +93,6 @@ def settings_of(options: ModelOptions) -> Settings:
         fetching.pop("batch", None)
         fetching.setdefault("attempt_timeout", math.ceil(options.timeout) if math.isfinite(options.timeout) else None)
     return Settings(extra, fetching, dict(model_args), options.concurrency)
-
-
-def _refuse_secrets(option: str, value: Any) -> None:
-    """Raise UsageError for a text, at any depth, whose name says that it is a secret."""
-    if isinstance(value, list | tuple):
-        for part in value:
-            _refuse_secrets(option, part)
-    for name, part in value.items() if isinstance(value, Mapping) else ():
-        if isinstance(part, str) and _SECRET.search(str(name)):
-            raise UsageError(
-                f"{option} cannot hold {name!r}: it would be recorded with the results.",
-                hint="Inspect's providers take keys from environment variables, such as ANTHROPIC_API_KEY; headers go "
-                "into extra_headers, of which the names alone are recorded.",
-            )
-        _refuse_secrets(option, part)
 
 
 def _checked(settings: Mapping[str, Any]) -> GenerateConfig:

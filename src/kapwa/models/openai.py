@@ -12,6 +12,7 @@ from typing import Any
 
 from kapwa.errors import ModelError, UsageError, nearest
 from kapwa.models.base import Capability, ModelOptions
+from kapwa.models.no_secrets import refuse_secrets
 from kapwa.models.served_chat import Dialect, answer, grouped
 from kapwa.models.served_client import Client
 from kapwa.models.served_fault import CallError
@@ -21,6 +22,8 @@ from kapwa.models.served_scoring import EchoScorer, TokenScorer, find_scorer
 from kapwa.records import Request, Response
 
 EXTRA = ("attempts", "backoff", "body")
+# Calls under way for each that may be open: those that wait before another attempt leave their places to others.
+AHEAD = 4
 OTHER_FILES = 64  # what a run keeps open beside its connections, roughly
 
 
@@ -123,13 +126,13 @@ class OpenAIModel:
     def generate(self, batch: Iterable[Request]) -> Iterator[Response]:
         """Yield a text for each request as it finishes, in any order; each exactly once.
 
-        ``batch`` may be a generator of millions: at most twice ``concurrency`` calls' worth is held.
+        ``batch`` may be a generator of millions: calls for at most ``AHEAD`` times ``concurrency`` are held.
         Neighbours that differ only in ``sample`` are asked for in one call. A request that fails after
         its retries yields a response with ``error``. Raises ModelError for what no request can survive
         (key refused, no such model, server gone). Closing the iterator cancels what is open.
         """
         jobs = grouped(batch, self._dialect)
-        return self._loop.stream(jobs, self._generate, window=2 * self._client.concurrency)
+        return self._loop.stream(jobs, self._generate, window=AHEAD * self._client.concurrency)
 
     def score(self, batch: Iterable[Request]) -> Iterator[Response]:
         """Yield the log-probabilities of each request's continuations, in any order; see :meth:`generate`.
@@ -141,7 +144,7 @@ class OpenAIModel:
                 f"{self.id} cannot score: {self._no_score}.",
                 hint="Use local weights (smollm2, hf:<id or folder>), or serve the model with vLLM.",
             )
-        return self._loop.stream(batch, self._score, window=2 * self._client.concurrency)
+        return self._loop.stream(batch, self._score, window=AHEAD * self._client.concurrency)
 
     def close(self) -> None:
         """Close connections and the background thread."""
@@ -199,6 +202,7 @@ def _extra(extra: Mapping[str, Any]) -> tuple[Mapping[str, Any], Retry]:
         raise UsageError(
             "The option 'body' holds something that JSON cannot: give text, numbers, lists, maps."
         ) from None
+    refuse_secrets("The option 'body'", body, "The key goes into the environment variable OPENAI_API_KEY.")
     for key in ("messages", "prompt", "model", "n", "stream"):
         if key in body:
             raise UsageError(f"The option 'body' cannot set {key!r}: it decides what is asked.")
