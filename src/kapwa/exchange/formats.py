@@ -97,8 +97,8 @@ IMPORTS = ("inspect", "lm-eval")
 def _refuse_existing(paths: list[Path], overwrite: bool) -> None:
     there = [path for path in paths if path.exists()]
     if there and not overwrite:
-        more = f" and {len(there) - 1} more" if len(there) > 1 else ""
-        raise UsageError(f"{there[0]}{more} exists already.", hint="Name another folder, or add --overwrite.")
+        found = f"{there[0]} and {len(there) - 1} more exist" if len(there) > 1 else f"{there[0]} exists"
+        raise UsageError(f"{found} already.", hint="Name another folder, or add --overwrite.")
 
 
 def _write(text: str, path: Path) -> None:
