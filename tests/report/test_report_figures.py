@@ -12,7 +12,17 @@ from report_fixtures import make_run
 
 from kapwa.report.canvas import COLOURS, NARROW, STEP, WIDE, Canvas, Layout
 from kapwa.report.figures import chart, draw_svg, phone_svg, png, save_figures
-from kapwa.report.plots import IntervalPlot, Line, Marker, breakdown_plots, headline_plot, task_plots, variant_plots
+from kapwa.report.plots import (
+    Dot,
+    IntervalPlot,
+    Line,
+    Marker,
+    axis_domain,
+    breakdown_plots,
+    headline_plot,
+    task_plots,
+    variant_plots,
+)
 from kapwa.report.rows import lay_out, ticks
 from kapwa.report.text import width
 from kapwa.report.view import arrange
@@ -182,3 +192,10 @@ def test_a_chart_is_altair_for_whoever_wants_to_change_it() -> None:
     import altair as alt
 
     assert isinstance(chart(first_plot()), alt.LayerChart)
+
+
+def test_where_every_value_is_zero_the_axis_has_a_length_all_the_same() -> None:
+    low, high = axis_domain({}, [[Dot(0.0, None, None)]], [])
+    assert (low, high) == (0.0, 1.0)
+    assert 3 <= len(ticks((low, high), share=False)) <= 6
+    assert axis_domain({}, [], []) == (0.0, 1.0)

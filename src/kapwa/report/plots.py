@@ -252,5 +252,8 @@ def axis_domain(info: Mapping[str, Any], dots: Sequence[Sequence[Dot]], marks: S
     ]
     seen += [*marks, 0.0]
     low, high = min(seen), max(seen)
-    air = 0.06 * (high - low or 1.0)
+    if low == high:
+        # Nothing but zero: an axis needs a length.
+        return (0.0, 1.0)
+    air = 0.06 * (high - low)
     return (low - air if low < 0 else 0.0, high + air if high > 0 else 0.0)
