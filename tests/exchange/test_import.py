@@ -252,3 +252,51 @@ def test_each_filter_is_a_metric_and_answers_stand_once(edited: Callable[..., Pa
 
 
 _FILTERS = ("strict", "loose")
+
+
+@pytest.mark.parametrize("metric", ["acc", "mc2", "f1"])
+def test_intervals_of_shares_end_where_their_range_does(
+    edited: Callable[..., Path], tmp_path: Path, metric: str
+) -> None:
+    values = [0.95, 0.99, 1.0, 0.5]
+
+    def given(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return [{**line, "metrics": [metric], metric: value} for line, value in zip(lines, values, strict=True)]
+
+    def told(value: dict[str, Any]) -> None:
+        value["results"]["tiny_mc"] = {f"{metric},none": sum(values) / 4}
+
+    edited(given, MC)
+    run = imported(edited(told, RESULTS), tmp_path / "runs")["lm-eval/tiny_mc"]
+    (row,) = run.estimates.iter_rows(named=True)
+    assert row["value"] == sum(values) / 4
+    assert row["high"] == 1.0
+    assert run.manifest["metrics"][metric]["binary"] is False
+
+
+@pytest.mark.parametrize(("metric", "values"), [("f1", [90.0, 99.0, 100.0, 50.0]), ("bits_per_byte", [0.9, 1, 1, 0.5])])
+def test_metrics_of_no_known_range_keep_their_intervals(
+    edited: Callable[..., Path], tmp_path: Path, metric: str, values: list[float]
+) -> None:
+    def given(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return [{**line, "metrics": [metric], metric: value} for line, value in zip(lines, values, strict=True)]
+
+    def told(value: dict[str, Any]) -> None:
+        value["results"]["tiny_mc"] = {f"{metric},none": sum(values) / 4}
+
+    edited(given, MC)
+    run = imported(edited(told, RESULTS), tmp_path / "runs")["lm-eval/tiny_mc"]
+    (row,) = run.estimates.iter_rows(named=True)
+    assert row["high"] > max(values)
+    assert run.manifest["metrics"][metric]["high"] is None
+
+
+def test_a_run_of_nothing_but_zeros_has_a_report(edited: Callable[..., Path], tmp_path: Path) -> None:
+    def zero(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return [{**line, "metrics": ["ter"], "ter": 0.0} for line in lines]
+
+    edited(zero, MC)
+    folder = edited(lambda value: value["results"].update(tiny_mc={"ter,none": 0.0}), RESULTS)
+    run = imported(folder, tmp_path / "runs")["lm-eval/tiny_mc"]
+    page = build_report([run], tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "lm-eval/tiny_mc" in page

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -21,6 +22,7 @@ import polars as pl
 from kapwa.errors import DataError
 from kapwa.exchange.lm_eval_own import SCORES, own_run
 from kapwa.exchange.lm_eval_read import Sample, TaskSamples, logprob, read_results, read_tasks
+from kapwa.exchange.own import refuse_told
 from kapwa.exchange.writing import Imported, write_run
 from kapwa.runs.manifest import FORMAT
 from kapwa.runs.redact import plain
@@ -28,8 +30,10 @@ from kapwa.runs.signature import signature
 
 UNKNOWN = "unknown"
 UNDETERMINED = "und"
-# Right or wrong by definition in lm-eval (api/metrics.py); others are averaged as numbers.
-_BINARY = ("acc", "acc_norm", "acc_bytes", "acc_mutual_info", "exact_match")
+# Right or wrong by definition in lm-eval (api/metrics.py), its tasks and Kapwa's; others are averaged as numbers.
+_BINARY = re.compile(r"(.+_)?(acc|accuracy)(_.+)?|exact_match|mc1(_.+)?")
+# Shares by definition, right or wrong or in parts: no true value lies below 0 or above 1.
+_SHARE = re.compile(rf"{_BINARY.pattern}|(.+_)?(em|f1|recall|precision|mc2|mc3)(_.+)?")
 _CLOSE = 1e-9
 _LOADERS = (None, "", "arrow", "csv", "json", "parquet", "text")  # of local files: no name of a dataset
 _TEXTS = ("item_id", "variant", "culture")
@@ -41,10 +45,17 @@ class About(NamedTuple):
     culture: str = UNKNOWN
     language: str = UNDETERMINED
 
+    @property
+    def told(self) -> list[str]:
+        """What the user says of these."""
+        return [name for name, value in self._asdict().items() if value != self._field_defaults[name]]
+
 
 def import_lm_eval(path: Path, out: Path, *, about: About, overwrite: bool = False) -> list[Path]:
     """Make a run in ``out`` of every task of the results at ``path`` (a file or its folder); return the folders."""
     file, results = read_results(path)
+    if "kapwa" in results:
+        refuse_told(about.told, file)
     tasks = read_tasks(file, results)
     found = (
         [own_run(file, results, tasks)] if "kapwa" in results else [_foreign(results, task, about) for task in tasks]
@@ -120,13 +131,26 @@ def _metric_name(metric: str, kind: str) -> str:
     return metric if kind == "none" else f"{metric},{kind}"
 
 
-def _metrics(results: Mapping[str, Any], task: TaskSamples) -> tuple[dict[str, bool], list[str]]:
-    """Return the metrics that are means of their items, and whether each is right or wrong; and why others are not."""
+class _Kind(NamedTuple):
+    """What a metric's items are: right or wrong; from 0 to 1."""
+
+    binary: bool
+    share: bool
+
+
+def _kind(metric: str, values: Sequence[float]) -> _Kind:
+    """Tell by a metric's name, held against its values: one task's accuracy is in parts, another's f1 in per cent."""
+    share = _SHARE.fullmatch(metric) is not None and min(values) >= 0.0 and max(values) <= 1.0
+    return _Kind(share and _BINARY.fullmatch(metric) is not None and set(values) <= {0.0, 1.0}, share)
+
+
+def _metrics(results: Mapping[str, Any], task: TaskSamples) -> tuple[dict[str, _Kind], list[str]]:
+    """Return the metrics that are means of their items, and of which kind each is; and why others are not."""
     values: dict[tuple[str, str], list[Any]] = {}
     for sample in task.samples:
         for metric in sample.record["metrics"]:
             values.setdefault((metric, sample.record["filter"]), []).append(sample.record.get(metric))
-    kept: dict[str, bool] = {}
+    kept: dict[str, _Kind] = {}
     left: list[str] = []
     for (metric, kind), found in values.items():
         name = _metric_name(metric, kind)
@@ -135,7 +159,7 @@ def _metrics(results: Mapping[str, Any], task: TaskSamples) -> tuple[dict[str, b
         if why:
             left.append(f"The metric {name} is not taken over: {why}.")
         else:
-            kept[name] = metric in _BINARY and set(map(float, found)) <= {0.0, 1.0}
+            kept[name] = _kind(metric, [float(value) for value in found])
     return kept, left
 
 
@@ -150,7 +174,7 @@ def _why_not(values: Sequence[Any], told: Any) -> str:
     return ""
 
 
-def _score_rows(task: TaskSamples, kept: Mapping[str, bool], about: About, variant: str) -> Iterator[list[Any]]:
+def _score_rows(task: TaskSamples, kept: Mapping[str, _Kind], about: About, variant: str) -> Iterator[list[Any]]:
     for sample in task.samples:
         item_id = str(sample.record["doc_id"])
         for metric in sample.record["metrics"]:
@@ -158,19 +182,19 @@ def _score_rows(task: TaskSamples, kept: Mapping[str, bool], about: About, varia
             if name not in kept:
                 continue
             value = float(sample.record[metric])
-            outcome = ("right" if value else "wrong") if kept[name] else "scored"
+            outcome = ("right" if value else "wrong") if kept[name].binary else "scored"
             yield [item_id, variant, about.culture, about.language, None, None, item_id, 0, name, value, outcome]
 
 
-def _info(name: str, binary: bool, results: Mapping[str, Any], task: TaskSamples) -> dict[str, Any]:
+def _info(name: str, kind: _Kind, results: Mapping[str, Any], task: TaskSamples) -> dict[str, Any]:
     better = (results.get("higher_is_better") or {}).get(task.name, {}).get(name.partition(",")[0])
-    ends = (0.0, 1.0) if binary else (None, None)
+    ends = (0.0, 1.0) if kind.share else (None, None)
     return {
         "name": name,
         "title": name,
         "low": ends[0],
         "high": ends[1],
-        "binary": binary,
+        "binary": kind.binary,
         "reference": False,
         "source": "lm-eval",
         "unit": "",
