@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from kapwa.cli import options as opt
-from kapwa.cli.output import note, show, show_json
+from kapwa.cli.output import check_place, note, show, show_json
 
 app = typer.Typer(help="Compare many texts with each other, and with survey values.", no_args_is_help=True)
 _READING = "Reading answers"
@@ -200,6 +200,8 @@ def eecc(
     sources = [*(runs or ()), *(responses or ())]
     if not sources:
         raise UsageError("Nothing to analyze is named.", hint="Name run folders, or answers with --responses PATH.")
+    check_place(out, folder=True)
+    check_place(output)
     try:
         found = api.analyze(
             sources,

@@ -109,8 +109,24 @@ app.add_typer(cache.app, name="cache", rich_help_panel=_HERE)
 app.command("doctor", rich_help_panel=_HERE)(doctor.doctor)
 
 
-_DISK = {errno.ENOSPC: "the disk is full", errno.EROFS: "the disk is read-only", errno.EACCES: "permission denied"}
+_DISK = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "your share of the disk is full",
+    errno.EROFS: "the disk is read-only",
+    errno.EACCES: "permission denied",
+    errno.EPERM: "permission denied",
+}
 _ELSEWHERE = "Make room or leave to write there, or name another place."
+_PATHS = {
+    errno.EEXIST: "it is a file, and a folder is needed",
+    errno.ENOTDIR: "a part of this path is a file, where a folder is needed",
+    errno.ENOENT: "there is no such place, and it cannot be made",
+    errno.EISDIR: "it is a folder, and a file is needed",
+    errno.ENOTEMPTY: "it is a folder, and not empty",
+    errno.ENAMETOOLONG: "its name is too long",
+    errno.ELOOP: "its links lead in a circle",
+    errno.EINVAL: "no file can have this name there",
+}
 
 
 def run() -> None:
@@ -124,9 +140,23 @@ def run() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
     except OSError as error:
-        if error.errno not in _DISK:
+        told = _told(error)
+        if not told:
             raise
-        _fail(f"{error.filename or 'A file'} cannot be written: {_DISK[error.errno]}.\n  {_ELSEWHERE}")
+        # What we did wrong ourselves looks the same; whoever asks for it is shown where.
+        logging.getLogger(__name__).info("Stopped by an error of the system.", exc_info=True)
+        _fail(told)
+
+
+def _told(error: OSError) -> str:
+    """Say what is wrong with the disk or a path, and what to do; "" where neither is at fault."""
+    # Where a file is to be renamed, it is the new name that was asked for.
+    name = error.filename2 or error.filename
+    if error.errno in _DISK:
+        return f"{name or 'A file'} cannot be written: {_DISK[error.errno]}.\n  {_ELSEWHERE}"
+    if name and error.errno in _PATHS:
+        return f"{name} cannot be used: {_PATHS[error.errno]}.\n  Name another place."
+    return ""
 
 
 def _fail(message: str) -> None:

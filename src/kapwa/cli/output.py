@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from kapwa.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -26,6 +30,22 @@ def show_json(value: Any) -> None:
 def note(text: str) -> None:
     """Print a line for people to stderr."""
     sys.stderr.write(text + "\n")
+
+
+def check_place(path: Path | None, *, folder: bool = False) -> None:
+    """Raise UsageError where a file (or, if asked, a folder) can plainly not be written, before any work for it.
+
+    Nothing is made. What only the attempt can show, such as a full disk, is not looked for; None is no place to check.
+    """
+    if path is None:
+        return
+    if path.is_dir() and not folder:
+        raise UsageError(f"{path} is a folder, and a file is to be written.", hint="Name a file.")
+    there = next((place for place in (path if folder else path.parent, *path.parents) if place.exists()), Path())
+    if not there.is_dir():
+        raise UsageError(f"{path} cannot be written: {there} is a file, not a folder.", hint="Name another place.")
+    if not os.access(there, os.W_OK):
+        raise UsageError(f"{path} cannot be written: {there} is read-only.", hint="Name another place.")
 
 
 def _plain(value: Any) -> Any:

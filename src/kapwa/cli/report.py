@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kapwa.cli.output import note
+from kapwa.cli.output import check_place, note
 
 Runs = Annotated[
     list[Path], typer.Argument(metavar="RUN", help="Run folders, or one analysis folder.", show_default=False)
@@ -29,6 +29,9 @@ def report(runs: Runs, output: Page = Path("report.html"), figures: Figures = No
     """
     from kapwa.analysis.result import is_analysis
 
+    check_place(output)
+    check_place(figures, folder=True)
+    check_place(csv, folder=True)
     analyses = [path for path in runs if is_analysis(path)]
     if analyses:
         _of_analysis(analyses, runs, output, figures, csv)

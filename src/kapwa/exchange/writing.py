@@ -62,7 +62,12 @@ def write_run(imported: Imported, out: Path, *, overwrite: bool) -> Path:
     task = cast("Task", _Judged(imported))
     found = results(task, [], Judged(imported.scores, imported.tables), imported.manifest)
     out.mkdir(parents=True, exist_ok=True)
-    fresh = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=out))
+    try:
+        fresh = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=out))
+    except OSError as error:
+        # Whoever named the folder never heard of the temporary one.
+        error.filename = str(out)
+        raise
     try:
         write_results(fresh, found)
         own = {"tables": sorted(found.all_tables())}
