@@ -266,6 +266,16 @@ def test_without_inspect_it_says_what_to_install(scored: Run, tmp_path: Path, mo
     assert not (tmp_path / "out").exists()
 
 
+def test_an_inspect_that_does_not_import_is_as_good_as_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "inspect_ai.log")
+    monkeypatch.setitem(sys.modules, "inspect_ai._util.error", None)
+    monkeypatch.delitem(sys.modules, "inspect_ai", raising=False)
+    for name in [name for name in sys.modules if name.startswith("inspect_ai.") and sys.modules[name] is not None]:
+        monkeypatch.delitem(sys.modules, name)
+    with pytest.raises(MissingDependencyError, match=r"kapwa\[inspect\]"):
+        need_inspect("A test")
+
+
 @pytest.mark.parametrize("damage", ["manifest", "tables", "samples"])
 def test_a_damaged_export_is_refused(scored: Run, tmp_path: Path, damage: str) -> None:
     (path,) = api.export_run(scored, tmp_path, "inspect")

@@ -35,12 +35,10 @@ _UNDATED = "1970-01-01T00:00:00+00:00"
 
 
 def need_inspect(purpose: str) -> None:
-    """Raise MissingDependencyError where Inspect is not installed."""
+    """Raise MissingDependencyError where Inspect is not installed, or lacks something that it imports."""
     try:
         import inspect_ai.log  # noqa: F401 - heavy, and only its absence is asked
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "inspect_ai":
-            raise
+    except ImportError:
         raise MissingDependencyError("inspect-ai", extra="inspect", purpose=purpose) from None
 
 
