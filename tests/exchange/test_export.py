@@ -22,7 +22,8 @@ from kapwa.exchange.formats import FORMATS
 from kapwa.exchange.source import Source
 from kapwa.runs.directory import Run
 
-TOLD = {"organization": "Test University", "dataset": "owner/bench"}
+TOLD = {"organization": "Test University"}
+NEEDED = {"eee": TOLD, "hf-eval-results": {"dataset": "owner/bench"}}
 SCHEMAS = Path(eee.__file__).parent / "schemas"
 # Of the wheel every_eval_ever-0.3.0: a vendored file that was touched is no longer the schema.
 VENDORED = {
@@ -116,7 +117,7 @@ def test_a_value_outside_the_schema_is_refused() -> None:
 
 
 def test_hub_entries_are_read_by_huggingface_hub(written: Run, tmp_path: Path) -> None:
-    paths = api.export_run(written, tmp_path, "hf-eval-results", **TOLD)
+    paths = api.export_run(written, tmp_path, "hf-eval-results", **NEEDED["hf-eval-results"])
     assert {path.parent for path in paths} == {tmp_path / ".eval_results"}
     entries = [parse_eval_result_entries(yaml.safe_load(path.read_text(encoding="utf-8")))[0] for path in paths]
     metric = written.manifest["headline"][0]
@@ -168,7 +169,7 @@ def test_no_key_leaves(written: Run, tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert canary in (tmp_path / "before" / "answers.csv").read_text(encoding="utf-8")
     monkeypatch.setenv("SOME_API_KEY", canary)
     for form in FORMATS:
-        paths = api.export_run(Run(folder), tmp_path / form, form, **TOLD)
+        paths = api.export_run(Run(folder), tmp_path / form, form, **NEEDED.get(form, {}))
         for path in paths:
             assert canary not in content_of(path), path
 
@@ -186,15 +187,15 @@ def content_of(path: Path) -> str:
 
 @pytest.mark.parametrize("form", sorted(FORMATS))
 def test_existing_files_stay_unless_told(scored: Run, tmp_path: Path, form: str) -> None:
-    paths = api.export_run(scored, tmp_path, form, **TOLD)
+    paths = api.export_run(scored, tmp_path, form, **NEEDED.get(form, {}))
     paths[-1].write_text("mine")
     paths[0].unlink()
     if len(paths) > 1:
         with pytest.raises(UsageError, match="--overwrite"):
-            api.export_run(scored, tmp_path, form, **TOLD)
+            api.export_run(scored, tmp_path, form, **NEEDED.get(form, {}))
         assert not paths[0].exists()
         assert paths[-1].read_text() == "mine"
-    again = api.export_run(scored, tmp_path, form, overwrite=True, **TOLD)
+    again = api.export_run(scored, tmp_path, form, overwrite=True, **NEEDED.get(form, {}))
     assert again == paths
     assert paths[-1].read_bytes() != b"mine"
 
@@ -204,6 +205,23 @@ def test_unknown_words_name_the_nearest(scored: Run, tmp_path: Path) -> None:
         api.export_run(scored, tmp_path, "lmeval")
     with pytest.raises(UsageError, match="organization"):
         api.export_run(scored, tmp_path, "csv", organisation="x")
+
+
+@pytest.mark.parametrize(
+    ("form", "told", "says"),
+    [
+        ("csv", {"organization": "x"}, r"csv has no place for --organization(.|\n)*--format eee"),
+        ("lm-eval", {"relationship": "first_party"}, r"lm-eval has no place for --relationship(.|\n)*--format eee"),
+        ("eee", {"dataset": "a/b"}, r"eee has no place for --dataset(.|\n)*--format hf-eval-results"),
+        ("inspect", {"task_id": "x"}, r"inspect has no place for --task-id(.|\n)*--format hf-eval-results"),
+    ],
+)
+def test_what_a_form_has_no_place_for_is_refused(
+    scored: Run, tmp_path: Path, form: str, told: dict[str, str], says: str
+) -> None:
+    with pytest.raises(UsageError, match=says):
+        api.export_run(scored, tmp_path / "out", form, **told)
+    assert not (tmp_path / "out").exists()
 
 
 def test_an_unfinished_run_is_refused(scored: Run, tmp_path: Path) -> None:

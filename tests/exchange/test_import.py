@@ -98,6 +98,25 @@ def test_what_the_user_knows_is_kept(lm_eval_folder: Path, tmp_path: Path) -> No
 
 @pytest.fixture
 def edited(lm_eval_folder: Path, tmp_path: Path) -> Callable[..., Path]:
+@pytest.mark.parametrize("language", ["xx-bad!", "", "Tagalog language", "f"])
+def test_a_language_is_a_tag(lm_eval_folder: Path, tmp_path: Path, language: str) -> None:
+    with pytest.raises(UsageError, match="is no language tag"):
+        api.import_result(lm_eval_folder, out=tmp_path / "runs", language=language)
+    with pytest.raises(UsageError, match="The culture cannot be"):
+        api.import_result(lm_eval_folder, out=tmp_path / "runs", culture=" ")
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("form", ["lm-eval", "inspect"])
+def test_kapwas_own_results_tell_culture_and_language_themselves(scored: Run, tmp_path: Path, form: str) -> None:
+    api.export_run(scored, tmp_path / "out", form)
+    with pytest.raises(UsageError, match=r"tell the language of each item(.|\n)*Leave out --language"):
+        api.import_result(tmp_path / "out", form, out=tmp_path / "runs", language="fil")
+    with pytest.raises(UsageError, match="Leave out --culture and --language"):
+        api.import_result(tmp_path / "out", form, out=tmp_path / "runs", culture="Filipino", language="fil")
+    assert not (tmp_path / "runs").exists()
+
+
     """A copy of lm-eval's files, its results or the lines of a samples file changed."""
 
     def edit(change: Callable[[Any], Any], file: str = MC) -> Path:

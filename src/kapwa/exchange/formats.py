@@ -16,6 +16,7 @@ from kapwa.runs.directory import Run
 from kapwa.runs.outputs import table_csv
 from kapwa.runs.redact import api_keys, hide_keys
 
+from kapwa.suites.reading.card import is_language_tag
 # A file's path inside the folder, and what writes it to a path when its turn comes: tables can be large.
 Files = Iterator[tuple[str, Callable[[Path], object]]]
 
@@ -38,12 +39,14 @@ def export_run(
     ``told.organization`` (who evaluated) and ``told.relationship`` (to the model's maker, one of
     ``eee.RELATIONSHIPS``) go into eee; ``told.dataset`` and ``told.task_id`` name the benchmark of hf-eval-results.
     Each file is written whole or not at all. Raises UsageError for an unknown format, for what is not told, and,
-    before anything is written, where a file exists and ``overwrite`` is False.
+    before anything is written, where something is told that ``form`` has no place for, and where a file exists and
+    ``overwrite`` is False.
     """
     if form not in FORMATS:
         raise UsageError(f"There is no format {form!r}.", hint=nearest(form, FORMATS))
     known = told or Told()
     if known.relationship not in eee.RELATIONSHIPS:
+    _refuse_unused(known, form)
         raise UsageError(
             f"The relationship cannot be {known.relationship!r}.", hint=nearest(known.relationship, eee.RELATIONSHIPS)
         )
@@ -57,6 +60,20 @@ def export_run(
 
 
 def told_of(told: Mapping[str, str | None]) -> Told:
+def _refuse_unused(told: Told, form: str) -> None:
+    """Raise UsageError where something is told that ``form`` does not hold, rather than leave it out silently."""
+    for field in fields(Told):
+        takes = _TAKES[field.name]
+        if getattr(told, field.name) != field.default and form != takes:
+            option = f"--{field.name.replace('_', '-')}"
+            raise UsageError(
+                f"{form} has no place for {option}.", hint=f"Leave it out; it belongs to --format {takes}."
+            )
+
+
+_TAKES = {"organization": "eee", "relationship": "eee", "dataset": "hf-eval-results", "task_id": "hf-eval-results"}
+
+
     """Return ``told`` with defaults for what is None; raise UsageError naming the nearest word for an unknown one."""
     known = [field.name for field in fields(Told)]
     for name in told:
@@ -76,7 +93,9 @@ def import_result(
 ) -> list[Path]:
     """Make runs in ``out`` of the results at ``path``; return their folders.
 
-    Raises UsageError for an unknown format and for a run that exists, DataError naming file and row for results that
+    ``culture`` and ``language`` (a BCP-47 tag) are the items', where the results do not tell.
+    Raises UsageError for an unknown format, a culture or language that cannot be or is not asked for, and for a run
+    that exists, DataError naming file and row for results that
     are not what lm-eval or Inspect writes, or cannot become a run, and MissingDependencyError without Inspect.
     """
     if form not in IMPORTS:
@@ -84,6 +103,7 @@ def import_result(
     from kapwa.exchange.lm_eval_in import UNDETERMINED, UNKNOWN, About, import_lm_eval
 
     about = About(culture or UNKNOWN, language or UNDETERMINED)
+    _check_about(culture, language)
     if form == "inspect":
         from kapwa.exchange.inspect_in import import_inspect
 
@@ -92,6 +112,15 @@ def import_result(
 
 
 IMPORTS = ("inspect", "lm-eval")
+def _check_about(culture: str | None, language: str | None) -> None:
+    if culture is not None and (not culture.strip() or not culture.isprintable()):
+        raise UsageError(f"The culture cannot be {culture!r}.", hint="Name whose it is: --culture Filipino")
+    if language is not None and not is_language_tag(language):
+        raise UsageError(
+            f"{language!r} is no language tag (BCP 47).", hint="Name the language by its code: --language fil"
+        )
+
+
 
 
 def _refuse_existing(paths: list[Path], overwrite: bool) -> None:

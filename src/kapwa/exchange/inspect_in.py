@@ -25,6 +25,7 @@ from kapwa.exchange.inspect_samples import SCORER
 from kapwa.exchange.inspect_values import Measured, Metric, is_accuracy, metrics_of, why_not
 from kapwa.exchange.lm_eval_in import UNDETERMINED, UNKNOWN, About, finished
 from kapwa.exchange.lm_eval_own import SCORES
+from kapwa.exchange.own import refuse_told
 from kapwa.exchange.source import without_keys_in
 from kapwa.exchange.writing import Imported, write_run
 from kapwa.runs.redact import api_keys
@@ -45,13 +46,17 @@ def import_inspect(path: Path, out: Path, *, about: About, overwrite: bool = Fal
 
 def _imported(file: Path, log: EvalLog, about: About) -> Imported:
     if is_own(log):
+        refuse_told(about.told, file)
         return own_run(file, log)
     why = []
     if is_ran(log):
         try:
-            return ran_run(file, log)
+            judged = ran_run(file, log)
         except DataError as error:
             why.append(f"Kapwa's task did not judge the answers again, so scores are the log's: {error.message}")
+        else:
+            refuse_told(about.told, file)
+            return judged
     return _foreign(file, log, about, why)
 
 

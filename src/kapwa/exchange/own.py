@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from kapwa.errors import DataError
+from kapwa.errors import DataError, UsageError
 from kapwa.records import Floor
 from kapwa.runs.manifest import FORMAT
 from kapwa.runs.redact import plain
 from kapwa.runs.signature import signature
+
+
+def refuse_told(told: Sequence[str], file: Path) -> None:
+    """Raise UsageError where the user says (``told``: "culture", "language") what the results tell themselves."""
+    if told:
+        options = " and ".join(f"--{name}" for name in told)
+        raise UsageError(
+            f"{file}: Kapwa's own results tell the {' and '.join(told)} of each item.", hint=f"Leave out {options}."
+        )
+
 
 _MANIFEST = ("task", "suite", "options", "headline", "groups", "seed", "signature", "kapwa")
 
