@@ -179,7 +179,7 @@ def test_an_aggregate_that_is_no_mean_is_left_out(edited: Callable[..., Path], t
 def test_damaged_files_say_where(
     edited: Callable[..., Path], tmp_path: Path, change: Callable[[Any], Any], file: str, says: str
 ) -> None:
-    with pytest.raises(DataError, match=says):
+    with pytest.raises(DataError, match=says) as raised:
         api.import_result(edited(change, file), out=tmp_path / "runs")
     assert not (tmp_path / "runs").exists()
 
@@ -191,7 +191,7 @@ def test_missing_samples_and_unknown_formats(lm_eval_folder: Path, tmp_path: Pat
     with pytest.raises(UsageError, match="Did you mean 'lm-eval'"):
         api.import_result(lm_eval_folder, "lmeval", out=tmp_path / "runs")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(DataError, match=r"holds no results"):
+    with pytest.raises(DataError, match=r"holds no results(.|\n)*Name lm-eval's"):
         api.import_result(tmp_path / "empty", out=tmp_path / "runs")
 
 
@@ -210,6 +210,7 @@ def test_keys_in_foreign_files_stay_out(
     edited: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     canary = "sk-CANARYx0123456789"
+        (lambda v: v.update(results={}), RESULTS, "holds the results of no task: its 'results' are empty"),
     monkeypatch.setenv("SOME_API_KEY", canary)
 
     def leak(value: dict[str, Any]) -> None:
@@ -219,6 +220,7 @@ def test_keys_in_foreign_files_stay_out(
     edited(lambda lines: [{**line, "target": canary} for line in lines])
     for run in imported(edited(leak, RESULTS), tmp_path / "runs").values():
         assert canary not in run.path.name
+    assert raised.value.hint
         for path in run.path.iterdir():
             content = str(pl.read_parquet(path).to_dicts()) if path.suffix == ".parquet" else path.read_text("utf-8")
             assert canary not in content
@@ -233,6 +235,18 @@ def test_any_item_scores_give_their_mean(
     shutil.copytree(lm_eval_folder, folder)
     lines = [json.loads(line) for line in (folder / MC).read_text().splitlines()]
     told = json.loads((folder / RESULTS).read_text())
+@pytest.mark.parametrize("file", [RESULTS, MC, "none.json"])
+def test_paths_that_are_wrong_and_files_that_are_cut_have_a_remedy(
+    lm_eval_folder: Path, tmp_path: Path, file: str
+) -> None:
+    folder = shutil.copytree(lm_eval_folder, tmp_path / "lm")
+    if (folder / file).exists():
+        (folder / file).write_bytes((folder / file).read_bytes()[:-40])
+    with pytest.raises(DataError, match=r"is not valid JSON|no such file") as raised:
+        api.import_result(folder / file if file == "none.json" else folder, out=tmp_path / "runs")
+    assert raised.value.hint
+
+
     told["results"]["tiny_mc"]["acc,none"] = sum(values) / 4
     (folder / RESULTS).write_text(json.dumps(told))
     text = "".join(json.dumps({**line, "acc": v}) + "\n" for line, v in zip(lines, values, strict=True))

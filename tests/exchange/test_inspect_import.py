@@ -373,7 +373,7 @@ def test_folders_and_missing_files(evaluated: Callable[..., Path], tmp_path: Pat
         run_of(path.parent, tmp_path)
     with pytest.raises(DataError, match="holds no Inspect log"):
         run_of(tmp_path / "runs", tmp_path)
-    with pytest.raises(DataError, match="cannot be read: No such file"):
+    with pytest.raises(DataError, match=r"cannot be read: No such file(.|\n)*Name a log"):
         run_of(tmp_path / "none.eval", tmp_path)
     with pytest.raises(UsageError, match="Did you mean 'inspect'"):
         api.import_result(path, "inspct", out=tmp_path)

@@ -20,6 +20,7 @@ _NOT_READ = {"events", "events_data", "timelines", "error_retries"}
 MOST_UNPACKED = 4 << 30
 _FORMAT = 2  # of logs, as Inspect counts them
 _SHOWN = 120
+_AGAIN = "Name the log as Inspect wrote it, or run inspect eval again."
 
 
 def read_log(path: Path) -> tuple[Path, EvalLog]:
@@ -66,7 +67,9 @@ def _parsed(file: Path) -> EvalLog:
         with file.open("rb") as opened:
             packed = opened.read(4) == b"PK\x03\x04"
     except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror or error}.", path=file) from None
+        raise DataError(
+            f"cannot be read: {error.strerror or error}.", path=file, hint="Name a log, or a folder that holds one."
+        ) from None
     if packed:
         check_unpacked(file, MOST_UNPACKED)
     try:
@@ -101,7 +104,7 @@ def _check_samples(log: EvalLog, file: Path) -> None:
     for sample in samples:
         key = (str(sample.id), sample.epoch)
         if key in seen:
-            raise DataError(f"holds the sample {sample.id!r}, epoch {sample.epoch}, twice.", path=file)
+            raise DataError(f"holds the sample {sample.id!r}, epoch {sample.epoch}, twice.", path=file, hint=_AGAIN)
         seen.add(key)
     if not any(sample.scores or SCORER in sample.store for sample in samples):
         raise DataError("holds no scores.", path=file, hint=f"Score it: inspect score {file.name} --scorer …")

@@ -19,6 +19,9 @@ from kapwa.files import read_text
 TYPES = ("generate_until", "multiple_choice")
 _RESULTS = re.compile(r".*_(\d{4}-\d\d-\d\dT[\d.-]+|undated)\.json")
 _TOGETHER = "Keep its files together, as they were named: samples are found by the date in the name."
+_NAME = "Name lm-eval's results_<date>.json"
+_CUT = "Copy the file again as lm-eval wrote it, or run lm-eval again with --log_samples."
+_AGAIN = "Run lm-eval again with --log_samples, to its end."
 _SECTIONS = ("results", "configs", "config", "versions", "n-shot", "higher_is_better", "group_subtasks")
 _NESTED = ("results", "configs", "higher_is_better")
 _NEEDED = {"doc_id": int, "doc": dict, "arguments": dict, "resps": list, "filter": str, "metrics": list}
@@ -52,18 +55,26 @@ def read_results(path: Path) -> tuple[Path, dict[str, Any]]:
     Raises DataError for a folder with none or several, and for a file that is not lm-eval's.
     """
     file = _only_results(path) if path.is_dir() else path
-    text = without_keys(read_text(file))
+    try:
+        text = without_keys(read_text(file))
+    except DataError as error:
+        error.hint = error.hint or f"{_NAME}, or the folder that holds it."
+        raise
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
-        raise DataError("is not valid JSON.", path=file, hint="Name lm-eval's results_….json.") from None
-    if not isinstance(value, dict) or not isinstance(value.get("results"), dict) or not value["results"]:
-        raise DataError("is not a results file of lm-eval: it has no 'results'.", path=file)
+        raise DataError(
+            "is not valid JSON.", path=file, hint=f"{_NAME}; a copy may be cut, so copy it again."
+        ) from None
+    if not isinstance(value, dict) or not isinstance(value.get("results"), dict):
+        raise DataError("is not a results file of lm-eval: it has no 'results'.", path=file, hint=f"{_NAME}.")
+    if not value["results"]:
+        raise DataError("holds the results of no task: its 'results' are empty.", path=file, hint=_AGAIN)
     for name in _SECTIONS:
         inner = value.get(name) or {}
         inside = inner.values() if isinstance(inner, dict) and name in _NESTED else ()
         if not isinstance(inner, dict) or not all(isinstance(one, dict) for one in inside):
-            raise DataError("is of another type than lm-eval writes.", path=file, column=name)
+            raise DataError("is of another type than lm-eval writes.", path=file, column=name, hint=f"{_NAME}.")
     return file, value
 
 
@@ -72,7 +83,7 @@ def _only_results(folder: Path) -> Path:
     if len(found) != 1:
         told = f"holds {len(found)} results files" if found else "holds no results_….json"
         shown = ", ".join(str(path.relative_to(folder)) for path in found[:3])
-        raise DataError(f"{told}.", path=folder, hint=f"Name one of them: {shown}" if found else None)
+        raise DataError(f"{told}.", path=folder, hint=f"Name one of them: {shown}" if found else f"{_NAME}.")
     return found[0]
 
 
@@ -102,11 +113,13 @@ def _read_task(file: Path, name: str, results: Mapping[str, Any]) -> TaskSamples
         sample = Sample(number, _record(line, path, number))
         key = sample.record["doc_id"], sample.record["filter"]
         if key in seen:
-            raise DataError(f"answers document {key[0]} again (as row {seen[key]} does).", path=path, row=number)
+            raise DataError(
+                f"answers document {key[0]} again (as row {seen[key]} does).", path=path, row=number, hint=_AGAIN
+            )
         seen[key] = number
         samples.append(sample)
     if not samples:
-        raise DataError("is empty.", path=path)
+        raise DataError("is empty.", path=path, hint=_AGAIN)
     return TaskSamples(name, path, samples)
 
 
@@ -129,15 +142,17 @@ def _record(line: str, path: Path, row: int) -> dict[str, Any]:
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):
-        raise DataError("is not valid JSON.", path=path, row=row) from None
+        raise DataError("is not valid JSON.", path=path, row=row, hint=_CUT) from None
     if not isinstance(record, dict):
-        raise DataError("is not a JSON object.", path=path, row=row)
+        raise DataError("is not a JSON object.", path=path, row=row, hint=_CUT)
     for name, kind in _NEEDED.items():
         if not isinstance(record.get(name), kind):
-            raise DataError("is missing or of another type than lm-eval writes.", path=path, row=row, column=name)
+            raise DataError(
+                "is missing or of another type than lm-eval writes.", path=path, row=row, column=name, hint=_CUT
+            )
     pairs, metrics = record["arguments"].values(), record["metrics"]
     if not all(isinstance(pair, dict) for pair in pairs) or not all(isinstance(name, str) for name in metrics):
-        raise DataError("has arguments or metrics of another type than lm-eval writes.", path=path, row=row)
+        raise DataError("has arguments or metrics of another type than lm-eval writes.", path=path, row=row, hint=_CUT)
     return record
 
 
@@ -146,4 +161,4 @@ def logprob(given: Any, path: Path, row: int) -> float:
     try:
         return float(given[0][0])
     except (TypeError, ValueError, IndexError, KeyError):
-        raise DataError("holds no log-probability.", path=path, row=row, column="resps") from None
+        raise DataError("holds no log-probability.", path=path, row=row, column="resps", hint=_CUT) from None
