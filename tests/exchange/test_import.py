@@ -18,6 +18,8 @@ from typer.testing import CliRunner
 from kapwa import api
 from kapwa.cli.main import app
 from kapwa.errors import DataError, UsageError
+from kapwa.exchange.formats import FORMATS, _stamp
+from kapwa.exchange.lm_eval_read import _RESULTS
 from kapwa.records import SCORE_COLUMNS
 from kapwa.report.page import build_report
 from kapwa.runs.directory import Run
@@ -96,8 +98,6 @@ def test_what_the_user_knows_is_kept(lm_eval_folder: Path, tmp_path: Path) -> No
     assert not any("does not tell the culture" in note for note in run.manifest["notes"])
 
 
-@pytest.fixture
-def edited(lm_eval_folder: Path, tmp_path: Path) -> Callable[..., Path]:
 @pytest.mark.parametrize("language", ["xx-bad!", "", "Tagalog language", "f"])
 def test_a_language_is_a_tag(lm_eval_folder: Path, tmp_path: Path, language: str) -> None:
     with pytest.raises(UsageError, match="is no language tag"):
@@ -117,6 +117,8 @@ def test_kapwas_own_results_tell_culture_and_language_themselves(scored: Run, tm
     assert not (tmp_path / "runs").exists()
 
 
+@pytest.fixture
+def edited(lm_eval_folder: Path, tmp_path: Path) -> Callable[..., Path]:
     """A copy of lm-eval's files, its results or the lines of a samples file changed."""
 
     def edit(change: Callable[[Any], Any], file: str = MC) -> Path:
@@ -160,6 +162,42 @@ def test_an_aggregate_that_is_no_mean_is_left_out(edited: Callable[..., Path], t
     assert any("aggregate 0.9 is not the mean of its items, 0.25" in note for note in run.manifest["notes"])
 
 
+def test_imports_have_every_form(edited: Callable[..., Path], tmp_path: Path) -> None:
+    def halves(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return [{**line, "metrics": [*line["metrics"], "score"], "score": 0.5} for line in lines]
+
+    def told(value: dict[str, Any]) -> None:
+        value["results"]["tiny_mc"]["score,none"] = 0.5
+        value["higher_is_better"]["tiny_mc"]["score"] = True
+
+    edited(halves)
+    run = imported(edited(told, RESULTS), tmp_path / "runs")["lm-eval/tiny_mc"]
+    needed = {"eee": {"organization": "Test University"}, "hf-eval-results": {"dataset": "owner/bench"}}
+    files = {form: api.export_run(run, tmp_path / form, form, **needed.get(form, {})) for form in FORMATS}
+    # Nobody told the ends of a metric that lm-eval does not know: the schema's word for that is null.
+    whole = json.loads(files["eee"][-1].read_text(encoding="utf-8"))
+    ends = {
+        result["metric_config"]["metric_name"]: [result["metric_config"][end] for end in ("min_score", "max_score")]
+        for result in whole["evaluation_results"]
+    }
+    assert ends == {"acc": [0.0, 1.0], "acc_norm": [0.0, 1.0], "score": [None, None]}
+    assert files["lm-eval"][0].name == "results_2026-11-20T10-52-10.json"
+
+
+@pytest.mark.parametrize(
+    ("told", "stamp"),
+    [
+        ({"finished": "2026-11-20T10:52:13+00:00", "started": "2026-11-20T10:00:00+00:00"}, "2026-11-20T10-52-13"),
+        ({"finished": None, "started": "2026-11-20T10:52:13.25-05:00"}, "2026-11-20T15-52-13.250000"),
+        ({"finished": "", "started": "yesterday"}, "undated"),
+        ({}, "undated"),
+    ],
+)
+def test_lm_evals_files_are_named_after_a_moment(told: dict[str, Any], stamp: str) -> None:
+    assert _stamp(told) == stamp
+    assert _RESULTS.fullmatch(f"results_{stamp}.json")
+
+
 @pytest.mark.parametrize(
     ("change", "file", "says"),
     [
@@ -172,6 +210,7 @@ def test_an_aggregate_that_is_no_mean_is_left_out(edited: Callable[..., Path], t
         (lambda v: v["configs"]["tiny_mc"].update(output_type="loglikelihood"), RESULTS, "of the type loglikelihood"),
         (lambda v: v["results"].update({"../../etc": {}}), RESULTS, "there are no samples of the task"),
         (lambda v: v.update(results=[]), RESULTS, "not a results file of lm-eval"),
+        (lambda v: v.update(results={}), RESULTS, "holds the results of no task: its 'results' are empty"),
         (lambda v: v.update(configs=[1]), RESULTS, "column 'configs'"),
         (lambda v: v.update(kapwa={"manifest": {"metrics": 3}}), RESULTS, "is not as Kapwa wrote it"),
     ],
@@ -181,6 +220,7 @@ def test_damaged_files_say_where(
 ) -> None:
     with pytest.raises(DataError, match=says) as raised:
         api.import_result(edited(change, file), out=tmp_path / "runs")
+    assert raised.value.hint
     assert not (tmp_path / "runs").exists()
 
 
@@ -193,6 +233,18 @@ def test_missing_samples_and_unknown_formats(lm_eval_folder: Path, tmp_path: Pat
     (tmp_path / "empty").mkdir()
     with pytest.raises(DataError, match=r"holds no results(.|\n)*Name lm-eval's"):
         api.import_result(tmp_path / "empty", out=tmp_path / "runs")
+
+
+@pytest.mark.parametrize("file", [RESULTS, MC, "none.json"])
+def test_paths_that_are_wrong_and_files_that_are_cut_have_a_remedy(
+    lm_eval_folder: Path, tmp_path: Path, file: str
+) -> None:
+    folder = shutil.copytree(lm_eval_folder, tmp_path / "lm")
+    if (folder / file).exists():
+        (folder / file).write_bytes((folder / file).read_bytes()[:-40])
+    with pytest.raises(DataError, match=r"is not valid JSON|no such file") as raised:
+        api.import_result(folder / file if file == "none.json" else folder, out=tmp_path / "runs")
+    assert raised.value.hint
 
 
 def test_only_imports_are_overwritten(lm_eval_folder: Path, tmp_path: Path) -> None:
@@ -210,7 +262,6 @@ def test_keys_in_foreign_files_stay_out(
     edited: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     canary = "sk-CANARYx0123456789"
-        (lambda v: v.update(results={}), RESULTS, "holds the results of no task: its 'results' are empty"),
     monkeypatch.setenv("SOME_API_KEY", canary)
 
     def leak(value: dict[str, Any]) -> None:
@@ -220,7 +271,6 @@ def test_keys_in_foreign_files_stay_out(
     edited(lambda lines: [{**line, "target": canary} for line in lines])
     for run in imported(edited(leak, RESULTS), tmp_path / "runs").values():
         assert canary not in run.path.name
-    assert raised.value.hint
         for path in run.path.iterdir():
             content = str(pl.read_parquet(path).to_dicts()) if path.suffix == ".parquet" else path.read_text("utf-8")
             assert canary not in content
@@ -235,18 +285,6 @@ def test_any_item_scores_give_their_mean(
     shutil.copytree(lm_eval_folder, folder)
     lines = [json.loads(line) for line in (folder / MC).read_text().splitlines()]
     told = json.loads((folder / RESULTS).read_text())
-@pytest.mark.parametrize("file", [RESULTS, MC, "none.json"])
-def test_paths_that_are_wrong_and_files_that_are_cut_have_a_remedy(
-    lm_eval_folder: Path, tmp_path: Path, file: str
-) -> None:
-    folder = shutil.copytree(lm_eval_folder, tmp_path / "lm")
-    if (folder / file).exists():
-        (folder / file).write_bytes((folder / file).read_bytes()[:-40])
-    with pytest.raises(DataError, match=r"is not valid JSON|no such file") as raised:
-        api.import_result(folder / file if file == "none.json" else folder, out=tmp_path / "runs")
-    assert raised.value.hint
-
-
     told["results"]["tiny_mc"]["acc,none"] = sum(values) / 4
     (folder / RESULTS).write_text(json.dumps(told))
     text = "".join(json.dumps({**line, "acc": v}) + "\n" for line, v in zip(lines, values, strict=True))

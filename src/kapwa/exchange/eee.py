@@ -143,7 +143,8 @@ def _result_id(row: Mapping[str, Any]) -> str:
 
 def _result(source: Source, row: Mapping[str, Any]) -> dict[str, Any]:
     info = source.manifest["metrics"].get(row["metric"], {})
-    ends = {name: info[end] for name, end in (("min_score", "low"), ("max_score", "high")) if info.get(end) is not None}
+    # The schema wants both ends of a continuous score; null is its word for one that nobody told.
+    ends = {name: info.get(end) for name, end in (("min_score", "low"), ("max_score", "high"))}
     return {
         "evaluation_result_id": _result_id(row),
         "evaluation_name": source.manifest["task"],

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from kapwa.errors import UsageError, nearest
 from kapwa.exchange import eee, hub_results, inspect_out, lm_eval_out
@@ -15,8 +16,8 @@ from kapwa.files import replacing
 from kapwa.runs.directory import Run
 from kapwa.runs.outputs import table_csv
 from kapwa.runs.redact import api_keys, hide_keys
-
 from kapwa.suites.reading.card import is_language_tag
+
 # A file's path inside the folder, and what writes it to a path when its turn comes: tables can be large.
 Files = Iterator[tuple[str, Callable[[Path], object]]]
 
@@ -45,8 +46,8 @@ def export_run(
     if form not in FORMATS:
         raise UsageError(f"There is no format {form!r}.", hint=nearest(form, FORMATS))
     known = told or Told()
-    if known.relationship not in eee.RELATIONSHIPS:
     _refuse_unused(known, form)
+    if known.relationship not in eee.RELATIONSHIPS:
         raise UsageError(
             f"The relationship cannot be {known.relationship!r}.", hint=nearest(known.relationship, eee.RELATIONSHIPS)
         )
@@ -59,7 +60,6 @@ def export_run(
     return [path for path, _ in files]
 
 
-def told_of(told: Mapping[str, str | None]) -> Told:
 def _refuse_unused(told: Told, form: str) -> None:
     """Raise UsageError where something is told that ``form`` does not hold, rather than leave it out silently."""
     for field in fields(Told):
@@ -74,6 +74,7 @@ def _refuse_unused(told: Told, form: str) -> None:
 _TAKES = {"organization": "eee", "relationship": "eee", "dataset": "hf-eval-results", "task_id": "hf-eval-results"}
 
 
+def told_of(told: Mapping[str, str | None]) -> Told:
     """Return ``told`` with defaults for what is None; raise UsageError naming the nearest word for an unknown one."""
     known = [field.name for field in fields(Told)]
     for name in told:
@@ -102,8 +103,8 @@ def import_result(
         raise UsageError(f"There is no format {form!r} to import.", hint=nearest(form, IMPORTS))
     from kapwa.exchange.lm_eval_in import UNDETERMINED, UNKNOWN, About, import_lm_eval
 
-    about = About(culture or UNKNOWN, language or UNDETERMINED)
     _check_about(culture, language)
+    about = About(culture or UNKNOWN, language or UNDETERMINED)
     if form == "inspect":
         from kapwa.exchange.inspect_in import import_inspect
 
@@ -111,7 +112,6 @@ def import_result(
     return import_lm_eval(Path(path), Path(out), about=about, overwrite=overwrite)
 
 
-IMPORTS = ("inspect", "lm-eval")
 def _check_about(culture: str | None, language: str | None) -> None:
     if culture is not None and (not culture.strip() or not culture.isprintable()):
         raise UsageError(f"The culture cannot be {culture!r}.", hint="Name whose it is: --culture Filipino")
@@ -121,6 +121,7 @@ def _check_about(culture: str | None, language: str | None) -> None:
         )
 
 
+IMPORTS = ("inspect", "lm-eval")
 
 
 def _refuse_existing(paths: list[Path], overwrite: bool) -> None:
@@ -158,10 +159,23 @@ def _inspect(source: Source, _told: Told) -> Files:
 
 
 def _lm_eval(source: Source, _told: Told) -> Files:
-    stamp = (source.manifest.get("finished") or "undated").replace(":", "-").replace("+00-00", "")
+    stamp = _stamp(source.manifest)
     yield f"results_{stamp}.json", lambda path: _write(lm_eval_out.results_text(source), path)
     for part in lm_eval_out.parts(source):
         yield f"samples_{part.name}_{stamp}.jsonl", partial(_write_samples, source, part)
+
+
+def _stamp(manifest: Mapping[str, Any]) -> str:
+    """Return when a run finished, in UTC as lm-eval names files; lm-eval's own results only tell when it began."""
+    told = manifest.get("finished") or manifest.get("started")
+    if not told:
+        return "undated"
+    try:
+        moment = datetime.fromisoformat(told)
+    except ValueError:  # another tool's word, taken over with its results
+        return "undated"
+    universal = moment.astimezone(UTC) if moment.tzinfo else moment
+    return universal.replace(tzinfo=None).isoformat().replace(":", "-")
 
 
 def _write_samples(source: Source, part: lm_eval_out.Part, path: Path) -> None:
