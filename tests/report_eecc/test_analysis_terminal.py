@@ -12,6 +12,7 @@ import pytest
 from analysis_fixtures import MadeAnalysis, make_analysis
 from rich.console import Console
 
+from kapwa.cli.output import show
 from kapwa.report.analysis_terminal import render_analysis
 
 
@@ -55,3 +56,25 @@ def test_every_set_of_controls_has_its_row_and_numbers_are_never_cut(made: MadeA
     assert told.count("−0.543 (−0.876 to −0.123)   −0.109 to 0.108") == 2 * surveys
     for place in range(len(sets)):
         assert len(re.findall(rf"−0\.{321 + 100 * place} +0\.25", told)) == rows.height
+
+
+def test_the_released_number_stands_whole_beside_the_widest_others(made: MadeAnalysis) -> None:
+    tau, released = pl.col("method") == "tau", pl.col("method") == "tau_reference"
+    values = {"estimate": -0.543, "low": -0.876, "high": -0.123, "floor_low": -0.109, "floor_high": -0.108}
+    wide = made.correlations.with_columns(
+        pl.when(tau).then(pl.lit(value)).otherwise(pl.col(name)).alias(name) for name, value in values.items()
+    ).with_columns(estimate=pl.when(released).then(pl.lit(-0.234)).otherwise(pl.col("estimate")))
+    told = printed(dataclasses.replace(made, correlations=wide))
+    rows = wide.filter(tau & (pl.col("topic") == "all")).height
+    assert rows
+    assert len(re.findall(r"−0\.876 to −0\.123\) +−0\.109 to −0\.108 +−0\.234 *\n", told)) == rows
+    assert "Released" in told
+    assert "a-model-with-a-long-name T 0.3, eecc/stories" in told
+
+
+def test_a_terminal_narrower_than_the_tables_breaks_lines_and_cuts_nothing(
+    made: MadeAnalysis, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "50")
+    show(render_analysis(made))
+    assert capsys.readouterr().out.rstrip() == printed(made).rstrip()

@@ -15,11 +15,19 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
+# Tables of numbers are laid out to be whole at this many columns. A narrower terminal breaks their lines; it would
+# be worse if it cut numbers off.
+_LEAST_WIDTH = 80
+
+
 def show(renderable: RenderableType) -> None:
-    """Print a rich renderable to stdout."""
+    """Print a rich renderable to stdout, for at least 80 columns."""
     from rich.console import Console
 
-    Console().print(renderable)
+    console = Console()
+    if console.width < _LEAST_WIDTH:
+        console = Console(width=_LEAST_WIDTH)
+    console.print(renderable, crop=False)
 
 
 def show_json(value: Any) -> None:

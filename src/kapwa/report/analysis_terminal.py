@@ -36,7 +36,7 @@ def render_analysis(analysis: AnalysisLike) -> Group:
     lines.append(_variance_table(analysis))
     if analysis.correlations.height:
         partial = "partial mantel" in analysis.correlations["method"]
-        lines += [Text(""), _correlation_table(analysis)]
+        lines += [Text(""), *_correlation_tables(analysis)]
         lines += [Text(""), _partial_table(analysis)] if partial else []
         lines.append(Text(_KEY + (_WITHOUT + _least(analysis) if partial else ""), style="dim"))
     warnings = analysis.notes.filter(pl.col("severity") == "warning")["text"]
@@ -85,23 +85,32 @@ def _variance_table(analysis: AnalysisLike) -> Table:
     return table
 
 
-def _correlation_table(analysis: AnalysisLike) -> Table:
-    columns = ["Corpus", "Values", "By", "τ (95%)", "Shuffled", "Released"]
-    return _filled(columns, _correlation_rows(analysis), left=2, title="Do they change as values do?")
+def _correlation_tables(analysis: AnalysisLike) -> Iterator[RenderableType]:
+    """One table a corpus, under its name: a column of names beside these numbers would leave them too little room."""
+    from rich.text import Text
+
+    yield Text("Do they change as values do?", style="italic")
+    by_corpus: dict[str, list[list[str]]] = {}
+    for name, cells in islice(_correlation_rows(analysis), MOST_ROWS):
+        by_corpus.setdefault(name, []).append(cells)
+    for name, rows in by_corpus.items():
+        yield _filled(["Values", "By", "τ (95%)", "Shuffled", "Released"], rows, left=1, title=_plain(name))
 
 
-def _correlation_rows(analysis: AnalysisLike) -> Iterator[list[str]]:
+def _correlation_rows(analysis: AnalysisLike) -> Iterator[tuple[str, list[str]]]:
     rows = analysis.correlations.filter(pl.col("topic") == "all")
     keys = ["corpus", "task", "values", "measure"]
     released = rows.filter(pl.col("method") == "tau_reference").select(*keys, reference="estimate")
     joined = rows.filter(pl.col("method") == "tau").join(released, on=keys, how="left", maintain_order="left")
     for row in joined.iter_rows(named=True):
-        yield [
-            *_subject(analysis, row),
+        corpus, *names = _subject(analysis, row)
+        cells = [
+            *names,
             _with_span(row["estimate"], row["low"], row["high"]),
             _span(row["floor_low"], row["floor_high"]),
             numbers.decimal(row["reference"], 3),
         ]
+        yield corpus, cells
 
 
 def _partial_table(analysis: AnalysisLike) -> Table:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -10,12 +10,12 @@ import polars as pl
 from kapwa.report import notes, numbers, words
 from kapwa.report.contract import RunLike
 from kapwa.report.summaries import across_sentences, loss_sentences
-from kapwa.report.text import label_text
+from kapwa.report.text import label_text, width
 from kapwa.report.variants import variant_name
 from kapwa.report.view import Subject, TaskView, arrange
 
 if TYPE_CHECKING:
-    from rich.console import Group, RenderableType
+    from rich.console import Group, JustifyMethod, RenderableType
     from rich.table import Table
 
 
@@ -63,28 +63,54 @@ def render_comparison(frame: pl.DataFrame, metrics: Mapping[str, Mapping[str, An
 
     if not frame.height:
         return Group(Text("The two share no items that both measured: there is nothing to compare."))
-    table = _new_table(
-        [
-            "Metric",
-            "Culture",
-            "Variant",
-            "Difference",
-            "Value",
-            "95% interval",
-            "p (Holm)",
-            "Detectable",
-            "n",
-            "Verdict",
-        ]
-    )
     shown = _first_metrics(frame)
+    parts = _label_parts(frame)
+    short = _short_names(frame)
+    head = ", ".join(parts).capitalize() or "Metric"
+    table = _new_table([head, "Difference", "95% interval", "p (Holm)", "Detectable", "n", "Verdict"], tight=True)
     for row in shown.iter_rows(named=True):
-        cells = _comparison_cells(row, (metrics or {}).get(row["metric"], {}))
+        label = ", ".join(_part(row, name) for name in parts) or _part(row, "metric")
+        cells = [label, *_comparison_cells({**row, **short}, (metrics or {}).get(row["metric"], {}))]
         table.add_row(*map(Text, cells), style="bold" if words.is_clear(row) else None)
     note = "Detectable: the smallest true difference that this many items show four times in five."
     if shown.height < frame.height:
         note += f" {frame.height - shown.height} more differences, of other metrics, with --json."
-    return Group(table, Text(note, style="dim"))
+    return Group(*(Text(line) for line in _compared(frame, short, parts)), table, Text(note, style="dim"))
+
+
+# Names up to this width can stand in every row of a table; longer ones are told once, and called A and B.
+_SHORT_NAME = 12
+
+
+def _label_parts(frame: pl.DataFrame) -> list[str]:
+    """What tells rows apart; what is the same in all of them stands once above the table."""
+    pair = ["pair"] if frame.select("a", "b").n_unique() > 1 else []
+    return [name for name in ("metric", "culture", "variant") if frame[name].n_unique() > 1] + pair
+
+
+def _part(row: Mapping[str, Any], name: str) -> str:
+    if name == "pair":
+        return f"{label_text(row['a'])} − {label_text(row['b'])}"
+    return label_text(row[name] or "all")
+
+
+def _short_names(frame: pl.DataFrame) -> dict[str, str]:
+    """Letters for the two that are compared, where all rows are of these two and their names are long."""
+    first = frame.row(0, named=True)
+    long = max(width(label_text(first[name])) for name in "ab") > _SHORT_NAME
+    return {"a": "A", "b": "B"} if long and "pair" not in _label_parts(frame) else {}
+
+
+def _compared(frame: pl.DataFrame, short: Mapping[str, str], parts: Sequence[str]) -> Iterator[str]:
+    """Say what is subtracted from what, and of what, where that is the same in every row."""
+    first = frame.row(0, named=True)
+    for name, letter in short.items():
+        yield f"{letter}: {label_text(first[name])}"
+    if "pair" not in parts:
+        yield f"Difference: {_part({**first, **short}, 'pair')}"
+    same = [name for name in ("metric", "culture", "variant") if name not in parts]
+    if parts and same:
+        yield "; ".join(f"{name.capitalize()}: {_part(first, name)}" for name in same)
 
 
 def _first_metrics(frame: pl.DataFrame) -> pl.DataFrame:
@@ -159,25 +185,27 @@ def _score_cells(view: TaskView, subject: Subject, metric: str, row: dict[str, A
 
 def _comparison_cells(row: Mapping[str, Any], info: Mapping[str, Any]) -> list[str]:
     return [
-        label_text(row["metric"]),
-        label_text(row["culture"]),
-        label_text(row["variant"] or "all"),
-        f"{label_text(row['a'])} − {label_text(row['b'])}",
         numbers.change(row["difference"], info),
         numbers.change_interval(row["low"], row["high"], info),
         numbers.p_value(row["p_holm"]),
         numbers.points(row["mde"], info),
         f"{row['n']:,}",
-        words.verdict_words(row),
+        label_text(words.verdict_words(row)),
     ]
 
 
-def _new_table(columns: list[str]) -> Table:
+_NAMES = {"Metric", "Culture", "Variant", "Verdict"}
+
+
+def _new_table(columns: list[str], *, tight: bool = False) -> Table:
+    """A table whose names may break over lines, and whose numbers may not; ``tight`` puts its columns nearer."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="dim")
-    right = {"Score", "95% interval", "Floor", "People", "n", "Value", "p (Holm)", "Detectable"}
+    padding = (0, 1, 0, 0) if tight else (0, 1)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="dim", padding=padding)
     for name in columns:
-        table.add_column(name, justify="right" if name in right else "left", overflow="fold")
+        text = name in _NAMES or name == columns[0]
+        justify: JustifyMethod = "left" if text else "right"
+        table.add_column(name, justify=justify, overflow="fold", no_wrap=not text, min_width=6 if text else None)
     return table
