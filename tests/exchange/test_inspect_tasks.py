@@ -229,6 +229,14 @@ def test_data_that_were_moved_are_named_and_others_are_refused(tmp_path: Path) -
     assert "not those that the sample" in str(failure.value.message)
 
 
+def test_the_scorer_of_another_task_is_refused_and_the_fitting_one_named(tmp_path: Path) -> None:
+    log = evaluated(tasks.blend_saq(country="Mexico", limit=2), Known().model(), tmp_path)
+    with pytest.raises(PrerequisiteError) as failure:
+        inspect_ai.score(log, scorers.kalahi_mc(), action="overwrite", model="mockllm/model", display="none")
+    assert "is of blend/saq; kapwa/kalahi_mc judges samples of kalahi/mc" in str(failure.value.message)
+    assert "--scorer kapwa/blend_saq" in str(failure.value.message)
+
+
 def test_a_sample_of_another_task_is_refused(tmp_path: Path) -> None:
     foreign = inspect_ai.Task(dataset=[inspect_ai.dataset.Sample("q")], scorer=scorers.blend_saq())
     (log,) = inspect_ai.eval(foreign, model=Known().model(), log_dir=str(tmp_path), display="none")

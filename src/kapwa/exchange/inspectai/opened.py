@@ -66,16 +66,22 @@ def open_new(name: str, arguments: Mapping[str, Any]) -> OpenedTask:
     return opened
 
 
-def find(metadata: Mapping[str, Any], data: str | None = None) -> Found:
+def find(metadata: Mapping[str, Any], data: str | None = None, scorer_of: str | None = None) -> Found:
     """Return the item that a sample's ``metadata`` name; ``data``: where its data are now, if they were moved.
 
-    Raises UsageError for a sample that is not Kapwa's, and DataError where the data are not those it was made from.
+    ``scorer_of``: the only task ("kalahi/mc") whose samples are wanted. Raises UsageError for a sample that is not
+    Kapwa's or of another task, and DataError where the data are not those it was made from.
     """
     place = metadata.get(METADATA)
     if not isinstance(place, Mapping) or "task" not in place:
         raise UsageError(
             "This sample is not of one of Kapwa's tasks: its metadata do not name the item.",
             hint="Kapwa's scorers judge samples of kapwa/kalahi_mc, kapwa/blend_saq and the like.",
+        )
+    if scorer_of is not None and place["task"] != scorer_of:
+        raise UsageError(
+            f"This sample is of {place['task']}; kapwa/{_in_inspect(scorer_of)} judges samples of {scorer_of}.",
+            hint=f"Score it with: --scorer kapwa/{_in_inspect(str(place['task']))}",
         )
     return find_place(place, data)
 
@@ -92,6 +98,11 @@ def find_place(place: Mapping[str, Any], data: str | None = None) -> Found:
             hint="Score with the same files, from the same folder, or say where they are: -S data=FOLDER.",
         )
     return Found(opened, item)
+
+
+def _in_inspect(task: str) -> str:
+    """Return what a task and its scorer are called in Inspect."""
+    return task.replace("/", "_")
 
 
 @contextmanager

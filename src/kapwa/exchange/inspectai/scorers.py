@@ -45,7 +45,7 @@ def measures(
 @scorer(metrics=measures(("mc1", "mc2"), ("mc1", "mc1_*"), ("mc1_shared",)))
 def kalahi_mc(data: str | None = None) -> Scorer:
     """Judge log-probabilities as ``kalahi/mc`` does. ``data``: where the data are now, if they were moved."""
-    return _judge(data)
+    return _judge("kalahi/mc", data)
 
 
 @scorer(
@@ -56,7 +56,7 @@ def kalahi_mc(data: str | None = None) -> Scorer:
 )
 def kalahi_open(data: str | None = None) -> Scorer:
     """Judge texts as ``kalahi/open`` does. ``data``: where the data are now, if they were moved."""
-    return _judge(data)
+    return _judge("kalahi/open", data)
 
 
 @scorer(
@@ -67,31 +67,31 @@ def kalahi_open(data: str | None = None) -> Scorer:
 )
 def blend_saq(data: str | None = None) -> Scorer:
     """Judge replies as ``blend/saq`` does. ``data``: where the data are now, if they were moved."""
-    return _judge(data)
+    return _judge("blend/saq", data)
 
 
 @scorer(metrics=measures(("mcq_acc", "mcq_text"), ("mcq_*",), grouped=("mcq_acc", "mcq_text")))
 def blend_mcq(data: str | None = None) -> Scorer:
     """Judge letters or likelihoods as ``blend/mcq`` does. ``data``: where the data are now, if they were moved."""
-    return _judge(data)
+    return _judge("blend/mcq", data)
 
 
 @scorer(metrics=measures(("named", "words"), ()))
 def eecc_qa(data: str | None = None) -> Scorer:
     """Describe texts as ``eecc/qa`` does. ``data``: where the data are now, if they were moved."""
-    return _judge(data)
+    return _judge("eecc/qa", data)
 
 
 @scorer(metrics=measures(("named", "words"), ()))
 def eecc_stories(data: str | None = None) -> Scorer:
     """Describe texts as ``eecc/stories`` does. ``data``: where the data are now, if they were moved."""
-    return _judge(data)
+    return _judge("eecc/stories", data)
 
 
-def _judge(data: str | None) -> Scorer:
+def _judge(task: str, data: str | None) -> Scorer:
     async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001 - Inspect's signature
         with plainly():
-            found = find(state.metadata, data)
+            found = find(state.metadata, data, task)
             requests = found.opened.requests(found.item)
             answers = answers_of(requests, state.output)
             if not answers or any(answer.response.failed for answer in answers):
