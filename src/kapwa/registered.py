@@ -54,12 +54,16 @@ def config_folder() -> Path:
 def check_name(name: str) -> None:
     """Raise UsageError where ``name`` cannot stand before the slash of a task's name."""
     if not _NAME.fullmatch(name):
-        made = re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-._")
-        example = f"--name {made}" if _NAME.fullmatch(made) else "--name my-benchmark"
         raise UsageError(
             f"{name!r} cannot be the name of a suite.",
-            hint=f"Small letters, digits, '-', '_' and '.', at most 64, such as {example}",
+            hint=f"Small letters, digits, '-', '_' and '.', at most 64, such as --name {fitting_name(name)}",
         )
+
+
+def fitting_name(text: str) -> str:
+    """Return a name that :func:`check_name` takes, as close to ``text`` as one can be."""
+    made = re.sub(r"[^a-z0-9._-]+", "-", text.lower()).strip("-._")
+    return made if _NAME.fullmatch(made) else "my-benchmark"
 
 
 def registered() -> dict[str, Registered]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 from pathlib import Path
 
@@ -29,6 +30,19 @@ def test_a_new_folder_is_sound_and_says_which_rows_are_examples(form: str, tmp_p
     examples = [one for one in checked.report.findings if "example row" in one.message]
     assert examples
     assert all(one.row is not None and one.row >= 2 for one in examples)
+
+
+@pytest.mark.parametrize(
+    ("folder", "name"), [("bad name!", "bad-name"), ("It's", "it-s"), ("ملف", "my-benchmark"), ("blend", "my-blend")]
+)
+def test_the_commands_for_a_new_folder_work_as_they_are_printed(folder: str, name: str, tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["suite", "new", "blend", str(tmp_path / folder)])
+    assert done.exit_code == 0
+    check, add = done.stderr.strip().partition("then: ")[2].split(", and: ")
+    assert CliRunner().invoke(app, shlex.split(check)[1:]).exit_code == 0
+    added = CliRunner().invoke(app, shlex.split(add)[1:])
+    assert added.exit_code == 0, added.stderr
+    assert list(registered()) == [name]
 
 
 @pytest.mark.parametrize("form", FORMS)

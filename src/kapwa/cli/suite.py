@@ -36,10 +36,12 @@ def new(
 ) -> None:
     """Start a folder of a form: a card, example rows to replace, and a README for those who write it."""
     from kapwa.suites.folders import new_suite
+    from kapwa.suites.folders.scaffold import next_commands
 
     for path in new_suite(form, folder):
         show(str(path))
-    note(f"Replace the example rows, then: kapwa data check {folder}, and: kapwa suite add {folder}")
+    check, add = next_commands(folder)
+    note(f"Replace the example rows, then: {check}, and: {add}")
 
 
 @app.command("add")

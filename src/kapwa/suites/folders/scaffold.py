@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
+from kapwa import registry
 from kapwa.errors import UsageError, nearest
+from kapwa.registered import fitting_name
 
 FORMS = ("kalahi", "blend", "eecc")
 SCAFFOLDS = Path(__file__).parent / "scaffolds"
@@ -33,3 +36,16 @@ def new_suite(form: str, folder: str | Path) -> list[Path]:
             file.write(source.read_text(encoding="utf-8"))
         written.append(target)
     return written
+
+
+def next_commands(folder: str | Path) -> tuple[str, str]:
+    """Return the commands that check and add ``folder``, for a shell; its name is given where the folder's cannot be.
+
+    A suite is called after its folder unless ``--name`` says otherwise; see :func:`kapwa.registered.check_name`.
+    """
+    own = Path(folder).resolve().name.lower()
+    name = fitting_name(own)
+    if name in registry.installed("suites"):
+        name = f"my-{name}"
+    place = shlex.quote(str(folder))
+    return f"kapwa data check {place}", f"kapwa suite add {place}" + ("" if name == own else f" --name {name}")
