@@ -178,7 +178,9 @@ def run(
     stopped: nothing is asked twice.
     """
     from kapwa import api
+    from kapwa.runs.places import check_places
 
+    check_places(out, cache)
     where_to_run = opt.open_engine(engine, address, replicas, cpus_per_replica, gpus_per_replica)
     opened = api.load_task(
         task,

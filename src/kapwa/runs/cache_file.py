@@ -53,6 +53,16 @@ def open_file(folder: Path, *, create: bool) -> tuple[sqlite3.Connection, bool]:
     return connection, read_only
 
 
+def check_cache(folder: Path) -> None:
+    """Raise RunError, as :func:`open_file` does, where ``folder`` is no cache and cannot become one; make nothing."""
+    with explained(folder):
+        there = (folder / FILE).exists()
+        if not there:
+            _refuse_strangers(folder)
+    if there:
+        open_file(folder, create=False)[0].close()
+
+
 def _create(folder: Path) -> None:
     """Make a cache in a new or empty folder; of several processes one makes it, the others find it."""
     _refuse_strangers(folder)
