@@ -44,8 +44,8 @@ VERBS = (
 INTRO = """# Commands
 
 Results go to standard output (`--json` gives them to programs), everything else to standard error. Exit codes: 0 done;
-1 done, but some items failed (the same command asks them again); 2 something in the command or a file is wrong, and the
-message says what and where; 130 stopped by Ctrl-C.
+1 done, but some items failed (the same command asks them again), or `kapwa doctor` found a damaged journal; 2 something
+in the command or a file is wrong, and the message says what and where; 130 stopped by Ctrl-C.
 """
 
 

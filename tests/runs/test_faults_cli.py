@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
 import sqlite3
 import subprocess
 import sys
@@ -246,7 +247,8 @@ def test_a_flipped_bit_inside_an_answer(kapwa: Kapwa, copy: Path) -> None:
     assert kapwa(*evaluate(copy.parent)).returncode == 0
     done = kapwa("doctor", str(copy))
     assert done.returncode == 0
-    assert "2,304 answers and 0 errors, all as they were written" in done.stderr
+    assert "2,304 answers and 0 errors, all as they were written" in done.stdout
+    assert done.stderr == ""
 
 
 def test_a_log_damaged_after_a_kill(kapwa: Kapwa, copy: Path) -> None:
@@ -277,3 +279,27 @@ def test_doctor_says_what_it_needs(kapwa: Kapwa, tmp_path: Path) -> None:
     (tmp_path / "journal.sqlite").write_bytes(b"nothing of ours" * 1000)
     stopped(kapwa("doctor", str(tmp_path), "--salvage"), "no answer in it can be read")
     assert (tmp_path / "journal.sqlite").read_bytes() == b"nothing of ours" * 1000
+
+
+def test_a_sound_journal_is_not_replaced(kapwa: Kapwa, copy: Path) -> None:
+    before = {place.name: place.read_bytes() for place in copy.iterdir()}
+    done = kapwa("doctor", str(copy), "--salvage")
+    assert done.returncode == 0, done.stderr
+    assert "2,304 answers and 0 errors, all as they were written" in done.stdout
+    assert "damaged" not in done.stdout + done.stderr
+    saved = json.loads(kapwa("doctor", str(copy), "--salvage", "--json").stdout)
+    assert (saved["answers"], saved["errors"], saved["lost"], saved["kept"]) == (ANSWERS, 0, 0, None)
+    left = {place.name: place.read_bytes() for place in copy.iterdir() if not place.name.startswith(".lock")}
+    assert left == {name: raw for name, raw in before.items() if not name.startswith(".lock")}
+
+
+def test_a_hint_quotes_a_path_that_a_shell_would_split(kapwa: Kapwa, copy: Path) -> None:
+    folder = copy.rename(copy.with_name("it's a run"))
+    journal = folder / "journal.sqlite"
+    journal.write_bytes(journal.read_bytes().replace(b"01234 Tatawag ako", b"01234 Tatawag aka"))
+    done = kapwa("doctor", str(folder))
+    assert done.returncode == 1
+    hint = next(line for line in done.stdout.splitlines() if "--salvage" in line)
+    command = hint.partition(": ")[2]
+    assert shlex.split(command) == ["kapwa", "doctor", str(folder), "--salvage"]
+    assert kapwa(*shlex.split(command)[1:]).returncode == 0

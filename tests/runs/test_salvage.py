@@ -236,7 +236,9 @@ def test_a_journal_that_lost_its_name_is_adopted(made: dict[str, dict[str, bytes
     path.write_bytes(path.read_bytes().replace(b"identity", b"idenXity"))
     with pytest.raises(RunError, match="does not say which run it belongs to"):
         resumed(folder)
+    assert "does not say which run" in (examine(folder).damage or "")
     salvage(folder)
+    assert examine(folder).damage is None
     with Journal.reading(path) as journal, pytest.raises(RunError, match="Run again with the same command"):
         _ = journal.identity
     assert resumed(folder) == ERRORS
@@ -346,3 +348,8 @@ def test_times_that_no_clock_says_are_reported(
     with Journal.open(path, identity=IDENTITY) as journal, pytest.raises(RunError, match="is damaged") as caught:
         journal.sessions()
     assert journals.FORM.remedy(path) == caught.value.hint
+    assert "times that are none" in (examine(path.parent).damage or "")
+
+
+def test_hints_quote_folders_with_spaces() -> None:
+    assert "kapwa doctor 'my runs/a run' --salvage." in journals.FORM.remedy(Path("my runs/a run/journal.sqlite"))

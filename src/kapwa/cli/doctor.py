@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from kapwa.cli.options import Json
-from kapwa.cli.output import note, show, show_json
+from kapwa.cli.output import show, show_json, tell
 
 Run = Annotated[
     Path | None,
@@ -23,8 +24,8 @@ Salvage = Annotated[
 def doctor(run: Run = None, salvage: Salvage = False, json: Json = False) -> None:
     """Check this installation, or the answers of a run.
 
-    Every answer is held against its checksum. With --salvage, a damaged journal is kept under another name, and the
-    command that made the run asks for what was lost.
+    Every answer is held against its checksum; exit code 1 when the journal is damaged. With --salvage, a damaged
+    journal is kept under another name, and the command that made the run asks for what was lost.
     """
     from kapwa.errors import UsageError
 
@@ -60,20 +61,31 @@ def _examine(run: Path, json: bool) -> None:
     if json:
         show_json({"run": str(run), **found._asdict()})
     elif found.damage is None:
-        note(f"{run}: {found.answers:,} answers and {found.errors:,} errors, all as they were written.")
+        tell(_sound(run, found.answers, found.errors))
     else:
-        note(f"{found.damage}\nSave every answer that can be read with: kapwa doctor {run} --salvage")
+        tell(f"{found.damage}\nSave every answer that can be read with: kapwa doctor {shlex.quote(str(run))} --salvage")
     if found.damage is not None:
         raise typer.Exit(1)
 
 
-def _salvage(run: Path, json: bool) -> None:
-    from kapwa.runs.salvage import salvage
+def _sound(run: Path, answers: int, errors: int) -> str:
+    return f"{run}: {answers:,} answers and {errors:,} errors, all as they were written."
 
+
+def _salvage(run: Path, json: bool) -> None:
+    from kapwa.runs.salvage import examine, salvage
+
+    found = examine(run)
+    if found.damage is None:
+        if json:
+            show_json({"run": str(run), "answers": found.answers, "errors": found.errors, "lost": 0, "kept": None})
+        else:
+            tell(f"{_sound(run, found.answers, found.errors)} There is nothing to save: the journal stays as it is.")
+        return
     saved = salvage(run)
     if json:
         show_json({"run": str(run), **saved._asdict(), "kept": str(saved.kept)})
         return
     lost = f", {saved.lost:,} lost" if saved.lost else ", none known to be lost"
-    note(f"{run}: {saved.answers:,} answers and {saved.errors:,} errors saved{lost}.")
-    note(f"The damaged journal is now {saved.kept}. Run again with the same command to ask for what is missing.")
+    tell(f"{run}: {saved.answers:,} answers and {saved.errors:,} errors saved{lost}.")
+    tell(f"The damaged journal is now {saved.kept}. Run again with the same command to ask for what is missing.")

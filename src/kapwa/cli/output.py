@@ -35,6 +35,11 @@ def show_json(value: Any) -> None:
     sys.stdout.write(json.dumps(_plain(value), ensure_ascii=False, indent=2) + "\n")
 
 
+def tell(text: str) -> None:
+    """Print a result in words to stdout."""
+    sys.stdout.write(text + "\n")
+
+
 def note(text: str) -> None:
     """Print a line for people to stderr."""
     sys.stderr.write(text + "\n")

@@ -9,6 +9,7 @@ left exactly as it is.
 from __future__ import annotations
 
 import itertools
+import shlex
 import sqlite3
 import threading
 import time
@@ -379,7 +380,7 @@ FORM = SqliteForm(
     later=(ORIGINS,),
     title=str,
     remedy=lambda path: (
-        f"Save every answer that can be read with: kapwa doctor {path.parent} --salvage. "
+        f"Save every answer that can be read with: kapwa doctor {shlex.quote(str(path.parent))} --salvage. "
         "Then run again with the same command, which asks for the rest."
     ),
     foreign="Choose another folder with --out.",

@@ -63,6 +63,7 @@ def examine(folder: Path) -> Examined:
 def _read_through(path: Path) -> Examined:
     with closing(connect(path, patience=1.0, read_only=True)) as connection:
         journals.check_structure(path, connection)
+        _check_rest(path, connection)
         answers = errors = spoilt = 0
         for row in connection.execute("SELECT key, failed, payload, sum FROM responses"):
             if not journals.is_whole(*row):
@@ -73,6 +74,14 @@ def _read_through(path: Path) -> Examined:
                 answers += 1
     damage = f"{path} is damaged: {spoilt} of its rows have a wrong checksum." if spoilt else None
     return Examined(answers, errors, spoilt, damage)
+
+
+def _check_rest(path: Path, connection: sqlite3.Connection) -> None:
+    """Refuse what a run would: a journal that does not say whose it is, or with times that are none."""
+    if connection.execute("SELECT value FROM meta WHERE name = 'identity'").fetchone() is None:
+        raise journals.FORM.damaged(path, "it does not say which run it belongs to")
+    if not all(journals.is_session(*row) for row in connection.execute("SELECT started, ended FROM sessions")):
+        raise journals.FORM.damaged(path, "it holds times that are none")
 
 
 def salvage(folder: Path) -> Salvaged:
