@@ -7,6 +7,7 @@ from importlib.metadata import version
 from typing import Final
 
 from kapwa.engines.ray_cluster import brief
+from kapwa.engines.ray_tokens import DISAGREE, about_tokens
 from kapwa.errors import ModelError
 from kapwa.records import Request
 
@@ -38,9 +39,10 @@ def why(error: BaseException) -> str:
 
 def no_process(error: Exception) -> ModelError:
     """Return the error of a replica whose workers die before they have the model."""
+    same = f"kapwa[ray]=={version('kapwa')}"
+    memory = f"Its machine may have too little memory, no {same}, or another RAY_AUTH_MODE than this process."
     return ModelError(
-        f"A worker could not load the model: {why(error)}",
-        hint=f"Its machine may have too little memory, or no kapwa[ray]=={version('kapwa')}.",
+        f"A worker could not load the model: {why(error)}", hint=DISAGREE if about_tokens(error) else memory
     )
 
 

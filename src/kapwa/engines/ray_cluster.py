@@ -14,6 +14,7 @@ import threading
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from kapwa.engines.ray_tokens import about_tokens, agreed, disagreement
 from kapwa.engines.settings import Ray
 from kapwa.errors import KapwaError, MissingDependencyError, RunError, UsageError
 
@@ -114,9 +115,10 @@ def connected(settings: Ray) -> Iterator[Cluster]:
     connection, and the last one ends it. A Ray started here ends with it; a cluster that was there stays. Ray's
     messages go to the log, never to standard output.
     Raises MissingDependencyError without Ray, UsageError for an address that is not of a cluster itself, RunError where
-    there is no cluster at the address, where its versions differ from these, or where Ray cannot be started here.
+    there is no cluster at the address, where its versions differ from these, where it asks for another token than there
+    is here, or where Ray cannot be started here.
     """
-    ray = _ray()
+    ray = require_ray()
     shared = _ours.enter(ray, settings.address or os.environ.get(ADDRESS) or LOCAL)
     try:
         yield Cluster(own=shared and _ours.local)
@@ -155,6 +157,8 @@ class _Connection:
         with contextlib.ExitStack() as undo:
             undo.enter_context(_own_signals())
             undo.enter_context(_own_output())
+            _check(address)
+            undo.enter_context(agreed(address, own=address == LOCAL))
             _join(ray, address)
             undo.callback(ray.shutdown)
             self._end = undo.pop_all()
@@ -164,7 +168,8 @@ class _Connection:
 _ours = _Connection()
 
 
-def _ray() -> Any:
+def require_ray() -> Any:
+    """Return Ray's module; raise MissingDependencyError where it is not installed."""
     try:
         import ray
     except ImportError:
@@ -172,13 +177,17 @@ def _ray() -> Any:
     return ray
 
 
-def _join(ray: Any, address: str) -> None:
+def _check(address: str) -> None:
+    """Raise where an address is not of a cluster itself, or nobody listens at it."""
     if "://" in address:
         raise UsageError(
             f"The address {address} is for Ray's client, over which replicas cannot answer piece by piece.",
             hint="Start kapwa on the cluster (ray job submit), or name the cluster's own address, such as HOST:6379.",
         )
     _knock(address)
+
+
+def _join(ray: Any, address: str) -> None:
     quiet: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
     if address == LOCAL:
         quiet["include_dashboard"] = False
@@ -192,6 +201,8 @@ def _join(ray: Any, address: str) -> None:
 
 def _not_joined(address: str, error: Exception) -> KapwaError:
     said = brief(error)
+    if address != LOCAL and about_tokens(error):
+        return disagreement(address)
     if "mismatch" in said:
         return RunError(f"The Ray cluster at {address} runs other versions: {said}", hint=_SAME_VERSIONS)
     if address == LOCAL:
@@ -275,7 +286,7 @@ def ray_errors(passing: tuple[type[Exception], ...] = ()) -> Iterator[None]:
 
     What a task itself raised comes out as it was raised there.
     """
-    ray = _ray()
+    ray = require_ray()
     try:
         yield
     except passing:
