@@ -17,7 +17,7 @@ import kapwa
 from kapwa.analysis import first_stage
 from kapwa.analysis.progress import Stand
 from kapwa.engines.settings import Ray
-from kapwa.errors import UsageError
+from kapwa.errors import MissingDependencyError, UsageError
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "engines")]
 import engine_texts as texts  # noqa: E402
@@ -91,4 +91,11 @@ def parts(folder: Path) -> dict[str, bytes]:
 def test_replicas_of_no_model_are_refused(corpus: Path, tmp_path: Path, setting: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match="has no model, so it has no replicas"):
         kapwa.analyze(corpus, out=tmp_path / "out", engine=Ray(**setting), progress=False)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_missing_ray_is_told_before_anything_is_read_or_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(MissingDependencyError, match="Ray engine"):
+        kapwa.analyze(tmp_path / "none.parquet", out=tmp_path / "out", engine=Ray(), progress=False)
     assert not (tmp_path / "out").exists()

@@ -20,6 +20,7 @@ from kapwa.analysis.record import Times, code_of, manifest, write_analysis
 from kapwa.analysis.result import Analysis
 from kapwa.analysis.second_stage import make_tables
 from kapwa.analysis.settings import Settings
+from kapwa.engines.ray_cluster import require_ray
 from kapwa.engines.settings import Ray
 from kapwa.errors import RunError, UsageError
 from kapwa.runs.lock import run_lock
@@ -44,7 +45,8 @@ def analyze(
     countries, held fixed in partial Mantel tests. The tables lie in ``path``, or in a folder of ``out`` named after
     what was analyzed; parts lie in ``out``/parts and are shared. The same call after any end goes on where it
     stopped. ``engine``: compare texts on Ray instead of in processes of this machine; tables are made here.
-    Raises DataError and UsageError for what cannot be read, RunError for folders in use or unwritable.
+    Raises MissingDependencyError where Ray is asked for and not installed, before anything is read; DataError and
+    UsageError for what cannot be read, RunError for folders in use or unwritable.
     """
     asked = settings or Settings()
     _check_engine(engine)
@@ -68,11 +70,14 @@ def analyze(
 
 def _check_engine(engine: Ray | None) -> None:
     """Refuse what an analysis has no use for: it copies no model, and every task takes one processor."""
-    if engine is not None and engine != Ray(engine.address, start_timeout=engine.start_timeout):
+    if engine is None:
+        return
+    if engine != Ray(engine.address, start_timeout=engine.start_timeout):
         raise UsageError(
             "An analysis has no model, so it has no replicas to share processors or GPUs among.",
             hint="Leave replicas, cpus_per_replica and gpus_per_replica out; workers limits the tasks at a time.",
         )
+    require_ray()
 
 
 def _make(folder: Path, store: Path) -> None:
