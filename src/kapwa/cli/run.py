@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
@@ -181,43 +183,54 @@ def run(
     from kapwa.runs.places import check_places
 
     check_places(out, cache)
-    where_to_run = opt.open_engine(engine, address, replicas, cpus_per_replica, gpus_per_replica)
-    opened = api.load_task(
-        task,
-        data=data,
-        variant=variant,
-        limit=limit,
-        where=opt.parse_where(where, country),
-        language=language,
-        prompt=prompt,
-        judge=opt.open_judge(matcher, judge, out),
-        how=how,
-        concepts=opt.parse_list(concepts),
-        identities=opt.parse_list(nationalities),
-        samples=samples,
-        temperature=temperature,
-        seed=opt.sampling_seed(task, seed),
-        metrics=opt.parse_list(metrics),
-        bertscore_model=bertscore_model,
-        bleurt_model=bleurt_model,
-        max_new_tokens=max_new_tokens,
-    )
-    who = api.load_model(
-        model,
-        engine=where_to_run,
-        dtype=dtype,
-        device=device,
-        template=template,
-        scoring=scoring,
-        batch_tokens=batch_tokens,
-        revision=revision,
-        trust_remote_code=trust_remote_code,
-        base_url=base_url,
-        concurrency=concurrency,
-        timeout=timeout,
-        extra=opt.parse_extra(extra),
-    )
+    with _before_asking():
+        where_to_run = opt.open_engine(engine, address, replicas, cpus_per_replica, gpus_per_replica)
+        opened = api.load_task(
+            task,
+            data=data,
+            variant=variant,
+            limit=limit,
+            where=opt.parse_where(where, country),
+            language=language,
+            prompt=prompt,
+            judge=opt.open_judge(matcher, judge, out),
+            how=how,
+            concepts=opt.parse_list(concepts),
+            identities=opt.parse_list(nationalities),
+            samples=samples,
+            temperature=temperature,
+            seed=opt.sampling_seed(task, seed),
+            metrics=opt.parse_list(metrics),
+            bertscore_model=bertscore_model,
+            bleurt_model=bleurt_model,
+            max_new_tokens=max_new_tokens,
+        )
+        who = api.load_model(
+            model,
+            engine=where_to_run,
+            dtype=dtype,
+            device=device,
+            template=template,
+            scoring=scoring,
+            batch_tokens=batch_tokens,
+            revision=revision,
+            trust_remote_code=trust_remote_code,
+            base_url=base_url,
+            concurrency=concurrency,
+            timeout=timeout,
+            extra=opt.parse_extra(extra),
+        )
     finish(opened, who, out=out, cache=cache, json=json, seed=seed, validators=validators, key=key)
+
+
+@contextmanager
+def _before_asking() -> Iterator[None]:
+    """Say, where Ctrl-C ends the opening of task and model, that there is nothing to go on from."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        note("Stopped before anything was asked.")
+        raise typer.Exit(130) from None
 
 
 def finish(task: Any, model: Any, *, json: bool, **settings: Any) -> None:
