@@ -269,3 +269,42 @@ def test_what_a_run_noted_of_itself_stands_in_the_methods() -> None:
     page = Page(render_page([run]))
     assert "150 of 150 answers came from the cache 'answers'." in page.text
     assert " ".join(CANARY.split()) in page.text
+
+
+def of_unknown_culture(run: MadeRun) -> MadeRun:
+    for name in ("scores", "estimates", "items"):
+        setattr(run, name, getattr(run, name).with_columns(culture=pl.lit("unknown")))
+    return run
+
+
+def bare(model: str) -> MadeRun:
+    """A run as another tool's results become one: no groups, cases, floors or people."""
+    run = make_run(model, cultures=("Filipino",), variants=("only",))
+    run.tables.clear()
+    run.floors = run.floors.clear()
+    run.manifest.update(groups=[])
+    run.estimates = run.estimates.filter(pl.col("group") == "all")
+    return run
+
+
+def test_what_is_empty_has_no_heading_and_nothing_is_explained_that_is_not_there() -> None:
+    html = render_page([bare("m")])
+    page = Page(html)
+    for absent in ("By topic and category", "Where it fails", "Dashed lines", "shaded zone", "upright line"):
+        assert absent not in page.text
+    assert "-parts" not in html
+    assert "-cases" not in html
+    assert "A dot is the score" in page.text
+    full = Page(render_page([make_run("m")])).text
+    for present in ("By topic and category", "Where it fails", "Dashed lines mark"):
+        assert present in full
+
+
+def test_unknown_cultures_are_worded_as_such() -> None:
+    alone = Page(render_page([of_unknown_culture(bare("m"))])).text
+    assert "The data does not tell whose culture it is about." in alone
+    assert "asked about" not in alone
+    other = of_unknown_culture(bare("m"))
+    other.manifest.update(task="lm-eval/arc", suite="lm-eval", data={"digest": "1"})
+    both = Page(render_page([bare("m"), other])).text
+    assert "asked about Filipino; part of the data does not tell whose culture it is about." in both

@@ -135,7 +135,8 @@ def test_four_cultures_of_another_suite_stand_on_one_axis_too() -> None:
     assert "on average over 4 cultures" in text
     assert "In which language it is asked" not in text
     assert "Prompt variants compared on the same items" in text
-    assert "short upright line" in text
+    assert "The shaded zone ends at the best trick" in text
+    assert "short upright line" not in text, "nothing is known of people here"
 
 
 def test_a_limited_run_warns_that_cultures_rest_on_few_questions() -> None:

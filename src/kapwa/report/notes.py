@@ -10,7 +10,7 @@ from kapwa import registry
 from kapwa.errors import KapwaError
 from kapwa.report import numbers
 from kapwa.report.contract import RunLike
-from kapwa.report.text import clean, culture_name, isolate, label_text
+from kapwa.report.text import UNKNOWN_CULTURE, clean, culture_name, isolate, label_text
 from kapwa.report.view import TaskView
 from kapwa.report.words import outcome_words
 
@@ -78,8 +78,14 @@ def page_lead(views: Sequence[TaskView]) -> str:
     """One line under the title: models, tasks, cultures."""
     models = list(dict.fromkeys(isolate(label) for view in views for label in view.labels))
     tasks = list(dict.fromkeys(view.task for view in views))
-    cultures = list(dict.fromkeys(isolate(culture_name(s.culture)) for view in views for s in view.subjects))
-    return f"{_list(models)} on {_list(tasks)}, asked about {_list(cultures)}."
+    cultures = list(dict.fromkeys(s.culture for view in views for s in view.subjects))
+    known = [isolate(culture_name(culture)) for culture in cultures if culture != UNKNOWN_CULTURE]
+    lead = f"{_list(models)} on {_list(tasks)}"
+    if len(known) == len(cultures):
+        return f"{lead}, asked about {_list(known)}."
+    if known:
+        return f"{lead}, asked about {_list(known)}; part of the data does not tell whose culture it is about."
+    return f"{lead}. The data does not tell whose culture it is about."
 
 
 def _list(names: Sequence[str], most: int = 6) -> str:

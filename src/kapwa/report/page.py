@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
@@ -30,7 +30,7 @@ from kapwa.report.cases import Cases, worst_cases
 from kapwa.report.contract import RunLike
 from kapwa.report.plots import FEW_ITEMS
 from kapwa.report.text import clean, isolate
-from kapwa.report.view import Subject, TaskView, arrange
+from kapwa.report.view import Mark, Subject, TaskView, arrange
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -76,6 +76,32 @@ class TaskPart:
     methods: notes.Methods
     signatures: tables.Table
     warnings: Sequence[str] = field(default_factory=list)
+
+    @property
+    def topics(self) -> bool:
+        """Whether anything is told by topic or category."""
+        parts = [self.across] if self.across else self.subjects
+        return any(part.breakdown or part.strata for part in parts)
+
+    @property
+    def failures(self) -> bool:
+        """Whether the runs keep items that went wrong, or would have."""
+        return any(part.cases for part in self.subjects)
+
+    @property
+    def floors(self) -> bool:
+        """Whether anything is known of what takes no cultural knowledge."""
+        return any(not mark.ceiling for mark in self._marks())
+
+    @property
+    def ceilings(self) -> bool:
+        """Whether anything is known of what people score."""
+        return any(mark.ceiling for mark in self._marks())
+
+    def _marks(self) -> Iterator[Mark]:
+        for subject in self.view.subjects:
+            for metric in self.view.headline:
+                yield from self.view.marks(subject, metric)
 
 
 def build_report(runs: Sequence[RunLike], out: Path) -> Path:

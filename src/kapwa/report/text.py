@@ -11,6 +11,8 @@ import unicodedata
 from functools import lru_cache
 
 ELLIPSIS = "…"
+# What data and imports say that do not tell whose culture they are about.
+UNKNOWN_CULTURE = "unknown"
 # First strong isolate and its end: keep a right-to-left label from reordering what stands beside it.
 _FSI, _PDI = "\u2068", "\u2069"
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
@@ -44,6 +46,8 @@ def label_text(text: object) -> str:
 
 def culture_name(text: object) -> str:
     """Return a culture's spelling in the data as people write it: "South Korea" for "South_Korea"."""
+    if text == UNKNOWN_CULTURE:
+        return "unknown culture"
     return label_text(label_text(text).replace("_", " "))
 
 
