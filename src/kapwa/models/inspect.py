@@ -15,6 +15,7 @@ from kapwa.errors import MissingDependencyError, ModelError, UsageError, nearest
 from kapwa.models.base import Capability, ModelOptions
 from kapwa.models.inspect_faults import Fault, fault_of, secrets_of, trouble, words
 from kapwa.models.inspect_settings import OF_REQUESTS, Settings, settings_of
+from kapwa.models.inspect_waiting import Waiting
 from kapwa.models.served_client import checked_url
 from kapwa.models.served_loop import BackgroundLoop
 from kapwa.records import Message, Request, Response, Usage
@@ -75,6 +76,9 @@ class InspectModel:
         self._last_answer = -1.0
         self._loop = BackgroundLoop()
         self._sink, self._helpers = _Nowhere(), _Helpers()
+        self._waiting = Waiting(
+            model, name, settings.fetching.get("max_retries"), lambda error: fault_of(error, self._secrets()).message
+        )
 
     @property
     def fingerprint(self) -> Mapping[str, Any]:
@@ -156,6 +160,7 @@ class InspectModel:
                 done += [self._failed(request, fault, started) for request in rest[:n]]
                 continue
             self._last_answer = asyncio.get_running_loop().time()
+            self._waiting.answered()
             answers = responses_of(rest[:n], output)
             # One answer where several were asked for: this provider knows no num_choices.
             self._together = self._together and together and len(answers) == n
@@ -169,7 +174,7 @@ class InspectModel:
         config = self._config(request, n)
         # Batch mode has a worker, which Inspect would tie to a running sample.
         background_target.set(self._helpers)  # type: ignore[arg-type]  # its Protocol has variadic type variables
-        with use_model_event_sink(self._sink):
+        with use_model_event_sink(self._sink), self._waiting.call():
             return await self._model.generate(chat(request.messages), config=config, cache=False)
 
     def _config(self, request: Request, n: int) -> GenerateConfig:
