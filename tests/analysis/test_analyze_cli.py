@@ -148,3 +148,22 @@ def test_ctrl_c_stops_at_once_and_what_is_done_is_kept(cli: Run, tmp_path: Path)
         assert "Traceback" not in said
         resumed = cli("answers.parquet", "--workers", "1", "--permutations", "20000", "--json")
         assert json.loads(resumed.stdout)["manifest"]["parts"]["kept"] >= kept
+
+
+def test_what_a_survey_holds_in_vain_is_said_in_one_line(cli: Run, tmp_path: Path) -> None:
+    head, *rows = (tmp_path / "survey.csv").read_text(encoding="utf-8").splitlines()
+    cells = ",".join(["1"] * head.count(","))
+    odd = "my survey.csv"
+    code = [f"{head},code", *(f"{row},{900_001 + 7919 * i % 1000}" for i, row in enumerate(rows))]
+    (tmp_path / odd).write_text("\n".join([*code, f"Germny,{cells},1", f"Congo,{cells},2"]) + "\n", encoding="utf-8")
+    few = ("--workers", "1", "--permutations", "19")
+    plain = cli("answers.parquet", "--values", "survey.csv", *few)
+    assert "values check" not in plain.stdout + plain.stderr
+    told = cli("answers.parquet", "--values", odd, *few)
+    assert told.returncode == 0, told.stderr
+    (line,) = (line for line in told.stderr.splitlines() if "values check" in line)
+    assert "'Germny', 'Congo'" in line
+    assert line.endswith("See why with: kapwa values check 'my survey.csv'")
+    settled = cli("answers.parquet", "--values", odd, "--choose", "Congo=COD", "--drop", "code", *few)
+    (line,) = (line for line in settled.stderr.splitlines() if "values check" in line)
+    assert "1 row ('Germny') left out." in line

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shlex
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kapwa.cli import options as opt
 from kapwa.cli.output import check_place, note, show, show_json
+
+if TYPE_CHECKING:
+    from kapwa.analysis.result import Analysis
 
 app = typer.Typer(help="Compare many texts with each other, and with survey values.", no_args_is_help=True)
 _READING = "Reading answers"
@@ -232,11 +236,39 @@ def eecc(
         from kapwa.report.analysis_terminal import render_analysis
 
         show(render_analysis(found))
+    for line in _left_out(found, values or (), choose or ()):
+        note(line)
     note(f"Analysis: {found.path}")
     if output is not None:
         from kapwa.report.eecc import build_analysis_report
 
         note(f"Report: {build_analysis_report(found, output)}")
+
+
+_FEW = 3
+
+
+def _left_out(found: Analysis, values: Sequence[Path], choose: Sequence[str]) -> Iterator[str]:
+    """Say of each survey, in one line, which rows and questions nobody asked to leave out are not in the analysis."""
+    from kapwa.analysis.values import read_values
+
+    settled = {*_chosen(choose), *found.values["identity"]}
+    dropped = {told["path"]: told["dropped"] for told in found.manifest["values"]}
+    for path in values:
+        table = read_values(path)
+        rows = [row.country for row in table.rows if row.place is None and settled.isdisjoint(row.labels)]
+        questions = [name for name, why in dropped.get(str(table.path), {}).items() if why != "left out as asked"]
+        told = " and ".join(part for part in (_some("row", rows), _some("question", questions)) if part)
+        if told:
+            yield f"Note: {path}: {told} left out. See why with: kapwa values check {shlex.quote(str(path))}"
+
+
+def _some(noun: str, names: Sequence[str]) -> str:
+    """Count names and show the first: "2 rows ('Germny', 'Congo')"; "" for none."""
+    if not names:
+        return ""
+    shown = ", ".join(repr(name) for name in names[:_FEW]) + (", …" if len(names) > _FEW else "")
+    return f"{len(names):,} {noun}{'' if len(names) == 1 else 's'} ({shown})"
 
 
 def _chosen(pairs: Sequence[str]) -> dict[str, str]:
