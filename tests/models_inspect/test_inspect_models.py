@@ -7,6 +7,8 @@ import json
 import math
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from socket import gaierror
 from typing import Any
 
 import pytest
@@ -27,7 +29,7 @@ import kapwa
 from kapwa.errors import MissingDependencyError, ModelError, UsageError
 from kapwa.models.base import ModelOptions
 from kapwa.models.inspect import load, responses_of
-from kapwa.models.inspect_faults import words
+from kapwa.models.inspect_faults import Fault, trouble, words
 from kapwa.records import Message, Params, Request, Usage
 
 USAGE = ModelUsage(input_tokens=5, input_tokens_cache_read=2, output_tokens=7, total_tokens=14)
@@ -208,6 +210,37 @@ def test_what_every_request_would_meet_ends_the_run(stub, connect, config, words
 def test_a_server_that_is_gone_ends_the_run(connect) -> None:
     with pytest.raises(ModelError, match="Check --base-url"):
         list(connect("http://127.0.0.1:9/v1").generate(ask(i) for i in range(5)))
+
+
+def test_a_table_that_cannot_be_downloaded_is_no_fault_of_the_models_server(
+    connect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import requests
+    import tiktoken.load
+    import tiktoken.registry
+
+    def away(url: str) -> None:
+        raise requests.ConnectionError("no route", request=requests.Request("GET", url).prepare()) from gaierror(
+            -2, "?"
+        )
+
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(tiktoken.registry, "ENCODINGS", {})
+    monkeypatch.setattr(requests, "get", away)
+    with pytest.raises(ModelError, match=r"cannot be downloaded from openaipublic\.blob\.core\.windows\.net") as failure:
+        list(connect(name="mockllm/model").generate([ask(0)]))
+    assert "base-url" not in str(failure.value)
+    assert "TIKTOKEN_CACHE_DIR" in str(failure.value.hint)
+
+
+def test_a_name_that_inspect_knows_is_not_suggested_for_itself() -> None:
+    def hint(name: str) -> str:
+        return str(trouble(Fault("HTTP 404: not found", status=404), name, ()).hint)
+
+    assert "Did you mean" not in hint("openai/gpt-4o")
+    assert "openai/gpt-4o" not in hint("openai/gpt-4o")
+    assert "--base-url" in hint("openai/gpt-4o")
+    assert "Did you mean 'openai/gpt-4o'?" in hint("openai/gpt-4oo")
 
 
 def test_the_key_is_in_no_error_and_nothing_the_model_says_of_itself(stub, connect) -> None:

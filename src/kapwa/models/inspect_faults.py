@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import traceback
 import urllib.parse
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -32,7 +33,11 @@ _NO_CONNECTION = frozenset(
 
 @dataclass(slots=True)
 class Fault:
-    """One failed call. ``fatal``: every other would fail alike; ``down``: nobody was there to ask."""
+    """One failed call.
+
+    ``fatal``: every other would fail alike; ``down``: nobody was there to ask; ``table``: the host, not the
+    model's, that would not give the table with which Inspect counts tokens.
+    """
 
     message: str
     status: int = 0
@@ -40,6 +45,7 @@ class Fault:
     fatal: bool = False
     down: bool = False
     quota: bool = False
+    table: str = ""
 
 
 def fault_of(error: BaseException, secrets: Iterable[str]) -> Fault:
@@ -54,6 +60,10 @@ def fault_of(error: BaseException, secrets: Iterable[str]) -> Fault:
     fault = Fault(_said(told, status, secrets) + tried, status, str(getattr(told, "param", None) or ""), down=down)
     fault.quota = any(str(getattr(one, "code", "")) in QUOTA for one in chain)
     fault.fatal = status in FATAL or fault.quota or any(isinstance(one, PrerequisiteError) for one in chain)
+    table = _table_from(chain)
+    if table:
+        said = f"the table that tokens are counted with cannot be downloaded from {table} ({fault.message})"
+        return Fault(said, fatal=True, table=table)
     return fault
 
 
@@ -61,11 +71,16 @@ def trouble(fault: Fault, model: str, key_names: Sequence[str]) -> ModelError:
     """Return the error for a fault that every request would meet, with what to do about it."""
     hint = _HINTS.get(fault.status, "Check the address, the key and the model's name.")
     if fault.status == 404:
-        hint = f"Check the model's name. {_alike(model)}".rstrip()
+        hint = _alike(model)
     if fault.quota:
         hint = "The account's quota is used up; top it up and run the same command again to go on."
     if fault.down:
         hint = "Check --base-url, the network and that the server is running."
+    if fault.table:
+        hint = (
+            f"Run it once where {fault.table} can be reached, and the table is kept; or name a folder that holds it in "
+            "TIKTOKEN_CACHE_DIR."
+        )
     keys = " or ".join(key_names) or "the provider's environment variable"
     return ModelError(f"inspect:{model}: {fault.message}.", hint=hint.format(key=keys))
 
@@ -142,10 +157,22 @@ def _attempts(error: BaseException) -> int:
     return int(getattr(getattr(error, "last_attempt", None), "attempt_number", 1))
 
 
+def _table_from(chain: Sequence[BaseException]) -> str:
+    """Return the host that tiktoken was downloading from; nothing where it was not."""
+    for one in chain:
+        modules = (frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_tb(one.__traceback__))
+        if any(name.partition(".")[0] == "tiktoken" for name in modules):
+            address = getattr(getattr(one, "request", None), "url", None)
+            return urllib.parse.urlsplit(str(address or "")).hostname or "its server"
+    return ""
+
+
 def _alike(model: str) -> str:
-    """Name the model that Inspect knows of this provider whose name is nearest."""
+    """Say what to do about a name that a server does not know; name the nearest that Inspect knows of its provider."""
     from inspect_ai.model._model_data.model_data import read_model_info
 
     provider = model.partition("/")[0]
     known = [name for name in read_model_info() if name.partition("/")[0] == provider]
-    return nearest(model, known) if known else ""
+    check = "Check the model's name, and --base-url where you gave one: it may lack a part, such as /v1."
+    # Inspect knows this very name, but the server asked is another or does not offer it.
+    return f"{check} {nearest(model, known)}" if known and model not in known else check
