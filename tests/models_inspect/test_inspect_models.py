@@ -227,7 +227,9 @@ def test_a_table_that_cannot_be_downloaded_is_no_fault_of_the_models_server(
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(tiktoken.registry, "ENCODINGS", {})
     monkeypatch.setattr(requests, "get", away)
-    with pytest.raises(ModelError, match=r"cannot be downloaded from openaipublic\.blob\.core\.windows\.net") as failure:
+    with pytest.raises(
+        ModelError, match=r"cannot be downloaded from openaipublic\.blob\.core\.windows\.net"
+    ) as failure:
         list(connect(name="mockllm/model").generate([ask(0)]))
     assert "base-url" not in str(failure.value)
     assert "TIKTOKEN_CACHE_DIR" in str(failure.value.hint)
