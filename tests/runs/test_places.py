@@ -61,7 +61,7 @@ def test_folders_that_may_not_be_written_are_refused(tmp_path: Path, request: py
         (tmp_path / place).chmod(0o555)
     request.getfixturevalue("nobody")
     for out, cache in (("closed", None), ("closed/new", None), ("old", "closed"), ("old", "closed/new")):
-        with pytest.raises(RunError, match="cannot be written: Permission denied"):
+        with pytest.raises(RunError, match=r"cannot be written: .* is read-only"):
             check_places(tmp_path / out, None if cache is None else tmp_path / cache)
     # A run may go on in its own folder, and a cache that is read-only is read.
     check_places(tmp_path / "old", tmp_path / "cache")

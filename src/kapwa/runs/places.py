@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from pathlib import Path
 
@@ -24,10 +23,7 @@ def check_places(out: Path, cache: Path | None = None) -> None:
 
 def _check_writable(folder: Path, remedy: str) -> None:
     there = next(place for place in (folder, *folder.absolute().parents) if os.path.lexists(place))
-    if not there.is_dir():
-        code = errno.ENOTDIR
-    elif not may_write(there):
-        code = errno.EACCES
-    else:
+    if there.is_dir() and may_write(there):
         return
-    raise RunError(f"{folder} cannot be written: {os.strerror(code)} ({there}).", hint=remedy)
+    why = "is read-only" if there.is_dir() else "is a file, not a folder"
+    raise RunError(f"{folder} cannot be written: {there} {why}.", hint=remedy)
