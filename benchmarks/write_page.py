@@ -223,9 +223,35 @@ def ray_analysis() -> Iterator[str]:
 
 `benchmarks/ray_analysis.py`: `kapwa.analyze` of {found["texts"]:,} made-up texts ({found["parts"]:,} concepts of 193
 nationalities × 5 samples) from nothing to the finished tables, with the same {found["workers"]} processors; starting
-and ending Ray is part of its time. Medians of {found["repeats"]} rounds in turns; the ratio is the median of the
-rounds' ratios. Processor time and memory are of all processes together, Ray's own among them. All tables of both
+and ending Ray is part of its time. Rounds, in turns: {found["repeats"]}; medians, and the median of the rounds'
+ratios. Processor time and memory are of all processes together, Ray's own among them. All tables of both
 are the same bytes. {on(found["machine"])}.
+
+{table(header, rows)}
+"""
+
+
+def ray_overhead() -> Iterator[str]:
+    found = read("ray_overhead")
+    if found is None:
+        return
+    rows = [
+        [
+            "this process" if name == "local" else "one replica on Ray",
+            f"{row['wall_s']:.0f}",
+            f"{row['wall_ratio_to_local']:.2f}×",
+            f"{row['cpu_s']:.0f}",
+            f"{row['cpu_ratio_to_local']:.2f}×",
+            f"{row['loading_s']:.0f}",
+        ]
+        for name, row in found["contestants"].items()
+    ]
+    header = ["the model is in", "wall s", "of local", "CPU s", "of local", "seconds before, to load it"]
+    yield f"""## One run, here and on Ray
+
+`benchmarks/ray_overhead.py`: {found["answers"]} answers of the embedded model with {found["threads"]} thread, without
+loading it. Rounds, in turns: {found["repeats"]}; medians, and the median of the rounds' ratios, on a machine that did other
+work, too. A batch costs {found["per_batch_ms"]} ms on its way. {on(found["machine"])}.
 
 {table(header, rows)}
 """
@@ -340,6 +366,7 @@ def main() -> None:
         *pairwise(),
         *paper_size(),
         *ray_analysis(),
+        *ray_overhead(),
         *journal(),
         *serving(),
         *startup(),
