@@ -250,8 +250,8 @@ def ray_overhead() -> Iterator[str]:
     yield f"""## One run, here and on Ray
 
 `benchmarks/ray_overhead.py`: {found["answers"]} answers of the embedded model with {found["threads"]} thread, without
-loading it. Rounds, in turns: {found["repeats"]}; medians, and the median of the rounds' ratios, on a machine that did other
-work, too. A batch costs {found["per_batch_ms"]} ms on its way. {on(found["machine"])}.
+loading it. Rounds, in turns: {found["repeats"]}; medians, and the median of the rounds' ratios, on a machine with
+other work. A batch costs {found["per_batch_ms"]} ms on its way. {on(found["machine"])}.
 
 {table(header, rows)}
 """
