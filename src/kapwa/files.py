@@ -184,6 +184,23 @@ def _sibling_hint(path: Path) -> str | None:
     return None
 
 
+def may_write(*places: Path) -> bool:
+    """Say whether all of ``places`` that exist can be written, by the rights this process has now."""
+    effective = os.access in os.supports_effective_ids
+    return all(os.access(place, os.W_OK, effective_ids=effective) for place in places if place.exists())
+
+
+def in_the_way(folder: Path) -> str | None:
+    """Say why nothing can be written in ``folder``, which need not be there yet; None where nothing plainly forbids it.
+
+    Nothing is made. What only the attempt can show, such as a full disk, is not looked for.
+    """
+    there = next(place for place in (folder, *folder.absolute().parents) if os.path.lexists(place))
+    if not there.is_dir():
+        return f"{there} is a file, not a folder"
+    return None if may_write(there) else f"{there} is read-only"
+
+
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside ``path``; on success fsync it and rename it over ``path``.

@@ -12,7 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "models_served"))
 
 from inspect_tools import KEY, NAME
-from served_tools import StubProcess
+from served_tools import StubProcess, stubs
 
 from kapwa.models.base import ModelOptions
 from kapwa.models.inspect import InspectModel, load
@@ -21,15 +21,8 @@ from kapwa.models.inspect import InspectModel, load
 @pytest.fixture
 def stub() -> Iterator[Callable[..., StubProcess]]:
     """Start a stub server with the given configuration; all are ended after the test."""
-    running: list[StubProcess] = []
-
-    def start(**config: Any) -> StubProcess:
-        running.append(StubProcess(config))
-        return running[-1]
-
-    yield start
-    for process in running:
-        process.stop()
+    with stubs() as start:
+        yield start
 
 
 @pytest.fixture(autouse=True)

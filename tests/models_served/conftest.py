@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from served_tools import StubProcess
+from served_tools import StubProcess, stubs
 
 from kapwa.models.base import ModelOptions
 from kapwa.models.openai import OpenAIModel, load
@@ -15,15 +15,8 @@ from kapwa.models.openai import OpenAIModel, load
 @pytest.fixture
 def stub() -> Iterator[Callable[..., StubProcess]]:
     """Start a stub server with the given configuration; all are ended after the test."""
-    running: list[StubProcess] = []
-
-    def start(**config: Any) -> StubProcess:
-        running.append(StubProcess(config))
-        return running[-1]
-
-    yield start
-    for process in running:
-        process.stop()
+    with stubs() as start:
+        yield start
 
 
 @pytest.fixture(autouse=True)

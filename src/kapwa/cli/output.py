@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,17 +47,17 @@ def note(text: str) -> None:
 def check_place(path: Path | None, *, folder: bool = False) -> None:
     """Raise UsageError where a file (or, if asked, a folder) can plainly not be written, before any work for it.
 
-    Nothing is made. What only the attempt can show, such as a full disk, is not looked for; None is no place to check.
+    None is no place to check; see :func:`kapwa.files.in_the_way`.
     """
     if path is None:
         return
     if path.is_dir() and not folder:
         raise UsageError(f"{path} is a folder, and a file is to be written.", hint="Name a file.")
-    there = next((place for place in (path if folder else path.parent, *path.parents) if place.exists()), Path())
-    if not there.is_dir():
-        raise UsageError(f"{path} cannot be written: {there} is a file, not a folder.", hint="Name another place.")
-    if not os.access(there, os.W_OK):
-        raise UsageError(f"{path} cannot be written: {there} is read-only.", hint="Name another place.")
+    from kapwa.files import in_the_way
+
+    why = in_the_way(path if folder else path.parent)
+    if why is not None:
+        raise UsageError(f"{path} cannot be written: {why}.", hint="Name another place.")
 
 
 def _plain(value: Any) -> Any:

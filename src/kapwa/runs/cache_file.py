@@ -12,8 +12,8 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from kapwa.errors import RunError
-from kapwa.files import replacing
-from kapwa.runs.sqlite_form import SqliteForm, connect, may_write
+from kapwa.files import may_write, replacing
+from kapwa.runs.sqlite_form import SqliteForm, connect
 
 FILE = "answers.sqlite"
 FORMAT = 1

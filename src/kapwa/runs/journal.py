@@ -21,11 +21,11 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from kapwa.errors import RunError
-from kapwa.files import replacing
+from kapwa.files import may_write, replacing
 from kapwa.records import Response
 from kapwa.runs.codec import decode, encode
 from kapwa.runs.journal_log import lost_transactions
-from kapwa.runs.sqlite_form import SqliteForm, connect, has_log, log_of, may_write, rollback
+from kapwa.runs.sqlite_form import SqliteForm, connect, has_log, log_of, rollback
 
 FORMAT = 1
 PAGE = 4096

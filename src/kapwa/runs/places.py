@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from kapwa.errors import RunError
+from kapwa.files import in_the_way
 from kapwa.runs.cache_file import check_cache
-from kapwa.runs.sqlite_form import may_write
 
 
 def check_places(out: Path, cache: Path | None = None) -> None:
@@ -22,8 +21,6 @@ def check_places(out: Path, cache: Path | None = None) -> None:
 
 
 def _check_writable(folder: Path, remedy: str) -> None:
-    there = next(place for place in (folder, *folder.absolute().parents) if os.path.lexists(place))
-    if there.is_dir() and may_write(there):
-        return
-    why = "is read-only" if there.is_dir() else "is a file, not a folder"
-    raise RunError(f"{folder} cannot be written: {there} {why}.", hint=remedy)
+    why = in_the_way(folder)
+    if why is not None:
+        raise RunError(f"{folder} cannot be written: {why}.", hint=remedy)

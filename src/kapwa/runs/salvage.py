@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kapwa.errors import RunError
-from kapwa.files import replacing
+from kapwa.files import may_write, replacing
 from kapwa.runs import journal as journals
 from kapwa.runs.journal_pages import Found, opened
 from kapwa.runs.lock import run_lock
-from kapwa.runs.sqlite_form import connect, log_of, may_write
+from kapwa.runs.sqlite_form import connect, log_of
 
 JOURNAL = "journal.sqlite"
 _TOGETHER = 1000

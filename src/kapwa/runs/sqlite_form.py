@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -104,12 +103,6 @@ class SqliteForm:
 
 def _one_line(sql: object) -> str:
     return " ".join(str(sql).split())
-
-
-def may_write(*places: Path) -> bool:
-    """Say whether all of ``places`` that exist can be written; SQLite itself would only speak of an I/O error."""
-    effective = os.access in os.supports_effective_ids
-    return all(os.access(place, os.W_OK, effective_ids=effective) for place in places if place.exists())
 
 
 def has_log(path: Path) -> bool:
