@@ -161,19 +161,23 @@ def test_other_batches_are_other_answers(bench: Bench, tmp_path: Path) -> None:
     assert tables(small.path) == tables(alone.path)
 
 
-def test_another_device_or_library_does_not_hit(bench: Bench, tmp_path: Path) -> None:
+@pytest.mark.parametrize("changed", [{"device": "A100"}, {"threads": 5}])
+def test_another_device_or_number_of_threads_does_not_hit(
+    bench: Bench, tmp_path: Path, changed: dict[str, Any]
+) -> None:
     @dataclass
     class Somewhere(TinyModel):
         device: str = "cpu"
+        threads: int = 4
 
         @property
         def description(self) -> dict[str, Any]:
-            return {"device": self.device, "torch": "2.0", "threads": 4}
+            return {"device": self.device, "torch": "2.0", "threads": self.threads}
 
     task, log = TinyTask(n=6), tmp_path / "log"
     bench.run(task, Somewhere(atomic_batches=True))
     assert bench.run(task, Somewhere(atomic_batches=True)).manifest["cache"]["answers"] == 3
-    bench.run(task, Somewhere(atomic_batches=True, device="A100", log=str(log)))
+    bench.run(task, Somewhere(atomic_batches=True, log=str(log), **changed))
     assert len(asked(log)) == 3
 
 

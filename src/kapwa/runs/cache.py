@@ -32,7 +32,7 @@ from kapwa.runs.redact import plain
 log = logging.getLogger(__name__)
 
 # What of a local model's description moves its answers, and is not in its fingerprint.
-_ENVIRONMENT = ("backend", "device", "torch", "transformers")
+_ENVIRONMENT = ("backend", "device", "threads", "torch", "transformers")
 
 
 class AnswerCache:
