@@ -177,7 +177,7 @@ def run(
     """Ask a model and judge its answers.
 
     Writes a run folder with a report. Killed at any moment, the same command goes on where it
-    stopped: nothing is asked twice.
+    stopped: what was answered is not asked again.
     """
     from kapwa import api
     from kapwa.runs.places import check_places
