@@ -189,6 +189,11 @@ def test_start_up_imports_nothing_heavy() -> None:
     assert not heavy & set(done.stdout.strip().split(","))
 
 
+def test_help_fills_the_width_it_is_given(cli: Run) -> None:
+    done = cli("run", "--help", COLUMNS="200")
+    assert "Killed at any moment, the same command goes on where it stopped: what was" in done.stdout
+
+
 def test_the_command_reference_is_current() -> None:
     script = ROOT / "tools" / "make_cli_reference.py"
     done = subprocess.run([sys.executable, str(script), "--check"], capture_output=True, text=True, check=False)

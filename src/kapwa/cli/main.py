@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import inspect
 import logging
 import os
 import sys
@@ -107,6 +108,19 @@ app.command("models", rich_help_panel=_HERE)(models.models)
 app.command("languages", rich_help_panel=_HERE)(languages.languages)
 app.add_typer(cache.app, name="cache", rich_help_panel=_HERE)
 app.command("doctor", rich_help_panel=_HERE)(doctor.doctor)
+
+
+def _let_help_flow(verbs: typer.Typer) -> None:
+    """Take the line breaks of the source out of the paragraphs of the verbs' help, which Typer would keep."""
+    for command in verbs.registered_commands:
+        paragraphs = (inspect.getdoc(command.callback) or "").split("\n\n")
+        command.help = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+    for group in verbs.registered_groups:
+        if group.typer_instance is not None:
+            _let_help_flow(group.typer_instance)
+
+
+_let_help_flow(app)
 
 
 _DISK = {

@@ -117,7 +117,7 @@ Identities = Annotated[
         "--identities",
         metavar="NAMES",
         help="For whom: names from the data, comma-separated, 'all', or a file that lists them: one a line, or a table "
-        "with a column named after the attribute. Religions, languages, cities and personas go the same way "
+        "with a column named after the attribute. Religions, languages, cities and personas go the same way. "
         "Default: all.",
         rich_help_panel=_TEXTS,
         show_default=False,
