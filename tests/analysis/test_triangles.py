@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kapwa.analysis.triangles import Means, positions, square
+from kapwa.analysis.triangles import Means, places_between, positions, square
 
 
 @given(st.integers(2, 12), st.data())
@@ -30,3 +30,13 @@ def test_means_are_over_the_concepts_that_know_a_pair() -> None:
     np.testing.assert_array_equal(means.triangle(0), [1.0, 3.5, np.nan])
     np.testing.assert_array_equal(means.triangle(1), [10.0, 13.5, np.nan])
     assert means.matrix(0)[2, 0] == 3.5
+
+
+@given(st.integers(2, 12), st.data())
+def test_pairs_in_any_order_are_found_as_in_the_whole_matrix(size: int, data: st.DataObject) -> None:
+    chosen = np.array(data.draw(st.lists(st.integers(-1, size - 1), min_size=1, max_size=8)))
+    triangle = np.random.default_rng(size).random(size * (size - 1) // 2)
+    wanted = square(triangle, size)[np.ix_(chosen, chosen)]
+    wanted[chosen < 0] = wanted[:, chosen < 0] = np.nan
+    places = places_between(chosen, size)
+    np.testing.assert_array_equal(np.where(places < 0, np.nan, triangle[places]), wanted)

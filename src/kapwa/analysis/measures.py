@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kapwa.analysis.parts import Part
 from kapwa.analysis.permuted import permuted_means
-from kapwa.analysis.triangles import Integers, Reals, square
+from kapwa.analysis.triangles import Integers, Reals, places_between
 from kapwa.stats.multiplicity import holm
 from kapwa.stats.ranks import Anchors, AnchorTaus, anchor_taus, anchor_taus_reference, prepare_anchors
 
@@ -85,16 +85,17 @@ def concept_taus(
     """Correlate every concept with one values table, by both measures and both estimators."""
     corrected, reference = prepare_anchors(values.distance), prepare_anchors(values.distance_reference)
     place = {identity: i for i, identity in enumerate(identities)}
+    everyone = _places(np.arange(len(identities)), len(identities), values.index)
     taus: dict[TauKey, list[AnchorTaus]] = {
         TauKey(values.name, measure, estimator): [] for measure in MEASURES for estimator in ESTIMATORS
     }
     likeness: dict[str, list[Reals]] = {measure: [] for measure in MEASURES}
     for part in parts:
-        members = np.array([place[identity] for identity in part.identities], dtype=np.intp)
-        bleu, wed, released = (
-            _among(triangle, members, len(identities), values.index)
-            for triangle in (part.bleu, part.wed, part.bleu_reference)
-        )
+        places = everyone
+        if len(part.identities) < len(identities):
+            members = np.array([place[identity] for identity in part.identities], dtype=np.intp)
+            places = _places(members, len(identities), values.index)
+        bleu, wed, released = (_matrix(triangle, places) for triangle in (part.bleu, part.wed, part.bleu_reference))
         likeness["bleu"].append(bleu)
         likeness["wed"].append(-wed)
         for measure, found in _both(bleu, wed, released, values, corrected, reference).items():
@@ -135,18 +136,15 @@ def _both(
     }
 
 
-def _among(triangle: Reals, members: Integers, size: int, index: Integers) -> Reals:
-    """Return a part's triangle as a matrix between the identities at ``index``; NaN for those it lacks."""
-    if len(members) == size:
-        whole: Reals = square(triangle, size)[np.ix_(index, index)]
-        return whole
+def _places(members: Integers, size: int, index: Integers) -> Integers:
+    """Return where a part of ``members`` of ``size`` identities keeps the pairs of those at ``index``; −1: nowhere."""
     rows = np.full(size, -1)
     rows[members] = np.arange(len(members))
-    here = rows[index]
-    matrix: Reals = square(triangle, len(members))[np.ix_(here, here)]
-    matrix[here < 0, :] = np.nan
-    matrix[:, here < 0] = np.nan
-    return matrix
+    return places_between(rows[index], len(members))
+
+
+def _matrix(triangle: Reals, places: Integers) -> Reals:
+    return np.where(places < 0, np.nan, triangle[places])
 
 
 def _stacked(found: Sequence[AnchorTaus], floors: Reals) -> ConceptTaus:

@@ -28,6 +28,16 @@ def square(triangle: Reals, size: int) -> Reals:
     return matrix
 
 
+def places_between(chosen: Integers, size: int) -> Integers:
+    """Return where the pairs of ``chosen`` lie in the upper triangle of ``size`` identities, as a square matrix.
+
+    −1 for an identity with itself, and where one of them is −1 (that is, not among the ``size``).
+    """
+    low, high = np.minimum(chosen[:, None], chosen), np.maximum(chosen[:, None], chosen)
+    places = low * size - low * (low + 1) // 2 + high - low - 1
+    return np.where((low >= 0) & (low < high), places, -1)
+
+
 @dataclass(eq=False)
 class Means:
     """Running means over concepts of several triangles between ``size`` identities; cells may be unknown.
