@@ -88,7 +88,7 @@ def test_merging_equals_counting_all_at_once(concepts: list[list[tuple[str, int]
 def test_merging_holds_no_more_than_a_few_times_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(word_counts, "_PENDING", 10)
     part = _count(["a b c d e f g h"] * 3, [0, 1, 2], 3)
-    sums = word_counts._Sums(3)
+    sums = word_counts.WordSums(3)
     for _ in range(100):
         sums.add(part)
         assert sum(len(keys) for keys, _ in sums._parts) <= 2 * 24 + 24
