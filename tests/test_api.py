@@ -326,7 +326,9 @@ assert ended(run(out / "killed", write)) == 0
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and SIGKILL")
-def test_the_embedded_model_killed_ten_times_gives_the_same_bytes(tmp_path: Path, smollm2_path: Path) -> None:
+def test_the_embedded_model_killed_ten_times_gives_the_same_bytes(
+    tmp_path: Path, needs_torch: None, smollm2_path: Path
+) -> None:
     """kalahi/mc on real weights, killed at ten random moments, then compared with a run left alone."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-c", KILLING, str(tmp_path)]

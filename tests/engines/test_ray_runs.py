@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 pytest.importorskip("ray")
 
@@ -110,8 +109,10 @@ def test_a_worker_and_then_a_node_die_and_nothing_is_lost_or_told_twice(
 
 @pytest.mark.slow
 def test_kalahi_on_local_weights_survives_a_worker_and_a_node(
-    tmp_path: Path, nodes: Nodes, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, nodes: Nodes, needs_torch: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    import torch
+
     monkeypatch.setenv("OMP_NUM_THREADS", "1")  # what a replica with a machine to itself takes over, and torch here has
     weights = save_model(tmp_path / "tiny", max_position_embeddings=4096, num_hidden_layers=8)
     task = api.load_task("kalahi/mc", variant="full")

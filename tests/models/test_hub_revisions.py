@@ -52,7 +52,7 @@ def put(cache: Path, repo: str, commits: dict[str, Path], main: str) -> Path:
 
 
 @pytest.fixture(scope="module")
-def hub(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def hub(needs_torch: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("home")
     one = save_model(home / "one")
     other = shutil.copytree(one, home / "other")

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tiny_models import ARCHITECTURES, VOCABULARY, WINDOW, train_tokenizer, wrapped
@@ -14,6 +13,8 @@ from tiny_models import ARCHITECTURES, VOCABULARY, WINDOW, train_tokenizer, wrap
 from kapwa.errors import ModelError
 from kapwa.models import network, scoring, templates
 from kapwa.models.encoding import Encoder, Path
+
+torch = pytest.importorskip("torch", reason="the local backend needs torch: pip install 'kapwa[local]'")
 
 _tokens = st.lists(st.integers(0, VOCABULARY - 1), min_size=1, max_size=5)
 

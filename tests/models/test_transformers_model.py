@@ -6,13 +6,14 @@ import math
 from dataclasses import replace
 
 import pytest
-import torch
 from tiny_models import save_model, train_tokenizer
 
 from kapwa.models import generation, network, scoring
 from kapwa.models.base import Model, ModelOptions
 from kapwa.models.transformers import load
 from kapwa.records import Message, Params, Request, request_key
+
+torch = pytest.importorskip("torch", reason="the local backend needs torch: pip install 'kapwa[local]'")
 
 
 def ask(text="Kumusta ka?", **params):

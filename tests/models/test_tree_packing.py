@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -58,7 +57,9 @@ def test_groups_do_not_see_each_other(groups):
         assert not visible[start:stop, stop:].any()
 
 
-def test_mask_is_zero_where_visible_and_lowest_elsewhere():
+def test_mask_is_zero_where_visible_and_lowest_elsewhere(needs_torch):
+    import torch
+
     forest = pack([[Path((5, 6, 7, 9), 1), Path((5, 6, 8, 9), 1)]])
     mask = additive_mask(forest, dtype=torch.bfloat16, device="cpu")
     assert mask.shape == (1, 1, 4, 4)

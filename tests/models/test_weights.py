@@ -6,12 +6,13 @@ import json
 import shutil
 
 import pytest
-import torch
 from tiny_models import save_model
 
 from kapwa.errors import MissingDependencyError, ModelError
 from kapwa.models import weights
 from kapwa.models.base import ModelOptions
+
+torch = pytest.importorskip("torch", reason="the local backend needs torch: pip install 'kapwa[local]'")
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import torch
 import transformers
 from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
 from tokenizers import decoders as token_decoders
@@ -58,6 +57,8 @@ ARCHITECTURES: dict[str, tuple[type, dict[str, Any]]] = {
 
 def build(name: str, seed: int = 0, **changes: Any) -> Any:
     """Build a random network whose weights are large enough that its log-probabilities are far from uniform."""
+    import torch  # here: the tokenizers need none
+
     configuration, sizes = ARCHITECTURES[name]
     torch.manual_seed(seed)
     model = transformers.AutoModelForCausalLM.from_config(configuration(**(sizes | changes))).float().eval()

@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "models"))
 
 
 @pytest.fixture(scope="module")
-def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def weights(needs_torch: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     import tiny_models
 
     folder = tiny_models.save_model(tmp_path_factory.mktemp("tiny"))
