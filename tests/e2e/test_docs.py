@@ -75,11 +75,12 @@ def page_id(page: Path) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", with_blocks, ids=page_id)
-def test_the_commands_of_a_page_run(page: Path, tmp_path: Path) -> None:
+def test_the_commands_of_a_page_run(page: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     python = ""
-    for block in blocks(page):
-        if block.not_run:
-            continue
+    to_run = [block for block in blocks(page) if not block.not_run]
+    if any("smollm2" in block.code for block in to_run):
+        request.getfixturevalue("needs_torch")
+    for block in to_run:
         command = ["bash", "-euo", "pipefail", "-c", block.code]
         if block.kind == "python":
             python += block.code  # a reader's session remembers what stood above

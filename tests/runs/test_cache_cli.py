@@ -29,7 +29,7 @@ def cli(tmp_path: Path) -> Run:
     return run
 
 
-def test_a_local_model_asked_twice_answers_once(cli: Run, tmp_path: Path) -> None:
+def test_a_local_model_asked_twice_answers_once(cli: Run, tmp_path: Path, needs_torch: None) -> None:
     ask = ("run", "kalahi/open", "-m", "smollm2", "--data", "sample:filipino", "--limit", "2", "--max-new-tokens", "4")
     runs = []
     for out in ("one", "two"):
