@@ -81,8 +81,9 @@ def test_json_of_any_depth_is_a_fault(depth, form):
 
 
 def test_names_of_models_steer_no_terminal(monkeypatch):
-    async def listing(*_: Any) -> Any:
-        return {"data": [{"id": "good"}, {"id": "bad\x1b[2J"}, {}, "none"]}
+    class Listing:
+        async def exchange(self, *_: Any) -> Reply:
+            return Reply(200, {}, json.dumps({"data": [{"id": "good"}, {"id": "bad\x1b[2J"}, {}, "none"]}).encode())
 
-    monkeypatch.setattr(CLIENT, "_once", listing)
+    monkeypatch.setattr(CLIENT, "_transport", Listing())
     assert asyncio.run(CLIENT.models()) == ["good", "bad\ufffd[2J", "None"]

@@ -144,6 +144,9 @@ def test_a_body_in_very_many_pieces_takes_no_more_memory_than_a_whole_one():
     assert most < 3 * len(raw)
 
 
+INBOX = bytearray(100)  # one for all connections, as in use; shorter than some replies
+
+
 async def talk(replies: list[bytes], use) -> None:
     """Connect a Wire to a server that sends one of ``replies`` for each request, and let ``use`` have it."""
 
@@ -158,7 +161,7 @@ async def talk(replies: list[bytes], use) -> None:
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     loop = asyncio.get_running_loop()
-    _, wire = await loop.create_connection(Wire, *server.sockets[0].getsockname())
+    _, wire = await loop.create_connection(lambda: Wire(INBOX), *server.sockets[0].getsockname())
     try:
         await use(wire, loop.time() + 10)
     finally:
@@ -174,6 +177,34 @@ def test_a_connection_carries_one_request_after_another():
             assert (await wire.exchange(b"GET", ends)).body == BODY
 
     asyncio.run(talk([PLAIN, CHUNKED, PLAIN], use))
+
+
+def test_connections_that_share_an_inbox_do_not_share_replies():
+    """Replies of 2,000 bytes come in turns, piece by piece."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        body = await reader.readexactly(2) * 1000
+        for piece in (b"HTTP/1.1 200 OK\r\nContent-Len", b"gth: 2000\r\n\r\n" + body[:50], body[50:1001], body[1001:]):
+            writer.write(piece)
+            await writer.drain()
+            await asyncio.sleep(0.01)
+        await reader.read()
+        writer.close()
+
+    async def one(address: tuple[str, int], name: bytes) -> None:
+        _, wire = await asyncio.get_running_loop().create_connection(lambda: Wire(INBOX), *address)
+        reply = await wire.exchange(name, asyncio.get_running_loop().time() + 10)
+        wire.abort()
+        assert reply.body == name * 1000
+
+    async def all_at_once() -> None:
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        address = server.sockets[0].getsockname()
+        await asyncio.gather(*(one(address, b"%02d" % i) for i in range(20)))
+        server.close()
+        await server.wait_closed()
+
+    asyncio.run(all_at_once())
 
 
 @pytest.mark.parametrize("more", [b"x", PLAIN])
@@ -200,7 +231,9 @@ def test_an_answer_to_half_a_request_ends_the_connection():
 def test_late_bytes_end_an_idle_connection():
     async def use(wire: Wire, ends: float) -> None:
         await wire.exchange(b"GET", ends)
-        wire.data_received(b"HTTP/1.1 408 Request Timeout\r\n")
+        late = b"HTTP/1.1 408 Request Timeout\r\n"
+        wire.get_buffer(-1)[: len(late)] = late
+        wire.buffer_updated(len(late))
         assert not wire.usable
 
     asyncio.run(talk([PLAIN], use))

@@ -6,9 +6,9 @@ Answers come over HTTP, many at once, in any order; see docs/how-to/served-model
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
-from typing import Any
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
+from typing import Any, TypeVar
 
 from kapwa.errors import ModelError, UsageError, nearest
 from kapwa.models.base import Capability, ModelOptions
@@ -21,8 +21,10 @@ from kapwa.models.served_loop import BackgroundLoop
 from kapwa.models.served_scoring import EchoScorer, TokenScorer, find_scorer
 from kapwa.records import Request, Response
 
+Job = TypeVar("Job")
+
 EXTRA = ("attempts", "backoff", "body")
-# Calls under way for each that may be open: those that wait before another attempt leave their places to others.
+# Requests held for each call that may be open: those that wait before another attempt leave their places to others.
 AHEAD = 4
 OTHER_FILES = 64  # what a run keeps open beside its connections, roughly
 
@@ -131,8 +133,7 @@ class OpenAIModel:
         its retries yields a response with ``error``. Raises ModelError for what no request can survive
         (key refused, no such model, server gone). Closing the iterator cancels what is open.
         """
-        jobs = grouped(batch, self._dialect)
-        return self._loop.stream(jobs, self._generate, window=AHEAD * self._client.concurrency)
+        return self._stream(grouped(batch, self._dialect), partial(answer, self._client, self._dialect))
 
     def score(self, batch: Iterable[Request]) -> Iterator[Response]:
         """Yield the log-probabilities of each request's continuations, in any order; see :meth:`generate`.
@@ -144,7 +145,7 @@ class OpenAIModel:
                 f"{self.id} cannot score: {self._no_score}.",
                 hint="Use local weights (smollm2, hf:<id or folder>), or serve the model with vLLM.",
             )
-        return self._loop.stream(batch, self._score, window=AHEAD * self._client.concurrency)
+        return self._stream(batch, self._score)
 
     def close(self) -> None:
         """Close connections and the background thread."""
@@ -152,11 +153,15 @@ class OpenAIModel:
             self._loop.call(self._client.close())
         self._loop.close()
 
-    async def _generate(self, group: Sequence[Request]) -> list[Response]:
+    def _stream(
+        self, jobs: Iterable[Job], work: Callable[[Job], Coroutine[Any, Any, Sequence[Response]]]
+    ) -> Iterator[Response]:
         try:
-            return await answer(self._client, self._dialect, group)
+            yield from self._loop.stream(jobs, work, window=AHEAD * self._client.concurrency)
         except ModelError as error:
-            raise self._with_listed(error) from None
+            if "HTTP 404" in error.message and self._listed and self._name not in self._listed:
+                error.hint = f"The server has no model {self._name!r}. {nearest(self._name, self._listed)}"
+            raise
 
     async def _score(self, request: Request) -> list[Response]:
         assert self._scorer is not None
@@ -166,13 +171,8 @@ class OpenAIModel:
             return [Response(request.key, logprobs=await self._scorer.score(request))]
         except CallError as fault:
             if fault.fatal:
-                raise self._with_listed(self._client.trouble(fault)) from None
+                raise self._client.trouble(fault) from None
             return [Response(request.key, error=fault.message)]
-
-    def _with_listed(self, error: ModelError) -> ModelError:
-        if "HTTP 404" in error.message and self._listed and self._name not in self._listed:
-            error.hint = f"The server has no model {self._name!r}. {nearest(self._name, self._listed)}"
-        return error
 
 
 def _check_open_files(concurrency: int) -> None:

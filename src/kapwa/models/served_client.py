@@ -86,7 +86,7 @@ class Client:
         place = await limit.acquire()
         busy: bool | None = None
         try:
-            parsed = parse(await self._once(path, raw, self.timeout))
+            parsed = parse(self._decoded(await self._connections().exchange(path, raw, self.timeout)))
             busy = False
             self._last_answer = asyncio.get_running_loop().time()
             return parsed
@@ -100,7 +100,8 @@ class Client:
 
     async def models(self) -> list[str]:
         """Return the names of the models the server lists, asked once and not for long; raises CallError."""
-        listing = await self._once("/models", None, min(self.timeout, PATIENCE_AT_START))
+        patience = min(self.timeout, PATIENCE_AT_START)
+        listing = self._decoded(await self._connections().exchange("/models", None, patience))
         entries = listing.get("data") if isinstance(listing, dict) else None
         return [self.quoted(str(entry.get("id"))) for entry in entries or () if isinstance(entry, dict)]
 
@@ -132,8 +133,7 @@ class Client:
             self._transport = Transport(self.base_url, headers_for(self.base_url, self._key), self._proxy)
         return self._transport
 
-    async def _once(self, path: str, raw: bytes | None, timeout: float) -> Any:
-        reply = await (self._transport or self._connections()).exchange(path, raw, timeout)
+    def _decoded(self, reply: Reply) -> Any:
         if not 200 <= reply.status < 300:
             raise self._status_fault(reply)
         try:

@@ -22,6 +22,8 @@ from kapwa.models.served_wire import CutError, Reply, Wire, WireError
 
 # Servers of the uvicorn family close a connection that was idle for 5 seconds; a call sent just then would be lost.
 IDLE = 4.0
+INBOX = 1 << 16  # bytes read at once
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 HOST = re.compile(r"[A-Za-z0-9._:%-]+")
 SAFE = "/%~!$&'()*+,;=:@-._"
 CA_HINT = "Set SSL_CERT_FILE to a PEM file with the certificate of the authority that signed the server's."
@@ -86,6 +88,10 @@ class Transport:
         self._headers = "".join(f"{name}: {value}\r\n" for name, value in {**agent, **headers}.items())
         self._heads: dict[tuple[str, str], bytes] = {}
         self._idle: list[Wire] = []
+        self._inbox = bytearray(INBOX)
+        # A name may have addresses that lead nowhere, so that they are tried side by side. An address is the only one,
+        # and the race would cost as much as the rest of connecting.
+        self._race = None if _address(proxy.host if proxy else self._host) else 0.25  # seconds
 
     async def exchange(self, path: str, body: bytes | None, timeout: float) -> Reply:
         """Send ``body`` (GET where None) and return the reply, whatever its status; redirects are not followed.
@@ -96,26 +102,23 @@ class Transport:
         request = self._request(path, body)
         ends = asyncio.get_running_loop().time() + timeout
         try:
-            return await self._exchange(request, ends)
+            wire = self._kept()
+            if wire is not None:
+                try:
+                    return self._keep(wire, await wire.exchange(request, ends))
+                except CutError as cut:
+                    if cut.begun:
+                        raise
+                    # The server closed it just when we took it up again, as is its right.
+            async with asyncio.timeout_at(ends):
+                wire = await self._connect()
+            return self._keep(wire, await wire.exchange(request, ends))
         except TimeoutError:
             raise CallError(f"no answer within {timeout:g} s", retry=True, busy=True) from None
         except WireError as error:
             raise CallError(f"the answer is not valid HTTP: {error}", retry=True) from None
         except CutError:
             raise CallError("the connection was cut before the answer was complete", retry=True) from None
-
-    async def _exchange(self, request: bytes, ends: float) -> Reply:
-        wire = self._kept()
-        if wire is not None:
-            try:
-                return self._keep(wire, await wire.exchange(request, ends))
-            except CutError as cut:
-                if cut.begun:
-                    raise
-                # The server closed it just when we took it up again, as is its right.
-        async with asyncio.timeout_at(ends):
-            wire = await self._connect()
-        return self._keep(wire, await wire.exchange(request, ends))
 
     async def close(self) -> None:
         """Close every connection that is not in use; those in use end with their calls."""
@@ -162,7 +165,11 @@ class Transport:
         host, port = (proxy.host, proxy.port) if proxy else (self._host, self._port)
         try:
             _, wire = await asyncio.get_running_loop().create_connection(
-                Wire, host, port, ssl=None if proxy else self._tls, happy_eyeballs_delay=0.25
+                lambda: Wire(self._inbox),
+                host,
+                port,
+                ssl=None if proxy else self._tls,
+                happy_eyeballs_delay=self._race,
             )
         except OSError as error:
             raise self._unreachable(error) from None
@@ -256,14 +263,18 @@ def find_proxy(base_url: str) -> Proxy | None:
 def _excepted(netloc: str, host: str, listed: str) -> bool:
     if any(urllib.request.proxy_bypass(form) for form in (netloc, host)):
         return True
+    address = _address(host)
+    return address is not None and any(_holds(entry.strip(), address) for entry in listed.split(","))
+
+
+def _address(host: str) -> Address | None:
     try:
-        address = ipaddress.ip_address(host)
+        return ipaddress.ip_address(host)
     except ValueError:
-        return False
-    return any(_holds(entry.strip(), address) for entry in listed.split(","))
+        return None  # a name
 
 
-def _holds(entry: str, address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+def _holds(entry: str, address: Address) -> bool:
     try:
         return address in ipaddress.ip_network(entry, strict=False)
     except ValueError:

@@ -40,11 +40,16 @@ class CutError(Exception):
         self.begun = begun
 
 
-class Wire(asyncio.Protocol):
-    """A connection that carries one request at a time. Belongs to one event loop."""
+class Wire(asyncio.BufferedProtocol):
+    """A connection that carries one request at a time. Belongs to one event loop.
 
-    def __init__(self) -> None:
+    ``inbox`` is where the loop puts what has come. All connections of a loop may share one, since each empties it at
+    once. Without it the loop would take and give back 256 KiB for every reply, which costs more than to read it.
+    """
+
+    def __init__(self, inbox: bytearray) -> None:
         self.idle_since = 0.0
+        self._inbox = memoryview(inbox)
         self.transport: Any = None  # another one once TLS was started inside
         self._lost = False  # a TLS transport that was lost does not say so itself
         self._answer: asyncio.Future[Reply] | None = None
@@ -92,13 +97,17 @@ class Wire(asyncio.Protocol):
         """Keep the transport (called by asyncio)."""
         self.transport = transport
 
-    def data_received(self, data: bytes) -> None:
+    def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 - the size of the inbox is fixed
+        """Say where to put what comes (called by asyncio)."""
+        return self._inbox
+
+    def buffer_updated(self, nbytes: int) -> None:
         """Read on (called by asyncio)."""
         if self._answer is None or self._answer.done():
             self.abort()  # nothing was asked: whatever this is, it must not become the next answer
             return
         try:
-            reply = self._reader.feed(data)
+            reply = self._reader.feed(self._inbox[:nbytes])
         except WireError as error:
             self._fail(error)
             return
@@ -149,8 +158,8 @@ class ReplyReader:
         """Whether any of the reply has come."""
         return bool(self._status or self._buffer)
 
-    def feed(self, data: bytes) -> Reply | None:
-        """Take more bytes; return the reply once it is complete. Raises WireError."""
+    def feed(self, data: bytes | memoryview) -> Reply | None:
+        """Take (copy) more bytes; return the reply once it is complete. Raises WireError."""
         self._buffer += data
         while not self._status:
             end = self._buffer.find(b"\r\n\r\n")
