@@ -53,6 +53,17 @@ def lost_transactions(log: Path) -> int:
     return _lost(_read(log, header, size, order), state, size)
 
 
+def current_salts(start: bytes) -> bytes:
+    """Return the salts that frames of a log's last round carry, from its first 56 bytes.
+
+    A log is written anew from its start once the journal holds everything in it; what it is too short to write over
+    stays behind it, with other salts. Where the header is damaged, the first frame tells them.
+    """
+    order = _ORDERS.get(int.from_bytes(start[:4], "big"))
+    sound = len(start) >= _HEADER and order is not None and _start(start[:_HEADER], order) is not None
+    return start[16:24] if sound else start[_HEADER + 8 : _HEADER + 16]
+
+
 def _start(header: bytes, order: str) -> tuple[int, int] | None:
     """Return the checksums of a sound header."""
     words = np.frombuffer(header[:24], dtype=order).astype(np.uint32)

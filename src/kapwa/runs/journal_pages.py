@@ -16,7 +16,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from kapwa.runs.journal_log import current_salts
+
 Value = int | float | str | bytes | None
+Place = tuple[int, int]  # which of the two files, and where in it
 
 
 class Found(NamedTuple):
@@ -39,13 +42,12 @@ class Pages:
 
     def __init__(self, journal: mmap.mmap | bytes, log: mmap.mmap | bytes, size: int) -> None:
         self._size, self._files = size, (journal, log)
-        self.images = [(0, at) for at in range(0, len(journal) - size + 1, size)]
+        left, current = _frames(log, size)
+        # What an earlier round left in the log is in the journal since, and may have been replaced there.
+        self.images = [place for _, place in left] + [(0, at) for at in range(0, len(journal) - size + 1, size)]
         # The newest image of each page; frames of a broken log count too, a row's checksum decides.
-        self._newest = dict(enumerate(self.images, start=1))
-        for at in range(_LOG_HEADER, len(log) - size - _FRAME + 1, size + _FRAME):
-            place = (1, at + _FRAME)
-            self.images.append(place)
-            self._newest[int.from_bytes(log[at : at + 4], "big")] = place
+        self._newest = dict(left) | dict(enumerate(self.images[len(left) :], start=1)) | dict(current)
+        self.images += [place for _, place in current]
 
     def rows(self) -> Iterator[Found]:
         """Yield every row that can be made out, older images of a page before newer ones."""
@@ -58,7 +60,7 @@ class Pages:
                 for number, values in self._rows_of(page, start):
                     yield Found(number, values, place in newest)
 
-    def _page(self, place: tuple[int, int]) -> bytes:
+    def _page(self, place: Place) -> bytes:
         file, at = place
         return self._files[file][at : at + self._size]
 
@@ -118,6 +120,17 @@ def opened(journal: Path, log: Path, size: int) -> Iterator[Pages]:
             file = stack.enter_context(path.open("rb"))
             files.append(stack.enter_context(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)))
         yield Pages(files[0], files[1], size)
+
+
+def _frames(log: mmap.mmap | bytes, size: int) -> tuple[list[tuple[int, Place]], list[tuple[int, Place]]]:
+    """Return page numbers and images in a log: those that earlier rounds left behind, and those of its last round."""
+    salts = current_salts(log[: _LOG_HEADER + _FRAME])
+    left: list[tuple[int, Place]] = []
+    current: list[tuple[int, Place]] = []
+    for at in range(_LOG_HEADER, len(log) - size - _FRAME + 1, size + _FRAME):
+        frames = current if log[at + 8 : at + 16] == salts else left
+        frames.append((int.from_bytes(log[at : at + 4], "big"), (1, at + _FRAME)))
+    return left, current
 
 
 def _exactly(part: bytes, length: int) -> bytes:
