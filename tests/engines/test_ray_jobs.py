@@ -1,0 +1,156 @@
+"""``kapwa run`` as a submitted job, on a cluster with a dashboard that asks for a token: stopped midway, it goes on."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+pytest.importorskip("ray.dashboard.optional_deps", reason="submitting jobs needs ray[default]")
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
+from tiny_models import save_model
+
+TOKEN = "0123456789abcdef" * 4
+BIN = Path(sys.executable).parent
+PORTS = ("port", "dashboard-port", "dashboard-agent-listen-port", "ray-client-server-port")
+
+
+class Head(NamedTuple):
+    """The head of a cluster: the address of its dashboard, and the environment it was started in."""
+
+    dashboard: str
+    environment: dict[str, str]
+
+
+def free_ports(n: int) -> list[int]:
+    sockets = [socket.socket() for _ in range(n)]
+    try:
+        for found in sockets:
+            found.bind(("127.0.0.1", 0))
+        return [int(found.getsockname()[1]) for found in sockets]
+    finally:
+        for found in sockets:
+            found.close()
+
+
+@pytest.fixture
+def head(tmp_path: Path) -> Iterator[Head]:
+    """A cluster of one machine with two processors, started as on the first of several, and ended with the test."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    own = {
+        **kept,
+        "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
+        "OMP_NUM_THREADS": "1",
+        "RAY_AUTH_MODE": "token",
+        "RAY_AUTH_TOKEN": TOKEN,
+        "RAY_USAGE_STATS_ENABLED": "0",
+    }
+    ports = dict(zip(PORTS, free_ports(len(PORTS)), strict=True))
+    command = [str(BIN / "ray"), "start", "--head", "--block", "--num-cpus", "2", "--node-ip-address", "127.0.0.1"]
+    command += ["--include-dashboard", "true", "--object-store-memory", str(96 * 2**20)]
+    command += [word for name, port in ports.items() for word in (f"--{name}", str(port))]
+    # Sockets lie in the folder, and a socket's path has a hundred characters at most: tmp_path is too long.
+    with tempfile.TemporaryDirectory(prefix="ray") as short, (tmp_path / "head.log").open("wb") as log:
+        process = subprocess.Popen([*command, "--temp-dir", short], env=own, stdout=log, stderr=subprocess.STDOUT)
+        try:
+            yield Head(f"http://127.0.0.1:{ports['dashboard-port']}", own)
+        finally:
+            process.terminate()  # with --block, what it started ends with it
+            process.wait(timeout=60)
+
+
+def client_of(head: Head) -> Any:
+    """Return a client as soon as the dashboard answers."""
+    from ray.job_submission import JobSubmissionClient
+
+    return patiently(
+        lambda: JobSubmissionClient(head.dashboard, headers={"Authorization": f"Bearer {TOKEN}"}), ConnectionError
+    )
+
+
+def submitted(client: Any, entrypoint: str) -> str:
+    """Submit a job as soon as there is an agent to start it, which comes after the dashboard."""
+    return str(patiently(lambda: client.submit_job(entrypoint=entrypoint), RuntimeError))
+
+
+def patiently(ask: Callable[[], Any], meanwhile: type[Exception], patience: float = 240.0) -> Any:
+    limit = time.monotonic() + patience
+    while True:
+        try:
+            return ask()
+        except meanwhile:
+            if time.monotonic() > limit:
+                raise
+            time.sleep(0.5)
+
+
+def rows(run: Path) -> list[tuple[int, bytes]]:
+    """The answers' numbers in the journal and their keys; none while there is no journal.
+
+    A run keeps its journal to itself while it writes, so a copy is read; SQLite passes over what is half written there.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("journal.sqlite", "journal.sqlite-wal"):
+            with suppress(FileNotFoundError):
+                shutil.copyfile(run / name, Path(folder, name))
+        with closing(sqlite3.connect(Path(folder, "journal.sqlite"))) as copy:
+            try:
+                return copy.execute("select id, key from responses order by id").fetchall()
+            except sqlite3.OperationalError:  # its tables are being made
+                return []
+
+
+def answered_in(out: Path) -> list[tuple[int, bytes]]:
+    return [row for run in out.glob("*") for row in rows(run)]
+
+
+def ended(client: Any, job: str, patience: float = 300.0) -> str:
+    """Return how a job ended."""
+    limit = time.monotonic() + patience
+    while not (status := client.get_job_status(job)).is_terminal():
+        assert time.monotonic() < limit, client.get_job_logs(job)
+        time.sleep(0.2)
+    return str(status.value)
+
+
+@pytest.mark.slow
+def test_a_submitted_job_stopped_midway_goes_on_when_it_is_submitted_again(tmp_path: Path, head: Head) -> None:
+    weights = save_model(tmp_path / "tiny", max_position_embeddings=4096, num_hidden_layers=32)
+    command = ["kapwa", "run", "kalahi/mc", "--variant", "full", "--model", f"hf:{weights}", "--out"]
+    alone = subprocess.Popen([*command, str(tmp_path / "local")], env=head.environment, stderr=subprocess.DEVNULL)
+    client = client_of(head)
+    out = tmp_path / "ray"
+    entrypoint = " ".join([*command, str(out), "--engine", "ray", "--replicas", "1", "--cpus-per-replica", "1"])
+    first = submitted(client, entrypoint)
+    while not (kept := answered_in(out)):
+        assert not client.get_job_status(first).is_terminal(), client.get_job_logs(first)
+        time.sleep(0.05)
+    client.stop_job(first)
+    assert ended(client, first) == "STOPPED"
+    kept = answered_in(out)
+    again = submitted(client, entrypoint)
+    assert ended(client, again) == "SUCCEEDED", client.get_job_logs(again)
+    assert alone.wait(timeout=300) == 0
+
+    (run,), (local,) = out.iterdir(), (tmp_path / "local").iterdir()
+    assert run.name == local.name
+    found = rows(run)
+    assert found[: len(kept)] == kept  # nothing that was answered was asked again
+    assert len(kept) < len(found) == len({key for _, key in found})
+    assert {key for _, key in found} == {key for _, key in rows(local)}
+    tables = sorted(path.name for path in local.glob("*.parquet"))
+    assert "scores.parquet" in tables
+    for name in tables:
+        assert (run / name).read_bytes() == (local / name).read_bytes(), name
