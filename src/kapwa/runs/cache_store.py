@@ -25,7 +25,7 @@ from typing import Any, NamedTuple, Self
 
 from kapwa.errors import RunError
 from kapwa.runs.cache_file import explained, open_file
-from kapwa.runs.sqlite_form import rollback
+from kapwa.runs.sqlite_form import transaction
 
 # Rows taken out in one transaction: other processes write in between.
 _AT_ONCE = 2000
@@ -181,14 +181,8 @@ class CacheStore:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        with self._lock, explained(self.folder):
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                self._connection.execute("COMMIT")
-            except BaseException:
-                rollback(self._connection)
-                raise
+        with self._lock, explained(self.folder), transaction(self._connection):
+            yield
 
     def _rows(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
         with self._lock, explained(self.folder):

@@ -25,7 +25,7 @@ from kapwa.files import may_write, replacing
 from kapwa.records import Response
 from kapwa.runs.codec import decode, encode
 from kapwa.runs.journal_log import lost_transactions
-from kapwa.runs.sqlite_form import SqliteForm, connect, has_log, log_of, rollback
+from kapwa.runs.sqlite_form import SqliteForm, connect, has_log, log_of, transaction
 
 FORMAT = 1
 PAGE = 4096
@@ -148,15 +148,10 @@ class Journal:
         if not rows:
             return
         with self._lock, FORM.explained(self.path):
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
+            with transaction(self._connection):
                 self._connection.executemany(UPSERT, rows)
                 self._note_origin([row[0] for row in rows], origin)
                 session = self._touch_session()
-                self._connection.execute("COMMIT")
-            except BaseException:
-                rollback(self._connection)
-                raise
             self._session = session
 
     def _touch_session(self) -> int:

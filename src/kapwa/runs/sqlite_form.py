@@ -139,7 +139,15 @@ def connect(
     return connection
 
 
-def rollback(connection: sqlite3.Connection) -> None:
-    """Undo the open transaction, if there is one: a full disk makes SQLite roll back by itself."""
-    if connection.in_transaction:
-        connection.execute("ROLLBACK")
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Write all that is done within, or nothing: also where an interrupt comes while it begins."""
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        # A full disk makes SQLite roll back by itself.
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
