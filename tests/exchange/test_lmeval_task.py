@@ -2,93 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
-from lm_eval import simple_evaluate
+from known_lm import Known, evaluated, known_answers, saved, task_in
 from lm_eval.api.model import LM
 from lm_eval.tasks import TaskManager
+from polars.testing import assert_frame_equal
 
 import kapwa
+from kapwa import api
 from kapwa.errors import ModelError, UsageError
 from kapwa.exchange.lmeval import TASKS_FOLDER, task_names
-from kapwa.exchange.lmeval.task import KapwaTask, _responses, continuation_sums, likelihood_arguments
-from kapwa.records import Answer, ContinuationScore, Message, Request, Response
-
-OPENING = "<answer>\n"
-
-
-def opened(prompt: str) -> str:
-    """The prompt as a chat template renders it, with white space at its end as most have."""
-    return f"<user>{prompt}<end>{OPENING}"
-
-
-def likelihood(prompt: str, text: str) -> float:
-    """A log-probability that depends on prompt and text alone, exact in binary so that sums are exact too."""
-    digest = hashlib.blake2b(f"{prompt}\0{text}".encode(), digest_size=2).digest()
-    return -len(text) - int.from_bytes(digest, "big") / 65536
-
-
-class Known(LM):
-    """Gives known numbers as lm-eval's models do: white space that ends a prompt is scored with what follows."""
-
-    SPACE = -0.75
-
-    def loglikelihood(self, requests: Sequence[Any]) -> list[tuple[float, bool]]:
-        found = []
-        for prompt, text in (request.args for request in requests):
-            if not text.strip():
-                assert prompt == prompt.rstrip()
-                found.append((self.SPACE, True))
-            else:
-                assert prompt.endswith("\n")
-                found.append((self.SPACE + likelihood(prompt, text), False))
-        return found
-
-    def loglikelihood_rolling(self, requests: Sequence[Any]) -> list[float]:
-        raise AssertionError("no task asks for this")
-
-    def generate_until(self, requests: Sequence[Any]) -> list[str]:
-        self.settings = [request.args[1] for request in requests]
-        return [f"A. rice {len(request.args[0]) % 3}" for request in requests]
-
-    @property
-    def tokenizer_name(self) -> str:
-        return "known"
-
-    def chat_template(self, chat_template: bool | str = False) -> str:
-        return "known"
-
-    def apply_chat_template(self, chat_history: list[dict[str, str]], add_generation_prompt: bool = True) -> str:
-        assert [turn["role"] for turn in chat_history] == ["user"]
-        assert add_generation_prompt
-        return opened(chat_history[0]["content"])
-
-
-def manager(name: str, **settings: Any) -> TaskManager:
-    return TaskManager(include_path=str(TASKS_FOLDER), include_defaults=False, metadata={name: settings})
-
-
-def task_in(name: str, **settings: Any) -> KapwaTask:
-    task = manager(name, **settings).load([name])["tasks"][name]
-    assert isinstance(task, KapwaTask)
-    return task
-
-
-def evaluated(model: LM, name: str, *, chat: bool, **settings: Any) -> dict[str, Any]:
-    result = simple_evaluate(
-        model=model,
-        tasks=[name],
-        task_manager=manager(name, **settings),
-        apply_chat_template=chat,
-        bootstrap_iters=0,
-    )
-    assert result is not None
-    return result
+from kapwa.exchange.lmeval.answers import continuation_sums, likelihood_arguments, responses_of
+from kapwa.records import Message, Request
+from kapwa.runs.directory import Run
 
 
 def compared(result: dict[str, Any], name: str, scores: pl.DataFrame, tolerance: float) -> set[str]:
@@ -107,23 +37,6 @@ def compared(result: dict[str, Any], name: str, scores: pl.DataFrame, tolerance:
         mean = scores.filter(pl.col("metric") == metric)["value"].mean()
         assert result["results"][name][f"{metric},none"] == pytest.approx(mean, abs=tolerance)
     return held
-
-
-def known_answers(task: Any, *, chat: bool) -> list[Answer]:
-    """What a model of the known numbers answers when Kapwa asks it."""
-    answers = []
-    for request in task.requests(task.items()):
-        content = request.messages[0].content
-        prompt = opened(content) if chat else f"{content}\n"
-        if request.kind == "generate":
-            answers.append(Answer(request, Response(request.key, text=f"A. rice {len(prompt) % 3}")))
-            continue
-        scores = tuple(
-            ContinuationScore(likelihood(prompt, text), max(1, len(text) // 4), len(text.encode()), len(text))
-            for text in request.continuations
-        )
-        answers.append(Answer(request, Response(request.key, logprobs=scores)))
-    return answers
 
 
 @pytest.mark.parametrize("chat", [True, False], ids=["chat", "plain"])
@@ -168,7 +81,7 @@ def test_white_space_that_ends_a_prompt_is_scored_once_and_taken_off() -> None:
 def test_prompts_of_which_only_some_end_in_white_space_are_refused() -> None:
     ask = Request("1", "v", "score", (Message("user", "q"),), ("a", "b"))
     with pytest.raises(ModelError, match="5 likelihoods came back for 4"):
-        _responses([ask, ask], [(-1.0, False)] * 5)
+        responses_of([ask, ask], [(-1.0, False)] * 5)
 
 
 def test_examples_are_refused_and_a_system_turn_is_passed_on() -> None:
@@ -187,19 +100,6 @@ def test_shares_of_empty_and_declined_answers_are_better_low() -> None:
     assert not any(ways[name] for name in ("empty", "refused", "answered_other_language", "chrfpp_irrelevant"))
 
 
-@pytest.fixture(scope="module")
-def embedded_in_lm_eval(smollm2_path: Path) -> LM:
-    from lm_eval.models.huggingface import HFLM
-
-    return HFLM(
-        pretrained=str(smollm2_path.parent),
-        gguf_file=smollm2_path.name,
-        dtype="float32",
-        device="cpu",
-        batch_size=2,
-    )
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "settings", "template"),
@@ -213,11 +113,17 @@ def embedded_in_lm_eval(smollm2_path: Path) -> LM:
     ],
 )
 def test_the_embedded_model_scores_the_same_in_both(
-    embedded_in_lm_eval: LM, name: str, settings: dict[str, Any], template: str, tmp_path: Path
+    smollm2: Any,
+    smollm2_plain: Any,
+    smollm2_in_lm_eval: LM,
+    name: str,
+    settings: dict[str, Any],
+    template: str,
+    tmp_path: Path,
 ) -> None:
     own = task_in(name, **settings).kapwa
-    run = kapwa.evaluate(own, kapwa.load_model("smollm2", template=template), out=tmp_path)
-    result = evaluated(embedded_in_lm_eval, name, chat=template == "chat", **settings)
+    run = kapwa.evaluate(own, smollm2 if template == "chat" else smollm2_plain, out=tmp_path)
+    result = evaluated(smollm2_in_lm_eval, name, chat=template == "chat", **settings)
     # Right and wrong, and everything about texts, is equal; a likelihood is a sum of float32 in another order.
     exact = [metric for metric in run.scores["metric"].unique() if not metric.startswith("mc2")]
     compared(result, name, run.scores, tolerance=1e-5)
@@ -225,3 +131,23 @@ def test_the_embedded_model_scores_the_same_in_both(
         where = (pl.col("item_id") == sample["doc"]["item_id"]) & (pl.col("variant") == sample["doc"]["variant"])
         values = dict(run.scores.filter(where).select("metric", "value").iter_rows())
         assert all(sample[metric] == values[metric] for metric in exact if metric in sample["metrics"])
+    same_as_imported(run, saved(result, tmp_path / "lm"), tmp_path / "imported")
+
+
+def same_as_imported(run: Run, file: Path, out: Path) -> None:
+    """Hold the import of lm-eval's files against Kapwa's own run: what is deterministic to the last bit."""
+    (folder,) = api.import_result(file, "lm-eval", out=out)
+    again = Run(folder)
+    known = list(again.manifest["metrics"])
+    assert not any("judged again it is" in note for note in again.manifest["notes"])
+    likelihoods = pl.col("metric").str.starts_with("mc2")
+    for table, numbers in (("scores", ["value"]), ("estimates", ["value", "low", "high"]), ("floors", ["value"])):
+        own = run.table(table).filter(pl.col("metric").is_in(known)).drop("signature", strict=False)
+        found = again.table(table).drop("signature", strict=False)
+        assert_frame_equal(found.filter(~likelihoods), own.filter(~likelihoods), check_exact=True)
+        assert_frame_equal(found.drop(numbers), own.drop(numbers))
+        assert_frame_equal(found.select(numbers), own.select(numbers), abs_tol=1e-5)
+    assert_frame_equal(again.items, run.items, check_exact=True)
+    differences = api.compare(again, run)["difference"].drop_nulls()
+    assert differences.len()
+    assert differences.abs().max() < 1e-5

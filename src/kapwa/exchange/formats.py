@@ -101,7 +101,8 @@ def import_result(
     """
     if form not in IMPORTS:
         raise UsageError(f"There is no format {form!r} to import.", hint=nearest(form, IMPORTS))
-    from kapwa.exchange.lm_eval_in import UNDETERMINED, UNKNOWN, About, import_lm_eval
+    from kapwa.exchange.lm_eval_about import UNKNOWN
+    from kapwa.exchange.lm_eval_in import UNDETERMINED, About, import_lm_eval
 
     _check_about(culture, language)
     about = About(culture or UNKNOWN, language or UNDETERMINED)

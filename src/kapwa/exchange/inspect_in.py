@@ -23,11 +23,12 @@ from kapwa.exchange.inspect_ran import is_ran, ran_run
 from kapwa.exchange.inspect_read import read_log, samples_of
 from kapwa.exchange.inspect_samples import SCORER
 from kapwa.exchange.inspect_values import Measured, Metric, is_accuracy, metrics_of, why_not
-from kapwa.exchange.lm_eval_in import UNDETERMINED, UNKNOWN, About, finished
+from kapwa.exchange.lm_eval_about import UNKNOWN
+from kapwa.exchange.lm_eval_in import UNDETERMINED, About
 from kapwa.exchange.lm_eval_own import SCORES
 from kapwa.exchange.own import refuse_told
 from kapwa.exchange.source import without_keys_in
-from kapwa.exchange.writing import Imported, write_run
+from kapwa.exchange.writing import Imported, finished, write_run
 from kapwa.runs.redact import api_keys
 
 if TYPE_CHECKING:

@@ -12,23 +12,19 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from kapwa.errors import DataError
+from kapwa.exchange.lm_eval_about import UNKNOWN, model_of, times_of, versions_of
 from kapwa.exchange.lm_eval_own import SCORES, own_run
+from kapwa.exchange.lm_eval_ran import is_ran, ran_run
 from kapwa.exchange.lm_eval_read import Sample, TaskSamples, logprob, read_results, read_tasks
 from kapwa.exchange.own import refuse_told
-from kapwa.exchange.writing import Imported, write_run
-from kapwa.runs.manifest import FORMAT
-from kapwa.runs.redact import plain
-from kapwa.runs.signature import signature
+from kapwa.exchange.writing import Imported, finished, write_run
 
-UNKNOWN = "unknown"
 UNDETERMINED = "und"
 # Right or wrong by definition in lm-eval (api/metrics.py), its tasks and Kapwa's; others are averaged as numbers.
 _BINARY = re.compile(r"(.+_)?(acc|accuracy)(_.+)?|exact_match|mc1(_.+)?")
@@ -53,17 +49,35 @@ class About(NamedTuple):
 
 def import_lm_eval(path: Path, out: Path, *, about: About, overwrite: bool = False) -> list[Path]:
     """Make a run in ``out`` of every task of the results at ``path`` (a file or its folder); return the folders."""
+    return [write_run(one, out, overwrite=overwrite) for one in _imported(path, about)]
+
+
+def _imported(path: Path, about: About) -> list[Imported]:
     file, results = read_results(path)
     if "kapwa" in results:
         refuse_told(about.told, file)
-    tasks = read_tasks(file, results)
-    found = (
-        [own_run(file, results, tasks)] if "kapwa" in results else [_foreign(results, task, about) for task in tasks]
-    )
-    return [write_run(one, out, overwrite=overwrite) for one in found]
+        return [own_run(file, results, read_tasks(file, results))]
+    found, told_by_user = [], False
+    for task in read_tasks(file, results):
+        judged = _judged(results, task)
+        told_by_user |= not isinstance(judged, Imported)
+        found.append(judged if isinstance(judged, Imported) else _foreign(results, task, about, judged))
+    if not told_by_user:
+        refuse_told(about.told, file)
+    return found
 
 
-def _foreign(results: Mapping[str, Any], task: TaskSamples, about: About) -> Imported:
+def _judged(results: Mapping[str, Any], task: TaskSamples) -> Imported | list[str]:
+    """Return the run of a task of Kapwa's, judged again; where there is none, the notes that say why."""
+    if not is_ran(results, task):
+        return []
+    try:
+        return ran_run(results, task)
+    except DataError as error:
+        return [f"Kapwa's task did not judge the answers again, so scores are lm-eval's: {error.message}"]
+
+
+def _foreign(results: Mapping[str, Any], task: TaskSamples, about: About, why: Sequence[str]) -> Imported:
     config = results.get("config") or {}
     kept, left = _metrics(results, task)
     if not kept:
@@ -72,9 +86,9 @@ def _foreign(results: Mapping[str, Any], task: TaskSamples, about: About) -> Imp
     variant = UNKNOWN if shots is None else f"{shots}-shot"
     scores = pl.DataFrame(list(_score_rows(task, kept, about, variant)), schema=SCORES, orient="row")
     tables = _texts(task, about, variant)
-    asked = [json.dumps(pair, sort_keys=True) for sample in _first_of_each(task) for pair in sample.asked]
+    asked = [json.dumps(pair, sort_keys=True) for sample in task.documents() for pair in sample.asked]
     items = scores["item_id"].n_unique()
-    notes = [*_notes(about), *left]
+    notes = [*_notes(about), *why, *left]
     data = (results.get("configs") or {}).get(task.name, {}).get("dataset_path")
     manifest = {
         "task": f"lm-eval/{task.name}",
@@ -90,9 +104,9 @@ def _foreign(results: Mapping[str, Any], task: TaskSamples, about: About) -> Imp
             "card": {"limits": notes},
             "illustrative": False,
         },
-        "model": _model(results, config),
+        "model": model_of(results),
         "repeatable": "no promise",
-        "versions": _versions(results),
+        "versions": versions_of(results),
         "machine": {},
         "seed": 0,
         "counts": {
@@ -103,28 +117,11 @@ def _foreign(results: Mapping[str, Any], task: TaskSamples, about: About) -> Imp
             "failed": 0,
         },
         "failures": [],
-        **_times(results),
+        **times_of(results),
         "notes": notes,
         "imported": {"from": "lm_eval", "version": results.get("lm_eval_version"), "file": task.path.name},
     }
     return Imported(finished(manifest), scores, _items(task, about, variant), tables, ())
-
-
-def finished(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the manifest of an import with what every finished run's has, its signatures among it."""
-    whole = plain({"format": FORMAT, "kapwa": version("kapwa"), "status": "complete", **manifest})
-    whole["signature"] = signature(whole).full()
-    whole["signatures"] = {name: signature(whole, name).full() for name in whole["metrics"]}
-    return dict(whole)
-
-
-def _first_of_each(task: TaskSamples) -> Iterator[Sample]:
-    """Yield one sample for each document: a task with several filters repeats prompts and responses."""
-    seen = set()
-    for sample in task.samples:
-        if sample.record["doc_id"] not in seen:
-            seen.add(sample.record["doc_id"])
-            yield sample
 
 
 def _metric_name(metric: str, kind: str) -> str:
@@ -207,41 +204,9 @@ def _digest(task: TaskSamples) -> str:
     """Hash documents and targets, not prompts: two models asked the same documents compare, as pairs."""
     told = sorted(
         json.dumps([s.record["doc_id"], s.record.get("doc_hash") or s.record["doc"], s.record.get("target")])
-        for s in _first_of_each(task)
+        for s in task.documents()
     )
     return hashlib.blake2b("\n".join(told).encode(), digest_size=8).hexdigest()
-
-
-def _model(results: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, Any]:
-    name = str(results.get("model_name") or config.get("model") or UNKNOWN)
-    fingerprint = {
-        "id": name,
-        "backend": config.get("model"),
-        "dtype": config.get("model_dtype"),
-        "template": results.get("chat_template_sha"),
-    }
-    return {
-        "id": name,
-        "revision": config.get("model_sha") or config.get("model_revision") or None,
-        "fingerprint": {key: value for key, value in fingerprint.items() if value},
-        "description": {"parameters": config.get("model_num_parameters")},
-    }
-
-
-def _versions(results: Mapping[str, Any]) -> dict[str, str]:
-    """Versions that lm-eval wrote down, and Kapwa's, which made the tables."""
-    told = {"lm_eval": results.get("lm_eval_version"), "transformers": results.get("transformers_version")}
-    return {"kapwa": version("kapwa"), **{name: str(value) for name, value in told.items() if value}}
-
-
-def _times(results: Mapping[str, Any]) -> dict[str, Any]:
-    began, took = results.get("date"), results.get("total_evaluation_time_seconds")
-    try:
-        started = None if began is None else datetime.fromtimestamp(float(began), tz=UTC).isoformat(timespec="seconds")
-        seconds = None if took is None else round(float(took), 3)
-    except (TypeError, ValueError, OverflowError, OSError):
-        started, seconds = None, None
-    return {"started": started, "finished": None, "seconds": seconds, "sessions": None}
 
 
 def _notes(about: About) -> list[str]:
@@ -267,7 +232,7 @@ def _items(task: TaskSamples, about: About, variant: str) -> pl.DataFrame:
             "prompt": sample.asked[0][0] if sample.asked else None,
             "target": _target(sample),
         }
-        for sample in _first_of_each(task)
+        for sample in task.documents()
     ]
     return pl.DataFrame(rows, schema=dict.fromkeys(rows[0], pl.String))
 
@@ -285,7 +250,7 @@ def _texts(task: TaskSamples, about: About, variant: str) -> dict[str, pl.DataFr
     """What the model wrote, or the log-probabilities of what it was given."""
     answers: list[list[Any]] = []
     scored: list[list[Any]] = []
-    for sample in _first_of_each(task):
+    for sample in task.documents():
         key = [str(sample.record["doc_id"]), variant, about.culture]
         for index, (asked, given) in enumerate(zip(sample.asked, sample.record["resps"], strict=False)):
             if isinstance(asked[1], str):

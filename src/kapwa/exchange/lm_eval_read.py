@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ _TOGETHER = "Keep its files together, as they were named: samples are found by t
 _NAME = "Name lm-eval's results_<date>.json"
 _CUT = "Copy the file again as lm-eval wrote it, or run lm-eval again with --log_samples."
 _AGAIN = "Run lm-eval again with --log_samples, to its end."
-_SECTIONS = ("results", "configs", "config", "versions", "n-shot", "higher_is_better", "group_subtasks")
+_SECTIONS = ("results", "configs", "config", "versions", "n-shot", "n-samples", "higher_is_better", "group_subtasks")
 _NESTED = ("results", "configs", "higher_is_better")
 _NEEDED = {"doc_id": int, "doc": dict, "arguments": dict, "resps": list, "filter": str, "metrics": list}
 
@@ -37,7 +37,7 @@ class Sample:
     @property
     def asked(self) -> list[tuple[str, Any]]:
         """Each prompt with what followed it: a continuation to score, or the settings of generation."""
-        return [(str(pair.get("arg_0", "")), pair.get("arg_1")) for pair in self.record["arguments"].values()]
+        return [(_prompt(pair.get("arg_0", "")), pair.get("arg_1")) for pair in self.record["arguments"].values()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,21 @@ class TaskSamples:
     name: str
     path: Path
     samples: Sequence[Sample]
+
+    def documents(self) -> Iterator[Sample]:
+        """Yield one sample for each document: a task with several filters repeats prompts and responses."""
+        seen = set()
+        for sample in self.samples:
+            if sample.record["doc_id"] not in seen:
+                seen.add(sample.record["doc_id"])
+                yield sample
+
+
+def _prompt(told: Any) -> str:
+    """Return a prompt as text: that of a chat server is its turns as JSON, which lm-eval logs in a list."""
+    if isinstance(told, list) and len(told) == 1 and isinstance(told[0], str):
+        return told[0]
+    return told if isinstance(told, str) else json.dumps(told, ensure_ascii=False)
 
 
 def read_results(path: Path) -> tuple[Path, dict[str, Any]]:
@@ -120,7 +135,18 @@ def _read_task(file: Path, name: str, results: Mapping[str, Any]) -> TaskSamples
         samples.append(sample)
     if not samples:
         raise DataError("is empty.", path=path, hint=_AGAIN)
-    return TaskSamples(name, path, samples)
+    task = TaskSamples(name, path, samples)
+    _check_whole(task, (results.get("n-samples") or {}).get(name))
+    return task
+
+
+def _check_whole(task: TaskSamples, told: Any) -> None:
+    """Raise DataError where a samples file lacks documents that the results are of."""
+    counted = told.get("effective") if isinstance(told, Mapping) else None
+    found = sum(1 for _ in task.documents())
+    if isinstance(counted, int) and found < counted:
+        message = f"holds {found} of the {counted} documents that lm-eval's results are of."
+        raise DataError(message, path=task.path, hint=_CUT)
 
 
 def _samples_path(file: Path, name: str) -> Path:

@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,10 +16,11 @@ import polars as pl
 from kapwa.errors import UsageError
 from kapwa.files import digest
 from kapwa.records import Floor, Item
-from kapwa.runs.manifest import NAME, write_manifest
+from kapwa.runs.manifest import FORMAT, NAME, write_manifest
 from kapwa.runs.outputs import results, write_results
-from kapwa.runs.redact import api_keys, hide_keys
+from kapwa.runs.redact import api_keys, hide_keys, plain
 from kapwa.runs.runner import brief_model, slug
+from kapwa.runs.signature import signature
 from kapwa.suites.base import Judged, MetricInfo, Task
 
 
@@ -49,6 +51,14 @@ class _Judged:
 
     def item_table(self, _items: Sequence[Item]) -> pl.DataFrame:
         return self._imported.items
+
+
+def finished(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the manifest of an import with what every finished run's has, its signatures among it."""
+    whole = plain({"format": FORMAT, "kapwa": version("kapwa"), "status": "complete", **manifest})
+    whole["signature"] = signature(whole).full()
+    whole["signatures"] = {name: signature(whole, name).full() for name in whole["metrics"]}
+    return dict(whole)
 
 
 def write_run(imported: Imported, out: Path, *, overwrite: bool) -> Path:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from kapwa.errors import DataError, KapwaError, UsageError
+from kapwa.exchange.sample_questions import sample_questions
 from kapwa.loading import load_task
 from kapwa.records import Item, Request
 from kapwa.suites.base import Task
@@ -153,13 +153,7 @@ def _load(name: str, given: Mapping[str, Any]) -> Task:
         where["culture"] = country
     if name != "blend/mcq" or arguments.get("data") is not None:
         return load_task(name, where=where, **arguments)
-    # There is no sample of multiple-choice questions: they are built from the sample answers, the same ones each time.
-    from kapwa.build.mcq import build_mcq
-    from kapwa.suites.blend.data import read_questions
-
-    questions, source = read_questions(None)
-    with tempfile.TemporaryDirectory() as folder:
-        build_mcq(questions, Path(folder), source=source)
+    with sample_questions() as folder:
         return load_task(name, where=where, **{**arguments, "data": folder})
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from kapwa import registry
 from kapwa.errors import UsageError, nearest
+from kapwa.exchange.sample_questions import sample_questions
 from kapwa.suites.base import Selection, Task
 from kapwa.suites.folders import open_task
 
@@ -45,13 +44,7 @@ def _opened(task: str, data: str | None, selection: Selection, options: Mapping[
     suite = registry.load("suites", task.partition("/")[0])
     if task != "blend/mcq" or data is not None:
         return open_task(suite, task, data, selection, options)
-    # There is no sample of multiple-choice questions: they are built from the sample answers, the same ones each time.
-    from kapwa.build.mcq import build_mcq
-    from kapwa.suites.blend.data import read_questions
-
-    questions, source = read_questions(None)
-    with tempfile.TemporaryDirectory() as folder:
-        build_mcq(questions, Path(folder), source=source)
+    with sample_questions() as folder:
         return open_task(suite, task, folder, selection, options)
 
 

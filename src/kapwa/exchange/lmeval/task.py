@@ -4,7 +4,8 @@ Kapwa's readers give the documents, Kapwa's requests what is asked, Kapwa's scor
 to score. lm-eval asks the model, in its own way, which differs from Kapwa's in three things that can be seen:
 
 - It moves white space at the end of a prompt into what is scored, so that the sum holds the newline with which a chat
-  template opens an answer. That newline is scored once by itself and taken off (:func:`continuation_sums`).
+  template opens an answer. That newline is scored once by itself and taken off
+  (:func:`kapwa.exchange.lmeval.answers.continuation_sums`).
 - It tells no token counts, so that metrics per token are left out; and its chat templates do not render how a turn
   closes, so that the metrics as released (``_reference``) of ``kalahi/mc`` are left out.
 - Its standard errors take the items for independent; Kapwa's are clustered.
@@ -13,6 +14,7 @@ to score. lm-eval asks the model, in its own way, which differs from Kapwa's in 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import version
 from statistics import fmean
 from typing import Any
 
@@ -21,12 +23,12 @@ from lm_eval.api.metrics import mean
 from lm_eval.api.task import Task, TaskConfig
 from lm_eval.filters import build_filter_ensemble
 
-from kapwa.errors import ModelError, UsageError
+from kapwa.errors import UsageError
+from kapwa.exchange.lmeval.answers import can_be_had, generation_settings, likelihood_arguments, responses_of
 from kapwa.exchange.lmeval.settings import task_of
-from kapwa.records import Answer, ContinuationScore, Item, Request, Response
+from kapwa.records import Answer, Item, Request
 from kapwa.suites import base
 
-Loglikelihood = tuple[float, bool]
 # What a document has to be judged by, the first that it has.
 _TARGETS = ("best", "answer", "answers")
 
@@ -41,7 +43,7 @@ class KapwaTask(Task):  # type: ignore[misc]
         settings = {key: value for key, value in config.items() if key != "class"}
         metadata = settings.get("metadata") or {}
         self.kapwa: base.Task = task_of(settings["task"], metadata)
-        self._config = TaskConfig(**{**settings, **_generation(self.kapwa)})
+        self._config = TaskConfig(**{**settings, **_generation(self.kapwa), "metadata": _told(metadata, self.kapwa)})
         self.OUTPUT_TYPE = self._config.output_type
         self._set_up()
 
@@ -49,7 +51,7 @@ class KapwaTask(Task):  # type: ignore[misc]
         items = self.kapwa.items()
         self._items = {(item.id, item.variant): item for item in items}
         self._docs: list[dict[str, Any]] = self.kapwa.item_table(items).to_dicts()
-        self._metrics = [name for name in self.kapwa.metrics if _can_be_had(name, self.kapwa)]
+        self._metrics = [name for name in self.kapwa.metrics if can_be_had(name, self.kapwa)]
         self._training_docs = self._fewshot_docs = self._instances = None
         self._filters = [build_filter_ensemble("none", [["take_first", None]])]
         self.fewshot_rnd = None
@@ -116,7 +118,8 @@ class KapwaTask(Task):  # type: ignore[misc]
         """Judge one item as Kapwa does; metrics that have nothing to measure in it are absent."""
         item, requests = self._item(doc), self._requests(doc)
         answers = [
-            Answer(request, response) for request, response in zip(requests, _responses(requests, results), strict=True)
+            Answer(request, response)
+            for request, response in zip(requests, responses_of(requests, results), strict=True)
         ]
         scores = self.kapwa.score([item], answers).scores
         values: dict[str, list[float]] = {}
@@ -132,18 +135,16 @@ class KapwaTask(Task):  # type: ignore[misc]
         return list(self.kapwa.requests([self._item(doc)]))
 
 
-def _can_be_had(metric: str, task: base.Task) -> bool:
-    """Whether lm-eval's likelihoods give the metric: not per token, nor with closing tokens."""
-    return "score" not in task.needs or not metric.endswith(("_token", "_reference"))
+def _told(metadata: Mapping[str, Any], task: base.Task) -> dict[str, Any]:
+    """Return the metadata, which lm-eval writes into its results, with what tells an import which data these were."""
+    return {**metadata, "kapwa": {**metadata["kapwa"], "digest": task.data.digest, "version": version("kapwa")}}
 
 
 def _generation(task: base.Task) -> dict[str, Any]:
     """Return lm-eval's settings for what Kapwa asks for; nothing for likelihoods."""
     if "generate" not in task.needs:
         return {}
-    params = next(iter(task.requests(task.items()[:1]))).params
-    # No stop texts: lm-eval adds the model's own end token, which is where Kapwa's replies end.
-    return {"generation_kwargs": {"until": [], "do_sample": False, "max_gen_toks": params.max_new_tokens}}
+    return {"generation_kwargs": generation_settings(next(iter(task.requests(task.items()[:1]))).params)}
 
 
 def _rendered(request: Request, chat: Callable[..., str] | None, system: str | None) -> str:
@@ -153,49 +154,3 @@ def _rendered(request: Request, chat: Callable[..., str] | None, system: str | N
     if chat is None:
         return "".join(f"{message['content']}\n" for message in messages)
     return chat(messages)
-
-
-def likelihood_arguments(prompt: str, continuations: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the pairs to score: each continuation after the prompt, then the white space that ends the prompt.
-
-    A prompt that does not end in white space has no such last pair.
-    """
-    bare = prompt.rstrip()
-    space = prompt[len(bare) :]
-    pairs = [(prompt, text) for text in continuations]
-    return [*pairs, (bare, space)] if bare and space else pairs
-
-
-def continuation_sums(results: Sequence[Loglikelihood], n: int) -> list[float]:
-    """Return the log-probabilities of ``n`` continuations; a further result is that of the white space before them.
-
-    lm-eval scores that white space with each continuation, Kapwa with none.
-    """
-    space = results[n][0] if len(results) > n else 0.0
-    return [float(value) - float(space) for value, _ in results[:n]]
-
-
-def _responses(requests: Sequence[Request], results: Sequence[Any]) -> list[Response]:
-    if requests[0].kind == "generate":
-        return [Response(request.key, text=text) for request, text in zip(requests, results, strict=True)]
-    asked = sum(len(request.continuations) for request in requests)
-    spaces = len(results) - asked
-    if spaces not in (0, len(requests)):
-        raise ModelError(
-            f"{len(results)} likelihoods came back for {asked} continuations.",
-            hint="The chat template ends some prompts in white space and others not; this cannot be scored.",
-        )
-    responses, place = [], 0
-    for request in requests:
-        n = len(request.continuations)
-        width = n + (1 if spaces else 0)
-        sums = continuation_sums(results[place : place + width], n)
-        scores = tuple(map(_score, request.continuations, sums))
-        responses.append(Response(request.key, logprobs=scores))
-        place += width
-    return responses
-
-
-def _score(text: str, logprob: float) -> ContinuationScore:
-    # lm-eval tells no token count; what is divided by it is not reported (_can_be_had).
-    return ContinuationScore(logprob, n_tokens=1, n_bytes=len(text.encode()), n_chars=len(text))
