@@ -56,6 +56,7 @@ class OpenAIModel:
     """A served model. Answers may vary between runs and with the server's load, so nothing is batched here."""
 
     atomic_batches = False
+    streams = True  # generate and score take any iterable: see kapwa.runs.asking.takes_streams
 
     def __init__(self, name: str, options: ModelOptions, client: Client, body: Mapping[str, Any]) -> None:
         self.id = f"openai:{name}"

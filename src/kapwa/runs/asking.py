@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from types import TracebackType
-from typing import NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 from kapwa.engines.base import takes_many
 from kapwa.errors import ModelError
@@ -29,8 +29,8 @@ Given = TypeVar("Given")
 
 KINDS: tuple[Kind, ...] = ("score", "generate")
 NO_ANSWER = "the model returned no answer to this request"
-# Requests handed to a served model in one call: bounds memory in runs of millions, and is large enough
-# that draining the last open requests of a call costs nothing.
+# Requests handed to a model in one call, where it does not take them one by one: bounds memory in runs of millions,
+# and is large enough that waiting for the last of a call costs nothing.
 WINDOW = 50_000
 _LOOKUP = 500
 # Answers committed together at most: one fsync for all of them.
@@ -47,7 +47,8 @@ def ask_missing(
     """
     ask = _ask_whole_batches if model.atomic_batches else _ask_each
     for kind in KINDS:
-        ask(_Asking(book, kind, model, journal, meter, cache))
+        if kind in book.kinds:  # each kind takes a walk through all requests
+            ask(_Asking(book, kind, model, journal, meter, cache))
 
 
 class _Asking(NamedTuple):
@@ -133,9 +134,21 @@ def _each_answer(job: _Asking, missing: Iterator[Request]) -> Iterator[Response]
         windows = _windows(missing, job.model.window(job.book.distinct_total))
         for _, responses in _answered(job, windows):
             yield from responses
-        return
-    for window in _windows(missing, WINDOW):
-        yield from answers(job.model, job.kind, window)
+    elif takes_streams(job.model):
+        asked = _Asked(missing)
+        with _closing(_given(job.model, job.kind, asked)) as stream:
+            yield from _matched(job.model, asked, stream, job.book.distinct_keys())
+    else:
+        for window in _windows(missing, WINDOW):
+            yield from answers(job.model, job.kind, window)
+
+
+def takes_streams(model: Model) -> bool:
+    """Whether ``model.streams``: it takes any iterable, in the caller's thread and only as far as it has room.
+
+    Then nothing is made ready before the first call, and no call waits for the last one of a window.
+    """
+    return bool(getattr(model, "streams", False))
 
 
 def _windows(requests: Iterator[Request], size: int) -> Iterator[list[Request]]:
@@ -163,22 +176,52 @@ def answers(model: Model, kind: Kind, requests: Sequence[Request]) -> Iterator[R
     An answer of the wrong shape, and one that never comes, become failed items. Raises ModelError for
     answers to unknown requests and second answers: then no answer of this model can be trusted.
     """
-    with _closing(model.score(requests) if kind == "score" else model.generate(requests)) as stream:
+    with _closing(_given(model, kind, requests)) as stream:
         yield from checked(model, requests, stream)
+
+
+def _given(model: Model, kind: Kind, requests: Any) -> Iterator[Response]:
+    return model.score(requests) if kind == "score" else model.generate(requests)
 
 
 def checked(model: Model, requests: Sequence[Request], responses: Iterable[Response]) -> Iterator[Response]:
     """Yield ``responses``, which ``model`` gave to ``requests``, as :func:`answers` does."""
-    waiting = {request.key: request for request in requests}
+    asked = _Asked(requests)
+    asked.take_all()
+    return _matched(model, asked, responses, (request.key for request in requests))
+
+
+class _Asked:
+    """Requests that a model may take one by one; ``waiting`` are those that were taken and have no answer, by key."""
+
+    def __init__(self, requests: Iterable[Request]) -> None:
+        self._left = iter(requests)
+        self.waiting: dict[str, Request] = {}
+        self.taken = 0
+
+    def __iter__(self) -> Iterator[Request]:
+        for request in self._left:
+            self.waiting[request.key] = request
+            self.taken += 1
+            yield request
+
+    def take_all(self) -> None:
+        """Count as taken what is left."""
+        for _ in self:
+            pass
+
+
+def _matched(model: Model, asked: _Asked, responses: Iterable[Response], known: Iterable[str]) -> Iterator[Response]:
     keys = api_keys()
     for response in responses:
-        request = waiting.pop(response.request_key, None)
+        request = asked.waiting.pop(response.request_key, None)
         if request is None:
-            raise _unasked(model, response.request_key, requests)
+            raise _unasked(model, response.request_key, known)
         yield _checked(response, request, keys)
-    if waiting:
-        log.warning("%s returned no answer to %d of %d requests.", model.id, len(waiting), len(requests))
-    for key in waiting:
+    asked.take_all()
+    if asked.waiting:
+        log.warning("%s returned no answer to %d of %d requests.", model.id, len(asked.waiting), asked.taken)
+    for key in asked.waiting:
         yield Response(key, error=NO_ANSWER)
 
 
@@ -220,9 +263,8 @@ def _without_keys(response: Response, keys: list[str]) -> Response:
     return replace(response, text=text, finish_reason=reason)
 
 
-def _unasked(model: Model, key: str, requests: Sequence[Request]) -> ModelError:
-    twice = any(request.key == key for request in requests)
-    what = "answered one request twice" if twice else "answered a request that was not asked"
+def _unasked(model: Model, key: str, known: Iterable[str]) -> ModelError:
+    what = "answered one request twice" if key in known else "answered a request that was not asked"
     return ModelError(f"{model.id} {what} ({key!r}).", hint=_BACKEND_BUG)
 
 

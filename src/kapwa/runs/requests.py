@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kapwa.errors import RunError
-from kapwa.records import Item, Request, request_key
+from kapwa.records import Item, Kind, Request, request_key
 from kapwa.suites.base import Task
 
 _KEY_BYTES = 16
@@ -26,18 +26,21 @@ class RequestBook:
     """The requests of ``task`` for one model, bound to their keys.
 
     ``total`` counts requests, ``distinct_total`` the different ones: equal questions are asked once, unless the
-    fingerprint says that answers go ``by_item``.
+    fingerprint says that answers go ``by_item``. ``kinds``: which kinds of request there are.
     """
 
     def __init__(self, task: Task, items: Sequence[Item], fingerprint: Mapping[str, Any]) -> None:
         self._task, self._items, self._fingerprint = task, items, dict(fingerprint)
         keys = bytearray()
+        kinds: set[Kind] = set()
         state = hashlib.blake2b(digest_size=16)
         for request in task.requests(items):
             key = bytes.fromhex(self._key(request))
             keys += key
+            kinds.add(request.kind)
             state.update(key + f"{request.item_id}\0{request.variant}\0".encode("utf-8", "surrogatepass"))
         self._keys = bytes(keys)
+        self.kinds = frozenset(kinds)
         self._first = _first_of_each(self._keys)
         self.digest = state.hexdigest()
         self.total = len(self._first)
