@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import pickle
 import shutil
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -49,6 +50,33 @@ def test_one_digest_whatever_the_format_and_the_order(tmp_path: Path) -> None:
     for key in corpora[0].concepts:
         assert len({corpus.digest_of(key) for corpus in corpora}) == 1
         assert corpora[0].texts(key).digest == corpora[0].digest_of(key)
+
+
+@given(
+    st.lists(
+        st.tuples(*map(st.sampled_from, ("ab", "xy", "pq", ("Thai", " Thai", "Zulu"), (0.3, 0.7, None)))), min_size=1
+    ),
+    st.sampled_from(["jsonl", "parquet"]),
+)
+def test_each_row_goes_where_its_own_cells_say(tmp_path_factory: pytest.TempPathFactory, drawn, ending: str) -> None:
+    # Rows are read by what changed since the row before, so any cell may change or stay, in any order.
+    whole = product("ab", "xy", "pq", ("Thai", "Zulu"), (0.3, 0.7, None))  # a concept needs two identities
+    names = ("model", "topic", "concept", "nationality", "temperature")
+    rows = [
+        dict(zip(names, cells, strict=True)) | {"sample": i, "text": f"text {i}"}
+        for i, cells in enumerate([*drawn, *whole])
+    ]
+    path = write_rows(tmp_path_factory.mktemp("cells") / f"rows.{ending}", rows)
+    found = {}
+    for corpus in open_corpora([path]):
+        for key in corpus.concepts:
+            texts = corpus.texts(key)
+            for group, sample, text in zip(texts.groups, texts.samples, texts.texts, strict=True):
+                place = (corpus.model, *key, texts.identities[group], corpus.temperature)
+                found[int(sample)] = (*place, text)
+    assert found == {
+        row["sample"]: (*(row[n].strip() if n == "nationality" else row[n] for n in names), row["text"]) for row in rows
+    }
 
 
 @given(st.integers(0, 26), st.sampled_from(["text", "sample", "nationality", "concept"]))

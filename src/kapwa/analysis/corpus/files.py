@@ -240,8 +240,8 @@ class ParquetFile:
         _check_types(self.path, schema, columns.used())
         reader = RowReader(self.path, columns, self._asked, self.path.stem)
         for number, record in enumerate(parquet_records(self.path, columns.used()), start=1):
-            found = reader(record, number, 0)
-            yield found if found.text is None else found._replace(place=self._heap.append(found.text))
+            text = record["text"]
+            yield reader(record, number, 0 if text is None else self._heap.append(text))
         self._heap.close()
 
     def texts(self, places: Sequence[int], samples: Sequence[int]) -> list[str]:  # noqa: ARG002 - one text a record

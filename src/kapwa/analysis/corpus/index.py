@@ -59,7 +59,7 @@ class Indexer:
         self._codes: dict[str, int] = {}
         self._found: dict[CorpusName, dict[ConceptKey, _Concept]] = {}
         self._name: CorpusName | None = None
-        self._concepts: dict[ConceptKey, _Concept] = {}
+        self._concepts: dict[ConceptKey, _Concept] | None = {}
         self.tasks: dict[str, None] = {}
 
     def read(self, source: TextSource) -> None:
@@ -68,19 +68,24 @@ class Indexer:
         self._sources.append(source)
         rows = 0
         for rows, found in enumerate(source.answers(), start=1):  # noqa: B007 - the count is used below
-            self.tasks[found.name.task] = None
-            if self._task is None or found.name.task == self._task:
-                self._add(found, number)
+            if found.name is not self._name:  # the name is often that of the row before, and hashing it is slow
+                self._turn_to(found.name)
+            if self._concepts is not None:
+                self._add(found, number, self._concepts)
         if not rows:
             raise DataError("holds no rows.", path=source.path)
 
-    def _add(self, found: Found, source: int) -> None:
-        name, key, identity, sample, text, place, number = found
-        if name is not self._name:  # the name is often that of the row before, and hashing it is slow
-            self._name, self._concepts = name, self._found.setdefault(name, {})
-        concept = self._concepts.get(key)
+    def _turn_to(self, name: CorpusName) -> None:
+        """Let the next answers be of the corpus ``name``, or of none where its task is not wanted."""
+        self.tasks[name.task] = None
+        wanted = self._task is None or name.task == self._task
+        self._name, self._concepts = name, self._found.setdefault(name, {}) if wanted else None
+
+    def _add(self, found: Found, source: int, concepts: dict[ConceptKey, _Concept]) -> None:
+        _, key, identity, sample, text, place, number = found
+        concept = concepts.get(key)
         if concept is None:
-            concept = self._concepts[key] = _Concept()
+            concept = concepts[key] = _Concept()
         code = self._codes.setdefault(identity, len(self._codes))
         if sample is None:
             sample = concept.counted.get(code, 0)
@@ -148,8 +153,11 @@ class Indexer:
 
 def _row_digest(key: ConceptKey, identity: str, sample: int, text: str) -> int:
     place = f"{key.topic}\0{key.concept}\0{identity}\0{sample}\0".encode("utf-8", "surrogatepass")
-    whole = hashlib.blake2b(place + clean_text(text).encode(), digest_size=_DIGEST_BYTES)
-    return int.from_bytes(whole.digest(), "big")
+    try:
+        raw = text.encode()
+    except UnicodeEncodeError:
+        raw = clean_text(text).encode()
+    return int.from_bytes(hashlib.blake2b(place + raw, digest_size=_DIGEST_BYTES).digest(), "big")
 
 
 def _hex(total: int) -> str:

@@ -6,6 +6,7 @@ import math
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -99,11 +100,16 @@ class Columns:
     sample: str | None
     error: str | None
 
+    def placing(self) -> list[str]:
+        """The columns that say of which concept a row is, at least two: itemgetter then gives a tuple."""
+        if self.identity and self.concept:
+            return ["topic", "concept"]
+        return ["item_id", *(["topic", "concept"] if self.concept else ["item_id"])]
+
     def used(self) -> list[str]:
         """Every column that is read."""
-        named = [self.identity, self.topic, self.concept, self.language, self.sample, self.error, *self.splitting]
-        by_id = [] if self.identity and self.concept else ["item_id"]
-        return list(dict.fromkeys([*by_id, *(name for name in named if name), "text"]))
+        named = [self.identity, self.language, self.sample, self.error, *self.splitting]
+        return list(dict.fromkeys([*self.placing(), *(name for name in named if name), "text"]))
 
 
 def find_columns(names: Sequence[str], path: Path, attribute: str | None, *, row: int | None = 1) -> Columns:
@@ -167,8 +173,11 @@ class RowReader:
         self._path, self._columns, self._asked, self._model = path, columns, asked, model
         self._naming = (*columns.splitting, columns.language) if columns.language else columns.splitting
         self._by_temperature = "temperature" in columns.splitting
-        self._last_cells: list[Any] | None = None
+        self._last_naming: list[Any] | None = None
         self._last_name = CorpusName(DEFAULT_TASK, model)
+        self._cells = itemgetter(*self._naming, *columns.placing())
+        self._last_cells: tuple[Any, ...] | None = None
+        self._last = (self._last_name, ConceptKey("", ""), "")
         self._clean: dict[str, str] = {}
         self._languages: set[str] = set()
         self._split_ids: dict[str, tuple[ConceptKey, str]] = {}
@@ -176,15 +185,31 @@ class RowReader:
 
     def __call__(self, record: Mapping[str, Any], number: int, place: int) -> Found:
         """Return the answer in ``record``; raise DataError naming ``number`` and the column at fault."""
-        columns = self._columns
+        # Thousands of rows in a row are of one corpus and concept: cells are compared sooner than they are read.
+        cells = self._cells_of(record)
+        if cells is None or cells != self._last_cells:
+            self._last, self._last_cells = self._placed(record, number), cells
+        name, key, identity = self._last
+        if self._columns.identity is not None:
+            identity = self._word(record, self._columns.identity, number)
+        sample, text = self._sample(record, number), self._text(record, number)
+        return Found(name, key, identity, sample, text, place, number)
+
+    def _cells_of(self, record: Mapping[str, Any]) -> tuple[Any, ...] | None:
+        """Return the cells that say of which corpus and concept a row is; None where the row lacks one."""
+        try:
+            cells: tuple[Any, ...] = self._cells(record)
+        except KeyError:
+            return None
+        return cells
+
+    def _placed(self, record: Mapping[str, Any], number: int) -> tuple[CorpusName, ConceptKey, str]:
+        columns, identity = self._columns, ""
         if columns.identity is None or columns.concept is None:
             key, identity = self._from_id(record, number)
         if columns.concept is not None:
             key = self._key(record, number)
-        if columns.identity is not None:
-            identity = self._word(record, columns.identity, number)
-        sample, text = self._sample(record, number), self._text(record, number)
-        return Found(self._name(record, number), key, identity, sample, text, place, number)
+        return self._name(record, number), key, identity
 
     def _fault(self, message: str, number: int, column: str, hint: str | None = None) -> DataError:
         return DataError(message, path=self._path, row=number, column=column, hint=hint)
@@ -227,9 +252,9 @@ class RowReader:
 
     def _name(self, record: Mapping[str, Any], number: int) -> CorpusName:
         columns = self._columns
-        # Thousands of rows in a row are of one corpus: a list of cells is compared sooner than it is hashed.
+        # A list of cells is compared sooner than it is hashed.
         cells = [record.get(column) for column in self._naming]
-        if cells == self._last_cells:
+        if cells == self._last_naming:
             return self._last_name
         words = {
             column: self._word(record, column, number) if cell not in (None, "") else ""
@@ -245,7 +270,7 @@ class RowReader:
             language=self._language(words.get(columns.language or "", ""), number),
             attribute=columns.attribute,
         )
-        self._last_cells, self._last_name = cells, name
+        self._last_naming, self._last_name = cells, name
         return name
 
     def _language(self, code: str, number: int) -> str:
