@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("ray")
 
 import kapwa
-from kapwa.analysis import first_stage
+from kapwa.analysis import first_stage, second_stage
 from kapwa.analysis.progress import Stand
 from kapwa.engines.settings import Ray
 from kapwa.errors import MissingDependencyError, UsageError
@@ -62,7 +62,16 @@ def test_a_lost_process_and_a_lost_node_change_no_number(
             lost.append("node")
             nodes.lose_node_at("_do")
 
+    summed: list[str] = []
+    make = second_stage._sent
+
+    def sends(job: second_stage.TopicJob | second_stage.CorpusJob) -> object:
+        summed.append(str(job))
+        return make(job)
+
     monkeypatch.setattr(first_stage, "write_part", counts)
+    monkeypatch.setattr(second_stage, "_WORTH_RAY", CONCEPTS)
+    monkeypatch.setattr(second_stage, "_sent", sends)
     engine = Ray(address=nodes.address)
     found = kapwa.analyze(corpus, **asked, out=tmp_path / "ray", progress=befalls, engine=engine)
     monkeypatch.undo()
@@ -71,6 +80,7 @@ def test_a_lost_process_and_a_lost_node_change_no_number(
     assert found.manifest["engine"] == "ray"
     assert found.manifest["parts"] == {"kept": 0, "computed": CONCEPTS}
     assert set(written.values()) == {1}
+    assert [job.partition(" of ")[0] for job in summed] == ["The topic morals", "The topic places", "The tables"]
     local = kapwa.analyze(corpus, **asked, out=tmp_path / "local", workers=2, progress=False)
     assert local.manifest["engine"] == "local"
     assert parts(tmp_path / "ray") == parts(tmp_path / "local")

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -45,6 +46,27 @@ def test_inputs_are_read_only_a_few_ahead() -> None:
         next(results)
     assert len(read) < 20
     results.close()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_results_may_bring_more_to_do(workers: int) -> None:
+    waiting = deque([2, 3])
+
+    class Growing:
+        def __iter__(self) -> Growing:
+            return self
+
+        def __next__(self) -> int:
+            if not waiting:
+                raise StopIteration
+            return waiting.popleft()
+
+    found = []
+    for result in run_all(pool_work.square, Growing(), workers=workers):
+        found.append(result)
+        if result < 100:
+            waiting.append(result)
+    assert sorted(found) == [4, 9, 16, 81, 256, 6561]
 
 
 @pytest.mark.parametrize("workers", [1, 2])

@@ -20,6 +20,7 @@ from kapwa.analysis.record import Times, code_of, manifest, write_analysis
 from kapwa.analysis.result import Analysis
 from kapwa.analysis.second_stage import make_tables
 from kapwa.analysis.settings import Settings
+from kapwa.analysis.workers import Workers
 from kapwa.engines.ray_cluster import require_ray
 from kapwa.engines.settings import Ray
 from kapwa.errors import RunError, UsageError
@@ -44,7 +45,7 @@ def analyze(
     ``values``: survey tables. ``controls``: "geography", "region", "language" or tables of distances between
     countries, held fixed in partial Mantel tests. The tables lie in ``path``, or in a folder of ``out`` named after
     what was analyzed; parts lie in ``out``/parts and are shared. The same call after any end goes on where it
-    stopped. ``engine``: compare texts on Ray instead of in processes of this machine; tables are made here.
+    stopped. ``engine``: compare texts and sum up on Ray instead of in processes of this machine.
     Raises MissingDependencyError where Ray is asked for and not installed, before anything is read; DataError and
     UsageError for what cannot be read, RunError for folders in use or unwritable.
     """
@@ -59,10 +60,10 @@ def analyze(
         prepared = [prepare(corpus, surveys, store, asked) for corpus in corpora]
         folder = Path(path) if path is not None else Path(out) / f"eecc-{code_of(prepared, surveys, asked)[:8]}"
         _make(folder, store)
-        with run_lock(folder):
-            counted = compute_parts(prepared, asked, show, engine)
+        with run_lock(folder), Workers(asked, engine) as workers:
+            counted = compute_parts(prepared, show, workers)
             compared = datetime.now(UTC)
-            tables = make_tables(prepared, asked, show)
+            tables = make_tables(prepared, asked, show, workers)
             times = Times(began, compared, datetime.now(UTC))
             write_analysis(folder, tables, manifest(prepared, surveys, asked, counted, times))
     return Analysis(folder)

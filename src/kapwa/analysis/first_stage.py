@@ -10,14 +10,11 @@ from typing import NamedTuple
 from kapwa.analysis.corpus import ConceptKey, Corpus
 from kapwa.analysis.inputs import Matched, Surveys, match
 from kapwa.analysis.parts import packed, part_key, part_path, write_part
-from kapwa.analysis.pool import run_all
 from kapwa.analysis.progress import Meter, Show
 from kapwa.analysis.settings import Settings, UnitSettings
 from kapwa.analysis.unit import Unit, concept_part, depends_on
 from kapwa.analysis.variance_tables import Named
-from kapwa.engines.ray_cluster import connected
-from kapwa.engines.ray_tasks import run_tasks
-from kapwa.engines.settings import Ray
+from kapwa.analysis.workers import Workers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,33 +70,32 @@ def prepare(corpus: Corpus, surveys: Surveys, store: Path, settings: Settings) -
     return Prepared(corpus, unit, paths, match(surveys, corpus))
 
 
-def compute_parts(prepared: Sequence[Prepared], settings: Settings, show: Show, engine: Ray | None = None) -> Counted:
+def compute_parts(prepared: Sequence[Prepared], show: Show, workers: Workers) -> Counted:
     """Compute every part that is not there yet, over as many processes as asked, or on Ray."""
     # Two corpora may hold the same texts of a concept: one part serves both.
     wanted = {path: (one, key) for one in prepared for key, path in one.paths.items()}
     missing = {path: found for path, found in wanted.items() if not path.exists()}
-    counted = Counted(len(wanted) - len(missing), len(missing), "ray" if engine else "local")
+    counted = Counted(len(wanted) - len(missing), len(missing), "ray" if workers.engine else "local")
     meter = Meter(show, "comparing texts", len(wanted))
     meter.kept(counted.kept)
     jobs = (_Job(Unit(one.corpus.texts(key), one.settings), path) for path, (one, key) in missing.items())
-    for texts in _computing(jobs, settings, len(missing), engine):
+    for texts in _computing(jobs, len(missing), workers):
         meter.add(texts)
     return counted
 
 
-def _computing(jobs: Iterator[_Job], settings: Settings, count: int, engine: Ray | None) -> Iterator[int]:
+def _computing(jobs: Iterator[_Job], count: int, workers: Workers) -> Iterator[int]:
     """Compute and keep parts, and yield how many texts each is of."""
     if not count:
         return
-    if engine is None:
+    if workers.engine is None:
         # Each process writes its own parts: a hundred of them would wait long for one that writes for all.
-        yield from run_all(_compute, jobs, workers=min(settings.processes, count))
+        yield from workers.here(_compute, jobs, most=count)
         return
-    with connected(engine) as cluster:
-        # The nodes of a cluster see no folder of ours: parts come back, and are written here.
-        for done in run_tasks(_computed, jobs, cluster=cluster, name=_named, most=settings.workers):
-            write_part(done.path, done.part)
-            yield done.texts
+    # The nodes of a cluster see no folder of ours: parts come back, and are written here.
+    for done in workers.on_nodes(_computed, jobs, name=_named):
+        write_part(done.path, done.part)
+        yield done.texts
 
 
 def compute_again(prepared: Prepared, paths: Sequence[Path]) -> None:

@@ -109,10 +109,13 @@ def write_part(path: Path, part: Part | bytes) -> None:
         ) from error
 
 
-def read_part(path: Path) -> Part | None:
-    """Read a part; None where there is none, or (with a warning) where it is damaged and must be computed again."""
+def read_part(path: Path, sent: bytes | None = None) -> Part | None:
+    """Read a part; None where there is none, or (with a warning) where it is damaged and must be computed again.
+
+    ``sent``: the bytes of the file, where it lies on another machine.
+    """
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with np.load(path if sent is None else io.BytesIO(sent), allow_pickle=False) as archive:
             return _part({name: archive[name] for name in archive.files})
     except FileNotFoundError:
         return None

@@ -1,47 +1,141 @@
-"""The second stage: parts are summed up, topic by topic, and held against survey values. Cheap, so never kept."""
+"""The second stage: parts are summed up, topic by topic, and held against survey values. Cheap, so never kept.
+
+A topic's tables need its parts alone, and a corpus' tables its topics', so all of them are made by as many workers as
+compare texts. What is made elsewhere comes back to the process that asked, which alone holds the texts and writes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import logging
+from collections import deque
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import polars as pl
 
 from kapwa.analysis.corpus import ConceptKey
 from kapwa.analysis.first_stage import Prepared, compute_again
-from kapwa.analysis.pool import run_all
 from kapwa.analysis.progress import Meter, Show
 from kapwa.analysis.readings import MOST_CHARACTERS, texts_table
 from kapwa.analysis.schemas import SCHEMAS, empty, frame
 from kapwa.analysis.settings import Settings
-from kapwa.analysis.tables import CorpusFacts, TopicJob, TopicResult, WordsAsked, corpus_tables, topic_result
+from kapwa.analysis.tables import (
+    CorpusFacts,
+    CorpusJob,
+    CorpusResult,
+    Tables,
+    TopicJob,
+    TopicResult,
+    WordsAsked,
+    tables_of,
+    topic_result,
+)
 from kapwa.analysis.topics import Damaged, TopicTask
 from kapwa.analysis.unit import MOST_PERMUTED
 from kapwa.analysis.value_tables import Asked, values_table
+from kapwa.analysis.workers import Workers
 from kapwa.errors import RunError
 
-# With fewer parts a second process costs more to start than it saves.
+log = logging.getLogger(__name__)
+
+# With fewer parts a second process costs more to start than it saves, and a cluster more to join.
 _WORTH_PROCESSES = 48
+_WORTH_RAY = 256
 
 
-def make_tables(prepared: Sequence[Prepared], settings: Settings, show: Show) -> dict[str, pl.DataFrame]:
+def make_tables(
+    prepared: Sequence[Prepared], settings: Settings, show: Show, workers: Workers
+) -> dict[str, pl.DataFrame]:
     """Return every table of the analysis; corpora, and topics within them, stand in the order they were given."""
-    jobs = [job for number, one in enumerate(prepared) for job in _topic_jobs(number, one, settings)]
-    parts = sum(len(job.task.paths) for job in jobs)
-    workers = min(settings.processes, len(jobs)) if parts >= _WORTH_PROCESSES else 1
-    meter = Meter(show, "summing up", len(jobs))
-    done: list[dict[str, pl.DataFrame]] = [{} for _ in prepared]
-    results: list[dict[str, TopicResult]] = [{} for _ in prepared]
-    for result in _whole(run_all(topic_result, jobs, workers=workers), jobs, prepared):
-        number = result.summary.corpus
-        results[number][result.summary.topic] = result
+    work = _Work(prepared, settings)
+    meter = Meter(show, "summing up", work.jobs)
+    for result in _results(work, workers):
+        work.take(result)
         meter.add()
-        topics = list(prepared[number].topics())
-        if len(results[number]) == len(topics):
-            ordered = [results[number].pop(topic) for topic in topics]
-            done[number] = _corpus_tables(prepared[number], ordered, settings, MOST_CHARACTERS // len(prepared))
-    tables = {name: _concatenated(name, [one[name] for one in done if name in one]) for name in SCHEMAS}
+    tables = {name: _concatenated(name, [one[name] for one in work.tables if name in one]) for name in SCHEMAS}
     surveyed = [pair for one in prepared for pair in zip(one.matched.values, one.matched.known, strict=True)]
     return tables | {"values": values_table(surveyed), "notes": _notes(prepared)}
+
+
+def _results(work: _Work, workers: Workers) -> Iterator[TopicResult | CorpusResult | Damaged]:
+    if workers.engine is not None and work.parts >= _WORTH_RAY:
+        return workers.on_nodes(tables_of, map(_sent, work), name=str)
+    return workers.here(tables_of, work, most=work.jobs if work.parts >= _WORTH_PROCESSES else 1)
+
+
+def _sent(job: TopicJob | CorpusJob) -> TopicJob | CorpusJob:
+    """Send the parts of a topic along: the nodes of a cluster see no folder of ours."""
+    if isinstance(job, CorpusJob):
+        return job
+    return job._replace(task=job.task._replace(sent=tuple(_bytes(path) for path in job.task.paths)))
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""  # as damaged as any other
+
+
+class _Work:
+    """The jobs of the stage and what came of them.
+
+    Iterating gives jobs, each once. The tables of a corpus can only be made of its topics, so jobs are added while
+    results are taken, and go before the others: a corpus that is done is held no longer.
+    """
+
+    def __init__(self, prepared: Sequence[Prepared], settings: Settings) -> None:
+        self._prepared, self._settings = prepared, settings
+        self._topics = [job for number, one in enumerate(prepared) for job in _topic_jobs(number, one, settings)]
+        self._waiting: deque[TopicJob | CorpusJob] = deque(self._topics)
+        self._summed: list[dict[str, TopicResult]] = [{} for _ in prepared]
+        self.tables: list[Tables] = [{} for _ in prepared]
+        self.jobs = len(self._topics) + len(prepared)
+        self.parts = sum(len(job.task.paths) for job in self._topics)
+
+    def __iter__(self) -> Iterator[TopicJob | CorpusJob]:
+        return self
+
+    def __next__(self) -> TopicJob | CorpusJob:
+        if not self._waiting:
+            raise StopIteration
+        return self._waiting.popleft()
+
+    def take(self, result: TopicResult | CorpusResult | Damaged) -> None:
+        """Keep what came of a job; where parts turned out damaged, compute them anew and do it again."""
+        if isinstance(result, CorpusResult):
+            self.tables[result.corpus] = {**self.tables[result.corpus], **result.tables}
+            return
+        if isinstance(result, Damaged):
+            result = self._mended(result)
+        number = result.summary.corpus
+        summed, topics = self._summed[number], self._prepared[number].topics()
+        summed[result.summary.topic] = result
+        if len(summed) == len(topics):
+            self._whole(number, tuple(summed.pop(topic) for topic in topics))
+
+    def _mended(self, damaged: Damaged) -> TopicResult:
+        one = self._prepared[damaged.task.corpus]
+        for path in damaged.paths:
+            log.warning("%s cannot be read: its concept is computed again.", path)
+        compute_again(one, damaged.paths)
+        job = next(job for job in self._topics if job.task[:2] == damaged.task[:2])
+        again = topic_result(job)
+        if isinstance(again, Damaged):
+            raise RunError(
+                f"{again.paths[0]} cannot be read although it was just written.",
+                hint="Check the disk, or choose another folder with --out.",
+            )
+        return again
+
+    def _whole(self, number: int, results: tuple[TopicResult, ...]) -> None:
+        """Let the tables of a corpus be made, all of whose topics are summed up."""
+        one, settings = self._prepared[number], self._settings
+        asked, words = Asked(settings.permutations, settings.seed), WordsAsked(one.corpus.language, settings.top)
+        self._waiting.appendleft(CorpusJob(number, _facts(one), results, asked, words))
+        characters = MOST_CHARACTERS // len(self._prepared)
+        summaries = [result.summary for result in results]
+        self.tables[number] = {"texts": texts_table(one.name, one.corpus, summaries, characters)}
 
 
 def _topic_jobs(number: int, one: Prepared, settings: Settings) -> Iterator[TopicJob]:
@@ -59,30 +153,9 @@ def _topic_jobs(number: int, one: Prepared, settings: Settings) -> Iterator[Topi
         yield TopicJob(task, one.name, WordsAsked(one.corpus.language, settings.top))
 
 
-def _whole(
-    results: Iterable[TopicResult | Damaged], jobs: Sequence[TopicJob], prepared: Sequence[Prepared]
-) -> Iterator[TopicResult]:
-    """Yield results; where parts turned out damaged, compute them anew and sum their topic up again."""
-    for result in results:
-        if isinstance(result, Damaged):
-            compute_again(prepared[result.task.corpus], result.paths)
-            job = next(job for job in jobs if job.task[:2] == result.task[:2])
-            again = topic_result(job)
-            if isinstance(again, Damaged):
-                raise RunError(
-                    f"{again.paths[0]} cannot be read although it was just written.",
-                    hint="Check the disk, or choose another folder with --out.",
-                )
-            yield again
-        else:
-            yield result
-
-
-def _corpus_tables(
-    one: Prepared, results: Sequence[TopicResult], settings: Settings, characters: int
-) -> dict[str, pl.DataFrame]:
+def _facts(one: Prepared) -> CorpusFacts:
     corpus = one.corpus
-    facts = CorpusFacts(
+    return CorpusFacts(
         one.name,
         corpus.model,
         corpus.temperature,
@@ -91,13 +164,11 @@ def _corpus_tables(
         one.matched.places,
         one.matched.values,
     )
-    asked = Asked(settings.permutations, settings.seed)
-    tables = corpus_tables(facts, results, asked, WordsAsked(corpus.language, settings.top))
-    return tables | {"texts": texts_table(one.name, corpus, [result.summary for result in results], characters)}
 
 
 def _concatenated(name: str, frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    return pl.concat(frames) if frames else empty(name)
+    # In one piece: the bytes of a file must not tell who made which rows.
+    return pl.concat(frames, rechunk=True) if frames else empty(name)
 
 
 _ONE_CUT = (

@@ -40,6 +40,9 @@ class TopicJob(NamedTuple):
     name: Named
     words: WordsAsked
 
+    def __str__(self) -> str:
+        return f"The topic {self.task.topic} of {self.name.corpus}, {self.name.task},"
+
 
 class TopicResult(NamedTuple):
     """A topic's sums, and the tables that need no other topic."""
@@ -60,8 +63,35 @@ class CorpusFacts(NamedTuple):
     values: tuple[ValuesOf, ...]
 
 
+class CorpusJob(NamedTuple):
+    """A corpus whose topics are summed up, in their order; ``corpus``: its number."""
+
+    corpus: int
+    facts: CorpusFacts
+    results: tuple[TopicResult, ...]
+    asked: Asked
+    words: WordsAsked
+
+    def __str__(self) -> str:
+        return f"The tables of {self.facts.name.corpus}, {self.facts.name.task},"
+
+
+class CorpusResult(NamedTuple):
+    """All tables of a corpus that its texts are not needed for."""
+
+    corpus: int
+    tables: Tables
+
+
+def tables_of(job: TopicJob | CorpusJob) -> TopicResult | CorpusResult | Damaged:
+    """Do one job of the second stage; a pure function of picklable inputs, run anywhere."""
+    if isinstance(job, TopicJob):
+        return topic_result(job)
+    return CorpusResult(job.corpus, corpus_tables(job.facts, job.results, job.asked, job.words))
+
+
 def topic_result(job: TopicJob) -> TopicResult | Damaged:
-    """Sum up a topic and make its tables; a pure function of picklable inputs, run anywhere."""
+    """Sum up a topic and make its tables; name the parts that cannot be read instead, where there are any."""
     task, name, wanted = job
     summary = summarize(task)
     if isinstance(summary, Damaged):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from itertools import repeat
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ import numpy as np
 from kapwa.analysis.measures import ConceptTaus, TauKey, ValuesOf, concept_taus
 from kapwa.analysis.parts import Part, Whole, read_part
 from kapwa.analysis.triangles import Integers, Means, Reals
-from kapwa.analysis.words.counts import WordCounts, merge
+from kapwa.analysis.words.counts import WordCounts, WordSums
 
 WED, BLEU, BLEU_REFERENCE = range(3)
 # Parts held at once; the permutation floors of a batch are one matrix product.
@@ -25,7 +26,8 @@ _BATCH = 32
 class TopicTask(NamedTuple):
     """What one worker is given: where the parts of a topic lie, in order, and what to hold them against.
 
-    ``drawn``: pairs of texts were drawn, so there are no distances between single identities.
+    ``drawn``: pairs of texts were drawn, so there are no distances between single identities. ``sent``: the bytes of
+    the parts, for a machine that does not see the paths.
     """
 
     corpus: int
@@ -36,6 +38,7 @@ class TopicTask(NamedTuple):
     permutations: int
     seed: int
     drawn: bool
+    sent: tuple[bytes, ...] | None = None
 
 
 class Damaged(NamedTuple):
@@ -140,11 +143,13 @@ def summarize(task: TopicTask) -> TopicSummary | Damaged:
     gathered = _Gathered(task)
     unreadable: list[Path] = []
     for start in range(0, len(task.paths), _BATCH):
-        batch = {path: read_part(path) for path in task.paths[start : start + _BATCH]}
-        unreadable += [path for path, part in batch.items() if part is None]
+        paths = task.paths[start : start + _BATCH]
+        sent = task.sent[start : start + _BATCH] if task.sent else repeat(None)
+        batch = [read_part(path, raw) for path, raw in zip(paths, sent, strict=False)]
+        unreadable += [path for path, part in zip(paths, batch, strict=True) if part is None]
         if not unreadable:
-            gathered.add([part for part in batch.values() if part is not None])
-    return Damaged(task, tuple(unreadable)) if unreadable else gathered.summary()
+            gathered.add([part for part in batch if part is not None])
+    return Damaged(task._replace(sent=None), tuple(unreadable)) if unreadable else gathered.summary()
 
 
 class _Gathered:
@@ -158,28 +163,27 @@ class _Gathered:
         self._matrices = Means.of(3, 0 if task.drawn else size)
         self._facts: list[ConceptFacts] = []
         self._taus: dict[TauKey, list[ConceptTaus]] = {}
-        self._words: list[WordCounts] = []
+        self._words = WordSums(size)
 
     def add(self, parts: Sequence[Part]) -> None:
         """Add some concepts; nothing of them is held afterwards but sums."""
-        task, words = self._task, self._words
+        task = self._task
         for part in parts:
             members = np.array([self._place[identity] for identity in part.identities], dtype=np.intp)
             self._sums.add(part, members)
             if not task.drawn:
                 self._matrices.add((part.wed, part.bleu, part.bleu_reference), members)
             everyone = len(members) == len(task.identities)
-            words.append(part.words if everyone else part.words.spread(members, len(task.identities)))
+            self._words.add(part.words if everyone else part.words.spread(members, len(task.identities)))
         self._facts.append(ConceptFacts.of(parts))
         for values in () if task.drawn else task.values:
             found = concept_taus(parts, values, task.identities, permutations=task.permutations, seed=task.seed)
             for key, taus in found.items():
                 self._taus.setdefault(key, []).append(taus)
-        self._words = [merge(words)]
 
     def summary(self) -> TopicSummary:
         """Return what was gathered."""
         taus = {key: ConceptTaus.joined(found) for key, found in self._taus.items()}
         facts = ConceptFacts.joined(self._facts)
         task = self._task
-        return TopicSummary(task.corpus, task.topic, facts, self._sums, self._matrices, taus, self._words[0])
+        return TopicSummary(task.corpus, task.topic, facts, self._sums, self._matrices, taus, self._words.result())
