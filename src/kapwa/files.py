@@ -9,6 +9,7 @@ import io
 import json
 import os
 import tempfile
+import unicodedata
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -20,6 +21,12 @@ from kapwa.errors import DataError, UsageError, nearest
 MAX_CELL = 1_000_000
 # A workbook of a million rows is smaller; what unpacks to more is damaged, or meant to fill the memory.
 MAX_UNPACKED = 1_000_000_000
+
+
+def slug(text: str, *, keep: str = "", longest: int = 80, empty: str = "x") -> str:
+    """Return ``text`` as part of a file name: letters and digits of any script and ``keep``, joined by hyphens."""
+    words = "".join(c if c.isalnum() or c in keep or unicodedata.category(c)[0] == "M" else " " for c in text.lower())
+    return "-".join(words.split())[:longest].strip(f"-{keep}") or empty
 
 
 class Row(NamedTuple):

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kapwa.files import slug
 from kapwa.report.text import (
     clean,
     clusters,
@@ -15,7 +16,6 @@ from kapwa.report.text import (
     has_spacing_marks,
     isolate,
     label_text,
-    slug,
     truncate,
     width,
     wrap,

@@ -437,7 +437,15 @@ def test_what_people_call_a_model(model_id: str, brief: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "found"),
-    [("kalahi/mc", "kalahi-mc"), ("Ü", "model"), ("..", "model"), ("a" * 99, "a" * 40), ("x:y.z", "x-y.z")],
+    [
+        ("kalahi/mc", "kalahi-mc"),
+        ("Ü", "ü"),
+        ("አማርኛ", "አማርኛ"),
+        ("অসমীয়া 1.5", "অসমীয়া-1.5"),
+        ("..", "unnamed"),
+        ("a" * 99, "a" * 40),
+        ("x:y.z", "x-y.z"),
+    ],
 )
 def test_names_of_folders_are_tame(text: str, found: str) -> None:
     assert slug(text) == found

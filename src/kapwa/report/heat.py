@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from kapwa.files import slug
 from kapwa.report import numbers
 from kapwa.report.canvas import HEAT
 from kapwa.report.plots import FEW_ITEMS
-from kapwa.report.text import culture_name, label_text, slug
+from kapwa.report.text import culture_name, label_text
 from kapwa.report.variants import variant_name
 from kapwa.report.view import Subject, TaskView, suite_table
 

@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kapwa.files import slug
 from kapwa.report import numbers
-from kapwa.report.text import label_text, slug
+from kapwa.report.text import label_text
 from kapwa.report.view import Estimate, Subject, TaskView
 from kapwa.report.words import base_floor, trick_name
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple
 
-from kapwa.files import csv_text
+from kapwa.files import csv_text, slug
 from kapwa.report import numbers
 from kapwa.report.tables import Cell, Table
-from kapwa.report.text import isolate, slug
+from kapwa.report.text import isolate
 from kapwa.report.variants import variant_name
 from kapwa.report.view import TaskView
 from kapwa.stats.correlation import Correlation, pearson

@@ -7,10 +7,10 @@ from typing import Any
 
 import polars as pl
 
+from kapwa.files import slug
 from kapwa.report import numbers
 from kapwa.report.heat import by_score
 from kapwa.report.plots import FEW_ITEMS, Dot, IntervalPlot, Line, axis_domain, series_parts
-from kapwa.report.text import slug
 from kapwa.report.variants import (
     LEVELS,
     Level,

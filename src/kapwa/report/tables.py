@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from kapwa.files import csv_text
+from kapwa.files import csv_text, slug
 from kapwa.report import numbers
-from kapwa.report.text import clean, isolate, slug
+from kapwa.report.text import clean, isolate
 from kapwa.report.view import Estimate, Subject, TaskView
 from kapwa.report.words import base_floor, is_clear, trick_name, verdict_words
 

@@ -141,13 +141,3 @@ def wrap(text: str, limit: int, lines: int = 2) -> list[str]:
                 line = ""
             line += unit
     return [*done, line.rstrip()] if line.strip() or not done else done
-
-
-def slug(text: str) -> str:
-    """Letters and digits of any script, joined by hyphens: file names stay readable in every language."""
-    return (
-        "-".join("".join(c if c.isalnum() or unicodedata.category(c)[0] == "M" else " " for c in text.lower()).split())[
-            :80
-        ]
-        or "x"
-    )

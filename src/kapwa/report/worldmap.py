@@ -13,9 +13,9 @@ from functools import cache
 from importlib import resources
 from typing import Any, NamedTuple
 
+from kapwa.files import slug
 from kapwa.report import numbers
 from kapwa.report.heat import heat_domain
-from kapwa.report.text import slug
 from kapwa.report.view import TaskView
 
 LEAST_PLACES = 4  # with fewer, a map says less than a line of text

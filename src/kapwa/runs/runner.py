@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kapwa import registry
+from kapwa import files, registry
 from kapwa.errors import KapwaError, ModelError, RunError, UsageError
 from kapwa.models.base import Model, check_capabilities
 from kapwa.records import Floor, Item
@@ -253,8 +253,8 @@ def _folder_name(task: Task, model: Model, identity: str) -> str:
 
 
 def slug(text: str) -> str:
-    """Return ``text`` as part of a file name: lower-case letters, digits, dots and dashes."""
-    return re.sub(r"[^a-z0-9.]+", "-", text.lower()).strip("-.")[:_SLUG_LENGTH].rstrip("-.") or "model"
+    """Return ``text`` as part of a run's name, in which the dots of a model's version stay."""
+    return files.slug(text, keep=".", longest=_SLUG_LENGTH, empty="unnamed")
 
 
 def brief_model(model_id: str) -> str:

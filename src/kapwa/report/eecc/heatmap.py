@@ -12,10 +12,11 @@ from html import escape
 import numpy as np
 import numpy.typing as npt
 
+from kapwa.files import slug
 from kapwa.report import numbers
 from kapwa.report.canvas import COLOURS, HEAT
 from kapwa.report.eecc.similarity import Join, Likeness
-from kapwa.report.text import clusters, font_for, isolate, label_text, slug, truncate, width
+from kapwa.report.text import clusters, font_for, isolate, label_text, truncate, width
 
 LEVELS = 16  # colours: as many as four bits of a pixel hold
 CELL = 13  # pixels of a cell at full size, so that every name can be read

@@ -9,12 +9,13 @@ from functools import cache
 from html import escape
 from typing import NamedTuple
 
+from kapwa.files import slug
 from kapwa.report import numbers
 from kapwa.report.canvas import COLOURS
 from kapwa.report.eecc.outlines import HEIGHT, WIDTH, on_map, world_paths
 from kapwa.report.eecc.places import SMALL, UNNUMBERED
 from kapwa.report.eecc.view import MEASURES, AnalysisView, Corpus, Row
-from kapwa.report.text import font_for, isolate, label_text, slug
+from kapwa.report.text import font_for, isolate, label_text
 
 STEPS = 4  # colours on each side of zero
 # Ochre for opposite orders, teal for like ones; named in analysis.css, which restyles them for dark screens.

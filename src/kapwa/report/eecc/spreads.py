@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from kapwa.files import slug
 from kapwa.report import numbers
 from kapwa.report.eecc.rowplots import Box, Histogram, PictureRow, RowPlot
 from kapwa.report.eecc.view import MEASURES, AnalysisView, Corpus, matching, task_words
-from kapwa.report.text import slug
 
 FEW = 8  # fewer concepts are drawn one by one: a box of five says more than it knows
 BINS = 36
