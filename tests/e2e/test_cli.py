@@ -182,6 +182,13 @@ def test_bad_answer_files_are_named_with_row_and_remedy(
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
+def test_no_name_steers_the_terminal(cli: Run) -> None:
+    done = cli("data", "check", "no\x1b]0;title\x07where")
+    assert done.returncode == 2
+    assert "no\ufffd]0;title\ufffdwhere" in done.stderr
+    assert not set(done.stderr) & set("\x1b\x07")
+
+
 def test_start_up_imports_nothing_heavy() -> None:
     heavy = {"torch", "transformers", "polars", "numpy", "scipy", "altair", "openai", "pydantic", "nltk", "sacrebleu"}
     code = "import sys, kapwa.cli.main; print(','.join(sorted(set(m.split('.')[0] for m in sys.modules))))"

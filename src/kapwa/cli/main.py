@@ -35,6 +35,7 @@ from kapwa.cli import (
     words,
 )
 from kapwa.cli import run as run_verb
+from kapwa.cli.output import Harmless, note
 from kapwa.errors import KapwaError
 from kapwa.registered import CONFIG_VARIABLE
 
@@ -75,9 +76,9 @@ def main(
     if config is not None:
         # The environment reaches every process that the verb may start.
         os.environ[CONFIG_VARIABLE] = str(config)
-    logging.basicConfig(
-        level=logging.INFO if verbose else logging.WARNING, format="%(levelname)s %(name)s: %(message)s"
-    )
+    handler = logging.StreamHandler()
+    handler.setFormatter(Harmless("%(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[handler])
 
 
 _EVALUATE = "Evaluate a model"
@@ -174,7 +175,7 @@ def _told(error: OSError) -> str:
 
 
 def _fail(message: str) -> None:
-    sys.stderr.write(f"error: {message}\n")
+    note(f"error: {message}")
     sys.exit(2)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 import sys
 from pathlib import Path
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
+# The control characters of ASCII and Latin-1, but for tab and line feed.
+_STEERING = dict.fromkeys({*range(0x20), *range(0x7F, 0xA0)} - {0x09, 0x0A}, "\N{REPLACEMENT CHARACTER}")
 # Tables of numbers are laid out to be whole at this many columns. A narrower terminal breaks their lines; it would
 # be worse if it cut numbers off.
 _LEAST_WIDTH = 80
@@ -36,12 +39,25 @@ def show_json(value: Any) -> None:
 
 def tell(text: str) -> None:
     """Print a result in words to stdout."""
-    sys.stdout.write(text + "\n")
+    sys.stdout.write(harmless(text) + "\n")
 
 
 def note(text: str) -> None:
     """Print a line for people to stderr."""
-    sys.stderr.write(text + "\n")
+    sys.stderr.write(harmless(text) + "\n")
+
+
+def harmless(text: str) -> str:
+    """Show characters that would steer a terminal as U+FFFD: names and answers from elsewhere may hold them."""
+    return text.translate(_STEERING)
+
+
+class Harmless(logging.Formatter):
+    """Log records in which nothing steers a terminal."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line to be shown."""
+        return harmless(super().format(record))
 
 
 def check_place(path: Path | None, *, folder: bool = False) -> None:
