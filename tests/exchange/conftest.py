@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,14 +16,24 @@ SAID = ["=HYPERLINK(1)", 'a "quoted"\nline, and a comma', "Ñandú, 맛있다, �
 
 
 @pytest.fixture(scope="session")
-def scored(tmp_path_factory: pytest.TempPathFactory) -> Run:
+def scored(smollm2: Any, tmp_path_factory: pytest.TempPathFactory) -> Run:
     """A run of kalahi/mc on three items with the embedded model."""
     task = kapwa.load_task("kalahi/mc", data="sample:filipino", limit=3)
-    model = kapwa.load_model("smollm2")
-    try:
-        return kapwa.evaluate(task, model, out=tmp_path_factory.mktemp("scored"), progress=False)
-    finally:
-        model.close()
+    return kapwa.evaluate(task, smollm2, out=tmp_path_factory.mktemp("scored"), progress=False)
+
+
+@pytest.fixture(scope="session")
+def smollm2_in_lm_eval(needs_torch: None, smollm2_path: Path) -> Any:
+    """The embedded model as lm-eval loads it itself."""
+    from lm_eval.models.huggingface import HFLM
+
+    return HFLM(
+        pretrained=str(smollm2_path.parent),
+        gguf_file=smollm2_path.name,
+        dtype="float32",
+        device="cpu",
+        batch_size=2,
+    )
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -376,31 +375,11 @@ def test_the_standard_error_is_inspects_own_where_that_knows_one() -> None:
 # The embedded model.
 
 
-@pytest.fixture(scope="module")
-def embedded(smollm2_path: Path) -> Iterator[Any]:
-    """The model, loaded once; the command's own test loads it as users do."""
-    model = kapwa.load_model("smollm2")
-    yield model
-    model.close()
-
-
 @pytest.fixture
-def in_inspect(embedded: Any, monkeypatch: pytest.MonkeyPatch) -> Model:
-    monkeypatch.setattr(provider, "load_model", lambda *_, **__: embedded)
+def in_inspect(smollm2: Any, monkeypatch: pytest.MonkeyPatch) -> Model:
+    """Inspect's model around the one that tests share; the command's own test loads it as users do."""
+    monkeypatch.setattr(provider, "load_model", lambda *_, **__: smollm2)
     return get_model("kapwa/smollm2", memoize=False)
-
-
-@pytest.fixture(scope="module")
-def in_lm_eval(smollm2_path: Path) -> Any:
-    from lm_eval.models.huggingface import HFLM
-
-    return HFLM(
-        pretrained=str(smollm2_path.parent),
-        gguf_file=smollm2_path.name,
-        dtype="float32",
-        device="cpu",
-        batch_size=2,
-    )
 
 
 def own_run(model: Any, folder: Path, name: str, chosen: dict[str, Any]) -> Any:
@@ -434,10 +413,10 @@ def own_texts(run: Any, name: str, chosen: dict[str, Any]) -> dict[tuple[str, st
     ],
 )
 def test_texts_are_those_of_kapwa_run_whatever_the_order_of_asking(
-    name: str, chosen: dict[str, Any], tmp_path: Path, embedded: Any, in_inspect: Model
+    name: str, chosen: dict[str, Any], tmp_path: Path, smollm2: Any, in_inspect: Model
 ) -> None:
     """Batches of more than one prompt, so that each text depends on what shares its batch; sampled ones too."""
-    run = own_run(embedded, tmp_path / "runs", name, chosen)
+    run = own_run(smollm2, tmp_path / "runs", name, chosen)
     assert run.manifest["model"]["description"]["batching"]["largest_batch"] > 1
     task = getattr(tasks, name.replace("/", "_"))(**chosen)
     log = evaluated(task, in_inspect, tmp_path, sample_shuffle=7, max_connections=3)
@@ -458,12 +437,12 @@ def test_kapwa_inspect_and_lm_eval_give_the_same_scores(
     chosen: dict[str, Any],
     tolerance: float,
     tmp_path: Path,
-    embedded: Any,
+    smollm2: Any,
     in_inspect: Model,
-    in_lm_eval: Any,
+    smollm2_in_lm_eval: Any,
 ) -> None:
     """Kapwa and Inspect are equal to the last digit; so is lm-eval, but for sums of float32 in another order."""
-    run = own_run(embedded, tmp_path / "runs", name, chosen)
+    run = own_run(smollm2, tmp_path / "runs", name, chosen)
     own = own_values(run.scores)
     log = evaluated(getattr(tasks, name.replace("/", "_"))(**chosen), in_inspect, tmp_path)
     assert values_of(log) == own
@@ -471,7 +450,7 @@ def test_kapwa_inspect_and_lm_eval_give_the_same_scores(
         row = run.estimates.filter((pl.col("metric") == metric) & (pl.col("group") == "all")).row(0, named=True)
         assert same(said["mean"], row["value"]), metric
         assert same(said["stderr"], row["se"]), metric
-    others = lm_eval_values(in_lm_eval, name, chosen)
+    others = lm_eval_values(smollm2_in_lm_eval, name, chosen)
     assert others.keys() == own.keys()
     held: set[str] = set()
     for item, values in others.items():
@@ -504,7 +483,7 @@ def lm_eval_values(model: Any, name: str, chosen: dict[str, Any]) -> dict[tuple[
 
 
 @pytest.mark.slow
-def test_the_inspect_command_works_in_a_fresh_folder(tmp_path: Path, smollm2_path: Path) -> None:
+def test_the_inspect_command_works_in_a_fresh_folder(tmp_path: Path, needs_torch: None, smollm2_path: Path) -> None:
     """As a stranger types it: evaluate, then score the log again without the weights."""
     command = str(Path(sys.executable).with_name("inspect"))
     variables = {**os.environ, "HF_HUB_OFFLINE": "1", "COLUMNS": "120", "INSPECT_DISPLAY": "plain"}
