@@ -31,14 +31,13 @@ def ls(folder: Folder, json: Json = False) -> None:
         models = [{**one._asdict(), **{at: _stamp(getattr(one, at)) for at in _TIMES}} for one in found]
         show_json({"folder": str(folder), "id": name, "bytes": size, "models": models})
         return
-    from rich.markup import escape
     from rich.table import Table
 
     table = Table("model", "revision", "settings", box=None, padding=(0, 2, 0, 0))
     for column in ("answers", "size", "first", "last"):
         table.add_column(column, justify="right")
     for one in found:
-        who = (escape(one.name), escape(one.revision[:12]), escape(_settings(one.fingerprint)))
+        who = (one.name, one.revision[:12], _settings(one.fingerprint))
         when = (_stamp(one.added_first)[:10], _stamp(one.added_last)[:10])
         table.add_row(*who, f"{one.answers:,}", _human(one.bytes), *when)
     if found:

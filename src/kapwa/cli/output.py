@@ -23,12 +23,14 @@ _LEAST_WIDTH = 80
 
 
 def show(renderable: RenderableType) -> None:
-    """Print a rich renderable to stdout, for at least 80 columns."""
+    """Print a rich renderable to stdout, for at least 80 columns; strings are shown as they are.
+
+    Names, folders and remedies hold square brackets and colons (``kapwa[local]``), which rich would take for markup.
+    """
     from rich.console import Console
 
-    console = Console()
-    if console.width < _LEAST_WIDTH:
-        console = Console(width=_LEAST_WIDTH)
+    console = Console(markup=False, emoji=False)
+    console.width = max(console.width, _LEAST_WIDTH)
     console.print(renderable, crop=False)
 
 

@@ -100,11 +100,10 @@ def list_(json: Json = False) -> None:
         note(f"None yet (they are kept in {config_folder()}). Add one: kapwa suite add FOLDER")
         return
     from rich.table import Table
-    from rich.text import Text
 
     table = Table("name", "form", "tasks", "folder", box=None, padding=(0, 2, 0, 0))
     for entry in entries:
-        table.add_row(entry.name, entry.form, ", ".join(entry.tasks), Text(f"{entry.folder}{_gone(entry)}"))
+        table.add_row(entry.name, entry.form, ", ".join(entry.tasks), f"{entry.folder}{_gone(entry)}")
     show(table)
 
 

@@ -111,19 +111,18 @@ def _show(found: WordList) -> None:
 
 
 def _table(found: WordList) -> Table:
-    from rich.markup import escape
     from rich.table import Table
 
     topic = "" if found.topic == "all" else f", {found.topic}"
-    table = Table(title=escape(f"{found.corpus}, {found.task}{topic}"), title_justify="left", show_lines=False)
+    table = Table(title=f"{found.corpus}, {found.task}{topic}", title_justify="left", show_lines=False)
     table.add_column("Identity", no_wrap=True)
     table.add_column("Words, the most telling first", ratio=1)
     for (identity,), rows in found.words.group_by("identity", maintain_order=True):
         scores = rows["score"] if found.z_needed is None else rows["z"]
         table.add_row(
-            escape(str(identity)),
+            str(identity),
             ", ".join(
-                f"{escape(word)} {score:.1f}{'*' * (found.z_needed is not None and score >= found.z_needed)}"
+                f"{word} {score:.1f}{'*' * (found.z_needed is not None and score >= found.z_needed)}"
                 for word, score in zip(rows["word"], scores, strict=True)
             ),
         )

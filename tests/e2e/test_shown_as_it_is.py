@@ -1,0 +1,37 @@
+"""What is shown on stdout is shown as it is: rich would take square brackets for markup and colons for emoji."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from rich.table import Table
+from typer.testing import CliRunner
+
+from kapwa import inventory
+from kapwa.cli.main import app
+from kapwa.cli.output import show
+
+
+@pytest.mark.parametrize("verb", ["models", "doctor"])
+def test_what_is_missing_is_named_with_the_command_that_installs_it(verb: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr(inventory, "_installed", lambda package: False)
+    assert "pip install 'kapwa[local]'" in CliRunner().invoke(app, [verb]).stdout
+
+
+def test_a_new_suite_is_said_to_be_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, ["suite", "new", "kalahi", "mine[bold]"])
+    assert done.exit_code == 0, done.stderr
+    assert (tmp_path / "mine[bold]").is_dir()
+    assert str(Path("mine[bold]") / "card.yaml") in done.stdout
+
+
+def test_a_table_shows_the_names_it_was_given(capsys: pytest.CaptureFixture[str]) -> None:
+    table = Table("[red]model", title="runs[1]")
+    table.add_row("hf:tiger:7b[/bold]")
+    show(table)
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in ("[red]model", "runs[1]", "hf:tiger:7b[/bold]"))
