@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from served_tools import ask
 
 from kapwa.models import served_chat, served_tokens
 from kapwa.models.served_client import Client
@@ -55,7 +56,7 @@ def replying(reply: Any) -> Any:
 
 
 READERS: dict[str, Callable[[Any], Any]] = {
-    "answers": lambda reply: served_chat._answers(reply, CLIENT),
+    "answers": lambda reply: served_chat._answers([ask(1, 0), ask(1, 1)], CLIENT, reply),
     "failure": lambda reply: CLIENT._status_fault(Reply(400, {}, json.dumps(reply).encode())),
     "vllm": lambda reply: asyncio.run(served_tokens.vllm_logprobs(replying(reply), "m", [1, 2], 1)),
     "sglang": lambda reply: asyncio.run(served_tokens.sglang_logprobs(replying(reply), "m", [1, 2], 1)),

@@ -251,6 +251,31 @@ def test_after_a_failure_a_connection_is_not_used_again(reply, seconds, error):
     asyncio.run(talk([reply], use))
 
 
+@pytest.mark.parametrize(("first", "second"), [(60.0, 0.2), (0.2, 0.6)], ids=["shorter", "longer"])
+def test_each_request_has_a_time_of_its_own(first, second):
+    """The second gets no whole answer: it ends when its own time is over, not when the first one's would have been."""
+
+    async def use(wire: Wire, _ends: float) -> None:
+        loop = asyncio.get_running_loop()
+        await wire.exchange(b"GET", loop.time() + first)
+        began = loop.time()
+        with pytest.raises(TimeoutError):
+            await wire.exchange(b"GET", began + second)
+        assert second <= loop.time() - began < 30
+
+    asyncio.run(talk([PLAIN, PLAIN[:-1]], use))
+
+
+def test_the_time_of_an_answered_request_ends_nothing():
+    async def use(wire: Wire, _ends: float) -> None:
+        await wire.exchange(b"GET", asyncio.get_running_loop().time() + 0.05)
+        await asyncio.sleep(0.2)
+        assert wire.usable
+        await wire.exchange(b"GET", asyncio.get_running_loop().time() + 10)
+
+    asyncio.run(talk([PLAIN, PLAIN], use))
+
+
 def test_a_cancelled_request_ends_its_connection():
     async def use(wire: Wire, ends: float) -> None:
         call = asyncio.ensure_future(wire.exchange(b"GET", ends))

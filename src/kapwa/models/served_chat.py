@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from kapwa.models.served_client import Client, of_openai
@@ -117,32 +118,24 @@ async def answer(client: Client, dialect: Dialect, group: Sequence[Request]) -> 
         rest = group[len(done) :]
         n = len(rest) if together and dialect.groups else 1
         try:
-            answers = (await _ask(client, dialect, rest[0], n))[:n]
+            answers = await _ask(client, dialect, rest[:n])
         except CallError as fault:
             if n > 1 and fault.status in (400, 422):
                 together = False  # perhaps the prompt is at fault, perhaps n; a single call tells which
                 continue
-            answers = [_failed(fault)] * n
+            answers = [_failed(request, fault) for request in rest[:n]]
         else:
             # One answer where n were asked for, or where n was refused: this server knows no n.
             dialect.groups = dialect.groups and together and len(answers) == n
-        done += [_response(request, answer) for request, answer in zip(rest, answers, strict=False)]
+        done += answers
     return done
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    text: str | None
-    finish_reason: str | None
-    usage: Usage | None
-    error: str | None = None
-
-
-async def _ask(client: Client, dialect: Dialect, request: Request, n: int) -> list[_Answer]:
+async def _ask(client: Client, dialect: Dialect, group: Sequence[Request]) -> list[Response]:
     while True:
-        body = dialect.request_body(request, n)
+        body = dialect.request_body(group[0], len(group))
         try:
-            return await client.call(dialect.path, body, lambda reply: _answers(reply, client))
+            return await client.call(dialect.path, body, partial(_answers, group, client))
         except CallError as fault:
             if fault.fatal or _blames_a_setting(fault, body):
                 raise client.trouble(fault) from None
@@ -150,23 +143,18 @@ async def _ask(client: Client, dialect: Dialect, request: Request, n: int) -> li
                 raise
 
 
-def _failed(fault: CallError) -> _Answer:
+def _failed(request: Request, fault: CallError) -> Response:
     if "content_filter" in fault.code or "content_policy" in fault.code:
-        return _Answer("", "content_filter", None)
-    return _Answer(None, None, None, fault.message)
+        return Response(request.key, text="", finish_reason="content_filter")
+    return Response(request.key, error=fault.message)
 
 
 def _blames_a_setting(fault: CallError, body: Mapping[str, Any]) -> bool:
     return fault.status in (400, 422) and fault.param in {"model", "temperature", "top_p", "seed"} & set(body)
 
 
-def _response(request: Request, answer: _Answer) -> Response:
-    return Response(
-        request.key, text=answer.text, finish_reason=answer.finish_reason, usage=answer.usage, error=answer.error
-    )
-
-
-def _answers(reply: Any, client: Client) -> list[_Answer]:
+def _answers(group: Sequence[Request], client: Client, reply: Any) -> list[Response]:
+    """Return an answer for each choice of ``reply``, in the group's order; as many as there are of both."""
     choices = reply.get("choices") if isinstance(reply, dict) else None
     if not isinstance(choices, list) or not choices:
         # Some gateways report a failure with status 200.
@@ -177,24 +165,24 @@ def _answers(reply: Any, client: Client) -> list[_Answer]:
         raise CallError("the answer's choices are malformed", retry=True)
     choices = sorted(choices, key=lambda choice: choice["index"] if isinstance(choice.get("index"), int) else 0)
     shares = _shares(reply.get("usage"), len(choices))
-    return [_one(choice, usage) for choice, usage in zip(choices, shares, strict=True)]
+    return [_one(r.key, choice, usage) for r, choice, usage in zip(group, choices, shares, strict=False)]
 
 
-def _one(choice: Mapping[str, Any], usage: Usage | None) -> _Answer:
+def _one(key: str, choice: Mapping[str, Any], usage: Usage | None) -> Response:
     reason = choice.get("finish_reason")
     reason = reason if isinstance(reason, str) else None
     message = choice.get("message")
     message = message if isinstance(message, dict) else {}
     text = _content(choice["text"] if "text" in choice else message.get("content"))
     if reason == "content_filter":
-        return _Answer("", reason, usage)
+        return Response(key, text="", finish_reason=reason, usage=usage)
     if not text and isinstance(message.get("refusal"), str) and message["refusal"]:
-        return _Answer(message["refusal"], "refusal", usage)
+        return Response(key, text=message["refusal"], finish_reason="refusal", usage=usage)
     if text is None and reason == "length":
-        return _Answer("", reason, usage)  # a reasoning model that spent every token on reasoning
+        text = ""  # a reasoning model that spent every token on reasoning
     if text is None:
         raise CallError(f"the answer holds no text (finish_reason {reason!r})", retry=True)
-    return _Answer(text, reason, usage)
+    return Response(key, text=text, finish_reason=reason, usage=usage)
 
 
 def _content(content: Any) -> str | None:

@@ -52,6 +52,8 @@ class Wire(asyncio.BufferedProtocol):
         self._inbox = memoryview(inbox)
         self.transport: Any = None  # another one once TLS was started inside
         self._lost = False  # a TLS transport that was lost does not say so itself
+        self._ends: float | None = None
+        self._clock: asyncio.TimerHandle | None = None
         self._answer: asyncio.Future[Reply] | None = None
         self._reader = ReplyReader()
 
@@ -71,7 +73,9 @@ class Wire(asyncio.BufferedProtocol):
         loop = asyncio.get_running_loop()
         self._answer = loop.create_future()
         self._reader = ReplyReader(tunnel=tunnel)
-        clock = None if ends is None else loop.call_at(ends, self._fail, TimeoutError())
+        self._ends = ends
+        if ends is not None and (self._clock is None or ends < self._clock.when()):
+            self._wind(ends)
         try:
             self.transport.write(request)
             return await self._answer
@@ -79,9 +83,23 @@ class Wire(asyncio.BufferedProtocol):
             self.abort()
             raise
         finally:
-            if clock is not None:
-                clock.cancel()
             self._answer = None
+
+    def _wind(self, at: float) -> None:
+        # One clock for the connection, which goes on running from one request to the next: one for each request would
+        # be set and stopped thousands of times a second, and hardly ever ring.
+        if self._clock is not None:
+            self._clock.cancel()
+        self._clock = asyncio.get_running_loop().call_at(at, self._ring)
+
+    def _ring(self) -> None:
+        self._clock = None
+        if self._answer is None or self._ends is None:
+            return
+        if asyncio.get_running_loop().time() < self._ends:
+            self._wind(self._ends)
+        else:
+            self._fail(TimeoutError())
 
     def abort(self) -> None:
         """Close at once, whatever is under way."""
@@ -121,6 +139,8 @@ class Wire(asyncio.BufferedProtocol):
     def connection_lost(self, error: Exception | None) -> None:  # noqa: ARG002 - every end is alike
         """End what was waited for (called by asyncio)."""
         self._lost = True
+        if self._clock is not None:
+            self._clock.cancel()
         if self._answer is None or self._answer.done():
             return
         try:
