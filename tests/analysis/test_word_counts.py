@@ -71,22 +71,27 @@ def test_large_tables_are_counted_the_same_by_sorting(rows: list[tuple[str, int]
     assert sparse.indptr.tolist() == _count(texts, groups, 5).indptr.tolist()
 
 
-@given(st.lists(concept, min_size=1, max_size=5), st.sampled_from((0, 3, 1 << 20)))
-def test_merging_equals_counting_all_at_once(concepts: list[list[tuple[str, int]]], pending: int) -> None:
+@given(
+    st.lists(concept, min_size=1, max_size=5), st.sampled_from((0, 3, 1 << 20)), st.sampled_from((0, 17, 30, 1 << 23))
+)
+def test_merging_equals_counting_all_at_once(concepts: list[list[tuple[str, int]]], pending: int, dense: int) -> None:
     parts = [_count([text for text, _ in rows], [group for _, group in rows], 5) for rows in concepts]
     together = [row for rows in concepts for row in rows]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(word_counts, "_PENDING", pending)
+        patch.setattr(word_counts, "_DENSE_SUMS", dense)
         merged = merge(iter(parts))
     whole = _count([text for text, _ in together], [group for _, group in together], 5)
     assert merged.vocabulary == whole.vocabulary
     assert merged.indptr.tolist() == whole.indptr.tolist()
     assert merged.indices.tolist() == whole.indices.tolist()
     assert merged.counts.tolist() == whole.counts.tolist()
+    assert (merged.indptr.dtype, merged.indices.dtype, merged.counts.dtype) == (np.int64, np.int32, np.int64)
 
 
 def test_merging_holds_no_more_than_a_few_times_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(word_counts, "_PENDING", 10)
+    monkeypatch.setattr(word_counts, "_DENSE_SUMS", 0)
     part = _count(["a b c d e f g h"] * 3, [0, 1, 2], 3)
     sums = word_counts.WordSums(3)
     for _ in range(100):

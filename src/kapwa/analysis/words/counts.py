@@ -17,6 +17,8 @@ Ints = NDArray[np.int64]
 
 # Cells of a dense (identity, word) table up to which counting in one is quicker than sorting: 128 MB.
 _DENSE = 1 << 24
+# Cells of such a table up to which sums are kept in one: 64 MB, less than sorting as many entries would take.
+_DENSE_SUMS = 1 << 23
 # Entries gathered before they are added up, at least.
 _PENDING = 1 << 20
 
@@ -141,11 +143,16 @@ class _Numbers(dict[str, int]):
 
 
 class WordSums:
-    """Growing sums of word counts of ``n_groups`` identities, as :func:`merge` makes them."""
+    """Growing sums of word counts of ``n_groups`` identities, as :func:`merge` makes them.
+
+    A table of a row for each word and a column for each identity while that is small, else entries that are sorted now
+    and then.
+    """
 
     def __init__(self, n_groups: int) -> None:
         self._n_groups = n_groups
         self._known = _Numbers()
+        self._table: Ints | None = np.zeros(0, np.int64)
         self._parts: list[tuple[Ints, Ints]] = []
         self._settled = self._waiting = 0
 
@@ -159,23 +166,48 @@ class WordSums:
         vocabulary = counts.vocabulary
         numbers = np.fromiter(map(self._known.__getitem__, vocabulary), np.int64, len(vocabulary))
         # Word first: the vocabulary grows, the number of identities does not.
-        self._parts.append((numbers[counts.indices] * self._n_groups + counts.rows, counts.counts))
+        keys = numbers[counts.indices] * self._n_groups + counts.rows
+        table = self._grown()
+        if table is not None:
+            table[keys] += counts.counts  # of one addend, each key comes once
+            return
+        self._parts.append((keys, counts.counts))
         # Adding up is put off until as much is waiting as there is, so that it stays linear.
-        self._waiting += len(counts.counts)
+        self._waiting += len(keys)
         if self._waiting > max(_PENDING, self._settled):
             self._settle()
 
     def result(self) -> WordCounts:
         """Return the sums so far."""
-        if not self._parts:
-            return WordCounts((), np.zeros(self._n_groups + 1, np.int64), np.empty(0, np.int32), np.empty(0, np.int64))
+        words = tuple(sorted(self._known))
+        numbers = np.fromiter(map(self._known.__getitem__, words), np.int64, len(words))
+        if self._table is not None:
+            cells = self._table[: len(words) * self._n_groups].reshape(len(words), self._n_groups)[numbers].T.ravel()
+            found = np.flatnonzero(cells)
+            rows, indices = np.divmod(found, max(len(words), 1))
+            indptr = np.searchsorted(rows, np.arange(self._n_groups + 1)).astype(np.int64)
+            return WordCounts(words, indptr, indices.astype(np.int32), cells[found])
         self._settle()
         keys, values = self._parts[0]
-        words = sorted(self._known)
         place = np.empty(len(words), np.int64)
-        place[np.fromiter(map(self._known.__getitem__, words), np.int64, len(words))] = np.arange(len(words))
+        place[numbers] = np.arange(len(words))
         numbers, rows = np.divmod(keys, max(self._n_groups, 1))
-        return _from_entries(tuple(words), rows, place[numbers], values, self._n_groups)
+        return _from_entries(words, rows, place[numbers], values, self._n_groups)
+
+    def _grown(self) -> Ints | None:
+        """Return the table with room for all words known, or None once it would be too large."""
+        needed = len(self._known) * self._n_groups
+        if self._table is None or needed <= len(self._table):
+            return self._table
+        before, self._table = self._table, None
+        if needed <= _DENSE_SUMS:
+            self._table = np.zeros(min(2 * needed, _DENSE_SUMS), np.int64)
+            self._table[: len(before)] = before
+        else:
+            keys = np.flatnonzero(before)
+            self._parts.append((keys, before[keys]))
+            self._settled = len(keys)
+        return self._table
 
     def _settle(self) -> None:
         keys = np.concatenate([part[0] for part in self._parts])
