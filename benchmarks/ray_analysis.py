@@ -7,7 +7,7 @@ Made-up texts of the paper's shape (`synthetic.py`): of each configuration 345 s
 nationalities × 5 samples. Both contestants are the call `kapwa.analyze` in a process of its own, from nothing to the
 finished tables; Ray's time holds starting and ending Ray. They take turns, and all their tables must be the same bytes.
 Processor time and memory are of the whole tree of processes, Ray's own among them; shared pages are counted once (PSS).
-`comparing`: the first stage alone, which is what runs on Ray.
+`comparing`: the first stage alone. Summing up runs on Ray, too, from 256 concepts on.
 """
 
 from __future__ import annotations

@@ -38,11 +38,11 @@ def prepared(tmp_path: Path) -> list[Prepared]:
 
 
 def topic_jobs(prepared: list[Prepared]) -> list[TopicJob]:
-    return [job for job in second_stage._Work(prepared, SETTINGS) if isinstance(job, TopicJob)]
+    return [job for job in second_stage.Work(prepared, SETTINGS) if isinstance(job, TopicJob)]
 
 
 def test_a_corpus_follows_its_topics_at_once_and_nothing_is_done_twice(prepared: list[Prepared]) -> None:
-    work = second_stage._Work(prepared, SETTINGS)
+    work = second_stage.Work(prepared, SETTINGS)
     done = []
     for job in work:
         done.append((type(job), job.corpus if isinstance(job, CorpusJob) else job.task.corpus))
@@ -83,6 +83,6 @@ def test_a_damaged_part_that_was_sent_is_computed_again(
     assert damaged.paths == (path,)
     assert damaged.task.sent is None  # parts do not travel back
     with caplog.at_level(logging.WARNING):
-        same(second_stage._Work(prepared, SETTINGS)._mended(damaged), whole)
+        same(second_stage.Work(prepared, SETTINGS)._mended(damaged), whole)
     assert f"{path} cannot be read: its concept is computed again." in caplog.text
     assert path.read_bytes() == raw

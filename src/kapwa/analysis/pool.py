@@ -29,8 +29,9 @@ _AHEAD = 2
 def run_all(work: Callable[[Input], Output], tasks: Iterable[Input], *, workers: int) -> Iterator[Output]:
     """Yield ``work(task)`` for every task, in order of completion; with one worker in this process, in order.
 
-    ``work`` and the tasks must be picklable. An error ends it: waiting tasks are dropped and workers stopped. Raises
-    RunError when a worker dies (killed, or out of memory).
+    ``work`` and the tasks must be picklable. ``tasks`` is asked for more after every result, so results may bring more
+    to do. An error ends it: waiting tasks are dropped and workers stopped. Raises RunError when a worker dies (killed,
+    or out of memory).
     """
     if workers == 1:
         yield from map(work, tasks)

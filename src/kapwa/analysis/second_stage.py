@@ -47,7 +47,7 @@ def make_tables(
     prepared: Sequence[Prepared], settings: Settings, show: Show, workers: Workers
 ) -> dict[str, pl.DataFrame]:
     """Return every table of the analysis; corpora, and topics within them, stand in the order they were given."""
-    work = _Work(prepared, settings)
+    work = Work(prepared, settings)
     meter = Meter(show, "summing up", work.jobs)
     for result in _results(work, workers):
         work.take(result)
@@ -57,7 +57,7 @@ def make_tables(
     return tables | {"values": values_table(surveyed), "notes": _notes(prepared)}
 
 
-def _results(work: _Work, workers: Workers) -> Iterator[TopicResult | CorpusResult | Damaged]:
+def _results(work: Work, workers: Workers) -> Iterator[TopicResult | CorpusResult | Damaged]:
     if workers.engine is not None and work.parts >= _WORTH_RAY:
         return workers.on_nodes(tables_of, map(_sent, work), name=str)
     return workers.here(tables_of, work, most=work.jobs if work.parts >= _WORTH_PROCESSES else 1)
@@ -77,7 +77,7 @@ def _bytes(path: Path) -> bytes:
         return b""  # as damaged as any other
 
 
-class _Work:
+class Work:
     """The jobs of the stage and what came of them.
 
     Iterating gives jobs, each once. The tables of a corpus can only be made of its topics, so jobs are added while

@@ -54,9 +54,10 @@ def run_tasks(
     """Yield ``work(task)`` for every task, in order of completion, computed by the connected ``cluster``.
 
     ``work`` and the tasks must be picklable, ``work`` importable on every node. ``name`` says what a task is, for
-    messages. ``most``: tasks in flight; None allows two for each processor of the cluster. A task whose worker or
-    node dies is tried up to four times. An error ends it: what is in flight is cancelled. Raises RunError where a task
-    loses its worker each time, and where a node has another Kapwa or none; UsageError where no node has a processor.
+    messages. ``most``: tasks in flight; None allows two for each processor of the cluster. ``tasks`` is asked for more
+    after every result, so results may bring more to do. A task whose worker or node dies is tried up to four times. An
+    error ends it: what is in flight is cancelled. Raises RunError where a task loses its worker each time, and where a
+    node has another Kapwa or none; UsageError where no node has a processor.
     """
     cluster.require(1, what="a task")
     waiting = iter(tasks)
