@@ -172,3 +172,23 @@ def test_the_share_after_the_cut_decides(busy_after, verdict):
     trial = Trial(100.0, 70.0, [Cohort(0, 100, started=100, n=100, busy=15)], 0.0, 1)
     trial.after = Cohort(1, 100, started=100, n=100, busy=busy_after)
     assert trial.verdict() == verdict
+
+
+@pytest.mark.parametrize(("busy_after", "verdict"), [(0, "load"), (7, None), (20, "not load")])
+def test_a_trial_does_not_wait_for_calls_that_cannot_change_its_outcome(busy_after, verdict):
+    """Three calls are open still, and may be for minutes."""
+    trial = Trial(100.0, 70.0, [Cohort(0, 100, started=100, open=1, n=99, busy=15)], 0.0, 1)
+    trial.after = Cohort(1, 100, started=100, open=2, n=98, busy=busy_after)
+    assert trial.verdict() == verdict
+
+
+def test_a_few_calls_that_hang_for_minutes_do_not_hold_the_limit_down():
+    """One in fifty hangs for two minutes, one in ten is refused. To wait for one at the start took four minutes."""
+    rng = random.Random(1)
+
+    def server(_open: int, _rng: random.Random) -> tuple[float, bool]:
+        draw = rng.random()
+        return (120.0, True) if draw < 0.02 else (0.005, True) if draw < 0.12 else (0.05, False)
+
+    found = simulate(server, 64, 1500)
+    assert found.seconds < 150, found

@@ -11,6 +11,7 @@ COHORT = 64  # calls a trial is judged by, at least
 ALARM = 6.0  # the larger, the fewer false alarms, and the later the true ones
 HIDDEN = 0.1  # an increase of the share of busy answers that is worth a trial
 UNUSUAL = 1e-4  # where no busy answers are usual, the first few are an alarm
+FEW = 0.2  # of a trial's calls: while more are open, they can change its outcome
 MEMORY = 256  # calls after which the watch has mostly forgotten an old share
 SHARES = tuple(0.002 * 1.28**i for i in range(26))  # 0.2 % to 96 %
 
@@ -87,8 +88,8 @@ class Watch:
 class Trial:
     """One cut of the limit from ``upper`` to ``lower``, and what came of it.
 
-    ``before``: the cohorts just before the cut; ``after``: the one that began with it. Nothing is decided before all
-    their calls are over, so that those that time out are not missed.
+    ``before``: the cohorts just before the cut; ``after``: the one that began with it. Nothing is decided while calls
+    are open that could change it, so that those that time out are not missed.
     """
 
     def __init__(self, upper: float, lower: float, before: Sequence[Cohort], usual: float, epoch: int) -> None:
@@ -107,30 +108,47 @@ class Trial:
         return sum(c.busy for c in cohorts) / max(1, sum(c.n for c in cohorts))
 
     def verdict(self) -> Literal["load", "not load"] | None:
-        """Say whether load was the cause, or None while that is open."""
-        if not self.after.full or self.after.open or any(cohort.open for cohort in self.before):
-            return None
-        if 2 * self.after.busy > self.after.n:
-            return "load"  # or not: so many failures are a reason to hold back either way
-        return "not load" if self._against_load() > 0 else "load"
+        """Say whether load was the cause, or None while that is open.
 
-    def _against_load(self) -> float:
+        The last few open calls are waited for only as long as they can change the answer: one that times out may take
+        minutes, and the limit stays low meanwhile.
+        """
+        pending = self.after.open + sum(cohort.open for cohort in self.before)
+        if not self.after.full or pending > FEW * self.after.n:
+            return None
+        # Of each side's open calls, either all turn out well, or all badly.
+        found = {self._decide(then, now) for then in (False, True) for now in (False, True)}
+        return found.pop() if len(found) == 1 else None
+
+    def _decide(self, then_bad: bool, now_bad: bool) -> Literal["load", "not load"]:
+        n, busy = _counted(self.before, then_bad)
+        n_after, busy_after = _counted([self.after], now_bad)
+        if 2 * busy_after > n_after:
+            return "load"  # or not: so many failures are a reason to hold back either way
+        return "not load" if self._against_load(n, busy, n_after, busy_after) > 0 else "load"
+
+    def _against_load(self, n: int, busy: int, n_after: int, busy_after: int) -> float:
         """Return the logarithm of the Bayes factor, every share of ``SHARES`` being as likely beforehand.
 
         If load is not the cause, the share is the same before and after. If it is, the server can answer as many
         calls as before, so that the cut raises the share of good answers by ``upper / lower``, up to all but the
         usual busy ones; and the share before was well above the usual one.
         """
-        n, busy = sum(c.n for c in self.before), sum(c.busy for c in self.before)
         same, lowered = [], []
         for share in SHARES:
             before = _log_likelihood(n, busy, share)
-            same.append(before + _log_likelihood(self.after.n, self.after.busy, share))
+            same.append(before + _log_likelihood(n_after, busy_after, share))
             if share > 1.5 * self.usual:
                 good = min(1 - self.usual, (1 - share) * self.upper / self.lower)
                 fallen = max(1 - good, share / 4)
-                lowered.append(before + _log_likelihood(self.after.n, self.after.busy, fallen))
+                lowered.append(before + _log_likelihood(n_after, busy_after, fallen))
         return _log_mean(same) - _log_mean(lowered)
+
+
+def _counted(cohorts: Sequence[Cohort], bad: bool) -> tuple[int, int]:
+    """Return calls and busy ones, if those still open turn out ``bad`` or well."""
+    pending = sum(cohort.open for cohort in cohorts)
+    return sum(c.n for c in cohorts) + pending, sum(c.busy for c in cohorts) + bad * pending
 
 
 def cohort_size(limit: float) -> int:
