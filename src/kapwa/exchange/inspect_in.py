@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from kapwa.errors import DataError
+from kapwa.exchange.inspect_about import asked
 from kapwa.exchange.inspect_own import is_own, own_run
 from kapwa.exchange.inspect_ran import is_ran, ran_run
-from kapwa.exchange.inspect_read import read_log, samples_of
-from kapwa.exchange.inspect_samples import SCORER
+from kapwa.exchange.inspect_read import InspectLog, read_log
+from kapwa.exchange.inspect_taken import Taken, Tally, in_order, taken
 from kapwa.exchange.inspect_values import Measured, Metric, is_accuracy, metrics_of, why_not
 from kapwa.exchange.lm_eval_about import UNKNOWN
 from kapwa.exchange.lm_eval_in import UNDETERMINED, About
@@ -32,33 +31,31 @@ from kapwa.exchange.writing import Imported, finished, write_run
 from kapwa.runs.redact import api_keys
 
 if TYPE_CHECKING:
-    from inspect_ai.log import EvalLog, EvalSample
+    from inspect_ai.log import EvalLog
 
-_REASONS = 10
 _TOLD = ("category", "topic")
 _TEXTS = ("item_id", "variant", "culture")
 
 
 def import_inspect(path: Path, out: Path, *, about: About, overwrite: bool = False) -> list[Path]:
     """Make a run in ``out`` of the log at ``path`` (a file, or a folder that holds one); return its folder."""
-    file, log = read_log(path)
-    return [write_run(_keyless(_imported(file, log, about)), out, overwrite=overwrite)]
+    return [write_run(_keyless(_imported(read_log(path), about)), out, overwrite=overwrite)]
 
 
-def _imported(file: Path, log: EvalLog, about: About) -> Imported:
-    if is_own(log):
-        refuse_told(about.told, file)
-        return own_run(file, log)
+def _imported(log: InspectLog, about: About) -> Imported:
+    if is_own(log.header):
+        refuse_told(about.told, log.file)
+        return own_run(log)
     why = []
-    if is_ran(log):
+    if is_ran(log.first()):
         try:
-            judged = ran_run(file, log)
+            judged = ran_run(log)
         except DataError as error:
             why.append(f"Kapwa's task did not judge the answers again, so scores are the log's: {error.message}")
         else:
-            refuse_told(about.told, file)
+            refuse_told(about.told, log.file)
             return judged
-    return _foreign(file, log, about, why)
+    return _foreign(log, about, why)
 
 
 def _keyless(imported: Imported) -> Imported:
@@ -73,11 +70,12 @@ def _keyless(imported: Imported) -> Imported:
     )
 
 
-def _foreign(file: Path, log: EvalLog, about: About, notes: Sequence[str]) -> Imported:
-    samples = samples_of(log)
-    metrics, left = _chosen(file, log, samples)
+def _foreign(read: InspectLog, about: About, notes: Sequence[str]) -> Imported:
+    samples = in_order(map(taken, read.samples()))
+    log = read.header
+    metrics, left = _chosen(read.file, log, samples)
     infos = {metric.name: _info(log, metric, samples) for metric in metrics}
-    rows = [row for sample in samples for row in _score_rows(sample, metrics, infos, about)]
+    rows = (row for sample in samples for row in _score_rows(sample, metrics, infos, about))
     scores = pl.DataFrame(rows, schema=dict(SCORES), orient="row")
     items = pl.DataFrame(list(_items(samples, about)), schema=dict.fromkeys(_ITEM, pl.String))
     answers = pl.DataFrame(
@@ -85,10 +83,10 @@ def _foreign(file: Path, log: EvalLog, about: About, notes: Sequence[str]) -> Im
         schema={**dict.fromkeys(_TEXTS, pl.String), "sample": pl.Int64, "text": pl.String, "error": pl.String},
     )
     told = [*_notes(samples, about, log), *notes, *left]
-    return Imported(finished(_manifest(file, log, infos, items, told)), scores, items, {"answers": answers}, ())
+    return Imported(finished(_manifest(read, samples, infos, items, told)), scores, items, {"answers": answers}, ())
 
 
-def _chosen(file: Path, log: EvalLog, samples: Sequence[EvalSample]) -> tuple[list[Metric], list[str]]:
+def _chosen(file: Path, log: EvalLog, samples: Sequence[Taken]) -> tuple[list[Metric], list[str]]:
     metrics, left = [], []
     for metric in metrics_of(samples):
         why = why_not(log, metric, samples)
@@ -101,12 +99,12 @@ def _chosen(file: Path, log: EvalLog, samples: Sequence[EvalSample]) -> tuple[li
     return metrics, left
 
 
-def _about(sample: EvalSample, about: About) -> dict[str, Any]:
+def _about(sample: Taken, about: About) -> dict[str, Any]:
     """Say whose a sample is: what the user says, then what its metadata tell."""
-    told = {name: value for name, value in sample.metadata.items() if isinstance(value, str) and value}
+    told = sample.told
     return {
         # Samples of Kapwa's tasks are called after item and variant; others' metadata may say "item_id" of anything.
-        "item_id": told.get("item_id", str(sample.id)) if SCORER in sample.metadata else str(sample.id),
+        "item_id": told.get("item_id", str(sample.id)) if sample.kapwas else str(sample.id),
         "variant": told.get("variant", UNKNOWN),
         "culture": about.culture if about.culture != UNKNOWN else told.get("culture", UNKNOWN),
         "language": about.language if about.language != UNDETERMINED else told.get("language", UNDETERMINED),
@@ -116,7 +114,7 @@ def _about(sample: EvalSample, about: About) -> dict[str, Any]:
 
 
 def _score_rows(
-    sample: EvalSample, metrics: Sequence[Metric], infos: Mapping[str, Mapping[str, Any]], about: About
+    sample: Taken, metrics: Sequence[Metric], infos: Mapping[str, Mapping[str, Any]], about: About
 ) -> Iterator[list[Any]]:
     told = {**_about(sample, about), "sample": sample.epoch - 1}
     for metric in metrics:
@@ -131,7 +129,7 @@ def _score_rows(
         yield [row[name] for name in SCORES]
 
 
-def _info(log: EvalLog, metric: Metric, samples: Sequence[EvalSample]) -> dict[str, Any]:
+def _info(log: EvalLog, metric: Metric, samples: Sequence[Taken]) -> dict[str, Any]:
     read = [one for sample in samples if (one := metric.read(sample)) is not None and one.value is not None]
     ones = all(one.value in (0.0, 1.0) for one in read)
     binary = ones and (all(one.verdict for one in read) or is_accuracy(log, metric))
@@ -152,28 +150,22 @@ def _info(log: EvalLog, metric: Metric, samples: Sequence[EvalSample]) -> dict[s
 _ITEM = ("item_id", "variant", "culture", "language", "category", "topic", "cluster", "prompt", "target")
 
 
-def _items(samples: Sequence[EvalSample], about: About) -> Iterator[dict[str, Any]]:
+def _items(samples: Sequence[Taken], about: About) -> Iterator[dict[str, Any]]:
     seen = set()
     for sample in samples:
         if str(sample.id) not in seen:
             seen.add(str(sample.id))
             target = sample.target if isinstance(sample.target, str) else "\n".join(sample.target)
-            yield {**_about(sample, about), "prompt": prompt_of(sample), "target": target or None}
+            yield {**_about(sample, about), "prompt": sample.prompt, "target": target or None}
 
 
-def prompt_of(sample: EvalSample) -> str:
-    """Return what the model was asked, messages one below the other."""
-    return sample.input if isinstance(sample.input, str) else "\n\n".join(message.text for message in sample.input)
-
-
-def _answer(sample: EvalSample, about: About) -> dict[str, Any]:
+def _answer(sample: Taken, about: About) -> dict[str, Any]:
     told = _about(sample, about)
-    error = sample.error.message if sample.error else None
-    text = None if sample.output.empty and error else sample.output.completion
-    return {**{name: told[name] for name in _TEXTS}, "sample": sample.epoch - 1, "text": text, "error": error}
+    texts = {name: told[name] for name in _TEXTS}
+    return {**texts, "sample": sample.epoch - 1, "text": sample.text, "error": sample.error}
 
 
-def _notes(samples: Sequence[EvalSample], about: About, log: EvalLog) -> list[str]:
+def _notes(samples: Sequence[Taken], about: About, log: EvalLog) -> list[str]:
     notes = ["Imported from Inspect, which asked the model and judged its answers; Kapwa made the intervals."]
     unknown = [
         name
@@ -182,7 +174,7 @@ def _notes(samples: Sequence[EvalSample], about: About, log: EvalLog) -> list[st
     ]
     if unknown:
         notes.append(f"The log does not tell the {' and '.join(unknown)} of its items.")
-    if not all(sample.metadata.get("cluster") for sample in samples):
+    if not all("cluster" in sample.told for sample in samples):
         notes.append("Each item counts as sampled by itself: the log does not tell which of them belong together.")
     reducers = sorted({score.reducer for score in log.results.scores if score.reducer} if log.results else ())
     if reducers and reducers != ["mean"]:
@@ -191,9 +183,12 @@ def _notes(samples: Sequence[EvalSample], about: About, log: EvalLog) -> list[st
 
 
 def _manifest(
-    file: Path, log: EvalLog, infos: Mapping[str, Any], items: pl.DataFrame, notes: Sequence[str]
+    read: InspectLog, samples: Sequence[Taken], infos: Mapping[str, Any], items: pl.DataFrame, notes: Sequence[str]
 ) -> dict[str, Any]:
-    samples = samples_of(log)
+    log = read.header
+    tally = Tally()
+    for sample in samples:
+        tally.add(sample.id, sample.error)
     counts = dict(items.group_by("variant", maintain_order=True).len().iter_rows())
     groups = [name for name in _TOLD if items[name].null_count() == 0]
     return {
@@ -210,46 +205,12 @@ def _manifest(
             "card": {"limits": list(notes)},
             "illustrative": False,
         },
-        **asked(file, log),
+        **asked(read, tally),
         "notes": list(notes),
     }
 
 
-def asked(file: Path, log: EvalLog) -> dict[str, Any]:
-    """Return the parts of a manifest that tell who was asked, when, and with what success."""
-    samples = samples_of(log)
-    errors = Counter(sample.error.message for sample in samples if sample.error)
-    failed = sum(errors.values())
-    packages = {name: str(value) for name, value in log.eval.packages.items()}
-    return {
-        "model": {
-            "id": log.eval.model,
-            "revision": None,
-            "fingerprint": {"id": log.eval.model, "backend": "inspect"},
-            "description": {"config": log.plan.config.model_dump(exclude_none=True, mode="json")},
-        },
-        "repeatable": "no promise",
-        "versions": {"kapwa": version("kapwa"), **packages},
-        "machine": {},
-        "seed": 0,
-        "status": "failed_items" if failed else "complete",
-        "counts": {
-            "items": len({str(sample.id) for sample in samples}),
-            "requests": len(samples),
-            "unique": len(samples),
-            "answered": len(samples) - failed,
-            "failed": failed,
-        },
-        "failures": [{"reason": reason, "count": n} for reason, n in errors.most_common(_REASONS)],
-        "started": log.stats.started_at or None,
-        "finished": log.stats.completed_at or None,
-        "seconds": None,
-        "sessions": None,
-        "imported": {"from": "inspect_ai", "version": packages.get("inspect_ai"), "file": file.name},
-    }
-
-
-def _digest(samples: Sequence[EvalSample]) -> str:
+def _digest(samples: Sequence[Taken]) -> str:
     """Hash questions and targets: two models asked the same samples compare, as pairs."""
-    told = sorted({json.dumps([str(one.id), prompt_of(one), one.target], ensure_ascii=False) for one in samples})
+    told = sorted({json.dumps([str(one.id), one.prompt, one.target], ensure_ascii=False) for one in samples})
     return hashlib.blake2b("\n".join(told).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

@@ -4,44 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
 from kapwa.errors import DataError, KapwaError
-from kapwa.exchange.inspect_read import samples_of
+from kapwa.exchange.inspect_about import asked
+from kapwa.exchange.inspect_read import InspectLog
 from kapwa.exchange.inspect_samples import SCORER
+from kapwa.exchange.inspect_taken import Tally
 from kapwa.exchange.writing import Imported
 from kapwa.models.base import Model
 from kapwa.records import Answer, Item, Response
 from kapwa.runs.manifest import describe
 
 if TYPE_CHECKING:
-    from inspect_ai.log import EvalLog, EvalSample
+    from inspect_ai.log import EvalSample
 
     from kapwa.exchange.inspectai.opened import OpenedTask
 
 _NOTE = "Asked by Inspect; Kapwa's own task judged the answers again."
 
 
-def is_ran(log: EvalLog) -> bool:
-    """Whether the log is of one of Kapwa's tasks."""
-    return all(isinstance(sample.metadata.get(SCORER), Mapping) for sample in samples_of(log))
+def is_ran(sample: EvalSample) -> bool:
+    """Whether a sample is of one of Kapwa's tasks."""
+    return isinstance(sample.metadata.get(SCORER), Mapping)
 
 
-def ran_run(file: Path, log: EvalLog) -> Imported:
+def ran_run(log: InspectLog) -> Imported:
     """Return the run of Kapwa's task with the log's answers.
 
     Raises DataError where the task's data are not at hand, are other data than the log's, or the answers are damaged.
     """
-    from kapwa.exchange.inspect_in import asked
-
-    samples = samples_of(log)
-    about = asked(file, log)
+    tally = Tally()
     try:
-        opened, items = _found(samples)
-        answers = [answer for sample in samples for answer in _answers(opened, items[str(sample.id)], sample)]
-        chosen = {(item.id, item.variant) for item in items.values()}
+        opened, chosen, answers = _read(log, tally)
         kept = [item for key, item in opened.items.items() if key in chosen]
         judged = opened.task.score(kept, _in_order(kept, answers))
     except DataError:
@@ -50,6 +46,7 @@ def ran_run(file: Path, log: EvalLog) -> Imported:
         raise DataError(error.message, hint=error.hint) from None
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise DataError(f"its samples are not as Kapwa's tasks write them ({type(error).__name__}).") from None
+    about = asked(log, tally)
     model = cast("Model", SimpleNamespace(**about.pop("model"), atomic_batches=False))
     described = describe(opened.task, model, kept, seed=0)
     about["counts"] = {**about["counts"], "requests": len(answers), "unique": len(answers)}
@@ -59,14 +56,24 @@ def ran_run(file: Path, log: EvalLog) -> Imported:
     return Imported(manifest, judged.scores, task.item_table(kept), judged.tables, task.floors(kept))
 
 
-def _found(samples: Sequence[EvalSample]) -> tuple[OpenedTask, dict[str, Item]]:
+def _read(log: InspectLog, tally: Tally) -> tuple[OpenedTask, set[tuple[str, str]], list[Answer]]:
+    """Return the task, which items of it the log holds, and their answers; a sample is let go when it is read."""
     from kapwa.exchange.inspectai.opened import find
 
-    found = {str(sample.id): find(sample.metadata) for sample in samples}
-    opened = next(iter(found.values())).opened
-    if any(one.opened is not opened for one in found.values()):
-        raise DataError("its samples are of several tasks.")
-    return opened, {name: one.item for name, one in found.items()}
+    opened: OpenedTask | None = None
+    chosen: set[tuple[str, str]] = set()
+    answers: list[Answer] = []
+    for sample in log.samples():
+        found = find(sample.metadata)
+        if opened not in (None, found.opened):
+            raise DataError("its samples are of several tasks.")
+        opened = found.opened
+        chosen.add((found.item.id, found.item.variant))
+        answers += _answers(opened, found.item, sample)
+        tally.add(sample.id, sample.error.message if sample.error else None)
+    if opened is None:
+        raise DataError("holds no samples.")
+    return opened, chosen, answers
 
 
 def _answers(opened: OpenedTask, item: Item, sample: EvalSample) -> Iterator[Answer]:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+from zipfile import ZipFile
 
 from kapwa.errors import DataError
 from kapwa.exchange.inspect_out import need_inspect
@@ -16,39 +20,109 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".eval", ".json")
 _NOT_READ = {"events", "events_data", "timelines", "error_retries"}
-# Inspect's reader holds a whole log, and logs of the largest benchmarks are a few hundred megabytes.
+# A log is read a few samples at a time, but one sample can be all of it, and a log as JSON is read whole.
 MOST_UNPACKED = 4 << 30
+_MEMBER = re.compile(r"samples/(.+)_epoch_([0-9]+)\.json", re.DOTALL)
+# Each reading of some samples reads the list of all of them anew; these many are at hand at once.
+_HELD, _HELD_BYTES = 500, 16 << 20
 _FORMAT = 2  # of logs, as Inspect counts them
 _SHOWN = 120
 _AGAIN = "Name the log as Inspect wrote it, or run inspect eval again."
 
 
-def read_log(path: Path) -> tuple[Path, EvalLog]:
-    """Return the finished log at ``path``, or the only one in the folder ``path``, and its path.
+class _Member(NamedTuple):
+    """One sample in the zip file of a log: what finds it, and how many bytes it unpacks to."""
+
+    id: str
+    epoch: int
+    size: int
+
+
+class InspectLog:
+    """A finished log: its file, its header (without samples), and its samples, read anew on each walk."""
+
+    def __init__(self, file: Path, header: EvalLog, stored: Sequence[_Member] | Sequence[EvalSample]) -> None:
+        self.file, self.header, self._stored = file, header, stored
+
+    def __len__(self) -> int:
+        """How many samples there are."""
+        return len(self._stored)
+
+    def first(self) -> EvalSample:
+        """Return the first sample of the file."""
+        stored = self._stored[0]
+        return self._some([stored], _NOT_READ)[0] if isinstance(stored, _Member) else stored
+
+    def samples(self, *, whole: bool = False) -> Iterator[EvalSample]:
+        """Yield every sample, in the order of the file; those of a zip file a few at a time.
+
+        ``whole``: with all their fields, which is faster where there are no events. Raises DataError for a sample that
+        is damaged or there twice, and at the end where none has a score.
+        """
+        seen = set()
+        scored = False
+        for sample in self._read(None if whole else _NOT_READ):
+            key = (str(sample.id), sample.epoch)
+            if key in seen:
+                message = f"holds the sample {sample.id!r}, epoch {sample.epoch}, twice."
+                raise DataError(message, path=self.file, hint=_AGAIN)
+            seen.add(key)
+            scored = scored or bool(sample.scores) or SCORER in sample.store
+            yield sample
+        if not scored:
+            raise DataError(
+                "holds no scores.", path=self.file, hint=f"Score it: inspect score {self.file.name} --scorer …"
+            )
+
+    def _read(self, leave_out: set[str] | None) -> Iterator[EvalSample]:
+        members: list[_Member] = []
+        for stored in self._stored:
+            if not isinstance(stored, _Member):
+                yield stored
+                continue
+            members.append(stored)
+            if len(members) == _HELD or sum(member.size for member in members) >= _HELD_BYTES:
+                yield from self._some(members, leave_out)
+                members = []
+        yield from self._some(members, leave_out)
+
+    def _some(self, members: Sequence[_Member], leave_out: set[str] | None) -> Sequence[EvalSample]:
+        from inspect_ai.log import read_eval_log_samples_by_id
+
+        if not members:
+            return ()
+        wanted = [(member.id, member.epoch) for member in members]
+        with _damage_told(self.file):
+            # One at a time: reading is this machine's work, and several would only be held at once.
+            return read_eval_log_samples_by_id(
+                self.file, wanted, concurrency=1, format="eval", exclude_fields=leave_out
+            )
+
+
+def read_log(path: Path) -> InspectLog:
+    """Return the finished log at ``path``, or the only one in the folder ``path``; its samples are yet to be read.
 
     Raises MissingDependencyError without Inspect, and DataError for what is no log, a damaged one, one of an evaluation
-    that did not finish, one without samples or scores, and one that lacks samples or holds one twice.
+    that did not finish, and one that lacks samples.
     """
     need_inspect("An import of Inspect's logs")
     file = _only_log(path) if path.is_dir() else path
-    log = _parsed(file)
-    if log.version > _FORMAT:
+    log = _opened(file)
+    header = log.header
+    if header.version > _FORMAT:
         raise DataError(
-            f"has log format {log.version}; Kapwa reads up to {_FORMAT}.", path=file, hint="Upgrade Kapwa and Inspect."
+            f"has log format {header.version}; Kapwa reads up to {_FORMAT}.",
+            path=file,
+            hint="Upgrade Kapwa and Inspect.",
         )
-    if log.status != "success":
+    if header.status != "success":
         raise DataError(
-            f"is of an evaluation that did not finish (status {log.status!r}).",
+            f"is of an evaluation that did not finish (status {header.status!r}).",
             path=file,
             hint=f"Finish it: inspect eval-retry {file.name}",
         )
-    _check_samples(log, file)
-    return file, log
-
-
-def samples_of(log: EvalLog) -> list[EvalSample]:
-    """Return the samples of a log that :func:`read_log` returned."""
-    return list(log.samples or ())
+    _check_whole(log)
+    return log
 
 
 def _only_log(folder: Path) -> Path:
@@ -60,7 +134,7 @@ def _only_log(folder: Path) -> Path:
     return found[0]
 
 
-def _parsed(file: Path) -> EvalLog:
+def _opened(file: Path) -> InspectLog:
     from inspect_ai.log import read_eval_log
 
     try:
@@ -72,8 +146,33 @@ def _parsed(file: Path) -> EvalLog:
         ) from None
     if packed:
         check_unpacked(file, MOST_UNPACKED)
+        with _damage_told(file):
+            return InspectLog(file, read_eval_log(file, header_only=True, format="eval"), _members(file))
+    size = file.stat().st_size
+    if size > MOST_UNPACKED:
+        message = f"is {size:,} bytes of JSON, which are read whole; at most {MOST_UNPACKED:,} are."
+        raise DataError(
+            message, path=file, hint=f"Convert it: inspect log convert {file.name} --to eval --stream 8 --output-dir …"
+        )
+    with _damage_told(file):
+        log = read_eval_log(file, format="json")
+    samples, log.samples = log.samples or [], None
+    return InspectLog(file, log, samples)
+
+
+def _members(file: Path) -> list[_Member]:
+    """Return the samples of a log by their names; of a name that is there again, the later is meant, as for Inspect."""
+    with ZipFile(file) as archive:
+        sizes = {member.filename: member.file_size for member in archive.infolist()}
+    found = ((_MEMBER.fullmatch(name), size) for name, size in sizes.items())
+    return [_Member(name[1], int(name[2]), size) for name, size in found if name]
+
+
+@contextmanager
+def _damage_told(file: Path) -> Iterator[None]:
+    """Say in one message that ``file`` is no log, or a damaged one."""
     try:
-        return read_eval_log(file, format="eval" if packed else "json", exclude_fields=_NOT_READ)
+        yield
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001 - what Inspect's reader raises is not told, and includes zlib's and zstd's
@@ -88,23 +187,14 @@ def _brief(error: Exception) -> str:
     return without_keys(str(error).partition("\n")[0])[:_SHOWN]
 
 
-def _check_samples(log: EvalLog, file: Path) -> None:
-    samples = log.samples or []
-    if not samples:
-        raise DataError("holds no samples.", path=file, hint="Run inspect eval without --no-log-samples.")
-    results: Any = log.results
+def _check_whole(log: InspectLog) -> None:
+    if not len(log):
+        raise DataError("holds no samples.", path=log.file, hint="Run inspect eval without --no-log-samples.")
+    results: Any = log.header.results
     planned = results.logged_samples or results.total_samples if results else 0
-    if len(samples) < planned and not results.early_stopping:
+    if len(log) < planned and not results.early_stopping:
         raise DataError(
-            f"holds {len(samples)} of the {planned} samples that its results are of.",
-            path=file,
-            hint=f"Finish it: inspect eval-retry {file.name}",
+            f"holds {len(log)} of the {planned} samples that its results are of.",
+            path=log.file,
+            hint=f"Finish it: inspect eval-retry {log.file.name}",
         )
-    seen = set()
-    for sample in samples:
-        key = (str(sample.id), sample.epoch)
-        if key in seen:
-            raise DataError(f"holds the sample {sample.id!r}, epoch {sample.epoch}, twice.", path=file, hint=_AGAIN)
-        seen.add(key)
-    if not any(sample.scores or SCORER in sample.store for sample in samples):
-        raise DataError("holds no scores.", path=file, hint=f"Score it: inspect score {file.name} --scorer …")

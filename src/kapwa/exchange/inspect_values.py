@@ -6,10 +6,11 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kapwa.exchange.inspect_taken import Taken
 from kapwa.records import Outcome
 
 if TYPE_CHECKING:
-    from inspect_ai.log import EvalLog, EvalSample
+    from inspect_ai.log import EvalLog
 
 # Inspect's letters and words, and what its metrics count them as (inspect_ai.scorer.value_to_float).
 _WORDS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
@@ -33,9 +34,9 @@ class Metric(NamedTuple):
     scorer: str
     key: str | int | None
 
-    def read(self, sample: EvalSample) -> Measured | None:
+    def read(self, sample: Taken) -> Measured | None:
         """Return what ``sample`` has of this metric; None where it was not scored. Raises ValueError for text."""
-        score = (sample.scores or {}).get(self.scorer)
+        score = sample.scores.get(self.scorer)
         if score is None:
             return None
         value: Any = score.value
@@ -46,7 +47,7 @@ class Metric(NamedTuple):
         return _measured(value, _REASONS.get(str(score.reason), "unparsed"))
 
 
-def metrics_of(samples: Sequence[EvalSample]) -> list[Metric]:
+def metrics_of(samples: Sequence[Taken]) -> list[Metric]:
     """Return every metric of the samples; a key that two scorers use carries the scorer's name."""
     found = list(dict.fromkeys(pair for sample in samples for pair in _pairs(sample)))
     keys = [key for _, key in found if isinstance(key, str)]
@@ -59,7 +60,7 @@ def metrics_of(samples: Sequence[EvalSample]) -> list[Metric]:
     return metrics
 
 
-def why_not(log: EvalLog, metric: Metric, samples: Sequence[EvalSample]) -> str:
+def why_not(log: EvalLog, metric: Metric, samples: Sequence[Taken]) -> str:
     """Say why a metric is not taken over: it is no number, or Inspect's mean is not its samples'. Else say nothing."""
     try:
         read = [(sample.id, metric.read(sample)) for sample in samples]
@@ -78,8 +79,8 @@ def why_not(log: EvalLog, metric: Metric, samples: Sequence[EvalSample]) -> str:
     return ""
 
 
-def _pairs(sample: EvalSample) -> Iterator[tuple[str, str | int | None]]:
-    for scorer, score in (sample.scores or {}).items():
+def _pairs(sample: Taken) -> Iterator[tuple[str, str | int | None]]:
+    for scorer, score in sample.scores.items():
         if isinstance(score.value, Mapping):
             yield from ((scorer, str(key)) for key in score.value)
         elif isinstance(score.value, list):
