@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from contest import compete, finish, machine, measured, summary, write
+from serving_stub import times_held
 
 HERE = Path(__file__).resolve().parent
 RESULT = HERE / "results" / "serving.json"
@@ -343,7 +344,7 @@ def faulty(url_config: Mapping[str, Any], arguments: argparse.Namespace, attempt
 
 def faults(arguments: argparse.Namespace) -> dict[str, Any]:
     """A clean run, one whose requests each may meet a fault at first, and one whose every call may."""
-    kinds = {
+    kinds: dict[str, tuple[dict[str, Any], int]] = {
         "clean": ({"delay": 0.05}, 8),
         "each request at first": ({"delay": 0.05, "faults": FAULTS, "first": True}, 8),
         "each call": ({"delay": 0.05, "faults": FAULTS}, 8),
@@ -358,6 +359,7 @@ def faults(arguments: argparse.Namespace) -> dict[str, Any]:
     for name, found in rounds.items():
         times = sorted(a["wall_s"] / b["wall_s"] for a, b in zip(found, rounds["clean"], strict=True))
         table[name]["times_clean"] = round(times[len(times) // 2], 2)
+        table[name]["times_places_are_held"] = times_held(kinds[name][0], arguments.timeout)
     return {
         "requests": arguments.fault_requests,
         "concurrency": arguments.fault_concurrency,
