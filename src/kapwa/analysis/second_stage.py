@@ -33,6 +33,7 @@ from kapwa.analysis.tables import (
 from kapwa.analysis.topics import Damaged, TopicTask
 from kapwa.analysis.unit import MOST_PERMUTED
 from kapwa.analysis.value_tables import Asked, values_table
+from kapwa.analysis.words.counts import WordSums
 from kapwa.analysis.workers import Workers
 from kapwa.errors import RunError
 
@@ -89,6 +90,7 @@ class Work:
         self._topics = [job for number, one in enumerate(prepared) for job in _topic_jobs(number, one, settings)]
         self._waiting: deque[TopicJob | CorpusJob] = deque(self._topics)
         self._summed: list[dict[str, TopicResult]] = [{} for _ in prepared]
+        self._words = {number: WordSums(len(one.corpus.identities)) for number, one in enumerate(prepared)}
         self.tables: list[Tables] = [{} for _ in prepared]
         self.jobs = len(self._topics) + len(prepared)
         self.parts = sum(len(job.task.paths) for job in self._topics)
@@ -110,7 +112,9 @@ class Work:
             result = self._mended(result)
         number = result.summary.corpus
         summed, topics = self._summed[number], self._prepared[number].topics()
-        summed[result.summary.topic] = result
+        # Words are by far the most of a topic; of all topics together they are few more.
+        self._words[number].add(result.summary.words)
+        summed[result.summary.topic] = result._replace(summary=result.summary.without_words())
         if len(summed) == len(topics):
             self._whole(number, tuple(summed.pop(topic) for topic in topics))
 
@@ -132,7 +136,8 @@ class Work:
         """Let the tables of a corpus be made, all of whose topics are summed up."""
         one, settings = self._prepared[number], self._settings
         asked, words = Asked(settings.permutations, settings.seed), WordsAsked(one.corpus.language, settings.top)
-        self._waiting.appendleft(CorpusJob(number, _facts(one), results, asked, words))
+        counts = self._words.pop(number).result()
+        self._waiting.appendleft(CorpusJob(number, _facts(one), results, counts, asked, words))
         characters = MOST_CHARACTERS // len(self._prepared)
         summaries = [result.summary for result in results]
         self.tables[number] = {"texts": texts_table(one.name, one.corpus, summaries, characters)}

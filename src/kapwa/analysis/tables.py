@@ -20,7 +20,7 @@ from kapwa.analysis.variance_tables import (
     variance_table,
 )
 from kapwa.analysis.words import log_odds_words, tfidf_words
-from kapwa.analysis.words.counts import WordCounts, merge
+from kapwa.analysis.words.counts import WordCounts
 from kapwa.suites.eecc.names import Place
 
 Tables = Mapping[str, pl.DataFrame]
@@ -64,11 +64,12 @@ class CorpusFacts(NamedTuple):
 
 
 class CorpusJob(NamedTuple):
-    """A corpus whose topics are summed up, in their order; ``corpus``: its number."""
+    """A corpus whose topics are summed up, in their order; ``corpus``: its number, ``counts``: its words."""
 
     corpus: int
     facts: CorpusFacts
     results: tuple[TopicResult, ...]
+    counts: WordCounts
     asked: Asked
     words: WordsAsked
 
@@ -87,7 +88,7 @@ def tables_of(job: TopicJob | CorpusJob) -> TopicResult | CorpusResult | Damaged
     """Do one job of the second stage; a pure function of picklable inputs, run anywhere."""
     if isinstance(job, TopicJob):
         return topic_result(job)
-    return CorpusResult(job.corpus, corpus_tables(job.facts, job.results, job.asked, job.words))
+    return CorpusResult(job.corpus, corpus_tables(job))
 
 
 def topic_result(job: TopicJob) -> TopicResult | Damaged:
@@ -108,17 +109,15 @@ def topic_result(job: TopicJob) -> TopicResult | Damaged:
     )
 
 
-def corpus_tables(
-    facts: CorpusFacts, results: Sequence[TopicResult], asked: Asked, wanted: WordsAsked
-) -> dict[str, pl.DataFrame]:
+def corpus_tables(job: CorpusJob) -> dict[str, pl.DataFrame]:
     """Make all tables of a corpus from those of its topics, in the order of the topics."""
+    facts, results = job.facts, job.results
     name, topics = facts.name, [result.summary for result in results]
     sums, matrices = _joined_sums(topics), joined_matrices(topics)
-    words = merge([summary.words for summary in topics])
     tables = {table: pl.concat([result.tables[table] for result in results]) for table in results[0].tables}
     whole = {
-        "correlations": correlations_table(name, ALL, topics, facts.values, asked),
-        "words": words_table(name, ALL, words, facts.identities, wanted),
+        "correlations": correlations_table(name, ALL, topics, facts.values, job.asked),
+        "words": words_table(name, ALL, job.counts, facts.identities, job.words),
     }
     return {
         "corpora": _corpus_row(facts, topics, sums),

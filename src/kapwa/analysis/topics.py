@@ -6,7 +6,7 @@ Parts are read a few at a time, so memory holds one topic's sums and words, what
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from itertools import repeat
 from pathlib import Path
 from typing import NamedTuple
@@ -136,6 +136,10 @@ class TopicSummary:
     matrices: Means
     taus: Mapping[TauKey, ConceptTaus]
     words: WordCounts
+
+    def without_words(self) -> TopicSummary:
+        """Return the same without a word."""
+        return replace(self, words=WordSums(self.words.n_groups).result())
 
 
 def summarize(task: TopicTask) -> TopicSummary | Damaged:
