@@ -157,7 +157,8 @@ def facts(**changes: Any) -> Facts:
     [
         ({"fingerprint": {"id": "m", "template": "plain"}}, "not alike: template None and 'plain'"),
         ({"revision": "s"}, "not alike: revision 'r' and 's'"),
-        ({"description": {"device": "cpu", "threads": 4, "torch": "2.13.0"}}, "not alike: threads 2 and 4"),
+        ({"description": facts().description | {"threads": 4}}, "not alike: threads 2 and 4"),
+        ({"description": facts().description | {"batch_tokens": 8}}, "not alike: batch_tokens None and 8"),
         ({"kapwa": "0.0.1"}, "has kapwa 0.0.1, this process"),
     ],
 )

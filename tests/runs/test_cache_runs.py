@@ -18,7 +18,9 @@ from test_kill import asked, finish, start, tables
 from tiny_suite import TinyModel, TinyTask
 
 from kapwa.errors import RunError
+from kapwa.models import circumstances
 from kapwa.models.base import ModelOptions
+from kapwa.models.circumstances import processor
 from kapwa.models.replay import load
 from kapwa.records import Item, Params, Request, Response
 from kapwa.runs.cache_store import CacheStore
@@ -161,24 +163,61 @@ def test_other_batches_are_other_answers(bench: Bench, tmp_path: Path) -> None:
     assert tables(small.path) == tables(alone.path)
 
 
-@pytest.mark.parametrize("changed", [{"device": "A100"}, {"threads": 5}])
-def test_another_device_or_number_of_threads_does_not_hit(
-    bench: Bench, tmp_path: Path, changed: dict[str, Any]
+@dataclass
+class Somewhere(TinyModel):
+    atomic_batches: bool = True
+    told: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def description(self) -> dict[str, Any]:
+        return {"device": "cpu", "torch": "2.0", "threads": 4, "batch_tokens": 4096, **dict(self.told)}
+
+
+OF_ANOTHER_KIND = {
+    "device": ("device", "A100"),
+    "threads": ("threads", 5),
+    "torch": ("torch", "2.1"),
+    "batch size": ("batch_tokens", 8192),
+    "processor": ("engine", {"name": "ray", "processors": ["another kind"]}),
+}
+
+
+@pytest.mark.parametrize("changed", OF_ANOTHER_KIND.values(), ids=OF_ANOTHER_KIND)
+def test_texts_of_a_machine_of_another_kind_are_not_taken(
+    bench: Bench, tmp_path: Path, changed: tuple[str, Any]
 ) -> None:
-    @dataclass
-    class Somewhere(TinyModel):
-        device: str = "cpu"
-        threads: int = 4
-
-        @property
-        def description(self) -> dict[str, Any]:
-            return {"device": self.device, "torch": "2.0", "threads": self.threads}
-
     task, log = TinyTask(n=6), tmp_path / "log"
-    bench.run(task, Somewhere(atomic_batches=True))
-    assert bench.run(task, Somewhere(atomic_batches=True)).manifest["cache"]["answers"] == 3
-    bench.run(task, Somewhere(atomic_batches=True, log=str(log), **changed))
+    bench.run(task, Somewhere())
+    alike = ("engine", {"name": "ray", "processors": [processor()]})
+    assert bench.run(task, Somewhere(told=(alike,))).manifest["cache"]["answers"] == 3
+    bench.run(task, Somewhere(told=(changed,), log=str(log)))
     assert len(asked(log)) == 3
+    assert bench.run(task, Somewhere(told=(changed,))).manifest["cache"]["answers"] == 3
+
+
+def test_texts_of_another_version_of_kapwa_are_not_taken(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    task = TinyTask(n=6)
+    bench.run(task, Somewhere())
+    monkeypatch.setattr(circumstances, "_kapwa", lambda: "99")
+    assert bench.run(task, Somewhere()).manifest["cache"]["answers"] == 0
+
+
+def test_a_replica_on_another_processor_that_came_late_keys_what_follows(bench: Bench) -> None:
+    engine: dict[str, Any] = {"name": "ray", "processors": ["A"]}
+
+    class Growing(Somewhere):
+        window = None
+
+        def answer_all(self, kind: str, batches: Any) -> Any:
+            for batch in batches:
+                engine["processors"] = ["A", "B"]
+                yield batch, list(self.generate(batch))
+
+    task = TinyTask(n=6, shared=False)
+    bench.run(task, Growing(told=(("engine", engine),)))
+    only_first = {"name": "ray", "processors": ["A"]}
+    assert bench.run(task, Somewhere(told=(("engine", only_first),))).manifest["cache"]["answers"] == 0
+    assert bench.run(task, Somewhere(told=(("engine", engine),))).manifest["cache"]["answers"] == 6
 
 
 def test_a_batch_with_a_failed_item_is_not_kept(bench: Bench) -> None:

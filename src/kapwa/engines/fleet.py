@@ -24,6 +24,7 @@ from kapwa.engines.layout import Layout
 from kapwa.engines.ray_cluster import Cluster, ray_errors
 from kapwa.engines.replica import Facts, NotLoadedError, Recipe, Replica
 from kapwa.errors import KapwaError, ModelError
+from kapwa.models.circumstances import TOLD
 from kapwa.records import Kind, Request, Response
 
 log = logging.getLogger(__name__)
@@ -32,8 +33,6 @@ log = logging.getLogger(__name__)
 AHEAD: Final = 2
 _PATIENCE = 5.0
 _SAY_AFTER = 30.0
-# What of a model's description moves its answers, and is not in its fingerprint: threads in the last digits only.
-ALIKE: Final = ("device", "threads", "torch", "transformers")
 
 
 @dataclass(eq=False, slots=True)
@@ -379,5 +378,6 @@ def _differing(first: Facts, other: Facts) -> str:
     pairs: dict[str, tuple[Any, Any]] = {"id": (first.id, other.id), "revision": (first.revision, other.revision)}
     names = {*first.fingerprint, *other.fingerprint}
     pairs |= {name: (first.fingerprint.get(name), other.fingerprint.get(name)) for name in sorted(names)}
-    pairs |= {name: (first.description.get(name), other.description.get(name)) for name in ALIKE}
+    # The kind of processor is not required: few clusters have only one. The run says so where there are several.
+    pairs |= {name: (first.description.get(name), other.description.get(name)) for name in TOLD}
     return ", ".join(f"{name} {a!r} and {b!r}" for name, (a, b) in pairs.items() if a != b)

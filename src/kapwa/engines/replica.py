@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import sys
 import threading
 import time
@@ -16,6 +15,7 @@ from typing import Any, NamedTuple
 from kapwa.engines.guarded import Told
 from kapwa.errors import KapwaError, ModelError
 from kapwa.models.base import Model
+from kapwa.models.circumstances import processor
 from kapwa.records import Capability, Kind, Request, Response
 
 THREADS = "OMP_NUM_THREADS"
@@ -97,7 +97,7 @@ class Replica:
                 dict(model.fingerprint),
                 dict(model.description),
                 version("kapwa"),
-                _processor(),
+                processor(),
             )
         except KapwaError as error:
             return Told.of(error)
@@ -183,11 +183,3 @@ def _set_threads(threads: str | None) -> None:
     torch = sys.modules.get("torch")
     if torch is not None and threads is not None:
         torch.set_num_threads(int(threads))
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return platform.processor()
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")

@@ -55,7 +55,11 @@ class TransformersModel:
 
     @property
     def fingerprint(self) -> Mapping[str, Any]:
-        """What can change an answer: weights, numeric type, template, scoring method."""
+        """What changes an answer anywhere: weights, numeric type, template, scoring method.
+
+        What may move last digits, and now and then a text (device, threads, batches, ...), is in the description; see
+        :mod:`kapwa.models.circumstances`.
+        """
         return {
             "id": self.id,
             "revision": self.revision,
@@ -85,9 +89,9 @@ class TransformersModel:
             "scoring_refused": dict(self.scoring.reasons),
             "stop_tokens": self._tokenizer.convert_ids_to_tokens(list(self.stop_ids)),
             "generation_defaults_ignored": self._ignored,
+            "batch_tokens": self.options.batch_tokens,
             "batching": {
                 "generation": "left-padded, longest prompts first; greedy text may differ slightly between plans",
-                "batch_tokens": self.options.batch_tokens,
                 **self._planned,
             },
             "template_date": self.template.date if self.template.kind == "chat" else None,

@@ -3,9 +3,11 @@
 A cache saves asking; it never ends a run and never changes what is judged:
 
 - An answer is taken only where the model, asked now, would be expected to give it: same key (question, parameters,
-  sample, model, revision, template). A local model's text depends a little on what shares its batch, on the device
-  and on the versions of its libraries; so its answers are kept by planned batch and by these, and batches are taken
-  whole. Then a run with a cache equals one without, byte for byte, as a resumed run does.
+  sample, model, revision, template). A local model's text depends a little on what shares its batch, and on the machine
+  and versions that compute it (:mod:`kapwa.models.circumstances`); so its answers are kept by planned batch and by
+  these, and batches are taken whole. Then a run with a cache equals one without on the same kind of machine, byte for
+  byte, as a resumed run does. A kind of processor is what its name says: machines that hide it behind one name, as some
+  virtual ones do, are one kind here.
 - A model that names no revision is not cached: tomorrow the same name may be another model. Recorded answers
   (``replay:``) are not cached either; they are at hand.
 - Errors are never kept. An answer that is damaged, or of the wrong shape, is asked for again, with a warning.
@@ -22,17 +24,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from kapwa.engines.base import takes_many
 from kapwa.errors import RunError
 from kapwa.models.base import Model
+from kapwa.models.circumstances import NAMES, circumstances
 from kapwa.records import Request, Response
 from kapwa.runs.cache_store import CacheStore
 from kapwa.runs.codec import decode, encode, flaw
 from kapwa.runs.redact import plain
 
 log = logging.getLogger(__name__)
-
-# What of a local model's description moves its answers, and is not in its fingerprint.
-_ENVIRONMENT = ("backend", "device", "threads", "torch", "transformers")
 
 
 class AnswerCache:
@@ -41,7 +42,7 @@ class AnswerCache:
     def __init__(self, store: CacheStore, model: Model) -> None:
         self._store, self._model = store, model
         self._fingerprint = dict(model.fingerprint)
-        self._salt = _environment(model) if model.atomic_batches else b""
+        self._salt = b""
         self._lock = threading.Lock()  # answers are added by the clock of the committer, too
         self._number: int | None = None
         self._taking, self._adding = True, not store.read_only
@@ -93,6 +94,8 @@ class AnswerCache:
 
     def _places(self, keys: Sequence[str]) -> list[bytes]:
         """Return where the answers of a batch are kept: under each key together with all of the batch, in order."""
+        if not self._salt or takes_many(self._model):  # replicas on another kind of processor may have come since
+            self._salt = _hashed(circumstances(self._model))
         batch = hashlib.blake2b("".join(keys).encode(), digest_size=16, key=self._salt).digest()
         return [hashlib.blake2b(bytes.fromhex(key) + batch, digest_size=16).digest() for key in keys]
 
@@ -169,10 +172,8 @@ def not_cached(model: Model) -> str | None:
     return None
 
 
-def _environment(model: Model) -> bytes:
-    """Hash what besides the fingerprint moves a local model's answers: device, libraries."""
-    described: Mapping[str, Any] = model.description
-    parts = {name: str(described[name]) for name in _ENVIRONMENT if name in described}
+def _hashed(computed_with: Mapping[str, Any]) -> bytes:
+    parts = {name: str(computed_with[name]) for name in NAMES if name in computed_with}
     return hashlib.blake2b(json.dumps(parts, sort_keys=True).encode(), digest_size=16).digest()
 
 
