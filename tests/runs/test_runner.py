@@ -119,7 +119,7 @@ def test_the_manifest_says_what_is_needed_to_repeat_the_run(tmp_path: Path) -> N
     assert set(found) == {
         *("format", "kapwa", "task", "suite", "options", "selection", "headline", "groups", "metrics", "data"),
         *("model", "signature", "signatures", "counts", "failures", "status", "repeatable", "versions", "machine"),
-        *("seed", "started", "finished", "seconds", "sessions", "tables", "notes"),
+        *("seed", "started", "finished", "seconds", "sessions", "circumstances", "tables", "notes"),
     }
     assert found["selection"] == {
         "variants": ["partial", "full"],

@@ -16,6 +16,7 @@ from kapwa.engines.base import takes_many
 from kapwa.errors import ModelError
 from kapwa.models.base import Model
 from kapwa.records import Kind, Request, Response
+from kapwa.runs.alike import Telling
 from kapwa.runs.cache import AnswerCache
 from kapwa.runs.codec import flaw
 from kapwa.runs.journal import Journal
@@ -46,9 +47,10 @@ def ask_missing(
     Raises ModelError when the model fails as a whole or answers what was not asked; what was committed stays.
     """
     ask = _ask_whole_batches if model.atomic_batches else _ask_each
+    telling = Telling(model, journal)
     for kind in KINDS:
         if kind in book.kinds:  # each kind takes a walk through all requests
-            ask(_Asking(book, kind, model, journal, meter, cache))
+            ask(_Asking(book, kind, model, journal, meter, telling, cache))
 
 
 class _Asking(NamedTuple):
@@ -59,6 +61,7 @@ class _Asking(NamedTuple):
     model: Model
     journal: Journal
     meter: Meter
+    telling: Telling
     cache: AnswerCache | None
 
     def take(self, found: Sequence[Response]) -> None:
@@ -78,8 +81,10 @@ def _ask_whole_batches(job: _Asking) -> None:
     batches = [[requests[i] for i in batch] for batch in checked_plan(job.model, requests)]
     open_batches = [batch for batch in batches if any(request.key in missing for request in batch)]
     job.meter.known(len(requests) - sum(map(len, open_batches)))
+    job.telling.planned(job.kind, batches)
     with _closing(_answered(job, _not_cached(job, open_batches))) as found:
         for batch, responses in found:
+            job.telling.renew()
             job.journal.commit(responses)
             if job.cache is not None:
                 job.cache.add_batch(batch, responses)
@@ -122,6 +127,7 @@ def checked_plan(model: Model, requests: Sequence[Request]) -> list[list[int]]:
 
 def _ask_each(job: _Asking) -> None:
     """Hand over what is missing, in as few calls as memory allows; commit answers in the order they come."""
+    job.telling.renew()
     missing = _without_answer(job)
     keep = job.cache.add if job.cache is not None else None
     with Committer(job.journal, job.meter, keep=keep) as committer, _closing(_each_answer(job, missing)) as found:

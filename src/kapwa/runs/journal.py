@@ -12,9 +12,8 @@ import itertools
 import shlex
 import sqlite3
 import threading
-import time
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from types import TracebackType
@@ -25,6 +24,7 @@ from kapwa.files import may_write, replacing
 from kapwa.records import Response
 from kapwa.runs.codec import decode, encode
 from kapwa.runs.journal_log import lost_transactions
+from kapwa.runs.sessions import Session, SessionLog, parsed
 from kapwa.runs.sqlite_form import SqliteForm, connect, has_log, log_of, transaction
 
 FORMAT = 1
@@ -60,13 +60,6 @@ class Counts(NamedTuple):
     failed: int
 
 
-class Session(NamedTuple):
-    """When a process asked: Unix seconds of its start and of its last commit."""
-
-    started: float
-    ended: float
-
-
 class Journal:
     """The answers of one run; safe to use from several threads of the one process that holds it."""
 
@@ -74,8 +67,7 @@ class Journal:
         self.path = path
         self._connection = connection
         self._lock = threading.RLock()
-        self._session: int | None = None
-        self._opened = time.time()
+        self._sessions = SessionLog(connection)
         self._origins: bool | None = None  # whether the table is there; unknown until asked
 
     @classmethod
@@ -151,16 +143,13 @@ class Journal:
             with transaction(self._connection):
                 self._connection.executemany(UPSERT, rows)
                 self._note_origin([row[0] for row in rows], origin)
-                session = self._touch_session()
-            self._session = session
+                touched = self._sessions.touch(answered=not all(row[1] for row in rows))
+            self._sessions.settle(touched)
 
-    def _touch_session(self) -> int:
-        now = time.time()
-        if self._session is None:
-            insert = "INSERT INTO sessions(started, ended) VALUES (?, ?)"
-            return int(self._connection.execute(insert, (self._opened, now)).lastrowid or 0)
-        self._connection.execute("UPDATE sessions SET ended = ? WHERE id = ?", (now, self._session))
-        return self._session
+    def tell(self, circumstances: Mapping[str, Any]) -> None:
+        """Have what this process computes its answers with (plain values) kept beside them, from the next commit on."""
+        with self._lock:
+            self._sessions.tell(circumstances)
 
     def _note_origin(self, keys: Sequence[bytes], origin: str | None) -> None:
         if origin is not None:
@@ -237,14 +226,13 @@ class Journal:
     def sessions(self) -> list[Session]:
         """Return when answers were committed, one entry for each process that committed any."""
         with self._lock, FORM.explained(self.path):
-            rows = self._connection.execute("SELECT started, ended FROM sessions ORDER BY id").fetchall()
-        return [self._session_of(row) for row in rows]
+            return [self._session_of(*row) for row in self._sessions.rows()]
 
-    def _session_of(self, row: tuple[Any, Any]) -> Session:
+    def _session_of(self, started: Any, ended: Any, record: object) -> Session:
         # Times carry no checksum; what no clock says would only fail later, and say less.
-        if not is_session(*row):
+        if not is_session(started, ended):
             raise FORM.damaged(self.path, "it holds times that are none")
-        return Session(float(row[0]), float(row[1]))
+        return Session(float(started), float(ended), *parsed(record))
 
 
 def _row(response: Response) -> tuple[bytes, int, str, int]:

@@ -17,10 +17,13 @@ from typing import Any, Literal
 
 from kapwa.files import write_text
 from kapwa.models.base import Model
+from kapwa.models.circumstances import processor
 from kapwa.records import Item
-from kapwa.runs.journal import Journal, Session
+from kapwa.runs.alike import why_no_promise
+from kapwa.runs.journal import Journal
 from kapwa.runs.redact import plain
 from kapwa.runs.requests import RequestBook
+from kapwa.runs.sessions import Session
 from kapwa.runs.signature import signature
 from kapwa.suites.base import DataSource, Task
 
@@ -50,6 +53,7 @@ _LIBRARIES = (
     "py3langid",
 )
 _REASONS = 10
+_BYTES = "bytes"
 _COMMIT, _SHORT = re.compile(r"[0-9a-f]{40}"), re.compile(r"[0-9a-f]{12}")
 
 
@@ -78,7 +82,7 @@ def describe(task: Task, model: Model, items: Sequence[Item], *, seed: int) -> d
             "fingerprint": dict(model.fingerprint),
             "description": dict(model.description),
         },
-        "repeatable": "bytes" if model.atomic_batches else "no promise",
+        "repeatable": _BYTES if model.atomic_batches else "no promise",
         "versions": versions(),
         "machine": machine(),
         "seed": seed,
@@ -146,8 +150,11 @@ def finished(
     """
     counts = journal.counts()
     sessions = journal.sessions()
+    from_caches = {**({cache: 0} if cache else {}), **journal.origins()}
+    promise, notes = _promise(described, sessions)
     return {
         **described,
+        **promise,
         "status": "failed_items" if counts.failed else "complete",
         "counts": {
             "items": len(items),
@@ -157,26 +164,46 @@ def finished(
             "failed": counts.failed,
         },
         "failures": _reasons(journal),
-        **_cached(described, counts.answered, {**({cache: 0} if cache else {}), **journal.origins()}),
+        **({"cache": _cached(from_caches)} if from_caches else {}),
+        "notes": [*described.get("notes", ()), *_taken(counts.answered, from_caches), *notes],
         "tables": sorted(tables),
         **_times(sessions),
     }
 
 
-def _cached(described: Mapping[str, Any], answered: int, origins: Mapping[str, int]) -> dict[str, Any]:
-    """Return how many answers came from which shared cache, and a note that says so; nothing where none was used."""
-    if not origins:
-        return {}
-    taken = sum(origins.values())
+def _cached(origins: Mapping[str, int]) -> dict[str, Any]:
+    """Return how many answers came from which shared cache."""
     caches = [(*origin.rpartition(" ")[::2], n) for origin, n in origins.items()]
-    found: dict[str, Any] = {
-        "cache": {"answers": taken, "from": [{"name": name, "id": id_, "answers": n} for name, id_, n in caches]}
+    return {
+        "answers": sum(origins.values()),
+        "from": [{"name": name, "id": id_, "answers": n} for name, id_, n in caches],
     }
-    if taken:
-        names = ", ".join(name for name, _, n in caches if n)
-        note = f"{taken} of {answered} answers were not asked for but taken from the cache {names}."
-        found["notes"] = [*described.get("notes", ()), note]
-    return found
+
+
+def _taken(answered: int, origins: Mapping[str, int]) -> list[str]:
+    """Return the note that says so where answers came from shared caches."""
+    taken = sum(origins.values())
+    names = ", ".join(origin.rpartition(" ")[0] for origin, n in origins.items() if n)
+    return [f"{taken} of {answered} answers were not asked for but taken from the cache {names}."] if taken else []
+
+
+def _promise(described: Mapping[str, Any], sessions: Sequence[Session]) -> tuple[dict[str, Any], list[str]]:
+    """Return what each session computed with, and, where that breaks the promise to be repeatable, that and a note."""
+    told = {
+        "circumstances": [
+            {
+                "started": _stamp(session.started),
+                "finished": _stamp(session.ended),
+                "with": None if session.circumstances is None else dict(session.circumstances),
+            }
+            for session in sessions
+        ]
+    }
+    reason = why_no_promise(sessions) if described["repeatable"] == _BYTES else None
+    if reason is None:
+        return told, []
+    note = f"The run cannot be repeated byte for byte: {reason}."
+    return {**told, "repeatable": f"no promise: {reason}"}, [note]
 
 
 def asked_by(described: Mapping[str, Any], earlier: Mapping[str, Any]) -> dict[str, Any]:
@@ -227,16 +254,8 @@ def machine() -> dict[str, Any]:
         "system": f"{platform.system()} {platform.release()}",
         "architecture": platform.machine(),
         "processors": os.cpu_count(),
-        "processor": _processor(),
+        "processor": processor(),
     }
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return platform.processor()
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
 
 
 def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
