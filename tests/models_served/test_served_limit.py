@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kapwa.models.served_limit import AdaptiveLimit, Retry, retry_after
-from kapwa.models.served_loop import BackgroundLoop
+from kapwa.models.served_loop import BackgroundLoop, _Crew
 
 
 def answered(limit: AdaptiveLimit, busy: bool | None, times: int) -> None:
@@ -201,3 +201,42 @@ def test_an_error_comes_after_the_results_before_it_and_cancels_the_rest():
     assert sorted(cancelled) == [3, 4, 5]
     loop.close()
     loop.close()
+
+
+def test_after_an_error_no_further_job_is_begun():
+    """A key that was refused is not shown again."""
+    loop = BackgroundLoop()
+    begun = []
+
+    async def work(job: int) -> list[int]:
+        begun.append(job)
+        raise LookupError("no such key")
+
+    with pytest.raises(LookupError):
+        next(loop.stream(range(100), work, 8))
+    loop.close()
+    assert begun == [0]
+
+
+def test_a_few_workers_do_all_jobs_and_come_back_when_there_are_more():
+    workers = set()
+
+    async def work(job: int) -> list[int]:
+        workers.add(asyncio.current_task())
+        await asyncio.sleep(0)
+        return [job]
+
+    async def use() -> None:
+        crew = _Crew(work, 3)
+        for jobs in (range(10), range(10, 20)):
+            workers.clear()
+            crew.add(jobs)
+            done = []
+            while len(done) < 10:
+                await asyncio.sleep(0)
+                while not crew.outcomes.empty():
+                    done += [number for outcome in crew.outcomes.get() for number in outcome]
+            assert sorted(done) == list(jobs)
+            assert len(workers) == 3
+
+    asyncio.run(use())

@@ -49,6 +49,7 @@ class _Crew(Generic[Job, Result]):
                     raise
                 except BaseException as error:  # noqa: BLE001 - carried to the caller's thread, raised there
                     outcome = error
+                    self._jobs.clear()  # it ends the stream: what comes after it nobody will see
                 if not self._finished:
                     asyncio.get_running_loop().call_soon(self._hand_over)
                 self._finished.append(outcome)
