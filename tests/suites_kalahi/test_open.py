@@ -289,8 +289,7 @@ def test_impossible_options_are_refused_at_once(options: dict[str, Any], message
         OpenOptions(**options)
 
 
-def test_check_finds_missing_weights_before_anything_is_asked() -> None:
-    pytest.importorskip("transformers")
+def test_check_finds_missing_weights_before_anything_is_asked(needs_torch: None) -> None:
     from kapwa.errors import ModelError
 
     OpenOptions().check()
