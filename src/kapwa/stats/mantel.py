@@ -8,6 +8,7 @@ attenuated by noise in either matrix, so a small r with a small p is no proof of
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -162,13 +163,13 @@ def _linear(x: FloatArray, y: FloatArray, controls: Sequence[FloatArray]) -> Cal
     r = e·y / √(|y|² − |Qᵀy|²) for e the residual of x at length one: one small product for a whole block.
     """
     basis = _basis(x.size, controls)
-    residual = x - basis @ (basis.T @ x)
-    length, power = float(np.linalg.norm(residual)), float(y @ y)
-    constant = length <= ROUNDING * float(np.linalg.norm(x))
+    residual = x - _within(basis, x)
+    length, power = _length(residual), _power(y)
+    constant = length <= ROUNDING * _length(x)
     weights = np.vstack([residual / (1.0 if constant else length), basis.T])
 
     def correlate(columns: FloatArray) -> FloatArray:
-        products = weights @ columns
+        products = np.einsum("ij,jk->ik", weights, columns)
         left = power - (products[1:] ** 2).sum(axis=0)
         defined = (left > ROUNDING * power) & (not constant)
         r = np.divide(products[0], np.sqrt(np.maximum(left, 0.0)), out=np.full(left.shape, np.nan), where=defined)
@@ -187,11 +188,27 @@ def _basis(size: int, controls: Sequence[FloatArray]) -> FloatArray:
     """Orthonormal columns spanning the constant and the controls; a control that adds nothing adds no column."""
     basis = np.full((size, 1), size**-0.5)
     for control in controls:
-        rest = control - basis @ (basis.T @ control)
-        rest -= basis @ (basis.T @ rest)
-        if np.linalg.norm(rest) > ROUNDING * np.linalg.norm(control):
-            basis = np.column_stack([basis, rest / np.linalg.norm(rest)])
+        rest = control - _within(basis, control)
+        rest -= _within(basis, rest)
+        if _length(rest) > ROUNDING * _length(control):
+            basis = np.column_stack([basis, rest / _length(rest)])
     return basis
+
+
+# Products here are einsum's, not BLAS's, which sums in an order that depends on the number of threads.
+
+
+def _within(basis: FloatArray, x: FloatArray) -> FloatArray:
+    """Return the part of x that lies in the space of the basis."""
+    return np.asarray(np.einsum("ij,j->i", basis, np.einsum("ij,i->j", basis, x)))
+
+
+def _power(x: FloatArray) -> float:
+    return float(np.einsum("i,i->", x, x))
+
+
+def _length(x: FloatArray) -> float:
+    return math.sqrt(_power(x))
 
 
 def _rank_correlations(columns: FloatArray, *, x: FloatArray) -> FloatArray:
