@@ -94,13 +94,13 @@ def _neighbours(path: Path) -> str:
 
 def load(source: Source, options: ModelOptions) -> Weights:
     """Load model and tokenizer; raise ModelError (what, why, remedy) or MissingDependencyError."""
+    if options.dtype not in DTYPES:
+        raise ModelError(f"There is no numeric type {options.dtype!r}.", hint=f"Known: {', '.join(DTYPES)}.")
     _require_packages(source)
     import torch
     import transformers
 
     auto: Any = transformers.AutoModelForCausalLM  # its annotation hides that loading info comes along
-    if options.dtype not in DTYPES:
-        raise ModelError(f"There is no numeric type {options.dtype!r}.", hint=f"Known: {', '.join(DTYPES)}.")
     device = _device(options.device)
     common: dict[str, Any] = {"trust_remote_code": options.trust_remote_code, "local_files_only": source.local}
     if not source.local:
