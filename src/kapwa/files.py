@@ -12,15 +12,21 @@ import tempfile
 import unicodedata
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from kapwa.errors import DataError, UsageError, nearest
+from kapwa.workbook import sheet_lines
 
 # A cell longer than this is a file with a missing quote, not an answer.
 MAX_CELL = 1_000_000
 # A workbook of a million rows is smaller; what unpacks to more is damaged, or meant to fill the memory.
 MAX_UNPACKED = 1_000_000_000
+# How much of a file tells what parts its cells, and above how many lines of title the header is looked for.
+_LOOKED_AT = 65_536
+_TITLE_LINES = 3
+_SHOWN = 40
 
 
 def slug(text: str, *, keep: str = "", longest: int = 80, empty: str = "x") -> str:
@@ -60,21 +66,31 @@ def read_text(path: Path) -> str:
         ) from None
 
 
+class TableParts(NamedTuple):
+    """What could be read of a table file: its columns and rows, and each reason why there is not more of it."""
+
+    header: tuple[str, ...]
+    rows: list[Row]
+    problems: list[DataError]
+
+
 def read_table(path: Path, *, required: Sequence[str] = (), delimiter: str | None = None) -> list[Row]:
     """Read a CSV, TSV, JSON-lines or XLSX file as rows of strings.
 
-    Every cell is a string exactly as stored (ids keep leading zeros); missing JSON values become "".
-    Raises DataError naming file, row and column for: no header, missing or repeated columns, ragged
-    rows, unclosed quotes, NUL bytes, oversized cells, broken JSON.
+    Every cell is a string exactly as stored (ids keep leading zeros); missing JSON values become "". Rows without a
+    single text are left out, and so are columns without a name after the last named one, if they are empty.
+    ``delimiter``: what parts the cells of a CSV file; None looks (:func:`separator_of`). Raises DataError naming file,
+    row and column for: no header, missing or repeated columns, ragged rows, values outside the columns, unclosed
+    quotes, NUL bytes, oversized cells, broken JSON.
     """
-    suffix = path.suffix.lower()
-    if suffix in (".jsonl", ".ndjson"):
+    if path.suffix.lower() in (".jsonl", ".ndjson"):
         rows = list(_json_rows(path))
         header = sorted({name for row in rows for name in row.cells})
-    elif suffix == ".xlsx":
-        header, rows = _xlsx_rows(path)
     else:
-        header, rows = _csv_rows(path, delimiter or ("\t" if suffix in (".tsv", ".tab") else ","))
+        parts = read_parts(path, delimiter=delimiter)
+        if parts.problems:
+            raise parts.problems[0]
+        header, rows = list(parts.header), parts.rows
     missing = [name for name in required if name not in header]
     if missing and (rows or header):
         raise DataError(f"column {missing[0]!r} is missing.", path=path, row=1, hint=nearest(missing[0], header))
@@ -83,49 +99,140 @@ def read_table(path: Path, *, required: Sequence[str] = (), delimiter: str | Non
     return rows
 
 
-def _csv_rows(path: Path, delimiter: str) -> tuple[list[str], list[Row]]:
-    text = read_text(path)
+def read_parts(path: Path, *, delimiter: str | None = None) -> TableParts:
+    """Read what can be read of a CSV, TSV or XLSX file, with a problem for each row that cannot; see `read_table`.
+
+    Raises DataError where the file is not there, is no text or no workbook, or holds nothing at all.
+    """
+    problems: list[DataError] = []
+    if path.suffix.lower() == ".xlsx":
+        if not path.exists():
+            raise DataError("no such file.", path=path, hint=_sibling_hint(path))
+        check_unpacked(path)
+        lines = list(enumerate(sheet_lines(path), start=1))
+        width = max((len(cells) for _, cells in lines), default=0)
+        lines = [(number, cells + [""] * (width - len(cells))) for number, cells in lines]
+        separator = ""
+    else:
+        text = read_text(path)
+        problems += _nul_bytes(path, text)
+        separator = delimiter or separator_of(text, path.suffix)
+        lines = list(_csv_lines(path, text.replace("\0", ""), separator, problems))
+    filled = [(number, cells) for number, cells in lines if any(cell.strip() for cell in cells)]
+    if not filled:
+        raise problems[0] if problems else DataError("is empty.", path=path)
+    parts = _as_table(path, filled, separator)
+    return parts._replace(problems=[*problems, *parts.problems])
+
+
+def _nul_bytes(path: Path, text: str) -> Iterator[DataError]:
     if "\0" in text:
-        line = text[: text.index("\0")].count("\n") + 1
-        raise DataError("holds a NUL byte.", path=path, row=line, hint="The file is damaged or not text.")
+        for number, line in enumerate(text.split("\n"), start=1):
+            if "\0" in line:
+                hint = "The file is damaged or not text."
+                yield DataError("holds a NUL byte.", path=path, row=number, hint=hint)
+
+
+def separator_of(text: str, suffix: str) -> str:
+    """Return what parts the cells of a CSV or TSV file that begins with ``text``: a tab in a TSV, else a comma.
+
+    A CSV whose first lines hold no two cells by commas, but do by semicolons or tabs, is parted by those:
+    spreadsheets write semicolons wherever the comma is the decimal mark.
+    """
+    if suffix.lower() in (".tsv", ".tab"):
+        return "\t"
+    begins = {sign: _table_begins(text[:_LOOKED_AT], sign) for sign in (",", ";", "\t")}
+    return min(begins, key=lambda sign: begins[sign])
+
+
+def _table_begins(text: str, separator: str) -> int:
+    """At which line that is not empty a table of several columns begins, parted by ``separator``; else far below."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    with contextlib.suppress(csv.Error):
+        lines = [cells for cells in islice(reader, _TITLE_LINES + 2) if any(cell.strip() for cell in cells)]
+        several = [sum(1 for cell in cells if cell.strip()) > 1 for cells in lines]
+        if several and several[0] and all(len(cells) > 1 for cells in lines[1:2]):
+            return 0
+        for i in range(1, len(lines) - 1):
+            # Below a title; but a column of texts may hold the sign here and there.
+            if several[i] and len({len(cells) for cells in lines[i:]}) == 1:
+                return i
+    return len(text) + 1
+
+
+def _csv_lines(path: Path, text: str, separator: str, problems: list[DataError]) -> Iterator[tuple[int, list[str]]]:
+    """Yield each record with the line it starts on, up to the first that is no CSV, which is noted."""
     csv.field_size_limit(MAX_CELL)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    rows: list[Row] = []
-    header: list[str] = []
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     start = 1
     try:
         for cells in reader:
             line, start = start, reader.line_num + 1
-            if not cells:
-                continue
-            if not header:
-                header = _checked_header([cell.strip() for cell in cells], path, line)
-                continue
-            if len(cells) != len(header):
-                raise DataError(
-                    f"has {len(cells)} cells, the header has {len(header)}.",
-                    path=path,
-                    row=line,
-                    hint="Quote cells that contain the separator or a line break.",
-                )
-            rows.append(Row(line, dict(zip(header, cells, strict=True))))
+            yield line, cells
     except csv.Error as error:
-        raise DataError(
-            f"is not valid CSV ({error}).",
-            path=path,
-            row=start,
-            hint="Look for a missing closing quote, or a truncated file.",
-        ) from None
-    if not header:
-        raise DataError("is empty.", path=path)
-    return header, rows
+        hint = "Look for a missing closing quote, an oversized cell, or a truncated file."
+        problems.append(DataError(f"is not valid CSV ({error}), from here on.", path=path, row=start, hint=hint))
 
 
-def _checked_header(header: list[str], path: Path, line: int) -> list[str]:
-    for i, name in enumerate(header):
-        if name in header[:i]:
-            raise DataError("appears twice in the header.", path=path, row=line, column=name)
-    return header
+def _as_table(path: Path, lines: Sequence[tuple[int, list[str]]], separator: str) -> TableParts:
+    """Take lines that are not empty for a header and rows; ``separator`` is "" for a workbook."""
+    line, first = lines[0]
+    names = [cell.strip() for cell in first]
+    header = names[: max(i for i, name in enumerate(names, start=1) if name)]
+    misplaced = _misplaced_header(path, lines)
+    if misplaced is not None:
+        return TableParts((), [], [misplaced])
+    repeated = [name for i, name in enumerate(header) if name in header[:i]]
+    problems = [DataError("appears twice in the header.", path=path, row=line, column=name) for name in repeated]
+    rows: list[Row] = []
+    for number, cells in lines[1:]:
+        problem = _misfit(path, number, cells, names, len(header), separator)
+        if problem is not None:
+            problems.append(problem)
+        elif not repeated:  # else no row's cells can be told apart
+            rows.append(Row(number, dict(zip(header, cells, strict=False))))
+    return TableParts(tuple(header), rows, problems)
+
+
+def _misplaced_header(path: Path, lines: Sequence[tuple[int, list[str]]]) -> DataError | None:
+    """Say where the columns' names are when the first line is a title: one cell above lines of several."""
+    counts = [sum(1 for cell in cells if cell.strip()) for _, cells in lines[: _TITLE_LINES + 1]]
+    below = next((i for i, count in enumerate(counts) if count > 1), 0)
+    # A table of one column may have rows with a separator too many; a title's rows are all alike.
+    alike = len({len(cells) for _, cells in lines[below:]}) == 1
+    if not below or (len(lines[0][1]) == 1 and not (alike and len(lines) > below + 1)):
+        return None
+    title, row = next(cell.strip() for cell in lines[0][1] if cell.strip()), lines[below][0]
+    hint = f"Remove {'the rows' if row - lines[0][0] > 1 else f'row {lines[0][0]}'} above it: a table begins with it."
+    shown = title if len(title) <= _SHOWN else f"{title[: _SHOWN - 1]}…"
+    message = f"holds {shown!r} alone; the header seems to be in row {row}."
+    return DataError(message, path=path, row=lines[0][0], hint=hint)
+
+
+def _misfit(
+    path: Path, number: int, cells: Sequence[str], names: Sequence[str], width: int, separator: str
+) -> DataError | None:
+    """Say why a line is no row of the table: too many or too few cells, or a value where no column is."""
+    if len(cells) != len(names):
+        hint = f"Quote cells that contain the separator ({separator!r}) or a line break."
+        return DataError(f"has {len(cells)} cells, the header has {len(names)}.", path=path, row=number, hint=hint)
+    outside = next((i for i in range(width, len(cells)) if cells[i].strip()), None)
+    if outside is None:
+        return None
+    letters = _column_letters(outside)
+    message = f"{letters}{number} holds a value outside the table's columns."
+    return DataError(
+        message, path=path, row=number, column=letters, hint="Remove it, or give its column a name in the header."
+    )
+
+
+def _column_letters(index: int) -> str:
+    """What a spreadsheet calls the column of ``index`` (from 0): A, B, …, Z, AA, …."""
+    letters = ""
+    while index >= 0:
+        index, rest = index // 26 - 1, index % 26
+        letters = chr(ord("A") + rest) + letters
+    return letters
 
 
 def _json_rows(path: Path) -> Iterator[Row]:
@@ -144,24 +251,6 @@ def _json_rows(path: Path) -> Iterator[Row]:
 
 def _cell(value: Any) -> str:
     return "" if value is None else json.dumps(value, ensure_ascii=False)
-
-
-def _xlsx_rows(path: Path) -> tuple[list[str], list[Row]]:
-    import openpyxl  # heavy, and only this format needs it
-
-    if not path.exists():
-        raise DataError("no such file.", path=path, hint=_sibling_hint(path))
-    check_unpacked(path)
-    try:
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-        lines = [["" if cell is None else str(cell) for cell in line] for line in book.worksheets[0].values]
-    except Exception as error:  # noqa: BLE001 - openpyxl raises many kinds for damaged files
-        raise DataError(f"cannot be read as XLSX ({type(error).__name__}).", path=path) from None
-    if not lines:
-        raise DataError("is empty.", path=path)
-    header = _checked_header([cell.strip() for cell in lines[0]], path, 1)
-    rows = [Row(i, dict(zip(header, line, strict=False))) for i, line in enumerate(lines[1:], start=2) if any(line)]
-    return header, rows
 
 
 def check_unpacked(path: Path, most: int | None = None) -> None:

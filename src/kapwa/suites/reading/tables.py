@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kapwa.errors import DataError
-from kapwa.files import MAX_CELL, read_table, read_text
+from kapwa.files import MAX_CELL, read_parts, read_table, separator_of
 from kapwa.suites.reading.yamlfile import Place, load_yaml
 
 Cell = str | tuple[str, ...]
@@ -45,13 +45,20 @@ def read_records(path: Path) -> Table:
             return _yaml_table(path)
         if suffix == ".parquet":
             return _parquet_table(path)
-        rows = read_table(path)
+        if suffix in (".jsonl", ".ndjson"):
+            return _json_table(path)
+        header, rows, problems = read_parts(path)
     except DataError as error:
-        if suffix in (".csv", ".tsv", ".tab"):
-            return _salvaged(path, error)
         return Table(path, (), (), [error])
-    read_cell = _json_cell if suffix in (".jsonl", ".ndjson") else _unix_lines
-    records = [Record(row.number, {name: read_cell(cell) for name, cell in row.cells.items()}) for row in rows]
+    if not rows and not problems:
+        problems = [DataError("holds no rows.", path=path)]
+    records = [Record(row.number, {name: _unix_lines(cell) for name, cell in row.cells.items()}) for row in rows]
+    return Table(path, header, records, problems)
+
+
+def _json_table(path: Path) -> Table:
+    rows = read_table(path)
+    records = [Record(row.number, {name: _json_cell(cell) for name, cell in row.cells.items()}) for row in rows]
     return Table(path, tuple(dict.fromkeys(name for record in records for name in record.cells)), records, [])
 
 
@@ -69,49 +76,6 @@ def _json_cell(cell: str) -> Cell:
         if isinstance(values, list) and all(isinstance(value, str) for value in values):
             return tuple(map(_unix_lines, values))
     return _unix_lines(cell)
-
-
-def _salvaged(path: Path, first: DataError) -> Table:
-    """Read what can be read of a damaged CSV, with one problem for each row that cannot."""
-    try:
-        text = read_text(path)
-    except DataError as error:
-        return Table(path, (), (), [error])
-    problems = [
-        DataError("holds a NUL byte.", path=path, row=number, hint="The file is damaged or not text.")
-        for number, line in enumerate(text.split("\n"), start=1)
-        if "\0" in line
-    ]
-    csv.field_size_limit(MAX_CELL)
-    delimiter = "," if path.suffix.lower() == ".csv" else "\t"
-    reader = csv.reader(io.StringIO(text.replace("\0", ""), newline=""), delimiter=delimiter, strict=True)
-    header: list[str] = []
-    records: list[Record] = []
-    start = 1
-    try:
-        for cells in reader:
-            line, start = start, reader.line_num + 1
-            if not header:
-                header = [cell.strip() for cell in cells]
-            elif len(cells) == len(header):
-                records.append(Record(line, dict(zip(header, map(_unix_lines, cells), strict=True))))
-            elif cells:
-                problems.append(_ragged(path, line, len(cells), len(header)))
-    except csv.Error:
-        problems.append(_unclosed(path, start))
-    repeated = [name for i, name in enumerate(header) if name in header[:i]]
-    # With a column named twice no row's cells can be told apart.
-    return Table(path, tuple(header), [] if repeated else records, problems or [first])
-
-
-def _ragged(path: Path, row: int, cells: int, columns: int) -> DataError:
-    hint = "Quote cells that contain the separator or a line break."
-    return DataError(f"has {cells} cells, the header has {columns}.", path=path, row=row, hint=hint)
-
-
-def _unclosed(path: Path, row: int) -> DataError:
-    hint = "Look for a missing closing quote, an oversized cell, or a truncated file."
-    return DataError("is not valid CSV from here on.", path=path, row=row, hint=hint)
 
 
 def _parquet_table(path: Path) -> Table:
@@ -195,13 +159,13 @@ def peek_header(path: Path) -> tuple[str, ...]:
     """Guess a table file's columns without judging it; () when it has none or cannot be read."""
     suffix = path.suffix.lower()
     if suffix in (".csv", ".tsv", ".tab"):
-        return _peek_csv(path, "," if suffix == ".csv" else "\t")
+        return _peek_csv(path)
     if suffix in TABLE_SUFFIXES:
         return read_records(path).header
     return ()
 
 
-def _peek_csv(path: Path, delimiter: str) -> tuple[str, ...]:
+def _peek_csv(path: Path) -> tuple[str, ...]:
     try:
         with path.open("rb") as file:
             raw = file.read(_PEEKED)
@@ -210,7 +174,7 @@ def _peek_csv(path: Path, delimiter: str) -> tuple[str, ...]:
     wide = raw.startswith((b"\xff\xfe", b"\xfe\xff"))
     text = raw.decode("utf-16" if wide else "utf-8-sig", errors="replace").replace("\0", "")
     try:
-        first = next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), [])
+        first = next(csv.reader(io.StringIO(text, newline=""), delimiter=separator_of(text, path.suffix)), [])
     except csv.Error:
         return ()
     return tuple(cell.strip() for cell in first)
