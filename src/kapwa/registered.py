@@ -116,7 +116,7 @@ def register(entry: Registered, *, replace: bool = False) -> Path:
         if before is not None and before.folder != entry.folder and not replace:
             raise UsageError(
                 f"{entry.name!r} is the name of the suite in {before.folder}.",
-                hint=f"Choose another with --name, or first: kapwa suite remove {entry.name}",
+                hint="Choose another with --name, or give it to this folder with --replace.",
             )
         suites[entry.name] = entry
     return config_folder() / FILE_NAME

@@ -122,7 +122,7 @@ QUESTION_ROW = "q1,Food,¿Qué?,What?,1"
         ({"answers": ANSWERS.replace("12/31", ";")}, "row 4, column 'local': holds no answer"),
         ({"answers": ANSWERS.replace("votes", "vote")}, "column 'votes': is missing"),
         ({"answers": ANSWERS.replace("té,tea", '"té,tea')}, "not valid CSV"),
-        ({"card": ""}, "column 'culture': is empty, and no card says it"),
+        ({"card": ""}, "says neither which culture nor which language it is"),
         ({"card": CARD.replace("language: es", "language: mul")}, "Name each row's own language"),
         ({"card": CARD.replace("culture: Mexico", "culture: Me/xico")}, "holds '/'"),
         ({"card": CARD.replace("limits", "limit")}, "column 'limit'"),

@@ -75,7 +75,7 @@ def test_errors_and_oddities_are_all_listed(tmp_path: Path) -> None:
     warnings = said(report, "warning")
     assert ("concepts.csv", 3, "'soup' is nearly 'Soups' of row 2: perhaps they are one concept") in warnings
     assert ("concepts.csv", 6, "stray whitespace: two spaces in a row (kept)") in warnings
-    assert ("mine", None, "'Three things' was not reviewed by native speakers") in warnings
+    assert ("card.yaml", None, "'Three things' was not reviewed by native speakers") in warnings
     places = {row: message for file, row, message in warnings if file == "identities.csv"}
     assert set(places) == {3, 5, 6}
     assert "no country is known for 'Atlantean'" in places[3]

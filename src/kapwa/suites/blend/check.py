@@ -6,14 +6,17 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from kapwa import registry
 from kapwa.errors import UsageError
+from kapwa.languages.identify import canonical
 from kapwa.suites.base import CheckReport, Finding
 from kapwa.suites.blend.data import Reading, is_question_data, load_path
+from kapwa.suites.blend.mcq_data import is_choice_data
 from kapwa.suites.blend.oddities import country_findings, question_findings
 from kapwa.suites.blend.prompts import ASKED_IN, PROMPT_IDS
 from kapwa.suites.blend.questions import KINDS, Question
 from kapwa.suites.blend.valid import is_valid_code, is_valid_paper
-from kapwa.suites.reading.card import CARD_NAME
+from kapwa.suites.reading.card import CARD_NAME, card_findings
 
 SUITE = "blend"
 
@@ -31,6 +34,8 @@ def check(path: Path) -> CheckReport | None:
     findings += reading.oddities
     findings += [finding for entry in reading.entries for finding in question_findings(entry)]
     findings += [*country_findings(reading.entries), *_prompt_findings(reading, path), *_card_findings(reading, path)]
+    if not reading.problems:
+        findings += _language_findings(reading, path)
     return CheckReport(SUITE, str(path), _counts(reading), findings)
 
 
@@ -55,14 +60,32 @@ def _card_findings(reading: Reading, path: Path) -> Iterator[Finding]:
     for folder in folders:
         if not (folder / CARD_NAME).exists():
             yield Finding("note", str(folder), "no card.yaml: licence, authors, consent and limits are not stated")
-    for card in reading.cards:
-        if not card["citation"]:
-            yield Finding("note", str(path), f"the card of {card['title']!r} names no citation")
-        if not card["reviewed_by_native_speakers"]:
-            yield Finding("warning", str(path), f"{card['title']!r} was not reviewed by native speakers")
+    yield from card_findings(reading.cards, reading.card_paths or [path])
+
+
+def _language_findings(reading: Reading, path: Path) -> Iterator[Finding]:
+    """Languages whose replies cannot be matched: an error where nothing of the folder can be run because of them."""
+    countries: dict[str, list[str]] = {}
+    for region in reading.regions():
+        countries.setdefault(region.language, []).append(region.country)
+    known = registry.available("languages")
+    unmatched = {code: own for code, own in countries.items() if code not in known}
+    # Multiple choice needs no matching, and cultures of other languages can be asked without these.
+    alone = len(unmatched) == len(countries) and not is_choice_data(path)
+    for code, own in unmatched.items():
+        hint = f"Write {canonical(code)!r} for it." if canonical(code) in known else _ADD_A_LANGUAGE
+        if not alone:
+            hint = f"{hint} Or leave out {', '.join(own)} with --country."
+        message = f"replies in the language {code!r} cannot be matched, which stops blend/saq. {hint}"
+        yield Finding("error" if alone else "warning", str(path), message, column="language")
+
+
+_ADD_A_LANGUAGE = "docs/how-to/add-a-language.md tells how to add one."
 
 
 def _counts(reading: Reading) -> dict[str, int | float | str]:
+    if not reading.entries:
+        return {}
     questions = [entry.question for entry in reading.entries]
     groups = [group for question in questions for group in question.groups]
     counts: dict[str, int | float | str] = {

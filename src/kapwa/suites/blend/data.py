@@ -20,7 +20,7 @@ from kapwa.suites.blend.regions import COUNTRIES, Region, region_of
 from kapwa.suites.blend.released import CountryFiles, find_release, prompt_files, read_country
 from kapwa.suites.reading.card import CARD_NAME, read_card
 from kapwa.suites.reading.cells import UNKNOWN_HOME, Home
-from kapwa.suites.reading.naming import SAMPLE, existing, no_such_data
+from kapwa.suites.reading.naming import SAMPLE, existing, no_such_data, odd_names
 from kapwa.suites.reading.tables import Table, read_records
 
 __all__ = ["PACKS", "BlendData", "Reading", "is_question_data", "load", "load_path", "read_data", "read_questions"]
@@ -50,6 +50,7 @@ class Reading:
     templates: dict[tuple[str, str], Template] = field(default_factory=dict)
     tables: list[Table] = field(default_factory=list)
     cards: list[Mapping[str, Any]] = field(default_factory=list)
+    card_paths: list[Path] = field(default_factory=list)
     problems: list[DataError] = field(default_factory=list)
     oddities: list[Finding] = field(default_factory=list)
     files: dict[str, bytes] = field(default_factory=dict)
@@ -204,7 +205,8 @@ def _read_folder(reading: Reading, folder: Path) -> None:
         files = _tables_of(folder, role)
         if len(files) != 1:
             found = " and ".join(file.name for file in files) or f"no table of {role}"
-            hint = f"Keep one, named {role}.csv."
+            odd = None if files else odd_names(folder, [role], _SUFFIXES)
+            hint = odd or f"Keep one, named {role}.csv."
             reading.problems.append(DataError(f"holds {found}; a pack has exactly one.", path=folder, hint=hint))
         chosen += files[:1]
     tables = [read_records(file) for file in chosen]
@@ -264,7 +266,9 @@ def _home(reading: Reading, folder: Path) -> Home:
         return Home("", "")
     card, problems = read_card(path)
     reading.problems += problems
-    reading.cards += [card.model_dump()] if card else []
+    if card:
+        reading.cards.append(card.model_dump())
+        reading.card_paths.append(path)
     _note_bytes(reading, path)
     return Home(card.culture, card.language) if card else UNKNOWN_HOME
 

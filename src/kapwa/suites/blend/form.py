@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,9 +12,10 @@ from kapwa.errors import DataError, nearest
 from kapwa.suites.base import Finding
 from kapwa.suites.blend.annotations import MAX_VOTES
 from kapwa.suites.blend.card import MANY_LANGUAGES
-from kapwa.suites.blend.questions import IDK_KEYS, KINDS, Entry, Group, Kind, Question, kind_of
-from kapwa.suites.reading.cells import Home, RowReader, column_problems, split_responses
-from kapwa.suites.reading.tables import Table
+from kapwa.suites.blend.questions import IDK_KEYS, KINDS, Entry, Group, Kind, Origin, Question, kind_of
+from kapwa.suites.reading.cells import Home, RowReader, column_problems, settled_home, split_responses
+from kapwa.suites.reading.letters import Written, lost_letters, written
+from kapwa.suites.reading.tables import Record, Table
 
 QUESTIONS_REQUIRED = ("id", "topic", "english")
 LOCAL_REQUIRED = ("id", "topic", "local")
@@ -36,6 +37,8 @@ class PackReading:
     entries: list[Entry] = field(default_factory=list)
     problems: list[DataError] = field(default_factory=list)
     oddities: list[Finding] = field(default_factory=list)
+    # Ids of questions that could not be read, whose answers therefore have none.
+    faulty: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +70,40 @@ def read_pack(questions: Table, answers: Table, home: Home) -> PackReading:
     reading.problems += column_problems(answers, answers_required(answers), ANSWER_COLUMNS, "a table of answers")
     if reading.problems:
         return reading
+    home, homeless = settled_home(questions, home)
+    lost = lost_letters(_texts(questions, answers, home))
+    reading.problems += [*homeless, *lost.problems]
+    reading.oddities += lost.oddities
+    if lost.problems:  # texts that are all alike break other rules too, and nothing is learnt from that
+        return reading
     asked = _read_asked(reading, questions, home)
     groups = _read_answers(reading, answers, home, asked)
     for one in asked.values():
-        own = tuple(sorted(groups[one.culture, one.id], key=lambda group: -group.votes))
-        counted = "votes" in answers.header
-        reading.entries.append(Entry(_question(one, own, counted=counted), questions.path, one.row))
-        reading.oddities += _count_oddities(questions.path, one, own)
+        own = sorted(groups[one.culture, one.id], key=lambda found: -found[0].votes)
+        question = _question(one, tuple(group for group, _ in own), counted="votes" in answers.header)
+        reading.entries.append(Entry(question, questions.path, one.row, tuple(origin for _, origin in own)))
+        reading.oddities += _count_oddities(questions.path, one, question.groups)
     return reading
+
+
+def _texts(questions: Table, answers: Table, home: Home) -> Iterator[Written]:
+    """Every text of a pack with the language that it should be in; an answer's is that of its question."""
+    languages: dict[str, str] = {}
+    for record in questions.records:
+        language = str(record.cells.get("language", "")).strip() or home.language
+        languages |= dict.fromkeys(_keys(record), language)
+        yield from written(questions.path, record, ["local"], language)
+        yield from written(questions.path, record, ["english"], "en")
+    for record in answers.records:
+        found = next((languages[key] for key in _keys(record)[::-1] if key in languages), home.language)
+        yield from written(answers.path, record, ["local"], found, prose=False)
+        yield from written(answers.path, record, ["english"], "en", prose=False)
+
+
+def _keys(record: Record) -> tuple[str, str]:
+    """By what a row's question is found: its id alone, and with its culture."""
+    culture, question_id = (str(record.cells.get(name, "")).strip() for name in ("culture", "id"))
+    return question_id, f"{culture}/{question_id}"
 
 
 def _question(one: _Asked, groups: tuple[Group, ...], *, counted: bool) -> Question:
@@ -102,6 +131,8 @@ def _read_asked(reading: PackReading, table: Table, home: Home) -> dict[tuple[st
             reader.problem("id", f"{one.id!r} is already the id of row {first.row}.", "Give every question its own id.")
         if not reader.problems:
             asked[one.culture, one.id] = one
+        else:
+            reading.faulty.add(one.id)
         reading.problems += reader.problems
     return asked
 
@@ -176,14 +207,14 @@ def _whole(reader: RowReader, field_name: str, least: int) -> int | None:
 
 def _read_answers(
     reading: PackReading, table: Table, home: Home, asked: Mapping[tuple[str, str], _Asked]
-) -> defaultdict[tuple[str, str], list[Group]]:
-    groups: defaultdict[tuple[str, str], list[Group]] = defaultdict(list)
+) -> defaultdict[tuple[str, str], list[tuple[Group, Origin]]]:
+    groups: defaultdict[tuple[str, str], list[tuple[Group, Origin]]] = defaultdict(list)
     cultures_of: defaultdict[str, list[str]] = defaultdict(list)
     for culture, question_id in asked:
         cultures_of[question_id].append(culture)
     for record in table.records:
         reader = RowReader(table.path, record, home, required=answers_required(table))
-        key = _answered(reader, cultures_of)
+        key = _answered(reader, cultures_of, reading.faulty)
         votes = _whole(reader, "votes", 1) if "votes" in table.header else 1
         local, english = (split_responses(record.cells.get(name, "")) for name in ("local", "english"))
         if not local and reader.text("local"):
@@ -191,18 +222,25 @@ def _read_answers(
         if not reader.problems and votes is not None and key is not None:
             one = asked[key]
             english = english or (local if one.language.partition("-")[0] == "en" else ())
-            groups[key].append(Group(local, english, votes))
+            groups[key].append((Group(local, english, votes), Origin(table.path, record.row)))
         reading.problems += reader.problems
     return groups
 
 
-def _answered(reader: RowReader, cultures_of: Mapping[str, Sequence[str]]) -> tuple[str, str] | None:
-    """Which question an answer belongs to: by its culture, its id, or the id alone where only one has it."""
+def _answered(
+    reader: RowReader, cultures_of: Mapping[str, Sequence[str]], faulty: Collection[str]
+) -> tuple[str, str] | None:
+    """Which question an answer belongs to: by its culture, its id, or the id alone where only one has it.
+
+    That the question is one of the ``faulty`` is said where it stands, not again for each of its answers.
+    """
     question_id = reader.text("id")
     cultures = cultures_of.get(question_id, [])
     culture = reader.text("culture") or (cultures[0] if len(cultures) == 1 else reader.home.culture)
     if culture in cultures:
         return culture, question_id
+    if question_id in faulty:
+        return None
     if question_id and not cultures:
         reader.problem("id", f"no question has the id {question_id!r}.", nearest(question_id, cultures_of))
     elif question_id:

@@ -72,12 +72,23 @@ class Question:
         return self.local if asked_in == "local" else self.english
 
 
+class Origin(NamedTuple):
+    """A file and a row of it."""
+
+    path: Path
+    row: int
+
+
 class Entry(NamedTuple):
-    """A question and the row of the file that it came from."""
+    """A question and the row of the file that it came from.
+
+    ``groups``: where each of its answer groups came from, in their order; None where the question's row holds them too.
+    """
 
     question: Question
     path: Path
     row: int
+    groups: tuple[Origin, ...] | None = None
 
 
 def kind_of(english: str) -> Kind:

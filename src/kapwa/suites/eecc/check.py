@@ -15,7 +15,7 @@ from kapwa.suites.eecc.data import Reading, read_folder, task_folders
 from kapwa.suites.eecc.parts import Concept, Identity, written_in
 from kapwa.suites.eecc.reading import ROLES
 from kapwa.suites.eecc.spelling import slips
-from kapwa.suites.reading.card import CARD_NAME
+from kapwa.suites.reading.card import card_findings
 from kapwa.suites.reading.oddities import cell_oddities
 
 SUITE = "eecc"
@@ -122,12 +122,16 @@ def _card_findings(reading: Reading) -> Iterator[Finding]:
     if not reading.card:
         text = "no card.yaml: licence, authors, consent and limits are not stated"
         yield Finding("note", str(reading.path), text)
-    elif CARD_NAME in reading.files and not reading.card["reviewed_by_native_speakers"]:
-        yield Finding("warning", str(reading.path), f"{reading.card['title']!r} was not reviewed by native speakers")
+    elif reading.card_path is not None:
+        # A citation is asked of what may be published, and prompts alone seldom are.
+        found = card_findings([reading.card], [reading.card_path])
+        yield from (finding for finding in found if finding.severity == "warning")
 
 
 def _counts(reading: Reading, tasks: str) -> dict[str, int | float | str]:
     parts = reading.parts
+    if not parts.rows:
+        return {}
     n = {"templates": len(parts.templates), "concepts": len(parts.concepts), "identities": len(parts.identities)}
     counts: dict[str, int | float | str] = {}
     for role, number in n.items():

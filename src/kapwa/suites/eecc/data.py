@@ -17,7 +17,8 @@ from kapwa.suites.eecc.parts import PromptSet
 from kapwa.suites.eecc.reading import ROLES, Parts
 from kapwa.suites.reading.card import CARD_NAME, read_card
 from kapwa.suites.reading.cells import UNKNOWN_HOME, Home
-from kapwa.suites.reading.naming import SAMPLE, existing, no_such_data
+from kapwa.suites.reading.letters import lost_letters
+from kapwa.suites.reading.naming import SAMPLE, existing, no_such_data, odd_names
 from kapwa.suites.reading.tables import TABLE_SUFFIXES, Table, peek_header, read_records
 
 PACKS = Path(__file__).parent / "packs"
@@ -38,6 +39,7 @@ class Reading:
     parts: Parts = field(default_factory=Parts)
     tables: dict[str, Table] = field(default_factory=dict)
     card: Mapping[str, Any] = field(default_factory=dict)
+    card_path: Path | None = None
     files: dict[str, bytes] = field(default_factory=dict)
     released: bool = False
 
@@ -118,7 +120,9 @@ def read_folder(path: Path, name: str, task: str) -> Reading:
     for role, read in zip(ROLES, readers, strict=True):
         table = _table(found, role)
         if table is not None:
-            found.problems.extend(table.problems)
+            lost = lost_letters(reading.written_texts(role, table, home))
+            found.problems.extend([*table.problems, *lost.problems])
+            found.parts.oddities.extend(lost.oddities)
             read(found.parts, table, home)
     if found.released and not found.card:
         found.card = release_card()
@@ -132,7 +136,8 @@ def _table(found: Reading, role: str) -> Table | None:
     places = _shared_places(found.folder) if role == "identities" else (found.folder,)
     file = next((file for place in places if (file := role_file(place, role))), None)
     if file is None:
-        found.problems.append(DataError(f"holds no {role}.", path=found.folder, hint=_FORM))
+        hint = odd_names(found.folder, [role], SUFFIXES) or _FORM
+        found.problems.append(DataError(f"holds no {role}.", path=found.folder, hint=hint))
         return None
     if file.suffix == ".tsv" and reading.is_released(role, peek_header(file)):
         found.released = True
@@ -152,7 +157,7 @@ def _home(found: Reading) -> Home:
     card, problems = read_card(file)
     found.problems.extend(problems)
     _note_bytes(found, CARD_NAME, file)
-    found.card = card.model_dump() if card else {}
+    found.card, found.card_path = (card.model_dump(), file) if card else ({}, None)
     return Home(card.culture, card.language) if card else UNKNOWN_HOME
 
 

@@ -21,6 +21,7 @@ from kapwa.suites.eecc.parts import (
 )
 from kapwa.suites.reading.card import is_language_tag
 from kapwa.suites.reading.cells import Home, RowReader, column_problems
+from kapwa.suites.reading.letters import Written, written
 from kapwa.suites.reading.tables import Record, Table
 
 ROLES = ("templates", "concepts", "identities")
@@ -152,6 +153,20 @@ def read_identities(parts: Parts, table: Table, home: Home) -> None:
             found.append(one)
     parts.identities += list(_merged(parts, table.path, found, lambda one: (one.name,), parts.attribute))
     parts.rows["identities"] = len(table.records)
+
+
+def written_texts(role: str, table: Table, home: Home) -> Iterator[Written]:
+    """Yield every text of a table with the language that it should be in, "" for names that may be in any."""
+    own = [name for name in table.header if _OWN_TEXT.fullmatch(name)]
+    others = [name for name in table.header if name not in (*own, "template", "notes", "source")]
+    for record in table.records:
+        if role == "templates":
+            language = str(record.cells.get("language", "")).strip() or home.language
+            yield from written(table.path, record, ["template"], language)
+        else:
+            yield from written(table.path, record, others, "", prose=False)
+            for name in own:
+                yield from written(table.path, record, [name], name.partition("_")[2], prose=False)
 
 
 def _no_attribute(table: Table, own: Sequence[str]) -> DataError:

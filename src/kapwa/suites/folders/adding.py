@@ -16,6 +16,7 @@ from kapwa.suites.folders.layout import tasks_in
 from kapwa.suites.folders.mapping import MAPPING_NAME, find_mapping
 from kapwa.suites.folders.scaffold import EXAMPLE, FORMS
 from kapwa.suites.reading.card import CARD_NAME, read_card
+from kapwa.suites.reading.naming import odd_names
 from kapwa.suites.reading.tables import TABLE_SUFFIXES, peek_header, read_records
 
 
@@ -45,7 +46,8 @@ def check_folder(folder: str | Path, mapping: str | Path | None = None) -> Check
     found = Path(mapping) if mapping is not None else find_mapping(place)
     tasks = tasks_in(place, found)
     if not tasks:
-        raise DataError("is not data of a known form.", path=place, hint=_FORMS_HINT)
+        odd = odd_names(place, _STEMS, TABLE_SUFFIXES)
+        raise DataError("is not data of a known form.", path=place, hint=f"{odd} {_SEE}" if odd else _FORMS_HINT)
     if len(tasks) > 1:
         hint = "Give each form a folder of its own."
         raise UsageError(f"{place} holds data of several forms: {', '.join(tasks)}.", hint=hint)
@@ -57,9 +59,11 @@ def check_folder(folder: str | Path, mapping: str | Path | None = None) -> Check
 
 _FORMS_HINT = (
     "A folder holds situations.csv (kalahi), questions.csv and answers.csv or mcq.csv (blend), or templates.csv, "
-    f"concepts.csv and identities.csv (eecc); tables with other columns need a {MAPPING_NAME}. See "
-    "docs/reference/forms.md, or start one with: kapwa suite new kalahi|blend|eecc FOLDER"
+    f"concepts.csv and identities.csv (eecc); tables with other columns need a {MAPPING_NAME}. "
+    "See docs/reference/forms.md, or start one with: kapwa suite new kalahi|blend|eecc FOLDER"
 )
+_SEE = "See docs/reference/forms.md."
+_STEMS = ("situations", "questions", "answers", "mcq", "templates", "concepts", "identities")
 
 
 def _report(form: str, tasks: Sequence[str], folder: Path) -> CheckReport:
@@ -79,7 +83,9 @@ def _choices(path: Path) -> CheckReport:
 
     questions, problems = read_choices(path)
     countries = list(dict.fromkeys(question.country for question in questions))
-    counts: dict[str, int | float | str] = {"multiple-choice questions": len(questions), "cultures": len(countries)}
+    counts: dict[str, int | float | str] = {}
+    if questions:
+        counts = {"multiple-choice questions": len(questions), "cultures": len(countries)}
     for letter in sorted({question.answer for question in questions}):
         counts[f"right option {letter}"] = sum(question.answer == letter for question in questions)
     return CheckReport("blend", str(path), counts, [finding_of(one, path) for one in problems])

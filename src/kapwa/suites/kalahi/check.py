@@ -14,6 +14,7 @@ from kapwa.suites.kalahi import VARIANTS, released
 from kapwa.suites.kalahi.data import Reading, is_situation_data, load_path
 from kapwa.suites.kalahi.floors import chance_mc1, longest_is_best, shortest_is_best
 from kapwa.suites.kalahi.form import CATEGORIES, SUITE, Entry, reference_response
+from kapwa.suites.reading.card import CARD_NAME, card_findings
 from kapwa.suites.reading.cells import TRUE_WORDS, split_responses
 from kapwa.suites.reading.oddities import cell_oddities, joined_otherwise, lacks_final_sign
 from kapwa.suites.reading.tables import Record, Table
@@ -35,6 +36,7 @@ def check(path: Path) -> CheckReport | None:
     reading = load_path(path)
     rows = _first_entries(reading)
     findings = [Finding.of(problem, path) for problem in reading.problems]
+    findings += reading.oddities
     findings += [finding for table in reading.tables for finding in _table_findings(table)]
     findings += [finding for entry in rows for finding in _item_findings(entry)]
     findings += [*_variant_findings(reading.entries), *_length_findings(reading, path), *_card_findings(reading, path)]
@@ -174,17 +176,15 @@ def _length_findings(reading: Reading, path: Path) -> Iterator[Finding]:
 def _card_findings(reading: Reading, path: Path) -> Iterator[Finding]:
     folders = dict.fromkeys(table.path.parent for table in reading.tables if not reading.cards)
     for folder in folders:
-        if not (folder / "card.yaml").exists():
+        if not (folder / CARD_NAME).exists():
             yield Finding("note", str(folder), "no card.yaml: licence, authors, consent and limits are not stated")
-    for card in reading.cards:
-        if not card["citation"]:
-            yield Finding("note", str(path), f"the card of {card['title']!r} names no citation")
-        if not card["reviewed_by_native_speakers"]:
-            yield Finding("warning", str(path), f"{card['title']!r} was not reviewed by native speakers")
+    yield from card_findings(reading.cards, reading.card_paths or [path])
 
 
 def _counts(reading: Reading, rows: Sequence[Entry]) -> dict[str, int | float | str]:
     """Rows and items there are; responses, chance and length figures are those of the richest variant."""
+    if not reading.entries:
+        return {}
     main = _main_items(reading)
     items = [entry.item for entry in reading.entries]
     counts: dict[str, int | float | str] = {"rows": len(rows)}

@@ -11,12 +11,20 @@ from typing import Any
 from kapwa.errors import DataError, UsageError, nearest
 from kapwa.files import digest
 from kapwa.records import Item
-from kapwa.suites.base import DataSource
+from kapwa.suites.base import DataSource, Finding
 from kapwa.suites.kalahi import released
-from kapwa.suites.kalahi.form import REQUIRED, Entry, parse_situations, reference_response, situation_items
+from kapwa.suites.kalahi.form import (
+    REQUIRED,
+    Entry,
+    parse_situations,
+    reference_response,
+    situation_items,
+    written_texts,
+)
 from kapwa.suites.reading import hub
 from kapwa.suites.reading.card import CARD_NAME, Card, read_card
 from kapwa.suites.reading.cells import UNKNOWN_HOME, Home
+from kapwa.suites.reading.letters import lost_letters
 from kapwa.suites.reading.naming import SAMPLE, existing, no_such_data
 from kapwa.suites.reading.tables import TABLE_SUFFIXES, Table, peek_header, read_records
 
@@ -37,7 +45,9 @@ class Reading:
     entries: list[Entry] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
     cards: list[Mapping[str, Any]] = field(default_factory=list)
+    card_paths: list[Path] = field(default_factory=list)
     problems: list[DataError] = field(default_factory=list)
+    oddities: list[Finding] = field(default_factory=list)
     files: dict[str, bytes] = field(default_factory=dict)
     homes: dict[Path, Home] = field(default_factory=dict)
 
@@ -193,6 +203,11 @@ def _load_packs(name: str, path: Path, folders: Iterable[Path]) -> Reading:
 def _read_pack(reading: Reading, file: Path) -> None:
     home = _home(reading, file.parent)
     table = _read_table(reading, file)
+    lost = lost_letters(written_texts(table, home))
+    reading.oddities += lost.oddities
+    if lost.problems:  # texts that are all alike break other rules too, and nothing is learnt from that
+        reading.problems += lost.problems
+        return
     situations, problems = parse_situations(table, home)
     reading.problems += problems
     reading.entries += situation_items(situations, file)
@@ -219,7 +234,9 @@ def _home(reading: Reading, folder: Path) -> Home:
         if path.is_file():
             card, problems = read_card(path)
             reading.problems += problems
-            reading.cards += [card.model_dump()] if card else []
+            if card:
+                reading.cards.append(card.model_dump())
+                reading.card_paths.append(path)
             _note_bytes(reading, path)
             reading.homes[folder] = Home(card.culture, card.language) if card else UNKNOWN_HOME
         else:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from kapwa.errors import DataError
 from kapwa.records import Item
 from kapwa.suites.reading.cells import Home, RowReader, column_problems, read_rows, settled_home
+from kapwa.suites.reading.letters import Written, written
 from kapwa.suites.reading.tables import Table
 
 SUITE = "kalahi"
@@ -94,6 +95,16 @@ def parse_situations(table: Table, home: Home) -> tuple[list[Situation], list[Da
     readers = [RowReader(table.path, record, home, required=REQUIRED) for record in table.records]
     situations, found = read_rows(readers, _situation)
     return situations, problems + found
+
+
+def written_texts(table: Table, home: Home) -> list[Written]:
+    """Return every text of a table of situations with the language that it should be in."""
+    texts: list[Written] = []
+    for record in table.records:
+        language = str(record.cells.get("language", "")).strip() or home.language
+        texts += written(table.path, record, (*PARTS, "best", *RESPONSES), language)
+        texts += written(table.path, record, GLOSSES, "en")
+    return texts
 
 
 def _situation(reader: RowReader) -> Situation:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError, field_validator
 
 from kapwa.errors import DataError, nearest
+from kapwa.suites.base import Finding
+from kapwa.suites.reading.scripts import code_named
 from kapwa.suites.reading.yamlfile import Located, load_yaml
 
 CARD_NAME = "card.yaml"
@@ -26,6 +29,12 @@ _BCP47 = re.compile(
 def is_language_tag(tag: str) -> bool:
     """Whether ``tag`` has the shape of a BCP-47 language tag, such as "fil", "ar" or "zh-Hant-TW"."""
     return _BCP47.fullmatch(tag) is not None
+
+
+def tag_hint(tag: str) -> str | None:
+    """Suggest the tag of a language that was given by its English name; None where no such name is known."""
+    code = code_named(tag)
+    return f"Did you mean {code!r}?" if code else None
 
 
 class Card(BaseModel):
@@ -87,7 +96,19 @@ def _card_error(path: Path, located: Located, detail: dict[str, Any]) -> DataErr
         known = nearest(field, Card.model_fields)
         return DataError("is not a field of a card.", path=path, row=row, column=field, hint=known)
     message = str(detail["msg"]).removeprefix("Value error, ")
-    return DataError(f"{message}.", path=path, row=row, column=field, hint=_REMEDIES.get(detail["type"]))
+    remedy = tag_hint(str(detail["input"])) if field == "language" else None
+    return DataError(f"{message}.", path=path, row=row, column=field, hint=remedy or _REMEDIES.get(detail["type"]))
+
+
+def card_findings(cards: Sequence[Mapping[str, Any]], paths: Sequence[Path]) -> Iterator[Finding]:
+    """Yield what a card leaves open; ``paths``: the cards' files, or one place that stands for all."""
+    places = paths if len(paths) == len(cards) else [paths[0]] * len(cards)
+    for card, path in zip(cards, places, strict=True):
+        if not card["citation"]:
+            yield Finding("note", str(path), f"the card of {card['title']!r} names no citation", column="citation")
+        if not card["reviewed_by_native_speakers"]:
+            message = f"{card['title']!r} was not reviewed by native speakers"
+            yield Finding("warning", str(path), message, column="reviewed_by_native_speakers")
 
 
 _REMEDIES = {

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Literal, NamedTuple, Protocol, TypeVar
 
 from kapwa.errors import DataError, nearest
-from kapwa.suites.reading.card import is_language_tag
+from kapwa.suites.reading.card import is_language_tag, tag_hint
 from kapwa.suites.reading.tables import Cell, Record, Table
 
 SEPARATOR = ";"
+_OTHER_SEPARATORS = (";", "\t", "|", "؛")
 TRUE_WORDS, _FALSE_WORDS = ("true", "yes", "1", "x"), ("", "false", "no", "0")
 
 
@@ -81,12 +82,16 @@ class RowReader:
         if not value:
             self.problem(field, "is empty, and no card says it.", "Fill it in, or put a card.yaml beside the file.")
         elif field == "language" and not is_language_tag(value):
-            self.problem(field, f"{value!r} is not a BCP-47 language tag such as 'fil' or 'ar'.")
+            self.problem(field, f"{value!r} is not a BCP-47 language tag such as 'fil' or 'ar'.", tag_hint(value))
         return value
 
     def check_responses(self, best: str, relevant: Sequence[str], irrelevant: Sequence[str]) -> None:
         """Note what makes responses impossible to score."""
-        if best and relevant and best not in relevant:
+        if best and len(relevant) == 1 and best not in relevant:
+            sign = "line breaks" if "\n" in relevant[0] else "other signs"
+            message = "is not one of the relevant responses: there is only 1 response in 'relevant'."
+            self.problem("best", message, f"Separate responses with ';', not with {sign}.")
+        elif best and relevant and best not in relevant:
             self.problem("best", "is not one of the relevant responses.", "Copy one of them exactly, to the last sign.")
         for response in dict.fromkeys(relevant):
             if response in irrelevant:
@@ -126,13 +131,29 @@ def column_problems(table: Table, required: Sequence[str], known: Sequence[str],
     """Say which columns are missing, and which are not columns of the form (a misspelt one is both)."""
     if not table.header:
         return []
+    if len(table.header) == 1 and (sign := next((sign for sign in _OTHER_SEPARATORS if sign in table.header[0]), "")):
+        message = f"holds one column, whose name has {sign!r} in it: its cells seem to be parted by that."
+        return [DataError(message, path=table.path, row=1, hint="Save it as 'CSV UTF-8', parted by commas.")]
     missing = [name for name in required if name not in table.header]
     unknown = [name for name in table.header if name not in known]
+    # "ID" is the missing "id", and one fault.
+    meant = {
+        name: name.casefold() for name in unknown if name.casefold() in known and name.casefold() not in table.header
+    }
     return [
         DataError("is missing.", path=table.path, row=1, column=name, hint=nearest(name, table.header))
         for name in missing
+        if name not in meant.values()
     ] + [
-        DataError(f"is not a column of {form}.", path=table.path, row=1, column=name, hint=nearest(name, known))
+        DataError(
+            f"is not a column of {form}.",
+            path=table.path,
+            row=1,
+            column=name,
+            hint=f"Did you mean {meant[name]!r}? Names are in small letters."
+            if name in meant
+            else nearest(name, known),
+        )
         for name in unknown
     ]
 
