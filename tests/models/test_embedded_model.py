@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 import importlib.util
+import json
 import math
 
 import pytest
 import torch
+from released_sums import RECORD, plain_arguments, plain_sum, released, scoring_request, sources
 
 from kapwa.errors import ModelError
 from kapwa.models import embedded, scoring
 from kapwa.models.base import ModelOptions
-from kapwa.records import Message, Params, Request
 
 # Questions and answers in five scripts, with joins at spaces, inside words, and at combining marks.
 TEXTS = {
@@ -22,17 +22,6 @@ TEXTS = {
     "Chinese": ("你好吗？", ("我很好，谢谢。", "吗", "，谢谢")),
     "Amharic": ("እንዴት ነህ?", ("ደህና ነኝ።", "ነኝ", "፡፡")),
 }
-
-
-def _request(prompt, continuations, closing=True):
-    return Request("i", "full", "score", (Message("user", prompt),), tuple(continuations), Params(closing=closing))
-
-
-def _sum_after(model, ids, skip):
-    """The definition: the whole text in one plain pass, summed over tokens ``skip`` and later."""
-    with torch.inference_mode():
-        logits = model._network.model(torch.tensor([ids])).logits[0, skip - 1 : -1].float()
-    return logits.log_softmax(-1)[range(len(ids) - skip), ids[skip:]].double().sum().item()
 
 
 def test_it_is_found_without_being_imported(smollm2, smollm2_path):
@@ -62,7 +51,7 @@ def test_boundaries_in_five_scripts(smollm2, language, template, monkeypatch):
     tokenizer = smollm2._tokenizer
     monkeypatch.setattr(smollm2, "_encoder", Encoder(tokenizer, choose(tokenizer, template, {})))
     prompt, continuations = TEXTS[language]
-    request = _request(prompt, continuations)
+    request = scoring_request(prompt, continuations)
     (response,) = smollm2.score([request])
     assert response.error is None
     rendered = smollm2._encoder.template.prompt(request.messages)
@@ -73,7 +62,7 @@ def test_boundaries_in_five_scripts(smollm2, language, template, monkeypatch):
         assert math.isfinite(score.logprob_sum)
         assert math.isfinite(score.logprob_sum_reference)
         assert score.boundary == ("merged" if shared < len(alone) else "clean")
-        assert score.logprob_sum == pytest.approx(_sum_after(smollm2, joint, shared), abs=2e-3)
+        assert score.logprob_sum == pytest.approx(plain_sum(smollm2, joint, shared), abs=2e-3)
         assert score.n_tokens == len(joint) - shared
 
 
@@ -83,12 +72,12 @@ def test_the_plain_template_merges_a_line_break_and_says_so(smollm2):
     from kapwa.models.templates import choose
 
     encoder = Encoder(smollm2._tokenizer, choose(smollm2._tokenizer, "plain", {}))
-    merged, clean = encoder.request(_request("Kumusta po kayo?", ["\n\nMabuti", "Mabuti"])).continuations
+    merged, clean = encoder.request(scoring_request("Kumusta po kayo?", ["\n\nMabuti", "Mabuti"])).continuations
     assert (merged.boundary, clean.boundary) == ("merged", "clean")
 
 
 def test_tree_prefix_and_plain_agree_on_long_answers(smollm2):
-    request = _request(
+    request = scoring_request(
         "Ano ang magandang regalo?",
         ["Isang basket ng prutas at kakanin para sa buong pamilya.", "Isang basket ng bulaklak.", "Pera."],
     )
@@ -102,35 +91,29 @@ def test_tree_prefix_and_plain_agree_on_long_answers(smollm2):
 
 
 def test_scores_repeat_to_the_bit(smollm2):
-    request = _request("Kumusta?", ["Mabuti.", "Ewan."])
+    request = scoring_request("Kumusta?", ["Mabuti.", "Ewan."])
     assert list(smollm2.score([request])) == list(smollm2.score([request]))
 
 
-def _split(cell):
-    return [text.strip() for text in cell.split(";") if text.strip()]
+# One in so many released continuations goes through the plain loop again; all are held against its record.
+EACH = 20
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(3600)
-def test_reference_sums_equal_a_plain_loop_on_every_released_continuation(smollm2, kalahi_data):
+def test_reference_sums_are_those_of_a_plain_loop_on_every_released_continuation(smollm2, kalahi_data):
     """All 948 continuations of the full file, a final full stop added where it is missing, as released."""
-    with (kalahi_data / "filipino.csv").open(encoding="utf-8", newline="") as stream:
-        rows = list(csv.DictReader(stream))
-    worst, count = 0.0, 0
-    for row in rows:
-        texts = [
-            text if text.endswith(".") else text + "."
-            for text in _split(row["relevant_answers"]) + _split(row["irrelevant_answers"])
-        ]
-        request = _request(row["prompt"].strip(), texts)
-        (response,) = smollm2.score([request])
-        template = smollm2.template
-        skip = len(smollm2._tokenizer(template.prompt(request.messages), add_special_tokens=False).input_ids)
-        for text, score in zip(texts, response.logprobs, strict=True):
-            whole = template.conversation(request.messages, text)
-            ids = smollm2._tokenizer(whole, add_special_tokens=False).input_ids
-            expected = _sum_after(smollm2, ids, skip)
-            worst = max(worst, abs(score.logprob_sum_reference - expected))
-            count += 1
-    assert count == 948
-    assert worst < 2e-3
+    data, record = kalahi_data / "filipino.csv", json.loads(RECORD.read_text(encoding="utf-8"))
+    assert sources(smollm2, data).items() <= record.items(), "record the sums of these weights and data anew"
+    asked = list(released(data))
+    found = [
+        (request, text, score.logprob_sum_reference)
+        for request, response in zip(asked, smollm2.score(asked), strict=True)
+        for text, score in zip(request.continuations, response.logprobs, strict=True)
+    ]
+    assert len(found) == 948
+    for i, ((request, text, ours), recorded) in enumerate(zip(found, record["sums"], strict=True)):
+        assert ours == pytest.approx(recorded, abs=2e-3), (i, text)
+        if i % EACH == 0:
+            again = plain_sum(smollm2, *plain_arguments(smollm2, request, text))
+            assert ours == pytest.approx(again, abs=2e-3), (i, text)
+            assert again == pytest.approx(recorded, abs=2e-3), (i, text)
