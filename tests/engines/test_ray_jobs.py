@@ -126,7 +126,9 @@ def ended(client: Any, job: str, patience: float = 300.0) -> str:
 
 
 @pytest.mark.slow
-def test_a_submitted_job_stopped_midway_goes_on_when_it_is_submitted_again(tmp_path: Path, head: Head) -> None:
+def test_a_submitted_job_stopped_midway_goes_on_when_it_is_submitted_again(
+    tmp_path: Path, head: Head, needs_torch: None
+) -> None:
     weights = save_model(tmp_path / "tiny", max_position_embeddings=4096, num_hidden_layers=32)
     command = ["kapwa", "run", "kalahi/mc", "--variant", "full", "--model", f"hf:{weights}", "--out"]
     alone = subprocess.Popen([*command, str(tmp_path / "local")], env=head.environment, stderr=subprocess.DEVNULL)

@@ -15,8 +15,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from kapwa.models import embedded
 from kapwa.models.base import ModelOptions
 from kapwa.records import Message, Params, Request
@@ -26,6 +24,8 @@ RECORD = Path(__file__).with_suffix(".json")
 
 def plain_sum(model: Any, ids: list[int], skip: int) -> float:
     """The definition: the whole text in one plain pass, summed over tokens ``skip`` and later."""
+    import torch
+
     with torch.inference_mode():
         logits = model._network.model(torch.tensor([ids])).logits[0, skip - 1 : -1].float()
     return float(logits.log_softmax(-1)[range(len(ids) - skip), ids[skip:]].double().sum())

@@ -7,12 +7,13 @@ import json
 import math
 
 import pytest
-import torch
 from released_sums import RECORD, plain_arguments, plain_sum, released, scoring_request, sources
 
 from kapwa.errors import ModelError
 from kapwa.models import embedded, scoring
 from kapwa.models.base import ModelOptions
+
+torch = pytest.importorskip("torch", reason="the local backend needs torch: pip install 'kapwa[local]'")
 
 # Questions and answers in five scripts, with joins at spaces, inside words, and at combining marks.
 TEXTS = {
