@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
 from test_cache_store import filled
 
 from kapwa.runs.cache_store import CacheStore
@@ -30,7 +32,10 @@ def cli(tmp_path: Path) -> Run:
 
 
 def test_a_local_model_asked_twice_answers_once(cli: Run, tmp_path: Path, needs_torch: None) -> None:
-    ask = ("run", "kalahi/open", "-m", "smollm2", "--data", "sample:filipino", "--limit", "2", "--max-new-tokens", "4")
+    from tiny_models import save_model
+
+    save_model(tmp_path / "tiny", max_position_embeddings=4096)
+    ask = ("run", "kalahi/open", "-m", "hf:tiny", "--data", "sample:filipino", "--limit", "2", "--max-new-tokens", "4")
     runs = []
     for out in ("one", "two"):
         done = cli(*ask, "--metrics", "chrf", "--cache", "team", "--out", out, "--json")
@@ -40,7 +45,7 @@ def test_a_local_model_asked_twice_answers_once(cli: Run, tmp_path: Path, needs_
     assert runs[0]["estimates"] == runs[1]["estimates"]
     assert runs[1]["manifest"]["cache"]["from"][0]["name"] == "team"
     listed = cli("cache", "ls", "team")
-    assert "smollm2" in listed.stdout
+    assert "tiny" in listed.stdout
     assert "team: 2 answers" in listed.stderr
 
 
