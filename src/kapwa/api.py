@@ -302,8 +302,8 @@ def analyze(
 
     ``sources``: runs, or files and folders of answers (see :func:`kapwa.analysis.corpus.open_corpora`). ``values``:
     survey tables, one row a country. ``controls``: "geography", "region", "language" or tables of distances between
-    countries, held fixed in partial Mantel tests. ``engine``: None compares texts in processes of this machine, a
-    :class:`kapwa.engines.settings.Ray` on a Ray cluster. ``settings``: the fields of
+    countries, held fixed in partial Mantel tests. ``engine``: None compares texts and sums up in processes of this
+    machine, a :class:`kapwa.engines.settings.Ray` on a Ray cluster. ``settings``: the fields of
     :class:`kapwa.analysis.settings.Settings`, such as ``seed``, ``workers`` or ``permutations``. The same call
     resumes after any end; see :func:`kapwa.analysis.eecc.analyze` for what is written where, and what is raised.
     """
