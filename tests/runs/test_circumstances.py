@@ -68,7 +68,7 @@ def texts(run: Run) -> list[str]:
 
 OTHERWISE = {
     "device": ({"device": "NVIDIA H200"}, "device (cpu; NVIDIA H200)", "the device cpu"),
-    "threads": ({"threads": 5}, "number of threads (4; 5)", "4 threads (OMP_NUM_THREADS; on Ray, --cpus-per-replica)"),
+    "threads": ({"threads": 5}, "number of threads (4; 5)", "OMP_NUM_THREADS=4 (on Ray, --cpus-per-replica 4)"),
     "torch": ({"torch": "2.1"}, "version of torch (2.0; 2.1)", "torch==2.0"),
     "batch_tokens": ({"batch_tokens": 8192}, "batch size (4096; 8192)", "--batch-tokens 4096"),
     "processors": (
@@ -203,6 +203,15 @@ def test_the_report_says_it(tmp_path: Path) -> None:
     asked, note = methods(arrange([gone_on(tmp_path / "mixed", Somewhere(told={"threads": 9}))])[0]).asked
     assert "byte for byte" not in asked
     assert "cannot be repeated byte for byte: not all answers were computed alike: number of threads (4; 9)." in note
+
+
+def test_what_to_run_with_leaves_out_batches_that_follow_from_the_rest(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    stopped(tmp_path, Somewhere())
+    gone_on(tmp_path, Somewhere(batch=8, told={"batch_tokens": 9, "threads": 1}))
+    assert "batch size (4096; 9) and batches (generate)" in caplog.text
+    assert "(on Ray, --cpus-per-replica 4) and --batch-tokens 4096; or answer" in caplog.text
 
 
 # -- the record in the journal --------------------------------------------------------------------

@@ -28,7 +28,7 @@ _WORDS = {
     "kapwa": ("version of Kapwa", "kapwa=={}"),
     "backend": ("backend", "the backend {}"),
     "device": ("device", "the device {}"),
-    "threads": ("number of threads", "{} threads (OMP_NUM_THREADS; on Ray, --cpus-per-replica)"),
+    "threads": ("number of threads", "OMP_NUM_THREADS={0} (on Ray, --cpus-per-replica {0})"),
     "torch": ("version of torch", "torch=={}"),
     "transformers": ("version of transformers", "transformers=={}"),
     "batch_tokens": ("batch size", "--batch-tokens {}"),
@@ -105,6 +105,7 @@ class Telling:
         self._earlier = [session for session in journal.sessions() if session.answered]
         self._plans: dict[str, str] = {}
         self._circumstances: dict[str, Any] | None = None
+        self._told: dict[str, Any] | None = None
         self._said: set[str] = set()
 
     def planned(self, kind: str, batches: Sequence[Sequence[Request]]) -> None:
@@ -116,8 +117,11 @@ class Telling:
     def renew(self) -> None:
         """Tell the journal, before a commit, what the model computes with: replicas may have come since."""
         if self._circumstances is None or takes_many(self._model):
-            self._circumstances = plain(circumstances(self._model))
-        self._journal.tell({**self._circumstances, **({"plans": self._plans} if self._plans else {})})
+            self._circumstances = circumstances(self._model)
+        now = {**self._circumstances, **({"plans": dict(self._plans)} if self._plans else {})}
+        if now != self._told:
+            self._told = now
+            self._journal.tell(plain(now))
 
     def _compare(self) -> None:
         known = [session.circumstances for session in self._earlier if session.circumstances is not None]
@@ -129,16 +133,18 @@ class Telling:
                 "be repeated byte for byte. To have that, answer everything anew in another folder (--out).",
                 self._journal.path.parent,
             )
-        if known and self._circumstances is not None:
+        if known:
             before = {one.name: one.values for one in differences(known)}
-            now = differences([*known, {**self._circumstances, "plans": self._plans}])
+            now = differences([*known, plain(self._told)])
             new = [one for one in now if one.name not in self._said and one.values != before.get(one.name)]
             if new:
                 self._say(new, mendable=not before and not unknown)
 
     def _say(self, new: Sequence[Difference], *, mendable: bool) -> None:
         self._said.update(one.name for one in new)
-        as_begun = _listed(one.as_before for one in new)
+        # Batches fall otherwise for one of the other reasons, where there is one.
+        causes = [one for one in new if not one.name.startswith(_PLAN)] or new
+        as_begun = _listed(one.as_before for one in causes)
         resumed = f"stop it before it has answers of its own, and run again with {as_begun}; or " if mendable else ""
         log.warning(
             "The earlier answers in %s were not computed as those to come: %s. The run goes on, but cannot be repeated "

@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-_NAME = "session "
+NAME = "session "  # and its number: its record's name in ``meta``
 _QUERY = "SELECT started, ended, value FROM sessions LEFT JOIN meta ON name = ? || sessions.id ORDER BY sessions.id"
 
 
@@ -66,7 +66,7 @@ class SessionLog:
         answered = answered or (last is not None and last.answered)
         record = None if self._told is None else _recorded(answered, self._told)
         if record is not None and (last is None or record != last.record):
-            self._connection.execute("REPLACE INTO meta VALUES (?, ?)", (f"{_NAME}{number}", record))
+            self._connection.execute("REPLACE INTO meta VALUES (?, ?)", (f"{NAME}{number}", record))
         return Touched(number, answered, record)
 
     def settle(self, touched: Touched) -> None:
@@ -75,7 +75,7 @@ class SessionLog:
 
     def rows(self) -> list[tuple[Any, Any, Any]]:
         """Return start, end and record of every session, oldest first, as they stand in the file."""
-        return self._connection.execute(_QUERY, (_NAME,)).fetchall()
+        return self._connection.execute(_QUERY, (NAME,)).fetchall()
 
 
 def _recorded(answered: bool, told: str) -> str:
