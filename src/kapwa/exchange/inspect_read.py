@@ -7,13 +7,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
-from zipfile import ZipFile
 
 from kapwa.errors import DataError
 from kapwa.exchange.inspect_out import need_inspect
 from kapwa.exchange.inspect_samples import SCORER
 from kapwa.exchange.writing import without_keys
-from kapwa.files import check_unpacked
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalSample
@@ -145,9 +143,9 @@ def _opened(file: Path) -> InspectLog:
             f"cannot be read: {error.strerror or error}.", path=file, hint="Name a log, or a folder that holds one."
         ) from None
     if packed:
-        check_unpacked(file, MOST_UNPACKED)
+        stored = _members(file)
         with _damage_told(file):
-            return InspectLog(file, read_eval_log(file, header_only=True, format="eval"), _members(file))
+            return InspectLog(file, read_eval_log(file, header_only=True, format="eval"), stored)
     size = file.stat().st_size
     if size > MOST_UNPACKED:
         message = f"is {size:,} bytes of JSON, which are read whole; at most {MOST_UNPACKED:,} are."
@@ -161,11 +159,26 @@ def _opened(file: Path) -> InspectLog:
 
 
 def _members(file: Path) -> list[_Member]:
-    """Return the samples of a log by their names; of a name that is there again, the later is meant, as for Inspect."""
-    with ZipFile(file) as archive:
-        sizes = {member.filename: member.file_size for member in archive.infolist()}
-    found = ((_MEMBER.fullmatch(name), size) for name, size in sizes.items())
-    return [_Member(name[1], int(name[2]), size) for name, size in found if name]
+    """Return the samples of a log by their names; of a name that is there again, the later is meant, as for Inspect.
+
+    Raises DataError for a log that unpacks to too much, by sizes that it declares and keeps to.
+    """
+    from kapwa.exchange.inspect_unpacked import first_beyond_declared, members
+
+    with _damage_told(file):
+        found = members(file)
+    size = sum(entry.uncompressed_size for entry in found)
+    if size > MOST_UNPACKED:
+        # Told by what it declares alone: nothing is unpacked, not even to count.
+        raise DataError(f"unpacks to {size:,} bytes; at most {MOST_UNPACKED:,} are read.", path=file, hint=_AGAIN)
+    with _damage_told(file):
+        beyond = first_beyond_declared(file, found)
+    if beyond is not None:
+        message = f"holds {_brief(beyond)!r}, which unpacks to more than it declares."
+        raise DataError(message, path=file, hint=_AGAIN)
+    sizes = {entry.filename: entry.uncompressed_size for entry in found}
+    named = ((_MEMBER.fullmatch(name), size) for name, size in sizes.items())
+    return [_Member(name[1], int(name[2]), size) for name, size in named if name]
 
 
 @contextmanager
@@ -183,7 +196,7 @@ def _damage_told(file: Path) -> Iterator[None]:
         ) from None
 
 
-def _brief(error: Exception) -> str:
+def _brief(error: object) -> str:
     return without_keys(str(error).partition("\n")[0])[:_SHOWN]
 
 
