@@ -8,9 +8,8 @@ from pathlib import Path
 
 from kapwa import registry
 from kapwa.errors import UsageError
-from kapwa.languages.identify import canonical
-from kapwa.suites.base import CheckReport, Finding
-from kapwa.suites.blend.data import Reading, is_question_data, load_path
+from kapwa.suites.base import CheckReport, Finding, Selection, Severity
+from kapwa.suites.blend.data import PROMPT_FILE, BlendData, Reading, is_question_data, load_path
 from kapwa.suites.blend.mcq_data import is_choice_data
 from kapwa.suites.blend.oddities import country_findings, question_findings
 from kapwa.suites.blend.prompts import ASKED_IN, PROMPT_IDS
@@ -35,7 +34,7 @@ def check(path: Path) -> CheckReport | None:
     findings += [finding for entry in reading.entries for finding in question_findings(entry)]
     findings += [*country_findings(reading.entries), *_prompt_findings(reading, path), *_card_findings(reading, path)]
     if not reading.problems:
-        findings += _language_findings(reading, path)
+        findings += _run_findings(reading, path)
     return CheckReport(SUITE, str(path), _counts(reading), findings)
 
 
@@ -63,21 +62,32 @@ def _card_findings(reading: Reading, path: Path) -> Iterator[Finding]:
     yield from card_findings(reading.cards, reading.card_paths or [path])
 
 
-def _language_findings(reading: Reading, path: Path) -> Iterator[Finding]:
-    """Languages whose replies cannot be matched: an error where nothing of the folder can be run because of them."""
-    countries: dict[str, list[str]] = {}
-    for region in reading.regions():
-        countries.setdefault(region.language, []).append(region.country)
+def _run_findings(reading: Reading, path: Path) -> Iterator[Finding]:
+    """What stops blend/saq as it is run by default: an error, or a warning where something of the folder can be run."""
+    from kapwa.suites.blend.saq_task import saq_items
+
+    questions = [entry.question for entry in reading.entries]
+    cultures: dict[str, dict[str, None]] = {}
+    for item in saq_items(BlendData(questions, reading.prompts(), reading.source()), Selection()):
+        cultures.setdefault(item.fields["local_language"], {})[item.culture] = None
     known = registry.available("languages")
-    unmatched = {code: own for code, own in countries.items() if code not in known}
-    # Multiple choice needs no matching, and cultures of other languages can be asked without these.
-    alone = len(unmatched) == len(countries) and not is_choice_data(path)
-    for code, own in unmatched.items():
-        hint = f"Write {canonical(code)!r} for it." if canonical(code) in known else _ADD_A_LANGUAGE
-        if not alone:
-            hint = f"{hint} Or leave out {', '.join(own)} with --country."
-        message = f"replies in the language {code!r} cannot be matched, which stops blend/saq. {hint}"
-        yield Finding("error" if alone else "warning", str(path), message, column="language")
+    unmatched = [code for code in cultures if code not in known]
+    # Prompts of other names can be asked by name, and cultures of other languages without these.
+    by_name = bool(reading.templates and not cultures and any(map(is_valid_code, questions)))
+    stops = len(unmatched) == len(cultures) and not by_name and not is_choice_data(path)
+    severity: Severity = "error" if stops else "warning"
+    if questions and not cultures:
+        yield Finding(severity, str(path), f"nothing is left to ask, which stops blend/saq. {_unasked(questions)}")
+    for code in unmatched:
+        left_out = "" if stops else f" Or leave out {', '.join(cultures[code])} with --country."
+        message = f"replies in the language {code!r} cannot be matched, which stops blend/saq."
+        yield Finding(severity, str(path), f"{message} {_ADD_A_LANGUAGE}{left_out}", column="language")
+
+
+def _unasked(questions: Sequence[Question]) -> str:
+    if not any(map(is_valid_code, questions)):
+        return "Of each question nobody gave an answer, or too many could give none."
+    return f"Add prompts in the language of the questions: {PROMPT_FILE}, with the prompt {PROMPT_IDS[0]!r}."
 
 
 _ADD_A_LANGUAGE = "docs/how-to/add-a-language.md tells how to add one."

@@ -111,7 +111,9 @@ def read_choices(data: str | Path) -> tuple[list[ChoiceQuestion], list[DataError
 
 
 def is_choice_data(path: Path) -> bool:
-    """Whether a file or folder holds multiple-choice questions in either layout, by its name and columns."""
+    """Whether a place holds multiple-choice questions, by their columns; a folder's own ``mcq`` need not be sound."""
+    if path.is_dir() and _own_table(path):
+        return True
     file = _table_in(path) if path.is_dir() else path
     if file is None or file.suffix.lower() not in _TABLES or not file.is_file():
         return False
@@ -145,10 +147,17 @@ def _hint() -> str:
     )
 
 
+def _own_table(folder: Path) -> Path | None:
+    """The table ``mcq`` of a folder, in whichever format it is, ``mcq.csv`` first."""
+    stem = Path(MCQ_NAME).stem
+    return next((folder / f"{stem}{suffix}" for suffix in _TABLES if (folder / f"{stem}{suffix}").is_file()), None)
+
+
 def _table_in(folder: Path) -> Path | None:
-    """The table of a folder: ``mcq.csv``, else the released file anywhere in it."""
-    if (folder / MCQ_NAME).is_file():
-        return folder / MCQ_NAME
+    """The table of a folder: its own, else the released file anywhere in it."""
+    own = _own_table(folder)
+    if own is not None:
+        return own
     found = sorted(path for name in RELEASED_NAMES for path in folder.rglob(name))
     if not found:
         found = sorted(path for path in folder.rglob("*mc*question*/**/*") if path.suffix.lower() in _TABLES)

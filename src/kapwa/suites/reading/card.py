@@ -105,10 +105,10 @@ def card_findings(cards: Sequence[Mapping[str, Any]], paths: Sequence[Path]) -> 
     places = paths if len(paths) == len(cards) else [paths[0]] * len(cards)
     for card, path in zip(cards, places, strict=True):
         if not card["citation"]:
-            yield Finding("note", str(path), f"the card of {card['title']!r} names no citation", column="citation")
+            yield Finding("note", str(path), f"the card of {card['title']!r} names no citation")
         if not card["reviewed_by_native_speakers"]:
             message = f"{card['title']!r} was not reviewed by native speakers"
-            yield Finding("warning", str(path), message, column="reviewed_by_native_speakers")
+            yield Finding("warning", str(path), message)
 
 
 _REMEDIES = {

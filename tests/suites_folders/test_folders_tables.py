@@ -1,0 +1,159 @@
+"""Tables as spreadsheets save them: what is read all the same, and what is named with its cell."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+
+import openpyxl
+import pytest
+from first_folder import (
+    ANSWERS,
+    QUESTIONS,
+    as_csv,
+    as_xlsx,
+    edited,
+    folder_of,
+    placed,
+    workbooks,
+)
+from typer.testing import CliRunner
+
+from kapwa.cli.main import app
+from kapwa.suites.folders import check_folder, new_suite
+from kapwa.suites.reading.tables import peek_header, read_records
+
+
+def test_a_workbook_says_the_same_as_a_csv(tmp_path: Path) -> None:
+    report = check_folder(workbooks(tmp_path)).report
+    assert [one for one in report.findings if one.severity != "note"] == []
+
+
+def test_empty_coloured_cells_far_to_the_right_are_ignored(tmp_path: Path) -> None:
+    place = workbooks(tmp_path)
+    book = openpyxl.load_workbook(place / "questions.xlsx")
+    for cell in ("H1", "I3", "K40"):
+        book.active[cell].fill = openpyxl.styles.PatternFill("solid", fgColor="FFFF00")
+    book.save(place / "questions.xlsx")
+    assert check_folder(place).errors == []
+
+
+def test_a_remark_beside_the_table_is_named_by_its_cell(tmp_path: Path) -> None:
+    place = workbooks(tmp_path)
+    book = openpyxl.load_workbook(place / "questions.xlsx")
+    book.active["F4"] = "ask Abebe"
+    book.save(place / "questions.xlsx")
+    (error,) = check_folder(place).errors
+    assert (error.row, error.column) == (4, "F")
+    assert "F4 holds a value outside the table's columns. Remove it, or give its column a name" in error.message
+
+
+def test_a_title_above_the_header_is_named(tmp_path: Path) -> None:
+    place = workbooks(tmp_path, questions=[("Our questions", None, None, None), *QUESTIONS])
+    book = openpyxl.load_workbook(place / "questions.xlsx")
+    book.active.merge_cells("A1:D1")
+    book.save(place / "questions.xlsx")
+    (error,) = check_folder(place).errors
+    assert error.row == 1
+    assert "the header seems to be in row 2. Remove row 1" in error.message
+
+
+@pytest.mark.parametrize("title", ["Our questions,,,\n", "Our questions\n"], ids=["padded", "alone"])
+@pytest.mark.parametrize("delimiter", [",", ";"], ids=["comma", "semicolon"])
+def test_a_title_in_a_csv_is_named(title: str, delimiter: str, tmp_path: Path) -> None:
+    place = folder_of(tmp_path)
+    text = title.replace(",", delimiter) + as_csv(QUESTIONS, delimiter)
+    (place / "questions.csv").write_text(text, encoding="utf-8", newline="")
+    (error,) = check_folder(place).errors
+    assert "the header seems to be in row 2" in error.message
+
+
+def test_blank_rows_are_skipped_and_rows_keep_their_numbers(tmp_path: Path) -> None:
+    questions = [*QUESTIONS[:2], ("", "", "", ""), ("", " ", "", ""), *edited(QUESTIONS, 3, "local", "")[2:]]
+    place = folder_of(tmp_path, questions=questions)
+    assert placed(check_folder(place).report.findings) == [("questions.csv", 5, "local")]
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t"], ids=["semicolon", "tab"])
+def test_a_csv_parted_by_other_signs_is_read(delimiter: str, tmp_path: Path) -> None:
+    place = folder_of(tmp_path)
+    for name, lines in (("questions", QUESTIONS), ("answers", [*ANSWERS, ("q03", "1", "አባት;ወንድም", "father;brother")])):
+        (place / f"{name}.csv").write_text(as_csv(lines, delimiter), encoding="utf-8-sig", newline="")
+    checked = check_folder(place)
+    assert checked.errors == []
+    assert checked.report.counts["votes"] == 13
+    assert peek_header(place / "questions.csv") == QUESTIONS[0]
+    assert read_records(place / "answers.csv").records[-1].cells["local"] == "አባት;ወንድም"
+
+
+def test_a_separator_that_is_not_read_is_named(tmp_path: Path) -> None:
+    place = folder_of(tmp_path)
+    (place / "questions.csv").write_text(as_csv(QUESTIONS, "|"), encoding="utf-8")
+    (error,) = check_folder(place).errors
+    assert "'|'" in error.message
+
+
+def test_a_ragged_row_names_the_separator(tmp_path: Path) -> None:
+    place = folder_of(tmp_path)
+    with (place / "questions.csv").open("a", encoding="utf-8") as file:
+        file.write("q04,Food,ምን, ለምን?,What\n")
+    (error,) = check_folder(place).errors
+    assert "(',')" in error.message
+
+
+def test_cells_that_are_times_and_dates(tmp_path: Path) -> None:
+    date = ("q04", "Holidays", "መቼ ነው? (MM/DD)", "When is it? (MM/DD)")
+    cells = [("q02", 1, datetime.time(2), "02:00"), ("q02", 1, datetime.timedelta(hours=24), "24:00")]
+    answers = [*ANSWERS[:3], *cells, ("q04", 5, datetime.date(2026, 4, 29), "04/29"), ANSWERS[3]]
+    findings = check_folder(workbooks(tmp_path, questions=[*QUESTIONS, date], answers=answers)).report.findings
+    formats = [one for one in findings if "which the question asks for" in one.message]
+    assert placed(formats, "warning") == [("answers.xlsx", 6, "local")]
+    assert "'2026-04-29' is not MM/DD" in formats[0].message
+    assert "format the column as text" in formats[0].message
+
+
+def test_a_column_in_capitals_is_one_error_that_says_so(tmp_path: Path) -> None:
+    place = folder_of(tmp_path, questions=edited(QUESTIONS, 1, "id", "ID"))
+    (error,) = check_folder(place).errors
+    assert (error.column, "Did you mean 'id'?" in error.message) == ("ID", True)
+
+
+def test_a_readme_as_the_first_sheet_is_named(tmp_path: Path) -> None:
+    place = workbooks(tmp_path)
+    book = openpyxl.load_workbook(place / "questions.xlsx")
+    book.create_sheet("Read me", 0)["A1"] = "How to fill this in"
+    book.save(place / "questions.xlsx")
+    (error,) = check_folder(place).errors
+    assert "that one, 'Read me', holds no table. Move the sheet 'Sheet' to the front" in error.message
+
+
+def test_a_broken_workbook_has_a_remedy_and_no_figures(tmp_path: Path) -> None:
+    place = workbooks(tmp_path)
+    (place / "questions.xlsx").write_bytes(b"PK\x03\x04 cut")
+    checked = check_folder(place)
+    assert "save it anew" in checked.errors[0].message
+    assert dict(checked.report.counts) == {}
+    shown = CliRunner().invoke(app, ["suite", "add", str(place)]).output
+    assert "valid (code)" not in shown
+
+
+@pytest.mark.parametrize("form", ["kalahi", "eecc"])
+def test_no_figures_of_a_table_that_cannot_be_read(form: str, tmp_path: Path) -> None:
+    new_suite(form, tmp_path / "mine")
+    for table in (tmp_path / "mine").glob("*.csv"):
+        table.write_bytes(b"\xff\xfe")
+    report = check_folder(tmp_path / "mine").report
+    assert dict(report.counts) == {}
+
+
+def test_a_table_of_choices_that_cannot_be_read_is_no_folder_of_nothing(tmp_path: Path) -> None:
+    header = "id,country,question_id,topic,question,option_A,option_B,option_C,option_D,answer,culture_A,culture_B"
+    lines = [[*header.split(","), "culture_C", "culture_D", "variant"]]
+    lines += [["e/q/0", "Ethiopia", "q", "Food", "What?", "bread", "rice", "maize", "oats", "A", "", "", "", "", "0"]]
+    (tmp_path / "mine").mkdir()
+    as_xlsx(tmp_path / "mine" / "mcq.xlsx", lines)
+    assert check_folder(tmp_path / "mine").tasks == ("mcq",)
+    assert check_folder(tmp_path / "mine").errors == []
+    as_xlsx(tmp_path / "mine" / "mcq.xlsx", [("Our choices",), *lines])
+    (error,) = check_folder(tmp_path / "mine").errors
+    assert "the header seems to be in row 2" in error.message
