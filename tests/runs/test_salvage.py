@@ -45,6 +45,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, bytes]
     """The files of a journal while a process holds it ("log"), and after it was closed ("closed")."""
     folder = tmp_path_factory.mktemp("made")
     with Journal.open(folder / "journal.sqlite", identity=IDENTITY) as journal:
+        journal.tell({"device": "cpu"})
         for start in range(0, N, COMMIT):
             rows = [response(i) for i in range(start, start + COMMIT)]
             journal.commit(rows, origin="team 1" if start == COMMIT else None)
@@ -207,6 +208,7 @@ def test_salvage_of_a_whole_journal_keeps_everything(made: dict[str, dict[str, b
     assert examine(folder) == (N - ERRORS, ERRORS, 0, None)
     with Journal.open(folder / "journal.sqlite", identity=IDENTITY) as journal:
         sessions, origins = journal.sessions(), journal.origins()
+    assert [session.circumstances for session in sessions] == [{"device": "cpu"}]
     saved = salvage(folder)
     assert (saved.answers, saved.errors, saved.lost) == (N - ERRORS, ERRORS, 0)
     assert saved.kept == folder / "journal.damaged.sqlite"

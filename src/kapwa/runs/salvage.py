@@ -14,6 +14,7 @@ from kapwa.files import may_write, replacing
 from kapwa.runs import journal as journals
 from kapwa.runs.journal_pages import Found, opened
 from kapwa.runs.lock import run_lock
+from kapwa.runs.sessions import NAME as SESSION
 from kapwa.runs.sqlite_form import connect, log_of
 
 JOURNAL = "journal.sqlite"
@@ -166,6 +167,9 @@ def _statements(found: Iterable[Found]) -> Iterator[tuple[str, list[Any]]]:
             case (bytes(key), str(cache)):
                 if newest and len(key) == _KEY:
                     rows.setdefault("REPLACE INTO origins VALUES (?, ?)", []).append((key, cache))
+            case (str(name), str(record)) if name.startswith(SESSION):
+                if newest:
+                    rows.setdefault("REPLACE INTO meta VALUES (?, ?)", []).append((name, record))
             case ("identity", str(identity)):
                 rows.setdefault("UPDATE meta SET value = ? WHERE name = 'identity'", []).append((identity,))
     yield from rows.items()
