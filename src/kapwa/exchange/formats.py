@@ -12,6 +12,7 @@ from typing import Any
 from kapwa.errors import UsageError, nearest
 from kapwa.exchange import eee, hub_results, inspect_out, lm_eval_out
 from kapwa.exchange.source import Source
+from kapwa.exchange.terms import UNDETERMINED, UNKNOWN, About
 from kapwa.files import replacing
 from kapwa.runs.directory import Run
 from kapwa.runs.outputs import table_csv
@@ -101,8 +102,7 @@ def import_result(
     """
     if form not in IMPORTS:
         raise UsageError(f"There is no format {form!r} to import.", hint=nearest(form, IMPORTS))
-    from kapwa.exchange.lm_eval_about import UNKNOWN
-    from kapwa.exchange.lm_eval_in import UNDETERMINED, About, import_lm_eval
+    from kapwa.exchange.lm_eval_in import import_lm_eval
 
     _check_about(culture, language)
     about = About(culture or UNKNOWN, language or UNDETERMINED)

@@ -22,11 +22,9 @@ from kapwa.exchange.inspect_ran import is_ran, ran_run
 from kapwa.exchange.inspect_read import InspectLog, read_log
 from kapwa.exchange.inspect_taken import Taken, Tally, in_order, taken
 from kapwa.exchange.inspect_values import Measured, Metric, is_accuracy, metrics_of, why_not
-from kapwa.exchange.lm_eval_about import UNKNOWN
-from kapwa.exchange.lm_eval_in import UNDETERMINED, About
-from kapwa.exchange.lm_eval_own import SCORES
 from kapwa.exchange.own import refuse_told
 from kapwa.exchange.source import without_keys_in
+from kapwa.exchange.terms import SCORES, UNDETERMINED, UNKNOWN, About
 from kapwa.exchange.writing import Imported, finished, write_run
 from kapwa.runs.redact import api_keys
 

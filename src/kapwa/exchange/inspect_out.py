@@ -23,13 +23,13 @@ import polars as pl
 from kapwa.errors import MissingDependencyError
 from kapwa.exchange.inspect_samples import SCORER, kept_tables, samples, shapes
 from kapwa.exchange.source import ALL, Source
+from kapwa.exchange.terms import BLOCK
 from kapwa.records import OUTCOMES
 from kapwa.runs.runner import JOURNAL, slug
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalMetric, EvalResults, EvalSpec, EvalStats
 
-BLOCK = ("culture", "language", "variant")
 LEVEL = 0.95
 _UNDATED = "1970-01-01T00:00:00+00:00"
 

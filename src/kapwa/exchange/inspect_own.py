@@ -11,8 +11,8 @@ import polars as pl
 from kapwa.errors import DataError
 from kapwa.exchange.inspect_read import InspectLog
 from kapwa.exchange.inspect_samples import ABOUT, KEPT, KEY, SCORER
-from kapwa.exchange.lm_eval_own import SCORES
 from kapwa.exchange.own import own_manifest
+from kapwa.exchange.terms import SCORES
 from kapwa.exchange.writing import Imported
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 
 from kapwa.exchange.source import Source, without_keys_in
+from kapwa.exchange.terms import TARGETS
 from kapwa.runs.redact import api_keys
 from kapwa.runs.runner import JOURNAL
 
@@ -23,8 +24,6 @@ KEY = ("item_id", "variant", "culture")
 ABOUT = ("item_id", "culture", "language", "category", "topic", "variant", "cluster")
 # The tables with a row for each item, draw or continuation that a log keeps, and that come back from one.
 KEPT = ("answers", "continuations", "cases")
-# The column of the items that holds what was expected, by suite; the first that a task has.
-_TARGETS = ("best", "answer", "answers", "target")
 _STOPS = {"stop": "stop", "length": "max_tokens", "content_filter": "content_filter"}
 _REASONS = {"refused": "refusal", "empty": "no_response", "unparsed": "invalid_response_format"}
 # Not < and >: Inspect's viewer escapes HTML before it reads Markdown, and would show a backslashed one as &lt;.
@@ -216,7 +215,7 @@ def _own(asked: Asked) -> dict[str, Any]:
 
 
 def _target(item: Mapping[str, Any]) -> str | list[str]:
-    for name in _TARGETS:
+    for name in TARGETS:
         value = item.get(name)
         if value is not None:
             return [str(one) for one in value] if isinstance(value, list) else str(value)

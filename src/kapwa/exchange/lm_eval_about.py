@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
-UNKNOWN = "unknown"
+from kapwa.exchange.terms import UNKNOWN
 
 
 def model_of(results: Mapping[str, Any]) -> dict[str, Any]:

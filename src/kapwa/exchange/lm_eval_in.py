@@ -18,14 +18,14 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from kapwa.errors import DataError
-from kapwa.exchange.lm_eval_about import UNKNOWN, model_of, times_of, versions_of
-from kapwa.exchange.lm_eval_own import SCORES, own_run
+from kapwa.exchange.lm_eval_about import model_of, times_of, versions_of
+from kapwa.exchange.lm_eval_own import own_run
 from kapwa.exchange.lm_eval_ran import is_ran, ran_run
 from kapwa.exchange.lm_eval_read import Sample, TaskSamples, logprob, read_results, read_tasks
 from kapwa.exchange.own import refuse_told
+from kapwa.exchange.terms import SCORES, UNDETERMINED, UNKNOWN, About
 from kapwa.exchange.writing import Imported, finished, write_run
 
-UNDETERMINED = "und"
 # Right or wrong by definition in lm-eval (api/metrics.py), its tasks and Kapwa's; others are averaged as numbers.
 _BINARY = re.compile(r"(.+_)?(acc|accuracy)(_.+)?|exact_match|mc1(_.+)?")
 # Shares by definition, right or wrong or in parts: no true value lies below 0 or above 1.
@@ -33,18 +33,6 @@ _SHARE = re.compile(rf"{_BINARY.pattern}|(.+_)?(em|f1|recall|precision|mc2|mc3)(
 _CLOSE = 1e-9
 _LOADERS = (None, "", "arrow", "csv", "json", "parquet", "text")  # of local files: no name of a dataset
 _TEXTS = ("item_id", "variant", "culture")
-
-
-class About(NamedTuple):
-    """Whose culture and which language the user says an import is about."""
-
-    culture: str = UNKNOWN
-    language: str = UNDETERMINED
-
-    @property
-    def told(self) -> list[str]:
-        """What the user says of these."""
-        return [name for name, value in self._asdict().items() if value != self._field_defaults[name]]
 
 
 def import_lm_eval(path: Path, out: Path, *, about: About, overwrite: bool = False) -> list[Path]:

@@ -15,13 +15,11 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from kapwa.exchange.source import Source
+from kapwa.exchange.terms import BLOCK, TARGETS
 from kapwa.runs.runner import slug
 
-BLOCK = ("culture", "language", "variant")
 _ABOUT = (*BLOCK, "category", "topic", "cluster")
 _FLOORS = "floors"
-# The column of the items that holds what was expected, by suite; the first that a task has.
-_TARGETS = ("best", "answer", "answers", "target")
 
 
 class Part(NamedTuple):
@@ -101,7 +99,7 @@ def samples_text(source: Source, part: Part) -> str:
 def _sample(
     place: int, rows: list[dict[str, Any]], document: Mapping[str, Any], said: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    target = next((str(document[name]) for name in _TARGETS if document.get(name) is not None), "")
+    target = next((str(document[name]) for name in TARGETS if document.get(name) is not None), "")
     prompt = str(document.get("prompt") or "")
     choices = [row for row in said if "logprob_sum" in row]
     texts = [row["text"] or "" for row in said if "logprob_sum" not in row]

@@ -11,10 +11,9 @@ import polars as pl
 from kapwa.errors import DataError
 from kapwa.exchange.lm_eval_read import Sample, TaskSamples, logprob
 from kapwa.exchange.own import own_manifest
+from kapwa.exchange.terms import SCORES
 from kapwa.exchange.writing import Imported
-from kapwa.records import SCORE_COLUMNS
 
-SCORES = {name: {"value": pl.Float64, "sample": pl.Int64}.get(name, pl.String) for name in SCORE_COLUMNS}
 _ABOUT = ("item_id", "variant", "culture", "language", "category", "topic", "cluster")
 _NOTE = "Imported from an export in lm-eval's form: its tables are those the export holds, not all of the first run."
 

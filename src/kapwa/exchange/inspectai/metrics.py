@@ -14,9 +14,8 @@ from typing import Any
 
 from inspect_ai.scorer import Metric, SampleScore, Value, metric
 
+from kapwa.exchange.terms import BLOCK
 from kapwa.stats.intervals import Estimate, mean_estimate
-
-BLOCK = ("culture", "language", "variant")
 
 
 @metric
@@ -66,7 +65,7 @@ def _estimate(scores: Sequence[SampleScore], *, binary: bool) -> Estimate:
 
 
 def _groups(scores: Sequence[SampleScore]) -> dict[str, list[SampleScore]]:
-    """Split by :data:`BLOCK`; nothing where that leaves all in one."""
+    """Split by :data:`~kapwa.exchange.terms.BLOCK`; nothing where that leaves all in one."""
     groups: dict[tuple[str, ...], list[SampleScore]] = {}
     for score in scores:
         groups.setdefault(tuple(_told(score, name) for name in BLOCK), []).append(score)

@@ -19,13 +19,12 @@ from kapwa.errors import UsageError, nearest
 from kapwa.exchange.inspectai import scorers
 from kapwa.exchange.inspectai.opened import METADATA, OpenedTask, open_new, plainly
 from kapwa.exchange.inspectai.solver import ask, check_scores
+from kapwa.exchange.terms import TARGETS
 from kapwa.models.inspect import chat
 from kapwa.records import Item, Request
 
 Names = str | Sequence[str] | None
 Where = dict[str, Any] | None
-# What a sample has to be judged by, the first that its row has.
-_TARGETS = ("best", "answer", "answers")
 
 
 @task
@@ -185,7 +184,7 @@ def request_config(request: Request) -> GenerateConfig:
 def _sample(opened: OpenedTask, item: Item, row: dict[str, Any]) -> Sample:
     request = opened.requests(item)[0]
     messages: list[ChatMessage] = chat(request.messages)
-    target = next((row[name] for name in _TARGETS if row.get(name)), "")
+    target = next((row[name] for name in TARGETS if row.get(name)), "")
     names = ("item_id", "variant", "culture", "language", "category", "topic", "cluster")
     # No choices: Inspect's viewer would show them as part of what the model was asked.
     return Sample(

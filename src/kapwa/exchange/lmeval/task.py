@@ -26,11 +26,9 @@ from lm_eval.filters import build_filter_ensemble
 from kapwa.errors import UsageError
 from kapwa.exchange.lmeval.answers import can_be_had, generation_settings, likelihood_arguments, responses_of
 from kapwa.exchange.lmeval.settings import task_of
+from kapwa.exchange.terms import TARGETS
 from kapwa.records import Answer, Item, Request
 from kapwa.suites import base
-
-# What a document has to be judged by, the first that it has.
-_TARGETS = ("best", "answer", "answers")
 
 
 class KapwaTask(Task):  # type: ignore[misc]
@@ -78,7 +76,7 @@ class KapwaTask(Task):  # type: ignore[misc]
 
     def doc_to_target(self, doc: Mapping[str, Any]) -> str:
         """Return what lm-eval's logs show as the right answer."""
-        return str(next(doc[name] for name in _TARGETS if name in doc))
+        return str(next(doc[name] for name in TARGETS if name in doc))
 
     def aggregation(self) -> dict[str, Callable[[Sequence[float]], float]]:
         """Return the mean for every metric."""
