@@ -114,7 +114,7 @@ def write_results(folder: Path, found: Results) -> None:
     """Write every table as Parquet, and the estimates as JSON too; each file whole or not at all."""
     for name, table in found.all_tables().items():
         _write_parquet(folder / f"{name}.parquet", table)
-    write_json(folder / "estimates.json", [plain(row) for row in found.estimates.iter_rows(named=True)])
+    write_json(folder / "estimates.json", plain(found.estimates.rows(named=True)))
 
 
 def _write_parquet(path: Path, table: pl.DataFrame) -> None:

@@ -7,7 +7,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
@@ -28,11 +28,22 @@ HIDDEN = "[hidden]"
 
 def redact(text: str) -> str:
     """Hide in ``text``: values of environment variables named like secrets, passwords of addresses, the home folder."""
-    for secret in _secrets():
-        text = text.replace(secret, HIDDEN)
-    text = _USERINFO.sub(f"{HIDDEN}@", text)
+    return _hiding()(text)
+
+
+def _hiding() -> Callable[[str], str]:
+    """Return what hides in a text all that must not be shown. The environment, dear to search, is read once."""
+    secrets = _secrets()
     home = str(Path.home())
-    return re.sub(rf"{re.escape(home)}(?=[/\\]|$)", "~", text) if len(home) > 1 else text
+    at_home = re.compile(rf"{re.escape(home)}(?=[/\\]|$)")
+
+    def hide(text: str) -> str:
+        for secret in secrets:
+            text = text.replace(secret, HIDDEN)
+        text = _USERINFO.sub(f"{HIDDEN}@", text)
+        return at_home.sub("~", text) if len(home) > 1 else text
+
+    return hide
 
 
 def api_keys() -> list[str]:
@@ -95,14 +106,18 @@ def plain(value: Any) -> Any:
 
     Sets are sorted; NaN and infinities become None; anything else becomes its text.
     """
+    return _plain(value, _hiding())
+
+
+def _plain(value: Any, hide: Callable[[str], str]) -> Any:
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {redact(str(key)): plain(item) for key, item in value.items()}
+        return {hide(str(key)): _plain(item, hide) for key, item in value.items()}
     if isinstance(value, set | frozenset):
         value = sorted(value, key=str)
     if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    return redact(str(value))
+        return [_plain(item, hide) for item in value]
+    return hide(str(value))
