@@ -144,3 +144,31 @@ def test_a_zip_file_that_lies_about_its_sizes_is_read_no_further_than_it_says(tm
     files.check_unpacked(path, most=10)
     with zipfile.ZipFile(path) as archive, pytest.raises(zipfile.BadZipFile), archive.open("a") as member:
         assert len(member.read()) <= 10
+
+
+CELLS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8)
+
+
+@pytest.mark.parametrize("sign", [",", ";", "\t"], ids=["comma", "semicolon", "tab"])
+@given(rows=st.lists(st.tuples(st.sampled_from(["q1", "q2"]), CELLS, CELLS), min_size=1, max_size=6))
+def test_a_csv_is_read_the_same_whatever_parts_it(
+    sign: str, rows: list[tuple[str, str, str]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    out = io.StringIO(newline="")
+    csv.writer(out, delimiter=sign).writerows([("id", "text", "more"), *rows])
+    path = tmp_path_factory.mktemp("signs") / "data.csv"
+    path.write_text(out.getvalue(), encoding="utf-8", newline="")
+    assert [tuple(row.cells.values()) for row in read_table(path)] == rows
+
+
+def test_a_column_of_texts_keeps_the_semicolons_in_them(tmp_path: Path) -> None:
+    rows = read_table(table(tmp_path, b"text\ntea\na; b\nc; d; e\n"))
+    assert [row.cells["text"] for row in rows] == ["tea", "a; b", "c; d; e"]
+
+
+def test_what_is_wrong_beside_a_table_is_named_as_a_spreadsheet_names_it(tmp_path: Path) -> None:
+    columns = ",".join(f"c{i}" for i in range(27))
+    path = table(tmp_path, f"{columns},,\n{'x,' * 27},\n\n{'x,' * 27}y,\n".encode())
+    with pytest.raises(DataError, match="AB4 holds a value outside the table's columns") as caught:
+        read_table(path)
+    assert (caught.value.row, caught.value.column) == (4, "AB")

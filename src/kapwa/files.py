@@ -12,7 +12,7 @@ import tempfile
 import unicodedata
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,6 +27,8 @@ MAX_UNPACKED = 1_000_000_000
 _LOOKED_AT = 65_536
 _TITLE_LINES = 3
 _SHOWN = 40
+# The number of a line in its file, and its cells.
+_Line = tuple[int, list[str]]
 
 
 def slug(text: str, *, keep: str = "", longest: int = 80, empty: str = "x") -> str:
@@ -102,26 +104,31 @@ def read_table(path: Path, *, required: Sequence[str] = (), delimiter: str | Non
 def read_parts(path: Path, *, delimiter: str | None = None) -> TableParts:
     """Read what can be read of a CSV, TSV or XLSX file, with a problem for each row that cannot; see `read_table`.
 
-    Raises DataError where the file is not there, is no text or no workbook, or holds nothing at all.
+    Raises DataError where the file is not there, is no text or no workbook, holds nothing at all, or has a title above
+    its header.
     """
     problems: list[DataError] = []
     if path.suffix.lower() == ".xlsx":
         if not path.exists():
             raise DataError("no such file.", path=path, hint=_sibling_hint(path))
         check_unpacked(path)
-        lines = list(enumerate(sheet_lines(path), start=1))
-        width = max((len(cells) for _, cells in lines), default=0)
-        lines = [(number, cells + [""] * (width - len(cells))) for number, cells in lines]
+        sheet = sheet_lines(path)
+        width = max(map(len, sheet), default=0)
+        lines: Iterator[_Line] = ((n, cells + [""] * (width - len(cells))) for n, cells in enumerate(sheet, start=1))
         separator = ""
     else:
         text = read_text(path)
         problems += _nul_bytes(path, text)
         separator = delimiter or separator_of(text, path.suffix)
-        lines = list(_csv_lines(path, text.replace("\0", ""), separator, problems))
-    filled = [(number, cells) for number, cells in lines if any(cell.strip() for cell in cells)]
-    if not filled:
+        lines = _csv_lines(path, text.replace("\0", ""), separator, problems)
+    filled = (line for line in lines if any(cell.strip() for cell in line[1]))
+    head = list(islice(filled, _TITLE_LINES + 2))
+    if not head:
         raise problems[0] if problems else DataError("is empty.", path=path)
-    parts = _as_table(path, filled, separator)
+    misplaced = _misplaced_header(path, head)
+    if misplaced is not None:
+        raise misplaced
+    parts = _as_table(path, head[0], chain(head[1:], filled), separator)
     return parts._replace(problems=[*problems, *parts.problems])
 
 
@@ -160,7 +167,7 @@ def _table_begins(text: str, separator: str) -> int:
     return len(text) + 1
 
 
-def _csv_lines(path: Path, text: str, separator: str, problems: list[DataError]) -> Iterator[tuple[int, list[str]]]:
+def _csv_lines(path: Path, text: str, separator: str, problems: list[DataError]) -> Iterator[_Line]:
     """Yield each record with the line it starts on, up to the first that is no CSV, which is noted."""
     csv.field_size_limit(MAX_CELL)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
@@ -174,18 +181,14 @@ def _csv_lines(path: Path, text: str, separator: str, problems: list[DataError])
         problems.append(DataError(f"is not valid CSV ({error}), from here on.", path=path, row=start, hint=hint))
 
 
-def _as_table(path: Path, lines: Sequence[tuple[int, list[str]]], separator: str) -> TableParts:
+def _as_table(path: Path, first: _Line, lines: Iterable[_Line], separator: str) -> TableParts:
     """Take lines that are not empty for a header and rows; ``separator`` is "" for a workbook."""
-    line, first = lines[0]
-    names = [cell.strip() for cell in first]
+    line, names = first[0], [cell.strip() for cell in first[1]]
     header = names[: max(i for i, name in enumerate(names, start=1) if name)]
-    misplaced = _misplaced_header(path, lines)
-    if misplaced is not None:
-        return TableParts((), [], [misplaced])
     repeated = [name for i, name in enumerate(header) if name in header[:i]]
     problems = [DataError("appears twice in the header.", path=path, row=line, column=name) for name in repeated]
     rows: list[Row] = []
-    for number, cells in lines[1:]:
+    for number, cells in lines:
         problem = _misfit(path, number, cells, names, len(header), separator)
         if problem is not None:
             problems.append(problem)
@@ -194,8 +197,8 @@ def _as_table(path: Path, lines: Sequence[tuple[int, list[str]]], separator: str
     return TableParts(tuple(header), rows, problems)
 
 
-def _misplaced_header(path: Path, lines: Sequence[tuple[int, list[str]]]) -> DataError | None:
-    """Say where the columns' names are when the first line is a title: one cell above lines of several."""
+def _misplaced_header(path: Path, lines: Sequence[_Line]) -> DataError | None:
+    """Say where the columns' names are when the first of a table's ``lines`` is a title: one cell above several."""
     counts = [sum(1 for cell in cells if cell.strip()) for _, cells in lines[: _TITLE_LINES + 1]]
     below = next((i for i, count in enumerate(counts) if count > 1), 0)
     # A table of one column may have rows with a separator too many; a title's rows are all alike.

@@ -92,7 +92,9 @@ def _texts(questions: Table, answers: Table, home: Home) -> Iterator[Written]:
     for record in questions.records:
         language = str(record.cells.get("language", "")).strip() or home.language
         languages |= dict.fromkeys(_keys(record), language)
-        yield from written(questions.path, record, ["local"], language)
+        # A question left in English is told as such, not by its letters too.
+        own = record.cells.get("local") != record.cells.get("english")
+        yield from written(questions.path, record, ["local"], language, prose=own)
         yield from written(questions.path, record, ["english"], "en")
     for record in answers.records:
         found = next((languages[key] for key in _keys(record)[::-1] if key in languages), home.language)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from kapwa.suites.base import Finding, Severity
 from kapwa.suites.blend.questions import Entry, Kind, Question, kind_of
 from kapwa.suites.blend.regions import region_of
+from kapwa.suites.reading.cells import UNKNOWN_HOME
 from kapwa.suites.reading.oddities import cell_oddities, joined_otherwise
 
 # How an answer of each kind is written; "\d" is any script's digit.
@@ -54,7 +55,7 @@ def _text_oddities(question: Question) -> Iterator[_Said]:
             # Ends are kept as they are here: the released prompts ask questions as the files have them.
             message = oddity.message.replace("(removed on reading)", "(kept)")
             yield _Said(oddity.severity, f"{name} text: {message}", name.lower())
-    if question.local == question.english and question.language.partition("-")[0] != "en":
+    if question.local == question.english and question.language.partition("-")[0] not in ("en", UNKNOWN_HOME.language):
         message = f"the local text is the English one, though the language is {question.language!r}"
         yield _Said("warning", message, "local")
 
