@@ -51,6 +51,15 @@ def test_lost_letters_in_situations_are_one_error_a_column(tmp_path: Path) -> No
     assert columns == ["user", "context", "instruction", "best", "relevant", "irrelevant"]
 
 
+def test_lost_letters_of_prompts_are_found_around_the_question(tmp_path: Path) -> None:
+    place = folder_of(tmp_path)
+    prompts = [("id", "english", "local"), ("inst-4", "{q}?", "በአጭሩ መልስ። {q}"), ("pers-3", "Say: {q}", "{q}?")]
+    (place / "prompts.csv").write_text(as_csv(prompts), encoding="utf-8")
+    assert [one for one in check_folder(place).report.findings if one.severity != "note"] == []
+    (place / "prompts.csv").write_text(as_csv(all_lost(prompts)), encoding="utf-8")
+    assert placed(check_folder(place).report.findings) == [("prompts.csv", 2, "local")]
+
+
 def test_lost_letters_of_prompts_for_readers_are_an_error(tmp_path: Path) -> None:
     place = tmp_path / "mine"
     new_suite("eecc", place)

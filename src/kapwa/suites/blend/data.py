@@ -14,12 +14,13 @@ from kapwa.suites.base import DataSource, Finding
 from kapwa.suites.blend import hub
 from kapwa.suites.blend.card import release_card
 from kapwa.suites.blend.form import read_pack
-from kapwa.suites.blend.prompts import PromptBook, PromptFile, Template, read_prompts
+from kapwa.suites.blend.prompts import PromptBook, PromptFile, Template, read_prompts, written_prompts
 from kapwa.suites.blend.questions import Entry, Question
 from kapwa.suites.blend.regions import COUNTRIES, Region, region_of
 from kapwa.suites.blend.released import CountryFiles, find_release, prompt_files, read_country
 from kapwa.suites.reading.card import CARD_NAME, read_card
 from kapwa.suites.reading.cells import UNKNOWN_HOME, Home
+from kapwa.suites.reading.letters import lost_letters
 from kapwa.suites.reading.naming import SAMPLE, existing, no_such_data, odd_names
 from kapwa.suites.reading.tables import Table, read_records
 
@@ -230,6 +231,9 @@ def _read_pack_prompts(reading: Reading, folder: Path, entries: Sequence[Entry])
         return
     _note_bytes(reading, path)
     file = read_prompts(path)
+    lost = lost_letters(written_prompts(path, {one.question.country: one.question.language for one in entries}))
+    file.problems += lost.problems
+    file.oddities += lost.oddities
     cultures = dict.fromkeys(entry.question.country for entry in entries)
     own = {key: template for key, template in file.templates.items() if key[0]}
     shared = {key[1]: template for key, template in file.templates.items() if not key[0]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,7 @@ from kapwa.suites.base import Finding
 from kapwa.suites.blend.questions import AskedIn
 from kapwa.suites.blend.regions import Region, language_name
 from kapwa.suites.reading.cells import column_problems
+from kapwa.suites.reading.letters import Written
 from kapwa.suites.reading.tables import Record, Table, read_records
 
 SLOT = "{q}"
@@ -27,6 +29,8 @@ _RELEASED_NAMES = {"english": "English", "local": "Translation"}
 # Written in some of the released files; what they hold is read nowhere.
 _RELEASED_EXTRA = ("G-Translation", "Edited Y/N", "Edited")
 _COLONS = (":", "：")
+# Signs alone around a question, such as its question mark, say nothing of a language.
+_WORDED = re.compile(r"[^\W\d_]|\?{2}")
 
 # For data that brings no prompts; {country} is filled in, and only the English ones can be offered.
 _DEFAULTS = {
@@ -156,6 +160,20 @@ def read_prompts(path: Path, country: str = "") -> PromptFile:
     if not file.problems:
         _read_rows(file, table, country, _RELEASED_NAMES if released else {})
     return file
+
+
+def written_prompts(path: Path, languages: Mapping[str, str]) -> Iterator[Written]:
+    """Yield the texts of a pack's prompts around the place of the question, with the language they should be in.
+
+    ``languages``: each culture's; a row that names no culture is of all, and its language is known where they share it.
+    """
+    shared = next(iter(languages.values())) if len(set(languages.values())) == 1 else ""
+    for record in read_records(path).records:
+        own = languages.get(str(record.cells.get("culture", "")).strip(), shared)
+        for side, language in (("local", own), ("english", "en")):
+            text = str(record.cells.get(side, "")).replace(SLOT, "")
+            if _WORDED.search(text):
+                yield Written(path, record.row, side, language, text, prose=True)
 
 
 def _read_rows(file: PromptFile, table: Table, country: str, names: Mapping[str, str]) -> None:
