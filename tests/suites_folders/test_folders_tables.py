@@ -157,3 +157,10 @@ def test_a_table_of_choices_that_cannot_be_read_is_no_folder_of_nothing(tmp_path
     as_xlsx(tmp_path / "mine" / "mcq.xlsx", [("Our choices",), *lines])
     (error,) = check_folder(tmp_path / "mine").errors
     assert "the header seems to be in row 2" in error.message
+
+
+def test_answers_parted_by_line_breaks_are_named(tmp_path: Path) -> None:
+    place = folder_of(tmp_path, answers=[*ANSWERS[:3], ("q03", "5", "እናት\nአባት", "mother")])
+    (warning,) = [one for one in check_folder(place).report.findings if one.severity == "warning"]
+    assert (Path(warning.path).name, warning.row, warning.column) == ("answers.csv", 4, "local")
+    assert "holds '\\n': answers are separated by ';' only" in warning.message

@@ -24,7 +24,7 @@ _OTHER_SPACE = re.compile(r"[^\S \n]")
 # Joiners shape letters in Persian, Indic scripts and emoji; direction marks keep mixed lines readable.
 _NEEDED_FORMATS = frozenset("\u200c\u200d\u200e\u200f\u061c")
 _CLOSERS = frozenset("'\"’”»›)]}」』")
-_OTHER_SEMICOLONS = ("؛", "；", "፤")
+_OTHER_SIGNS = ("؛", "；", "፤", "\n")
 
 
 def cell_oddities(cell: str) -> Iterator[Oddity]:
@@ -82,4 +82,4 @@ def lacks_final_sign(text: str) -> bool:
 
 def joined_otherwise(text: str) -> str | None:
     """The sign that joins responses in place of ";", when a single response holds one."""
-    return next((sign for sign in _OTHER_SEMICOLONS if sign in text), None)
+    return next((sign for sign in _OTHER_SIGNS if sign in text), None)
