@@ -14,7 +14,7 @@ import pytest
 from inspect_ai import Task, eval
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.log import EvalLog, read_eval_log, write_eval_log
-from inspect_ai.model import GenerateConfig, ModelOutput
+from inspect_ai.model import ModelOutput
 from inspect_ai.scorer import Score, Scorer, Target, accuracy, mean, scorer, stderr
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from polars.testing import assert_frame_equal
@@ -218,7 +218,6 @@ def own_log(evaluated: Callable[..., Path], tmp_path: Path) -> tuple[Path, Path]
         (data / file.name).write_bytes(file.read_bytes())
     task = kalahi_open(data=str(data), limit=3, metrics=["chrf"])
     task.solver = answers_best()
-    task.config = GenerateConfig()
     return evaluated(task), data
 
 
@@ -249,7 +248,9 @@ def test_kapwas_tasks_are_judged_again(own_log: tuple[Path, Path], tmp_path: Pat
     assert_frame_equal(run.estimates.select(same), expected.estimates.select(same), check_exact=True)
     assert_frame_equal(run.items, expected.items)
     assert_frame_equal(run.floors, expected.floors)
-    assert run.manifest["notes"] == ["Asked by Inspect; Kapwa's own task judged the answers again."]
+    judged, solver = run.manifest["notes"]
+    assert judged == "Asked by Inspect; Kapwa's own task judged the answers again."
+    assert solver.endswith('settings of its own: solver "answers_best".')
     assert overall(run)["chrf_acc"]["value"] == 1.0
 
 

@@ -192,9 +192,11 @@ def test_settings_of_lm_evals_own_are_told_and_signed(tmp_path: Path) -> None:
     result = evaluated(Known(), "kapwa_blend_saq", chat=True, asked=asked, **SAQ)
     (run,) = runs_of(saved(result, tmp_path / "lm"), tmp_path / "runs").values()
     assert run.manifest["options"]["max_new_tokens"] == 9
-    assert "max_new_tokens=9" in run.estimates["signature"][0]
+    for signature in (run.estimates["signature"][0], run.manifest["signature"]):
+        assert "max_new_tokens=9" in signature
+        assert "asked_with=do_sample=true+temperature=0.5" in signature
     (told,) = run.manifest["notes"][1:]
-    assert told.startswith("lm-eval asked for texts with settings of its own: ")
+    assert told.startswith("lm-eval asked with settings of its own: ")
     assert all(part in told for part in ("do_sample true", "temperature 0.5", "max_gen_toks 9"))
 
 
@@ -203,7 +205,9 @@ def test_a_system_instruction_is_told(texts: Path, tmp_path: Path) -> None:
         told["system_instruction"] = "Be kind."
 
     (run,) = runs_of(edited(texts, tmp_path / "lm", system), tmp_path / "runs").values()
-    assert "system instruction" in run.manifest["notes"][1]
+    assert run.manifest["notes"][1] == 'lm-eval asked with settings of its own: system_message "Be kind.".'
+    assert run.manifest["options"]["asked_with"] == ["system_message=Be kind."]
+    assert "asked_with=system_message=Be%20;kind." in run.manifest["signature"]
 
 
 class ChatServer(Known):

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from importlib.metadata import version
 from typing import Any
 
 from kapwa.exchange.inspect_read import InspectLog
-from kapwa.exchange.inspect_taken import Tally
 
 _REASONS = 10
 
 
-def asked(read: InspectLog, tally: Tally) -> dict[str, Any]:
-    """Return the parts of a manifest that tell who was asked, when, and with what success."""
+def asked(read: InspectLog, *, items: int, requests: int, errors: Counter[str]) -> dict[str, Any]:
+    """Return the parts of a manifest that tell who was asked, when, and with what success.
+
+    ``errors``: how many of the ``requests`` failed of which reason.
+    """
     log = read.header
-    failed = sum(tally.errors.values())
+    failed = errors.total()
     packages = {name: str(value) for name, value in log.eval.packages.items()}
     return {
         "model": {
@@ -29,13 +32,13 @@ def asked(read: InspectLog, tally: Tally) -> dict[str, Any]:
         "seed": 0,
         "status": "failed_items" if failed else "complete",
         "counts": {
-            "items": len(tally.items),
-            "requests": tally.samples,
-            "unique": tally.samples,
-            "answered": tally.samples - failed,
+            "items": items,
+            "requests": requests,
+            "unique": requests,
+            "answered": requests - failed,
             "failed": failed,
         },
-        "failures": [{"reason": reason, "count": n} for reason, n in tally.errors.most_common(_REASONS)],
+        "failures": [{"reason": reason, "count": n} for reason, n in errors.most_common(_REASONS)],
         "started": log.stats.started_at or None,
         "finished": log.stats.completed_at or None,
         "seconds": None,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from kapwa.exchange.inspect_about import asked
 from kapwa.exchange.inspect_own import is_own, own_run
 from kapwa.exchange.inspect_ran import is_ran, ran_run
 from kapwa.exchange.inspect_read import InspectLog, read_log
-from kapwa.exchange.inspect_taken import Taken, Tally, in_order, taken
+from kapwa.exchange.inspect_taken import Taken, in_order, taken
 from kapwa.exchange.inspect_values import Measured, Metric, is_accuracy, metrics_of, why_not
 from kapwa.exchange.own import refuse_told
 from kapwa.exchange.source import without_keys_in
@@ -184,9 +185,8 @@ def _manifest(
     read: InspectLog, samples: Sequence[Taken], infos: Mapping[str, Any], items: pl.DataFrame, notes: Sequence[str]
 ) -> dict[str, Any]:
     log = read.header
-    tally = Tally()
-    for sample in samples:
-        tally.add(sample.id, sample.error)
+    errors = Counter(sample.error for sample in samples if sample.error is not None)
+    names = {str(sample.id) for sample in samples}
     counts = dict(items.group_by("variant", maintain_order=True).len().iter_rows())
     groups = [name for name in _TOLD if items[name].null_count() == 0]
     return {
@@ -203,7 +203,7 @@ def _manifest(
             "card": {"limits": list(notes)},
             "illustrative": False,
         },
-        **asked(read, tally),
+        **asked(read, items=len(names), requests=len(samples), errors=errors),
         "notes": list(notes),
     }
 

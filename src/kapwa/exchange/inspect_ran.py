@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import SimpleNamespace
@@ -9,10 +10,11 @@ from typing import TYPE_CHECKING, cast
 
 from kapwa.errors import DataError, KapwaError
 from kapwa.exchange.inspect_about import asked
+from kapwa.exchange.inspect_otherwise import Otherwise
 from kapwa.exchange.inspect_read import InspectLog
 from kapwa.exchange.inspect_samples import SCORER
-from kapwa.exchange.inspect_taken import Tally
-from kapwa.exchange.writing import Imported
+from kapwa.exchange.otherwise import with_options
+from kapwa.exchange.writing import Imported, finished
 from kapwa.models.base import Model
 from kapwa.records import Answer, Item, Response
 from kapwa.runs.manifest import describe
@@ -35,28 +37,33 @@ def ran_run(log: InspectLog) -> Imported:
 
     Raises DataError where the task's data are not at hand, are other data than the log's, or the answers are damaged.
     """
-    tally = Tally()
+    otherwise = Otherwise()
     try:
-        opened, chosen, answers = _read(log, tally)
+        opened, chosen, answers = _read(log, otherwise)
         kept = [item for key, item in opened.items.items() if key in chosen]
         judged = opened.task.score(kept, _in_order(kept, answers))
+        other = otherwise.settings(log.header, opened.requests(kept[0]))
     except DataError:
         raise
     except KapwaError as error:
         raise DataError(error.message, hint=error.hint) from None
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise DataError(f"its samples are not as Kapwa's tasks write them ({type(error).__name__}).") from None
-    about = asked(log, tally)
+    errors = Counter(answer.response.error for answer in answers if answer.response.error is not None)
+    about = asked(log, items=len(kept), requests=len(answers), errors=errors)
     model = cast("Model", SimpleNamespace(**about.pop("model"), atomic_batches=False))
     described = describe(opened.task, model, kept, seed=0)
-    about["counts"] = {**about["counts"], "requests": len(answers), "unique": len(answers)}
-    about["counts"]["answered"] = len(answers) - about["counts"]["failed"]
-    manifest = {**described, **about, "notes": [_NOTE]}
+    manifest = {
+        **described,
+        **about,
+        "options": with_options(described["options"], other),
+        "notes": [_NOTE, *otherwise.notes(other)],
+    }
     task = opened.task
-    return Imported(manifest, judged.scores, task.item_table(kept), judged.tables, task.floors(kept))
+    return Imported(finished(manifest), judged.scores, task.item_table(kept), judged.tables, task.floors(kept))
 
 
-def _read(log: InspectLog, tally: Tally) -> tuple[OpenedTask, set[tuple[str, str]], list[Answer]]:
+def _read(log: InspectLog, otherwise: Otherwise) -> tuple[OpenedTask, set[tuple[str, str]], list[Answer]]:
     """Return the task, which items of it the log holds, and their answers; a sample is let go when it is read."""
     from kapwa.exchange.inspectai.opened import find
 
@@ -69,8 +76,8 @@ def _read(log: InspectLog, tally: Tally) -> tuple[OpenedTask, set[tuple[str, str
             raise DataError("its samples are of several tasks.")
         opened = found.opened
         chosen.add((found.item.id, found.item.variant))
+        otherwise.look(sample, opened.requests(found.item))
         answers += _answers(opened, found.item, sample)
-        tally.add(sample.id, sample.error.message if sample.error else None)
     if opened is None:
         raise DataError("holds no samples.")
     return opened, chosen, answers

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kapwa.exchange.inspect_samples import ABOUT, SCORER
@@ -63,19 +62,3 @@ def _prompt(sample: EvalSample) -> str:
 def in_order(samples: Iterable[Taken]) -> list[Taken]:
     """Return the samples as Inspect orders them: epoch by epoch, numbers as numbers (``inspect_ai.log``)."""
     return sorted(samples, key=lambda one: (one.epoch, one.id if isinstance(one.id, str) else str(one.id).zfill(20)))
-
-
-@dataclass(slots=True)
-class Tally:
-    """How many samples there were, of which items, and why some failed."""
-
-    samples: int = 0
-    items: set[str] = field(default_factory=set)
-    errors: Counter[str] = field(default_factory=Counter)
-
-    def add(self, name: int | str, error: str | None) -> None:
-        """Count a sample of the item ``name``."""
-        self.samples += 1
-        self.items.add(str(name))
-        if error is not None:
-            self.errors[error] += 1

@@ -19,6 +19,7 @@ from kapwa.exchange.lm_eval_again import disagreements
 from kapwa.exchange.lm_eval_read import Sample, TaskSamples, logprob
 from kapwa.exchange.lmeval.answers import can_be_had, generation_settings, likelihood_arguments, responses_of
 from kapwa.exchange.lmeval.settings import task_of
+from kapwa.exchange.otherwise import differing, note, with_options
 from kapwa.exchange.writing import Imported, finished
 from kapwa.models.base import Model
 from kapwa.records import Answer, Item, Request
@@ -29,7 +30,6 @@ _NOTE = "Asked by lm-eval; Kapwa's own task judged the answers again."
 _LEFT_OUT = (
     "lm-eval tells no token counts and scores no closing tokens: metrics per token, and as released, are not here."
 )
-_SYSTEM = "lm-eval put a system instruction before each prompt, which Kapwa does not."
 # What lm-eval does not tell of a continuation: its tokens, and whether one of them spans prompt and text.
 _UNTOLD = ("n_tokens", "boundary")
 
@@ -193,11 +193,9 @@ def _manifest(
     described = describe(
         opened, cast("Model", SimpleNamespace(**model, atomic_batches=False)), [one.item for one in matched], seed=0
     )
-    longest = asked.get("max_gen_toks")
-    if "max_new_tokens" in described["options"] and isinstance(longest, int):
-        described["options"]["max_new_tokens"] = longest
     return {
         **described,
+        "options": with_options(described["options"], _otherwise(results, matched)),
         "metrics": {name: info for name, info in described["metrics"].items() if can_be_had(name, opened)},
         "versions": versions_of(results),
         "machine": {},
@@ -220,18 +218,19 @@ def _settings(matched: Sequence[_Matched]) -> dict[str, Any]:
     return dict(told) if isinstance(told, Mapping) else {}
 
 
+def _otherwise(results: Mapping[str, Any], matched: Sequence[_Matched]) -> dict[str, Any]:
+    """Return what lm-eval asked with where that is not what Kapwa's tasks ask with."""
+    asked = _settings(matched)
+    usual = generation_settings(matched[0].requests[0].params) if asked else {}
+    told = results.get("system_instruction")
+    return differing({**asked, **({"system_message": str(told)} if told else {})}, usual)
+
+
 def _notes(results: Mapping[str, Any], opened: Task, matched: Sequence[_Matched]) -> Iterator[str]:
     yield _NOTE
     if "score" in opened.needs:
         yield _LEFT_OUT
-    if results.get("system_instruction"):
-        yield _SYSTEM
-    asked = _settings(matched)
-    usual = generation_settings(matched[0].requests[0].params) if asked else {}
-    other = {name: asked.get(name) for name in {**usual, **asked} if asked.get(name) != usual.get(name)}
-    if other:
-        told = ", ".join(f"{name} {json.dumps(value, ensure_ascii=False)}" for name, value in other.items())
-        yield f"lm-eval asked for texts with settings of its own: {told}."
-    draws = {len(one.sample.record["resps"][0]) for one in matched} if asked else {1}
+    yield from note("lm-eval", _otherwise(results, matched))
+    draws = {len(one.sample.record["resps"][0]) for one in matched} if _settings(matched) else {1}
     if max(draws) > 1:
         yield f"Each item was asked {max(draws)} times: its value is the mean, where lm-eval's is the first answer's."
