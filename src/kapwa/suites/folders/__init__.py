@@ -9,7 +9,15 @@ A package that brings data registers a suite under the entry point ``kapwa.suite
 
 from __future__ import annotations
 
-from kapwa.suites.folders.adding import Checked, add_suite, check_choices, check_folder, check_named, remove_suite
+from kapwa.suites.folders.adding import (
+    Checked,
+    add_suite,
+    check_choices,
+    check_folder,
+    check_named,
+    no_form,
+    remove_suite,
+)
 from kapwa.suites.folders.opening import folder_suite, open_task, registered_suite
 from kapwa.suites.folders.scaffold import FORMS, new_suite
 
@@ -22,6 +30,7 @@ __all__ = [
     "check_named",
     "folder_suite",
     "new_suite",
+    "no_form",
     "open_task",
     "registered_suite",
     "remove_suite",

@@ -46,8 +46,7 @@ def check_folder(folder: str | Path, mapping: str | Path | None = None) -> Check
     found = Path(mapping) if mapping is not None else find_mapping(place)
     tasks = tasks_in(place, found)
     if not tasks:
-        odd = odd_names(place, _STEMS, TABLE_SUFFIXES)
-        raise DataError("is not data of a known form.", path=place, hint=f"{odd} {_SEE}" if odd else _FORMS_HINT)
+        raise no_form(place)
     if len(tasks) > 1:
         hint = "Give each form a folder of its own."
         raise UsageError(f"{place} holds data of several forms: {', '.join(tasks)}.", hint=hint)
@@ -64,6 +63,12 @@ _FORMS_HINT = (
 )
 _SEE = "See docs/reference/forms.md."
 _STEMS = ("situations", "questions", "answers", "mcq", "templates", "concepts", "identities")
+
+
+def no_form(place: Path) -> DataError:
+    """Return the error for data of no form; where a file's name or kind is the reason, it says so."""
+    odd = odd_names(place, _STEMS, TABLE_SUFFIXES) if place.is_dir() else None
+    return DataError("is not data of a known form.", path=place, hint=f"{odd} {_SEE}" if odd else _FORMS_HINT)
 
 
 def _report(form: str, tasks: Sequence[str], folder: Path) -> CheckReport:
