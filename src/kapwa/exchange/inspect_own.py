@@ -11,7 +11,7 @@ import polars as pl
 from kapwa.errors import DataError
 from kapwa.exchange.inspect_read import InspectLog
 from kapwa.exchange.inspect_samples import ABOUT, KEPT, KEY, SCORER
-from kapwa.exchange.own import own_manifest
+from kapwa.exchange.own import check_metrics, own_manifest
 from kapwa.exchange.terms import SCORES
 from kapwa.exchange.writing import Imported
 
@@ -43,7 +43,9 @@ def own_run(log: InspectLog) -> Imported:
         raise DataError(
             "is not as Kapwa wrote it.", path=log.file, column="kapwa", hint="Export the run again."
         ) from None
-    return Imported(manifest, tables.pop("scores"), items, tables, floors)
+    scores = tables.pop("scores")
+    check_metrics(manifest, scores, log.file)
+    return Imported(manifest, scores, items, tables, floors)
 
 
 def _tables(log: InspectLog, shapes: Mapping[str, Mapping[str, Any]]) -> dict[str, pl.DataFrame]:

@@ -10,7 +10,7 @@ import polars as pl
 
 from kapwa.errors import DataError
 from kapwa.exchange.lm_eval_read import Sample, TaskSamples, logprob
-from kapwa.exchange.own import own_manifest
+from kapwa.exchange.own import check_metrics, own_manifest
 from kapwa.exchange.terms import SCORES
 from kapwa.exchange.writing import Imported
 
@@ -23,9 +23,16 @@ def own_run(file: Path, results: Mapping[str, Any], tasks: Sequence[TaskSamples]
     known, floors = own_manifest(results["kapwa"], file, _NOTE)
     samples = [(task, sample) for task in tasks for sample in task.samples]
     rows = [row for task, sample in samples for row in _rows(task, sample)]
-    items = pl.DataFrame([sample.record["doc"] for _, sample in samples], infer_schema_length=None, strict=False)
-    scores = pl.DataFrame(rows, schema=SCORES, orient="row")
-    return Imported(known, scores, items, _tables(samples), floors)
+    try:
+        items = pl.DataFrame([sample.record["doc"] for _, sample in samples], infer_schema_length=None, strict=False)
+        scores = pl.DataFrame(rows, schema=SCORES, orient="row")
+        tables = _tables(samples)
+    except (AttributeError, KeyError, TypeError, ValueError, pl.exceptions.PolarsError):
+        raise DataError(
+            "has samples that are not as Kapwa wrote them.", path=file, column="kapwa", hint="Export the run again."
+        ) from None
+    check_metrics(known, scores, file)
+    return Imported(known, scores, items, tables, floors)
 
 
 def _rows(task: TaskSamples, sample: Sample) -> Iterator[list[Any]]:
