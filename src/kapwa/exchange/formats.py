@@ -173,7 +173,7 @@ def _stamp(manifest: Mapping[str, Any]) -> str:
         return "undated"
     try:
         moment = datetime.fromisoformat(told)
-    except ValueError:  # another tool's word, taken over with its results
+    except (TypeError, ValueError):  # another tool's word, taken over with its results
         return "undated"
     universal = moment.astimezone(UTC) if moment.tzinfo else moment
     return universal.replace(tzinfo=None).isoformat().replace(":", "-")

@@ -12,25 +12,30 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
+import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from kapwa.errors import MissingDependencyError
+from kapwa.errors import DataError, MissingDependencyError
 from kapwa.exchange.inspect_samples import SCORER, kept_tables, samples, shapes
 from kapwa.exchange.source import ALL, Source
 from kapwa.exchange.terms import BLOCK
 from kapwa.records import OUTCOMES
+from kapwa.runs.manifest import NAME
 from kapwa.runs.runner import JOURNAL, slug
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalMetric, EvalResults, EvalSpec, EvalStats
 
 LEVEL = 0.95
+_MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})?")
+_SHOWN = 40
 _UNDATED = "1970-01-01T00:00:00+00:00"
 
 
@@ -45,7 +50,7 @@ def need_inspect(purpose: str) -> None:
 def file_name(source: Source) -> str:
     """Return the name by which Inspect lists logs: time, task and id, the same for the same run."""
     task = slug(source.manifest["task"]).replace("_", "-")
-    return f"{_created(source.manifest).replace(':', '-')}_{task}_{_identity(source.manifest)}.eval"
+    return f"{_created(source).replace(':', '-')}_{task}_{_identity(source.manifest)}.eval"
 
 
 def write_log(source: Source, path: Path) -> None:
@@ -57,8 +62,33 @@ def write_log(source: Source, path: Path) -> None:
     write_streamed(_header(source, shapes(source, kept)), made, path)
 
 
-def _created(manifest: Mapping[str, Any]) -> str:
-    return str(manifest.get("started") or manifest.get("finished") or _UNDATED)
+def _created(source: Source) -> str:
+    """Return when the run began, or else ended; it becomes part of a file's name."""
+    return _moment(source, "started") or _moment(source, "finished") or _UNDATED
+
+
+def _moment(source: Source, name: str) -> str:
+    """Return a time of the run's manifest as it stands; "" where there is none. Raises DataError for what is none."""
+    told = source.manifest.get(name)
+    if told is None or told == "":
+        return ""
+    # What else Python reads as a time is none for Inspect, and a separator may be any character: also a slash.
+    if not isinstance(told, str) or not _MOMENT.fullmatch(told) or not _is_moment(told):
+        raise DataError(
+            f"is no moment: {str(told)[:_SHOWN]!r}.",
+            path=source.run.path / NAME,
+            column=name,
+            hint="Write it as 2026-11-20T16:30:00+00:00, or null.",
+        )
+    return told
+
+
+def _is_moment(told: str) -> bool:
+    try:
+        datetime.fromisoformat(told)
+    except ValueError:
+        return False
+    return True
 
 
 def _identity(manifest: Mapping[str, Any]) -> str:
@@ -97,7 +127,7 @@ def _spec(source: Source, kept: Mapping[str, Any]) -> EvalSpec:
     draws = scores["sample"].max()
     own = {"manifest": manifest, "floors": source.table("floors").to_dicts(), "tables": kept}
     return EvalSpec(
-        created=_created(manifest),
+        created=_created(source),
         eval_id=identity,
         run_id=identity,
         task_id=identity,
@@ -231,8 +261,8 @@ def _stats(source: Source) -> EvalStats:
     read, written = _usage(source.run.path / JOURNAL)
     usage = ModelUsage(input_tokens=read, output_tokens=written, total_tokens=read + written)
     return EvalStats(
-        started_at=manifest.get("started") or "",
-        completed_at=manifest.get("finished") or "",
+        started_at=_moment(source, "started"),
+        completed_at=_moment(source, "finished"),
         model_usage={str(manifest["model"]["id"]): usage} if usage.total_tokens else {},
     )
 
