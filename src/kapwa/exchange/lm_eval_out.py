@@ -102,7 +102,8 @@ def _sample(
     target = next((str(document[name]) for name in TARGETS if document.get(name) is not None), "")
     prompt = str(document.get("prompt") or "")
     choices = [row for row in said if "logprob_sum" in row]
-    texts = [row["text"] or "" for row in said if "logprob_sum" not in row]
+    given = [row["text"] for row in said if "logprob_sum" not in row]
+    texts = [text or "" for text in given]
     arguments = [(prompt, row["text"]) for row in choices] or [(prompt, {})]
     # Whether a continuation is what greedy decoding would write is not measured, so it stands as null.
     answers: list[Any] = [[[str(row["logprob_sum"]), None]] for row in choices] or [texts]
@@ -124,6 +125,8 @@ def _sample(
             "item_id": rows[0]["item_id"],
             **{name: rows[0][name] for name in _ABOUT},
             "scores": [[row["sample"], row["metric"], row["value"], row["outcome"]] for row in rows],
+            # lm-eval knows texts alone; no answer is not an empty one.
+            **({"missing": missing} if (missing := [i for i, text in enumerate(given) if text is None]) else {}),
         },
     }
 

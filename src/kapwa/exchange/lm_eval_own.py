@@ -15,6 +15,7 @@ from kapwa.exchange.terms import SCORES
 from kapwa.exchange.writing import Imported
 
 _ABOUT = ("item_id", "variant", "culture", "language", "category", "topic", "cluster")
+_TEXT = {"text": pl.String}  # also where no item was answered
 _NOTE = "Imported from an export in lm-eval's form: its tables are those the export holds, not all of the first run."
 
 
@@ -57,8 +58,14 @@ def _tables(samples: Sequence[tuple[TaskSamples, Sample]]) -> dict[str, pl.DataF
                     {**key, "index": index, "text": follows, "logprob_sum": logprob(given, task.path, sample.row)}
                 )
             else:
-                answers += [{**key, "sample": draw, "text": text} for draw, text in enumerate(given)]
-    return {n: pl.DataFrame(rows, infer_schema_length=None) for n, rows in _named(answers, scored) if rows}
+                missing = sample.record["kapwa"].get("missing", ())
+                texts = (None if draw in missing else text for draw, text in enumerate(given))
+                answers += [{**key, "sample": draw, "text": text} for draw, text in enumerate(texts)]
+    return {
+        n: pl.DataFrame(rows, infer_schema_length=None, schema_overrides=_TEXT)
+        for n, rows in _named(answers, scored)
+        if rows
+    }
 
 
 def _named(answers: list[dict[str, Any]], scored: list[dict[str, Any]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
