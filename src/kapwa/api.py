@@ -203,7 +203,7 @@ def check_data(path: str | Path) -> CheckReport:
     ``path`` may be the name of a suite that is a folder (``kapwa suite add``), and the folder may hold somebody else's
     table with a ``mapping.yaml``. Raises DataError when it is not there, or of no suite's form.
     """
-    from kapwa.suites.folders import check_choices, check_named
+    from kapwa.suites.folders import check_choices, check_named, no_form
 
     own = check_named(path)
     if own is not None:
@@ -218,12 +218,7 @@ def check_data(path: str | Path) -> CheckReport:
     choices = check_choices(where)
     if choices is not None:
         return choices
-    forms = ", ".join(sorted(registry.installed("suites")))
-    raise DataError(
-        f"is not data of a known form ({forms}).",
-        path=where,
-        hint="The forms are described in the reference of the docs.",
-    )
+    raise no_form(where)
 
 
 def write_forms(

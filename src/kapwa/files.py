@@ -76,20 +76,20 @@ class TableParts(NamedTuple):
     problems: list[DataError]
 
 
-def read_table(path: Path, *, required: Sequence[str] = (), delimiter: str | None = None) -> list[Row]:
+def read_table(path: Path, *, required: Sequence[str] = ()) -> list[Row]:
     """Read a CSV, TSV, JSON-lines or XLSX file as rows of strings.
 
     Every cell is a string exactly as stored (ids keep leading zeros); missing JSON values become "". Rows without a
     single text are left out, and so are columns without a name after the last named one, if they are empty.
-    ``delimiter``: what parts the cells of a CSV file; None looks (:func:`separator_of`). Raises DataError naming file,
-    row and column for: no header, missing or repeated columns, ragged rows, values outside the columns, unclosed
-    quotes, NUL bytes, oversized cells, broken JSON.
+    What parts the cells of a CSV file is found out by :func:`separator_of`. Raises DataError naming file, row and
+    column for: no header, missing or repeated columns, ragged rows, values outside the columns, unclosed quotes, NUL
+    bytes, oversized cells, broken JSON.
     """
     if path.suffix.lower() in (".jsonl", ".ndjson"):
         rows = list(_json_rows(path))
         header = sorted({name for row in rows for name in row.cells})
     else:
-        parts = read_parts(path, delimiter=delimiter)
+        parts = read_parts(path)
         if parts.problems:
             raise parts.problems[0]
         header, rows = list(parts.header), parts.rows
@@ -101,7 +101,7 @@ def read_table(path: Path, *, required: Sequence[str] = (), delimiter: str | Non
     return rows
 
 
-def read_parts(path: Path, *, delimiter: str | None = None) -> TableParts:
+def read_parts(path: Path) -> TableParts:
     """Read what can be read of a CSV, TSV or XLSX file, with a problem for each row that cannot; see `read_table`.
 
     Raises DataError where the file is not there, is no text or no workbook, holds nothing at all, or has a title above
@@ -119,7 +119,7 @@ def read_parts(path: Path, *, delimiter: str | None = None) -> TableParts:
     else:
         text = read_text(path)
         problems += _nul_bytes(path, text)
-        separator = delimiter or separator_of(text, path.suffix)
+        separator = separator_of(text, path.suffix)
         lines = _csv_lines(path, text.replace("\0", ""), separator, problems)
     filled = (line for line in lines if any(cell.strip() for cell in line[1]))
     head = list(islice(filled, _TITLE_LINES + 2))

@@ -11,7 +11,7 @@ from typing import Any
 from kapwa.build.cells import disarm, printable, rearm
 from kapwa.build.workbooks import Sheet, xlsx_bytes
 from kapwa.errors import DataError, UsageError, nearest
-from kapwa.files import MAX_CELL, Row, csv_text, read_table, replacing
+from kapwa.files import Row, csv_text, read_table, replacing
 
 FORMATS = ("csv", "xlsx")
 # The longest text one XLSX cell holds; openpyxl cuts longer ones without a word.
@@ -82,23 +82,10 @@ def write_files(files: Mapping[str, bytes], out: Path) -> list[Path]:
 def read_sheet(path: Path, *, required: Sequence[str] = ()) -> list[Row]:
     """Read a filled sheet (CSV, TSV, JSON lines, XLSX) with every cell as it was before disarming.
 
-    A CSV whose header has semicolons and no comma is read with semicolons, as spreadsheets write it
-    where the comma is the decimal mark. Raises DataError as :func:`kapwa.files.read_table` does.
+    Raises DataError as :func:`kapwa.files.read_table` does.
     """
-    rows = read_table(path, required=required, delimiter=_delimiter(path))
-    # Spreadsheets save rows of nothing but separators below the table.
-    filled = [row for row in rows if any(cell.strip() for cell in row.cells.values())]
-    if not filled:
-        raise DataError("holds no rows.", path=path)
-    return [Row(row.number, {name: rearm(cell) for name, cell in row.cells.items()}) for row in filled]
-
-
-def _delimiter(path: Path) -> str | None:
-    if path.suffix.lower() != ".csv" or not path.is_file():
-        return None
-    with path.open("rb") as file:
-        header = file.readline(MAX_CELL)
-    return ";" if b";" in header and b"," not in header else None
+    rows = read_table(path, required=required)
+    return [Row(row.number, {name: rearm(cell) for name, cell in row.cells.items()}) for row in rows]
 
 
 def header_of(rows: Sequence[Row]) -> list[str]:

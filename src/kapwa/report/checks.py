@@ -28,7 +28,9 @@ def render_check(report: CheckReport) -> RenderableType:
     counts = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     for name, value in report.counts.items():
         counts.add_row(name, f"{value:.6g}" if isinstance(value, float) else str(value))
-    parts: list[RenderableType] = [Text(f"{report.path}: {report.suite}", style="bold"), counts]
+    parts: list[RenderableType] = [Text(f"{report.path}: {report.suite}", style="bold")]
+    if report.counts:
+        parts.append(counts)
     ranks = list(_ORDER)
     ordered = sorted(report.findings, key=lambda finding: ranks.index(finding.severity))
     for severity, findings in groupby(ordered, key=lambda finding: finding.severity):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kapwa.analysis.values.cells import Commas, commas_of, is_missing
 from kapwa.analysis.values.columns import Columns, candidates, cell_text, column_cells, find_columns
 from kapwa.errors import DataError
-from kapwa.files import read_table, read_text
+from kapwa.files import read_text, separator_of
 from kapwa.suites.eecc.names import Ambiguous, Place, is_code, part_of, resolve
 from kapwa.suites.reading.tables import Record, Table, read_records
 
@@ -113,20 +113,10 @@ def _records(path: Path) -> tuple[Table, bool]:
     if path.suffix.lower() not in _CSV:
         return read_records(path), False
     try:
-        delimiter = _delimiter(read_text(path))
-        if delimiter == "," and path.suffix.lower() == ".csv":
-            return read_records(path), False
-        rows = read_table(path, delimiter=delimiter)
+        by_semicolons = separator_of(read_text(path), path.suffix) == ";"
     except DataError as error:
         return Table(path, (), (), [error]), False
-    records = [Record(row.number, row.cells) for row in rows]
-    return Table(path, tuple(rows[0].cells), records, []), delimiter == ";"
-
-
-def _delimiter(text: str) -> str:
-    """The sign that parts the header's cells most often."""
-    header = next((line for line in text.splitlines() if line.strip()), "")
-    return max((",", ";", "\t"), key=header.count)
+    return read_records(path), by_semicolons
 
 
 def _fill(values: NDArray[np.float64], cells: Sequence[str], commas: Commas) -> Iterator[tuple[int, str]]:
