@@ -20,6 +20,7 @@ from kapwa.errors import RunError, UsageError
 from kapwa.exchange import eee
 from kapwa.exchange.formats import FORMATS
 from kapwa.exchange.source import Source
+from kapwa.files import read_table
 from kapwa.runs.directory import Run
 
 TOLD = {"organization": "Test University"}
@@ -135,10 +136,24 @@ def test_hub_entries_need_a_dataset(scored: Run, tmp_path: Path, dataset: str | 
 def test_csv_is_safe_to_open_in_a_spreadsheet(written: Run, tmp_path: Path) -> None:
     api.export_run(written, tmp_path, "csv")
     assert {path.stem for path in tmp_path.iterdir()} == set(written.tables)
-    with (tmp_path / "answers.csv").open(newline="", encoding="utf-8") as file:
+    with (tmp_path / "answers.csv").open(newline="", encoding="utf-8-sig") as file:
         texts = [row["text"] for row in csv.DictReader(file)]
     assert "'=HYPERLINK(1)" in texts
     assert not any(text.startswith(("=", "+", "@")) for text in texts)
+
+
+def test_csv_tells_spreadsheets_its_encoding_and_reads_back(written: Run, tmp_path: Path) -> None:
+    exported = api.export_run(written, tmp_path / "exported", "csv")
+    reported = api.export_csv(written, tmp_path / "reported")
+    for path in exported:
+        assert path.read_bytes().startswith(b"\xef\xbb\xbf")
+        assert (reported / path.name).read_bytes() == path.read_bytes()
+        # A mark that is read as text would stick to the first column's name.
+        columns = written.table(path.stem).columns
+        assert pl.read_csv(path, infer_schema=False).columns == columns
+    rows = read_table(tmp_path / "exported" / "answers.csv", required=["item_id", "variant", "text"])
+    assert [row.cells["item_id"] for row in rows] == written.answers["item_id"].to_list()
+    assert any("맛있다" in row.cells["text"] for row in rows)
 
 
 def test_parquet_is_the_tables_themselves(run: Run, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from kapwa.exchange.source import Source
 from kapwa.exchange.terms import UNDETERMINED, UNKNOWN, About
 from kapwa.files import replacing
 from kapwa.runs.directory import Run
-from kapwa.runs.outputs import table_csv
+from kapwa.runs.outputs import BOM, table_csv
 from kapwa.runs.redact import api_keys, hide_keys
 from kapwa.suites.reading.card import is_language_tag
 
@@ -142,7 +142,7 @@ def _csv(source: Source, _told: Told) -> Files:
 
 
 def _write_csv(source: Source, name: str, path: Path) -> None:
-    _write(table_csv(source.table(name)), path)
+    _write(BOM + table_csv(source.table(name)), path)
 
 
 def _parquet(source: Source, _told: Told) -> Files:

@@ -19,6 +19,8 @@ from kapwa.runs.signature import signature
 from kapwa.suites.base import Judged, MetricInfo, Task
 
 LEVEL = 0.95
+# Begins a CSV file for people: without it, spreadsheets take the texts for another encoding.
+BOM = "\ufeff"
 # What every run has; a suite's own tables need other names.
 RUN_TABLES = ("scores", "estimates", "floors", "comparisons", "items")
 TABLE_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")  # it becomes a file name
@@ -139,6 +141,6 @@ def _flat_rows(table: pl.DataFrame, nested: set[str]) -> Any:
 
 
 def write_csv(tables: Mapping[str, pl.DataFrame], folder: Path) -> None:
-    """Write each table as ``<name>.csv`` in ``folder``, which is made if need be."""
+    """Write each table as ``<name>.csv`` in ``folder``, which is made if need be: UTF-8 with a byte-order mark."""
     for name, table in tables.items():
-        write_text(folder / f"{name}.csv", table_csv(table))
+        write_text(folder / f"{name}.csv", BOM + table_csv(table))
