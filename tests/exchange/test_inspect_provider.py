@@ -121,6 +121,43 @@ def test_samples_of_a_prompt_are_kapwas_samples(told: Told, tmp_path: Any) -> No
     assert max(map(len, told.batches)) > 1
 
 
+def by_epoch(log: Any) -> dict[int, list[str]]:
+    """What each epoch's samples were answered, by how the texts name their draws."""
+    found: dict[int, list[str]] = {}
+    for sample in sorted(log.samples, key=lambda one: (one.epoch, str(one.id))):
+        found.setdefault(sample.epoch, []).extend(one.message.text.split(", ")[1] for one in sample.output.choices)
+    return found
+
+
+def test_each_epoch_of_changed_settings_is_drawn_anew(told: Told, tmp_path: Any) -> None:
+    log = evaluated(tasks.blend_saq(**CHOSEN), tmp_path, temperature=1.0, epochs=3)
+    assert by_epoch(log) == {epoch: [f"sample {epoch - 1}"] * 6 for epoch in (1, 2, 3)}
+    keys = [request.key for batch in told.batches for request in batch]
+    assert len(set(keys)) == len(keys) == 18  # seeds come from keys
+
+
+def test_each_epoch_of_a_sampled_task_is_drawn_anew(told: Told, tmp_path: Any) -> None:
+    chosen: dict[str, Any] = {"limit": 1, "nationalities": "Filipino", "samples": 3, "seed": 5}
+    log = evaluated(tasks.eecc_qa(**chosen), tmp_path, epochs=2)
+    n = len(log.samples) // 2
+    assert by_epoch(log) == {1: ["sample 0", "sample 1", "sample 2"] * n, 2: ["sample 3", "sample 4", "sample 5"] * n}
+    assert {request.params.seed for batch in told.batches for request in batch} == {5}
+    once = evaluated(tasks.eecc_qa(**chosen), tmp_path)
+    first = [sample.output.completion for sample in log.samples if sample.epoch == 1]
+    assert [sample.output.completion for sample in once.samples] == first
+
+
+def test_epochs_that_cannot_differ_are_asked_once(told: Told, tmp_path: Any) -> None:
+    log = evaluated(tasks.blend_saq(**CHOSEN), tmp_path, epochs=2)
+    assert by_epoch(log) == {1: ["sample 0"] * 6, 2: ["sample 0"] * 6}
+    assert sorted(map(len, told.batches)) == [2, 4]
+    told.batches.clear()
+    scored = evaluated(tasks.blend_mcq(how="likelihood", country="US", limit=2), tmp_path, epochs=2)
+    assert scored.status == "success"
+    keys = [request.key for batch in told.batches for request in batch]
+    assert len(set(keys)) == len(keys)
+
+
 def test_likelihoods_of_several_questions_about_an_item_are_kept_in_order(told: Told, tmp_path: Any) -> None:
     log = evaluated(tasks.blend_mcq(how="likelihood", country="US", limit=2), tmp_path)
     assert log.status == "success"

@@ -124,12 +124,15 @@ class KapwaAPI(ModelAPI):
             return self._alone(model, Request("", "", "generate", messages, params=params))
         found = find_place(place)
         planned = self._plan_of(model, found.opened)
-        request = planned.request(found.item.id, found.item.variant, int(place["request"]))
-        if request.messages != messages or not (request.kind == "score" or params == _as_sent(request)):
+        asked = planned.request(found.item.id, found.item.variant, int(place["request"]))
+        drawn = asked if asked.kind == "score" else replace(asked, sample=int(place.get("sample", asked.sample)))
+        if drawn.messages != messages or not (drawn.kind == "score" or params == _as_sent(drawn)):
             # The user changed what is asked (a system message, another temperature): the plan is of other requests.
-            own = params if request.kind == "generate" else request.params
-            return self._alone(model, replace(request, messages=messages, params=own))
-        return request, planned.answer(request, self._lock)
+            own = params if drawn.kind == "generate" else drawn.params
+            return self._alone(model, replace(drawn, messages=messages, params=own))
+        if drawn.sample != asked.sample and drawn.params.temperature > 0:
+            return self._alone(model, drawn)  # the plan is of one epoch; a further one is drawn anew
+        return asked, planned.answer(asked, self._lock)
 
     def _plan_of(self, model: Model, opened: OpenedTask) -> _Planned:
         with self._lock:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from inspect_ai.model import GenerateConfig, Model, ModelOutput, get_model
@@ -27,7 +28,10 @@ def ask() -> Solver:
             requests = found.opened.requests(found.item)
             if requests[0].kind == "score":
                 check_scores(model, found.opened.name)
-        settings = [_settings(state, model, request, i) for i, request in enumerate(requests)]
+        # Each epoch is a further set of draws.
+        first = (state.epoch - 1) * len(requests)
+        drawn = [replace(request, sample=first + request.sample) for request in requests]
+        settings = [_settings(state, model, request, i) for i, request in enumerate(drawn)]
         if len(requests) == 1 and requests[0].kind == "generate":
             return await generate(state, tool_calls="none", **settings[0])
         outputs: list[ModelOutput] = []
@@ -48,7 +52,7 @@ def _settings(state: TaskState, model: Model, request: Request, index: int) -> d
         # With one seed for all, samples of a prompt would be copies of each other.
         settings["seed"] = request.params.seed + request.sample
     if isinstance(model.api, KapwaAPI):
-        settings["extra_body"] = {METADATA: {**state.metadata[METADATA], "request": index}}
+        settings["extra_body"] = {METADATA: {**state.metadata[METADATA], "request": index, "sample": request.sample}}
     return settings
 
 
