@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kapwa.models.served_limit import AdaptiveLimit, Retry, retry_after
-from kapwa.models.served_loop import BackgroundLoop, _Crew
+from kapwa.models.served_loop import BackgroundLoop, Give, _Crew
 
 
 def answered(limit: AdaptiveLimit, busy: bool | None, times: int) -> None:
@@ -128,13 +128,14 @@ def test_a_stream_gives_every_result_once_and_holds_no_more_than_its_window(n, w
     loop = BackgroundLoop()
     open_now = most = 0
 
-    async def work(job: int) -> list[int]:
+    async def work(job: int, give: Give[int]) -> None:
         nonlocal open_now, most
         open_now += 1
         most = max(most, open_now)
         await asyncio.sleep(0)
         open_now -= 1
-        return [job, -job]
+        give([job])
+        give([-job])
 
     results = list(loop.stream(iter(range(n)), work, window))
     loop.close()
@@ -142,18 +143,18 @@ def test_a_stream_gives_every_result_once_and_holds_no_more_than_its_window(n, w
     assert most <= window
 
 
-async def _doubled(job: int) -> list[int]:
+async def _doubled(job: int, give: Give[int]) -> None:
     await asyncio.sleep(0.001)
-    return [2 * job]
+    give([2 * job])
 
 
 def test_a_forgotten_stream_does_not_keep_python_from_ending():
     program = """
 import asyncio
 from kapwa.models.served_loop import BackgroundLoop
-async def work(job):
+async def work(job, give):
     await asyncio.sleep(0.01)
-    return [job]
+    give([job])
 loop = BackgroundLoop()
 stream = loop.stream(range(1000), work, 8)
 print(next(stream))
@@ -182,7 +183,7 @@ def test_an_error_comes_after_the_results_before_it_and_cancels_the_rest():
     loop = BackgroundLoop()
     cancelled = []
 
-    async def work(job: int) -> list[int]:
+    async def work(job: int, give: Give[int]) -> None:
         try:
             await asyncio.sleep(0.01 * job if job < 3 else 60)
         except asyncio.CancelledError:
@@ -190,7 +191,7 @@ def test_an_error_comes_after_the_results_before_it_and_cancels_the_rest():
             raise
         if job == 2:
             raise LookupError("third")
-        return [job]
+        give([job])
 
     stream = loop.stream(range(6), work, 6)
     assert [next(stream), next(stream)] == [0, 1]
@@ -208,7 +209,7 @@ def test_after_an_error_no_further_job_is_begun():
     loop = BackgroundLoop()
     begun = []
 
-    async def work(job: int) -> list[int]:
+    async def work(job: int, give: Give[int]) -> None:
         begun.append(job)
         raise LookupError("no such key")
 
@@ -221,10 +222,10 @@ def test_after_an_error_no_further_job_is_begun():
 def test_a_few_workers_do_all_jobs_and_come_back_when_there_are_more():
     workers = set()
 
-    async def work(job: int) -> list[int]:
+    async def work(job: int, give: Give[int]) -> None:
         workers.add(asyncio.current_task())
         await asyncio.sleep(0)
-        return [job]
+        give([job])
 
     async def use() -> None:
         crew = _Crew(work, 3)
@@ -234,8 +235,7 @@ def test_a_few_workers_do_all_jobs_and_come_back_when_there_are_more():
             done = []
             while len(done) < 10:
                 await asyncio.sleep(0)
-                while not crew.outcomes.empty():
-                    done += [number for outcome in crew.outcomes.get() for number in outcome]
+                done, crew.results = done + crew.results, []
             assert sorted(done) == list(jobs)
             assert len(workers) == 3
 

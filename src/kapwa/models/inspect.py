@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from kapwa.models.inspect_faults import Fault, fault_of, secrets_of, trouble, wo
 from kapwa.models.inspect_settings import OF_REQUESTS, Settings, settings_of
 from kapwa.models.inspect_waiting import Waiting
 from kapwa.models.served_client import checked_url
-from kapwa.models.served_loop import BackgroundLoop
+from kapwa.models.served_loop import PATIENCE, BackgroundLoop, Give
 from kapwa.records import Message, Request, Response, Usage
 
 if TYPE_CHECKING:
@@ -126,7 +127,8 @@ class InspectModel:
     def close(self) -> None:
         """Close the provider's connections and the background thread."""
         if self._loop.started:
-            self._loop.call(self._model.api.aclose())
+            with suppress(TimeoutError):
+                self._loop.call(self._model.api.aclose(), PATIENCE)
         self._loop.close()
 
     def _grouped(self, requests: Iterable[Request]) -> Iterator[tuple[Request, ...]]:
@@ -143,11 +145,11 @@ class InspectModel:
         if group:
             yield tuple(group)
 
-    async def _answers(self, group: Sequence[Request]) -> list[Response]:
-        done: list[Response] = []
+    async def _answers(self, group: Sequence[Request], give: Give[Response]) -> None:
+        done = 0
         together = True
-        while len(done) < len(group):
-            rest = group[len(done) :]
+        while done < len(group):
+            rest = group[done:]
             n = len(rest) if together and self._together else 1
             started = asyncio.get_running_loop().time()
             try:
@@ -157,15 +159,16 @@ class InspectModel:
                 if n > 1 and fault.status in (400, 422):
                     together = False  # perhaps the prompt is at fault, perhaps n; a single call tells which
                     continue
-                done += [self._failed(request, fault, started) for request in rest[:n]]
+                give([self._failed(request, fault, started) for request in rest[:n]])
+                done += n
                 continue
             self._last_answer = asyncio.get_running_loop().time()
             self._waiting.answered()
             answers = responses_of(rest[:n], output)
             # One answer where several were asked for: this provider knows no num_choices.
             self._together = self._together and together and len(answers) == n
-            done += answers
-        return done
+            give(answers)
+            done += len(answers)
 
     async def _ask(self, request: Request, n: int) -> ModelOutput:
         from inspect_ai.model._model import use_model_event_sink

@@ -6,7 +6,8 @@ Answers come over HTTP, many at once, in any order; see docs/how-to/served-model
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property, partial
 from typing import Any, TypeVar
 
@@ -17,7 +18,7 @@ from kapwa.models.served_chat import Dialect, answer, grouped
 from kapwa.models.served_client import Client
 from kapwa.models.served_fault import CallError
 from kapwa.models.served_limit import ATTEMPTS, BACKOFF, Retry
-from kapwa.models.served_loop import BackgroundLoop
+from kapwa.models.served_loop import PATIENCE, BackgroundLoop, Give, Work
 from kapwa.models.served_scoring import EchoScorer, TokenScorer, find_scorer
 from kapwa.records import Request, Response
 
@@ -151,29 +152,32 @@ class OpenAIModel:
     def close(self) -> None:
         """Close connections and the background thread."""
         if self._loop.started:
-            self._loop.call(self._client.close())
+            with suppress(TimeoutError):
+                self._loop.call(self._client.close(), PATIENCE)
         self._loop.close()
 
-    def _stream(
-        self, jobs: Iterable[Job], work: Callable[[Job], Coroutine[Any, Any, Sequence[Response]]]
-    ) -> Iterator[Response]:
-        try:
-            yield from self._loop.stream(jobs, work, window=AHEAD * self._client.concurrency)
-        except ModelError as error:
-            if "HTTP 404" in error.message and self._listed and self._name not in self._listed:
-                error.hint = f"The server has no model {self._name!r}. {nearest(self._name, self._listed)}"
-            raise
+    def _stream(self, jobs: Iterable[Job], work: Work[Job, Response]) -> Iterator[Response]:
+        async def told(job: Job, give: Give[Response]) -> None:
+            try:
+                await work(job, give)
+            except ModelError as error:
+                if "HTTP 404" in error.message and self._listed and self._name not in self._listed:
+                    error.hint = f"The server has no model {self._name!r}. {nearest(self._name, self._listed)}"
+                raise
 
-    async def _score(self, request: Request) -> list[Response]:
+        return self._loop.stream(jobs, told, window=AHEAD * self._client.concurrency)
+
+    async def _score(self, request: Request, give: Give[Response]) -> None:
         assert self._scorer is not None
         if not request.continuations or not all(request.continuations):
-            return [Response(request.key, error="every continuation must hold some text to be scored")]
+            give([Response(request.key, error="every continuation must hold some text to be scored")])
+            return
         try:
-            return [Response(request.key, logprobs=await self._scorer.score(request))]
+            give([Response(request.key, logprobs=await self._scorer.score(request))])
         except CallError as fault:
             if fault.fatal:
                 raise self._client.trouble(fault) from None
-            return [Response(request.key, error=fault.message)]
+            give([Response(request.key, error=fault.message)])
 
 
 def _check_open_files(concurrency: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -107,15 +107,17 @@ def _joins(request: Request, last: Request) -> bool:
     )
 
 
-async def answer(client: Client, dialect: Dialect, group: Sequence[Request]) -> list[Response]:
-    """Ask for every sample of a group; return one response for each, an error where none could be had.
+async def answer(
+    client: Client, dialect: Dialect, group: Sequence[Request], give: Callable[[Sequence[Response]], None]
+) -> None:
+    """Ask for every sample of a group; give one response for each as it comes, an error where none could be had.
 
     Raises ModelError when every other request would fail in the same way.
     """
-    done: list[Response] = []
+    done = 0
     together = True
-    while len(done) < len(group):
-        rest = group[len(done) :]
+    while done < len(group):
+        rest = group[done:] if done else group
         n = len(rest) if together and dialect.groups else 1
         try:
             answers = await _ask(client, dialect, rest[:n])
@@ -127,8 +129,8 @@ async def answer(client: Client, dialect: Dialect, group: Sequence[Request]) -> 
         else:
             # One answer where n were asked for, or where n was refused: this server knows no n.
             dialect.groups = dialect.groups and together and len(answers) == n
-        done += answers
-    return done
+        give(answers)
+        done += len(answers)
 
 
 async def _ask(client: Client, dialect: Dialect, group: Sequence[Request]) -> list[Response]:

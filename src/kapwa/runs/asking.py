@@ -130,23 +130,45 @@ def _ask_each(job: _Asking) -> None:
     job.telling.renew()
     missing = _without_answer(job)
     keep = job.cache.add if job.cache is not None else None
-    with Committer(job.journal, job.meter, keep=keep) as committer, _closing(_each_answer(job, missing)) as found:
-        for response in found:
+    with Committer(job.journal, job.meter, keep=keep) as committer:
+        if takes_many(job.model):
+            windows = _windows(missing, job.model.window(job.book.distinct_total))
+            with _closing(_answered(job, windows)) as found:
+                for _, responses in found:
+                    for response in responses:
+                        committer.add(response)
+        elif takes_streams(job.model):
+            asked = _Asked(missing)
+            _ask_one_by_one(job, committer, asked, asked, job.book.distinct_keys())
+        else:
+            for window in _windows(missing, WINDOW):
+                asked = _Asked(window)
+                asked.take_all()
+                _ask_one_by_one(job, committer, asked, window, (request.key for request in window))
+
+
+def _ask_one_by_one(
+    job: _Asking, committer: Committer, asked: _Asked, requests: Iterable[Request], known: Iterable[str]
+) -> None:
+    """Commit every answer to ``requests``, which ``asked`` counts; those too that came when the asking is stopped."""
+    stream = iter(_given(job.model, job.kind, requests))
+    try:
+        for response in _matched(job.model, asked, stream, known):
             committer.add(response)
+    finally:
+        close = getattr(stream, "close", None)
+        came = close() if close is not None else None
+        if came:
+            committer.add_rest(_expected(asked, came))
 
 
-def _each_answer(job: _Asking, missing: Iterator[Request]) -> Iterator[Response]:
-    if takes_many(job.model):
-        windows = _windows(missing, job.model.window(job.book.distinct_total))
-        for _, responses in _answered(job, windows):
-            yield from responses
-    elif takes_streams(job.model):
-        asked = _Asked(missing)
-        with _closing(_given(job.model, job.kind, asked)) as stream:
-            yield from _matched(job.model, asked, stream, job.book.distinct_keys())
-    else:
-        for window in _windows(missing, WINDOW):
-            yield from answers(job.model, job.kind, window)
+def _expected(asked: _Asked, responses: Iterable[Response]) -> Iterator[Response]:
+    """Yield, checked, those of ``responses`` that are still waited for."""
+    keys = api_keys()
+    for response in responses:
+        request = asked.waiting.pop(response.request_key, None)
+        if request is not None:
+            yield _checked(response, request, keys)
 
 
 def takes_streams(model: Model) -> bool:
@@ -220,10 +242,13 @@ class _Asked:
 def _matched(model: Model, asked: _Asked, responses: Iterable[Response], known: Iterable[str]) -> Iterator[Response]:
     keys = api_keys()
     for response in responses:
-        request = asked.waiting.pop(response.request_key, None)
+        request = asked.waiting.get(response.request_key)
         if request is None:
+            asked.waiting.clear()  # nothing that comes now is trusted
             raise _unasked(model, response.request_key, known)
         yield _checked(response, request, keys)
+        # Not before it was taken: where Ctrl-C comes first, the answer is still waited for.
+        asked.waiting.pop(response.request_key, None)
     asked.take_all()
     if asked.waiting:
         log.warning("%s returned no answer to %d of %d requests.", model.id, len(asked.waiting), asked.taken)
@@ -325,6 +350,15 @@ class Committer:
         if due:
             self._flush()
         self._report()
+
+    def add_rest(self, responses: Iterable[Response]) -> None:
+        """Take what came before the asking was stopped; what is durable already is passed over."""
+        self._flush()
+        rest = {response.request_key: response for response in responses}
+        lacking = [rest[key] for key in self._journal.missing(rest)]
+        with self._lock:
+            self._waiting += lacking
+        self._flush()
 
     def _flush(self) -> None:
         with self._lock:
