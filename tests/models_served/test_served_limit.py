@@ -18,6 +18,10 @@ from kapwa.models.served_limit import AdaptiveLimit, Retry, retry_after
 from kapwa.models.served_loop import BackgroundLoop, Give, _Crew
 
 
+def test_a_date_beyond_every_calendar_is_none():
+    assert retry_after({"retry-after": "Mon, 01 Jan 99999999999999999999 00:00:00 GMT"}) is None
+
+
 def answered(limit: AdaptiveLimit, busy: bool | None, times: int) -> None:
     """Let calls end one after another."""
 

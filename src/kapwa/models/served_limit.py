@@ -187,6 +187,6 @@ def _number(text: str | None) -> float | None:
 def _date(text: str | None) -> datetime | None:
     try:
         moment = email.utils.parsedate_to_datetime(text or "")
-    except ValueError:
+    except (ValueError, OverflowError):  # a year of twenty digits
         return None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
