@@ -81,6 +81,24 @@ def test_json_of_any_depth_is_a_fault(depth, form):
     assert CLIENT._status_fault(Reply(400, {}, raw)).status == 400
 
 
+@pytest.mark.parametrize("data", [5, True, {"id": "x"}, "names", None])
+def test_a_listing_that_is_none_names_no_model(monkeypatch, data):
+    class Listing:
+        async def exchange(self, *_: Any) -> Reply:
+            return Reply(200, {}, json.dumps({"data": data}).encode())
+
+    monkeypatch.setattr(CLIENT, "_transport", Listing())
+    assert asyncio.run(CLIENT.models()) == []
+
+
+@pytest.mark.parametrize("count", [10**400, 2**53 + 1, -1, True, 2.5, "7", None])
+def test_a_count_of_tokens_that_is_none_is_unknown(count):
+    usage = {"prompt_tokens": count, "completion_tokens": count}
+    (shared,) = served_chat._shares(usage, 1)
+    assert (shared.prompt_tokens, shared.completion_tokens) == (0, 0)
+    assert served_chat._shares({**usage, "completion_tokens": 2**53}, 1)[0].completion_tokens == 2**53
+
+
 def test_names_of_models_steer_no_terminal(monkeypatch):
     class Listing:
         async def exchange(self, *_: Any) -> Reply:

@@ -19,6 +19,7 @@ from kapwa.models.inspect_settings import OF_REQUESTS, Settings, settings_of
 from kapwa.models.inspect_waiting import Waiting
 from kapwa.models.served_client import checked_url
 from kapwa.models.served_loop import PATIENCE, BackgroundLoop, Give
+from kapwa.models.served_tokens import counted
 from kapwa.records import Message, Request, Response, Usage
 
 if TYPE_CHECKING:
@@ -315,8 +316,9 @@ def _shares(usage: ModelUsage | None, n: int) -> list[Usage | None]:
     # A call's count, shared out so that summing over responses gives it again.
     if usage is None:
         return [None] * n
-    read = usage.input_tokens + (usage.input_tokens_cache_read or 0) + (usage.input_tokens_cache_write or 0)
-    each, rest = divmod(usage.output_tokens, n)
+    parts = usage.input_tokens, usage.input_tokens_cache_read or 0, usage.input_tokens_cache_write or 0
+    read = counted(sum(map(counted, parts)))
+    each, rest = divmod(counted(usage.output_tokens), n)
     return [Usage(read, each + rest), *[Usage(0, each)] * (n - 1)]
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from kapwa.models.served_client import Client, of_openai
 from kapwa.models.served_fault import CallError
+from kapwa.models.served_tokens import counted
 from kapwa.models.templates import PLAIN_TEMPLATE, Template
 from kapwa.records import Message, Request, Response, Usage
 
@@ -198,9 +199,6 @@ def _shares(usage: Any, n: int) -> list[Usage | None]:
     # The server counts a call; shared out so that summing over responses gives the call's own count.
     if not isinstance(usage, dict):
         return [None] * n
-    read, written = (
-        value if isinstance(value, int) and value >= 0 else 0
-        for value in (usage.get("prompt_tokens"), usage.get("completion_tokens"))
-    )
+    read, written = counted(usage.get("prompt_tokens")), counted(usage.get("completion_tokens"))
     first = Usage(read, written // n + written % n)
     return [first, *[Usage(0, written // n)] * (n - 1)]

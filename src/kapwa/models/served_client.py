@@ -103,7 +103,9 @@ class Client:
         patience = min(self.timeout, PATIENCE_AT_START)
         listing = self._decoded(await self._connections().exchange("/models", None, patience))
         entries = listing.get("data") if isinstance(listing, dict) else None
-        return [self.quoted(str(entry.get("id"))) for entry in entries or () if isinstance(entry, dict)]
+        if not isinstance(entries, list):
+            return []
+        return [self.quoted(str(entry.get("id"))) for entry in entries if isinstance(entry, dict)]
 
     def scrub(self, text: str) -> str:
         """Remove every secret this process may have sent from ``text``."""

@@ -10,6 +10,8 @@ from kapwa.models.served_client import Client
 from kapwa.models.served_fault import CallError
 from kapwa.records import Message
 
+_MOST = 2**53  # beyond it a float, which speeds and tables are made of, cannot tell counts apart
+
 
 @dataclass(frozen=True, slots=True)
 class ServerTokenizer:
@@ -131,6 +133,12 @@ def first_choice(reply: Any) -> Mapping[str, Any]:
         raise CallError("the answer holds no choices", retry=True)
     choice: Mapping[str, Any] = choices[0]
     return choice
+
+
+def counted(value: Any) -> int:
+    """Return a server's count of tokens; 0 (unknown) for what is no whole number of at least 0 and at most 2**53."""
+    known = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST
+    return value if known else 0
 
 
 def finite(value: Any) -> float:
