@@ -119,6 +119,15 @@ def test_no_probe_is_sent_until_capabilities_are_asked(stub, connect):
     assert len(server.arrivals()) == probes
 
 
+def test_who_needs_texts_alone_has_no_probe_sent(stub, connect):
+    server = stub(lm="vllm")
+    model = connect(server.url)
+    check_capabilities(model, frozenset({"generate", "seed"}), "texts")
+    assert server.arrivals() == []
+    check_capabilities(model, frozenset({"score"}), "scores")
+    assert server.arrivals()
+
+
 def test_probing_leaves_the_fingerprint_alone(stub, connect):
     model = connect(stub(lm="vllm").url)
     before = dict(model.fingerprint)

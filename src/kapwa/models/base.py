@@ -46,7 +46,11 @@ class Model(Protocol):
     A model whose answers depend on what shares a batch (local generation) has ``atomic_batches``:
     the runner plans its batches from the whole request list with ``plan`` and commits each whole.
     Other models (``atomic_batches`` false) get every missing request in one call (tens of thousands
-    at a time in very long runs) and yield each response as it finishes, in any order.
+    at a time in very long runs) and yield each response as it finishes, in any order. One with
+    ``streams`` = True takes any iterable of requests, in the caller's thread and only as far as it has
+    room. ``certain``, where a model has it, holds the capabilities that are known without asking a server.
+    What the iterator's ``close`` returns (nothing, or a list) are responses that came and were not taken:
+    they are kept where Ctrl-C or an error ends the asking.
     """
 
     id: str
@@ -82,7 +86,12 @@ class Model(Protocol):
 
 
 def check_capabilities(model: Model, needs: frozenset[Capability], task: str) -> None:
-    """Raise ModelError, before anything is asked, when ``model`` cannot do what ``task`` needs."""
+    """Raise ModelError, before anything is asked, when ``model`` cannot do what ``task`` needs.
+
+    A server is probed only for what is needed and not certain without (``certain``, see :class:`Model`).
+    """
+    if needs <= getattr(model, "certain", frozenset()):
+        return
     missing = sorted(needs - model.capabilities)
     if missing:
         what = {"score": "score given texts (log-probabilities)", "generate": "generate text"}

@@ -58,6 +58,7 @@ class OpenAIModel:
 
     atomic_batches = False
     streams = True  # generate and score take any iterable: see kapwa.runs.asking.takes_streams
+    certain: frozenset[Capability] = frozenset({"generate", "n_samples", "seed"})  # without asking the server
 
     def __init__(self, name: str, options: ModelOptions, client: Client, body: Mapping[str, Any]) -> None:
         self.id = f"openai:{name}"
@@ -108,10 +109,7 @@ class OpenAIModel:
     @cached_property
     def capabilities(self) -> frozenset[Capability]:
         """What the server can do; scoring is probed with a few one-token calls when first asked."""
-        can: set[Capability] = {"generate", "n_samples", "seed"}
-        if self._scorer is not None:
-            can.add("score")
-        return frozenset(can)
+        return self.certain | {"score"} if self._scorer is not None else self.certain
 
     @cached_property
     def _scorer(self) -> TokenScorer | EchoScorer | None:
