@@ -256,21 +256,20 @@ def _cell(value: Any) -> str:
     return "" if value is None else json.dumps(value, ensure_ascii=False)
 
 
-def check_unpacked(path: Path, most: int | None = None) -> None:
-    """Refuse a zip file (a workbook, a log) that unpacks to over ``most`` bytes (None: :data:`MAX_UNPACKED`).
+def check_unpacked(path: Path) -> None:
+    """Refuse a zip file, such as a workbook, that unpacks to over :data:`MAX_UNPACKED` bytes.
 
     Sizes are those the file declares; reading a member ends at its declared size. Raises DataError; a file that is no
     zip file passes, and is its reader's to refuse.
     """
-    limit = MAX_UNPACKED if most is None else most
     try:
         with zipfile.ZipFile(path) as archive:
             size = sum(member.file_size for member in archive.infolist())
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
         return
-    if size > limit:
+    if size > MAX_UNPACKED:
         raise DataError(
-            f"unpacks to {size:,} bytes; at most {limit:,} are read.",
+            f"unpacks to {size:,} bytes; at most {MAX_UNPACKED:,} are read.",
             path=path,
             hint="If it is what it should be, split it, or save its table as CSV.",
         )

@@ -8,12 +8,13 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
-from kapwa.errors import DataError, KapwaError
+from kapwa.errors import DataError
 from kapwa.exchange.inspect_about import asked
 from kapwa.exchange.inspect_otherwise import Otherwise
 from kapwa.exchange.inspect_read import InspectLog
 from kapwa.exchange.inspect_samples import SCORER
 from kapwa.exchange.otherwise import with_options
+from kapwa.exchange.terms import reading_samples
 from kapwa.exchange.writing import Imported, finished
 from kapwa.models.base import Model
 from kapwa.records import Answer, Item, Response
@@ -38,17 +39,11 @@ def ran_run(log: InspectLog) -> Imported:
     Raises DataError where the task's data are not at hand, are other data than the log's, or the answers are damaged.
     """
     otherwise = Otherwise()
-    try:
+    with reading_samples():
         opened, chosen, answers = _read(log, otherwise)
         kept = [item for key, item in opened.items.items() if key in chosen]
         judged = opened.task.score(kept, _in_order(kept, answers))
         other = otherwise.settings(log.header, opened.requests(kept[0]))
-    except DataError:
-        raise
-    except KapwaError as error:
-        raise DataError(error.message, hint=error.hint) from None
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        raise DataError(f"its samples are not as Kapwa's tasks write them ({type(error).__name__}).") from None
     errors = Counter(answer.response.error for answer in answers if answer.response.error is not None)
     about = asked(log, items=len(kept), requests=len(answers), errors=errors)
     model = cast("Model", SimpleNamespace(**about.pop("model"), atomic_batches=False))

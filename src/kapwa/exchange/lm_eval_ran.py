@@ -13,13 +13,14 @@ from typing import Any, NamedTuple, cast
 
 import polars as pl
 
-from kapwa.errors import DataError, KapwaError
+from kapwa.errors import DataError
 from kapwa.exchange.lm_eval_about import model_of, times_of, versions_of
 from kapwa.exchange.lm_eval_again import disagreements
 from kapwa.exchange.lm_eval_read import Sample, TaskSamples, logprob
 from kapwa.exchange.lmeval.answers import can_be_had, generation_settings, likelihood_arguments, responses_of
 from kapwa.exchange.lmeval.settings import task_of
 from kapwa.exchange.otherwise import differing, note, with_options
+from kapwa.exchange.terms import reading_samples
 from kapwa.exchange.writing import Imported, finished
 from kapwa.models.base import Model
 from kapwa.records import Answer, Item, Request
@@ -54,19 +55,13 @@ def ran_run(results: Mapping[str, Any], task: TaskSamples) -> Imported:
     Raises DataError where the task's data are not at hand, are other data than lm-eval asked about, or the samples are
     not as Kapwa's tasks make them.
     """
-    try:
+    with reading_samples():
         opened = _opened(results, task)
         matched = _matched(opened, task)
         answers = [answer for one in matched for answer in _answers(task, one)]
         kept = [one.item for one in matched]
         judged = _known(opened, opened.score(kept, answers))
         table, floors = opened.item_table(kept), opened.floors(kept)
-    except DataError:
-        raise
-    except KapwaError as error:
-        raise DataError(error.message, hint=error.hint) from None
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        raise DataError(f"its samples are not as Kapwa's tasks write them ({type(error).__name__}).") from None
     version = _metadata(results, task)["kapwa"].get("version")
     notes = [*_notes(results, opened, matched), *disagreements(results, task, judged.scores, version)]
     manifest = _manifest(results, task, opened, matched, notes)
