@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import gzip
 import logging
 import os
 import ssl
@@ -19,7 +20,7 @@ from served_tools import ask
 from kapwa.errors import ModelError, UsageError
 from kapwa.models.openai import OpenAIModel
 from kapwa.models.served_chat import Dialect
-from kapwa.models.served_client import headers_for
+from kapwa.models.served_client import headers_for, longest
 from kapwa.models.served_http import Transport, find_proxy, tls_context
 
 PASSWORD = "canary/proxy never+show"
@@ -395,3 +396,33 @@ def test_a_python_without_authorities_gets_those_of_certifi(monkeypatch):
     monkeypatch.setattr(ssl, "get_default_verify_paths", lambda: nowhere)
     monkeypatch.setattr(ssl, "create_default_context", lambda: ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
     assert tls_context().get_ca_certs()
+
+
+@pytest.mark.parametrize("limit", [{}, {"max_new_tokens": 4000}])
+def test_an_answer_inflated_far_beyond_the_tokens_asked_for_is_refused(serving, connect, limit):
+    tokens = limit.get("max_new_tokens", 256)
+    text = b"a" * longest({"max_tokens": tokens}, 1000)
+    bomb = gzip.compress(b'{"choices": [{"message": {"content": "%s"}}]}' % text)
+
+    async def serve(reader, writer):
+        head = await reader.readuntil(b"\r\n\r\n")
+        if head.startswith(b"GET"):
+            await stub_server.send(writer, 404, {}, {"Connection": "close"})
+            writer.close()
+            return
+        await reader.readexactly(int(head.lower().split(b"content-length:")[1].split()[0]))
+        await stub_server.send_bytes(writer, 200, bomb, {"Content-Encoding": "gzip", "Connection": "close"})
+        writer.close()
+
+    model = connect(f"http://127.0.0.1:{serving(serve)}/v1", extra={"attempts": 1})
+    (refused,) = model.generate([ask(1, **limit)])
+    assert "MB, far more than the tokens asked for" in refused.error
+    (allowed,) = model.generate([ask(1, max_new_tokens=2 * tokens)])
+    assert allowed.text
+
+
+def test_a_reply_may_hold_what_was_asked_for():
+    assert longest({}, 0) < longest({"max_tokens": 100_000}, 0) == longest({"max_completion_tokens": 100_000}, 0)
+    assert longest({"max_tokens": 64}, 0) < 2**23 < longest({"max_tokens": 64, "n": 32}, 0)
+    assert longest({"max_tokens": 1}, 1000) < longest({"max_tokens": 1}, 100_000)
+    assert longest({"max_tokens": 10**400, "n": None}, 0) == 2**28

@@ -25,6 +25,10 @@ OPENAI_URL = "https://api.openai.com/v1"
 PATIENCE_AT_START = 30.0  # seconds for the list of models, which a server has at hand
 SILENCE = 10.0  # seconds without any answer after which the server counts as unwell
 FATAL = frozenset({401, 402, 403, 404, 405})  # would meet every request alike
+LENGTHS = ("max_tokens", "max_completion_tokens")
+# What a reply may hold, in bytes: see longest.
+ALWAYS, PER_BYTE_SENT, PER_TOKEN, LONGEST = 1 << 22, 256, 1 << 12, 1 << 28
+UNSAID = 1 << 13  # tokens that may come where a request does not bound them
 BUSY = frozenset({408, 429, 503, 504, 529})  # the server cannot keep up
 QUOTA = frozenset({"insufficient_quota", "billing_hard_limit_reached"})  # a 429 that waiting does not cure
 
@@ -65,11 +69,12 @@ class Client:
         when the server is gone or asks for a longer wait than is reasonable.
         """
         raw = None if body is None else encoded(body)
+        most = longest(body or {}, len(raw or b""))
         trouble_since = math.inf
         refusals = 0
         for attempt in itertools.count(1):
             try:
-                return await self._attempt(path, raw, parse)
+                return await self._attempt(path, raw, parse, most)
             except CallError as fault:
                 now = asyncio.get_running_loop().time()
                 trouble_since = min(trouble_since, now)
@@ -81,12 +86,12 @@ class Client:
                 await asyncio.sleep(fault.wait or self.retry.wait(max(1, refusals)))
         raise AssertionError  # unreachable: the count never ends
 
-    async def _attempt(self, path: str, raw: bytes | None, parse: Callable[[Any], Parsed]) -> Parsed:
+    async def _attempt(self, path: str, raw: bytes | None, parse: Callable[[Any], Parsed], most: int) -> Parsed:
         limit = self.limit
         place = await limit.acquire()
         busy: bool | None = None
         try:
-            parsed = parse(self._decoded(await self._connections().exchange(path, raw, self.timeout)))
+            parsed = parse(self._decoded(await self._connections().exchange(path, raw, self.timeout, most)))
             busy = False
             self._last_answer = asyncio.get_running_loop().time()
             return parsed
@@ -199,6 +204,17 @@ class Client:
         if fault.code in QUOTA:
             hint = "The account's quota is used up; top it up and run the same command again to go on."
         return ModelError(f"{self.base_url}: {fault.message}.", hint=hint)
+
+
+def longest(body: Mapping[str, Any], sent: int) -> int:
+    """Return the most bytes that a reply to ``body``, of ``sent`` bytes, may hold: by the tokens it asks for.
+
+    A server may tell much of each token written, and something of each token read; more than that is no answer.
+    """
+    tokens = next((body[name] for name in LENGTHS if isinstance(body.get(name), int)), UNSAID)
+    answers = body.get("n", 1)
+    written = max(0, tokens) * (answers if isinstance(answers, int) else 1)
+    return min(LONGEST, ALWAYS + PER_BYTE_SENT * sent + PER_TOKEN * written)
 
 
 def checked_url(url: str) -> str:

@@ -18,7 +18,7 @@ from importlib.metadata import version
 
 from kapwa.errors import UsageError
 from kapwa.models.served_fault import CallError
-from kapwa.models.served_wire import CutError, Reply, Wire, WireError
+from kapwa.models.served_wire import LONGEST_BODY, CutError, Reply, Wire, WireError
 
 # Servers of the uvicorn family close a connection that was idle for 5 seconds; a call sent just then would be lost.
 IDLE = 4.0
@@ -93,11 +93,11 @@ class Transport:
         # and the race would cost as much as the rest of connecting.
         self._race = None if _address(proxy.host if proxy else self._host) else 0.25  # seconds
 
-    async def exchange(self, path: str, body: bytes | None, timeout: float) -> Reply:
+    async def exchange(self, path: str, body: bytes | None, timeout: float, most: int = LONGEST_BODY) -> Reply:
         """Send ``body`` (GET where None) and return the reply, whatever its status; redirects are not followed.
 
         ``path`` is appended to the base URL unless it is a whole address of the same server. ``timeout`` (seconds) is
-        for all of it: an answer may trickle in. Raises CallError.
+        for all of it: an answer may trickle in. ``most``: bytes that the reply's body may hold. Raises CallError.
         """
         request = self._request(path, body)
         ends = asyncio.get_running_loop().time() + timeout
@@ -105,14 +105,14 @@ class Transport:
             wire = self._kept()
             if wire is not None:
                 try:
-                    return self._keep(wire, await wire.exchange(request, ends))
+                    return self._keep(wire, await wire.exchange(request, ends, most=most))
                 except CutError as cut:
                     if cut.begun:
                         raise
                     # The server closed it just when we took it up again, as is its right.
             async with asyncio.timeout_at(ends):
                 wire = await self._connect()
-            return self._keep(wire, await wire.exchange(request, ends))
+            return self._keep(wire, await wire.exchange(request, ends, most=most))
         except TimeoutError:
             raise CallError(f"no answer within {timeout:g} s", retry=True, busy=True) from None
         except WireError as error:

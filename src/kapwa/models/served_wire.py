@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 LONGEST_HEAD = 1 << 16  # bytes
-LONGEST_BODY = 1 << 28
+LONGEST_BODY = 1 << 24
 _STATUS = re.compile(rb"HTTP/1\.([01]) ([1-5][0-9]{2})(?: [^\r\n]*)?")
 _SIZE = re.compile(rb"[0-9A-Fa-f]{1,15}")
 _CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
@@ -62,8 +62,10 @@ class Wire(asyncio.BufferedProtocol):
         """Whether another request may be sent."""
         return self._answer is None and not self._lost and not self.transport.is_closing()
 
-    async def exchange(self, request: bytes, ends: float | None, *, tunnel: bool = False) -> Reply:
-        """Send a whole request and return its reply.
+    async def exchange(
+        self, request: bytes, ends: float | None, *, tunnel: bool = False, most: int = LONGEST_BODY
+    ) -> Reply:
+        """Send a whole request and return its reply, whose body may hold ``most`` bytes, before and after inflating.
 
         ``tunnel``: the request is CONNECT, whose good reply has no body. Raises TimeoutError when the loop's clock
         shows ``ends``, CutError and WireError; after any error the connection is gone.
@@ -72,7 +74,7 @@ class Wire(asyncio.BufferedProtocol):
             raise CutError
         loop = asyncio.get_running_loop()
         self._answer = loop.create_future()
-        self._reader = ReplyReader(tunnel=tunnel)
+        self._reader = ReplyReader(tunnel=tunnel, most=most)
         self._ends = ends
         if ends is not None and (self._clock is None or ends < self._clock.when()):
             self._wind(ends)
@@ -160,9 +162,10 @@ class Wire(asyncio.BufferedProtocol):
 
 
 class ReplyReader:
-    """Reads one reply from bytes that come in any pieces."""
+    """Reads one reply, with a body of ``most`` bytes at most, from bytes that come in any pieces."""
 
-    def __init__(self, *, tunnel: bool = False) -> None:
+    def __init__(self, *, tunnel: bool = False, most: int = LONGEST_BODY) -> None:
+        self._most = most
         self.reusable = False
         self._tunnel = tunnel
         self._buffer = bytearray()  # what has come and was not read yet; cheap to shorten from the front
@@ -245,8 +248,8 @@ class ReplyReader:
         length = lengths.pop()
         if lengths or not (length.isascii() and length.isdigit()) or len(length) > 15:
             raise WireError("its length is no number")
-        if int(length) > LONGEST_BODY:
-            raise WireError("it is too long")
+        if int(length) > self._most:
+            raise self._too_long()
         return int(length)
 
     def _read_chunks(self) -> Reply | None:
@@ -271,8 +274,8 @@ class ReplyReader:
                 del self._buffer[: end + 2]
                 continue
             start, stop = end + 2, end + 2 + size
-            if len(self._body) + size > LONGEST_BODY:
-                raise WireError("it is too long")
+            if len(self._body) + size > self._most:
+                raise self._too_long()
             if len(self._buffer) < stop + 2:
                 return None
             if self._buffer[stop : stop + 2] != b"\r\n":
@@ -287,18 +290,33 @@ class ReplyReader:
         del self._buffer[: end + 2]
 
     def _take(self, data: bytearray) -> None:
-        if len(self._body) + len(data) > LONGEST_BODY:
-            raise WireError("it is too long")
+        if len(self._body) + len(data) > self._most:
+            raise self._too_long()
         self._body += data
+
+    def _too_long(self) -> WireError:
+        return WireError(f"it is too long: over {self._most / 1e6:.1f} MB, far more than the tokens asked for can be")
 
     def _reply(self) -> Reply:
         body = bytes(self._body)
         coding = self._headers.get("content-encoding", "identity").lower()
         if coding in ("gzip", "x-gzip"):
-            body = _unzipped(body) if body else body  # an empty reply is often marked like all others
+            body = self._unzipped(body) if body else body  # an empty reply is often marked like all others
         elif coding not in ("identity", ""):
             raise WireError(f"it is compressed in a way that was not asked for ({coding[:20]!a})")
         return Reply(self._status, self._headers, body)
+
+    def _unzipped(self, body: bytes) -> bytes:
+        unzip = zlib.decompressobj(16 + zlib.MAX_WBITS)
+        try:
+            text = unzip.decompress(body, self._most + 1)
+        except zlib.error:
+            raise WireError("it is not compressed as it says") from None
+        if len(text) > self._most:
+            raise self._too_long()
+        if not unzip.eof:
+            raise WireError("it is compressed in part only")
+        return text
 
 
 def _headers(lines: list[bytes]) -> dict[str, str]:
@@ -313,14 +331,3 @@ def _headers(lines: list[bytes]) -> dict[str, str]:
         name, value = name.lower(), value.strip(" \t")
         headers[name] = f"{headers[name]}, {value}" if name in headers else value
     return headers
-
-
-def _unzipped(body: bytes) -> bytes:
-    unzip = zlib.decompressobj(16 + zlib.MAX_WBITS)
-    try:
-        text = unzip.decompress(body, LONGEST_BODY)
-    except zlib.error:
-        raise WireError("it is not compressed as it says") from None
-    if not unzip.eof:
-        raise WireError("it is too long, or compressed in part only")
-    return text
