@@ -92,3 +92,10 @@ def test_a_callable_gets_every_snapshot() -> None:
     with showing(seen.append) as show:
         show(Snapshot("x", "done", 1, 1))
     assert seen == [Snapshot("x", "done", 1, 1)]
+
+
+@pytest.mark.parametrize(
+    ("asked", "seconds", "speed"), [(1, 25.0, "25 s/item"), (1, 10.0, "0.1 items/s"), (30, 20.0, "1.5 items/s")]
+)
+def test_a_slow_run_shows_what_an_item_takes(asked: int, seconds: float, speed: str) -> None:
+    assert speed in summary(Snapshot("x", "asking", 100, asked, asked=asked, seconds=seconds))

@@ -66,13 +66,18 @@ def summary(snapshot: Snapshot) -> str:
 
 def _notes(snapshot: Snapshot) -> Iterator[str]:
     if snapshot.asked:
-        yield f"{snapshot.items_per_second:.1f} items/s"
+        yield _speed(snapshot.items_per_second)
     if snapshot.tokens:
         yield f"{snapshot.tokens_per_second:.0f} tokens/s"
     if snapshot.stage == "asking" and snapshot.eta is not None:
         yield f"{clock(snapshot.eta)} to go"
     if snapshot.failed:
         yield f"{snapshot.failed} failed"
+
+
+def _speed(per_second: float) -> str:
+    """Write a speed; a slow one as its inverse, which would otherwise read as 0.0."""
+    return f"{1 / per_second:.0f} s/item" if 0 < per_second < 0.1 else f"{per_second:.1f} items/s"
 
 
 def _shown(snapshot: Snapshot) -> Shown:
