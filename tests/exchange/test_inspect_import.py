@@ -305,7 +305,7 @@ def _texts(log: EvalLog) -> None:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (_status, r"did not finish \(status 'error'\)(.|\n)*eval-retry"),
+        (_status, r"did not finish \(status 'error'\)(.|\n)*eval-retry \S*changed.json"),
         (_started, r"did not finish \(status 'started'\)"),
         (_no_samples, "holds no samples"),
         (_fewer, "holds 2 of the 4 samples"),

@@ -77,3 +77,19 @@ def test_counts_durations_and_sizes() -> None:
     assert numbers.count(1204, "item") == "1,204 items"
     assert numbers.count(2, "query", "queries") == "2 queries"
     assert [numbers.duration(s) for s in (3.25, 59.4, 200, 7500)] == ["3.3 s", "59 s", "3 min 20 s", "2 h 5 min"]
+
+
+@pytest.mark.parametrize(
+    ("value", "info", "shown"),
+    [
+        (0.31, {"low": 0, "high": 1}, "31 points"),
+        (1.0, {"low": 0, "high": 1}, "100 points"),
+        (4.98, {"low": 0, "high": 1}, "none"),
+        (3.0, {"low": -1, "high": 1}, "none"),
+        (7.25, {}, "7.250"),
+        (math.nan, {"low": 0, "high": 1}, "–"),
+    ],
+    ids=["points", "the whole range", "beyond it", "of another range", "of no range", "unknown"],
+)
+def test_no_difference_is_called_detectable_that_cannot_be(value: float, info: dict[str, int], shown: str) -> None:
+    assert numbers.detectable(value, info) == shown

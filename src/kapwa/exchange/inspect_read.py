@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -117,7 +118,7 @@ def read_log(path: Path) -> InspectLog:
         raise DataError(
             f"is of an evaluation that did not finish (status {header.status!r}).",
             path=file,
-            hint=f"Finish it: inspect eval-retry {file.name}",
+            hint=f"Finish it: inspect eval-retry {shlex.quote(str(file))}",
         )
     _check_whole(log)
     return log
@@ -209,5 +210,5 @@ def _check_whole(log: InspectLog) -> None:
         raise DataError(
             f"holds {len(log)} of the {planned} samples that its results are of.",
             path=log.file,
-            hint=f"Finish it: inspect eval-retry {log.file.name}",
+            hint=f"Finish it: inspect eval-retry {shlex.quote(str(log.file))}",
         )

@@ -86,6 +86,17 @@ def points(value: float | None, info: Mapping[str, Any], digits: int = 0) -> str
     return f"{text} point" if text == "1" else f"{text} points"
 
 
+def beyond_range(value: float | None, info: Mapping[str, Any]) -> bool:
+    """Whether a difference is larger than any that the metric can show."""
+    low, high = info.get("low"), info.get("high")
+    return value is not None and low is not None and high is not None and value > high - low
+
+
+def detectable(value: float | None, info: Mapping[str, Any]) -> str:
+    """Format the smallest true difference that would be found; "none" where the metric knows none so large."""
+    return "none" if beyond_range(value, info) else points(value, info)
+
+
 def p_value(p: float | None) -> str:
     """Format a p-value: two digits, three below 0.1, never "0.000"."""
     if not known(p):

@@ -195,7 +195,7 @@ def comparison_table(view: TaskView, frame: pl.DataFrame, key: str, caption: str
                     clear,
                 ),
                 Cell(numbers.p_value(row["p_holm"]), number=True),
-                Cell(numbers.points(row["mde"], info, 0), number=True),
+                Cell(numbers.detectable(row["mde"], info), number=True),
                 Cell(f"{row['n']:,}", numbers.count(int(row["clusters"]), "cluster"), number=True),
                 Cell(verdict_words(row), strong=clear, muted=not clear),
             ]

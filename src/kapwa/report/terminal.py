@@ -188,7 +188,7 @@ def _comparison_cells(row: Mapping[str, Any], info: Mapping[str, Any]) -> list[s
         numbers.change(row["difference"], info),
         numbers.change_interval(row["low"], row["high"], info),
         numbers.p_value(row["p_holm"]),
-        numbers.points(row["mde"], info),
+        numbers.detectable(row["mde"], info),
         f"{row['n']:,}",
         label_text(words.verdict_words(row)),
     ]

@@ -264,4 +264,5 @@ def _mde_words(row: Mapping[str, Any], info: Mapping[str, Any]) -> str:
     mde = row.get("mde")
     if mde is None or not numbers.known(mde) or abs(row["difference"]) >= mde:
         return ""
-    return f"; a difference under {numbers.points(row['mde'], info)} would usually be missed"
+    missed = "any difference" if numbers.beyond_range(mde, info) else f"a difference under {numbers.points(mde, info)}"
+    return f"; {missed} would usually be missed"
