@@ -165,7 +165,7 @@ def test_ctrl_c_stops_the_tasks_on_the_nodes_at_once(nodes: Nodes, tmp_path: Pat
     with subprocess.Popen([sys.executable, "-c", script], env=environment, stderr=subprocess.PIPE) as process:
         _until(lambda: any(tmp_path.iterdir()))
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=30)
+        _, said = process.communicate(timeout=120)
     assert process.returncode == 130, said.decode()
     _until(lambda: not any(_alive(int(mark.name)) for mark in tmp_path.iterdir()))
 
@@ -177,7 +177,7 @@ def _alive(pid: int) -> bool:
         return False
 
 
-def _until(true: Callable[[], bool], patience: float = 30.0) -> None:
+def _until(true: Callable[[], bool], patience: float = 120.0) -> None:
     limit = time.monotonic() + patience
     while not true():
         assert time.monotonic() < limit, "waited in vain"

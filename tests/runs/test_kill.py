@@ -118,11 +118,11 @@ def test_a_kill_before_any_file_is_put_in_place_is_repaired(tmp_path: Path) -> N
 
 
 def test_a_second_process_is_refused_and_the_first_goes_on(tmp_path: Path) -> None:
-    settings = {"n": 60, "shared": False, "out": str(tmp_path), "delay": 0.05}
+    settings = {"n": 60, "shared": False, "out": str(tmp_path), "delay": 0.5}
     first = start(settings)
     try:
         second = start(settings)
-        _, err = second.communicate(timeout=60)
+        _, err = second.communicate(timeout=120)
         assert second.returncode != 0
         assert f"is in use by another run (process {first.pid} on" in err
         assert first.poll() is None
@@ -134,9 +134,11 @@ def test_a_second_process_is_refused_and_the_first_goes_on(tmp_path: Path) -> No
 
 
 def test_ctrl_c_in_a_process_of_its_own(tmp_path: Path) -> None:
-    settings = {"n": 60, "shared": False, "out": str(tmp_path / "runs"), "delay": 0.02, "log": str(tmp_path / "log")}
+    settings = {"n": 60, "shared": False, "out": str(tmp_path / "runs"), "delay": 0.1, "log": str(tmp_path / "log")}
     process = start(settings)
-    time.sleep(0.3)
+    while len(asked(tmp_path / "log")) < 3:
+        assert process.poll() is None
+        time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode != 0
