@@ -256,6 +256,16 @@ def test_the_key_is_in_no_error_and_nothing_the_model_says_of_itself(stub, conne
     assert "X-Team" in said
 
 
+def test_another_header_makes_another_run_and_another_key_does_not(stub, connect) -> None:
+    url = stub().url
+
+    def asked_with(**headers: str) -> object:
+        return connect(url, extra={"extra_headers": headers}).fingerprint["settings"]
+
+    assert asked_with(beta="a") == asked_with(beta="a") != asked_with(beta="b")
+    assert asked_with(Authorization="first key") == asked_with(Authorization="second key")
+
+
 @pytest.mark.parametrize(
     ("name", "settings", "words"),
     [

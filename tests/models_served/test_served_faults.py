@@ -122,7 +122,7 @@ def test_retry_after_is_obeyed(stub, connect, kind):
 
 
 def test_a_wait_beyond_patience_ends_the_call(stub, connect):
-    with pytest.raises(ModelError, match=r"asks to wait 7200 s(?s:.)*again later"):
+    with pytest.raises(ModelError, match=r"asks to wait 7200 s(?s:.)*Wait that long"):
         list(connect(stub(always={"item": "429"}, retry_after=7200).url).generate([ask(1)]))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Mapping
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from kapwa.errors import UsageError, nearest
 from kapwa.models.base import ModelOptions
-from kapwa.models.no_secrets import refuse_secrets
+from kapwa.models.no_secrets import names_secret, refuse_secrets
 
 if TYPE_CHECKING:
     from inspect_ai.model import GenerateConfig
@@ -36,7 +37,7 @@ _REFUSED = {
 }
 _KEYS = (
     "Inspect's providers take keys from environment variables, such as ANTHROPIC_API_KEY; headers go into "
-    "extra_headers, of which the names alone are recorded."
+    "extra_headers, of whose values no more than a digest is recorded."
 )
 
 
@@ -64,10 +65,10 @@ class Settings:
         return BATCH_WINDOW if self.batched else 2 * self.concurrency
 
     def identity(self) -> dict[str, Any]:
-        """Return what can change an answer as plain values; of headers, which may hold keys, the names alone."""
+        """Return what can change an answer as plain values; of headers' values, which may be private, digests."""
         sent = dict(self.sent)
         if sent.get("extra_headers"):
-            sent["extra_headers"] = sorted(sent["extra_headers"])
+            sent["extra_headers"] = {name: _told(name, value) for name, value in sent["extra_headers"].items()}
         return {"settings": _plain(sent), "model_args": _plain(self.model_args)}
 
 
@@ -105,6 +106,11 @@ def _checked(settings: Mapping[str, Any]) -> GenerateConfig:
         first = error.errors(include_input=False, include_url=False)[0]
         name = str(first["loc"][0]) if first["loc"] else "?"
         raise UsageError(f"The option {name!r} of inspect: is not what Inspect takes: {first['msg']}.") from None
+
+
+def _told(name: str, value: Any) -> str:
+    """Return what is recorded of a header's value: of a key, which may be renewed, nothing."""
+    return "not recorded" if names_secret(name) else hashlib.blake2b(str(value).encode(), digest_size=8).hexdigest()
 
 
 def _plain(value: Any) -> Any:

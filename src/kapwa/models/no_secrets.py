@@ -20,9 +20,14 @@ def refuse_secrets(option: str, value: Any, hint: str) -> None:
         for part in value:
             refuse_secrets(option, part, hint)
     for name, part in value.items() if isinstance(value, Mapping) else ():
-        if _SECRET.search(str(name)) and _holds_text(part):
+        if names_secret(str(name)) and _holds_text(part):
             raise UsageError(f"{option} cannot hold {name!r}: it would be recorded with the results.", hint=hint)
         refuse_secrets(option, part, hint)
+
+
+def names_secret(name: str) -> bool:
+    """Whether what has this name would let somebody else in."""
+    return bool(_SECRET.search(name))
 
 
 def _holds_text(value: Any) -> bool:

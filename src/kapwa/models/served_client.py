@@ -175,7 +175,7 @@ class Client:
         if fault.wait > self.retry.patience:
             raise ModelError(
                 f"{self.base_url} asks to wait {fault.wait:.0f} s before the next call ({fault.message}).",
-                hint="Run the same command again later: what has been answered is not asked again.",
+                hint="Wait that long.",
             ) from None
         if fault.status in (429, 503, 529):
             self.limit.pause(fault.wait)
