@@ -55,12 +55,10 @@ def test_a_lost_process_and_a_lost_node_change_no_number(
         real(path, part)
 
     def befalls(stand: Stand) -> None:
-        if stand.stage == _COMPARING and stand.done == 6 and "process" not in lost:
-            lost.append("process")
-            nodes.kill_worker("_do")
-        if stand.stage == _COMPARING and stand.done == 16 and "node" not in lost:
-            lost.append("node")
-            nodes.lose_node_at("_do")
+        if stand.stage == _COMPARING and stand.done >= 6 and not lost:
+            lost.extend(["process"] * nodes.kill_worker("_do"))
+        if stand.stage == _COMPARING and stand.done >= 16 and len(lost) == 1:
+            lost.extend(["node"] * nodes.lose_node_at("_do"))
 
     summed: list[str] = []
     make = second_stage._sent

@@ -37,6 +37,7 @@ def changed(exported: Path, folder: Path, change: Callable[[dict[str, Any]], obj
 
 
 CHANGES: dict[str, tuple[str, Callable[[dict[str, Any]], object]]] = {
+    "format": ("manifest.format", lambda v: v["manifest"].update(format="")),
     "seed": ("manifest.seed", lambda v: v["manifest"].update(seed="abc")),
     "groups": ("manifest.groups", lambda v: v["manifest"].update(groups=5)),
     "group": ("manifest.groups.0", lambda v: v["manifest"].update(groups=["weather"])),

@@ -77,7 +77,8 @@ def main(
         # The environment reaches every process that the verb may start.
         os.environ[CONFIG_VARIABLE] = str(config)
     handler = logging.StreamHandler()
-    handler.setFormatter(Harmless("%(levelname)s %(name)s: %(message)s"))
+    # Where it comes from says nothing to people, until they ask for more.
+    handler.setFormatter(Harmless("%(levelname)s %(name)s: %(message)s" if verbose else "%(levelname)s: %(message)s"))
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[handler])
 
 

@@ -78,6 +78,7 @@ class _Failure(_Part):
 
 
 class _Manifest(_Part):
+    format: int = Field(ge=1)
     kapwa: str
     task: str = Field(min_length=1)
     suite: str
