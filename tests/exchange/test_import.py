@@ -323,11 +323,8 @@ def test_each_filter_is_a_metric_and_answers_stand_once(edited: Callable[..., Pa
 _FILTERS = ("strict", "loose")
 
 
-@pytest.mark.parametrize("metric", ["acc", "mc2", "f1"])
-def test_intervals_of_shares_end_where_their_range_does(
-    edited: Callable[..., Path], tmp_path: Path, metric: str
-) -> None:
-    values = [0.95, 0.99, 1.0, 0.5]
+def with_metric(edited: Callable[..., Path], tmp_path: Path, metric: str, values: list[float]) -> Run:
+    """The multiple choice as if lm-eval had measured something else."""
 
     def given(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
         return [{**line, "metrics": [metric], metric: value} for line, value in zip(lines, values, strict=True)]
@@ -336,7 +333,15 @@ def test_intervals_of_shares_end_where_their_range_does(
         value["results"]["tiny_mc"] = {f"{metric},none": sum(values) / 4}
 
     edited(given, MC)
-    run = imported(edited(told, RESULTS), tmp_path / "runs")["lm-eval/tiny_mc"]
+    return imported(edited(told, RESULTS), tmp_path / "runs")["lm-eval/tiny_mc"]
+
+
+@pytest.mark.parametrize("metric", ["acc", "mc2", "f1"])
+def test_intervals_of_shares_end_where_their_range_does(
+    edited: Callable[..., Path], tmp_path: Path, metric: str
+) -> None:
+    values = [0.95, 0.99, 1.0, 0.5]
+    run = with_metric(edited, tmp_path, metric, values)
     (row,) = run.estimates.iter_rows(named=True)
     assert row["value"] == sum(values) / 4
     assert row["high"] == 1.0
@@ -347,14 +352,7 @@ def test_intervals_of_shares_end_where_their_range_does(
 def test_metrics_of_no_known_range_keep_their_intervals(
     edited: Callable[..., Path], tmp_path: Path, metric: str, values: list[float]
 ) -> None:
-    def given(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        return [{**line, "metrics": [metric], metric: value} for line, value in zip(lines, values, strict=True)]
-
-    def told(value: dict[str, Any]) -> None:
-        value["results"]["tiny_mc"] = {f"{metric},none": sum(values) / 4}
-
-    edited(given, MC)
-    run = imported(edited(told, RESULTS), tmp_path / "runs")["lm-eval/tiny_mc"]
+    run = with_metric(edited, tmp_path, metric, values)
     (row,) = run.estimates.iter_rows(named=True)
     assert row["high"] > max(values)
     assert run.manifest["metrics"][metric]["high"] is None
