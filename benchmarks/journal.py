@@ -20,8 +20,8 @@ from pathlib import Path
 
 from kapwa.files import write_json
 from kapwa.records import Response, Usage
-from kapwa.runs.asking import GROUP
-from kapwa.runs.journal import Journal
+from kapwa.runs.execute import GROUP
+from kapwa.runs.store import AnswerStore
 
 RESULTS = Path(__file__).parent / "results" / "journal.json"
 TEXT = "kapwa " * 100
@@ -34,21 +34,21 @@ def keys(rows: int) -> Iterator[str]:
 
 def append(path: Path, rows: int, group: int) -> dict[str, float]:
     wall, cpu = time.perf_counter(), time.process_time()
-    with Journal.open(path, identity="benchmark") as journal:
+    with AnswerStore(path, identity="benchmark") as journal:
         waiting: list[Response] = []
         for key in keys(rows):
             waiting.append(Response(key, text=TEXT, finish_reason="stop", usage=Usage(20, 100)))
             if len(waiting) == group:
-                journal.commit(waiting)
+                journal.commit(waiting, {})
                 waiting = []
-        journal.commit(waiting)
+        journal.commit(waiting, {})
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     return {"append_rows_per_s": round(rows / wall), "append_rows_per_cpu_s": round(rows / cpu)}
 
 
 def find_missing(path: Path, rows: int) -> dict[str, float]:
     start = time.perf_counter()
-    with Journal.open(path, identity="benchmark") as journal:
+    with AnswerStore(path, identity="benchmark") as journal:
         opened = time.perf_counter() - start
         missing = sum(1 for _ in journal.missing(keys(rows + 1000)))
     assert missing == 1000

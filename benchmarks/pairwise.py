@@ -58,15 +58,15 @@ def whole_concept(texts: list[str], backend: Literal["numba", "rapidfuzz"]) -> A
     """Return what a worker of the analysis is given: a concept's texts and its settings."""
     import numpy as np
 
+    from kapwa.analysis.concept import Concept
     from kapwa.analysis.corpus import ConceptKey, ConceptTexts
-    from kapwa.analysis.settings import UnitSettings
-    from kapwa.analysis.unit import Unit
+    from kapwa.analysis.settings import ConceptSettings
 
     who = tuple(f"{i:03}" for i in range(IDENTITIES))
     groups, samples = np.divmod(np.arange(len(texts)), SAMPLES)
-    return Unit(
+    return Concept(
         ConceptTexts(ConceptKey("made up", "one"), who, groups, samples, tuple(texts), ""),
-        UnitSettings(backend=backend),
+        ConceptSettings(backend=backend),
     )
 
 
@@ -82,7 +82,7 @@ def sampled_pairs(kind: str, part: int) -> list[tuple[int, int]]:
 def run_kapwa(job: dict[str, Any], backend: Literal["numba", "rapidfuzz"]) -> None:
     from importlib.metadata import version
 
-    from kapwa.analysis.unit import concept_part
+    from kapwa.analysis.concept import concept_part
     from kapwa.metrics.distance import all_pairs_bleu, pair_distances, word_edits
     from kapwa.metrics.tokens import encode, tokenizer_for
 

@@ -37,7 +37,7 @@ REPEATS = 3
 def analyse(contestant: str, job: dict[str, Any]) -> None:
     """Run one contestant's round and report it."""
     import kapwa
-    from kapwa.engines.settings import Ray
+    from kapwa.parallel.base import Ray
 
     out = Path(job["folder"]) / f"analyses-{contestant}"
     shutil.rmtree(out, ignore_errors=True)

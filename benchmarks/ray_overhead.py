@@ -23,24 +23,19 @@ from pathlib import Path
 from typing import Any
 
 from contest import compete, finish, machine, summary, write
+from kapwa.models.base import Model
+from kapwa.records import Message, Request, Response
 
 RESULTS = Path(__file__).parent / "results" / "ray_overhead.json"
 LOCAL, RAY = "local", "ray"
 BATCHES = 3000
 
 
-class Idle:
+class Idle(Model):
     """A model whose answers take no time."""
 
     id, revision, atomic_batches = "idle", "1", True
-    capabilities = frozenset({"generate"})
-
-    @property
-    def fingerprint(self) -> dict[str, Any]:
-        """Nothing that could change an answer."""
-        return {"backend": "idle"}
-
-    description = fingerprint
+    fingerprint = {"backend": "idle"}  # noqa: RUF012 - of one class, and not changed
 
     def plan(self, requests: Sequence[Any]) -> list[list[int]]:
         """Every request is a batch."""
@@ -48,35 +43,22 @@ class Idle:
 
     def generate(self, batch: Sequence[Any]) -> Iterator[Any]:
         """Yield a text of usual length for each request."""
-        from kapwa.records import Response
-
         return (Response(request.key, text="x" * 600, finish_reason="stop") for request in batch)
-
-    score = generate
-
-    def close(self) -> None:
-        """Hold nothing."""
-
-
-def idle() -> Idle:
-    """Load it."""
-    return Idle()
 
 
 def per_batch() -> float:
     """Return milliseconds a batch, for batches of one request."""
-    from kapwa.engines.ray_model import RayModel
-    from kapwa.engines.settings import Ray
-    from kapwa.records import Message, Request
+    from kapwa.parallel.base import Ray
+    from kapwa.parallel.ray_model import RayModel
 
     sys.modules["ray_overhead"] = sys.modules[__name__]
-    model = RayModel(Ray(address="local", cpus_per_replica=1, replicas=1), idle, ())
+    model = RayModel(Ray(address="local", cpus_per_replica=1, replicas=1), Idle, ())
     said = (Message("user", "x" * 400),)
     requests = [[Request(str(i), "full", "generate", said, key=f"{i:032x}")] for i in range(BATCHES)]
-    for _ in model.answer_all("generate", requests[:100]):
+    for _ in model.run_batches("generate", requests[:100]):
         pass
     start = time.perf_counter()
-    answered = sum(1 for _ in model.answer_all("generate", requests))
+    answered = sum(1 for _ in model.run_batches("generate", requests))
     seconds = time.perf_counter() - start
     model.close()
     if answered != BATCHES:
@@ -104,7 +86,7 @@ def evaluate(contestant: str, job: dict[str, Any]) -> None:
     import psutil
 
     import kapwa
-    from kapwa.engines.settings import Ray
+    from kapwa.parallel.base import Ray
 
     begun = time.perf_counter()
     engine = Ray(address="local", replicas=1, cpus_per_replica=job["threads"]) if contestant == RAY else None

@@ -5,11 +5,11 @@
     python benchmarks/serving.py faults
 
 ``contest``: concurrency 512, each contestant in a process of its own with a stub of its own (serving_stub.py) that
-answers after 50 ms; only the asking is timed. "kapwa" asks through ``ask_missing`` with a request book and a journal,
-as a run does; "kapwa backend" is the model alone; Inspect and lm-eval answer through their models alone, in the
-settings that were fastest for them; "alone" is an HTTP client without anything around it. ``memory``: peak memory of
-200,000 requests asked as a run does. ``faults``: whole runs of ``kapwa.evaluate`` against a
-stub that answers with 429, 500, a reset, nothing (a time-out) or half a JSON.
+answers after 50 ms; only the asking is timed. "kapwa" asks as a run does, with an index of requests and a journal;
+"kapwa backend" is the model alone; Inspect and lm-eval answer through their models alone, in the settings that were
+fastest for them; "aiohttp alone" is the HTTP client without anything around it. ``memory``: peak memory of 200,000
+requests asked as a run does. ``faults``: whole runs of ``kapwa.evaluate`` against a stub that answers with 429, 500, a
+reset, nothing (a time-out) or half a JSON.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ from pathlib import Path
 from typing import Any
 
 from contest import compete, finish, machine, measured, summary, write
-from serving_stub import times_held
 
 HERE = Path(__file__).resolve().parent
 RESULT = HERE / "results" / "serving.json"
@@ -133,21 +132,22 @@ def connected(url: str, concurrency: int, **options: Any) -> Any:
 
 def kapwa_run(url: str, requests: int, concurrency: int) -> Callable[[], Any]:
     """Ask as a run does: requests with keys, answers committed to a journal."""
-    from kapwa.runs.asking import ask_missing
-    from kapwa.runs.journal import Journal
+    from kapwa.runs.execute import Execution
     from kapwa.runs.progress import Meter
-    from kapwa.runs.requests import RequestBook
+    from kapwa.runs.requests import RequestIndex
+    from kapwa.runs.store import AnswerStore
 
     task, model = Asking(requests), connected(url, concurrency)
     items = task.items()
 
     def work() -> int:
-        book = RequestBook(task, items, model.fingerprint)
+        index = RequestIndex(task, items, model.fingerprint)
         with (
             tempfile.TemporaryDirectory() as folder,
-            Journal.open(Path(folder) / "journal.sqlite", identity=book.identity()) as journal,
+            AnswerStore(Path(folder) / "journal.sqlite", identity=index.identity) as journal,
         ):
-            ask_missing(book, model, journal, Meter(lambda _: None, "serving", total=book.distinct_total))
+            meter = Meter(lambda _: None, "serving", total=index.distinct_total)
+            Execution(model, journal, meter).execute("generate", index.distinct())
             return journal.counts().answered
 
     return work
@@ -240,36 +240,14 @@ def aiohttp_alone(url: str, requests: int, concurrency: int) -> Callable[[], Any
     return lambda: asyncio.run(everything())
 
 
-def sdk_alone(url: str, requests: int, concurrency: int) -> Callable[[], Any]:
-    """What OpenAI's SDK costs without anything around it, with connections shared out as Kapwa once did."""
-    import httpx2
-    import openai
-
-    async def everything() -> int:
-        limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
-        pools = [
-            openai.AsyncOpenAI(api_key="none", base_url=url, http_client=httpx2.AsyncClient(limits=limits))
-            for _ in range(-(-concurrency // 16))
-        ]
-
-        async def ask(i: int) -> str:
-            reply = await pools[i % len(pools)].chat.completions.create(**question(i))
-            return reply.choices[0].message.content or ""
-
-        return await in_turns(ask, requests, concurrency)
-
-    return lambda: asyncio.run(everything())
-
-
 CONTESTANTS = {
     "kapwa": kapwa_run,
     "kapwa backend": kapwa_backend,
     "lm-eval": lm_eval_generate,
     "inspect-ai": inspect_generate,
     "aiohttp alone": aiohttp_alone,
-    "openai SDK alone": sdk_alone,
 }
-SLOW = ("inspect-ai", "openai SDK alone")  # a tenth of the requests is enough
+SLOW = ("inspect-ai",)  # a tenth of the requests is enough
 
 
 def run_contestant(name: str, job: Mapping[str, Any]) -> None:
@@ -306,7 +284,7 @@ def contest(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    return {name: version(name) for name in ("inspect-ai", "lm-eval", "aiohttp", "openai")}
+    return {name: version(name) for name in ("inspect-ai", "lm-eval", "aiohttp")}
 
 
 def memory(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -359,7 +337,6 @@ def faults(arguments: argparse.Namespace) -> dict[str, Any]:
     for name, found in rounds.items():
         times = sorted(a["wall_s"] / b["wall_s"] for a, b in zip(found, rounds["clean"], strict=True))
         table[name]["times_clean"] = round(times[len(times) // 2], 2)
-        table[name]["times_places_are_held"] = times_held(kinds[name][0], arguments.timeout)
     return {
         "requests": arguments.fault_requests,
         "concurrency": arguments.fault_concurrency,

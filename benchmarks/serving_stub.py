@@ -17,7 +17,6 @@ import random
 import re
 import sys
 from collections import Counter
-from collections.abc import Mapping
 from typing import Any
 
 ITEM = re.compile(rb"item (\d+)")
@@ -128,18 +127,6 @@ def reply(item: int) -> bytes:
     usage = {"prompt_tokens": 20, "completion_tokens": 50, "total_tokens": 70}
     body = {"id": "x", "object": "chat.completion", "created": 1, "model": "stub", "choices": [choice], "usage": usage}
     return json.dumps(body).encode()
-
-
-def times_held(config: Mapping[str, Any], timeout: float) -> float:
-    """How many times as long as in a clean run each request holds one of the places, whatever the client does.
-
-    No client that keeps to its number of open calls can be faster than this against a server that answers at once.
-    """
-    shares, delay = config.get("faults", {}), config["delay"]
-    failing = sum(share * (timeout if name == "timeout" else delay) for name, share in shares.items())
-    good = 1 - sum(shares.values())
-    held = delay + failing if config.get("first") else (good * delay + failing) / good
-    return float(round(held / delay, 2))
 
 
 async def main(config: dict[str, Any]) -> None:

@@ -37,20 +37,18 @@ def main() -> None:
 def costs(corpus: Path, values: Path, store: Path, workers: int) -> dict[str, Any]:
     """Return the costs of opening ``corpus`` and of every job of its second stage, in CPU seconds."""
     from kapwa.analysis.corpus import open_corpora
-    from kapwa.analysis.first_stage import compute_parts, prepare
+    from kapwa.analysis.distances import compute_parts, prepare
     from kapwa.analysis.inputs import read_surveys
-    from kapwa.analysis.second_stage import Work
     from kapwa.analysis.settings import Settings
-    from kapwa.analysis.tables import TopicJob, tables_of
-    from kapwa.analysis.workers import Workers
+    from kapwa.analysis.tables import TopicJob, Work, tables_of
+    from kapwa.parallel.local import LocalExecutor
 
     settings = Settings(workers=workers)
-    surveys = read_surveys([values], ["geography"], settings.decisions)
+    surveys = read_surveys([values], ["geography"], settings)
     store.mkdir(parents=True, exist_ok=True)
     corpora, opening = measured(lambda: open_corpora(sorted(corpus.glob("*.parquet"))))
     prepared = [prepare(one, surveys, store, settings) for one in corpora]
-    with Workers(settings) as hands:
-        compute_parts(prepared, lambda _: None, hands)
+    compute_parts(prepared, lambda _: None, LocalExecutor(workers))
     work, jobs = Work(prepared, settings), []
     for job in work:
         result, cost = measured(lambda job=job: tables_of(job))

@@ -62,7 +62,7 @@ COMMA, STOP = 2 * WORDS, 2 * WORDS + 1
 
 def nationalities(n: int) -> tuple[str, ...]:
     """Return ``n`` names of peoples that are of one country each; beyond those known, made-up ones."""
-    from kapwa.suites.eecc.names import Place, places, resolve
+    from kapwa.languages.places import Place, places, resolve
 
     known = sorted({place.identity for place in places() if isinstance(resolve(place.identity), Place)})
     return tuple(sorted([*known, *(f"Person {i:05}" for i in range(n))][:n]))

@@ -293,7 +293,7 @@ def _serving_contest(found: dict[str, Any]) -> Iterator[str]:
 {table(["contestant", "requests a second", "a Kapwa run is faster", "CPU µs a request", "peak MB"], rows)}
 
 "kapwa" is the asking of a run, every answer in the journal; "kapwa backend" the model alone. Inspect and lm-eval answer
-through their models alone, "alone" is an HTTP client with nothing around it.
+through their models alone, "aiohttp alone" is the HTTP client with nothing around it.
 """
 
 

@@ -222,12 +222,12 @@ def test_answers_to_other_data_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("table", "says"),
     [
-        (pl.DataFrame({"id": ["000"], "text": ["x"]}), "the responses: column 'item_id' is missing"),
+        (pl.DataFrame({"id": ["000"], "text": ["x"]}), "the responses, row 1: column 'item_id' is missing"),
         (
             pl.DataFrame({"item_id": ["000", "000"], "text": ["x", "y"]}),
             "the responses, row 2: answers item '000' again",
         ),
-        (pl.DataFrame({"item_id": [0.5], "text": ["x"]}), "the responses, column 'item_id': is Float64"),
+        (pl.DataFrame({"item_id": [0.5], "text": ["x"]}), "the responses, row 1, column 'item_id': no row answers"),
         (pl.DataFrame({"item_id": [], "text": []}, schema={"item_id": pl.String, "text": pl.String}), "holds no rows"),
     ],
 )

@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kapwa import files
+from kapwa import tables_io
 from kapwa.errors import DataError, UsageError
-from kapwa.files import csv_text, read_table, replacing, spreadsheet_safe, write_json, write_text
+from kapwa.files import replacing, write_json, write_text
+from kapwa.tables_io import csv_text, read_table, spreadsheet_safe
 
 
 def table(tmp_path: Path, content: bytes, name: str = "data.csv") -> Path:
@@ -128,9 +129,9 @@ def test_a_workbook_that_unpacks_to_too_much_is_refused_before_it_is_unpacked(
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("xl/worksheets/sheet1.xml", b"0" * 5_000_000)
     assert path.stat().st_size < 10_000
-    monkeypatch.setattr(files, "MAX_UNPACKED", 4_999_999)
+    monkeypatch.setattr(tables_io, "MAX_UNPACKED", 4_999_999)
     with pytest.raises(DataError, match=r"unpacks to 5,000,000 bytes; at most 4,999,999 are read") as caught:
-        files.read_table(path)
+        read_table(path)
     assert caught.value.hint
 
 
@@ -143,8 +144,8 @@ def test_a_zip_file_that_lies_about_its_sizes_is_read_no_further_than_it_says(
         archive.writestr("a", b"0" * 1_000_000)
     raw = path.read_bytes()
     path.write_bytes(raw.replace((1_000_000).to_bytes(4, "little"), (10).to_bytes(4, "little")))
-    monkeypatch.setattr(files, "MAX_UNPACKED", 10)
-    files.check_unpacked(path)
+    monkeypatch.setattr(tables_io, "MAX_UNPACKED", 10)
+    tables_io.check_unpacked(path)
     with zipfile.ZipFile(path) as archive, pytest.raises(zipfile.BadZipFile), archive.open("a") as member:
         assert len(member.read()) <= 10
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sys
 
-from kapwa.suites.folders.schemas import FOLDER, schemas
+from kapwa.suites.folders.mapping import FOLDER, schemas
 
 
 def main() -> None:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
         score_responses,
         write_forms,
     )
-    from kapwa.engines.settings import Ray
     from kapwa.errors import KapwaError
+    from kapwa.parallel.base import Ray
 
 __all__ = [
     "KapwaError",
@@ -58,7 +58,7 @@ def __getattr__(name: str) -> Any:
 
         return KapwaError
     if name == "Ray":
-        from kapwa.engines.settings import Ray
+        from kapwa.parallel.base import Ray
 
         return Ray
     if name in __all__:

@@ -9,27 +9,29 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kapwa import registry
+from kapwa.datasets.findings import CheckReport
 from kapwa.errors import DataError, UsageError
 from kapwa.loading import load_judge, load_model, load_task
 from kapwa.models.base import Model
-from kapwa.suites.base import CheckReport, Suite, Task
+from kapwa.suites.base import Suite, Task
 
 if TYPE_CHECKING:
     import polars as pl
 
     from kapwa.analysis.progress import Progress as AnalysisProgress
     from kapwa.analysis.result import Analysis
-    from kapwa.build.forms import Forms
-    from kapwa.build.mcq_files import Built
-    from kapwa.engines.settings import Ray
+    from kapwa.parallel.base import Ray
+    from kapwa.people.forms import Forms
     from kapwa.records import Floor, Item
     from kapwa.runs.directory import Run
     from kapwa.runs.progress import Progress
     from kapwa.runs.responses import ScoredResponses
+    from kapwa.suites.blend.mcq_build import Built
 
 __all__ = [
     "analyze",
@@ -82,7 +84,7 @@ def evaluate(  # noqa: PLR0913 - each is one decision of the caller; all but two
 
 
 def _own_ceilings(task: Task, validators: Any, key: str | Path | None) -> Sequence[Floor]:
-    from kapwa.build.choices import human_baseline
+    from kapwa.people.choices import human_baseline
 
     metrics = [name for name in ("mc1", "mc1_reference") if name in task.metrics]
     if not metrics:
@@ -120,11 +122,11 @@ def score_responses(task: Task, responses: Any, *, seed: int = 0) -> ScoredRespo
 
 
 def compare(run_a: Run | str | Path, run_b: Run | str | Path) -> pl.DataFrame:
-    """Compare two runs of one task on the items both measured, paired; see :func:`kapwa.stats.tables.compare_runs`.
+    """Compare two runs of one task on the items both measured; see :func:`kapwa.stats.comparisons.compare_runs`.
 
     Raises UsageError for runs of different tasks, and DataError where their data differ.
     """
-    from kapwa.stats.tables import compare_runs
+    from kapwa.stats.comparisons import compare_runs
 
     a, b = (open_run(run) if isinstance(run, str | Path) else run for run in (run_a, run_b))
     if a.manifest["task"] != b.manifest["task"]:
@@ -163,18 +165,18 @@ def export_csv(run: Run, folder: str | Path) -> Path:
 
 
 def export_run(
-    run: Run | str | Path, out: str | Path, form: str, *, overwrite: bool = False, **told: str | None
+    run: Run | str | Path, out: str | Path, form: str, *, overwrite: bool = False, **options: str | None
 ) -> list[Path]:
     """Write ``run`` in the form of another tool in the folder ``out``; return the files.
 
-    ``form``: "eee" (Every Eval Ever), "lm-eval", "inspect", "hf-eval-results", "csv" or "parquet". ``told``: what a
-    form wants and a run does not know, the fields of :class:`kapwa.exchange.formats.Told`. Raises what
+    ``form``: "eee" (Every Eval Ever), "lm-eval", "inspect", "hf-eval-results", "csv" or "parquet". ``options``: what a
+    form wants and a run does not know, the fields of :class:`kapwa.exchange.base.ExportOptions`. Raises what
     :func:`kapwa.exchange.formats.export_run` raises.
     """
-    from kapwa.exchange.formats import export_run, told_of
+    from kapwa.exchange.formats import export_run
 
     opened = open_run(run) if isinstance(run, str | Path) else run
-    return export_run(opened, form, out, overwrite=overwrite, told=told_of(told))
+    return export_run(opened, form, out, overwrite=overwrite, **options)
 
 
 def import_result(
@@ -203,7 +205,7 @@ def check_data(path: str | Path) -> CheckReport:
     ``path`` may be the name of a suite that is a folder (``kapwa suite add``), and the folder may hold somebody else's
     table with a ``mapping.yaml``. Raises DataError when it is not there, or of no suite's form.
     """
-    from kapwa.suites.folders import check_choices, check_named, no_form
+    from kapwa.suites.folders import check_named, no_form
 
     own = check_named(path)
     if own is not None:
@@ -215,9 +217,6 @@ def check_data(path: str | Path) -> CheckReport:
         report: CheckReport | None = registry.load("suites", name).check(where)
         if report is not None:
             return report
-    choices = check_choices(where)
-    if choices is not None:
-        return choices
     raise no_form(where)
 
 
@@ -236,20 +235,22 @@ def write_forms(
     """Write blinded forms for people: choices among responses, and with ``answers`` (runs) ratings of answers.
 
     ``per_country``: draw so many wrong answers of each culture instead, for people to say what is wrong with them
-    (one form a culture). ``settings`` go to :func:`kapwa.build.forms.write_choice_form`, ``write_rating_form`` and
-    :func:`kapwa.build.error_forms.write_error_forms`: ``items_n``, ``seed``, ``people``. ``groups``: ratings only.
+    (one form a culture). ``settings`` go to :func:`kapwa.people.forms.write_choice_form`, ``write_rating_form`` and
+    :func:`kapwa.people.rating_forms.write_error_forms`: ``items_n``, ``seed``, ``people``. ``groups``: ratings only.
     Raises UsageError and DataError as they do.
     """
-    from kapwa.build.error_forms import write_error_forms
-    from kapwa.build.forms import write_choice_form, write_rating_form
-    from kapwa.runs.for_people import answers_of, items_of, wrong_answers_of
+    from kapwa.people.forms import write_choice_form
+    from kapwa.people.rating_forms import write_error_forms, write_rating_form
+    from kapwa.runs.directory import answers_of, items_of
 
     runs = [open_run(run) if isinstance(run, str | Path) else run for run in answers]
     if per_country is not None:
         if not runs:
             raise UsageError("Wrong answers come from runs; none is named.", hint="Name them with --run.")
         settings.pop("items_n", None)
-        return write_error_forms(items_of(runs), wrong_answers_of(runs), out, per_country=per_country, **settings)
+        return write_error_forms(
+            items_of(runs), answers_of(runs, only_wrong=True), out, per_country=per_country, **settings
+        )
     if runs:
         return [write_rating_form(items_of(runs), answers_of(runs), out, groups=groups, **settings)]
     if groups != 1:
@@ -267,19 +268,25 @@ def build_mcq(data: str | Path | None, out: str | Path, *, judge: str | Model | 
     """Build multiple-choice questions from the answers in ``data`` (None: the sample packs) in the folder ``out``.
 
     ``judge``: a model (or its spec, as for :func:`load_model`) that says whether two options mean the same.
-    ``settings``: ``rule``, ``seed``, ``max_variants`` and ``review`` of :func:`kapwa.build.mcq.build_mcq`, which see
-    for what it writes and raises.
+    ``settings``: ``rule``, ``seed``, ``max_variants`` and ``review`` of
+    :func:`kapwa.suites.blend.mcq_build.build_mcq`, which see for what it writes and raises.
     """
-    from kapwa.build.mcq import build_mcq
     from kapwa.suites.blend.data import read_questions
+    from kapwa.suites.blend.mcq_build import build_mcq
 
     questions, source = read_questions(data)
-    asked = load_model(judge) if isinstance(judge, str) else judge
-    try:
-        return build_mcq(questions, out, judge=asked, source=source, **settings)
-    finally:
-        if asked is not None and isinstance(judge, str):
-            asked.close()
+    if judge is None:
+        return build_mcq(questions, out, source=source, **settings)
+    from kapwa.runs.execute import StoredModel
+
+    model = load_model(judge) if isinstance(judge, str) else judge
+    # Its answers lie beside the folder, so that a build that was stopped asks only what is missing.
+    with closing(StoredModel(model, Path(f"{Path(out)}.answers.sqlite"))) as kept:
+        try:
+            return build_mcq(questions, out, judge=kept, source=source, **settings)
+        finally:
+            if isinstance(judge, str):
+                model.close()
 
 
 def analyze(
@@ -298,7 +305,7 @@ def analyze(
     ``sources``: runs, or files and folders of answers (see :func:`kapwa.analysis.corpus.open_corpora`). ``values``:
     survey tables, one row a country. ``controls``: "geography", "region", "language" or tables of distances between
     countries, held fixed in partial Mantel tests. ``engine``: None compares texts and sums up in processes of this
-    machine, a :class:`kapwa.engines.settings.Ray` on a Ray cluster. ``settings``: the fields of
+    machine, a :class:`kapwa.parallel.base.Ray` on a Ray cluster. ``settings``: the fields of
     :class:`kapwa.analysis.settings.Settings`, such as ``seed``, ``workers`` or ``permutations``. The same call
     resumes after any end; see :func:`kapwa.analysis.eecc.analyze` for what is written where, and what is raised.
     """

@@ -6,8 +6,9 @@ The command line prints them without a traceback and exits with code 2.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 
 class KapwaError(Exception):
@@ -18,8 +19,23 @@ class KapwaError(Exception):
         self.message = message
         self.hint = hint
 
+    @property
+    def summary(self) -> str:
+        """What was wrong and where, without the hint."""
+        return self.message
+
     def __str__(self) -> str:
-        return f"{self.message}\n  {self.hint}" if self.hint else self.message
+        return f"{self.summary}\n  {self.hint}" if self.hint else self.summary
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Errors travel between processes, and a constructor with arguments of its own could not be called there.
+        return _unpickled, (type(self), vars(self))
+
+
+def _unpickled(kind: type[KapwaError], attributes: dict[str, Any]) -> KapwaError:
+    error = kind.__new__(kind, attributes["message"])
+    vars(error).update(attributes)
+    return error
 
 
 class UsageError(KapwaError):
@@ -27,7 +43,15 @@ class UsageError(KapwaError):
 
 
 class DataError(KapwaError):
-    """A file's content is not what its format promises. ``row`` is the line in the file, from 1."""
+    """A file's content is not what its format promises.
+
+    ``message`` says what is wrong, without the place: ``path``, ``row`` (the line in the file, from 1) and ``column``
+    name that, and ``str(error)`` puts them before it.
+    """
+
+    path: str | Path | None = None
+    row: int | None = None
+    column: str | None = None
 
     def __init__(
         self,
@@ -38,13 +62,29 @@ class DataError(KapwaError):
         column: str | None = None,
         hint: str | None = None,
     ) -> None:
-        where = [str(path)] if path is not None else []
-        if row is not None:
-            where.append(f"row {row}")
-        if column is not None:
-            where.append(f"column {column!r}")
-        super().__init__(f"{', '.join(where)}: {message}" if where else message, hint=hint)
+        super().__init__(message, hint=hint)
         self.path, self.row, self.column = path, row, column
+
+    @property
+    def summary(self) -> str:
+        """What was wrong and where: "answers.csv, row 7, column 'votes': is empty."."""
+        where = [str(self.path)] if self.path is not None else []
+        if self.row is not None:
+            where.append(f"row {self.row}")
+        if self.column is not None:
+            where.append(f"column {self.column!r}")
+        return f"{', '.join(where)}: {self.message}" if where else self.message
+
+
+def raise_first(problems: Sequence[DataError]) -> None:
+    """Raise the first problem, saying how many more there are; do nothing where there is none."""
+    if not problems:
+        return
+    first, others = problems[0], len(problems) - 1
+    if others:
+        more = f"({others} more problem{'s' * (others > 1)}: 'kapwa data check' lists them all.)"
+        first.hint = f"{first.hint} {more}" if first.hint else more
+    raise first
 
 
 class ModelError(KapwaError):

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_type_hints
 
 from kapwa import registry
-from kapwa.engines.settings import Ray
 from kapwa.errors import UsageError, nearest
 from kapwa.models.base import Model, ModelOptions
+from kapwa.parallel.base import Ray
 from kapwa.suites.base import Selection, Suite, Task
 
 if TYPE_CHECKING:
@@ -38,36 +38,26 @@ def load_task(
     """
     from kapwa.suites.folders import open_task
 
-    suite = _suite_of(name)
-    picked = _picked(suite, _names(language), _names(prompt))
-    if picked and variant is not None:
-        raise UsageError("Name either variants, or languages and prompts.")
-    selection = Selection(
-        variants=picked or _variants(variant, suite),
-        limit=_limit(limit),
-        where={
-            column: (values,) if isinstance(values, str) else tuple(values) for column, values in (where or {}).items()
-        },
-    )
-    return open_task(suite, name, data, selection, options)
-
-
-def _suite_of(name: str) -> Suite:
     suite_name, slash, _ = name.partition("/")
     known = registry.available("suites")
     if suite_name not in known:
-        raise UsageError(
-            f"There is no task {name!r}: no suite is named {suite_name!r}.", hint=nearest(suite_name, known)
-        )
+        what = f"There is no task {name!r}: no suite is named {suite_name!r}."
+        raise UsageError(what, hint=nearest(suite_name, known))
     suite: Suite = registry.load("suites", suite_name)
     if not slash or name not in suite.tasks:
         raise UsageError(f"There is no task {name!r}.", hint=nearest(name, suite.tasks))
-    return suite
+    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
+        raise UsageError(f"limit is {limit!r}; it must be a whole number of at least 1.")
+    variants = None if language is None and prompt is None else _picked(suite, language, prompt)
+    if variants and variant is not None:
+        raise UsageError("Name either variants, or languages and prompts.")
+    if variant is not None:
+        variants = _variants(variant, suite)
+    values = {column: (v,) if isinstance(v, str) else tuple(v) for column, v in (where or {}).items()}
+    return open_task(suite, name, data, Selection(variants=variants, limit=limit, where=values), options)
 
 
-def _variants(wanted: str | Sequence[str] | None, suite: Suite) -> tuple[str, ...] | None:
-    if wanted is None:
-        return None
+def _variants(wanted: str | Sequence[str], suite: Suite) -> tuple[str, ...]:
     names = [part.strip() for part in wanted.split(",")] if isinstance(wanted, str) else list(wanted)
     names = [name for name in names if name]
     if names == ["all"]:
@@ -80,46 +70,38 @@ def _variants(wanted: str | Sequence[str] | None, suite: Suite) -> tuple[str, ..
     return tuple(dict.fromkeys(names))
 
 
-def _names(wanted: str | Sequence[str] | None) -> list[str] | None:
-    if wanted is None:
-        return None
-    parts = wanted.split(",") if isinstance(wanted, str) else wanted
-    return [part.strip() for part in parts if part.strip()] or None
-
-
-def _picked(suite: Suite, languages: list[str] | None, prompts: list[str] | None) -> tuple[str, ...] | None:
-    """The variants that languages and prompts name; None where neither is given."""
-    if languages is None and prompts is None:
+def _picked(
+    suite: Suite, language: str | Sequence[str] | None, prompt: str | Sequence[str] | None
+) -> tuple[str, ...] | None:
+    """The variants that languages and prompts name; None where neither names any."""
+    chosen = []
+    for wanted in (language, prompt):
+        parts = wanted.split(",") if isinstance(wanted, str) else wanted or ()
+        chosen.append([part.strip() for part in parts if part.strip()] or None)
+    if chosen == [None, None]:
         return None
     if suite.pick_variants is None:
         raise UsageError(
             f"The suite {suite.name} is asked in one language by one prompt.", hint="Its variants: see kapwa suites."
         )
-    return suite.pick_variants(languages, prompts)
-
-
-def _limit(limit: int | None) -> int | None:
-    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
-        raise UsageError(f"limit is {limit!r}; it must be a whole number of at least 1.")
-    return limit
+    return suite.pick_variants(*chosen)
 
 
 def load_model(spec: str, *, engine: Ray | None = None, **options: Any) -> Model:
     """Load the model ``spec``: "smollm2", "hf:<id or folder>", "openai:<name>", "inspect:<name>", "replay:<file>".
 
     ``options``: the fields of :class:`kapwa.models.base.ModelOptions`; what a backend alone knows goes into
-    ``extra``. ``engine``: None loads it in this process, :class:`kapwa.engines.settings.Ray` in the processes of a Ray
+    ``extra``. ``engine``: None loads it in this process, :class:`kapwa.parallel.base.Ray` in the processes of a Ray
     cluster; its answers, and where they are kept, are the same. Close the model to end what was started.
     Raises UsageError for unknown backends and options, ModelError when the model cannot be loaded, and what
-    :class:`kapwa.engines.ray_model.RayModel` raises.
+    :class:`kapwa.parallel.ray_model.RayModel` raises.
     """
-    backend, name, settings = _checked_spec(spec, options)
+    backend, name, settings = checked_spec(spec, options)
     if engine is None:
         return _open(backend, name, settings)
-    from kapwa.engines.ray_model import RayModel
-    from kapwa.runs.asking import without_secrets
+    from kapwa.parallel.ray_model import RayModel
 
-    return RayModel(engine, _open, (backend, name, settings), guard=without_secrets)
+    return RayModel(engine, _open, (backend, name, settings))
 
 
 def _open(backend: str, name: str, settings: ModelOptions) -> Model:
@@ -128,32 +110,29 @@ def _open(backend: str, name: str, settings: ModelOptions) -> Model:
     return model
 
 
-def _checked_spec(spec: str, options: Mapping[str, Any]) -> tuple[str, str, ModelOptions]:
+_AT_LEAST = {"batch_tokens": 1, "concurrency": 1, "timeout": 0.001}
+
+
+def checked_spec(spec: str, options: Mapping[str, Any]) -> tuple[str, str, ModelOptions]:
+    """Return backend, name and options of the model ``spec``, loading nothing; raise UsageError for unknown ones."""
     backend, _, name = spec.partition(":")
     known = registry.available("models")
     if backend not in known:
         looks_local = "/" in spec or "\\" in spec or (spec != "" and Path(spec).exists())
         hint = f"Local weights and hub ids are written hf:{spec}." if looks_local else nearest(backend, known)
         raise UsageError(f"There is no model {spec!r}.", hint=hint)
-    return backend, name, _model_options(options)
-
-
-_AT_LEAST = {"batch_tokens": 1, "concurrency": 1, "timeout": 0.001}
-
-
-def _model_options(options: Mapping[str, Any]) -> ModelOptions:
-    known = {field.name for field in fields(ModelOptions)}
+    names = {field.name for field in fields(ModelOptions)}
     hints = get_type_hints(ModelOptions)
-    for name, value in options.items():
-        if name not in known:
-            raise UsageError(f"Models have no option {name!r}.", hint=nearest(name, known))
-        allowed = get_args(hints[name])
-        if hints[name] in _CHOICES and value not in allowed:
-            raise UsageError(f"{name} cannot be {value!r}.", hint=nearest(str(value), allowed))
-        lowest = _AT_LEAST.get(name)
+    for option, value in options.items():
+        if option not in names:
+            raise UsageError(f"Models have no option {option!r}.", hint=nearest(option, names))
+        allowed = get_args(hints[option])
+        if hints[option] in _CHOICES and value not in allowed:
+            raise UsageError(f"{option} cannot be {value!r}.", hint=nearest(str(value), allowed))
+        lowest = _AT_LEAST.get(option)
         if lowest is not None and not (isinstance(value, int | float) and value >= lowest):
-            raise UsageError(f"{name} is {value!r}; it must be a number of at least {lowest:g}.")
-    return ModelOptions(**options)
+            raise UsageError(f"{option} is {value!r}; it must be a number of at least {lowest:g}.")
+    return backend, name, ModelOptions(**options)
 
 
 _CHOICES = [hint for hint in get_type_hints(ModelOptions).values() if getattr(hint, "__origin__", None) is Literal]
@@ -163,8 +142,9 @@ def load_judge(spec: str, cache: str | Path | None = None, **options: Any) -> Ju
     """Load the model ``spec`` as one that says whether a reply means one of the expected answers.
 
     Give it to :func:`load_task` as the option ``judge`` of ``blend/saq``: its verdicts stand beside the headline, with
-    their agreement with the matcher. ``cache``: a JSON-lines file that keeps them.
+    their agreement with the matcher. ``cache``: a file (SQLite) that keeps its answers.
     """
+    from kapwa.runs.execute import StoredModel
     from kapwa.suites.blend.judge import Judge
 
-    return Judge(load_model(spec, **options), cache)
+    return Judge(StoredModel(load_model(spec, **options), Path(cache) if cache is not None else None))

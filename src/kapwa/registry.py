@@ -2,7 +2,7 @@
 
 Third-party packages add theirs under the groups ``kapwa.suites``, ``kapwa.models``,
 ``kapwa.languages`` and ``kapwa.metrics``. The four share one lookup, so all unknown names fail alike. Suites are
-besides those folders of data that the user gave names to (:mod:`kapwa.registered`).
+besides those folders of data that the user gave names to (:mod:`kapwa.user_suites`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Literal, NamedTuple, Protocol
 
 from kapwa.errors import KapwaError, UsageError, nearest
-from kapwa.registered import Registered, registered
+from kapwa.user_suites import Registered, registered
 
 Group = Literal["suites", "models", "languages", "metrics"]
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from kapwa.analysis.progress import Meter, Stand, notes, showing
+from kapwa.analysis.progress import Meter, Stand, showing
 
 
 class Terminal(io.StringIO):
@@ -42,7 +42,7 @@ def test_every_stage_has_its_bar(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_time_to_go_follows_from_what_was_done_now() -> None:
-    assert notes(Stand("x", 10, 4, kept=4)) == "4 kept from before"
+    assert Stand("x", 10, 4, kept=4).note == "4 kept from before"
     assert Stand("x", 10, 6, kept=4, seconds=4.0).eta == 8.0
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kapwa.analysis.values.controls import CONTROLS, control_matrix, geographic_distance, other_language, other_region
 from kapwa.errors import DataError, UsageError
-from kapwa.suites.eecc.names import places
+from kapwa.languages.places import places
 
 CODES = [place.iso3 for place in places()]
 

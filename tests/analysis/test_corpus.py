@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
-import multiprocessing
 import os
-import pickle
 import shutil
 from itertools import product
 from pathlib import Path
@@ -18,7 +16,7 @@ from corpus_samples import CONCEPTS, IDENTITIES, sample_rows, write_jsonl, write
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kapwa.analysis.corpus import ConceptKey, open_corpora
+from kapwa.analysis.corpus import ConceptKey, index, open_corpora
 from kapwa.errors import DataError, RunError, UsageError
 
 FORMATS = ("jsonl", "csv", "tsv", "parquet")
@@ -102,17 +100,12 @@ def test_item_ids_say_topic_concept_and_identity(tmp_path: Path) -> None:
         {"item_id": f"{r['topic']}/{r['concept']}/{r['nationality']}", "sample": r["sample"], "text": r["text"]}
         for r in rows
     ]
+    unnumbered = [{k: v for k, v in row.items() if k != "sample"} for row in sorted(named, key=lambda r: r["sample"])]
     (corpus,) = open_corpora([write_jsonl(tmp_path / "a.jsonl", named)], task="eecc/qa")
     (other,) = open_corpora([write_jsonl(tmp_path / "b.jsonl", rows)])
-    assert corpus.digest == other.digest  # "values/love/hate/Thai" too
+    (counted,) = open_corpora([write_jsonl(tmp_path / "c.jsonl", unnumbered)])  # samples are numbered as they come
+    assert corpus.digest == other.digest == counted.digest  # "values/love/hate/Thai" too
     assert corpus.task == "eecc/qa"
-
-
-def test_samples_are_numbered_where_the_file_numbers_none(tmp_path: Path) -> None:
-    rows = [{k: v for k, v in row.items() if k != "sample"} for row in sample_rows()]
-    (corpus,) = open_corpora([write_jsonl(tmp_path / "a.jsonl", rows)])
-    texts = corpus.texts(corpus.concepts[0])
-    assert texts.samples.tolist() == [0, 1, 2] * 3
 
 
 def test_models_temperatures_runs_and_tasks_are_corpora_of_their_own(tmp_path: Path) -> None:
@@ -145,7 +138,7 @@ def test_files_of_a_folder_are_corpora_unless_one_label_joins_them(tmp_path: Pat
     write_rows(tmp_path / "first.csv", [r for r in rows if r["topic"] == "values"])
     (tmp_path / "deep").mkdir()
     write_rows(tmp_path / "deep" / "second.parquet", [r for r in rows if r["topic"] != "values"])
-    assert [c.label for c in open_corpora([tmp_path])] == ["second", "first"]
+    assert [c.label for c in open_corpora(str(tmp_path))] == ["second", "first"]
     (joined,) = open_corpora([tmp_path], label="Mine")
     (whole,) = open_corpora([write_jsonl(tmp_path.parent / "whole.jsonl", rows)])
     assert joined.label == "Mine"
@@ -192,6 +185,17 @@ def test_what_is_wanting_is_counted_and_said(tmp_path: Path) -> None:
         corpus.texts(ConceptKey("values", "honestly"))
 
 
+def test_many_texts_in_any_order_are_sorted_a_few_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = sample_rows(50)
+    (whole,) = open_corpora([write_rows(tmp_path / "a.parquet", rows)])
+    monkeypatch.setattr(index, "_HELD", 1_000)  # characters: many parts, and a group for each concept
+    monkeypatch.setattr("kapwa.analysis.corpus.rows.BATCH", 7)
+    (parts,) = open_corpora([write_jsonl(tmp_path / "b.jsonl", rows)])
+    for key in whole.concepts:
+        assert parts.texts(key).texts == whole.texts(key).texts
+        assert parts.texts(key).groups.tolist() == whole.texts(key).groups.tolist()
+
+
 def test_lone_surrogates_become_replacement_characters(tmp_path: Path) -> None:
     rows = sample_rows(1)
     rows[0]["text"] = "a\ud83d b"
@@ -212,27 +216,10 @@ def test_pandas_whole_numbers_and_categories_are_understood(tmp_path: Path) -> N
     assert corpus.digest == open_corpora([write_jsonl(tmp_path / "b.jsonl", rows)])[0].digest
 
 
-def _texts(corpus, key, out) -> None:
-    out.put(corpus.texts(key).texts)
-
-
-@pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_other_processes_read_and_only_the_first_cleans_up(tmp_path: Path, monkeypatch, method: str) -> None:
-    monkeypatch.setenv("TMPDIR", str(tmp_path / "room"))
+def test_the_texts_on_disk_go_with_the_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "room"))
     (tmp_path / "room").mkdir()
-    monkeypatch.setattr("tempfile.tempdir", None)
     (corpus,) = open_corpora([write_rows(tmp_path / "a.parquet", sample_rows())])
-    context = multiprocessing.get_context(method)
-    key, out = corpus.concepts[0], context.SimpleQueue()
-    worker = context.Process(target=_texts, args=(corpus, key, out))
-    worker.start()
-    theirs = out.get()
-    worker.join()
-    assert theirs == corpus.texts(key).texts
-    copy = pickle.loads(pickle.dumps(corpus))
-    del copy
-    gc.collect()
-    assert corpus.texts(key).texts == theirs
     assert len(list((tmp_path / "room").iterdir())) == 1
     del corpus
     gc.collect()
@@ -260,12 +247,6 @@ def test_what_a_killed_process_left_is_taken_away(tmp_path: Path, monkeypatch: p
         shutil.rmtree(entry)
     with pytest.raises(RunError, match="taken away"):
         first.texts(first.concepts[0])
-
-
-def test_a_label_names_what_names_no_model(tmp_path: Path) -> None:
-    write_jsonl(tmp_path / "a.jsonl", sample_rows(1))
-    assert open_corpora([tmp_path / "a.jsonl"])[0].label == "a"
-    assert open_corpora(str(tmp_path / "a.jsonl"), label="Model X")[0].label == "Model X"
 
 
 def test_byte_order_mark_carriage_returns_and_blank_lines_do_no_harm(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from polars.testing import assert_frame_equal
 from scipy.stats import kendalltau
 
 import kapwa
-from kapwa.analysis import first_stage
+from kapwa.analysis import distances
 from kapwa.analysis.result import Analysis
 from kapwa.analysis.schemas import SCHEMAS
 from kapwa.analysis.values import cultural_distance, read_values
@@ -134,7 +134,7 @@ def test_a_second_look_computes_nothing_and_says_the_same(
 ) -> None:
     first = analyze(corpus, values=survey, path=corpus.parent / "first")
     assert first.manifest["parts"] == {"kept": 0, "computed": 5}
-    monkeypatch.setattr(first_stage, "concept_part", _never)
+    monkeypatch.setattr(distances, "concept_part", _never)
     second = analyze(corpus, values=survey, path=corpus.parent / "second")
     assert second.manifest["parts"] == {"kept": 5, "computed": 0}
     same_tables(first, second)
@@ -152,7 +152,7 @@ def test_an_analysis_that_is_stopped_goes_on_where_it_was(
     analyze: Analyze, corpus: Path, survey: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = analyze(corpus, values=survey, out=tmp_path / "elsewhere")
-    real, done = first_stage.concept_part, []
+    real, done = distances.concept_part, []
 
     def stops(unit: Any) -> Any:
         if len(done) == 3:
@@ -160,12 +160,12 @@ def test_an_analysis_that_is_stopped_goes_on_where_it_was(
         done.append(unit)
         return real(unit)
 
-    monkeypatch.setattr(first_stage, "concept_part", stops)
+    monkeypatch.setattr(distances, "concept_part", stops)
     with pytest.raises(KeyboardInterrupt):
         analyze(corpus, values=survey)
     with pytest.raises(RunError, match="not finished"):
         kapwa.open_analysis(next((tmp_path / "out").glob("eecc-*")))
-    monkeypatch.setattr(first_stage, "concept_part", real)
+    monkeypatch.setattr(distances, "concept_part", real)
     resumed = analyze(corpus, values=survey)
     assert resumed.manifest["parts"] == {"kept": 3, "computed": 2}
     same_tables(whole, resumed)
@@ -202,7 +202,7 @@ def test_another_text_computes_its_concept_alone(analyze: Analyze, corpus: Path)
 def test_processes_give_what_one_process_gives(analyze: Analyze, corpus: Path, survey: Path, tmp_path: Path) -> None:
     one = analyze(corpus, values=survey, out=tmp_path / "one")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kapwa.analysis.second_stage._WORTH_PROCESSES", 1)
+        patch.setattr("kapwa.analysis.tables._FEW", {"local": 1})
         two = analyze(corpus, values=survey, out=tmp_path / "two", workers=2)
     for name in one.names:
         assert (one.path / f"{name}.parquet").read_bytes() == (two.path / f"{name}.parquet").read_bytes(), name
@@ -261,19 +261,6 @@ def test_drawn_pairs_estimate_what_all_pairs_give(analyze: Analyze, corpus: Path
     )
 
 
-def test_countries_without_any_distance_take_no_part(analyze: Analyze, corpus: Path, survey: Path) -> None:
-    lines = survey.read_text(encoding="utf-8").splitlines()
-    header, rows = lines[0] + ",trust,hope", [f"{line},{place % 4},{place % 3}" for place, line in enumerate(lines[1:])]
-    rows[3] = "Filipino,5,,,"  # one question of four is too few to be compared
-    survey.write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
-    found = analyze(corpus, values=survey)
-    assert set(found.correlations.filter(method="tau")["n"]) == {8}
-    assert set(found.correlations.filter(method="tau_reference")["n"]) == {9}
-    left_out = found.anchors.filter(identity="Filipino", estimator="corrected")
-    assert left_out["tau"].null_count() == 2
-    assert found.concept_taus.filter(estimator="corrected")["floor_low"].null_count() == 0
-
-
 def test_other_attributes_need_no_country(analyze: Analyze, tmp_path: Path) -> None:
     table = texts.rows().rename({"nationality": "city"})
     found = analyze(texts.write(tmp_path / "cities.parquet", table))
@@ -288,7 +275,7 @@ def test_texts_for_readers_are_whole_and_bounded(
     assert found.texts.height == 5 * 10 * 2
     given = texts.rows().select("topic", "concept", identity="nationality", sample="sample", text="text")
     assert found.texts.join(given, on=["topic", "concept", "identity", "sample", "text"]).height == 100
-    monkeypatch.setattr("kapwa.analysis.second_stage.MOST_CHARACTERS", 10)
+    monkeypatch.setattr("kapwa.analysis.tables.MOST_CHARACTERS", 10)
     few = analyze(corpus)
     assert few.texts.height == 10  # one text of each identity of one concept, in any case
     first = found.variance.filter(estimator="corrected", topic="morals").with_columns(

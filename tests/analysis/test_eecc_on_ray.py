@@ -14,12 +14,12 @@ import pytest
 pytest.importorskip("ray")
 
 import kapwa
-from kapwa.analysis import first_stage, second_stage
+from kapwa.analysis import distances, tables
 from kapwa.analysis.progress import Stand
-from kapwa.engines.settings import Ray
 from kapwa.errors import MissingDependencyError, UsageError
+from kapwa.parallel.base import Ray
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "engines")]
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "parallel")]
 import engine_texts as texts  # noqa: E402
 from three_nodes import Nodes, three_nodes  # noqa: E402
 
@@ -48,7 +48,7 @@ def test_a_lost_process_and_a_lost_node_change_no_number(
     asked: dict[str, Any] = {"values": survey, "controls": "geography", "permutations": 1999}
     written: Counter[Path] = Counter()
     lost: list[str] = []
-    real = first_stage.write_part
+    real = distances.write_part
 
     def counts(path: Path, part: bytes) -> None:
         written[path] += 1
@@ -56,20 +56,20 @@ def test_a_lost_process_and_a_lost_node_change_no_number(
 
     def befalls(stand: Stand) -> None:
         if stand.stage == _COMPARING and stand.done >= 6 and not lost:
-            lost.extend(["process"] * nodes.kill_worker("_do"))
+            lost.extend(["process"] * nodes.kill_worker("_run_task"))
         if stand.stage == _COMPARING and stand.done >= 16 and len(lost) == 1:
-            lost.extend(["node"] * nodes.lose_node_at("_do"))
+            lost.extend(["node"] * nodes.lose_node_at("_run_task"))
 
     summed: list[str] = []
-    make = second_stage._sent
+    make = tables._with_parts
 
-    def sends(job: second_stage.TopicJob | second_stage.CorpusJob) -> object:
+    def sends(job: tables.TopicJob | tables.CorpusJob) -> object:
         summed.append(str(job))
         return make(job)
 
-    monkeypatch.setattr(first_stage, "write_part", counts)
-    monkeypatch.setattr(second_stage, "_WORTH_RAY", CONCEPTS)
-    monkeypatch.setattr(second_stage, "_sent", sends)
+    monkeypatch.setattr(distances, "write_part", counts)
+    monkeypatch.setattr(tables, "_FEW", {"ray": CONCEPTS})
+    monkeypatch.setattr(tables, "_with_parts", sends)
     engine = Ray(address=nodes.address)
     found = kapwa.analyze(corpus, **asked, out=tmp_path / "ray", progress=befalls, engine=engine)
     monkeypatch.undo()

@@ -80,21 +80,6 @@ def test_a_damaged_part_is_not_read_and_says_so(damage: str, tmp_path: Path, cap
     assert "computed again" in caplog.text
 
 
-def test_no_flipped_byte_goes_unseen(tmp_path: Path) -> None:
-    path = tmp_path / "part.npz"
-    part = some_part(np.random.default_rng(3))
-    write_part(path, part)
-    raw = path.read_bytes()
-    seen = 0
-    for place in range(0, len(raw), 17):
-        path.write_bytes(raw[:place] + bytes([raw[place] ^ 255]) + raw[place + 1 :])
-        found = read_part(path)
-        # A flip in a date or a comment of the archive changes nothing; any other is noticed.
-        assert found is None or same(found, part), place
-        seen += found is None
-    assert seen > len(raw) / 17 / 2
-
-
 def test_a_part_that_is_not_there_is_no_damage(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     assert read_part(tmp_path / "none.npz") is None
     assert not caplog.text

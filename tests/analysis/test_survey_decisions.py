@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +12,6 @@ import pytest
 
 import kapwa
 from kapwa.analysis.result import Analysis
-from kapwa.analysis.settings import settings_of
 from kapwa.analysis.values.check import check_values
 from kapwa.errors import DataError, UsageError
 
@@ -63,10 +61,6 @@ def test_questions_are_kept_and_dropped_as_asked(analyze: Analyze, survey: Path)
     assert not kept.correlations["estimate"].equals(plain.correlations["estimate"])
 
 
-def test_undecided_analyses_keep_their_folders(analyze: Analyze, survey: Path) -> None:
-    assert analyze(survey, keep=(), drop=[], choose={}).path == analyze(survey).path
-
-
 def test_a_choice_settles_a_name_in_every_table_that_has_it(analyze: Analyze, tmp_path: Path) -> None:
     def row(place: int, name: str) -> str:
         return f"{'Korea' if name == 'Japanese' else name},{place},{place % 3}"
@@ -100,16 +94,6 @@ def test_decisions_about_what_is_nowhere_are_refused(
         analyze(survey, **options)
 
 
-def test_a_decision_without_a_survey_is_refused(analyze: Analyze) -> None:
-    with pytest.raises(UsageError, match="'joy' is decided about a survey, and none is named"):
-        analyze([], drop="joy")
-
-
-def test_settings_take_one_name_or_several() -> None:
-    assert settings_of({"keep": "a", "drop": ["b", "c"]}).keep == ("a",)
-    assert settings_of({"keep": None, "choose": None}).decisions.choose == {}
-
-
 @pytest.mark.parametrize(
     ("head", "row", "said"),
     [
@@ -140,22 +124,21 @@ def test_questions_alike_among_the_countries_at_hand_are_an_error_too(analyze: A
         analyze(survey)
 
 
-def test_what_was_left_out_as_a_code_can_be_kept(analyze: Analyze, tmp_path: Path) -> None:
-    survey = survey_of(tmp_path / "mine.csv", "nationality,year", lambda i, name: f"{name},{2000 + i}")
-    assert analyze(survey, keep="year").correlations["estimate"].null_count() == 0
-
-
 def test_distances_between_countries_are_no_survey(analyze: Analyze, tmp_path: Path) -> None:
     square = survey_of(
         tmp_path / "square.csv", "country,Kenya,Poland,Japan", lambda i, name: f"{name},{i},{2 * i},{9 - i}"
     )
-    pairs = [(one, other) for one in texts.WHO for other in texts.WHO if one < other]
-    long = tmp_path / "long.csv"
-    long.write_text("\n".join(["from,to,distance", *(f"{a},{b},{len(a)}" for a, b in pairs)]) + "\n", encoding="utf-8")
-    for table in (square, long):
-        with pytest.raises(DataError, match="holds distances between countries") as caught:
-            analyze(table)
-        assert "--control" in str(caught.value.hint)
+    with pytest.raises(DataError, match="holds distances between countries") as caught:
+        analyze(square)
+    assert "--control" in str(caught.value.hint)
+
+
+def test_the_column_of_countries_is_named_where_its_header_does_not_say_so(analyze: Analyze, tmp_path: Path) -> None:
+    survey = survey_of(tmp_path / "mine.csv", "land,power", lambda i, name: f"{name},{i}")
+    with pytest.raises(DataError, match="no column of countries") as caught:
+        analyze(survey)
+    assert "--country-column" in str(caught.value.hint)
+    assert analyze(survey, country_column="land").values.height == len(texts.WHO)
 
 
 def test_too_few_countries_for_any_correlation_are_said(analyze: Analyze, tmp_path: Path) -> None:
@@ -179,7 +162,7 @@ def test_concepts_too_large_to_permute_are_told(
     analyze: Analyze, survey: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "PERMANOVA" not in " ".join(analyze(survey).notes["text"])
-    for module in ("unit", "second_stage"):
+    for module in ("concept", "tables"):
         monkeypatch.setattr(f"kapwa.analysis.{module}.MOST_PERMUTED", 29)
     found = analyze(survey, seed=1)
     assert found.variance["permanova_p"].null_count() == found.variance.height
@@ -187,10 +170,3 @@ def test_concepts_too_large_to_permute_are_told(
     assert any(
         "(PERMANOVA) for 5 concepts of 5 with more than 29 texts, such as morals/honesty (30)" in text for text in said
     )
-
-
-def test_the_manifest_of_decisions_is_plain(analyze: Analyze, survey: Path) -> None:
-    found = analyze(survey, choose={"Kenyan": "KEN"})
-    assert json.loads((found.path / "analysis.json").read_text(encoding="utf-8"))["settings"]["choose"] == {
-        "Kenyan": "KEN"
-    }

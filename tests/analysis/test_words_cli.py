@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from kapwa.analysis.corpus import open_corpora
-from kapwa.analysis.words.lists import word_lists
+from kapwa.analysis.words import word_lists
 from kapwa.cli.main import app
 from kapwa.errors import UsageError
 
@@ -64,20 +63,6 @@ def test_a_concept_without_an_identity_counts_for_the_others_only(texts: Path) -
     # German has no text about rice, so "rice" tells the other two apart from it, and only them.
     assert {who for who, word in found if word == "rice"} == {"American", "Filipino"}
     assert found["German", "bundestag"] == 12
-
-
-def test_by_topic_lists_each(texts: Path) -> None:
-    rows = _rows(texts, "--by", "topic", "--method", "logodds", "--top", "1")
-    assert Counter(row["topic"] for row in rows) == {"politics": 3, "food": 3}
-    assert all(row["z"] > 0 for row in rows)
-    count = {(row["topic"], row["identity"]): row["count"] for row in rows}
-    assert count["politics", "German"] == 8
-    assert count["food", "German"] == 4
-
-
-def test_one_identity_is_still_held_against_all(texts: Path) -> None:
-    rows = [row for row in _rows(texts) if row["identity"] == "Filipino"]
-    assert _rows(texts, "--identity", "Filipino") == rows
 
 
 def test_tables_for_people(texts: Path) -> None:

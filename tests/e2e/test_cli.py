@@ -190,7 +190,7 @@ def test_no_name_steers_the_terminal(cli: Run) -> None:
 
 
 def test_start_up_imports_nothing_heavy() -> None:
-    heavy = {"torch", "transformers", "polars", "numpy", "scipy", "altair", "openai", "pydantic", "nltk", "sacrebleu"}
+    heavy = {"torch", "transformers", "polars", "numpy", "scipy", "openai", "pydantic", "nltk", "sacrebleu"}
     code = "import sys, kapwa.cli.main; print(','.join(sorted(set(m.split('.')[0] for m in sys.modules))))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not heavy & set(done.stdout.strip().split(","))

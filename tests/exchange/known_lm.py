@@ -12,8 +12,8 @@ from lm_eval.api.model import LM
 from lm_eval.loggers import EvaluationTracker
 from lm_eval.tasks import TaskManager
 
-from kapwa.exchange.lmeval import TASKS_FOLDER
-from kapwa.exchange.lmeval.task import KapwaTask
+from kapwa.exchange import LM_EVAL_TASKS
+from kapwa.exchange.lm_eval_tasks import KapwaTask
 from kapwa.records import Answer, ContinuationScore, Response
 
 OPENING = "<answer>\n"
@@ -67,7 +67,7 @@ class Known(LM):
 
 
 def manager(name: str, **settings: Any) -> TaskManager:
-    return TaskManager(include_path=str(TASKS_FOLDER), include_defaults=False, metadata={name: settings})
+    return TaskManager(include_path=str(LM_EVAL_TASKS), include_defaults=False, metadata={name: settings})
 
 
 def task_in(name: str, **settings: Any) -> KapwaTask:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import shutil
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import polars as pl
@@ -16,16 +18,16 @@ from polars.testing import assert_frame_equal
 
 import kapwa
 from kapwa import api
-from kapwa.errors import RunError, UsageError
-from kapwa.exchange import eee
+from kapwa.errors import DataError, RunError, UsageError
+from kapwa.exchange import every_eval_ever
+from kapwa.exchange.base import higher_is_better
 from kapwa.exchange.formats import FORMATS
-from kapwa.exchange.source import Source
-from kapwa.files import read_table
 from kapwa.runs.directory import Run
+from kapwa.tables_io import read_table
 
 TOLD = {"organization": "Test University"}
 NEEDED = {"eee": TOLD, "hf-eval-results": {"dataset": "owner/bench"}}
-SCHEMAS = Path(eee.__file__).parent / "schemas"
+SCHEMAS = Path(__file__).parent / "schemas"
 # Of the wheel every_eval_ever-0.3.0: a vendored file that was touched is no longer the schema.
 VENDORED = {
     "eval.schema.json": "c9c6195aec8a9dfa0b2aba4924ac1aa8a184c9d8ca97cee778cb531088e39b48",
@@ -46,7 +48,7 @@ def test_eee_fits_its_schemas_and_tells_the_scores(run: Run, tmp_path: Path) -> 
     whole = json.loads(whole_path.read_text(encoding="utf-8"))
     validator = jsonschema.Draft7Validator(json.loads((SCHEMAS / "eval.schema.json").read_text()))
     assert list(validator.iter_errors(whole)) == []
-    rows = {eee._result_id(row): row for row in run.estimates.filter(pl.col("group") == "all").to_dicts()}
+    rows = {every_eval_ever._result_id(row): row for row in run.estimates.filter(pl.col("group") == "all").to_dicts()}
     assert whole["evaluation_results"]
     for found in whole["evaluation_results"]:
         row = rows[found["evaluation_result_id"]]
@@ -68,38 +70,12 @@ def test_eee_fits_its_schemas_and_tells_the_scores(run: Run, tmp_path: Path) -> 
         assert len(of) == judged.height
 
 
-def test_eee_leaves_out_metrics_without_a_direction(
-    written: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    paths = api.export_run(written, tmp_path, "eee", **TOLD)
-    whole = json.loads(paths[-1].read_text(encoding="utf-8"))
-    names = {result["metric_config"]["metric_name"] for result in whole["evaluation_results"]}
-    assert "chrfpp_acc" in names
-    lower = {
-        result["metric_config"]["metric_name"]
-        for result in whole["evaluation_results"]
-        if result["metric_config"]["lower_is_better"]
-    }
-    assert {"refused", "empty", "answered_other_language", "chrfpp_irrelevant"} <= lower
-    assert "chrfpp_acc" not in lower
-    manifest = {**written.manifest, "metrics": {n: dict(i) for n, i in written.manifest["metrics"].items()}}
-    manifest["metrics"]["bleu_diff"]["higher_is_better"] = None
-    monkeypatch.setattr(written, "manifest", manifest)
-    paths = api.export_run(written, tmp_path / "again", "eee", **TOLD)
-    whole = json.loads(paths[-1].read_text(encoding="utf-8"))
-    assert names - {r["metric_config"]["metric_name"] for r in whole["evaluation_results"]} == {"bleu_diff"}
-
-
-def test_which_scores_have_a_direction(scored: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = Source(scored)
-    assert source.more_is_better("mc1") is True
-    told = {"metrics": {"words": {"higher_is_better": False}, "mine": {"higher_is_better": None}, "old": {}}}
-    monkeypatch.setattr(source, "manifest", {**source.manifest, **told})
-    assert [source.more_is_better(name) for name in ("words", "mine", "old", "none")] == [False, None, None, None]
-
-
-def test_eee_refuses_a_run_without_a_direction(scored: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Source, "more_is_better", lambda self, metric: None)
+def test_which_scores_have_a_direction(scored: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert higher_is_better(scored, "mc1") is True
+    metrics = {"words": {"higher_is_better": False}, "mine": {"higher_is_better": None}, "old": {}}
+    monkeypatch.setattr(scored, "manifest", {**scored.manifest, "metrics": metrics})
+    assert [higher_is_better(scored, name) for name in ("words", "mine", "old", "none")] == [False, None, None, None]
+    # What has no direction stays out; a run that has nothing else is refused.
     with pytest.raises(UsageError, match="csv or parquet"):
         api.export_run(scored, tmp_path, "eee", **TOLD)
 
@@ -112,11 +88,6 @@ def test_eee_wants_to_know_who_evaluated(scored: Run, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_value_outside_the_schema_is_refused() -> None:
-    with pytest.raises(RunError, match=r"eval 0\.3\.0"):
-        eee.check("eval", [{"schema_version": 3}])
-
-
 def test_hub_entries_are_read_by_huggingface_hub(written: Run, tmp_path: Path) -> None:
     paths = api.export_run(written, tmp_path, "hf-eval-results", **NEEDED["hf-eval-results"])
     assert {path.parent for path in paths} == {tmp_path / ".eval_results"}
@@ -125,12 +96,6 @@ def test_hub_entries_are_read_by_huggingface_hub(written: Run, tmp_path: Path) -
     rows = written.estimates.filter(pl.col("group") == "all", pl.col("metric") == metric)
     assert sorted(entry.value for entry in entries) == sorted(rows["value"].to_list())
     assert {(entry.dataset_id, entry.task_id) for entry in entries} == {("owner/bench", "default")}
-
-
-@pytest.mark.parametrize("dataset", [None, "bench", "a/b/c", "../x"])
-def test_hub_entries_need_a_dataset(scored: Run, tmp_path: Path, dataset: str | None) -> None:
-    with pytest.raises(UsageError, match="--dataset owner/name"):
-        api.export_run(scored, tmp_path, "hf-eval-results", dataset=dataset)
 
 
 def test_csv_is_safe_to_open_in_a_spreadsheet(written: Run, tmp_path: Path) -> None:
@@ -162,44 +127,6 @@ def test_parquet_is_the_tables_themselves(run: Run, tmp_path: Path) -> None:
         assert_frame_equal(pl.read_parquet(tmp_path / f"{name}.parquet"), run.table(name))
 
 
-def test_no_key_leaves(written: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # A "key" that stands in the stored texts, as if a server had echoed it into an answer.
-    canary = "HYPERLINKxCANARYx0123456789"
-    folder = tmp_path / "run"
-    folder.mkdir()
-    for path in written.path.iterdir():
-        if path.suffix == ".parquet":
-            frame = pl.read_parquet(path)
-            texts = [name for name, kind in frame.schema.items() if kind == pl.String and name in ("text", "prompt")]
-            lists = [name for name, kind in frame.schema.items() if kind == pl.List(pl.String)]
-            frame = frame.with_columns(pl.col(texts) + canary)
-            for name in lists:
-                frame = frame.with_columns(pl.col(name).list.eval(pl.element() + canary))
-            frame.write_parquet(folder / path.name)
-    manifest = json.loads((written.path / "run.json").read_text(encoding="utf-8"))
-    manifest["model"]["description"]["said"] = canary
-    (folder / "run.json").write_text(json.dumps(manifest), encoding="utf-8")
-    # Without the variable the canary is an ordinary text and stays, so the test could fail.
-    api.export_run(Run(folder), tmp_path / "before", "csv")
-    assert canary in (tmp_path / "before" / "answers.csv").read_text(encoding="utf-8")
-    monkeypatch.setenv("SOME_API_KEY", canary)
-    for form in FORMATS:
-        paths = api.export_run(Run(folder), tmp_path / form, form, **NEEDED.get(form, {}))
-        for path in paths:
-            assert canary not in content_of(path), path
-
-
-def content_of(path: Path) -> str:
-    if path.suffix == ".parquet":
-        return str(pl.read_parquet(path).to_dicts())
-    if path.suffix == ".eval":
-        # Inspect's own import teaches zipfile its compression.
-        from inspect_ai.log import read_eval_log
-
-        return read_eval_log(path).model_dump_json()
-    return path.read_text("utf-8")
-
-
 @pytest.mark.parametrize("form", sorted(FORMATS))
 def test_existing_files_stay_unless_told(scored: Run, tmp_path: Path, form: str) -> None:
     paths = api.export_run(scored, tmp_path, form, **NEEDED.get(form, {}))
@@ -215,13 +142,6 @@ def test_existing_files_stay_unless_told(scored: Run, tmp_path: Path, form: str)
     assert paths[-1].read_bytes() != b"mine"
 
 
-def test_unknown_words_name_the_nearest(scored: Run, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="Did you mean 'lm-eval'"):
-        api.export_run(scored, tmp_path, "lmeval")
-    with pytest.raises(UsageError, match="organization"):
-        api.export_run(scored, tmp_path, "csv", organisation="x")
-
-
 @pytest.mark.parametrize(
     ("form", "told", "says"),
     [
@@ -229,6 +149,10 @@ def test_unknown_words_name_the_nearest(scored: Run, tmp_path: Path) -> None:
         ("lm-eval", {"relationship": "first_party"}, r"lm-eval has no place for --relationship(.|\n)*--format eee"),
         ("eee", {"dataset": "a/b"}, r"eee has no place for --dataset(.|\n)*--format hf-eval-results"),
         ("inspect", {"task_id": "x"}, r"inspect has no place for --task-id(.|\n)*--format hf-eval-results"),
+        ("lmeval", {}, "Did you mean 'lm-eval'"),
+        ("hf-eval-results", {}, r"none is named(.|\n)*--dataset owner/name"),
+        ("hf-eval-results", {"dataset": "../x"}, "is not owner/name"),
+        ("csv", {"organisation": "x"}, "organization"),
     ],
 )
 def test_what_a_form_has_no_place_for_is_refused(
@@ -257,3 +181,41 @@ def test_nothing_half_written_stays(scored: Run, tmp_path: Path, monkeypatch: py
     with pytest.raises(OSError, match="No space"):
         kapwa.api.export_run(scored, tmp_path / "out", "csv")
     assert list((tmp_path / "out").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("times", "lm_eval", "inspect"),
+    [
+        ({"finished": "2026-11-20T10:52:13+00:00"}, "2026-11-20T10-52-13", "2026-11-20T10-52-13+00-00"),
+        ({"started": "2026-11-20T10:52:13.25-05:00"}, "2026-11-20T15-52-13.250000", "2026-11-20T10-52-13.250000-05-00"),
+        ({"finished": "yesterday", "started": 5}, "undated", "1970-01-01T00-00-00+00-00"),
+        ({"started": "../../elsewhere/2026"}, "undated", "1970-01-01T00-00-00+00-00"),
+    ],
+)
+def test_files_are_named_after_a_moment(
+    written: Run, tmp_path: Path, times: dict[str, Any], lm_eval: str, inspect: str
+) -> None:
+    folder = shutil.copytree(written.path, tmp_path / "run")
+    manifest = json.loads((folder / "run.json").read_text("utf-8"))
+    manifest |= {"started": None, "finished": None, **times}
+    (folder / "run.json").write_text(json.dumps(manifest), "utf-8")
+    (log,) = api.export_run(folder, tmp_path / "out", "inspect")
+    assert log.name.startswith(f"{inspect}_kalahi-open_")
+    results, *_ = api.export_run(folder, tmp_path / "out", "lm-eval")
+    assert results.name == f"results_{lm_eval}.json"
+    assert {path.parent for path in tmp_path.rglob("*.*") if path.suffix in (".eval", ".jsonl")} == {tmp_path / "out"}
+
+
+@pytest.mark.parametrize("form", ["lm-eval", "inspect"])
+def test_an_export_is_not_taken_for_the_other_tools_own_results(scored: Run, tmp_path: Path, form: str) -> None:
+    api.export_run(scored, tmp_path / "out", form)
+    with pytest.raises(DataError, match=r"is an export of a Kapwa run(.|\n)*Use the run's own folder"):
+        api.import_result(tmp_path / "out", form, out=tmp_path / "runs")
+    assert not (tmp_path / "runs").exists()
+
+
+def test_an_answer_that_is_missing_is_an_empty_text_in_lm_evals_form(written: Run, tmp_path: Path) -> None:
+    assert written.answers["text"].null_count() == 1
+    paths = api.export_run(written, tmp_path, "lm-eval")[1:]
+    records = [json.loads(line) for path in paths for line in path.read_text("utf-8").splitlines()]
+    assert sum(texts == [""] for one in records for texts in one["resps"]) == 1

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 import sqlite3
 import sys
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
 
 import inspect_ai.log
 import polars as pl
 import pytest
 from inspect_ai.analysis import samples_df
 from inspect_ai.log import EvalLog, read_eval_log, read_eval_log_sample_summaries
-from polars.testing import assert_frame_equal
 
 import kapwa
 from kapwa import api
-from kapwa.errors import DataError, MissingDependencyError
-from kapwa.exchange.inspect_out import BLOCK, need_inspect
-from kapwa.records import SCORE_COLUMNS
+from kapwa.errors import MissingDependencyError
+from kapwa.exchange.base import PART
+from kapwa.exchange.inspect_export import need_inspect
 from kapwa.runs.directory import Run
 
 
@@ -90,7 +89,7 @@ def test_results_are_the_estimates(run: Run, tmp_path: Path) -> None:
     found = {score.name: score for score in log.results.scores}
     assert list(found) == list(run.manifest["metrics"])
     rows = run.estimates.filter(pl.col("group") == "all").to_dicts()
-    several = len({tuple(row[name] for name in BLOCK) for row in rows}) > 1
+    several = len({tuple(row[name] for name in PART) for row in rows}) > 1
     for row in rows:
         label = row["variant"] if several else ""
         metrics = found[row["metric"]].metrics
@@ -132,10 +131,6 @@ def test_inspect_reads_headers_summaries_and_frames(written: Run, tmp_path: Path
     assert set(frame["metadata_culture"]) == set(written.items["culture"])
 
 
-def test_an_export_comes_back_as_the_same_run(run: Run, tmp_path: Path) -> None:
-    same_run(run, tmp_path)
-
-
 def test_several_draws_are_epochs(written: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("scores", "answers"):
         own = written.table(name)
@@ -146,40 +141,9 @@ def test_several_draws_are_epochs(written: Run, tmp_path: Path, monkeypatch: pyt
     assert log.eval.config.epochs == 2
     assert [sample.epoch for sample in log.samples or []].count(2) == written.items.height
     assert log.results.total_samples == 2 * written.items.height
-    (folder,) = api.import_result(next(tmp_path.glob("*.eval")), "inspect", out=tmp_path / "runs")
-    order = [name for name in SCORE_COLUMNS if name != "value"]
-    assert_frame_equal(Run(folder).scores.sort(order), written.scores.sort(order), check_exact=True)
-    keys = ["item_id", "variant", "sample"]
-    assert_frame_equal(Run(folder).answers.select(written.answers.columns).sort(keys), written.answers.sort(keys))
 
 
-def same_run(run: Run, tmp_path: Path) -> None:
-    (path,) = api.export_run(run, tmp_path / "again", "inspect")
-    (folder,) = api.import_result(path, "inspect", out=tmp_path / "runs")
-    again = Run(folder)
-    order = [name for name in SCORE_COLUMNS if name != "value"]
-    assert_frame_equal(again.scores.sort(order), run.scores.sort(order), check_exact=True)
-    assert_frame_equal(again.estimates, run.estimates, check_exact=True)
-    assert_frame_equal(again.floors, run.floors, check_exact=True)
-    assert_frame_equal(again.comparisons, run.comparisons, check_exact=True)
-    for name in {"items", "answers", "continuations", "cases"} & set(run.tables):
-        keys = [key for key in ("item_id", "variant", "sample", "text") if key in run.table(name).columns]
-        expected = run.table(name).sort(keys)
-        assert_frame_equal(again.table(name).select(expected.columns).sort(keys), expected, check_exact=True)
-    assert again.failed == run.failed
-    assert again.manifest["signature"] == run.manifest["signature"]
-    assert again.manifest["imported"]["from"] == "kapwa"
-    # And once more: an import exports to the same samples and results.
-    (second,) = api.export_run(again, tmp_path / "third", "inspect")
-    assert second.name == path.name
-    first, last = read_eval_log(path), read_eval_log(second)
-    assert [one.model_dump_json() for one in last.samples or []] == [
-        one.model_dump_json() for one in first.samples or []
-    ]
-    assert last.results.model_dump_json() == first.results.model_dump_json()
-
-
-def test_texts_that_only_the_journal_holds_are_in_the_log(tmp_path: Path) -> None:
+def test_texts_that_only_the_journal_holds_are_in_the_log(written: Run, tmp_path: Path) -> None:
     task = kapwa.load_task("eecc/qa", limit=1, samples=3, nationalities=["Filipino", "Irish"])
     rows = [
         {"item_id": item.id, "variant": item.variant, "sample": draw, "text": f"{item.culture} text {draw}"}
@@ -195,9 +159,12 @@ def test_texts_that_only_the_journal_holds_are_in_the_log(tmp_path: Path) -> Non
     for row in rows[:-1]:
         said[row["item_id"]].append(row["text"])
     assert {n: [c.message.text for c in one.output.choices] for n, one in by_id(log).items()} == said
-    same_run(run, tmp_path)
-    (folder,) = api.import_result(next((tmp_path / "logs").iterdir()), "inspect", out=tmp_path / "imported")
-    assert Run(folder).answers.height == len(rows)
+    # A run of another suite that has no table of answers, and a journal, is exported too.
+    other = shutil.copytree(written.path, tmp_path / "other")
+    manifest = json.loads((other / "run.json").read_text("utf-8"))
+    manifest["tables"].remove("answers")
+    (other / "run.json").write_text(json.dumps(manifest), "utf-8")
+    assert all(not one.output.choices for one in logged(Run(other), tmp_path / "others").samples or [])
     # Without the journal (a run sent on without it) the rest is exported all the same.
     (run.path / "journal.sqlite").unlink()
     assert all(not one.output.choices for one in logged(Run(run.path), tmp_path / "bare").samples or [])
@@ -209,37 +176,6 @@ def test_tokens_are_those_of_the_journal(scored: Run, tmp_path: Path) -> None:
         told = [json.loads(text)["usage"] for (text,) in journal.execute("SELECT payload FROM responses")]
     assert (usage.input_tokens, usage.output_tokens) == (sum(r for r, _ in told), sum(w for _, w in told))
     assert usage.total_tokens == usage.input_tokens + usage.output_tokens > 0
-
-
-def test_no_key_is_in_any_part_of_the_file(written: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    canary = "xCANARYx0123456789xCANARYx"
-    folder = tmp_path / "run"
-    folder.mkdir()
-    for path in written.path.glob("*.parquet"):
-        frame = pl.read_parquet(path)
-        texts = [name for name, kind in frame.schema.items() if kind == pl.String and name in _FREE]
-        frame.with_columns(pl.col(texts) + canary).write_parquet(folder / path.name)
-    manifest = json.loads((written.path / "run.json").read_text("utf-8"))
-    manifest["failures"] = [{"reason": canary, "count": 1}]
-    (folder / "run.json").write_text(json.dumps(manifest), "utf-8")
-    (before,) = api.export_run(Run(folder), tmp_path / "before", "inspect")
-    # Without the variable it is an ordinary text, in most parts of the file: the test could fail.
-    assert sum(canary in part for part in _parts(before)) > 6
-    monkeypatch.setenv("SOME_API_KEY", canary)
-    (path,) = api.export_run(Run(folder), tmp_path / "after", "inspect")
-    assert not any(canary in part for part in _parts(path))
-    # A log written elsewhere, where the variable was not set, loses the key on its way in.
-    (imported,) = api.import_result(before, "inspect", out=tmp_path / "runs")
-    held = [str(table.to_dicts()) for table in map(Run(imported).table, Run(imported).tables)]
-    assert not any(canary in text for text in (*held, (imported / "run.json").read_text("utf-8")))
-
-
-_FREE = ("text", "prompt", "best", "got", "expected", "error", "closest_relevant")
-
-
-def _parts(path: Path) -> list[str]:
-    with ZipFile(path) as archive:
-        return [archive.read(name).decode("utf-8") for name in archive.namelist()]
 
 
 def test_texts_are_no_markdown(scored: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -264,31 +200,3 @@ def test_without_inspect_it_says_what_to_install(scored: Run, tmp_path: Path, mo
         with pytest.raises(MissingDependencyError, match=r"kapwa\[inspect\]"):
             use()
     assert not (tmp_path / "out").exists()
-
-
-def test_an_inspect_that_does_not_import_is_as_good_as_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "inspect_ai.log")
-    monkeypatch.setitem(sys.modules, "inspect_ai._util.error", None)
-    monkeypatch.delitem(sys.modules, "inspect_ai", raising=False)
-    for name in [name for name in sys.modules if name.startswith("inspect_ai.") and sys.modules[name] is not None]:
-        monkeypatch.delitem(sys.modules, name)
-    with pytest.raises(MissingDependencyError, match=r"kapwa\[inspect\]"):
-        need_inspect("A test")
-
-
-@pytest.mark.parametrize("damage", ["manifest", "tables", "samples"])
-def test_a_damaged_export_is_refused(scored: Run, tmp_path: Path, damage: str) -> None:
-    (path,) = api.export_run(scored, tmp_path, "inspect")
-    log = read_eval_log(path)
-    own = log.eval.metadata["kapwa"]
-    if damage == "manifest":
-        own["manifest"].pop("model")
-    elif damage == "tables":
-        own["tables"]["items"]["item_id"] = "Object"
-    else:
-        log.samples[0].store["kapwa"].pop("scores")
-    edited = tmp_path / "edited.json"
-    inspect_ai.log.write_eval_log(log, edited)
-    with pytest.raises(DataError, match="is not as Kapwa wrote it"):
-        api.import_result(edited, "inspect", out=tmp_path / "runs")
-    assert not (tmp_path / "runs").exists()

@@ -4,28 +4,29 @@ from __future__ import annotations
 
 import json
 import math
+import weakref
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from zipfile import ZipFile
 
+import inspect_ai.log
 import polars as pl
 import pytest
 from inspect_ai import Task, eval
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.log import EvalLog, read_eval_log, write_eval_log
-from inspect_ai.model import ModelOutput
+from inspect_ai.model import ChatMessageUser, ModelOutput, ModelUsage, get_model
 from inspect_ai.scorer import Score, Scorer, Target, accuracy, mean, scorer, stderr
-from inspect_ai.solver import Generate, Solver, TaskState, solver
+from inspect_ai.solver import Generate, Solver, TaskState, chain, solver, system_message
 from polars.testing import assert_frame_equal
-from typer.testing import CliRunner
 
 import kapwa
 from kapwa import api
-from kapwa.cli.main import app
 from kapwa.errors import DataError, UsageError
-from kapwa.exchange import inspect_read
-from kapwa.exchange.inspectai.tasks import kalahi_open
+from kapwa.exchange import inspect_answers, inspect_import
+from kapwa.exchange.inspect_tasks import TASKS
 from kapwa.report.page import build_report
 from kapwa.runs.directory import Run
 
@@ -178,35 +179,6 @@ def test_other_reducers_and_means_that_differ_are_told(evaluated: Callable[..., 
     assert any("reduce epochs by max" in note for note in run.manifest["notes"])
 
 
-def test_two_models_compare_item_by_item(evaluated: Callable[..., Path], tmp_path: Path) -> None:
-    task = Task(dataset=samples(), solver=says(), scorer=right())
-    first = run_of(evaluated(task), tmp_path / "a")
-    log = read_eval_log(evaluated(task))
-    log.eval.model = "mockllm/other"
-    log.samples[0].scores["right"].value = 0.0
-    log.results.scores[0].metrics["accuracy"].value = 0.75
-    write_eval_log(log, tmp_path / "other.eval")
-    table = api.compare(first, run_of(tmp_path / "other.eval", tmp_path / "b"))
-    assert table.filter(pl.col("metric") == "right").select("difference", "n").row(0) == (0.25, 4)
-
-
-def test_an_import_exports_to_what_was_imported(evaluated: Callable[..., Path], tmp_path: Path) -> None:
-    path = evaluated(Task(dataset=samples(culture="Irish"), solver=says("b"), scorer=right()), fail_on_error=False)
-    (again,) = api.export_run(run_of(path, tmp_path), tmp_path / "out", "inspect")
-    first, second = read_eval_log(path), read_eval_log(again)
-    assert second.eval.model == first.eval.model
-    assert second.eval.task == f"inspect/{first.eval.task}"
-    for a, b in zip(first.samples or [], second.samples or [], strict=True):
-        assert (a.id, a.epoch, a.target) == (b.id, b.epoch, b.target)
-        assert [message.text for message in b.input] == [a.input]
-        assert (a.error is None, a.error and a.error.message) == (b.error is None, b.error and b.error.message)
-        assert a.output.completion == b.output.completion
-        assert b.metadata["culture"] == "Irish"
-        if a.scores:
-            assert b.scores["kapwa"].value == {"right": a.scores["right"].value}
-    assert second.results.scores[0].metrics["mean"].value == first.results.scores[0].metrics["accuracy"].value
-
-
 @pytest.fixture
 def own_log(evaluated: Callable[..., Path], tmp_path: Path) -> tuple[Path, Path]:
     """A log of kapwa/kalahi_open on a copy of a sample pack, with answers that no model gave; and the copy."""
@@ -216,7 +188,7 @@ def own_log(evaluated: Callable[..., Path], tmp_path: Path) -> tuple[Path, Path]
     data.mkdir()
     for file in source.iterdir() if source.is_dir() else [source]:
         (data / file.name).write_bytes(file.read_bytes())
-    task = kalahi_open(data=str(data), limit=3, metrics=["chrf"])
+    task = TASKS["kalahi_open"](data=str(data), limit=3, metrics=["chrf"])
     task.solver = answers_best()
     return evaluated(task), data
 
@@ -260,9 +232,7 @@ def test_without_its_data_the_logs_scores_are_taken(own_log: tuple[Path, Path], 
         file.unlink()
     log = read_eval_log(path)
     # Another process has not opened the task yet.
-    from kapwa.exchange.inspectai import opened
-
-    opened._opened.clear()
+    inspect_answers._opened.clear()
     run = run_of(path, tmp_path)
     assert run.manifest["task"].startswith("inspect/")
     assert any("did not judge the answers again" in note for note in run.manifest["notes"])
@@ -272,46 +242,23 @@ def test_without_its_data_the_logs_scores_are_taken(own_log: tuple[Path, Path], 
     assert set(run.items["variant"]) == {"full"}
 
 
-def _status(log: EvalLog) -> None:
-    log.status = "error"
-
-
-def _started(log: EvalLog) -> None:
-    log.status = "started"
-
-
-def _no_samples(log: EvalLog) -> None:
-    log.samples = []
-
-
-def _fewer(log: EvalLog) -> None:
-    log.samples = (log.samples or [])[:2]
-
-
-def _unscored(log: EvalLog) -> None:
+def _with_scores(log: EvalLog, scores: Any) -> None:
     for sample in log.samples or []:
-        sample.scores = None
-
-
-def _newer(log: EvalLog) -> None:
-    log.version = 3
-
-
-def _texts(log: EvalLog) -> None:
-    for sample in log.samples or []:
-        sample.scores = {"right": Score(value="blue")}
+        sample.scores = scores
 
 
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (_status, r"did not finish \(status 'error'\)(.|\n)*eval-retry \S*changed.json"),
-        (_started, r"did not finish \(status 'started'\)"),
-        (_no_samples, "holds no samples"),
-        (_fewer, "holds 2 of the 4 samples"),
-        (_unscored, "holds no scores(.|\n)*inspect score"),
-        (_newer, "damaged one .*version 3 of log format"),
-        (_texts, "no metric that is a mean(.|\n)*no number"),
+        (
+            lambda log: setattr(log, "status", "error"),
+            r"did not finish \(status 'error'\)(.|\n)*eval-retry \S*changed.json",
+        ),
+        (lambda log: setattr(log, "samples", []), "holds no samples"),
+        (lambda log: setattr(log, "samples", log.samples[:2]), "holds 2 of the 4 samples"),
+        (lambda log: setattr(log, "version", 3), "damaged one .*version 3 of log format"),
+        (lambda log: _with_scores(log, None), "no metric that is a mean(.|\n)*inspect score"),
+        (lambda log: _with_scores(log, {"right": Score(value="blue")}), "no metric that is a mean(.|\n)*no number"),
     ],
 )
 def test_what_cannot_become_a_run_is_refused(
@@ -327,30 +274,11 @@ def test_what_cannot_become_a_run_is_refused(
     assert not (tmp_path / "runs").exists()
 
 
-def test_a_sample_that_is_there_twice_is_refused(evaluated: Callable[..., Path], tmp_path: Path) -> None:
-    path = evaluated(Task(dataset=samples(), solver=says(), scorer=right()), log_format="json")
-    told = json.loads(path.read_text("utf-8"))
-    told["samples"].append(told["samples"][0])
-    path.write_text(json.dumps(told), "utf-8")
-    with pytest.raises(DataError, match="holds the sample 'a', epoch 1, twice"):
-        run_of(path, tmp_path)
-
-
-@pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_a_newer_form_of_log_is_refused(evaluated: Callable[..., Path], tmp_path: Path) -> None:
-    path = evaluated(Task(dataset=samples(), solver=says(), scorer=right()))
-    with ZipFile(path, "a") as archive:
-        header = {**json.loads(archive.read("header.json")), "version": 3}
-        archive.writestr("header.json", json.dumps(header))
-    with pytest.raises(DataError, match="has log format 3"):
-        run_of(path, tmp_path)
-
-
 def test_a_log_that_unpacks_to_too_much_is_refused_before_it_is_unpacked(
     evaluated: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = evaluated(Task(dataset=samples(), solver=says(), scorer=right()))
-    monkeypatch.setattr(inspect_read, "MOST_UNPACKED", 1000)
+    monkeypatch.setattr(inspect_import, "MOST_UNPACKED", 1000)
     monkeypatch.setattr("inspect_ai.log.read_eval_log", None)
     with pytest.raises(DataError, match=r"unpacks to [0-9,]+ bytes; at most 1,000 are read"):
         run_of(path, tmp_path)
@@ -370,9 +298,9 @@ def test_folders_and_missing_files(evaluated: Callable[..., Path], tmp_path: Pat
     path = evaluated(task)
     assert run_of(path.parent, tmp_path).manifest["task"].startswith("inspect/")
     evaluated(task)
-    with pytest.raises(DataError, match=r"holds 2 Inspect logs(.|\n)*Name one of them"):
+    with pytest.raises(DataError, match=r"holds 2 ….eval(.|\n)*Name one of them"):
         run_of(path.parent, tmp_path)
-    with pytest.raises(DataError, match="holds no Inspect log"):
+    with pytest.raises(DataError, match=r"holds no ….eval"):
         run_of(tmp_path / "runs", tmp_path)
     with pytest.raises(DataError, match=r"cannot be read: No such file(.|\n)*Name a log"):
         run_of(tmp_path / "none.eval", tmp_path)
@@ -380,11 +308,224 @@ def test_folders_and_missing_files(evaluated: Callable[..., Path], tmp_path: Pat
         api.import_result(path, "inspct", out=tmp_path)
 
 
-def test_the_command_line_imports_and_tells(evaluated: Callable[..., Path], tmp_path: Path) -> None:
-    path = evaluated(Task(dataset=samples(), solver=says(), scorer=right()))
-    asked = ["import", str(path), "--format", "inspect", "-o", str(tmp_path / "runs"), "--json"]
-    done = CliRunner().invoke(app, asked)
-    assert done.exit_code == 0, done.stderr
-    (folder,) = json.loads(done.stdout)["runs"]
-    assert Run(folder).complete
-    assert "does not tell the culture and language" in done.stderr
+@scorer(metrics=[accuracy()])
+def odd() -> Scorer:
+    async def score(state: TaskState, target: Target) -> Score:
+        return Score(value=float(len(str(state.sample_id)) % 2), explanation="x" * 50)
+
+    return score
+
+
+@pytest.fixture(params=["foreign", "kapwa"])
+def log(request: pytest.FixtureRequest, evaluated: Callable[..., Path]) -> Path:
+    """A log of somebody's task, asked twice of items whose ids are numbers; and one of Kapwa's."""
+    if request.param == "kapwa":
+        task = TASKS["blend_saq"](limit=6, country="Mexico")
+        task.solver = says()
+        return evaluated(task)
+    dataset = MemoryDataset([Sample(id=n, input=f"Q {n}?", target="yes") for n in range(1, 13)])
+    return evaluated(Task(dataset=dataset, solver=says(), scorer=odd()), epochs=2)
+
+
+@pytest.fixture
+def watched(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """What each reading of samples asked for, and how many samples of earlier ones were still held then."""
+    read = inspect_ai.log.read_eval_log_samples_by_id
+    readings: list[tuple[int, int]] = []
+    alive: list[weakref.ref[Any]] = []
+
+    def reading(file: Any, wanted: Any, **options: Any) -> Any:
+        readings.append((len(wanted), sum(1 for one in alive if one() is not None)))
+        found = read(file, wanted, **options)
+        alive.extend(map(weakref.ref, found))
+        return found
+
+    whole = inspect_ai.log.read_eval_log
+
+    def header(*args: Any, **options: Any) -> EvalLog:
+        assert options["header_only"]
+        return whole(*args, **options)
+
+    monkeypatch.setattr(inspect_ai.log, "read_eval_log_samples_by_id", reading)
+    monkeypatch.setattr(inspect_ai.log, "read_eval_log", header)
+    return readings
+
+
+def test_few_samples_are_held_at_once_and_the_run_is_the_same(
+    log: Path, tmp_path: Path, watched: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_once = run_of(log, tmp_path / "at_once")
+    total = at_once.manifest["counts"]["requests"]
+    watched.clear()
+    monkeypatch.setattr(inspect_import, "_AT_ONCE", 3)
+    run = run_of(log, tmp_path / "few")
+    # The last of a reading may be in use while the next begins; the first reading also tells whose task it is.
+    assert max(held for _, held in watched) <= 4
+    assert max(asked for asked, _ in watched) == 3
+    assert sum(asked for asked, _ in watched) == total + 3
+    assert run.tables == at_once.tables
+    for table in run.tables:
+        assert_frame_equal(run.table(table), at_once.table(table), check_exact=True)
+    assert run.manifest == at_once.manifest
+
+
+def rewritten(source: Path, target: Path, change: Callable[[str, bytes], list[tuple[str, bytes]]]) -> Path:
+    """A copy of a log, each member what ``change`` makes of it."""
+    with ZipFile(source) as old, ZipFile(target, "w") as new:
+        for name in dict.fromkeys(old.namelist()):
+            for told in change(name, old.read(name)):
+                new.writestr(*told)
+    return target
+
+
+def is_one(name: str) -> bool:
+    return name.startswith("samples/") and name.endswith("_epoch_1.json")
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda name, data: [(name, data[:40] if is_one(name) else data)], "is not an Inspect log, or a damaged one"),
+        (lambda name, data: [(name, b"{}" if is_one(name) else data)], "is not an Inspect log, or a damaged one"),
+        (lambda name, data: [] if is_one(name) else [(name, data)], r"holds (no|\d+ of the \d+) samples"),
+        (lambda name, data: [] if name.startswith("samples/") else [(name, data)], "holds no samples"),
+    ],
+    ids=["cut", "empty", "fewer", "none"],
+)
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_damage_in_the_midst_is_told_and_nothing_is_written(
+    log: Path, tmp_path: Path, change: Callable[[str, bytes], list[tuple[str, bytes]]], told: str
+) -> None:
+    path = rewritten(log, tmp_path / "changed.eval", change)
+    with pytest.raises(DataError, match=told) as raised:
+        run_of(path, tmp_path / "runs")
+    assert raised.value.hint
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("log", ["foreign"], indirect=True)
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_of_a_sample_that_was_logged_again_the_later_counts(log: Path, tmp_path: Path) -> None:
+    def again(name: str, data: bytes) -> list[tuple[str, bytes]]:
+        if name != "samples/3_epoch_1.json":
+            return [(name, data)]
+        earlier = json.loads(data)
+        earlier["output"]["choices"][0]["message"]["content"] = "an earlier answer"
+        return [(name, json.dumps(earlier).encode()), (name, data)]
+
+    run = run_of(rewritten(log, tmp_path / "again.eval", again), tmp_path / "runs")
+    assert run.answers.filter(item_id="3", sample=0)["text"].to_list() == ["I say yes, 1"]
+    assert run.answers.height == 24
+
+
+# Kapwa's tasks that Inspect asked with settings of its own: the run says so, in a note and its signature.
+
+tasks = SimpleNamespace(**TASKS)
+SAQ: dict[str, Any] = {"country": "Mexico", "variant": "local/inst-4", "limit": 3}
+JUDGED = "Asked by Inspect; Kapwa's own task judged the answers again."
+STORIES: dict[str, Any] = {"limit": 1, "nationalities": "Filipino", "samples": 3}
+
+
+def rice(*_: Any) -> ModelOutput:
+    output = ModelOutput.from_content("model", "rice")
+    output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)  # else it would be counted online
+    return output
+
+
+def logged(task: Any, folder: Path, **settings: Any) -> Path:
+    model = get_model("mockllm/model", custom_outputs=rice)
+    (log,) = inspect_ai.eval(task, model=model, log_dir=str(folder / "logs"), display="none", **settings)
+    assert log.status == "success", log.error
+    return Path(log.location.removeprefix("file://"))
+
+
+@pytest.fixture(scope="module")
+def usual(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """The run of a log that was asked as Kapwa asks."""
+    folder = tmp_path_factory.mktemp("usual")
+    return run_of(logged(tasks.blend_saq(**SAQ), folder, max_connections=2, max_retries=3, timeout=9), folder)
+
+
+def test_settings_of_fetching_are_not_what_is_asked(usual: Run) -> None:
+    assert usual.manifest["notes"] == [JUDGED]
+    assert usual.manifest["options"]["max_new_tokens"] == 128
+    assert "asked_with" not in usual.manifest["options"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "told", "signed"),
+    [
+        ({"max_tokens": 7}, "max_tokens 7", "max_new_tokens=7"),
+        ({"temperature": 1.5}, "temperature 1.5", "asked_with=temperature=1.5"),
+        ({"system_message": "Be brief."}, 'system_message "Be brief."', "asked_with=system_message=Be%20;brief."),
+        ({"seed": 4, "top_p": 0.5}, "seed 4", "asked_with=seed=4+top_p=0.5"),
+    ],
+    ids=["tokens", "temperature", "system", "several"],
+)
+def test_settings_of_inspects_own_are_told_and_signed(
+    usual: Run, tmp_path: Path, settings: dict[str, Any], told: str, signed: str
+) -> None:
+    run = run_of(logged(tasks.blend_saq(**SAQ), tmp_path, **settings), tmp_path)
+    (note,) = run.manifest["notes"][1:]
+    assert note.startswith("Inspect asked with settings of its own: ")
+    assert told in note
+    assert signed in run.manifest["signature"]
+    assert signed in run.estimates["signature"][0]
+    assert all(signed in one for one in run.manifest["signatures"].values())
+    assert run.manifest["task"] == usual.manifest["task"]
+    assert_frame_equal(run.scores, usual.scores)
+
+
+def test_another_solver_and_its_messages_are_told_and_signed(tmp_path: Path) -> None:
+    task = tasks.blend_saq(**SAQ)
+    task.solver = chain(system_message("You are a farmer. " * 9), task.solver)
+    run = run_of(logged(task, tmp_path), tmp_path)
+    notes = run.manifest["notes"]
+    assert 'solver "system_message + kapwa/ask"' in notes[1]
+    assert notes[2] == "3 samples were asked with other messages beside those of Kapwa."
+    messages, solver = run.manifest["options"]["asked_with"]
+    assert messages.startswith("messages=")
+    assert solver == "solver=system_message + kapwa/ask"
+    other = tasks.blend_saq(**SAQ)
+    other.solver = chain(system_message("You are a fisher. " * 9), other.solver)
+    again = run_of(logged(other, tmp_path / "b"), tmp_path / "b")
+    assert again.manifest["signature"] != run.manifest["signature"]
+
+
+def changed(path: Path, change: Callable[[EvalLog], None]) -> Path:
+    log = read_eval_log(path)
+    change(log)
+    write_eval_log(log, path)
+    return path
+
+
+def test_other_words_are_not_judged_again(tmp_path: Path) -> None:
+    def other(log: EvalLog) -> None:
+        (log.samples or [])[1].input = [ChatMessageUser(content="What is your favourite colour?")]
+
+    run = run_of(changed(logged(tasks.blend_saq(**SAQ), tmp_path), other), tmp_path)
+    assert run.manifest["task"].startswith("inspect/")
+    assert any("was asked in other words than Kapwa's now" in note for note in run.manifest["notes"])
+
+
+def test_seeds_of_each_sample_are_kapwas_own(tmp_path: Path) -> None:
+    run = run_of(logged(tasks.eecc_stories(**STORIES), tmp_path), tmp_path)
+    assert run.manifest["notes"] == [JUDGED]
+    again = run_of(logged(tasks.eecc_stories(**STORIES), tmp_path / "b", temperature=0.9, seed=3), tmp_path / "b")
+    assert again.manifest["options"]["temperature"] == 0.9
+    assert "asked_with" not in again.manifest["options"]
+
+
+def test_failed_answers_are_counted_as_requests(tmp_path: Path) -> None:
+    def failed(log: EvalLog) -> None:
+        told = json.loads((log.samples or [])[0].model_dump_json())
+        told["error"] = {"message": "it broke", "traceback": "", "traceback_ansi": ""}
+        (log.samples or [])[0] = type((log.samples or [])[0]).model_validate(told)
+
+    path = logged(tasks.eecc_stories(limit=2, nationalities="Filipino,Irish", samples=3), tmp_path)
+    run = run_of(changed(path, failed), tmp_path)
+    counts = run.manifest["counts"]
+    assert counts["requests"] == counts["items"] * 3
+    assert (counts["failed"], counts["answered"]) == (3, counts["requests"] - 3)
+    assert run.manifest["failures"] == [{"reason": "it broke", "count": 3}]
+    assert run.manifest["status"] == "failed_items"

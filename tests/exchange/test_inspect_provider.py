@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import anyio
@@ -11,13 +12,17 @@ import pytest
 from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.model import ChatMessageUser, GenerateConfig, get_model
 
-from kapwa.exchange.inspectai import provider, tasks
-from kapwa.exchange.inspectai.opened import open_new
-from kapwa.exchange.inspectai.provider import KapwaAPI
+from kapwa.exchange import inspect_provider as provider
+from kapwa.exchange.inspect_answers import open_new
+from kapwa.exchange.inspect_provider import KapwaAPI
+from kapwa.exchange.inspect_tasks import TASKS
+from kapwa.models.base import Model
 from kapwa.records import ContinuationScore, Request, Response, Usage
 
+tasks = SimpleNamespace(**TASKS)
 
-class Told:
+
+class Told(Model):
     """A local model: one batch of four at a time, and each text says how many shared its batch."""
 
     id, revision, atomic_batches = "told", "1", True

@@ -9,14 +9,13 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import inspect_ai
 import polars as pl
 import pytest
-from inspect_ai._eval.task.results import resolve_glob_metric_keys
 from inspect_ai._util.error import PrerequisiteError
-from inspect_ai._util.registry import registry_info, registry_params
 from inspect_ai.log import EvalLog, read_eval_log
 from inspect_ai.model import (
     ChatMessageUser,
@@ -26,22 +25,20 @@ from inspect_ai.model import (
     Model,
     ModelOutput,
     ModelUsage,
-    ResponseSchema,
     get_model,
 )
-from inspect_ai.scorer import Metric, Score
-from inspect_ai.util import JSONSchema
+from inspect_ai.scorer import Score
 
 import kapwa
-from kapwa.errors import ModelError, UsageError
-from kapwa.exchange.inspectai import provider, scorers, tasks
-from kapwa.exchange.inspectai.metrics import group_mean, group_stderr
-from kapwa.exchange.inspectai.opened import open_new
-from kapwa.exchange.inspectai.scorers import measures
+from kapwa.errors import ModelError
+from kapwa.exchange import inspect_answers
+from kapwa.exchange import inspect_provider as provider
+from kapwa.exchange.inspect_answers import open_new
+from kapwa.exchange.inspect_tasks import SCORERS, TASKS, group_mean, group_stderr, stderr
 from kapwa.records import Answer, Response
 from kapwa.stats.tables import estimate_table
-from kapwa.suites.blend.saq_metrics import saq_metrics
 
+tasks, scorers = SimpleNamespace(**TASKS), SimpleNamespace(**SCORERS)
 REPLIES = ("Maraming salamat po, uuwi na ako.", "rice", "B. bread", "", "I cannot help with that.", "tortillas; bread")
 
 
@@ -205,9 +202,10 @@ def test_a_log_is_scored_again_with_the_scorer_alone(tmp_path: Path) -> None:
 
 
 def test_data_that_were_moved_are_named_and_others_are_refused(tmp_path: Path) -> None:
-    from kapwa.suites.kalahi.data import sample_packs
+    from kapwa.datasets.packs import sample_packs
+    from kapwa.suites.kalahi.data import PACKS
 
-    data = shutil.copytree(sample_packs()["filipino"], tmp_path / "mine")
+    data = shutil.copytree(sample_packs(PACKS)["filipino"], tmp_path / "mine")
     chosen: dict[str, Any] = {"data": str(data), "limit": 2, "metrics": ["chrf"]}
     log = evaluated(tasks.kalahi_open(**chosen), Known().model(), tmp_path / "logs")
     moved = data.rename(tmp_path / "elsewhere")
@@ -215,50 +213,30 @@ def test_data_that_were_moved_are_named_and_others_are_refused(tmp_path: Path) -
     def scored(scorer: Any) -> EvalLog:
         return inspect_ai.score(log, scorer, action="overwrite", model="mockllm/model", display="none")
 
-    from kapwa.exchange.inspectai import opened
-
-    opened._opened.clear()  # as in a process of its own
+    inspect_answers._opened.clear()  # as in a process of its own
     with pytest.raises(PrerequisiteError) as failure:
         scored(scorers.kalahi_open())
     assert "mine" in str(failure.value.message)
     assert values_of(scored(scorers.kalahi_open(data=str(moved)))) == values_of(log)
-    other = shutil.copytree(sample_packs()["egyptian"], tmp_path / "other")
+    other = shutil.copytree(sample_packs(PACKS)["egyptian"], tmp_path / "other")
     with pytest.raises(PrerequisiteError) as failure:
         scored(scorers.kalahi_open(data=str(other)))
     assert "not those that the sample" in str(failure.value.message)
-
-
-def test_the_scorer_of_another_task_is_refused_and_the_fitting_one_named(tmp_path: Path) -> None:
-    log = evaluated(tasks.blend_saq(country="Mexico", limit=2), Known().model(), tmp_path)
-    with pytest.raises(PrerequisiteError) as failure:
-        inspect_ai.score(log, scorers.kalahi_mc(), action="overwrite", model="mockllm/model", display="none")
-    assert "is of blend/saq; kapwa/kalahi_mc judges samples of kalahi/mc" in str(failure.value.message)
-    assert "--scorer kapwa/blend_saq" in str(failure.value.message)
-
-
-def test_a_sample_of_another_task_is_refused(tmp_path: Path) -> None:
-    foreign = inspect_ai.Task(dataset=[inspect_ai.dataset.Sample("q")], scorer=scorers.blend_saq())
-    (log,) = inspect_ai.eval(foreign, model=Known().model(), log_dir=str(tmp_path), display="none")
-    assert log.status == "error"
-    assert "not of one of Kapwa's tasks" in (log.error.message if log.error else "")
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
         (lambda: tasks.kalahi_mc(variant="ful"), "Did you mean 'full'"),
-        (lambda: tasks.kalahi_mc(vriant="full"), "Did you mean 'variant'"),
+        (lambda: tasks.kalahi_mc(vriant="full"), "has no option 'vriant'"),
         (lambda: tasks.blend_saq(country="Mexica"), "Mexico"),
         (lambda: tasks.kalahi_open(data="no/such/[folder]"), "no/such/"),
         (lambda: tasks.kalahi_open(data=Path("no/such")), "no/such"),
-        (lambda: tasks.blend_saq(country=False), "-T 'country=\"1984\"'"),
-        (lambda: tasks.blend_saq(language=["local", 5]), "it must be a name, or a list of names"),
+        (lambda: tasks.blend_saq(country=1984), "1984"),
         (lambda: tasks.kalahi_mc(where="food"), "it must name columns"),
-        (lambda: tasks.kalahi_mc(where={"topic": 3}), "-T 'where={topic: \"1984\"}'"),
         (lambda: tasks.kalahi_mc(where={"topic": []}), "has no items to ask about"),
         (lambda: get_model("kapwa/smollm"), "Did you mean 'smollm2'"),
         (lambda: get_model("kapwa/smollm2", dtyp="float32"), "Did you mean 'dtype'"),
-        (lambda: get_model("kapwa/inspect:openai/gpt"), "circle"),
     ],
 )
 def test_a_slip_ends_in_one_message_with_the_nearest_word(make: Any, message: str) -> None:
@@ -267,39 +245,12 @@ def test_a_slip_ends_in_one_message_with_the_nearest_word(make: Any, message: st
     assert message in str(failure.value.message)
 
 
-@pytest.mark.parametrize("country", ["all", "", []])
-def test_every_country_is_asked_where_none_is_named(country: Any) -> None:
-    assert len(tasks.blend_mcq(country=country).dataset) == len(tasks.blend_mcq().dataset)
-
-
-def test_data_may_be_a_path() -> None:
-    from kapwa.suites.kalahi.data import sample_packs
-
-    place = sample_packs()["filipino"]
-    task = tasks.kalahi_mc(data=place, limit=1)  # type: ignore[arg-type]  # the command line knows texts alone
-    assert task.dataset[0].metadata["kapwa"]["arguments"]["data"] == str(place)
-
-
 def test_a_message_that_is_not_text_is_refused_rather_than_cut() -> None:
     """Tasks of others may hold pictures; an answer to the words alone would count as one to both."""
     picture = ContentImage(image="data:image/png;base64,AAAA")
     with pytest.raises(ModelError, match="another kind: image"):
         provider._messages([ChatMessageUser(content=[ContentText(text="What is this?"), picture])])
     assert provider._messages([ChatMessageUser(content=[ContentText(text="Hi.")])])[0].content == "Hi."
-
-
-@pytest.mark.parametrize(
-    "setting",
-    [
-        {"top_k": 5},
-        {"frequency_penalty": 0.5},
-        {"prompt_logprobs": 1},
-        {"response_schema": ResponseSchema(name="s", json_schema=JSONSchema(type="object"))},
-    ],
-)
-def test_a_setting_that_kapwas_models_have_not_is_refused(setting: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match="have no setting"):
-        provider._params(GenerateConfig(**setting))
 
 
 def test_likelihood_tasks_tell_other_providers_users_what_to_do(tmp_path: Path) -> None:
@@ -315,30 +266,6 @@ def test_likelihood_tasks_tell_other_providers_users_what_to_do(tmp_path: Path) 
     assert "no log-probability" in str(failure.value.message)
 
 
-ALL_METRICS = [
-    ("kalahi_mc", "kalahi/mc", {}),
-    ("kalahi_open", "kalahi/open", {"metrics": ["chrf", "bleu", "rouge1", "rouge2", "rougeL", "rougeLsum", "meteor"]}),
-    ("blend_saq", "blend/saq", {"limit": 1, "country": "Mexico"}),
-    ("blend_mcq", "blend/mcq", {}),
-    ("blend_mcq", "blend/mcq", {"how": "likelihood"}),
-    ("eecc_qa", "eecc/qa", {"limit": 1}),
-    ("eecc_stories", "eecc/stories", {"limit": 1}),
-]
-
-
-@pytest.mark.parametrize(("scorer", "name", "chosen"), ALL_METRICS)
-def test_every_metric_is_measured_as_kapwa_takes_it(scorer: str, name: str, chosen: dict[str, Any]) -> None:
-    metrics = dict(open_new(name, chosen).task.metrics)
-    if name == "blend/saq":
-        metrics = dict(saq_metrics(judged=True))
-    measured = registry_info(getattr(scorers, scorer)()).metadata["metrics"]
-    resolved = resolve_glob_metric_keys(measured, Score(value=dict.fromkeys(metrics, 0.0)))
-    assert resolved.keys() == metrics.keys()
-    for metric, info in metrics.items():
-        by_name: dict[str, Metric] = {registry_info(one).name: one for one in resolved[metric]}
-        assert registry_params(by_name["kapwa/stderr"]).get("binary", False) is info.binary, metric
-
-
 def test_a_single_culture_has_no_groups_beside_it() -> None:
     from inspect_ai.scorer import SampleScore
 
@@ -348,14 +275,11 @@ def test_a_single_culture_has_no_groups_beside_it() -> None:
     two = [*scores, SampleScore(score=Score(value=0.0), sample_metadata={**about, "culture": "d"})]
     assert group_mean()(two) == {"c v": 1.0, "d v": 0.0}
     assert all(math.isnan(value) for value in group_stderr()(two).values())  # one cluster each
-    assert list(measures(("a", "b"), ("b",))) == ["a", "b", "*"]
 
 
 def test_the_standard_error_is_inspects_own_where_that_knows_one() -> None:
     from inspect_ai.scorer import SampleScore
     from inspect_ai.scorer import stderr as inspects
-
-    from kapwa.exchange.inspectai.metrics import stderr
 
     def scores(values: list[float], clusters: str) -> list[SampleScore]:
         pairs = zip(values, clusters, strict=True)
@@ -396,7 +320,7 @@ def texts_of(log: EvalLog) -> dict[tuple[str, str], list[str]]:
 
 
 def own_texts(run: Any, name: str, chosen: dict[str, Any]) -> dict[tuple[str, str], list[str]]:
-    from kapwa.runs.answers import RunAnswers
+    from kapwa.runs.directory import RunAnswers
 
     found: dict[tuple[str, str], list[str]] = {}
     for request, response in RunAnswers(run, open_new(name, chosen).task):
@@ -426,60 +350,23 @@ def test_texts_are_those_of_kapwa_run_whatever_the_order_of_asking(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "chosen", "tolerance"),
+    ("name", "chosen"),
     [
-        ("kalahi/mc", {"data": "sample:filipino", "limit": 2}, 1e-5),
-        ("blend/mcq", {"country": "US", "limit": 3, "max_new_tokens": 8}, 0.0),
+        ("kalahi/mc", {"data": "sample:filipino", "limit": 2}),
+        ("blend/mcq", {"country": "US", "limit": 3, "max_new_tokens": 8}),
     ],
 )
-def test_kapwa_inspect_and_lm_eval_give_the_same_scores(
-    name: str,
-    chosen: dict[str, Any],
-    tolerance: float,
-    tmp_path: Path,
-    smollm2: Any,
-    in_inspect: Model,
-    smollm2_in_lm_eval: Any,
+def test_kapwa_and_inspect_give_the_same_scores(
+    name: str, chosen: dict[str, Any], tmp_path: Path, smollm2: Any, in_inspect: Model
 ) -> None:
-    """Kapwa and Inspect are equal to the last digit; so is lm-eval, but for sums of float32 in another order."""
+    """Equal to the last digit; that lm-eval's are equal too is held in test_lmeval_task."""
     run = own_run(smollm2, tmp_path / "runs", name, chosen)
-    own = own_values(run.scores)
     log = evaluated(getattr(tasks, name.replace("/", "_"))(**chosen), in_inspect, tmp_path)
-    assert values_of(log) == own
+    assert values_of(log) == own_values(run.scores)
     for metric, said in told(log).items():
         row = run.estimates.filter((pl.col("metric") == metric) & (pl.col("group") == "all")).row(0, named=True)
         assert same(said["mean"], row["value"]), metric
         assert same(said["stderr"], row["se"]), metric
-    others = lm_eval_values(smollm2_in_lm_eval, name, chosen)
-    assert others.keys() == own.keys()
-    held: set[str] = set()
-    for item, values in others.items():
-        for metric, value in values.items():
-            allowed = tolerance if metric.startswith("mc2") else 0.0
-            assert value == pytest.approx(own[item][metric], abs=allowed, rel=0), (item, metric)
-            held.add(metric)
-    assert {"mc1", "mc2", "mc3"} <= held or {"mcq_acc", "mcq_acc_reference"} <= held
-
-
-def lm_eval_values(model: Any, name: str, chosen: dict[str, Any]) -> dict[tuple[str, str], dict[str, float]]:
-    from lm_eval import simple_evaluate
-    from lm_eval.tasks import TaskManager
-
-    from kapwa.exchange.lmeval import TASKS_FOLDER
-
-    task = f"kapwa_{name.replace('/', '_')}"
-    settings: dict[str, Any] = {key: chosen[key] for key in ("data", "limit") if key in chosen}
-    settings["where"] = {"culture": [chosen["country"]]} if "country" in chosen else {}
-    settings["options"] = {"max_new_tokens": chosen["max_new_tokens"]} if "max_new_tokens" in chosen else {}
-    manager = TaskManager(include_path=str(TASKS_FOLDER), include_defaults=False, metadata={task: settings})
-    result = simple_evaluate(
-        model=model, tasks=[task], task_manager=manager, apply_chat_template=True, bootstrap_iters=0
-    )
-    assert result is not None
-    return {
-        (sample["doc"]["item_id"], sample["doc"]["variant"]): {name: sample[name] for name in sample["metrics"]}
-        for sample in result["samples"][task]
-    }
 
 
 @pytest.mark.slow

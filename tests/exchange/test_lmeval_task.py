@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+import yaml
 from known_lm import Known, evaluated, known_answers, saved, task_in
 from lm_eval.api.model import LM
-from lm_eval.tasks import TaskManager
 from polars.testing import assert_frame_equal
 
 import kapwa
 from kapwa import api
+from kapwa.cli.harness import lm_eval_path
 from kapwa.errors import ModelError, UsageError
-from kapwa.exchange.lmeval import TASKS_FOLDER, task_names
-from kapwa.exchange.lmeval.answers import continuation_sums, likelihood_arguments, responses_of
+from kapwa.exchange import LM_EVAL_TASKS
+from kapwa.exchange.lm_eval_answers import likelihood_arguments, responses_of, task_of
 from kapwa.records import Message, Request
 from kapwa.runs.directory import Run
 
@@ -59,11 +61,6 @@ def test_values_are_kapwas_own_to_the_last_digit(
     assert metrics <= held
 
 
-def test_one_word_names_all_tasks() -> None:
-    loaded = TaskManager(include_path=str(TASKS_FOLDER), include_defaults=False).load(["kapwa"])
-    assert sorted(loaded["tasks"]) == task_names()
-
-
 def test_a_text_is_asked_for_greedily_at_kapwas_length_with_no_stop_text() -> None:
     model = Known()
     settings = {"data": "sample:filipino", "limit": 1, "options": {"max_new_tokens": 17, "metrics": ["chrf"]}}
@@ -74,8 +71,10 @@ def test_a_text_is_asked_for_greedily_at_kapwas_length_with_no_stop_text() -> No
 def test_white_space_that_ends_a_prompt_is_scored_once_and_taken_off() -> None:
     assert likelihood_arguments("Q\n\n", ["a", "b"]) == [("Q\n\n", "a"), ("Q\n\n", "b"), ("Q", "\n\n")]
     assert likelihood_arguments("Q:", ["a"]) == [("Q:", "a")]
-    assert continuation_sums([(-3.0, False), (-5.0, False), (-1.0, True)], 2) == [-2.0, -4.0]
-    assert continuation_sums([(-3.0, False), (-5.0, False)], 2) == [-3.0, -5.0]
+    asked = [Request("1", "v", "score", (Message("user", "q"),), ("a", "b"))]
+    for results, sums in (([-3.0, -5.0, -1.0], [-2.0, -4.0]), ([-3.0, -5.0], [-3.0, -5.0])):
+        (response,) = responses_of(asked, [(value, False) for value in results])
+        assert [score.logprob_sum for score in response.logprobs or ()] == sums
 
 
 def test_prompts_of_which_only_some_end_in_white_space_are_refused() -> None:
@@ -151,3 +150,82 @@ def same_as_imported(run: Run, file: Path, out: Path) -> None:
     differences = api.compare(again, run)["difference"].drop_nulls()
     assert differences.len()
     assert differences.abs().max() < 1e-5
+
+
+# What a task may be told, and where its YAML files are.
+
+KALAHI = {"kapwa": {"task": "kalahi/mc"}}
+NAMES = [
+    "kapwa_blend_mcq",
+    "kapwa_blend_mcq_likelihood",
+    "kapwa_blend_saq",
+    "kapwa_kalahi_mc",
+    "kapwa_kalahi_open",
+]
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads lm-eval's tag as the text after it."""
+
+
+_Loader.add_constructor("!function", lambda loader, node: loader.construct_scalar(node))
+
+
+def test_the_folder_holds_the_tasks() -> None:
+    assert sorted(path.stem for path in LM_EVAL_TASKS.glob("*.yaml")) == NAMES
+    # lm-eval takes modules under such a path for its own, and names them so.
+    assert "/lm_eval/tasks" not in LM_EVAL_TASKS.as_posix()
+
+
+def test_the_verb_prints_the_folder_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
+    lm_eval_path()
+    assert capsys.readouterr().out == f"{LM_EVAL_TASKS}\n"
+    lm_eval_path(json=True)
+    assert json.loads(capsys.readouterr().out) == {"path": str(LM_EVAL_TASKS), "tasks": NAMES}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_file_names_itself_its_class_and_a_task_that_opens(name: str) -> None:
+    config = yaml.load((LM_EVAL_TASKS / f"{name}.yaml").read_text(encoding="utf-8"), Loader=_Loader)
+    assert config["task"] == name
+    assert config["class"] == "kapwa.exchange.lm_eval_tasks.KapwaTask"
+    task = task_of(name, config["metadata"])
+    assert task.items()
+    scores = "score" in task.needs
+    assert config["output_type"] == ("multiple_choice" if scores else "generate_until")
+    assert config["num_fewshot"] == 0
+
+
+def test_the_user_chooses_data_variants_columns_and_number(tmp_path: Path) -> None:
+    chosen = {"variants": "full, partial", "limit": 1, "where": {"culture": "Filipino"}}
+    task = task_of("kapwa_kalahi_mc", KALAHI | {"kapwa_kalahi_mc": chosen})
+    assert [item.variant for item in task.items()] == ["full", "partial"]
+    assert {item.culture for item in task.items()} == {"Filipino"}
+    listed = chosen | {"variants": ["full", "partial"], "where": {"culture": ["Filipino"]}}
+    assert task_of("kapwa_kalahi_mc", KALAHI | {"kapwa_kalahi_mc": listed}).items() == task.items()
+    assert task_of("kapwa_kalahi_mc", KALAHI | {"kapwa_kalahi_mc": {"data": "sample:filipino"}}).data.name
+    with pytest.raises(UsageError):
+        task_of("kapwa_kalahi_mc", KALAHI | {"kapwa_kalahi_mc": {"data": str(tmp_path / "none")}})
+
+
+def test_multiple_choice_is_built_from_the_samples_the_same_each_time() -> None:
+    base = {"kapwa": {"task": "blend/mcq", "options": {"how": "generate"}}}
+    task = task_of("mcq", base)
+    assert task.items() == task_of("mcq", base).items()
+    assert all(len(item.fields["options"]) == 4 for item in task.items())
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"dta": "x"}, "no setting 'dta'"),
+        ("folder/", "not an object"),
+        ({"limit": 0}, "limit is 0"),
+        ({"limit": True}, "limit is True"),
+        ({"variants": "fll"}, "fll"),
+        ({"options": {"colour": 1}}, "no option 'colour'"),
+    ],
+)
+def test_bad_settings_are_named(given: object, says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        task_of("kapwa_kalahi_mc", KALAHI | {"kapwa_kalahi_mc": given})

@@ -134,15 +134,6 @@ def test_long_repeated_and_identical_texts():
     assert np.isnan(found[4]).all()
 
 
-def test_texts_in_any_order_and_identities_without_texts():
-    texts = resembling(5, 40, 30, 15)
-    groups = np.random.default_rng(6).integers(2, 9, 40)
-    mixed = np.random.default_rng(7).permutation(40)
-    found = all_pairs_bleu(encoded(texts), groups, 12)
-    assert np.array_equal(found, all_pairs_bleu(encoded([texts[i] for i in mixed]), groups[mixed], 12), equal_nan=True)
-    assert np.isnan(found[[0, 1, 9, 10, 11]]).all()
-
-
 def sets_of_texts(seed):
     texts = [text for text in resembling(seed, 60, 60, 25) if len(text) >= 4][:40]
     groups = np.arange(len(texts)) // 5
@@ -184,6 +175,25 @@ def test_closest_brevity_is_nltk():
         assert found[i, j] == pytest.approx(score, abs=1e-12)
 
 
+def test_wrong_arguments_are_refused():
+    made = encoded([[1], [2]])
+    with pytest.raises(UsageError, match="Unknown brevity rule 'longest'"):
+        all_pairs_bleu(made, [0, 1], 2, brevity="longest")
+    with pytest.raises(UsageError, match="at least 1"):
+        all_pairs_bleu(made, [0, 1], 2, max_n=0)
+    with pytest.raises(UsageError, match="Groups must be 0 to 0"):
+        all_pairs_bleu(made, [0, 1], 1)
+
+
+def test_texts_in_any_order_and_identities_without_texts():
+    texts = resembling(5, 40, 30, 15)
+    groups = np.random.default_rng(6).integers(2, 9, 40)
+    mixed = np.random.default_rng(7).permutation(40)
+    found = all_pairs_bleu(encoded(texts), groups, 12)
+    assert np.array_equal(found, all_pairs_bleu(encoded([texts[i] for i in mixed]), groups[mixed], 12), equal_nan=True)
+    assert np.isnan(found[[0, 1, 9, 10, 11]]).all()
+
+
 def test_the_three_brevity_rules_by_hand():
     texts = [[1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5], [1, 2, 3, 4, 5, 6, 7], [1, 2, 3, 4, 5, 6, 7, 8, 9]]
     groups = [0, 1, 1, 1]
@@ -193,13 +203,3 @@ def test_the_three_brevity_rules_by_hand():
     # Six tokens against five, seven and nine: longer than the shortest, five is the closest too, seven the average.
     assert value["nmt"] == value["closest"] == 1.0
     assert value["average"] == pytest.approx(math.exp(1 - 7 / 6), abs=1e-15)
-
-
-def test_wrong_arguments_are_refused():
-    made = encoded([[1], [2]])
-    with pytest.raises(UsageError, match="Unknown brevity rule 'longest'"):
-        all_pairs_bleu(made, [0, 1], 2, brevity="longest")
-    with pytest.raises(UsageError, match="at least 1"):
-        all_pairs_bleu(made, [0, 1], 2, max_n=0)
-    with pytest.raises(UsageError, match="Groups must be 0 to 0"):
-        all_pairs_bleu(made, [0, 1], 1)

@@ -8,7 +8,6 @@ import pytest
 from kapwa.errors import UsageError
 from kapwa.metrics import pairwise_sample
 from kapwa.metrics.distance import pair_distances, sample_distances
-from kapwa.metrics.pairwise_sample import estimate_mean, estimate_pairs
 from kapwa.metrics.tokens import Encoded
 
 
@@ -96,42 +95,6 @@ def test_intervals_hold_the_corpus_means_as_often_as_they_say():
         assert 0.9 - 0.06 < hits / rounds < 0.9 + 0.06  # over 3 standard errors of a share from 300
 
 
-def dyads(rng, identities, spread):
-    effects = spread * rng.normal(size=identities)
-    left, right = np.triu_indices(identities, 1)
-    values = effects[left] + effects[right] + rng.normal(size=len(left))
-    return values, np.stack([left, right], axis=1)
-
-
-def test_population_intervals_hold_where_naive_ones_do_not():
-    rng = np.random.default_rng(5)
-    rounds, robust, naive = 400, 0, 0
-    for _ in range(rounds):
-        values, pairs = dyads(rng, 40, 1.0)
-        chosen = rng.choice(len(values), 300, replace=False)
-        mean = estimate_pairs(values[chosen], pairs[chosen], len(values), 0.95, "population")
-        robust += mean.low <= 0 <= mean.high
-        plain = estimate_mean(values[chosen], len(values), 0.95, "population")
-        naive += plain.low <= 0 <= plain.high
-    assert 0.90 <= robust / rounds <= 0.98
-    assert naive / rounds < 0.7
-
-
-def test_population_variance_is_the_sum_over_pairs_that_share_a_member():
-    rng = np.random.default_rng(6)
-    values, pairs = dyads(rng, 9, 2.0)
-    rest = values - values.mean()
-    plain = (
-        sum(rest[a] * rest[b] for a in range(len(rest)) for b in range(len(rest)) if set(pairs[a]) & set(pairs[b]))
-        / len(rest) ** 2
-    )
-    from scipy.stats import t
-
-    half = t.ppf(0.975, 8) * np.sqrt(plain * 9 / 8)
-    found = estimate_pairs(values, pairs, len(values), 0.95, "population")
-    assert found.high - found.estimate == pytest.approx(half, rel=1e-10)
-
-
 def test_empty_texts_count_in_edits_but_not_in_bleu():
     encoded = Encoded(np.arange(12, dtype=np.int32) % 6, np.array([0, 6, 12, 12, 12]), tuple("abcdef"))
     found = sample_distances(encoded, [0, 1, 2, 2], ("a", "b", "c"), pairs=10, seed=1)
@@ -148,14 +111,13 @@ def test_empty_texts_count_in_edits_but_not_in_bleu():
 def test_same_seed_same_estimates():
     encoded, groups = corpus(7, 15, 2)
     names = tuple(map(str, range(15)))
-    first, again = (sample_distances(encoded, groups, names, pairs=20, seed=9, scope="population") for _ in range(2))
+    first, again = (sample_distances(encoded, groups, names, pairs=20, seed=9) for _ in range(2))
     assert first == again
-    assert first != sample_distances(encoded, groups, names, pairs=20, seed=10, scope="population")
-    assert "dyadic" in first.method
+    assert first != sample_distances(encoded, groups, names, pairs=20, seed=10)
 
 
 def test_wrong_arguments_are_refused():
     encoded, groups = corpus(8, 3, 2)
-    for wrong in ({"pairs": 1}, {"pairs": 5, "level": 1.0}, {"pairs": 5, "scope": "world"}):
+    for wrong in ({"pairs": 1}, {"pairs": 5, "level": 1.0}):
         with pytest.raises(UsageError, match="Cannot sample"):
             sample_distances(encoded, groups, ("a", "b", "c"), seed=1, **wrong)

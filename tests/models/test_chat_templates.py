@@ -6,7 +6,7 @@ import pytest
 from tiny_models import train_tokenizer
 
 from kapwa.errors import ModelError
-from kapwa.models.templates import RenderError, choose
+from kapwa.models.templates import EncodingError, choose
 from kapwa.records import Message
 
 ASK = (Message("system", "Maging maikli."), Message("user", "Kumusta?"))
@@ -56,5 +56,5 @@ def test_template_arguments_reach_the_template_and_the_digest():
 def test_a_template_that_refuses_says_why():
     tokenizer = train_tokenizer()
     tokenizer.chat_template = "{{ raise_exception('System role not supported') }}"
-    with pytest.raises(RenderError, match="System role not supported"):
+    with pytest.raises(EncodingError, match="System role not supported"):
         choose(tokenizer, "auto", {}).prompt(ASK)

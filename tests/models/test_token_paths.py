@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny_models import train_tokenizer
 
-from kapwa.models.encoding import Encoder, EncodingError
-from kapwa.models.templates import choose
+from kapwa.models.encoding import Encoder
+from kapwa.models.templates import EncodingError, choose
 from kapwa.records import Message, Params, Request
 
 
@@ -163,9 +163,3 @@ def test_a_continuation_the_tokenizer_drops_is_refused(crossing):
     tokenizer.backend_tokenizer.normalizer = normalizers.Strip()
     with pytest.raises(EncodingError, match="continuation 1 adds no token"):
         encoder_for(tokenizer).request(ask("ab", "  \n"))
-
-
-def test_turn_end_is_the_templates_closing_token():
-    tokenizer = train_tokenizer()
-    assert encoder_for(tokenizer).turn_end() == tokenizer.convert_tokens_to_ids("<|im_end|>")
-    assert encoder_for(tokenizer, "plain").turn_end() is None

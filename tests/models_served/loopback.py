@@ -118,7 +118,7 @@ def answering() -> Serve:
 class Authority:
     """A certificate authority of our own, in a folder; needs the openssl program."""
 
-    def __init__(self, folder: Path, *, strict: bool = True) -> None:
+    def __init__(self, folder: Path) -> None:
         if shutil.which("openssl") is None:
             pytest.skip("the openssl program is not installed")
         self.folder = folder
@@ -127,7 +127,7 @@ class Authority:
         # Python 3.13 demands of an authority that it says what its key is for.
         self.run(
             "req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -days 30 -subj /CN=test-authority "
-            f"{'-addext keyUsage=critical,keyCertSign,cRLSign' if strict else ''}"
+            "-addext keyUsage=critical,keyCertSign,cRLSign"
         )
         self.file = folder / "ca.pem"
 
@@ -138,16 +138,6 @@ class Authority:
         """Return the TLS settings of a server with a certificate for ``name``, such as "IP:127.0.0.1"."""
         self.run(f"req -new -newkey rsa:2048 -nodes -keyout s.key -out s.csr -subj /CN=x -addext subjectAltName={name}")
         self.run(f"ca -batch -notext -config ca.cnf -cert ca.pem -keyfile ca.key -in s.csr -out s.pem {dates}")
-        return self.context("s")
-
-    def self_signed(self) -> ssl.SSLContext:
-        self.run(
-            "req -x509 -newkey rsa:2048 -nodes -keyout own.key -out own.pem -days 30 -subj /CN=x "
-            "-addext subjectAltName=IP:127.0.0.1"
-        )
-        return self.context("own")
-
-    def context(self, name: str) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(self.folder / f"{name}.pem", self.folder / f"{name}.key")
+        context.load_cert_chain(self.folder / "s.pem", self.folder / "s.key")
         return context

@@ -110,8 +110,6 @@ class Stub:
         wait = self.config.get("retry_after", 0.3)
         if fault == "429":
             return await send(writer, 429, self.error(429, headers), {"Retry-After": f"{wait}"})
-        if fault == "429ms":
-            return await send(writer, 429, self.error(429, headers), {"retry-after-ms": f"{wait * 1000}"})
         if fault == "429date":
             # Dates have whole seconds; the server's own clock is two hours ahead on purpose.
             now = int(time.time()) + 7200

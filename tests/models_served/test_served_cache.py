@@ -32,10 +32,3 @@ def test_a_name_alone_is_asked_each_time(stub, connect, tmp_path: Path) -> None:
     runs = [evaluate(connect(server.url), tmp_path / name) for name in ("a", "b")]
     assert chats(server) == 10
     assert "--revision" in runs[1].manifest["notes"][0]
-
-
-def test_another_server_of_the_same_name_is_another_model(stub, connect, tmp_path: Path) -> None:
-    servers = [stub(), stub()]
-    for i, server in enumerate(servers):
-        evaluate(connect(server.url, revision="1"), tmp_path / str(i))
-    assert [chats(server) for server in servers] == [5, 5]

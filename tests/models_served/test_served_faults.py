@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import logging
 import socket
-import subprocess
-import sys
-import time
 import traceback
 
 import pytest
 from served_tools import ask
 
 from kapwa.errors import ModelError
-from kapwa.models.served_client import Client
-from kapwa.models.served_limit import Retry
+from kapwa.models.openai_client import Client
 
 MIXED = {
     "429": 0.06,
@@ -61,12 +57,6 @@ def test_what_never_works_is_reported_with_the_reason(stub, connect):
     assert sum("item 3" in str(entry["asked"]) for entry in server.arrivals()) == 3
 
 
-def test_a_timeout_is_retried_and_reported(stub, connect):
-    model = connect(stub(always={"item 1": "timeout"}).url, timeout=0.2, extra={"attempts": 2})
-    [response] = model.generate([ask(1)])
-    assert response.error == "no answer within 0.2 s (after 2 attempts)"
-
-
 @pytest.mark.parametrize("status", [400, 422])
 def test_a_bad_request_fails_its_item_at_once(stub, connect, status):
     server = stub(always={"item 7": status})
@@ -75,13 +65,6 @@ def test_a_bad_request_fails_its_item_at_once(stub, connect, status):
     assert done["6/0"].text
     assert done["8/0"].text
     assert len(server.arrivals()) == 3
-
-
-def test_a_group_that_fails_reports_every_sample(stub, connect):
-    model = connect(stub(always={"item 1": 500}).url, extra={"attempts": 2})
-    done = list(model.generate([ask(1, s, temperature=1.0) for s in range(3)]))
-    assert [r.request_key for r in done] == ["1/0", "1/1", "1/2"]
-    assert all(r.error for r in done)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +88,7 @@ def test_a_used_up_quota_ends_the_call_at_once(stub, connect):
     assert len(server.arrivals()) == 1
 
 
-@pytest.mark.parametrize("kind", ["429", "429ms", "429date"])
+@pytest.mark.parametrize("kind", ["429", "429date"])
 def test_retry_after_is_obeyed(stub, connect, kind):
     wait = 2 if kind == "429date" else 1.2  # dates have whole seconds
     server = stub(faults={kind: 0.15}, retry_after=wait, seed=1)
@@ -126,18 +109,10 @@ def test_a_wait_beyond_patience_ends_the_call(stub, connect):
         list(connect(stub(always={"item": "429"}, retry_after=7200).url).generate([ask(1)]))
 
 
-def test_concurrency_grows_to_its_limit_and_never_above(stub, connect):
-    server = stub(delay=0.05)
-    list(connect(server.url, concurrency=40).generate(ask(i) for i in range(600)))
-    # It starts at 16; how close it comes to 40 depends on how busy this machine is.
-    assert 20 < server.report()["most_open"] <= 40
-
-
-def test_concurrency_shrinks_under_429(stub, connect):
-    server = stub(delay=0.02, always={"item": "429"}, retry_after=0.01)
-    model = connect(server.url, concurrency=32, extra={"attempts": 4})
-    assert all(r.failed for r in model.generate(ask(i) for i in range(32)))
-    assert model._client.limit.limit < 4
+def test_no_more_calls_are_open_than_were_allowed(stub, connect):
+    server = stub(delay=0.05, faults={"500": 0.2}, seed=2)
+    assert len(list(connect(server.url, concurrency=20).generate(ask(i) for i in range(300)))) == 300
+    assert 10 < server.report()["most_open"] <= 20
 
 
 def test_the_key_is_never_shown(stub, connect, monkeypatch, caplog):
@@ -158,13 +133,8 @@ def test_the_key_is_never_shown(stub, connect, monkeypatch, caplog):
 
 
 def test_what_a_server_says_steers_no_terminal():
-    client = Client("http://127.0.0.1:1/v1", timeout=1, concurrency=1, retry=Retry())
+    client = Client("http://127.0.0.1:1/v1", timeout=1)
     assert client.quoted("a\x1b[2J\x9bb\ud800\n\tc" + "d" * 1000) == "a\ufffd[2J\ufffdb\ufffd c" + "d" * 290
-
-
-def test_without_a_key_nothing_is_removed_from_messages():
-    client = Client("http://127.0.0.1:1/v1", timeout=1, concurrency=1, retry=Retry())
-    assert client.scrub("none of the models") == "none of the models"
 
 
 def test_a_key_echoed_at_start_is_not_shown_either(stub, connect, monkeypatch):
@@ -194,11 +164,6 @@ def test_a_server_that_is_down_is_named_with_the_remedy(connect):
         connect(url)
 
 
-def test_plain_http_spoken_to_as_https_is_named(stub, connect):
-    with pytest.raises(ModelError, match="TLS failed"):
-        connect(stub().url.replace("http:", "https:"))
-
-
 def test_a_server_that_dies_during_a_run_ends_the_call(stub, connect):
     server = stub(delay=0.01)
     model = connect(server.url, concurrency=8, extra={"attempts": 3})
@@ -215,32 +180,3 @@ def test_a_lone_surrogate_fails_its_item_only(stub, connect):
     done = {r.request_key: r for r in connect(stub().url).generate([ask(1, text="bad \ud800"), ask(2)])}
     assert "lone surrogate" in done["1/0"].error
     assert done["2/0"].text
-
-
-def test_ctrl_c_ends_a_process_promptly_and_cleanly(stub):
-    server = stub(always={"item": "timeout"})
-    program = f"""
-from served_tools import ask
-from kapwa.models.base import ModelOptions
-from kapwa.models.openai import load
-model = load("stub", ModelOptions(base_url={server.url!r}))
-print("ready", flush=True)
-try:
-    list(model.generate(ask(i) for i in range(1000)))
-except KeyboardInterrupt:
-    model.close()
-    print("stopped", flush=True)
-"""
-    folder = __file__.rsplit("/", 1)[0]
-    process = subprocess.Popen(
-        [sys.executable, "-X", "dev", "-c", program], cwd=folder, stdout=-1, stderr=-1, text=True
-    )
-    assert process.stdout.readline() == "ready\n"
-    while not server.arrivals():
-        assert process.poll() is None
-        time.sleep(0.05)
-    process.send_signal(2)
-    out, err = process.communicate(timeout=20)
-    assert (out, process.returncode) == ("stopped\n", 0)
-    assert "Traceback" not in err
-    assert "never retrieved" not in err

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Iterator
 
@@ -124,13 +123,6 @@ def test_a_server_that_refuses_n_is_asked_singly(stub, connect):
     assert sum("n" in entry["asked"] for entry in server.arrivals()) == 1
 
 
-def test_greedy_samples_and_different_prompts_are_never_grouped(stub, connect):
-    server = stub()
-    requests = [ask(1, 0), ask(1, 1), ask(2, 0, temperature=1.0), ask(3, 1, temperature=1.0)]
-    assert len(by_key(connect(server.url).generate(requests))) == 4
-    assert all("n" not in entry["asked"] for entry in server.arrivals())
-
-
 def test_twenty_thousand_requests_are_taken_lazily(stub, connect):
     taken = finished = most = 0
 
@@ -154,15 +146,6 @@ def test_twenty_thousand_requests_are_taken_lazily(stub, connect):
     assert taken <= 3000 + AHEAD * 64 + 1
 
 
-def test_a_slow_consumer_bounds_what_is_held(stub, connect):
-    server = stub()
-    answers = connect(server.url, concurrency=4).generate(ask(i) for i in range(500))
-    next(answers)
-    time.sleep(0.5)
-    assert len(server.arrivals()) <= AHEAD * 4
-    answers.close()
-
-
 def test_closing_the_iterator_cancels_open_calls(stub, connect):
     server = stub(always={"item 0": None, "item": "timeout"})
     model = connect(server.url)
@@ -176,20 +159,6 @@ def test_closing_the_iterator_cancels_open_calls(stub, connect):
     assert next(model.generate([ask(0)])).text  # and the model is still usable
 
 
-def test_an_exception_in_the_consumer_cancels_too(stub, connect):
-    others = set(threading.enumerate())  # models that other tests of this process keep
-    model = connect(stub(always={"item 0": None, "item": "timeout"}).url)
-
-    def consume() -> None:
-        for _ in model.generate([ask(0), ask(11), ask(12)]):
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        consume()
-    model.close()
-    assert not any(thread.name == "kapwa-served" for thread in set(threading.enumerate()) - others)
-
-
 def test_a_failing_source_of_requests_is_heard_and_nothing_hangs(stub, connect):
     def requests() -> Iterator[Request]:
         yield ask(1)
@@ -197,13 +166,6 @@ def test_a_failing_source_of_requests_is_heard_and_nothing_hangs(stub, connect):
 
     with pytest.raises(LookupError, match="the source broke"):
         list(connect(stub().url).generate(requests()))
-
-
-def test_nothing_to_ask_yields_nothing(stub, connect):
-    model = connect(stub().url)
-    assert list(model.generate([])) == []
-    assert model.plan([]) == []
-    assert model.plan([ask(1), ask(2)]) == [[0, 1]]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import kapwa
-from kapwa.runs.journal import Journal
+from kapwa.runs.store import AnswerStore
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 FAULTS = dict.fromkeys(("429", "500", "reset", "timeout", "garbage"), 0.1)
@@ -39,7 +39,7 @@ def test_half_of_all_requests_fail_at_first_and_every_one_is_answered_once(tmp_p
     assert Counter(scores["item_id"]) == Counter(map(str, range(N)))
     assert scores["value"].to_list() == [1.0] * N, "every answer is the one to its own question"
     assert run.manifest["status"] == again.manifest["status"] == "complete"
-    journal = Journal.reading(tmp_path / "run" / "journal.sqlite")
+    journal = AnswerStore(tmp_path / "run" / "journal.sqlite", mode="read")
     assert journal.counts() == (N, 0)
     journal.close()
     assert seen["items"] == N

@@ -10,8 +10,8 @@ import toy_lm
 
 from kapwa.errors import ModelError
 from kapwa.models.base import check_capabilities
-from kapwa.models.served_fault import CallError
-from kapwa.models.served_tokens import echoed, finite
+from kapwa.models.openai_client import CallError
+from kapwa.models.openai_scoring import _finite, echoed
 from kapwa.records import Message, Params, Request
 
 MESSAGES = (Message("user", "sino ang"), Message("user", "kumusta th"))
@@ -106,19 +106,6 @@ def test_requests_that_cannot_be_scored_are_reported_alone(stub, connect):
     assert all("to be scored" in r.error for r in answers if r.failed)
 
 
-def test_no_probe_is_sent_until_capabilities_are_asked(stub, connect):
-    server = stub(lm="vllm")
-    model = connect(server.url)
-    assert model.fingerprint["template"] == "chat"
-    assert model.description["cannot"] == {}
-    assert server.arrivals() == []
-    assert model.capabilities
-    probes = len(server.arrivals())
-    assert 0 < probes < 10
-    assert model.capabilities
-    assert len(server.arrivals()) == probes
-
-
 def test_who_needs_texts_alone_has_no_probe_sent(stub, connect):
     server = stub(lm="vllm")
     model = connect(server.url)
@@ -128,19 +115,12 @@ def test_who_needs_texts_alone_has_no_probe_sent(stub, connect):
     assert server.arrivals()
 
 
-def test_probing_leaves_the_fingerprint_alone(stub, connect):
-    model = connect(stub(lm="vllm").url)
-    before = dict(model.fingerprint)
-    assert "score" in model.capabilities
-    assert model.fingerprint == before
-
-
 @pytest.mark.parametrize(
     "value", [None, True, "-1", [], 0.5, math.nan, -math.inf, -(10**400), 10**400], ids=lambda value: str(value)[:5]
 )
 def test_what_is_no_log_probability_is_refused(value):
     with pytest.raises(CallError, match="where a log-probability belongs"):
-        finite(value)
+        _finite(value)
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,13 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from kapwa.models.served_loop import PATIENCE, BackgroundLoop, Give
-from kapwa.runs.journal import Journal
+from kapwa.models.background import PATIENCE, BackgroundLoop, Give
+from kapwa.runs.store import AnswerStore
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 CONCURRENCY = 64
@@ -47,7 +48,7 @@ def started(url: str, folder: Path, pause: float) -> subprocess.Popen[str]:
 
 
 def kept_in(folder: Path) -> int:
-    journal = Journal.reading(folder / "journal.sqlite")
+    journal = AnswerStore(folder / "journal.sqlite", mode="read")
     try:
         return journal.counts().answered
     finally:
@@ -95,8 +96,17 @@ def test_an_error_that_ends_the_asking_comes_after_every_answer_that_came(stub, 
     assert 100 < given(server) - CONCURRENCY <= kept_in(tmp_path / "run") <= given(server)
 
 
-def test_results_of_the_turn_in_which_an_error_came_come_first():
-    loop = BackgroundLoop()
+@pytest.fixture
+def loop() -> Iterator[BackgroundLoop]:
+    async def nothing() -> None:
+        pass
+
+    made = BackgroundLoop(nothing)
+    yield made
+    made.close()
+
+
+def test_results_of_the_turn_in_which_an_error_came_come_first(loop):
     ready = asyncio.Event()
 
     async def work(job: int, give: Give[int]) -> None:
@@ -107,47 +117,58 @@ def test_results_of_the_turn_in_which_an_error_came_come_first():
             raise LookupError("third")
         give([job])
 
-    stream = loop.stream(range(6), work, 9)
+    stream = loop.stream(range(6), work, 6, 6)
     came = [next(stream) for _ in range(5)]
     with pytest.raises(LookupError, match="third"):
         next(stream)
-    loop.close()
     assert sorted(came) == [0, 1, 3, 4, 5]
 
 
-def test_closing_returns_what_came_and_the_result_that_was_handed_out_last():
-    loop = BackgroundLoop()
-
+def test_after_closing_comes_what_came_and_the_result_that_was_handed_out_last(loop):
     async def work(job: int, give: Give[int]) -> None:
         give([job])  # a part of what is asked for; the rest never comes
         await asyncio.sleep(0 if job < 4 else 3600)
         give([job + 100])
 
-    stream = loop.stream(range(8), work, 16)
-    taken = {next(stream)}
-    while len(loop_seen := set(stream._crew.results)) < 12:
+    stream = loop.stream(range(8), work, 8, 16)
+    last = next(stream)
+    while len(came := list(stream._results)) < 12:
         time.sleep(0.01)
-    last = max(taken)
-    rest = stream.close()
-    assert taken | set(rest) == loop_seen
-    assert last in rest
-    assert stream.close() == rest
-    loop.close()
+    stream.close()
+    stream.close()
+    rest = list(stream)
+    assert rest == came
+    assert rest[0] == last
+    assert list(stream) == []
 
 
-def test_a_call_that_hangs_does_not_make_closing_wait():
-    loop = BackgroundLoop()
-
+def test_a_call_that_hangs_does_not_make_closing_wait(loop):
     async def work(job: int, give: Give[int]) -> None:
         give([job])
         if job == 3:
             time.sleep(4 * PATIENCE)
 
-    stream = loop.stream(range(4), work, 8)
+    stream = loop.stream(range(4), work, 4, 8)
     next(stream)
     began = time.monotonic()
-    rest = stream.close()
+    stream.close()
     assert time.monotonic() - began < 2 * PATIENCE  # bounded, not fast
-    assert rest == [0, 1, 2, 3]
+    assert list(stream) == [0, 1, 2, 3]
     assert loop.call(asyncio.sleep(0, "after"), 10 * PATIENCE) == "after"
-    loop.close()
+
+
+@pytest.mark.parametrize(("workers", "window"), [(1, 1), (3, 4), (8, 64)])
+def test_every_job_is_done_once_whatever_the_window(loop, workers, window):
+    open_now = most = 0
+
+    async def work(job: int, give: Give[int]) -> None:
+        nonlocal open_now, most
+        open_now += 1
+        most = max(most, open_now)
+        await asyncio.sleep(0.001 * (job % 3))
+        open_now -= 1
+        give([job] * (job % 3))  # none, one or two results
+
+    found = list(loop.stream(iter(range(200)), work, workers, window))
+    assert sorted(found) == sorted(job for job in range(200) for _ in range(job % 3))
+    assert most <= workers

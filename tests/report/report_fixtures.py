@@ -12,7 +12,8 @@ import numpy as np
 import polars as pl
 from report_texts import TEXTS, Situation
 
-from kapwa.stats.tables import compare_variants, estimate_table
+from kapwa.stats.comparisons import compare_variants
+from kapwa.stats.tables import estimate_table
 from kapwa.suites.kalahi.mc import MC_METRICS
 
 VARIANTS = ("full", "partial", "unenriched")
@@ -164,22 +165,17 @@ def _cases(items: pl.DataFrame, scores: pl.DataFrame, metric: str) -> pl.DataFra
         if value is None:
             continue
         text = texts[item["prompt"]]
-        rows.append(
-            {
-                "item_id": item["item_id"],
-                "variant": item["variant"],
-                "culture": item["culture"],
-                "metric": metric,
-                "margin": (0.02 if value else -0.03) * (1 + (k * 7) % 11),
-                "prompt": text.prompt,
-                "prompt_gloss": text.gloss,
-                "expected": text.expected,
-                "expected_gloss": text.expected_gloss,
-                "got": text.expected if value else text.got,
-                "got_gloss": text.expected_gloss if value else text.got_gloss,
-            }
-        )
+        rows.append(case_row(item, metric, (0.02 if value else -0.03) * (1 + (k * 7) % 11), text, bool(value)))
     return pl.DataFrame(rows)
+
+
+def case_row(item: Mapping[str, Any], metric: str, margin: float, text: Situation, right: bool) -> dict[str, Any]:
+    """A row of ``cases``: what was asked, expected and preferred."""
+    got = (text.expected, text.expected_gloss) if right else (text.got, text.got_gloss)
+    told = (text.prompt, text.gloss, text.expected, text.expected_gloss, *got)
+    names = ("prompt", "prompt_gloss", "expected", "expected_gloss", "got", "got_gloss")
+    where = {name: item[name] for name in ("item_id", "variant", "culture")}
+    return {**where, "metric": metric, "margin": margin, **dict(zip(names, told, strict=True))}
 
 
 def _manifest(
@@ -206,7 +202,7 @@ def _manifest(
         },
         "headline": HEADLINES[task],
         "groups": ["category", "topic"],
-        "metrics": {name: _info(name, *info) for name, info in infos.items()},
+        "metrics": {name: metric_info(name, *info) for name, info in infos.items()},
         "data": {
             "name": "kalahi sample packs",
             "digest": "9f2c41aa0b7d3e55",
@@ -247,17 +243,13 @@ def _manifest(
     }
 
 
-def _info(name: str, title: str, binary: bool, reference: bool) -> dict[str, Any]:
-    low = -1.0 if name.endswith("_diff") else 0.0
-    source = "the released Kalahi code" if reference else "Kalahi §4.2 and appendix F"
-    return {
-        "name": name,
-        "title": title,
-        "low": low,
-        "high": 1.0,
-        "binary": binary,
-        "reference": reference,
-        "source": source,
-        "unit": "",
-        "phrase": MC_METRICS[name].phrase if name in MC_METRICS else "",
-    }
+def metric_info(
+    name: str, title: str, binary: bool, reference: bool, source: str = "Kalahi §4.2 and appendix F", phrase: str = ""
+) -> dict[str, Any]:
+    """How a metric reads, as manifests have it."""
+    low, shown = (
+        -1.0 if name.endswith("_diff") else 0.0,
+        phrase or (MC_METRICS[name].phrase if name in MC_METRICS else ""),
+    )
+    info = {"name": name, "title": title, "low": low, "high": 1.0, "binary": binary, "reference": reference}
+    return {**info, "source": "the released code" if reference else source, "unit": "", "phrase": shown}

@@ -10,22 +10,28 @@ import pytest
 from report_fixtures import make_run
 from wide_fixtures import CULTURES, VARIANTS, choice_run, fake_language, wide_run
 
-from kapwa.report import variants
-from kapwa.report.contrasts import contrast_table
+from kapwa.report import comparisons
+from kapwa.report.comparisons import (
+    contrast_table,
+    contrasts,
+    language_name,
+    resource_level,
+    run_pairs,
+    split,
+    variant_name,
+)
 from kapwa.report.heat import by_score, confusions
-from kapwa.report.pairs import run_pairs
-from kapwa.report.relations import relation_plots, relation_table, relations
-from kapwa.report.spread import contrast_plots, culture_plots
+from kapwa.report.plots import contrast_charts, culture_charts
+from kapwa.report.relations import relation_charts, relation_table, relations
 from kapwa.report.summaries import across_sentences, contrast_sentences, equal_mean, loss_sentences, tally_sentences
 from kapwa.report.terminal import render_run
-from kapwa.report.variants import contrasts, language_name, resource_level, split, variant_name
 from kapwa.report.view import TaskView, arrange
-from kapwa.stats.tables import compare_variants
+from kapwa.stats.comparisons import compare_variants
 
 
 @pytest.fixture(autouse=True)
 def _languages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(variants, "_language", fake_language)
+    monkeypatch.setattr(comparisons, "_language", fake_language)
     language_name.cache_clear()
     resource_level.cache_clear()
 
@@ -102,13 +108,8 @@ def test_contrasts_that_the_run_holds_are_taken_from_it_and_turned_round() -> No
     np.testing.assert_allclose(table["p_holm"], again["p_holm"].to_numpy())
 
 
-def test_variants_of_another_form_have_no_contrasts() -> None:
-    assert contrast_table(arrange([make_run()])[0], "asked").height == 0
-    assert contrast_table(arrange([choice_run()])[0], "prompt").height == 0
-
-
 def test_cultures_stand_on_one_axis_the_highest_first(wide: TaskView) -> None:
-    plot = culture_plots(wide, "sem_b")[0]
+    plot = culture_charts(wide, "sem_b")[0]
     values = [line.dots[0].value for line in plot.lines]
     assert len(values) == 16
     assert values == sorted(values, reverse=True)
@@ -118,18 +119,18 @@ def test_cultures_stand_on_one_axis_the_highest_first(wide: TaskView) -> None:
         assert line.zone is not None
         assert line.top is not None
         assert line.zone < line.top
-    assert (plot.zone_key, plot.top_key) == ("best trick without cultural knowledge", "people")
+    assert plot.keys == [("zone", "best trick without cultural knowledge"), ("top", "people")]
 
 
-def test_six_models_make_two_culture_plots() -> None:
+def test_six_models_make_two_culture_charts() -> None:
     runs = [wide_run(f"m{i}", cultures=tuple(CULTURES)[:4], per_culture=12) for i in range(6)]
-    parts = culture_plots(arrange(runs)[0], "sem_b")
+    parts = culture_charts(arrange(runs)[0], "sem_b")
     assert [len(part.series) for part in parts] == [4, 2]
     assert len({part.key for part in parts}) == 2
 
 
 def test_dumbbells_are_grouped_by_level_and_sorted_by_difference(wide: TaskView) -> None:
-    plot = contrast_plots(wide, contrast_table(wide, "asked"))[0]
+    plot = contrast_charts(wide, contrast_table(wide, "asked"))[0]
     heads = [line.label for line in plot.lines if line.header]
     assert heads == ["Languages with much text", "Languages with some text", "Languages with little text"]
     assert list(plot.series) == ["local language", "English"]
@@ -143,16 +144,9 @@ def test_dumbbells_are_grouped_by_level_and_sorted_by_difference(wide: TaskView)
 def test_a_difference_that_is_noise_is_grey_and_one_that_is_not_is_not() -> None:
     run = wide_run(cultures=("Ethiopia", "Greece"), per_culture=400)
     view = arrange([run])[0]
-    lines = {line.label: line for line in contrast_plots(view, contrast_table(view, "asked"))[0].lines}
+    lines = {line.label: line for line in contrast_charts(view, contrast_table(view, "asked"))[0].lines}
     assert not lines["Ethiopia"].muted
     assert lines["Greece"].muted
-
-
-def test_the_prompt_axis_has_every_culture_and_no_heads(wide: TaskView) -> None:
-    plot = contrast_plots(wide, contrast_table(wide, "prompt"))[0]
-    assert len(plot.lines) == 16
-    assert not any(line.header for line in plot.lines)
-    assert list(plot.series) == ["direct", "persona"]
 
 
 def test_the_equal_mean_is_the_mean_of_culture_means_with_clusters_shared() -> None:
@@ -274,7 +268,7 @@ def test_two_tasks_of_one_model_are_correlated_across_cultures() -> None:
     x, y = ([getattr(point, side) for point in english.points] for side in "xy")
     assert english.correlation.value == pytest.approx(np.corrcoef(x, y)[0, 1])
     assert english.correlation.low is not None
-    plots = relation_plots(found)
+    plots = relation_charts(found)
     assert [plot.across for plot in plots] == ["blend/saq in English, asked directly →"]
     table = relation_table(found)
     assert table is not None

@@ -10,8 +10,9 @@ import polars as pl
 import pytest
 from report_fixtures import make_run
 
-from kapwa.report import pairs, tables
+from kapwa.report import comparisons, tables
 from kapwa.report.cases import worst_cases
+from kapwa.report.relations import correlation_table
 from kapwa.report.view import TaskView, arrange
 
 
@@ -20,7 +21,7 @@ def view_of(*runs: object) -> TaskView:
 
 
 def read(table: tables.Table) -> list[dict[str, str]]:
-    head, _, body = table.href.partition("base64,")
+    head, _, body = tables.csv_href(table.csv).partition("base64,")
     assert head == "data:text/csv;charset=utf-8;"
     raw = base64.b64decode(body)
     assert raw.startswith(b"\xef\xbb\xbf")
@@ -57,7 +58,7 @@ def test_reference_values_stand_apart() -> None:
 
 def test_strata_show_n_and_grey_the_small_ones() -> None:
     view = view_of(make_run(), make_run("b"))
-    table = tables.strata_table(view, view.subjects[0], few=10)
+    table = tables.strata_table(view, view.subjects[0])
     assert table is not None
     by_name = {row[0].text: row for row in table.rows}
     assert by_name["ethics"][1].text == "11"
@@ -69,7 +70,7 @@ def test_strata_show_n_and_grey_the_small_ones() -> None:
 
 def test_pairs_of_runs_are_adjusted_over_the_whole_report() -> None:
     view = view_of(make_run("a", skill=0.1), make_run("b", skill=0.9), make_run("c", skill=0.5))
-    frame = pairs.run_pairs(view)
+    frame = comparisons.run_pairs(view)
     assert set(frame["metric"]) == {"mc1", "mc2"}
     assert set(frame["variant"]) == {"full"}
     assert frame.filter(pl.col("metric") == "mc1").height == 6
@@ -83,19 +84,22 @@ def test_pairs_of_runs_are_adjusted_over_the_whole_report() -> None:
 
 def test_one_run_has_no_pairs_and_three_have_correlations() -> None:
     one = view_of(make_run())
-    assert pairs.run_pairs(one).height == 0
-    assert pairs.correlations(one) is None
+    assert comparisons.run_pairs(one).height == 0
+    assert comparisons.correlations(one) is None
     three = view_of(make_run("a", skill=0.1), make_run("b", skill=0.9), make_run("c", skill=0.5))
-    frame = pairs.correlations(three)
+    frame = comparisons.correlations(three)
     assert frame is not None
-    table = tables.correlation_table(three, frame, 3)
+    table = correlation_table(three, frame, 3)
     assert [row[0].text for row in table.rows] == ["mc1 × mc2", "mc1 × mc3", "mc2 × mc3"]
     assert all(row[1].small == "too few for an interval" for row in table.rows)
     assert len(read(table)) == 2 * 6
 
 
 def test_variant_comparisons_name_their_model_when_there_are_several() -> None:
-    one, two = pairs.variant_pairs(view_of(make_run())), pairs.variant_pairs(view_of(make_run("a"), make_run("b")))
+    one, two = (
+        comparisons.variant_pairs(view_of(make_run())),
+        comparisons.variant_pairs(view_of(make_run("a"), make_run("b"))),
+    )
     assert set(one["model"]) == {""}
     assert set(two["model"]) == {"a", "b"}
     assert set(two["metric"]) == {"mc1"}
@@ -115,7 +119,7 @@ def test_counts_show_every_outcome_that_occurred() -> None:
 def test_answers_in_another_language_are_counted() -> None:
     run = make_run(cultures=("Filipino",), variants=("full",), task="kalahi/open")
     row = run.estimates.filter((pl.col("metric") == "chrf_acc") & (pl.col("group") == "all"))
-    language = row.with_columns(pl.lit(tables.OTHER_LANGUAGE).alias("metric"), pl.lit(0.25).alias("value"))
+    language = row.with_columns(pl.lit("answered_other_language").alias("metric"), pl.lit(0.25).alias("value"))
     run.estimates = pl.concat([run.estimates, language])
     table = tables.counts_table(view_of(run))
     assert table.head[-1] == "Other language"
@@ -167,7 +171,7 @@ def test_no_case_table_is_no_section() -> None:
 
 def test_of_very_many_pairs_the_clearest_are_shown_and_all_downloaded() -> None:
     view = view_of(*(make_run(f"m{i}", skill=0.1 * i, cultures=("Filipino",), variants=("full",)) for i in range(8)))
-    frame = pairs.run_pairs(view)
+    frame = comparisons.run_pairs(view)
     table = tables.comparison_table(view, frame, "pairs", "Pairs")
     assert table is not None
     assert len(table.rows) == 40 < frame.height == len(read(table))

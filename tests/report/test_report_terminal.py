@@ -10,7 +10,7 @@ from report_fixtures import make_run
 from rich.console import Console
 
 from kapwa.report import numbers
-from kapwa.report.pairs import run_pairs
+from kapwa.report.comparisons import run_pairs
 from kapwa.report.terminal import render_comparison, render_run
 from kapwa.report.view import arrange
 

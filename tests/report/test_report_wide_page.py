@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from pathlib import Path
 
 import polars as pl
 import pytest
+from pages import Page, assert_sound
 from report_fixtures import MadeRun, make_run
-from test_report_page import CANARY, Page, poison_tree
+from test_report_page import CANARY, poison_tree
 from wide_fixtures import CULTURES, choice_run, fake_language, wide_run
 
-from kapwa.report import variants
+from kapwa.report import comparisons
 from kapwa.report.page import build_report, render_page
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _languages() -> object:
     patch = pytest.MonkeyPatch()
-    patch.setattr(variants, "_language", fake_language)
-    variants.language_name.cache_clear()
-    variants.resource_level.cache_clear()
+    patch.setattr(comparisons, "_language", fake_language)
+    comparisons.language_name.cache_clear()
+    comparisons.resource_level.cache_clear()
     yield
     patch.undo()
-    variants.language_name.cache_clear()
-    variants.resource_level.cache_clear()
+    comparisons.language_name.cache_clear()
+    comparisons.resource_level.cache_clear()
 
 
 @pytest.fixture(scope="module")
@@ -39,43 +39,22 @@ def one() -> str:
     return render_page([wide_run()])
 
 
-def test_every_section_has_its_place(one: str) -> None:
-    text = Page(one).text
-    for heading in (
-        "Does the model know a culture's everyday life?",
-        "In which language it is asked",
-        "How it is asked",
-        "Whose answers it gives when it is wrong",
-        "Where it fails",
-        "Answers lost on the way",
-        "Too many answers",
-        "The same scores as the released code computes them",
-        "Northern Nigeria",
-    ):
-        assert heading in text
+def test_every_section_has_its_place_and_only_two_tasks_are_correlated(one: str, both: str) -> None:
+    headings = (
+        "Does the model know a culture's everyday life?/In which language it is asked/How it is asked/"
+        "Whose answers it gives when it is wrong/Where it fails/Answers lost on the way/Too many answers/"
+        "The same scores as the released code computes them/Northern Nigeria"
+    )
+    text, related = Page(one).text, "Do the tasks agree?"
+    assert [heading for heading in headings.split("/") if heading not in text] == []
     assert "Northern_Nigeria" not in re.sub(r"<code>.*?</code>|data:text/csv[^\"]*", "", one)
+    assert related not in text
+    assert related in Page(both).text
 
 
-def test_two_tasks_end_with_their_correlation(both: str, one: str) -> None:
-    assert "Do the tasks agree?" in Page(both).text
-    assert "Correlation of two tasks across cultures" in Page(both).text
-    assert "Do the tasks agree?" not in Page(one).text
-
-
-def test_headings_ids_anchors_and_downloads_are_sound(both: str, one: str) -> None:
+def test_headings_ids_links_and_names_are_sound(both: str, one: str) -> None:
     for html in (both, one):
-        page = Page(html)
-        levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch(r"h[1-6]", tag)]
-        assert levels.count(1) == 1
-        assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
-        ids = [attrs["id"] for _, attrs in page.elements if attrs.get("id")]
-        assert len(ids) == len(set(ids))
-        anchors = {(a["href"] or "")[1:] for a in page.all("a") if (a["href"] or "").startswith("#")}
-        assert anchors <= set(ids)
-        names = [attrs["download"] for attrs in page.all("a") if "download" in attrs]
-        assert len(names) == len(set(names))
-        charts = [a for a in page.all("div") if str(a.get("class", "")).startswith("chart")]
-        assert all(a.get("role") == "img" and a.get("aria-label") for a in charts)
+        assert_sound(Page(html))
 
 
 def test_texts_of_every_script_keep_their_language_and_direction(one: str) -> None:
@@ -115,11 +94,6 @@ def test_the_page_is_small_and_the_same_runs_give_the_same_bytes(tmp_path: Path,
     names = ("org/a", "org/b")
     path = build_report([*map(wide_run, names), *map(choice_run, names)], tmp_path / "again.html")
     assert path.read_text(encoding="utf-8") == both
-
-
-def test_sixteen_cultures_four_variants_five_hundred_questions_two_models_fit_in_five_megabytes() -> None:
-    runs = [wide_run(name, per_culture=500) for name in ("org/a", "org/b")]
-    assert len(render_page(runs).encode()) < 5_000_000
 
 
 def test_three_cultures_keep_a_part_each_and_gain_the_language_section() -> None:

@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from report_fixtures import MadeRun
+from report_fixtures import MadeRun, case_row, metric_info
 from report_texts import TEXTS
 
 from kapwa.languages.base import LanguageInfo
-from kapwa.stats.tables import COMPARISON_SCHEMA, estimate_table
+from kapwa.stats.comparisons import COMPARISON_SCHEMA
+from kapwa.stats.tables import estimate_table
 
 
 @dataclass(frozen=True)
@@ -176,7 +177,7 @@ def _made(
     binary = {name: info[1] for name, info in infos.items()}
     comparisons = pl.DataFrame(schema=COMPARISON_SCHEMA)
     if compared:
-        from kapwa.stats.tables import compare_variants
+        from kapwa.stats.comparisons import compare_variants
 
         comparisons = compare_variants(scores, metrics={"sem_b": True}, replicates=100)
     tables = {"cases": _cases(scores, next(iter(infos)))}
@@ -221,25 +222,10 @@ def _confusion(cultures: Sequence[str], variants: Sequence[str]) -> pl.DataFrame
             for other in cultures:
                 if other != culture:
                     near = CULTURES[other].language == CULTURES[culture].language or {other, culture} <= _NEIGHBOURS
-                    share = (
-                        0.02
-                        + 0.14 * near
-                        + 0.10 * CULTURES[other].known * (zlib.crc32(f"{culture}{other}".encode()) % 7) / 7
-                    )
-                    rows.append(
-                        (
-                            culture,
-                            "en",
-                            variant,
-                            other,
-                            200,
-                            round(200 * share),
-                            share,
-                            share - 0.02,
-                            share + 0.03,
-                            0.7 * share,
-                        )
-                    )
+                    famous = CULTURES[other].known * (zlib.crc32(f"{culture}{other}".encode()) % 7) / 7
+                    share = 0.02 + 0.14 * near + 0.10 * famous
+                    counts = (200, round(200 * share), share, share - 0.02, share + 0.03, 0.7 * share)
+                    rows.append((culture, "en", variant, other, *counts))
     names = ["culture", "language", "variant", "other", "wrong", "matches", "share", "low", "high", "split"]
     return pl.DataFrame(rows, schema=names, orient="row")
 
@@ -252,21 +238,8 @@ def _cases(scores: pl.DataFrame, metric: str) -> pl.DataFrame:
     for row in scores.filter(pl.col("metric") == metric).iter_rows(named=True):
         _, texts = TEXTS[SPOKEN.get(row["language"], "Filipino")]
         text = texts[int(row["item_id"][-3:]) % len(texts)]
-        rows.append(
-            {
-                "item_id": row["item_id"],
-                "variant": row["variant"],
-                "culture": row["culture"],
-                "metric": metric,
-                "margin": 0.5 if row["value"] else -0.1 - 0.001 * int(row["item_id"][-3:]),
-                "prompt": text.prompt,
-                "prompt_gloss": text.gloss,
-                "expected": text.expected,
-                "expected_gloss": text.expected_gloss,
-                "got": text.expected if row["value"] else text.got,
-                "got_gloss": text.got_gloss,
-            }
-        )
+        right, hard = bool(row["value"]), 0.001 * int(row["item_id"][-3:])
+        rows.append(case_row(row, metric, 0.5 if right else -0.1 - hard, text, right))
     return pl.DataFrame(rows)
 
 
@@ -282,7 +255,10 @@ def _manifest(
         "selection": {"variants": list(variants), "items": {}, "limit": None, "where": {}},
         "headline": [name for name in ("sem_b", "sem_w", "mcq_acc") if name in infos],
         "groups": ["topic"],
-        "metrics": {name: _info(name, *info) for name, info in infos.items()},
+        "metrics": {
+            name: metric_info(name, *info, name.endswith("_reference"), "BLEnD §4.1", PHRASES.get(name, ""))
+            for name, info in infos.items()
+        },
         "data": {"name": "made up", "digest": f"{zlib.crc32(task.encode()):08x}", "card": {}, "illustrative": False},
         "model": {"id": model, "revision": "7e27bd9f95328f0f", "fingerprint": {"backend": "replay"}},
         "signature": f"kapwa:0.1.0|task:{task}",
@@ -295,20 +271,4 @@ def _manifest(
         "seed": 0,
         "finished": "2025-11-20T06:01:20Z",
         "seconds": 80.4,
-    }
-
-
-def _info(name: str, title: str, binary: bool) -> dict[str, Any]:
-    reference = name.endswith("_reference")
-    source = "the released BLEnD code" if reference else "BLEnD §4.1"
-    return {
-        "name": name,
-        "title": title,
-        "low": 0.0,
-        "high": 1.0,
-        "binary": binary,
-        "reference": reference,
-        "source": source,
-        "unit": "",
-        "phrase": PHRASES.get(name, ""),
     }

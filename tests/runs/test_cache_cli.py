@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
-from test_cache_store import filled
+from test_cache import filled
 
-from kapwa.runs.cache_store import CacheStore
+from kapwa.runs.cache import contents, open_cache
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -68,14 +68,14 @@ def test_pruning_says_what_went(cli: Run, tmp_path: Path) -> None:
     done = cli("cache", "prune", "c", "--max-size", "500k")
     assert "answers taken out: 1." in done.stdout
     assert "kB now" in done.stdout
-    with CacheStore.open(tmp_path / "c") as store:
-        assert 500 < store.contents()[0].answers < 1000
+    with open_cache(tmp_path / "c")[0] as store:
+        assert 500 < contents(store)[0].answers < 1000
 
 
 BAD = {
     "nothing said": (("prune", "c"), "Nothing says what may go"),
-    "no age": (("prune", "c", "--older-than", "soon"), "'soon' is no age"),
-    "no size": (("prune", "c", "--max-size", "-1"), "'-1' is no size"),
+    "no age": (("prune", "c", "--older-than", "soon"), "--older-than cannot be 'soon'"),
+    "no size": (("prune", "c", "--max-size", "-1"), "--max-size cannot be '-1'"),
     "an unknown model": (("prune", "c", "--model", "a@r2"), "Did you mean 'a@r'"),
     "no folder": (("ls", "nowhere"), "There is no folder nowhere"),
     "no cache": (("prune", "thesis", "--max-size", "0"), "thesis is no cache of answers"),

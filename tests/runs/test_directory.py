@@ -12,7 +12,7 @@ import pytest
 from tiny_suite import TinyModel, TinyTask
 
 from kapwa.errors import RunError, UsageError
-from kapwa.runs.directory import Run
+from kapwa.runs.directory import Run, RunAnswers
 from kapwa.runs.outputs import table_csv
 from kapwa.runs.runner import run_task
 
@@ -154,3 +154,13 @@ def test_nested_cells_become_json_in_csv() -> None:
         '"[""x"", ""y""]","{""c"": 1}",\'=1+1,-1.5',
         ',"{""c"": null}",\'-2,inf',
     ]
+
+
+def test_answers_come_back_with_what_was_asked_and_those_of_another_task_are_refused(tmp_path: Path) -> None:
+    task, model = TinyTask(n=12), TinyModel()
+    run = Run(run_task(task, model, out=tmp_path, progress=False))
+    found = list(RunAnswers(run, task))
+    assert [answer.request.item_id for answer in found] == [item.id for item in task.items()]
+    assert all(response.text == model.answer(request, [request]).text for request, response in found)
+    with pytest.raises(RunError, match="other requests than its tables tell"):
+        RunAnswers(run, TinyTask(n=11))

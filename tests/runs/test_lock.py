@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from kapwa.errors import RunError
-from kapwa.runs.lock import run_lock
+from kapwa.runs.directory import run_lock
 
 HOLD = textwrap.dedent(
     """
     import sys, time
     from pathlib import Path
-    from kapwa.runs.lock import run_lock
+    from kapwa.runs.directory import run_lock
     with run_lock(Path(sys.argv[1])):
         print("held", flush=True)
         time.sleep(60)

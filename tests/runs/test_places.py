@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 from kapwa import api
 from kapwa.cli.main import app
 from kapwa.errors import RunError
-from kapwa.runs.cache_store import CacheStore
-from kapwa.runs.places import check_places
+from kapwa.runs.cache import open_cache
+from kapwa.runs.runner import check_places
 
 
 @pytest.mark.parametrize("option", ["--out", "--cache"])
@@ -37,7 +37,7 @@ def test_places_that_a_run_may_use_are_let_be(tmp_path: Path) -> None:
     check_places(tmp_path / "new" / "runs", tmp_path / "new" / "cache")
     check_places(Path("runs"), tmp_path)
     assert not list(tmp_path.iterdir())
-    CacheStore.open(tmp_path / "cache").close()
+    open_cache(tmp_path / "cache")[0].close()
     check_places(tmp_path, tmp_path / "cache")
 
 
@@ -45,15 +45,14 @@ def test_folders_that_hold_something_else_or_a_damaged_cache_are_no_caches(tmp_p
     (tmp_path / "thesis.txt").write_text("years of work")
     with pytest.raises(RunError, match="is no cache of answers"):
         check_places(tmp_path / "runs", tmp_path)
-    CacheStore.open(tmp_path / "cache").close()
-    (file,) = [path for path in (tmp_path / "cache").iterdir() if path.suffix == ".sqlite"]
-    file.write_bytes(b"x" * 9000)
+    open_cache(tmp_path / "cache")[0].close()
+    (tmp_path / "cache" / "answers.sqlite").write_bytes(b"x" * 9000)
     with pytest.raises(RunError, match="cache"):
         check_places(tmp_path / "runs", tmp_path / "cache")
 
 
 def test_folders_that_may_not_be_written_are_refused(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    CacheStore.open(tmp_path / "cache").close()
+    open_cache(tmp_path / "cache")[0].close()
     (tmp_path / "old" / "a-run").mkdir(parents=True)
     (tmp_path / "old" / "a-run" / "run.json").write_text("{}")
     (tmp_path / "closed").mkdir()

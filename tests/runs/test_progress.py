@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from kapwa.records import ContinuationScore, Response, Usage
-from kapwa.runs.progress import Meter, PlainLines, Snapshot, clock, showing, summary
+from kapwa.runs.progress import Meter, PlainLines, Snapshot, clock, showing
 
 
 def test_speed_and_time_to_go_follow_from_this_process_alone() -> None:
@@ -20,7 +20,7 @@ def test_nothing_asked_yet_gives_no_time_to_go() -> None:
 
 
 def test_the_summary_names_failures() -> None:
-    line = summary(Snapshot("t m", "asking", 10, 4, failed=1, asked=4, tokens=8, seconds=2.0))
+    line = Snapshot("t m", "asking", 10, 4, failed=1, asked=4, tokens=8, seconds=2.0).line
     assert line == "t m: asking, 4/10, 2.0 items/s, 4 tokens/s, 0:03 to go, 1 failed"
 
 
@@ -98,4 +98,4 @@ def test_a_callable_gets_every_snapshot() -> None:
     ("asked", "seconds", "speed"), [(1, 25.0, "25 s/item"), (1, 10.0, "0.1 items/s"), (30, 20.0, "1.5 items/s")]
 )
 def test_a_slow_run_shows_what_an_item_takes(asked: int, seconds: float, speed: str) -> None:
-    assert speed in summary(Snapshot("x", "asking", 100, asked, asked=asked, seconds=seconds))
+    assert speed in Snapshot("x", "asking", 100, asked, asked=asked, seconds=seconds).line

@@ -1,25 +1,27 @@
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pytest
 from tiny_suite import TinyModel, TinyTask
 
 from kapwa.errors import RunError
-from kapwa.records import Item, Request, request_key
-from kapwa.runs.requests import RequestBook
+from kapwa.records import Item, Request, Response, request_key
+from kapwa.runs import requests
+from kapwa.runs.requests import AnswerReader, RequestIndex
+from kapwa.runs.store import AnswerStore
 
 
-def book(task: TinyTask, **fingerprint: object) -> RequestBook:
-    return RequestBook(task, task.items(), {**TinyModel().fingerprint, **fingerprint})
+def book(task: TinyTask, **fingerprint: object) -> RequestIndex:
+    return RequestIndex(task, task.items(), {**TinyModel().fingerprint, **fingerprint})
 
 
 def test_equal_questions_are_one_request() -> None:
     found = book(TinyTask(n=7))
     assert (found.total, found.distinct_total) == (7, 4)
     assert [request.item_id for request in found.distinct()] == ["000", "002", "004", "006"]
-    assert [request.key for request in found.distinct()] == list(found.distinct_keys())
 
 
 def test_keys_are_those_of_the_records() -> None:
@@ -50,14 +52,14 @@ def test_no_requests_at_all() -> None:
     ],
 )
 def test_identity_covers_task_options_selection_and_data(other: TinyTask) -> None:
-    assert book(other).identity() != book(TinyTask()).identity()
-    assert book(other).identity() == book(other).identity()
+    assert book(other).identity != book(TinyTask()).identity
+    assert book(other).identity == book(other).identity
 
 
 def test_identity_covers_the_model_but_not_the_name_of_the_data() -> None:
-    assert book(TinyTask(), revision="r2").identity() != book(TinyTask()).identity()
+    assert book(TinyTask(), revision="r2").identity != book(TinyTask()).identity
     renamed = TinyTask(data=replace(TinyTask().data, name="elsewhere"))
-    assert book(renamed).identity() == book(TinyTask()).identity()
+    assert book(renamed).identity == book(TinyTask()).identity
 
 
 @dataclass(frozen=True)
@@ -72,8 +74,44 @@ class FickleTask(TinyTask):
 
 
 @pytest.mark.parametrize("shared", [True, False])
-def test_a_task_whose_requests_change_is_found_out(shared: bool) -> None:
-    task = FickleTask(passes=([0],), shared=shared)
-    found = book(task)
+def test_long_runs_make_their_requests_anew_and_notice_where_these_change(
+    shared: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = book(TinyTask(n=9))
+    monkeypatch.setattr(requests, "KEPT", 3)
+    made_anew = book(TinyTask(n=9))
+    assert list(kept) == list(kept) == list(made_anew) == list(made_anew)
+    found = book(FickleTask(passes=([0],), shared=shared))
     with pytest.raises(RunError, match="made other requests on a second pass"):
         list(found)
+
+
+# -- the answers to them --------------------------------------------------------------------------
+
+
+def test_answers_are_read_in_order_as_often_as_wanted_some_hundreds_at_a_time(tmp_path: Path) -> None:
+    index, model = book(TinyTask(n=1203)), TinyModel()
+    looked_up: list[int] = []
+
+    class Counting(AnswerStore):
+        def read(self, keys: Iterable[str]) -> Iterator[Response]:
+            wanted = list(keys)
+            looked_up.append(len(wanted))
+            return super().read(wanted)
+
+    with Counting(tmp_path / "journal.sqlite") as store:
+        store.commit(model.answer(request, [request]) for request in index.distinct())
+        reader = AnswerReader(index, store)
+        first, second = list(reader), list(reader)
+        assert len(reader) == len(first) == index.total == 1203
+        assert first == second
+        assert [answer.request for answer in first] == list(index)
+        assert all(answer.response.request_key == answer.request.key for answer in first)
+        assert first[0] in reader
+        assert "something else" not in reader
+    assert looked_up[:3] == [500, 500, 203]
+
+
+def test_an_unanswered_request_is_named() -> None:
+    with pytest.raises(RunError, match="holds no answer to the request"):
+        list(AnswerReader(book(TinyTask()), AnswerStore(None)))

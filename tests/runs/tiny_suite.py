@@ -12,13 +12,14 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from kapwa.models.base import Model
 from kapwa.records import (
     SCORE_COLUMNS,
     Answer,
@@ -31,10 +32,11 @@ from kapwa.records import (
     Response,
     Usage,
 )
-from kapwa.suites.base import DataSource, Judged, MetricInfo
+from kapwa.suites.base import DataSource, Judged, MetricInfo, Selection
 
 SCHEMA = {n: {"value": pl.Float64, "sample": pl.Int64}.get(n, pl.String) for n in SCORE_COLUMNS}
 
+SELECTION = Selection()
 DATA = DataSource("tiny", None, "0123456789abcdef", {"culture": "Testland"}, True)
 
 
@@ -55,6 +57,7 @@ class TinyTask:
     name: str = "tiny/echo"
     suite: str = "tiny"
     data: DataSource = DATA
+    selection: Selection = SELECTION
     options: Mapping[str, Any] = field(default_factory=lambda: {"rule": "hash"})
     headline: tuple[str, ...] = ("half",)
     groups: tuple[str, ...] = ("category",)
@@ -124,7 +127,7 @@ class TinyTask:
 
 
 @dataclass
-class TinyModel:
+class TinyModel(Model):
     """Echoes and hashes. What it is asked goes to ``log``, a line for each key, as soon as it is asked."""
 
     id: str = "test/tiny"
@@ -151,11 +154,11 @@ class TinyModel:
         order = sorted(range(len(requests)), key=lambda i: (fraction(requests[i].key), i))
         return [order[i : i + self.batch] for i in range(0, len(order), self.batch)]
 
-    def score(self, batch: Sequence[Request]) -> Iterator[Response]:
-        return self._all(batch)
+    def score(self, batch: Iterable[Request]) -> Iterator[Response]:
+        return self._all(list(batch))
 
-    def generate(self, batch: Sequence[Request]) -> Iterator[Response]:
-        return self._all(batch)
+    def generate(self, batch: Iterable[Request]) -> Iterator[Response]:
+        return self._all(list(batch))
 
     def _all(self, batch: Sequence[Request]) -> Iterator[Response]:
         self.calls.append(len(batch))

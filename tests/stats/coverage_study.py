@@ -6,7 +6,7 @@ with fewer draws.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,10 +58,15 @@ def coverage(low: Floats, high: Floats, truth: float) -> float:
     return float(((low <= truth) & (truth <= high)).mean())
 
 
+def column(found: Sequence[object], field: str) -> Floats:
+    """One field of many estimates, NaN where it is None."""
+    return np.array([getattr(one, field) for one in found], dtype=np.float64)
+
+
 def mean_coverage(values: Floats, sizes: Sizes, truth: float, **options: object) -> float:
     """Coverage of the library's intervals over the columns of simulated values."""
     found = mean_estimates(values, labels(sizes), **options)
-    return coverage(found.low, found.high, truth)
+    return coverage(column(found, "low"), column(found, "high"), truth)
 
 
 def disagreements(sizes: Sizes, rate: float, effect: float, draws: int, seed: int) -> Floats:
@@ -78,7 +83,7 @@ def paired_coverage(differences: Floats, sizes: Sizes, truth: float, *, binary: 
     """Coverage of the paired interval; the p-values are not wanted here, so few permutations are drawn."""
     wins, losses = np.maximum(differences, 0), np.maximum(-differences, 0)
     found = paired_differences(wins, losses, labels(sizes), binary=binary, replicates=100, permutations=100)
-    return coverage(found.low, found.high, truth)
+    return coverage(column(found, "low"), column(found, "high"), truth)
 
 
 def _row(name: str, cells: list[float]) -> str:

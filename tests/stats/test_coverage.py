@@ -7,6 +7,7 @@ import pytest
 from coverage_study import (
     DESIGNS,
     KALAHI,
+    column,
     disagreements,
     labels,
     mean_coverage,
@@ -35,8 +36,8 @@ def test_coverage_does_not_collapse_at_the_edges(p: float, icc: float) -> None:
     values = right_or_wrong(KALAHI, p, icc, draws=2500, seed=12)
     assert mean_coverage(values, KALAHI, p, binary=True) >= 0.93
     found = mean_estimates(values, labels(KALAHI), binary=True)
-    assert (found.high - found.low).min() > 0.02
-    assert found.se.min() > 0
+    assert (column(found, "high") - column(found, "low")).min() > 0.02
+    assert column(found, "se").min() > 0
 
 
 @pytest.mark.parametrize("design", list(DESIGNS))
@@ -55,7 +56,7 @@ def test_continuous_metrics_are_covered_with_uneven_clusters(design: str) -> Non
 def test_ignoring_clusters_would_undercover() -> None:
     values = right_or_wrong(KALAHI, 0.43, 0.8, draws=4000, seed=15)
     found = mean_estimates(values, None, binary=True)
-    naive = ((found.low <= 0.43) & (found.high >= 0.43)).mean()
+    naive = ((column(found, "low") <= 0.43) & (column(found, "high") >= 0.43)).mean()
     assert naive < 0.9 < mean_coverage(values, KALAHI, 0.43, binary=True)
 
 

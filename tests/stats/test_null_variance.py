@@ -16,8 +16,8 @@ from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 from scipy import stats
 
-from kapwa.stats.anova import one_way_anova, paired_test
 from kapwa.stats.distances import lexical_variance, lexical_variance_reference, permanova
+from kapwa.stats.significance import one_way_anova, paired_test
 
 SIMULATIONS, CONCEPTS, IDENTITIES, SAMPLES = 200, 35, 40, 5
 GROUPS = np.repeat(np.arange(IDENTITIES), SAMPLES)
@@ -73,7 +73,7 @@ def simulate(
         if concept < tested:
             permuted.append(permanova(distances, GROUPS, permutations=99, seed=100 * seed + concept).p)
     paired = paired_test(across, within)
-    return Outcome(paired.p, one_way_anova([within_released, across_released]).p, permuted, paired.estimate)
+    return Outcome(paired.p, one_way_anova(within_released, across_released).p, permuted, paired.estimate)
 
 
 @pytest.fixture(scope="module")

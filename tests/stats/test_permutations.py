@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kapwa.errors import UsageError
-from kapwa.stats.permutations import at_least, check_permutations, monte_carlo_p, permuted_orders
+from kapwa.stats.resampling import at_least, check_permutations, monte_carlo_p, permuted_orders
 
 
 def test_orders_do_not_depend_on_the_blocks() -> None:

@@ -113,29 +113,6 @@ def test_order_of_rows_does_not_change_a_bit(seed: int) -> None:
     assert estimate_table(shuffled, metrics=METRICS).equals(estimate_table(scores, metrics=METRICS))
 
 
-def test_rows_are_sorted_by_group_stratum_and_the_order_of_metrics() -> None:
-    table = estimate_table(score_rows(), metrics={"mc2": False, "mc1": True}, groups=("topic", "category"))
-    first = table.filter(pl.col("variant") == "bare")
-    assert first["group"].unique(maintain_order=True).to_list() == ["all", "topic", "category"]
-    assert first["metric"].head(4).to_list() == ["mc2", "mc1", "mc2", "mc1"]
-    assert table["variant"].unique(maintain_order=True).to_list() == ["bare", "full"]
-
-
-def test_items_without_a_topic_are_in_no_stratum_of_it() -> None:
-    scores = score_rows().with_columns(topic=pl.when(pl.col("topic") == "t0").then(None).otherwise(pl.col("topic")))
-    table = estimate_table(scores, metrics=METRICS, groups=("topic",))
-    assert table.filter(pl.col("group") == "topic")["stratum"].unique().sort().to_list() == ["t1", "t2", "t3"]
-    assert table.filter(group="all", metric="mc2", variant="full")["n"].item() == 30
-
-
-def test_any_column_of_items_can_be_a_group() -> None:
-    scores = score_rows().with_columns(region=pl.col("cluster").str.slice(1, 1))
-    table = estimate_table(scores, metrics=METRICS, groups=("region", "culture"))
-    assert table.filter(pl.col("group") == "region")["stratum"].n_unique() == 10
-    whole = table.filter(group="all").drop("group", "stratum")
-    assert table.filter(group="culture", stratum="filipino").drop("group", "stratum").equals(whole)
-
-
 def test_no_scores_give_an_empty_table_of_the_same_columns() -> None:
     empty = estimate_table(score_rows().clear(), metrics=METRICS)
     assert (empty.height, empty.schema) == (0, pl.Schema(ESTIMATE_SCHEMA))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from kapwa.suites.base import MetricInfo
-from kapwa.suites.blend.mcq import GENERATE_METRICS, LIKELIHOOD_METRICS
-from kapwa.suites.blend.saq_metrics import saq_metrics
-from kapwa.suites.eecc.options import METRICS as EECC
+from kapwa.suites.blend.mcq_task import GENERATE_METRICS, LIKELIHOOD_METRICS
+from kapwa.suites.blend.saq_task import saq_metrics
+from kapwa.suites.eecc.task import METRICS as EECC
 from kapwa.suites.kalahi.mc import MC_METRICS
-from kapwa.suites.kalahi.open_options import OpenOptions, open_metrics
+from kapwa.suites.kalahi.open import OpenOptions, open_metrics
 
 TABLES = {
     "kalahi/mc": MC_METRICS,

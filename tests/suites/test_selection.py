@@ -7,7 +7,7 @@ import pytest
 from kapwa.errors import UsageError
 from kapwa.records import Item
 from kapwa.suites.base import Selection
-from kapwa.suites.selection import select
+from kapwa.suites.items import select
 
 KNOWN = ("full", "partial")
 

@@ -7,12 +7,10 @@ from typing import Any
 
 from kapwa.records import Answer, Item, Response
 from kapwa.suites.base import DataSource, Judged, Selection
-from kapwa.suites.blend.others import Others
 from kapwa.suites.blend.prompts import PromptBook, Template
-from kapwa.suites.blend.questions import Group, Question
-from kapwa.suites.blend.regions import region_of
-from kapwa.suites.blend.saq import judge_saq
-from kapwa.suites.blend.saq_match import Grader
+from kapwa.suites.blend.questions import Group, Question, region_of
+from kapwa.suites.blend.saq_match import Grader, Others
+from kapwa.suites.blend.saq_tables import judge_saq
 from kapwa.suites.blend.saq_task import SaqTask, saq_item
 
 GRADER = Grader()

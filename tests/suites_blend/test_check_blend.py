@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from releasewriter import ENGLISH, entry, write_annotations, write_rows
 
-from kapwa.suites.base import CheckReport, Finding
+from kapwa.datasets.findings import CheckReport, Finding
 from kapwa.suites.blend.check import check
 
 
@@ -138,7 +138,7 @@ def test_errors_are_listed_and_reading_goes_on(release: Path) -> None:
         ("t-1", "Spain_data.json"),
         ("t-2", "Spain_data.json"),
     ]
-    assert errors[0].message == "'question' is 5, not a text."
+    assert errors[0].message == "'question': input should be a valid string."
 
 
 def test_other_data_is_none_of_ours(tmp_path: Path) -> None:

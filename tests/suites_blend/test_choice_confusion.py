@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from kapwa.records import Item
-from kapwa.suites.blend.analysis import choice_confusion
 from kapwa.suites.blend.confusion import CONFUSION_SCHEMA
+from kapwa.suites.blend.mcq_judging import choice_confusion
 
 SCHEMA = ("item_id", "variant", "chosen_culture", "outcome")
 

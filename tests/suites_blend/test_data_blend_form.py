@@ -10,7 +10,7 @@ from releasewriter import write
 
 from kapwa.errors import DataError
 from kapwa.suites.blend.check import check
-from kapwa.suites.blend.data import load, read_data
+from kapwa.suites.blend.data import load_path, read_data
 from kapwa.suites.blend.questions import Group
 
 QUESTIONS = """id,topic,local,english,idk
@@ -119,8 +119,8 @@ QUESTION_ROW = "q1,Food,¿Qué?,What?,1"
         ({"answers": ANSWERS.replace("q2,2", "q2,2.5")}, "'2.5' is not a whole number"),
         ({"answers": ANSWERS.replace("q2,2", "q2,")}, "row 4, column 'votes': is empty"),
         ({"answers": ANSWERS.replace("12/31", "")}, "row 4, column 'local': is empty"),
-        ({"answers": ANSWERS.replace("12/31", ";")}, "row 4, column 'local': holds no answer"),
-        ({"answers": ANSWERS.replace("votes", "vote")}, "column 'votes': is missing"),
+        ({"answers": ANSWERS.replace("12/31", ";")}, "row 4, column 'local': is empty"),
+        ({"answers": ANSWERS.replace("votes", "vote")}, "column 'vote': is not a column"),
         ({"answers": ANSWERS.replace("té,tea", '"té,tea')}, "not valid CSV"),
         ({"card": ""}, "says neither which culture nor which language it is"),
         ({"card": CARD.replace("language: es", "language: mul")}, "Name each row's own language"),
@@ -133,7 +133,7 @@ QUESTION_ROW = "q1,Food,¿Qué?,What?,1"
 )
 def test_bad_packs(tmp_path: Path, changes: dict[str, str], said: str) -> None:
     folder = pack(tmp_path / "p", **changes)
-    problems = [str(problem) for problem in load(folder).problems]
+    problems = [str(problem) for problem in load_path(folder).problems]
     assert any(said in problem for problem in problems), problems
     with pytest.raises(DataError):
         read_data(folder)
@@ -154,7 +154,7 @@ def test_wrong_or_missing_tables(tmp_path: Path) -> None:
 def test_the_same_question_in_two_packs_and_two_languages(tmp_path: Path) -> None:
     pack(tmp_path / "all" / "one")
     pack(tmp_path / "all" / "two", card=CARD.replace("language: es", "language: nah"))
-    problems = [str(problem) for problem in load(tmp_path / "all").problems]
+    problems = [str(problem) for problem in load_path(tmp_path / "all").problems]
     assert sum("is also asked of Mexico in row" in problem for problem in problems) == 2
     assert sum("is asked in 'nah' here, in 'es'" in problem for problem in problems) == 2
 
@@ -164,7 +164,7 @@ def test_votes_that_nobody_could_have_given(tmp_path: Path) -> None:
         "id,topic,local,english,annotators,idk\nq1,Food,¿a?,What?,3,1\nq2,Food,¿b?,Why?,9,0\nq3,Food,¿c?,Who?,2,3\n"
     )
     answers = "id,votes,local,english\nq1,3,té,tea\nq2,2,no,no\nq3,1,yo,I\n"
-    messages = [oddity.message for oddity in load(pack(tmp_path / "p", questions, answers)).oddities]
+    messages = [oddity.message for oddity in load_path(pack(tmp_path / "p", questions, answers)).oddities]
     assert messages == [
         "an answer has 3 votes, but only 2 of 3 annotators answered",
         "2 votes and 0 without an answer do not add up to 9 annotators",

@@ -10,10 +10,10 @@ import pytest
 from huggingface_hub.errors import GatedRepoError, LocalEntryNotFoundError, RepositoryNotFoundError
 from releasewriter import write_release
 
-from kapwa.errors import UsageError
-from kapwa.suites.blend.data import read_data
-from kapwa.suites.blend.hub import BLEND_ID, CONFIGS, MULTIPLE_CHOICE, fetch, hub_id
-from kapwa.suites.reading.hub import HubId
+from kapwa.datasets.packs import HubId, hub_id
+from kapwa.errors import DataError, UsageError
+from kapwa.suites.blend.data import ANSWER_FILES, BLEND_ID, CHOICE_FILES, hub_files, read_data
+from kapwa.suites.blend.mcq_data import read_mcq
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ from kapwa.suites.reading.hub import HubId
     ],
 )
 def test_ids(text: str, wanted: HubId | None) -> None:
-    assert hub_id(text) == wanted
+    assert hub_id(text, BLEND_ID) == wanted
 
 
 def test_blend_is_read_from_the_files_of_two_configurations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,10 +48,10 @@ def test_blend_is_read_from_the_files_of_two_configurations(tmp_path: Path, monk
     assert asked["allow_patterns"] == ["data/annotations_hf/*", "data/questions_hf/*"]
     with pytest.raises(UsageError, match="no prompt 'inst-4' in Korean"):
         data.prompts.template("South_Korea", "local", "inst-4")
-    fetch(HubId(BLEND_ID, None), [MULTIPLE_CHOICE])
-    assert asked["allow_patterns"] == list(CONFIGS[MULTIPLE_CHOICE])
-    fetch(HubId("owner/name", None))
-    assert "*.csv" in asked["allow_patterns"]
+    with pytest.raises(DataError, match="holds no multiple-choice questions"):
+        read_mcq(BLEND_ID)
+    assert asked["allow_patterns"] == list(CHOICE_FILES)
+    assert "*.csv" in hub_files("hub:owner/name", ANSWER_FILES)
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,18 @@ import pytest
 from releasewriter import ENGLISH, entry, write_annotations, write_release, write_rows
 
 from kapwa.errors import DataError
-from kapwa.suites.blend.data import BlendData, load, read_data, read_questions
-from kapwa.suites.blend.questions import IDK_KEYS, Group, Question, kind_of
-from kapwa.suites.blend.regions import COUNTRIES, country_of_split, language_name, region_of, resource_of
-from kapwa.suites.blend.valid import is_valid_code, is_valid_paper
+from kapwa.suites.blend.data import BlendData, load_path, read_data, read_questions
+from kapwa.suites.blend.questions import (
+    COUNTRIES,
+    IDK_KEYS,
+    Group,
+    Question,
+    is_valid_code,
+    is_valid_paper,
+    kind_of,
+    language_name,
+    region_of,
+)
 
 # country: language, answer groups, votes, without an answer, valid by the code's rule, by the paper's
 FACTS = {
@@ -162,7 +170,7 @@ def test_swapped_columns_are_seen_through(release: Path) -> None:
         for i, e in ((i, entry("Spain", i)) for i in ENGLISH)
     ]
     write_rows(release / "questions/Spain_questions.csv", rows)
-    reading = load(release)
+    reading = load_path(release)
     assert [one.question for one in reading.entries] == before
     assert [oddity.path[-19:] for oddity in reading.oddities] == ["Spain_questions.csv"]
 
@@ -212,17 +220,11 @@ def test_kind_of(text: str, kind: str) -> None:
 def test_regions() -> None:
     assert {country: region_of(country).language for country in COUNTRIES} == {c: f[0] for c, f in FACTS.items()}
     assam, java = region_of("Assam"), region_of("West_Java")
-    assert (assam.territory, assam.subdivision, assam.split) == ("IN", "IN-AS", "AS")
-    assert (java.territory, java.subdivision, java.split) == ("ID", "ID-JB", "JB")
+    assert (assam.territory, assam.subdivision) == ("IN", "IN-AS")
+    assert (java.territory, java.subdivision) == ("ID", "ID-JB")
     assert (region_of("South_Korea").name, region_of("UK").territory) == ("South Korea", "GB")
     assert (region_of("Philippines", "fil").territory, region_of("Nowhere").territory) == ("PH", "")
-    assert country_of_split("KP") == "North_Korea"
-    assert country_of_split("XX") is None
-    assert len({region_of(country).split for country in COUNTRIES}) == 16
     assert [language_name(code) for code in ("su", "fil", "as", "qqq")] == ["Sundanese", "Filipino", "Assamese", "qqq"]
-    levels = Counter(resource_of(region_of(country).language) for country in COUNTRIES)
-    assert levels == {"high": 9, "mid": 2, "low": 5}
-    assert resource_of("qqq") == ""
 
 
 def test_a_country_without_a_known_language_is_refused(release: Path) -> None:
@@ -235,6 +237,6 @@ def test_a_country_without_a_known_language_is_refused(release: Path) -> None:
 def test_all_entries_know_their_line(release: Path) -> None:
     path = release / "annotations/Spain_data.json"
     lines = path.read_text(encoding="utf-8").split("\n")
-    for one in load(release).entries:
+    for one in load_path(release).entries:
         if one.path == path:
             assert lines[one.row - 1].strip() == json.dumps(one.question.id) + ": {"

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kapwa.datasets.text_checks import WrittenText, find_lost_letters, is_lost
+from kapwa.languages.scripts import scripts_of
 from kapwa.suites.blend.data import load_path as load_questions
 from kapwa.suites.kalahi.data import load_path as load_situations
-from kapwa.suites.reading.letters import Written, is_lost, lost_letters
-from kapwa.suites.reading.scripts import scripts_of
 
 
 @pytest.mark.parametrize(
@@ -53,12 +53,12 @@ def test_no_released_text_seems_to_have_lost_letters(kalahi_data: Path, blend_da
     for entry in load_questions(blend_data).entries:
         question = entry.question
         for language, text in ((question.language, question.local), ("en", question.english)):
-            cells.append(Written(entry.path, entry.row, "text", language, text, prose=True))
+            cells.append(WrittenText(entry.path, entry.row, "text", language, text, prose=True))
         for group in question.groups:
             for language, texts in ((question.language, group.local), ("en", group.en)):
-                cells.append(Written(entry.path, entry.row, "answers", language, ";".join(texts), prose=False))
+                cells.append(WrittenText(entry.path, entry.row, "answers", language, ";".join(texts), prose=False))
     assert len(cells) == 72586
     for situation in load_situations(kalahi_data).entries:
         texts = [situation.item.fields["prompt"], *situation.item.fields["relevant"]]
-        cells += [Written(situation.path, situation.row, "text", "fil", text, prose=True) for text in texts]
-    assert lost_letters(cell for cell in cells if cell.text.strip()) == ([], [])
+        cells += [WrittenText(situation.path, situation.row, "text", "fil", text, prose=True) for text in texts]
+    assert find_lost_letters(cell for cell in cells if cell.text.strip()) == ([], [])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -108,17 +109,11 @@ def test_the_released_file_in_its_forms(tmp_path: Path, form: str) -> None:
     assert source.card["licence"] == "CC-BY-SA-4.0"
 
 
-def test_a_folder_that_holds_the_released_file_somewhere(tmp_path: Path) -> None:
-    write_csv(tmp_path / "evaluation" / "mc_data" / "mc_questions_file.csv", [released_row()])
+@pytest.mark.parametrize("place", ["evaluation/mc_data/mc_questions_file.csv", "data/mc_questions_hf/mc_questions.csv"])
+def test_a_folder_that_holds_the_released_file_somewhere(tmp_path: Path, place: str) -> None:
+    write_csv(tmp_path / place, [released_row()])
     assert len(read_mcq(tmp_path)[0]) == 1
     assert is_choice_data(tmp_path)
-
-
-def test_the_hub_layout(tmp_path: Path) -> None:
-    folder = tmp_path / "data" / "mc_questions_hf"
-    folder.mkdir(parents=True)
-    (folder / "mc_questions.json").write_text(json.dumps([released_row()]))
-    assert len(read_mcq(tmp_path)[0]) == 1
 
 
 def test_the_digest_follows_the_content(tmp_path: Path) -> None:
@@ -128,39 +123,23 @@ def test_the_digest_follows_the_content(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    ("row", "words"),
     [
-        ({"answer": "E"}, ("column 'answer'", "'E' is the letter of no option")),
-        ({"answer": ""}, ("column 'answer'", "'' is the letter of no option")),
-        ({"option_B": " "}, ("row 2", "column 'option_B'", "is empty")),
-        ({"option_B": "coffee"}, ("'coffee' stands twice",)),
-        ({"country": ""}, ("column 'country'", "is empty")),
+        (built_row(answer="E"), "column 'answer': 'E' is the letter of no option"),
+        (built_row(option_B=" "), "row 2, column 'option_B': is empty"),
+        (built_row(option_B="coffee"), "'coffee' stands twice"),
+        (released_row(choices="A: tea"), "column 'choices': is not JSON"),
+        (released_row(choices="[1]"), "column 'choices': is not a set of lettered texts"),
+        (released_row(choices='{"A": "tea", "C": "water"}'), "letters its options A, C"),
+        (released_row(choices='{"A": "tea"}'), "letters its options A"),
+        (released_row(choices='{"A": "tea", "B": ""}'), "not a set of lettered texts"),
+        (released_row(answer_idx="-1"), "column 'answer_idx': '-1' is the letter of no option"),
+        (released_row(prompt=""), "column 'prompt': is empty"),
     ],
 )
-def test_bad_cells_of_a_built_table(tmp_path: Path, changes: dict[str, str], words: tuple[str, ...]) -> None:
-    path = write_csv(tmp_path / "mcq.csv", [built_row(**changes)])
-    with pytest.raises(DataError) as caught:
-        read_mcq(path)
-    assert all(word in str(caught.value) for word in words)
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"choices": "A: tea"}, ("column 'choices'", "is not JSON")),
-        ({"choices": "[1]"}, ("column 'choices'", "not a set of lettered texts")),
-        ({"choices": '{"A": "tea", "C": "water"}'}, ("letters its options A, C",)),
-        ({"choices": '{"A": "tea"}'}, ("letters its options A",)),
-        ({"choices": '{"A": "tea", "B": ""}'}, ("not a set of lettered texts",)),
-        ({"answer_idx": "-1"}, ("column 'answer_idx'", "letter of no option")),
-        ({"prompt": ""}, ("column 'prompt'", "is empty")),
-    ],
-)
-def test_bad_cells_of_a_released_table(tmp_path: Path, changes: dict[str, str], words: tuple[str, ...]) -> None:
-    path = write_csv(tmp_path / "mc_questions_file.csv", [released_row(**changes)])
-    with pytest.raises(DataError) as caught:
-        read_mcq(path)
-    assert all(word in str(caught.value) for word in words)
+def test_bad_cells(tmp_path: Path, row: dict[str, Any], words: str) -> None:
+    with pytest.raises(DataError, match=re.escape(words)):
+        read_mcq(write_csv(tmp_path / "mcq.csv", [row]))
 
 
 def test_repeated_ids_are_refused(tmp_path: Path) -> None:
@@ -183,10 +162,10 @@ def test_places_without_questions(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="holds no multiple-choice questions"):
         read_mcq(tmp_path)
     (tmp_path / "mc_questions_file.json").write_text("{")
-    with pytest.raises(DataError, match="neither a JSON array nor JSON lines"):
+    with pytest.raises(DataError, match="is not valid JSON"):
         read_mcq(tmp_path)
     (tmp_path / "mc_questions_file.json").write_text("[]")
-    with pytest.raises(DataError, match="not a list of questions"):
+    with pytest.raises(DataError, match="holds no rows"):
         read_mcq(tmp_path)
     assert not is_choice_data(tmp_path)
 
@@ -194,7 +173,7 @@ def test_places_without_questions(tmp_path: Path) -> None:
 def test_a_bad_card(tmp_path: Path) -> None:
     write_csv(tmp_path / "mcq.csv", [built_row()])
     (tmp_path / "card.yaml").write_text("a: [")
-    with pytest.raises(DataError, match=r"card\.yaml.*not YAML"):
+    with pytest.raises(DataError, match=r"card\.yaml.*not valid YAML"):
         read_mcq(tmp_path)
     (tmp_path / "card.yaml").write_text("just words")
     with pytest.raises(DataError, match="not a card"):

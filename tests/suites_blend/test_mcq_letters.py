@@ -7,8 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from reply_shapes import FOODS, SHAPES
 
-from kapwa.suites.blend.letter_reference import reference_choice
-from kapwa.suites.blend.letters import UNREAD, read_choice
+from kapwa.suites.blend.choice_reader import UNREAD, read_choice
+from kapwa.suites.blend.mcq_judging import reference_choice
 
 
 @pytest.mark.parametrize(("reply", "options", "letter"), SHAPES)
@@ -44,17 +44,7 @@ def test_says_how_it_was_read(reply: str, how: str) -> None:
 
 @pytest.mark.parametrize("letter", "ABCD")
 @pytest.mark.parametrize(
-    "shape",
-    [
-        "{}",
-        "({})",
-        "**{}**",
-        "Answer: {}",
-        "The answer is {}.",
-        '{{"answer_choice":"{}"}}',
-        "{} is correct.",
-        "$\\boxed{{{}}}$",
-    ],
+    "shape", ["({})", "**{}**", "Answer: {}", "The answer is {}.", "{} is correct.", "$\\boxed{{{}}}$"]
 )
 def test_every_letter_in_every_shape(shape: str, letter: str) -> None:
     assert read_choice(shape.format(letter), FOODS).letter == letter
@@ -95,37 +85,39 @@ def test_long_replies_are_read_whole() -> None:
     assert read_choice("B " * 20_000, FOODS).letter in (None, "B")
 
 
-class TestReference:
-    def test_json_field(self) -> None:
-        assert reference_choice('{"answer_choice":"B"}', FOODS) == "B"
-        assert reference_choice('{"answer_choice":"B. Bread"}', FOODS) == "B"
-        assert reference_choice('Sure!\n{"answer_choice":\n"C",}', FOODS) == "C"
-
-    def test_option_text_in_json(self) -> None:
-        assert reference_choice('{"answer_choice":"bread"}', ("rice", "bread")) == "B"
+@pytest.mark.parametrize(
+    ("reply", "letter"),
+    [
+        ('{"answer_choice":"B"}', "B"),
+        ('{"answer_choice":"B. Bread"}', "B"),
+        ('Sure!\n{"answer_choice":\n"C",}', "C"),
         # The first capital letter is looked for first: "Noodles" is N, no letter of the prompt, so texts are tried.
-        assert reference_choice('{"answer_choice":"Noodles"}', FOODS) == "C"
+        ('{"answer_choice":"Noodles"}', "C"),
+        # In prose the first capital letter of all counts.
+        ("B", "B"),
+        ("The answer is B", "T"),
+        ("Based on this, A", "B"),
+        ("correct is D", "D"),
+        # Where nothing is found, it is the reply.
+        ("b", "b"),
+        ("", ""),
+        ('{"answer": "B"}', '{"answer": "B"}'),
+        ('{"answer_choice": "b"}', '{"answer_choice": "b"}'),
+        # Broken JSON is read as prose.
+        ("{answer_choice: B}", "B"),
+        ("{Answer_choice: B}", "A"),
+    ],
+)
+def test_what_the_released_parser_reads(reply: str, letter: str) -> None:
+    assert reference_choice(reply, FOODS) == letter
 
-    def test_the_first_capital_letter_of_prose(self) -> None:
-        assert reference_choice("B", FOODS) == "B"
-        assert reference_choice("The answer is B", FOODS) == "T"
-        assert reference_choice("Based on this, A", FOODS) == "B"
-        assert reference_choice("correct is D", FOODS) == "D"
 
-    def test_nothing_found_gives_the_reply(self) -> None:
-        assert reference_choice("b", FOODS) == "b"
-        assert reference_choice("", FOODS) == ""
-        assert reference_choice('{"answer": "B"}', FOODS) == '{"answer": "B"}'
-        assert reference_choice('{"answer_choice": "b"}', FOODS) == '{"answer_choice": "b"}'
+def test_the_released_parser_looks_for_letters_in_the_prompt() -> None:
+    assert reference_choice('{"answer_choice":"bread"}', ("rice", "bread")) == "B"
+    assert reference_choice('{"answer_choice":"E"}', FOODS, "A. x\nE. y\n") == "E"
+    assert reference_choice('{"answer_choice":"E"}', FOODS, "A. x\n") == '{"answer_choice":"E"}'
 
-    def test_broken_json_is_read_as_prose(self) -> None:
-        assert reference_choice("{answer_choice: B}", FOODS) == "B"
-        assert reference_choice("{Answer_choice: B}", FOODS) == "A"
 
-    def test_letters_are_looked_for_in_the_prompt(self) -> None:
-        assert reference_choice('{"answer_choice":"E"}', FOODS, "A. x\nE. y\n") == "E"
-        assert reference_choice('{"answer_choice":"E"}', FOODS, "A. x\n") == '{"answer_choice":"E"}'
-
-    @given(st.text(max_size=200))
-    def test_never_raises(self, reply: str) -> None:
-        assert isinstance(reference_choice(reply, FOODS), str)
+@given(st.text(max_size=200))
+def test_the_released_parser_never_raises(reply: str) -> None:
+    assert isinstance(reference_choice(reply, FOODS), str)

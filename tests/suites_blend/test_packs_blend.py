@@ -7,11 +7,11 @@ from collections import Counter
 
 import pytest
 
+from kapwa.datasets.packs import sample_packs
 from kapwa.suites.blend.check import check
-from kapwa.suites.blend.data import PACKS, BlendData, read_data, sample_packs
+from kapwa.suites.blend.data import PACKS, BlendData, read_data
 from kapwa.suites.blend.prompts import ASKED_IN, PROMPT_IDS
-from kapwa.suites.blend.regions import region_of
-from kapwa.suites.blend.valid import is_valid_code, is_valid_paper
+from kapwa.suites.blend.questions import is_valid_code, is_valid_paper, region_of
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def words(text: str) -> set[str]:
 
 
 def test_five_cultures_answer_the_same_fifteen_questions(sample: BlendData) -> None:
-    assert sorted(sample_packs()) == ["egypt", "mexico", "philippines", "south-korea", "us"]
+    assert sorted(sample_packs(PACKS)) == ["egypt", "mexico", "philippines", "south-korea", "us"]
     assert Counter(question.country for question in sample.questions) == dict.fromkeys(
         ("Egypt", "Mexico", "Philippines", "South_Korea", "US"), 15
     )

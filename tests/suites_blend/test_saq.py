@@ -10,13 +10,10 @@ from saq_world import BOOK, GRADER, OTHERS, WORLD, answers, find, group, item, j
 
 from kapwa.errors import UsageError
 from kapwa.records import SCORE_COLUMNS
-from kapwa.suites.blend.others import Others
-from kapwa.suites.blend.saq import judge_saq
-from kapwa.suites.blend.saq_match import Grader, Target, reference_reply
-from kapwa.suites.blend.saq_metrics import SaqOptions, saq_metrics
-from kapwa.suites.blend.saq_tables import people_said
-from kapwa.suites.blend.saq_task import saq_item
-from kapwa.suites.rows import CASE_SCHEMA
+from kapwa.suites.blend.saq_match import Grader, Others, Target, reference_reply
+from kapwa.suites.blend.saq_tables import judge_saq, people_said
+from kapwa.suites.blend.saq_task import SaqOptions, saq_item, saq_metrics
+from kapwa.suites.items import CASE_SCHEMA
 
 FRUIT = item("South_Korea", "fruit")
 

@@ -9,8 +9,7 @@ from saq_world import BOOK, GRADER, OTHERS, group, item, question
 
 from kapwa.records import Floor
 from kapwa.suites.blend.data import BlendData
-from kapwa.suites.blend.others import Others
-from kapwa.suites.blend.questions import Group
+from kapwa.suites.blend.questions import Group, is_valid_code, is_valid_paper
 from kapwa.suites.blend.saq_floors import (
     EVERYBODY,
     ONE_OTHER,
@@ -21,9 +20,8 @@ from kapwa.suites.blend.saq_floors import (
     leave_one_out,
     saq_floors,
 )
-from kapwa.suites.blend.saq_match import Grader
+from kapwa.suites.blend.saq_match import Grader, Others
 from kapwa.suites.blend.saq_task import saq_item
-from kapwa.suites.blend.valid import is_valid_code, is_valid_paper
 
 
 def named(floors: list[Floor], name: str, metric: str = "sem_b", note: str = "") -> float:

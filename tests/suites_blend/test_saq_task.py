@@ -15,7 +15,7 @@ from kapwa.runs.outputs import results
 from kapwa.suites.base import Selection
 from kapwa.suites.blend import SAQ_VARIANTS, VARIANTS, open_task, saq_variants, suite
 from kapwa.suites.blend.data import BlendData
-from kapwa.suites.blend.mcq import HOWS
+from kapwa.suites.blend.mcq_task import HOWS
 from kapwa.suites.blend.prompts import PROMPT_IDS
 from kapwa.suites.blend.prompts import VARIANTS as PROMPT_VARIANTS
 from kapwa.suites.blend.saq_task import saq_items
@@ -80,8 +80,6 @@ def test_bad_options(options: dict[str, object], message: str) -> None:
 
 
 def test_bad_names() -> None:
-    with pytest.raises(UsageError, match="no task 'blend/sqa'"):
-        open_task("blend/sqa", None, Selection(), {})
     with pytest.raises(UsageError, match="no prompt 'inst-9'"):
         open_task("blend/saq", None, Selection(variants=("en/inst-9",)), {})
     with pytest.raises(UsageError, match="no variant 'generate'"):

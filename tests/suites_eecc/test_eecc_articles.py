@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kapwa.suites.eecc.articles import article, article_reference
+from kapwa.suites.eecc.form import article, article_reference
 
 BY_SOUND = {
     "a": "Ugandan Ukrainian Uruguayan European Eurasian unicorn Unitarian university uniform Utahn usual UK UN US "

@@ -8,10 +8,10 @@ import pytest
 from promptpack import CARD, write_pack, write_release
 
 from kapwa.api import check_data
-from kapwa.suites.base import CheckReport
+from kapwa.datasets.findings import CheckReport
 from kapwa.suites.eecc.check import check
 from kapwa.suites.eecc.data import PACKS
-from kapwa.suites.eecc.spelling import slips
+from kapwa.suites.eecc.form import slips
 
 
 def checked(folder: Path) -> CheckReport:

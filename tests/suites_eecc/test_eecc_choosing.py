@@ -96,11 +96,3 @@ def test_the_released_list_serves_as_a_file(folder: Path, tmp_path: Path) -> Non
     table = tmp_path / "identities.tsv"
     table.write_text("country\tThai\ncountry\tGreek\n", encoding="utf-8")
     assert cultures(opened(folder, nationalities=str(table))) == ["Thai", "Greek"]
-
-
-def test_a_selection_chooses_among_what_is_left(folder: Path) -> None:
-    chosen = Selection(where={"culture": ("Irish",), "topic": ("soup", "rain")})
-    items = open_task("eecc/qa", folder, chosen, {}).items()
-    assert [item.id for item in items] == ["kitchen/soup/Irish", "garden/rain/Irish"]
-    limited = open_task("eecc/qa", folder, Selection(limit=1), {}).items()
-    assert [item.id for item in limited] == [f"kitchen/soup/{name}" for name in ("Ugandan", "Irish", "Peruvian")]

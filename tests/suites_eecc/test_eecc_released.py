@@ -40,12 +40,12 @@ def test_the_paper_counts_hold(eecc_data: Path, task: str, concepts: int, topics
 
 def test_two_concepts_are_listed_twice_and_merged(eecc_data: Path) -> None:
     reading = load(eecc_data, "eecc/qa")
-    assert reading.parts.rows["concepts"] == 347
-    assert [(o.row, o.message) for o in reading.parts.oddities] == [
+    assert len(reading.by_role["concepts"].records) == 347
+    assert [(o.row, o.message) for o in reading.oddities] == [
         (108, "'photosynthesis' is already row 96: the two are merged"),
         (109, "'respiration' is already row 97: the two are merged"),
     ]
-    assert not load(eecc_data, "eecc/stories").parts.oddities
+    assert not load(eecc_data, "eecc/stories").oddities
 
 
 @pytest.mark.parametrize("task", ["eecc/qa", "eecc/stories"])
@@ -99,11 +99,3 @@ def test_a_line_of_the_released_files_that_lacks_a_part_is_named(tmp_path: Path)
     (folder / "qa" / "concepts.tsv").write_text("maths\tsets\njazz\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"concepts\.tsv, row 2: has 1 parts, not 2"):
         open_task("eecc/qa", folder, Selection(), {})
-
-
-def test_a_template_without_places_is_refused(tmp_path: Path) -> None:
-    folder = write_release(tmp_path / "data")
-    (folder / "qa" / "templates.tsv").write_text("_\t_\tExplain {topic} to {identity}.", encoding="utf-8")
-    with pytest.raises(DataError, match=r"\{topic\} is not a place") as caught:
-        open_task("eecc/qa", folder, Selection(), {})
-    assert "Places: {concept}, {identity}, {article}" in str(caught.value)

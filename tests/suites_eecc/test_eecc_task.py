@@ -14,16 +14,12 @@ from hypothesis import strategies as st
 from promptpack import write_pack
 from typer.testing import CliRunner
 
-from kapwa import api
 from kapwa.cli.main import app
 from kapwa.errors import UsageError
-from kapwa.models.served_chat import Dialect, grouped
 from kapwa.records import Answer, Item, Params, Request, Response
 from kapwa.suites.base import Judged, Selection
 from kapwa.suites.eecc import open_task, suite
-from kapwa.suites.eecc.options import HEADLINE, METRICS, EeccOptions
-from kapwa.suites.eecc.scoring import judge
-from kapwa.suites.eecc.task import EeccTask
+from kapwa.suites.eecc.task import HEADLINE, METRICS, EeccTask, judge
 
 
 def opened(folder: Path, name: str = "eecc/qa", **options: object) -> EeccTask:
@@ -46,15 +42,6 @@ def test_requests_draw_the_samples_of_one_prompt_in_a_row(folder: Path) -> None:
     assert {request.params for request in requests} == {Params(max_new_tokens=100, temperature=0.3, seed=0)}
     assert list(task.requests(task.items())) == requests
     assert task.needs == {"generate", "n_samples"}
-
-
-def test_a_server_is_asked_for_all_samples_of_a_prompt_at_once(folder: Path) -> None:
-    task = opened(folder)
-    groups = list(grouped(task.requests(task.items()), Dialect("some", "http://localhost/v1")))
-    assert {len(group) for group in groups} == {5}
-    assert len(groups) == 9
-    body = Dialect("some", "http://localhost/v1").request_body(groups[0][0], len(groups[0]))
-    assert (body["n"], body["temperature"], body["seed"], body["max_tokens"]) == (5, 0.3, 0, 100)
 
 
 def test_stories_may_be_longer_and_settings_are_recorded(folder: Path) -> None:
@@ -142,13 +129,6 @@ def test_empty_refused_and_foreign_texts_are_counted() -> None:
     assert found["other_language"] == 0.5  # of the two that can be told
     assert found["words"] == pytest.approx((0 + 8 + 12) / 3)
     assert found["distinct"] == 1.0
-
-
-def test_equal_texts_are_one() -> None:
-    one = item()
-    texts = ["a", "b", "a", "a", "b"]
-    found = values(judge([one], [answer(one, i, text) for i, text in enumerate(texts)], 5), one.id)
-    assert found["distinct"] == 0.4
 
 
 def test_what_cannot_be_told_is_not_zero() -> None:
@@ -244,32 +224,6 @@ def responses(folder: Path, path: Path, *, samples: int) -> Path:
     return path
 
 
-def test_a_run_writes_its_tables(folder: Path, tmp_path: Path) -> None:
-    file = responses(folder, tmp_path / "answers.jsonl", samples=5)
-    task = api.load_task("eecc/qa", data=folder, concepts="soup,rain")
-    run = api.evaluate(task, api.load_model(f"replay:{file}"), out=tmp_path / "runs", progress=False)
-    assert run.complete
-    assert run.scores.height == 6 * len(METRICS)
-    assert run.manifest["options"]["concepts"] == 2
-    assert set(run.estimates["group"]) == {"all"}
-    by_metric = run.estimates.filter(pl.col("culture") == "Irish").select("metric", "value").rows()
-    assert dict(by_metric)["distinct"] == pytest.approx(0.4)
-    assert dict(by_metric)["named"] == 1.0
-
-
-def test_both_article_rules_are_compared_in_one_run(folder: Path, tmp_path: Path) -> None:
-    file = responses(folder, tmp_path / "answers.jsonl", samples=1)
-    text = file.read_text(encoding="utf-8").splitlines()
-    both = [json.dumps({**json.loads(line), "variant": v}) for v in ("direct", "direct_reference") for line in text]
-    file.write_text("\n".join(both), encoding="utf-8")
-    task = api.load_task("eecc/qa", data=folder, variant="all", samples=1)
-    prompts = {(one.culture, one.variant): one.fields["prompt"] for one in task.items() if one.topic == "soup"}
-    assert prompts["Ugandan", "direct"] != prompts["Ugandan", "direct_reference"]
-    assert prompts["Irish", "direct"] == prompts["Irish", "direct_reference"]
-    run = api.evaluate(task, api.load_model(f"replay:{file}"), out=tmp_path / "runs", progress=False)
-    assert set(run.estimates["variant"]) == {"direct", "direct_reference"}
-
-
 def test_the_command_line_scores_and_points_to_the_analysis(folder: Path, tmp_path: Path) -> None:
     file = responses(folder, tmp_path / "answers.jsonl", samples=2)
     result = CliRunner().invoke(
@@ -292,7 +246,3 @@ def test_the_seed_of_a_run_begins_its_draws(folder: Path, tmp_path: Path) -> Non
     assert result.exit_code == 0, result.output
     options = json.loads(result.stdout)["manifest"]["options"]
     assert (options["seed"], options["temperature"], options["max_new_tokens"]) == (7, 0.7, 100)
-
-
-def test_options_hold_by_themselves() -> None:
-    assert EeccOptions().as_dict() == {"samples": 5, "temperature": 0.3, "max_new_tokens": 100, "seed": 0}

@@ -10,7 +10,7 @@ from typing import Any
 
 import openpyxl
 
-from kapwa.suites.base import Finding
+from kapwa.datasets.findings import Finding
 
 CARD = """culture: Ethiopia
 language: am

@@ -15,8 +15,8 @@ from kapwa import registry
 from kapwa.cli.main import app
 from kapwa.cli.options import sampling_seed
 from kapwa.errors import DataError, UsageError
-from kapwa.registered import registered
 from kapwa.suites.folders import FORMS, add_suite, check_folder, check_named, new_suite, remove_suite
+from kapwa.user_suites import registered
 
 TASKS = {"kalahi": ("mc", "open"), "blend": ("saq",), "eecc": ("qa", "stories")}
 
@@ -58,15 +58,6 @@ def test_a_folder_with_a_name_is_asked_as_the_form_is(form: str, tmp_path: Path)
     suite = registry.load("suites", "ours")
     assert (suite.form, suite.folder, suite.pack_names()) == (form, tmp_path / "mine", [])
     assert sampling_seed(f"ours/{entry.tasks[0]}", 7) == (7 if form == "eecc" else None)
-
-
-def test_what_the_folder_holds_now_is_asked(tmp_path: Path) -> None:
-    new_suite("blend", tmp_path / "mine")
-    add_suite(tmp_path / "mine")
-    before = kapwa.load_task("mine/saq").data.digest
-    answers = tmp_path / "mine" / "answers.csv"
-    answers.write_text(answers.read_text() + "example-1,1,cake,cake,\n")
-    assert kapwa.load_task("mine/saq").data.digest != before
 
 
 def test_a_folder_that_is_not_empty_is_left_alone(tmp_path: Path) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -20,13 +18,8 @@ from first_folder import (
     placed,
 )
 
-from kapwa.errors import DataError, UsageError
+from kapwa.errors import DataError
 from kapwa.suites.folders import add_suite, check_folder, new_suite
-
-
-def test_a_sound_folder_is_clean(tmp_path: Path) -> None:
-    report = check_folder(folder_of(tmp_path)).report
-    assert [one for one in report.findings if one.severity != "note"] == []
 
 
 def test_letters_lost_to_question_marks_stop_the_adding(tmp_path: Path) -> None:
@@ -48,7 +41,7 @@ def test_lost_letters_in_situations_are_one_error_a_column(tmp_path: Path) -> No
     assert check_folder(place).errors == []
     (place / "situations.csv").write_text(as_csv(all_lost(lines)), encoding="utf-8")
     columns = [column for _, _, column in placed(check_folder(place).report.findings)]
-    assert columns == ["user", "context", "instruction", "best", "relevant", "irrelevant"]
+    assert sorted(columns) == ["best", "context", "instruction", "irrelevant", "relevant", "user"]
 
 
 def test_lost_letters_of_prompts_are_found_around_the_question(tmp_path: Path) -> None:
@@ -105,15 +98,6 @@ def test_it_is_a_warning_where_other_tasks_or_cultures_work(tmp_path: Path) -> N
     checked = check_folder(place)
     assert (checked.tasks, checked.errors) == (("saq", "mcq"), [])
     assert any("stops blend/saq" in one.message and one.severity == "warning" for one in checked.report.findings)
-
-
-def test_a_culture_that_cannot_be_matched_beside_one_that_can_is_a_warning(tmp_path: Path) -> None:
-    cultures = (("culture", "language"), ("Ethiopia", "am"), ("Eritrea", "ti"), ("Eritrea", "ti"))
-    questions = [(*line, *own) for line, own in zip(QUESTIONS, cultures, strict=True)]
-    checked = check_folder(folder_of(tmp_path, questions=questions, card=CARD.replace("language: am", "language: mul")))
-    (said,) = [one.message for one in checked.report.findings if "stops blend/saq" in one.message]
-    assert "leave out Eritrea with --country" in said
-    assert checked.errors == []
 
 
 @pytest.mark.parametrize("code", ["amh", "am-ET"])
@@ -189,14 +173,6 @@ def test_a_language_by_name_is_answered_with_its_tag(name: str, code: str, tmp_p
     assert (error.column, f"Did you mean '{code}'?" in error.message) == ("language", True)
 
 
-def test_a_name_that_is_taken_can_be_given_on(tmp_path: Path) -> None:
-    for folder in ("one", "two"):
-        new_suite("eecc", tmp_path / folder)
-    add_suite(tmp_path / "one", "ours")
-    with pytest.raises(UsageError, match="--replace"):
-        add_suite(tmp_path / "two", "ours")
-
-
 def test_responses_parted_by_line_breaks_are_the_cause_that_is_named(tmp_path: Path) -> None:
     place = tmp_path / "mine"
     place.mkdir()
@@ -205,9 +181,3 @@ def test_responses_parted_by_line_breaks_are_the_cause_that_is_named(tmp_path: P
     (place / "situations.csv").write_text(as_csv([list(row), list(row.values())]), encoding="utf-8", newline="")
     (error,) = check_folder(place).errors
     assert "there is only 1 response in 'relevant'. Separate responses with ';', not with line breaks" in error.message
-
-
-def test_the_package_runs_as_a_module() -> None:
-    done = subprocess.run([sys.executable, "-m", "kapwa", "--help"], capture_output=True, text=True, check=False)
-    assert done.returncode == 0
-    assert "suite" in done.stdout

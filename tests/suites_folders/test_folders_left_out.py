@@ -9,9 +9,9 @@ import pytest
 
 import kapwa
 from kapwa.errors import DataError
-from kapwa.registered import Registered, register, registered
 from kapwa.suites.blend.mcq_data import MCQ_COLUMNS
 from kapwa.suites.folders import check_folder
+from kapwa.user_suites import Registered, register, registered
 
 CARD = """culture: Kenya
 language: {language}

@@ -12,7 +12,7 @@ import yaml
 import kapwa
 from kapwa.errors import DataError
 from kapwa.suites.folders import add_suite, check_folder
-from kapwa.suites.folders.locales import cultures_of, read_locale
+from kapwa.suites.folders.convert import cultures_of, read_locale
 
 SHORT = """locale\tid\tquestion\tanswers
 es-MX\t01\t¿Qué se unta en el pan por la mañana?\tmantequilla | cajeta | Cajeta
@@ -159,7 +159,7 @@ def test_an_error_of_the_form_itself_is_said_of_their_row(tmp_path: Path) -> Non
         ({"columns": {"locl": "locale"}}, r"row \d+, column 'columns\.locl'.*not a field of blend/saq"),
         ({"columns": {"local": "question"}}, "answers is missing"),
         ({"form": "blend/sqa"}, r"row \d+, column 'form'"),
-        ({"colums": {}}, r"column 'colums'.*not a part of a mapping"),
+        ({"colums": {}}, r"column 'colums'.*not a field of a mapping"),
         ({"table": "../other.tsv"}, "not in the folder"),
         ({"prompts": [{"id": "a", "local": "no place"}]}, r"no \{q\}"),
         ({"constants": {"topic": 3}}, "Put the value in quotes"),
@@ -191,16 +191,6 @@ def test_a_mapping_may_lie_elsewhere_and_a_table_in_parts(tmp_path: Path) -> Non
     assert entry.mapping == own / "theirs.yaml"
     assert len(kapwa.load_task("parts/saq", variant="local/inst-4").items()) == 4
     assert kapwa.load_task("parts/saq").data.path == theirs
-
-
-def test_words_of_theirs_are_said_in_ours(tmp_path: Path) -> None:
-    mapping = {**SHORT_MAP, "values": {"culture": {"es-MX": "Mexico (survey of 2026)"}}}
-    place = folder(tmp_path / "short", mapping, short_tsv=SHORT)
-    assert {item.culture for item in kapwa.load_task("blend/saq", data=place).items()} == {
-        "Mexico (survey of 2026)",
-        "South_Korea",
-        "UK",
-    }
 
 
 def test_a_region_that_is_no_country_is_named_in_the_mapping(tmp_path: Path) -> None:

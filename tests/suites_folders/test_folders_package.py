@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 import tomllib
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -17,14 +13,14 @@ from kapwa import registry
 from kapwa.errors import UsageError
 from kapwa.suites.folders import add_suite, check_folder
 
-EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "kapwa-example-suite"
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "kapwa-examples"
 
 
 @pytest.fixture
 def installed_example(monkeypatch: pytest.MonkeyPatch) -> EntryPoint:
     """The example as if pip had installed it: its modules are found, and its entry points are known."""
     project = tomllib.loads((EXAMPLE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    ((name, value),) = project["entry-points"]["kapwa.suites"].items()
+    name, value = "street", project["entry-points"]["kapwa.suites"]["street"]
     monkeypatch.syspath_prepend(str(EXAMPLE / "src"))
     point = EntryPoint(name, value, "kapwa.suites")
     known = registry.installed
@@ -42,22 +38,6 @@ def test_the_example_is_a_suite_as_soon_as_it_is_installed(installed_example: En
     assert list(suite.tasks) == [f"{name}/saq"]
     assert suite.folder is not None
     assert check_folder(suite.folder).errors == []
-
-
-def test_an_installed_distribution_is_found_by_the_commands(tmp_path: Path) -> None:
-    project = tomllib.loads((EXAMPLE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    # What pip leaves of a package's entry points, without pip: a folder of its metadata on the path.
-    record = tmp_path / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
-    record.mkdir()
-    (record / "METADATA").write_text(f"Name: {project['name']}\nVersion: {project['version']}\n")
-    lines = [f"{name} = {value}" for name, value in project["entry-points"]["kapwa.suites"].items()]
-    (record / "entry_points.txt").write_text("\n".join(["[kapwa.suites]", *lines]) + "\n")
-    path = os.pathsep.join((str(tmp_path), str(EXAMPLE / "src")))
-    command = [str(Path(sys.executable).with_name("kapwa")), "suites", "--json"]
-    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    street = next(suite for suite in json.loads(done.stdout) if suite["name"] == "street")
-    assert (list(street["tasks"]), street["form"]) == (["street/saq"], "blend")
 
 
 def test_a_packages_suite_goes_before_a_folder_of_its_name(installed_example: EntryPoint, tmp_path: Path) -> None:

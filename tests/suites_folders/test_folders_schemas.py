@@ -12,9 +12,9 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from kapwa import registry
+from kapwa.datasets.tables import read_records
 from kapwa.suites.folders import FORMS, check_folder, new_suite
-from kapwa.suites.folders.schemas import FOLDER, FORMS_VERSION, schemas
-from kapwa.suites.reading.tables import read_records
+from kapwa.suites.folders.mapping import FOLDER, FORMS_VERSION, schemas
 
 # What each table of a new folder is described by.
 TABLES = {

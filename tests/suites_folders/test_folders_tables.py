@@ -21,21 +21,6 @@ from typer.testing import CliRunner
 
 from kapwa.cli.main import app
 from kapwa.suites.folders import check_folder, new_suite
-from kapwa.suites.reading.tables import peek_header, read_records
-
-
-def test_a_workbook_says_the_same_as_a_csv(tmp_path: Path) -> None:
-    report = check_folder(workbooks(tmp_path)).report
-    assert [one for one in report.findings if one.severity != "note"] == []
-
-
-def test_empty_coloured_cells_far_to_the_right_are_ignored(tmp_path: Path) -> None:
-    place = workbooks(tmp_path)
-    book = openpyxl.load_workbook(place / "questions.xlsx")
-    for cell in ("H1", "I3", "K40"):
-        book.active[cell].fill = openpyxl.styles.PatternFill("solid", fgColor="FFFF00")
-    book.save(place / "questions.xlsx")
-    assert check_folder(place).errors == []
 
 
 def test_a_remark_beside_the_table_is_named_by_its_cell(tmp_path: Path) -> None:
@@ -48,42 +33,10 @@ def test_a_remark_beside_the_table_is_named_by_its_cell(tmp_path: Path) -> None:
     assert "F4 holds a value outside the table's columns. Remove it, or give its column a name" in error.message
 
 
-def test_a_title_above_the_header_is_named(tmp_path: Path) -> None:
-    place = workbooks(tmp_path, questions=[("Our questions", None, None, None), *QUESTIONS])
-    book = openpyxl.load_workbook(place / "questions.xlsx")
-    book.active.merge_cells("A1:D1")
-    book.save(place / "questions.xlsx")
-    (error,) = check_folder(place).errors
-    assert error.row == 1
-    assert "the header seems to be in row 2. Remove row 1" in error.message
-
-
-@pytest.mark.parametrize("title", ["Our questions,,,\n", "Our questions\n"], ids=["padded", "alone"])
-@pytest.mark.parametrize("delimiter", [",", ";"], ids=["comma", "semicolon"])
-def test_a_title_in_a_csv_is_named(title: str, delimiter: str, tmp_path: Path) -> None:
-    place = folder_of(tmp_path)
-    text = title.replace(",", delimiter) + as_csv(QUESTIONS, delimiter)
-    (place / "questions.csv").write_text(text, encoding="utf-8", newline="")
-    (error,) = check_folder(place).errors
-    assert "the header seems to be in row 2" in error.message
-
-
 def test_blank_rows_are_skipped_and_rows_keep_their_numbers(tmp_path: Path) -> None:
     questions = [*QUESTIONS[:2], ("", "", "", ""), ("", " ", "", ""), *edited(QUESTIONS, 3, "local", "")[2:]]
     place = folder_of(tmp_path, questions=questions)
     assert placed(check_folder(place).report.findings) == [("questions.csv", 5, "local")]
-
-
-@pytest.mark.parametrize("delimiter", [";", "\t"], ids=["semicolon", "tab"])
-def test_a_csv_parted_by_other_signs_is_read(delimiter: str, tmp_path: Path) -> None:
-    place = folder_of(tmp_path)
-    for name, lines in (("questions", QUESTIONS), ("answers", [*ANSWERS, ("q03", "1", "አባት;ወንድም", "father;brother")])):
-        (place / f"{name}.csv").write_text(as_csv(lines, delimiter), encoding="utf-8-sig", newline="")
-    checked = check_folder(place)
-    assert checked.errors == []
-    assert checked.report.counts["votes"] == 13
-    assert peek_header(place / "questions.csv") == QUESTIONS[0]
-    assert read_records(place / "answers.csv").records[-1].cells["local"] == "አባት;ወንድም"
 
 
 def test_a_separator_that_is_not_read_is_named(tmp_path: Path) -> None:
@@ -91,14 +44,6 @@ def test_a_separator_that_is_not_read_is_named(tmp_path: Path) -> None:
     (place / "questions.csv").write_text(as_csv(QUESTIONS, "|"), encoding="utf-8")
     (error,) = check_folder(place).errors
     assert "'|'" in error.message
-
-
-def test_a_ragged_row_names_the_separator(tmp_path: Path) -> None:
-    place = folder_of(tmp_path)
-    with (place / "questions.csv").open("a", encoding="utf-8") as file:
-        file.write("q04,Food,ምን, ለምን?,What\n")
-    (error,) = check_folder(place).errors
-    assert "(',')" in error.message
 
 
 def test_cells_that_are_times_and_dates(tmp_path: Path) -> None:

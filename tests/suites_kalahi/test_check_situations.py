@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 from packwriter import ROW, SECOND, THIRD, released, write_csv, write_pack
 
-from kapwa.suites.base import CheckReport, Finding
+from kapwa.datasets.findings import CheckReport, Finding
+from kapwa.datasets.text_checks import cell_oddities, joined_otherwise, lacks_final_sign
 from kapwa.suites.kalahi.check import check
-from kapwa.suites.reading.oddities import cell_oddities, joined_otherwise, lacks_final_sign
 
 
 def _report(path: Path) -> CheckReport:
@@ -75,14 +75,6 @@ def test_other_oddities_of_the_released_files(released_report: CheckReport) -> N
     (shortest,) = _found(released_report, "choosing the shortest")
     assert shortest.severity == "note"
     assert len(_found(released_report, "an empty line")) == 7
-
-
-def test_a_sound_pack_gives_notes_only(tmp_path: Path) -> None:
-    report = _report(write_pack(tmp_path))
-    assert {finding.severity for finding in report.findings} <= {"note"}
-    assert report.suite == "kalahi"
-    assert report.counts["cultures"] == "Testish"
-    assert report.counts["languages"] == "tl-PH"
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from kapwa.datasets.card import Card
+from kapwa.datasets.rows import columns_of
 from kapwa.suites.kalahi.check import check
 from kapwa.suites.kalahi.data import read_situations
-from kapwa.suites.kalahi.form import KNOWN
-from kapwa.suites.reading.card import Card
+from kapwa.suites.kalahi.form import Situation
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "kalahi-form.md"
 
@@ -35,4 +36,4 @@ def test_the_examples_are_read(tmp_path: Path) -> None:
 
 def test_the_page_names_every_column_and_field() -> None:
     named = set(re.findall(r"`(\w+)`", PAGE.read_text(encoding="utf-8")))
-    assert set(KNOWN) | set(Card.model_fields) <= named
+    assert set(columns_of(Situation)) | set(Card.model_fields) <= named

@@ -10,12 +10,12 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from packwriter import CARD, ROW, SECOND, THIRD, write_csv, write_pack
+from packwriter import CARD, ROW, SECOND, THIRD, write_pack
 
+from kapwa.datasets.rows import split_texts
 from kapwa.errors import DataError, UsageError
 from kapwa.suites.kalahi.data import PACKS, read_situations
-from kapwa.suites.kalahi.form import join_parts, reference_response
-from kapwa.suites.reading.cells import split_responses
+from kapwa.suites.kalahi.form import reference_response
 
 
 def _lists(row: dict[str, str]) -> dict[str, object]:
@@ -46,12 +46,6 @@ def test_the_base_row_stands_for_its_cluster(tmp_path: Path) -> None:
     base = next(i for i in items if i.variant == "unenriched")
     assert base.fields["best"] == "Send a kind message."
     assert not base.fields["personal_situation"]
-
-
-def test_of_two_base_rows_the_first_counts(tmp_path: Path) -> None:
-    rows = [ROW, SECOND | {"base": "x"}, SECOND | {"base": "x", "id": "001c", "personal_situation": "I sleep."}]
-    items, _ = read_situations(write_pack(tmp_path, rows))
-    assert [i.id for i in items if i.variant == "unenriched"] == ["001b"]
 
 
 def test_every_format_gives_the_same_items(tmp_path: Path) -> None:
@@ -146,11 +140,6 @@ def test_the_digest_covers_the_card_and_the_rows(tmp_path: Path) -> None:
     assert read_situations(write_pack(tmp_path, [ROW]))[1].digest != first
 
 
-def test_illustrative_packs_are_marked(tmp_path: Path) -> None:
-    assert read_situations(write_pack(tmp_path, card=CARD + "illustrative: true\n"))[1].illustrative
-    assert not read_situations(write_pack(tmp_path))[1].illustrative
-
-
 @pytest.mark.parametrize("data", [None, "sample"])
 def test_the_samples_are_the_default(data: str | None) -> None:
     items, source = read_situations(data)
@@ -184,17 +173,11 @@ def test_unknown_names_are_usage_errors_with_the_nearest(name: str, hint: str) -
     assert len(str(caught.value)) < 1000
 
 
-def test_a_mistyped_path_names_its_neighbour(tmp_path: Path) -> None:
-    write_pack(tmp_path / "mypack")
-    with pytest.raises(UsageError, match="mypack"):
-        read_situations(tmp_path / "mypak")
-
-
 @given(st.lists(st.text(alphabet="ab .\n", max_size=6)))
 def test_splitting_responses_keeps_their_words_and_order(pieces: list[str]) -> None:
-    found = split_responses(";".join(pieces))
+    found = split_texts(";".join(pieces))
     assert list(found) == [piece.strip() for piece in pieces if piece.strip()]
-    assert split_responses(tuple(pieces)) == found
+    assert split_texts(tuple(pieces)) == found
 
 
 @given(st.text())
@@ -203,14 +186,3 @@ def test_a_reference_response_ends_in_a_period_and_adds_at_most_one(text: str) -
     assert once.endswith(".")
     assert once in (text, text + ".")
     assert reference_response(once) == once
-
-
-def test_empty_parts_leave_no_empty_lines() -> None:
-    assert join_parts(["", "a", "", "b"]) == "a\nb"
-
-
-def test_write_csv_is_read_with_quotes_and_commas(tmp_path: Path) -> None:
-    row = ROW | {"context": 'She said, "come",\nthen left.', "best": "a, b", "relevant": "a, b;c;d"}
-    write_pack(tmp_path, [row])
-    write_csv(tmp_path / "situations.csv", [row])
-    assert read_situations(tmp_path)[0][0].fields["context"] == 'She said, "come",\nthen left.'

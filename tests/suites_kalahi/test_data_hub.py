@@ -19,9 +19,8 @@ import polars as pl
 import pytest
 from packwriter import CARD, RELEASED, released, write_csv, write_pack
 
-from kapwa.errors import UsageError
+from kapwa.datasets.packs import HubId, hub_id
 from kapwa.suites.kalahi.data import HUB_ID, read_situations
-from kapwa.suites.reading.hub import HubId, hub_id
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 OLDER = "fedcba9876543210fedcba9876543210fedcba98"
@@ -201,8 +200,3 @@ def test_a_folder_of_that_name_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     write_pack(tmp_path / "aisingapore" / "kalahi")
     monkeypatch.chdir(tmp_path)
     assert read_situations("aisingapore/kalahi")[1].name == "kalahi"
-
-
-def test_other_hub_names_need_the_prefix() -> None:
-    with pytest.raises(UsageError, match="hub:OWNER/NAME"):
-        read_situations("someone/else")

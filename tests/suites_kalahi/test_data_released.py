@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -10,10 +9,8 @@ import polars as pl
 import pytest
 from packwriter import released, write_csv
 
-from kapwa.errors import DataError
 from kapwa.records import Item
 from kapwa.suites.kalahi.data import read_situations
-from kapwa.suites.kalahi.floors import chance_mc1, longest_is_best, shortest_is_best
 from kapwa.suites.kalahi.form import reference_response
 
 TABLE_3 = {
@@ -37,21 +34,6 @@ def variants(kalahi_data: Path) -> dict[str, list[Item]]:
     items, _ = read_situations(kalahi_data)
     assert [item.variant for item in items] == ["full"] * 150 + ["partial"] * 150 + ["unenriched"] * 85
     return {v: [i for i in items if i.variant == v] for v in ("full", "partial", "unenriched")}
-
-
-def _mean(values: list[float]) -> float:
-    return sum(values) / len(values)
-
-
-@pytest.mark.parametrize(
-    ("variant", "rows", "clusters", "prompts"),
-    [("full", 150, 86, 150), ("partial", 150, 86, 149), ("unenriched", 85, 85, 84)],
-)
-def test_rows_clusters_and_unique_prompts(variants, variant: str, rows: int, clusters: int, prompts: int) -> None:
-    items = variants[variant]
-    assert len(items) == len({item.id for item in items}) == rows
-    assert len({item.cluster for item in items}) == clusters
-    assert len({item.fields["prompt"] for item in items}) == prompts
 
 
 def test_ids_stay_strings_and_link_the_variants(variants) -> None:
@@ -85,14 +67,6 @@ def test_responses(variants) -> None:
     for item in (*variants["partial"], *variants["unenriched"]):
         for name in ("best", "relevant", "irrelevant"):
             assert item.fields[name] == by_id[item.id].fields[name]
-
-
-def test_chance_and_length_floors(variants) -> None:
-    full, unenriched = variants["full"], variants["unenriched"]
-    assert _mean([chance_mc1(item) for item in full]) == pytest.approx(0.242889, abs=5e-7)
-    assert _mean([chance_mc1(item) for item in unenriched]) == pytest.approx(0.245294, abs=5e-7)
-    assert sum(longest_is_best(item) for item in full) / 150 == pytest.approx(0.413333, abs=5e-7)
-    assert sum(shortest_is_best(item) for item in full) / 150 == pytest.approx(0.113333, abs=5e-7)
 
 
 def test_prompts_are_taken_apart_exactly(variants) -> None:
@@ -156,11 +130,6 @@ def test_the_release_is_recognised_by_content_not_by_bytes(kalahi_data: Path, tm
     assert known == {"full": None, "partial": "kalahi-2024", "unenriched": "kalahi-2024"}
 
 
-def test_the_digest_does_not_depend_on_the_place(kalahi_data: Path, tmp_path: Path) -> None:
-    shutil.copytree(kalahi_data, tmp_path / "elsewhere")
-    assert read_situations(tmp_path / "elsewhere")[1].digest == read_situations(kalahi_data)[1].digest
-
-
 def _filipino(folder: Path, **changes: str) -> Path:
     return write_csv(folder / "filipino.csv", [released(**changes)])
 
@@ -201,42 +170,6 @@ def test_a_user_line_that_the_partial_prompt_does_not_confirm_stays_in_the_conte
     full = read_situations(tmp_path)[0][0]
     assert not full.fields["user"]
     assert full.fields["context"] == "I am a cook.\nThe pot is hot."
-
-
-@pytest.mark.parametrize(
-    ("changes", "column", "message"),
-    [
-        ({"best_answer": "Sing."}, "best_answer", "not one of the relevant"),
-        ({"irrelevant_answers": "Use a cloth.;Run."}, "irrelevant_answers", "also a relevant"),
-        ({"prompt": " "}, "prompt", "is empty"),
-        ({"prompt_id": ""}, "prompt_id", "is empty"),
-        ({"relevant_answers": ";;"}, "relevant_answers", "is empty"),
-        ({"variant": "ful"}, "variant", "not a variant"),
-        ({"language": "not a tag"}, "language", "BCP-47"),
-    ],
-)
-def test_bad_rows_name_row_column_and_remedy(
-    tmp_path: Path, changes: dict[str, str], column: str, message: str
-) -> None:
-    with pytest.raises(DataError, match=message) as caught:
-        read_situations(_filipino(tmp_path, **changes))
-    assert (caught.value.row, caught.value.column) == (2, column)
-    assert caught.value.path == tmp_path / "filipino.csv"
-
-
-def test_an_unnamed_culture_is_one_error_not_one_a_row(tmp_path: Path) -> None:
-    path = write_csv(tmp_path / "mine.csv", [released(), released(prompt_variation_id="2")])
-    with pytest.raises(DataError, match="neither which culture") as caught:
-        read_situations(path)
-    assert "card.yaml" in str(caught.value)
-    assert "more problem" not in str(caught.value)
-
-
-def test_the_same_id_in_two_files_of_one_variant(tmp_path: Path) -> None:
-    write_csv(tmp_path / "filipino.csv", [released()])
-    write_csv(tmp_path / "filipino_b.csv", [released()])
-    with pytest.raises(DataError, match=r"also the id of row 2 of .*/filipino\.csv"):
-        read_situations(tmp_path)
 
 
 def _three(folder: Path, partial: str, unenriched: str) -> Item:

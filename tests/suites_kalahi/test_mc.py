@@ -12,7 +12,7 @@ import pytest
 
 import kapwa
 from kapwa.records import SCORE_COLUMNS, Answer, ContinuationScore, Item, Response
-from kapwa.suites.kalahi.data import reference_response
+from kapwa.suites.kalahi.form import reference_response
 from kapwa.suites.kalahi.mc import MC_METRICS, judge_mc, mc_requests
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -19,9 +18,11 @@ from kapwa.errors import UsageError
 from kapwa.metrics.base import load_metric
 from kapwa.records import SCORE_COLUMNS, Answer, Item, Message, Request, Response
 from kapwa.suites.base import Judged
-from kapwa.suites.kalahi.open import OPEN_HEADLINE, OpenOptions, judge_open, open_floors, open_metrics
-from kapwa.suites.kalahi.open_options import DEFAULT_METRICS
-from kapwa.suites.rows import CASE_SCHEMA
+from kapwa.suites.items import CASE_SCHEMA
+from kapwa.suites.kalahi.closeness import open_floors
+from kapwa.suites.kalahi.data import read_situations
+from kapwa.suites.kalahi.open import OPEN_HEADLINE, OpenOptions, judge_open, open_metrics
+from kapwa.suites.similarity import MODEL_FREE
 
 RELEVANT = ("Kausapin mo muna ang nanay mo.", "Magpaalam ka sa mga magulang mo.", "Humingi ka ng payo sa lola mo.")
 IRRELEVANT = ("Umalis ka na lang ng bahay.", "Huwag mong intindihin ang pamilya mo.", "Sundin mo ang gusto mo.")
@@ -130,13 +131,6 @@ def test_every_metric_is_reported_once_per_answer_and_described() -> None:
         assert info.source
 
 
-def test_a_relevant_answer_is_right_and_an_irrelevant_one_wrong() -> None:
-    for name in DEFAULT_METRICS:
-        assert cell(judge_one(RELEVANT[1]), f"{name}_acc") == (1.0, "right")
-        assert cell(judge_one(IRRELEVANT[2]), f"{name}_acc") == (0.0, "wrong")
-        assert cell(judge_one(IRRELEVANT[2]), f"{name}_diff")[0] < 0
-
-
 def test_a_tie_is_no_success_and_is_told_apart() -> None:
     both = item(relevant=("pareho lang ito", "iba"), irrelevant=("pareho lang ito", "wala"))
     judged = judge_open([both], [answer(both, "pareho lang ito")])
@@ -148,7 +142,7 @@ def test_a_tie_is_no_success_and_is_told_apart() -> None:
 @pytest.mark.parametrize("text", ["", " \n\t ", None])
 def test_empty_answers_resemble_nothing_and_are_counted(text: str | None) -> None:
     judged = judge_one(text)
-    for name in DEFAULT_METRICS:
+    for name in MODEL_FREE:
         assert cell(judged, f"{name}_acc") == (0.0, "empty")
         for part in ("diff", "relevant", "irrelevant"):
             assert cell(judged, f"{name}_{part}") == (0.0, "empty")
@@ -253,25 +247,17 @@ def test_cases_show_the_worst_answer_of_each_item_worst_first() -> None:
     assert cases["margin"][0] == cell(judged, "chrfpp_diff", 2, 1)[0]
 
 
-def test_no_items_give_typed_empty_tables() -> None:
-    judged = judge_open([], [])
-    assert judged.scores.height == 0
-    assert tuple(judged.scores.columns) == SCORE_COLUMNS
-    assert judged.tables["answers"].height == 0
-    assert open_floors([], OpenOptions()) == []
-
-
 def test_signatures_come_with_the_scores() -> None:
     signatures = dict(judge_one("a").tables["signatures"].iter_rows())
-    assert set(signatures) == {*DEFAULT_METRICS, "rougeL_reference"}
+    assert set(signatures) == {*MODEL_FREE, "rougeL_reference"}
     assert signatures["chrf"] == load_metric("chrf").signature
 
 
 def test_options_choose_metrics_and_the_headline_stays() -> None:
-    assert OpenOptions().metrics == DEFAULT_METRICS
+    assert OpenOptions().metrics == MODEL_FREE
     assert OpenOptions(metrics=["rougeL", "rougeL"]).metrics == ("chrfpp", "rougeL")
     assert OpenOptions(metrics=["bleu", "chrfpp"]).metrics == ("bleu", "chrfpp")
-    assert OpenOptions(bertscore_model="x").metrics == (*DEFAULT_METRICS, "bertscore")
+    assert OpenOptions(bertscore_model="x").metrics == (*MODEL_FREE, "bertscore")
     assert OpenOptions(metrics=["bleurt"], bleurt_model="x").metrics == ("chrfpp", "bleurt")
     assert OpenOptions(**OpenOptions(metrics=["meteor"]).as_dict()) == OpenOptions(metrics=["meteor"])
     assert set(OpenOptions.names()) == set(OpenOptions().as_dict())
@@ -292,9 +278,9 @@ def test_impossible_options_are_refused_at_once(options: dict[str, Any], message
 def test_check_finds_missing_weights_before_anything_is_asked(needs_torch: None) -> None:
     from kapwa.errors import ModelError
 
-    OpenOptions().check()
+    OpenOptions().signatures()
     with pytest.raises(ModelError, match="nobody/nothing"):
-        OpenOptions(bertscore_model="nobody/nothing").check()
+        OpenOptions(bertscore_model="nobody/nothing").signatures()
 
 
 def by_name(items: Sequence[Item], metric: str, options: OpenOptions | None = None) -> dict[str, float]:
@@ -365,22 +351,8 @@ def test_floors_need_no_model() -> None:
     assert {floor.metric.split("_")[0] for floor in floors} == {"chrfpp", "chrf"}
 
 
-def kalahi_items(folder: Path) -> list[Item]:
-    def parts(cell: str) -> tuple[str, ...]:
-        return tuple(part.strip() for part in cell.split(";") if part.strip())
-
-    with (folder / "filipino.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    return [
-        Item(r["prompt_variation_id"], "kalahi", "Filipino", "fil", r["category"], r["topic"], "full", r["prompt_id"],
-             {"prompt": r["prompt"], "best": r["best_answer"].strip(), "relevant": parts(r["relevant_answers"]),
-              "irrelevant": parts(r["irrelevant_answers"]), "gloss": {}})
-        for r in rows
-    ]  # fmt: skip
-
-
 def test_kalahi_best_and_irrelevant_answers_mark_the_ends(kalahi_data: Path) -> None:
-    items = kalahi_items(kalahi_data)
+    items = [one for one in read_situations(kalahi_data)[0] if one.variant == "full"]
     for text, value in ((lambda i: i.fields["best"], 1.0), (lambda i: i.fields["irrelevant"][0], 0.0)):
         scores = judge_open(items, [answer(i, text(i)) for i in items]).scores
         accuracies = scores.filter(pl.col("metric").str.contains("_acc"))
@@ -389,7 +361,11 @@ def test_kalahi_best_and_irrelevant_answers_mark_the_ends(kalahi_data: Path) -> 
 
 
 def test_kalahi_floors_show_that_length_alone_beats_people(kalahi_data: Path) -> None:
-    found = by_name(kalahi_items(kalahi_data), "chrfpp_acc", OpenOptions(metrics=["chrfpp"]))
+    found = by_name(
+        [one for one in read_situations(kalahi_data)[0] if one.variant == "full"],
+        "chrfpp_acc",
+        OpenOptions(metrics=["chrfpp"]),
+    )
     assert found["another situation's answer"] == pytest.approx(0.4925, abs=0.01)
     assert found["many other answers"] == pytest.approx(0.7467, abs=0.02)
     assert found["the prompt repeated"] == pytest.approx(0.4733, abs=0.02)

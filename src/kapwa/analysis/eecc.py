@@ -12,19 +12,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from kapwa.analysis.corpus import open_corpora
-from kapwa.analysis.first_stage import compute_parts, prepare
+from kapwa.analysis.distances import compute_parts, prepare
 from kapwa.analysis.inputs import check_surveys, read_surveys
 from kapwa.analysis.parts import clear_unfinished
 from kapwa.analysis.progress import Progress, showing
 from kapwa.analysis.record import Times, code_of, manifest, write_analysis
 from kapwa.analysis.result import Analysis
-from kapwa.analysis.second_stage import make_tables
 from kapwa.analysis.settings import Settings
-from kapwa.analysis.workers import Workers
-from kapwa.engines.ray_cluster import require_ray
-from kapwa.engines.settings import Ray
+from kapwa.analysis.tables import make_tables
 from kapwa.errors import RunError, UsageError
-from kapwa.runs.lock import run_lock
+from kapwa.parallel.base import Ray
+from kapwa.parallel.local import open_executor
+from kapwa.runs.directory import run_lock
 
 PARTS = "parts"
 
@@ -53,17 +52,18 @@ def analyze(
     _check_engine(engine)
     began = datetime.now(UTC)
     store = Path(out) / PARTS
-    surveys = read_surveys(values, controls, asked.decisions)
+    surveys = read_surveys(values, controls, asked)
     with showing(progress) as show:
         corpora = open_corpora(sources, attribute=asked.attribute, task=asked.task, label=asked.label)
         check_surveys(surveys, corpora)
         prepared = [prepare(corpus, surveys, store, asked) for corpus in corpora]
         folder = Path(path) if path is not None else Path(out) / f"eecc-{code_of(prepared, surveys, asked)[:8]}"
         _make(folder, store)
-        with run_lock(folder), Workers(asked, engine) as workers:
-            counted = compute_parts(prepared, show, workers)
+        executor = open_executor(engine, processes=asked.processes, tasks_at_once=asked.workers)
+        with run_lock(folder), executor:
+            counted = compute_parts(prepared, show, executor)
             compared = datetime.now(UTC)
-            tables = make_tables(prepared, asked, show, workers)
+            tables = make_tables(prepared, asked, show, executor)
             times = Times(began, compared, datetime.now(UTC))
             write_analysis(folder, tables, manifest(prepared, surveys, asked, counted, times))
     return Analysis(folder)
@@ -78,6 +78,8 @@ def _check_engine(engine: Ray | None) -> None:
             "An analysis has no model, so it has no replicas to share processors or GPUs among.",
             hint="Leave replicas, cpus_per_replica and gpus_per_replica out; workers limits the tasks at a time.",
         )
+    from kapwa.parallel.ray_cluster import require_ray
+
     require_ray()
 
 

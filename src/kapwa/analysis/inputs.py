@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from kapwa.analysis.corpus import Corpus
-from kapwa.analysis.decisions import Decisions
-from kapwa.analysis.measures import ValuesOf
+from kapwa.analysis.settings import Settings
+from kapwa.analysis.taus import ValuesOf
 from kapwa.analysis.values import (
     CulturalDistance,
     ValuesTable,
@@ -23,7 +23,7 @@ from kapwa.analysis.values import (
 from kapwa.analysis.values.controls import control_matrix
 from kapwa.errors import UsageError
 from kapwa.files import digest
-from kapwa.suites.eecc.names import Ambiguous, Place, resolve
+from kapwa.languages.places import Ambiguous, Place, resolve
 
 # Two distances to others are needed for an order among them.
 _LEAST_COUNTRIES = 3
@@ -31,11 +31,11 @@ _LEAST_COUNTRIES = 3
 
 @dataclass(frozen=True, slots=True)
 class Surveys:
-    """Values tables and controls as the user named them, and what was decided about them."""
+    """Values tables and controls as the user named them, and the settings that say how to read them."""
 
     tables: tuple[ValuesTable, ...]
     controls: tuple[str, ...]
-    decided: Decisions = field(default_factory=Decisions)
+    settings: Settings = field(default_factory=Settings)
 
     @property
     def digests(self) -> dict[str, str]:
@@ -46,12 +46,12 @@ class Surveys:
 
 
 def read_surveys(
-    values: Iterable[str | Path], controls: Iterable[str | Path], decided: Decisions | None = None
+    values: Iterable[str | Path], controls: Iterable[str | Path], settings: Settings | None = None
 ) -> Surveys:
     """Read the values tables; raise UsageError where two have one name, DataError where one cannot be used."""
     tables: list[ValuesTable] = []
     for path in values:
-        table = read_values(path)
+        table = read_values(path, country=settings.country_column if settings else None)
         same = next((other for other in tables if other.name == table.name), None)
         if same is not None:
             raise UsageError(
@@ -65,14 +65,14 @@ def read_surveys(
             "A control holds something fixed while texts are held against values; no values are named.",
             hint="Add --values FILE.",
         )
-    return Surveys(tuple(tables), named, decided or Decisions())
+    return Surveys(tuple(tables), named, settings or Settings())
 
 
 def check_surveys(surveys: Surveys, corpora: Iterable[Corpus]) -> None:
     """Raise UsageError for a decision about what is nowhere, DataError for a table that tells no countries apart."""
-    surveys.decided.check(surveys.tables, {name for corpus in corpora for name in corpus.identities})
+    surveys.settings.check_surveys(surveys.tables, {name for corpus in corpora for name in corpus.identities})
     for table in surveys.tables:
-        decided = surveys.decided.of(table)
+        decided = surveys.settings.for_survey(table)
         problem = problem_of(table, keep=decided["keep"], drop=decided["drop"])
         if problem is not None:
             raise problem
@@ -92,23 +92,50 @@ class Matched:
 def match(surveys: Surveys, corpus: Corpus) -> Matched:
     """Match the identities of ``corpus`` with countries and with every values table."""
     found = Matched()
-    _match_places(corpus, surveys.decided.choose, found)
-    values: list[ValuesOf] = []
-    known: list[Sequence[int]] = []
+    choose = surveys.settings.choose
+    unclear: list[str] = []
+    for identity in corpus.identities:
+        chosen = choose.get(identity)
+        if chosen == "":
+            continue
+        place = resolve(chosen) if chosen else resolve(identity, attribute=corpus.attribute)
+        if isinstance(place, Place):
+            found.places[identity] = place
+        elif isinstance(place, Ambiguous):
+            unclear.append(str(place))
+    if unclear:
+        found.notes.append(("info", f"{corpus.label}, {corpus.task}: {'; '.join(unclear)}. No map shows them."))
     for table in surveys.tables:
-        decided = surveys.decided.of(table, corpus.identities)
+        decided = surveys.settings.for_survey(table, corpus.identities)
         distance = cultural_distance(table, corpus.identities, attribute=corpus.attribute, **decided)
+        dropped = distance.dropped
         if not distance.questions_used:
-            raise nothing_left(table, distance.dropped)
-        values.append(values_of(table, distance, surveys.controls))
-        known.append([int(count) for count in distance.questions_known])
-        found.described.append(_described(table, distance))
+            raise nothing_left(table, dropped)
+        found.values = (*found.values, values_of(table, distance, surveys.controls))
+        found.known = (*found.known, [int(count) for count in distance.questions_known])
+        described = {
+            "name": table.name,
+            "path": str(table.path),
+            "identities": len(distance.identities),
+            "questions": len(table.questions),
+            "questions_used": distance.questions_used,
+            "dropped": dict(dropped),
+            "notes": list(distance.notes),
+        }
+        found.described.append(described)
         found.notes += [("info", f"{table.name}: {note}") for note in distance.notes]
-        if _connected(distance) < _LEAST_COUNTRIES:
-            found.notes.append(("warning", _too_few(table.name, corpus, distance)))
-        if distance.dropped:
-            found.notes.append(("info", _dropped(table.name, distance.dropped)))
-    found.values, found.known = tuple(values), tuple(known)
+        connected = int((np.isfinite(distance.distance).sum(axis=1) > 1).sum())
+        if connected < _LEAST_COUNTRIES:
+            said = (
+                f"{table.name}: only {connected} of the {len(corpus.identities):,} identities of {corpus.label}, "
+                f"{corpus.task}, have a distance to another; a correlation needs {_LEAST_COUNTRIES}, so none is given."
+            )
+            found.notes.append(("warning", said))
+        if dropped:
+            shown = "; ".join(f"{question} ({why})" for question, why in list(dropped.items())[:4])
+            more = f"; and {len(dropped) - 4} more" if len(dropped) > 4 else ""
+            said = f"{table.name}: {len(dropped)} questions left out of the corrected distance: {shown}{more}."
+            found.notes.append(("info", said))
     return found
 
 
@@ -117,76 +144,25 @@ def values_of(table: ValuesTable, distance: CulturalDistance, controls: Sequence
     order = np.argsort(distance.index, kind="stable")
     square = np.ix_(order, order)
     pick = order.tolist()
-    iso3 = tuple(distance.iso3[i] for i in pick)
+    iso3, identities = tuple(distance.iso3[i] for i in pick), tuple(distance.identities[i] for i in pick)
+    # The order of the values file: each identity by its first row there.
+    rows: dict[str, int] = {}
+    for number, row in enumerate(table.rows):
+        rows.setdefault(row.demonym, number)
+        rows.setdefault(row.place.iso3 if row.place else "", number)
+    last = len(table.rows)
+    first = [min(rows.get(who, last), rows.get(code, last)) for who, code in zip(identities, iso3, strict=True)]
     return ValuesOf(
         name=distance.name,
         index=distance.index[order].astype(np.intp),
-        identities=tuple(distance.identities[i] for i in pick),
+        identities=identities,
         countries=tuple(distance.countries[i] for i in pick),
         iso3=iso3,
         distance=distance.distance[square],
         distance_reference=distance.distance_reference[square],
-        order=_file_order(table, tuple(distance.identities[i] for i in pick), iso3),
-        controls=tuple((_control_name(control), control_matrix(control, iso3)) for control in controls),
+        order=np.argsort(np.argsort(first, kind="stable"), kind="stable"),
+        controls=tuple(
+            (Path(control).stem if Path(control).is_file() else control, control_matrix(control, iso3))
+            for control in controls
+        ),
     )
-
-
-def _file_order(table: ValuesTable, identities: Sequence[str], iso3: Sequence[str]) -> np.ndarray[Any, Any]:
-    """Rank identities by their first row in the values file."""
-    rows: dict[str, int] = {}
-    for number, row in enumerate(table.rows):
-        for name in (row.demonym, row.place.iso3 if row.place else ""):
-            rows.setdefault(name, number)
-    last = len(table.rows)
-    first = [min(rows.get(name, last), rows.get(code, last)) for name, code in zip(identities, iso3, strict=True)]
-    return np.argsort(np.argsort(first, kind="stable"), kind="stable")
-
-
-def _control_name(control: str) -> str:
-    path = Path(control)
-    return path.stem if path.is_file() else control
-
-
-def _connected(distance: CulturalDistance) -> int:
-    """How many identities have a distance to another."""
-    return int((np.isfinite(distance.distance).sum(axis=1) > 1).sum())
-
-
-def _too_few(name: str, corpus: Corpus, distance: CulturalDistance) -> str:
-    return (
-        f"{name}: only {_connected(distance)} of the {len(corpus.identities):,} identities of {corpus.label}, "
-        f"{corpus.task}, have a distance to another; a correlation needs {_LEAST_COUNTRIES}, so none is given."
-    )
-
-
-def _match_places(corpus: Corpus, choose: Mapping[str, str], found: Matched) -> None:
-    unclear: list[str] = []
-    for identity in corpus.identities:
-        if identity in choose and not choose[identity]:
-            continue
-        chosen = choose.get(identity)
-        place = resolve(chosen) if chosen else resolve(identity, attribute=corpus.attribute)
-        if isinstance(place, Place):
-            found.places[identity] = place
-        elif isinstance(place, Ambiguous):
-            unclear.append(str(place))
-    if unclear:
-        found.notes.append(("info", f"{corpus.label}, {corpus.task}: {'; '.join(unclear)}. No map shows them."))
-
-
-def _described(table: ValuesTable, distance: CulturalDistance) -> dict[str, Any]:
-    return {
-        "name": table.name,
-        "path": str(table.path),
-        "identities": len(distance.identities),
-        "questions": len(table.questions),
-        "questions_used": distance.questions_used,
-        "dropped": dict(distance.dropped),
-        "notes": list(distance.notes),
-    }
-
-
-def _dropped(name: str, dropped: Mapping[str, str]) -> str:
-    shown = "; ".join(f"{question} ({why})" for question, why in list(dropped.items())[:4])
-    more = f"; and {len(dropped) - 4} more" if len(dropped) > 4 else ""
-    return f"{name}: {len(dropped)} questions left out of the corrected distance: {shown}{more}."

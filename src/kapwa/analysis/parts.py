@@ -10,7 +10,6 @@ import hashlib
 import io
 import json
 import logging
-import struct
 import time
 import zipfile
 import zlib
@@ -32,21 +31,8 @@ FORMAT = 1
 Reals = NDArray[np.float64]
 Whole = NDArray[np.int64]
 _STALE = 3600.0
-# All that reading an archive with wrong bytes may raise: a header can ask for another compression, or for too much.
-_DAMAGE: Final = (
-    OSError,
-    ValueError,
-    LookupError,
-    TypeError,
-    EOFError,
-    RuntimeError,
-    MemoryError,
-    OverflowError,
-    struct.error,
-    zlib.error,
-    zipfile.BadZipFile,
-    zipfile.LargeZipFile,
-)
+# What reading a file that was cut off or overwritten raises.
+_DAMAGE: Final = (OSError, ValueError, LookupError, EOFError, RuntimeError, zlib.error, zipfile.BadZipFile)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,6 +64,10 @@ class Part:
     words: WordCounts
 
 
+_TEXTS = ("topic", "concept", "identities")
+_NUMBERS = tuple(field.name for field in fields(Part) if field.name not in (*_TEXTS, "words"))
+
+
 def part_key(texts_digest: str, settings: Mapping[str, Any]) -> str:
     """Name the part of texts with this digest, computed with ``settings``: 32 hex digits."""
     state = hashlib.blake2b(digest_size=16)
@@ -92,8 +82,16 @@ def part_path(folder: Path, key: str) -> Path:
 
 def packed(part: Part) -> bytes:
     """Return ``part`` as the bytes of its file, which need no folder in common to travel between machines."""
+    texts = json.dumps([part.topic, part.concept, part.identities], ensure_ascii=False).encode()
+    arrays: dict[str, NDArray[Any]] = {"texts": np.frombuffer(texts, dtype=np.uint8)}
+    arrays |= {name: getattr(part, name) for name in _NUMBERS}
+    arrays |= {f"words_{name}": array for name, array in part.words.to_arrays().items()}
+    for name, array in arrays.items():
+        # Counts and positions are a third of a part: they are stored in as few bytes as they need.
+        if array.dtype.kind == "i" and array.size and array.min() >= 0:
+            arrays[name] = array.astype(np.min_scalar_type(int(array.max())))
     file = io.BytesIO()
-    np.savez(file, allow_pickle=False, **_arrays(part))
+    np.savez(file, allow_pickle=False, **arrays)
     return file.getvalue()
 
 
@@ -116,7 +114,11 @@ def read_part(path: Path, sent: bytes | None = None) -> Part | None:
     """
     try:
         with np.load(path if sent is None else io.BytesIO(sent), allow_pickle=False) as archive:
-            return _part({name: archive[name] for name in archive.files})
+            topic, concept, identities = json.loads(archive["texts"].tobytes())
+            stored = {name: archive[name] for name in _NUMBERS}
+            numbers = {n: one if one.dtype.kind == "f" else one.astype(np.int64) for n, one in stored.items()}
+            words = {n.removeprefix("words_"): archive[n] for n in archive.files if n.startswith("words_")}
+            return Part(topic, concept, tuple(identities), **numbers, words=WordCounts.from_arrays(words))
     except FileNotFoundError:
         return None
     except _DAMAGE as error:
@@ -132,38 +134,3 @@ def clear_unfinished(folder: Path) -> None:
                 path.unlink()
         except OSError:  # another process was quicker
             continue
-
-
-_TEXTS = ("topic", "concept", "identities")
-_NUMBERS = tuple(field.name for field in fields(Part) if field.name not in (*_TEXTS, "words"))
-
-
-def _arrays(part: Part) -> dict[str, NDArray[Any]]:
-    texts = json.dumps([part.topic, part.concept, part.identities], ensure_ascii=False).encode()
-    found: dict[str, NDArray[Any]] = {"texts": np.frombuffer(texts, dtype=np.uint8)}
-    found |= {name: getattr(part, name) for name in _NUMBERS}
-    found |= {f"words_{name}": array for name, array in part.words.to_arrays().items()}
-    return {name: _narrow(array) for name, array in found.items()}
-
-
-def _narrow(array: NDArray[Any]) -> NDArray[Any]:
-    """Store counts and positions in as few bytes as they need; a third of a part is these."""
-    if array.dtype.kind != "i" or not array.size or array.min() < 0:
-        return array
-    return array.astype(np.min_scalar_type(int(array.max())))
-
-
-def _wide(array: NDArray[Any]) -> NDArray[Any]:
-    return array if array.dtype.kind == "f" else array.astype(np.int64)
-
-
-def _part(arrays: Mapping[str, NDArray[Any]]) -> Part:
-    topic, concept, identities = json.loads(arrays["texts"].tobytes())
-    words = {name.removeprefix("words_"): array for name, array in arrays.items() if name.startswith("words_")}
-    return Part(
-        topic,
-        concept,
-        tuple(identities),
-        **{name: _wide(arrays[name]) for name in _NUMBERS},
-        words=WordCounts.from_arrays(words),
-    )

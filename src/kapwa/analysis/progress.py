@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
-from kapwa.runs.shown import Shown, clock, showing_as
+from kapwa.runs.progress import clock, showing
+
+__all__ = ["Meter", "Progress", "Show", "Stand", "showing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,38 +32,29 @@ class Stand:
         fresh = self.done - self.kept
         return (self.total - self.done) * self.seconds / fresh if fresh > 0 and self.seconds > 0 else None
 
+    @property
+    def label(self) -> str:
+        """Each stage has a bar of its own."""
+        return self.stage
+
+    @property
+    def note(self) -> str:
+        """Say in words what a bar does not: texts, those kept from before, time to go."""
+        parts = [f"{self.kept:,} kept from before"] if self.kept else []
+        if self.texts and self.seconds > 0:
+            parts.append(f"{self.texts / self.seconds:,.0f} texts/s")
+        if self.done < self.total and self.eta is not None:
+            parts.append(f"{clock(self.eta)} to go")
+        return ", ".join(parts)
+
+    @property
+    def line(self) -> str:
+        """The same where there is no bar."""
+        return ", ".join(filter(None, [f"{self.stage}: {self.done:,}/{self.total:,}", self.note]))
+
 
 Show = Callable[[Stand], None]
 Progress = bool | None | Show
-
-
-def showing(progress: Progress) -> AbstractContextManager[Show]:
-    """Yield where stands go: :func:`kapwa.runs.shown.showing_as`."""
-    return showing_as(_shown, progress)
-
-
-def notes(stand: Stand) -> str:
-    """Say in words what a bar does not: texts, those kept from before, time to go."""
-    parts = [f"{stand.kept:,} kept from before"] if stand.kept else []
-    if stand.texts and stand.seconds > 0:
-        parts.append(f"{stand.texts / stand.seconds:,.0f} texts/s")
-    if stand.done < stand.total and stand.eta is not None:
-        parts.append(f"{clock(stand.eta)} to go")
-    return ", ".join(parts)
-
-
-def _shown(stand: Stand) -> Shown:
-    said = notes(stand)
-    return Shown(
-        row=stand.stage,
-        label=stand.stage,
-        done=stand.done,
-        total=stand.total,
-        note=said,
-        line=f"{stand.stage}: {stand.done:,}/{stand.total:,}{', ' if said else ''}{said}",
-        stage=stand.stage,
-        due=stand.done >= stand.total,
-    )
 
 
 class Meter:

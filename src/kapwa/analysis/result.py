@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
 import polars as pl
 
 from kapwa.analysis.schemas import SCHEMAS
 from kapwa.errors import RunError, UsageError, nearest
+from kapwa.files import jsonable
 from kapwa.runs.outputs import write_csv
-from kapwa.runs.redact import plain
 
 FORMAT = 1
 NAME = "analysis.json"
@@ -21,38 +21,36 @@ _AGAIN = "Analyze again with the same command; concepts already done are kept."
 _IN_DICT = ("corpora", "tests", "correlations", "notes")
 
 
-class _Table:
-    """A table of an analysis, read from its folder when first asked for."""
-
-    def __init__(self, what: str) -> None:
-        self.__doc__ = what
-
-    def __set_name__(self, owner: type[Analysis], name: str) -> None:
-        self._name = name
-
-    @overload
-    def __get__(self, analysis: None, owner: type[Analysis]) -> _Table: ...
-    @overload
-    def __get__(self, analysis: Analysis, owner: type[Analysis]) -> pl.DataFrame: ...
-    def __get__(self, analysis: Analysis | None, owner: type[Analysis]) -> _Table | pl.DataFrame:
-        return self if analysis is None else analysis.table(self._name)
+def _table(name: str, what: str) -> Any:
+    """A table of an analysis, read from its folder when first looked at."""
+    return property(lambda analysis: analysis.table(name), doc=what)
 
 
 class Analysis:
     """What many texts say together: ``path``, ``manifest`` and tables (columns: ``kapwa.analysis.schemas``)."""
 
-    corpora = _Table("One row per corpus: the texts of one model configuration on one task.")
-    variance = _Table("One row per concept and estimator: lexical variance within and across identities.")
-    tests = _Table("One row per topic (or 'all') and test of across against within.")
-    concept_taus = _Table("One row per concept, values table, measure and estimator: mean τ over anchors.")
-    anchors = _Table("One row per anchor, values table, measure and estimator: mean τ over concepts.")
-    correlations = _Table("One row per topic (or 'all'), values table, measure and method, with floors.")
-    similarity = _Table("One row per pair of identities: mean WED and BLEU over concepts.")
-    identities = _Table("One row per identity: its country, its variance, its tokens.")
-    words = _Table("One row per topic (or 'all'), identity, method and rank: the words that mark an identity.")
-    texts = _Table("A bounded choice of texts for readers.")
-    values = _Table("One row per values table and identity that has values in it.")
-    notes = _Table("What a reader should know: severity and text.")
+    corpora: pl.DataFrame = _table("corpora", "One row per corpus: the texts of one model configuration on one task.")
+    variance: pl.DataFrame = _table(
+        "variance", "One row per concept and estimator: lexical variance within and across identities."
+    )
+    tests: pl.DataFrame = _table("tests", "One row per topic (or 'all') and test of across against within.")
+    concept_taus: pl.DataFrame = _table(
+        "concept_taus", "One row per concept, values table, measure and estimator: mean τ over anchors."
+    )
+    anchors: pl.DataFrame = _table(
+        "anchors", "One row per anchor, values table, measure and estimator: mean τ over concepts."
+    )
+    correlations: pl.DataFrame = _table(
+        "correlations", "One row per topic (or 'all'), values table, measure and method, with floors."
+    )
+    similarity: pl.DataFrame = _table("similarity", "One row per pair of identities: mean WED and BLEU over concepts.")
+    identities: pl.DataFrame = _table("identities", "One row per identity: its country, its variance, its tokens.")
+    words: pl.DataFrame = _table(
+        "words", "One row per topic (or 'all'), identity, method and rank: the words that mark an identity."
+    )
+    texts: pl.DataFrame = _table("texts", "A bounded choice of texts for readers.")
+    values: pl.DataFrame = _table("values", "One row per values table and identity that has values in it.")
+    notes: pl.DataFrame = _table("notes", "What a reader should know: severity and text.")
 
     def __init__(self, path: str | Path) -> None:
         """Open the analysis folder ``path``; raise RunError for a folder that is none, or of a newer format."""
@@ -81,7 +79,7 @@ class Analysis:
         return {
             "path": str(self.path),
             "manifest": dict(self.manifest),
-            **{name: [plain(row) for row in self.table(name).iter_rows(named=True)] for name in _IN_DICT},
+            **{name: [jsonable(row) for row in self.table(name).iter_rows(named=True)] for name in _IN_DICT},
         }
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
-from kapwa.analysis.decisions import Decisions
+from kapwa.analysis.values import ValuesTable
 from kapwa.errors import UsageError, nearest
 
 Brevity = Literal["nmt", "closest", "average"]
@@ -19,7 +19,7 @@ SAMPLED_PAIRS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class UnitSettings:
+class ConceptSettings:
     """What the numbers of one concept depend on besides its texts.
 
     ``pairs``: pairs of identities drawn; 0 compares all pairs.
@@ -31,10 +31,6 @@ class UnitSettings:
     permutations: int = PERMUTATIONS
     seed: int = 0
     pairs: int = 0
-
-    def named(self) -> dict[str, Any]:
-        """Return what goes into a part's key: all but the backend, for backends give the same numbers."""
-        return {name: value for name, value in asdict(self).items() if name != "backend"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +44,7 @@ class Settings:
     closest, average. ``backend``: auto, numba, rapidfuzz. ``top``: words listed an identity. ``keep``, ``drop``:
     questions of surveys that stay although they look like codes, and that are left out; "table:question" means that of
     one table. ``choose``: what an ambiguous identity or row of a survey means, as an ISO code; "" leaves it out.
+    ``country_column``: the column that names the rows of the surveys.
     """
 
     attribute: str | None = None
@@ -63,21 +60,47 @@ class Settings:
     keep: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
     choose: Mapping[str, str] = field(default_factory=dict)
+    country_column: str | None = None
 
-    @property
-    def decisions(self) -> Decisions:
-        """What is decided about surveys."""
-        return Decisions(self.keep, self.drop, self.choose)
-
-    def unit(self, language: str, identities: int) -> UnitSettings:
+    def concept(self, language: str, identities: int) -> ConceptSettings:
         """Return what the concepts of a corpus in ``language`` with so many identities are computed with."""
         drawn = self.pairs if self.pairs is not None else (SAMPLED_PAIRS if identities > MOST_IDENTITIES else 0)
-        return UnitSettings(language, self.brevity, self.backend, self.permutations, self.seed, drawn)
+        return ConceptSettings(language, self.brevity, self.backend, self.permutations, self.seed, drawn)
 
     @property
     def processes(self) -> int:
-        """How many processes to use."""
-        return self.workers or usable_cores()
+        """How many processes to use: in a container fewer than the machine has."""
+        usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return self.workers or max(1, usable)
+
+    def for_survey(self, table: ValuesTable, identities: Sequence[str] = ()) -> dict[str, Any]:
+        """Return what is decided about ``table``: options of :func:`kapwa.analysis.values.cultural_distance`."""
+        named = {*identities, *(label for row in table.rows for label in row.labels)}
+        return {
+            "keep": _questions(table, self.keep),
+            "drop": _questions(table, self.drop),
+            "choose": {name: code for name, code in self.choose.items() if name in named},
+        }
+
+    def check_surveys(self, tables: Sequence[ValuesTable], identities: Iterable[str]) -> None:
+        """Raise UsageError for a question that no table has, and a name that stands nowhere."""
+        decided = (*self.keep, *self.drop, *self.choose)
+        if decided and not tables:
+            raise UsageError(f"{decided[0]!r} is decided about a survey, and none is named.", hint="Add --values FILE.")
+        questions = {question for table in tables for question in table.questions}
+        for name in (*self.keep, *self.drop):
+            if not any(_questions(table, (name,)) for table in tables):
+                raise UsageError(f"No survey has a question {name!r}.", hint=nearest(name, questions))
+        names = {*identities, *(label for table in tables for row in table.rows for label in row.labels if label)}
+        for name in self.choose:
+            if name not in names:
+                raise UsageError(f"{name!r} is neither an identity nor a row of a survey.", hint=nearest(name, names))
+
+
+def _questions(table: ValuesTable, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the questions of ``table`` among ``names``, which may begin with the name of the table."""
+    plain = (name if name in table.questions else name.removeprefix(f"{table.name}:") for name in names)
+    return tuple(dict.fromkeys(name for name in plain if name in table.questions))
 
 
 _AT_LEAST = {"workers": 1, "permutations": 19, "seed": 0, "pairs": 2, "top": 1}
@@ -97,30 +120,18 @@ def settings_of(options: Mapping[str, Any]) -> Settings:
             continue
         if isinstance(value, bool) or not isinstance(value, int) or value < lowest:
             raise UsageError(f"{name} is {value!r}; it must be a whole number of at least {lowest}.")
-    return Settings(**{**options, **_decided(options)})
-
-
-def _decided(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Check and return the decisions about surveys among ``options``."""
-    found: dict[str, Any] = {}
+    decided: dict[str, Any] = {"choose": options.get("choose") or {}}
     for name in ("keep", "drop"):
         value = options.get(name) or ()
-        found[name] = (value,) if isinstance(value, str) else tuple(value)
-        if not all(isinstance(one, str) for one in found[name]):
+        decided[name] = (value,) if isinstance(value, str) else tuple(value)
+        if not all(isinstance(one, str) for one in decided[name]):
             raise UsageError(f"{name} is {value!r}; it must be names of questions.")
-    both = set(found["keep"]) & set(found["drop"])
+    both = set(decided["keep"]) & set(decided["drop"])
     if both:
         raise UsageError(f"Question {min(both)!r} is to be kept and to be dropped.")
-    chosen = options.get("choose") or {}
-    if not isinstance(chosen, Mapping) or not all(isinstance(one, str) for pair in chosen.items() for one in pair):
+    choose = decided["choose"]
+    if not isinstance(choose, Mapping) or not all(isinstance(one, str) for pair in choose.items() for one in pair):
         raise UsageError(
-            f"choose is {chosen!r}; it must lead from names to ISO codes.", hint='Such as {"Congolese": "COD"}.'
+            f"choose is {choose!r}; it must lead from names to ISO codes.", hint='Such as {"Congolese": "COD"}.'
         )
-    return found | {"choose": dict(chosen)}
-
-
-def usable_cores() -> int:
-    """How many cores this process may use, which in a container is fewer than the machine has."""
-    if hasattr(os, "sched_getaffinity"):
-        return max(1, len(os.sched_getaffinity(0)))
-    return os.cpu_count() or 1
+    return Settings(**{**options, **decided, "choose": dict(choose)})

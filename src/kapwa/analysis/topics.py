@@ -6,21 +6,21 @@ Parts are read a few at a time, so memory holds one topic's sums and words, what
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
-from kapwa.analysis.measures import ConceptTaus, TauKey, ValuesOf, concept_taus
 from kapwa.analysis.parts import Part, Whole, read_part
-from kapwa.analysis.triangles import Integers, Means, Reals
+from kapwa.analysis.taus import ConceptTaus, Integers, Reals, TauKey, ValuesOf, concept_taus
 from kapwa.analysis.words.counts import WordCounts, WordSums
 
 WED, BLEU, BLEU_REFERENCE = range(3)
 # Parts held at once; the permutation floors of a batch are one matrix product.
 _BATCH = 32
+_SUMMED: Final = ("variance", "known", "samples", "tokens", "empty", "triangles", "counts")
 
 
 class TopicTask(NamedTuple):
@@ -63,48 +63,23 @@ class ConceptFacts:
     permanova: Reals
     bounds: Reals
 
-    @classmethod
-    def of(cls, parts: Sequence[Part]) -> ConceptFacts:
-        """Collect the facts of some parts."""
-        return cls(
-            names=tuple(part.concept for part in parts),
-            identities=np.array([len(part.identities) for part in parts], dtype=np.int64),
-            texts=np.array([part.samples.sum() for part in parts], dtype=np.int64),
-            means=np.stack([part.means for part in parts]),
-            permanova=np.stack([part.permanova for part in parts]),
-            bounds=np.stack([part.bounds for part in parts]),
-        )
 
-    @classmethod
-    def joined(cls, several: Sequence[ConceptFacts]) -> ConceptFacts:
-        """Put the facts of several batches or topics behind each other."""
-        names = tuple(name for one in several for name in one.names)
-        arrays = [field.name for field in fields(cls) if field.name != "names"]
-        return cls(names, **{name: np.concatenate([getattr(one, name) for one in several]) for name in arrays})
-
-
-@dataclass(eq=False, slots=True)
-class IdentitySums:
-    """Sums over concepts for each of G identities.
+class Sums:
+    """Sums over concepts for each of G identities and each pair of them (upper triangle, row by row).
 
     ``variance`` (2, G): within and across, of the ``known`` (2, G) concepts that have one. ``samples``, ``tokens``,
-    ``empty`` (G,): texts, their tokens, those without one.
+    ``empty`` (G,): texts, their tokens, those without one. ``triangles`` (3, pairs): WED, BLEU and BLEU as released,
+    of the ``counts`` (pairs,) concepts that know a pair; without pairs where pairs of texts were ``drawn``.
     """
 
-    variance: Reals
-    known: Whole
-    samples: Whole
-    tokens: Whole
-    empty: Whole
-
-    @classmethod
-    def of(cls, size: int) -> IdentitySums:
-        """Begin with nothing known."""
-        samples, tokens, empty = (np.zeros(size, dtype=np.int64) for _ in range(3))
-        return cls(np.zeros((2, size)), np.zeros((2, size), dtype=np.int64), samples, tokens, empty)
+    def __init__(self, size: int, *, drawn: bool) -> None:
+        pairs = 0 if drawn else size * (size - 1) // 2
+        self.variance, self.known = np.zeros((2, size)), np.zeros((2, size), dtype=np.int64)
+        self.samples, self.tokens, self.empty = (np.zeros(size, dtype=np.int64) for _ in range(3))
+        self.triangles, self.counts = np.zeros((3, pairs)), np.zeros(pairs, dtype=np.int32)
 
     def add(self, part: Part, members: Integers) -> None:
-        """Add one concept, whose identities stand at ``members``."""
+        """Add one concept, whose identities stand at ``members`` (ascending)."""
         for row, values in enumerate((part.within, part.across)):
             known = ~np.isnan(values)
             self.variance[row, members[known]] += values[known]
@@ -112,82 +87,87 @@ class IdentitySums:
         self.samples[members] += part.samples
         self.tokens[members] += part.tokens
         self.empty[members] += part.empty
+        if not self.counts.size:
+            return
+        size, triangles = len(self.samples), (part.wed, part.bleu, part.bleu_reference)
+        i, j = (members[side] for side in np.triu_indices(len(members), 1))
+        # All identities, in order: no need to look for their places.
+        at = slice(None) if len(members) == size else i * size - i * (i + 1) // 2 + j - i - 1
+        both = ~np.isnan(np.sum(triangles, axis=0))
+        self.counts[at] += both
+        for sums, triangle in zip(self.triangles, triangles, strict=True):
+            sums[at] += np.where(both, triangle, 0.0)
 
-    def merge(self, other: IdentitySums) -> None:
-        """Add what ``other`` has gathered."""
-        for field in fields(self):
-            mine = getattr(self, field.name)
-            mine += getattr(other, field.name)
-
-    def means(self) -> Reals:
+    def variances(self) -> Reals:
         """Mean variance within and across of each identity, (2, G); NaN where none is known."""
         unknown = np.full(self.variance.shape, np.nan)
         return np.asarray(np.divide(self.variance, self.known, out=unknown, where=self.known > 0))
 
+    def triangle(self, which: int) -> Reals:
+        """Return the mean triangle number ``which``, NaN for pairs that no concept knows."""
+        row = self.triangles[which]
+        return np.asarray(np.divide(row, self.counts, out=np.full(row.shape, np.nan), where=self.counts > 0))
+
+    def matrix(self, which: int) -> Reals:
+        """Return the mean triangle number ``which`` as a symmetric (G, G) matrix with NaN on the diagonal."""
+        matrix = np.full((len(self.samples),) * 2, np.nan)
+        first, second = np.triu_indices(len(matrix), 1)
+        matrix[first, second] = matrix[second, first] = self.triangle(which)
+        return matrix
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TopicSummary:
-    """What a topic comes to; ``matrices`` holds WED, BLEU and BLEU as released, in this order."""
+    """What a topic comes to."""
 
     corpus: int
     topic: str
     concepts: ConceptFacts
-    sums: IdentitySums
-    matrices: Means
+    sums: Sums
     taus: Mapping[TauKey, ConceptTaus]
     words: WordCounts
 
-    def without_words(self) -> TopicSummary:
-        """Return the same without a word."""
-        return replace(self, words=WordSums(self.words.n_groups).result())
+
+def joined_sums(topics: Sequence[TopicSummary]) -> Sums:
+    """Return the sums over the concepts of all ``topics``."""
+    first = topics[0].sums
+    whole = Sums(len(first.samples), drawn=not first.counts.size)
+    for summary in topics:
+        for name in _SUMMED:
+            mine = getattr(whole, name)
+            mine += getattr(summary.sums, name)
+    return whole
 
 
 def summarize(task: TopicTask) -> TopicSummary | Damaged:
     """Read the parts of a topic and sum them up; name those that cannot be read instead, where there are any."""
-    gathered = _Gathered(task)
+    size = len(task.identities)
+    place = {identity: i for i, identity in enumerate(task.identities)}
+    sums, words = Sums(size, drawn=task.drawn), WordSums(size)
+    facts = []
+    taus: dict[TauKey, list[ConceptTaus]] = {}
     unreadable: list[Path] = []
     for start in range(0, len(task.paths), _BATCH):
         paths = task.paths[start : start + _BATCH]
         sent = task.sent[start : start + _BATCH] if task.sent else repeat(None)
-        batch = [read_part(path, raw) for path, raw in zip(paths, sent, strict=False)]
-        unreadable += [path for path, part in zip(paths, batch, strict=True) if part is None]
-        if not unreadable:
-            gathered.add([part for part in batch if part is not None])
-    return Damaged(task._replace(sent=None), tuple(unreadable)) if unreadable else gathered.summary()
-
-
-class _Gathered:
-    """The growing sums of one topic."""
-
-    def __init__(self, task: TopicTask) -> None:
-        size = len(task.identities)
-        self._task = task
-        self._place = {identity: i for i, identity in enumerate(task.identities)}
-        self._sums = IdentitySums.of(size)
-        self._matrices = Means.of(3, 0 if task.drawn else size)
-        self._facts: list[ConceptFacts] = []
-        self._taus: dict[TauKey, list[ConceptTaus]] = {}
-        self._words = WordSums(size)
-
-    def add(self, parts: Sequence[Part]) -> None:
-        """Add some concepts; nothing of them is held afterwards but sums."""
-        task = self._task
-        for part in parts:
-            members = np.array([self._place[identity] for identity in part.identities], dtype=np.intp)
-            self._sums.add(part, members)
-            if not task.drawn:
-                self._matrices.add((part.wed, part.bleu, part.bleu_reference), members)
-            everyone = len(members) == len(task.identities)
-            self._words.add(part.words if everyone else part.words.spread(members, len(task.identities)))
-        self._facts.append(ConceptFacts.of(parts))
+        read = [read_part(path, raw) for path, raw in zip(paths, sent, strict=False)]
+        unreadable += [path for path, part in zip(paths, read, strict=True) if part is None]
+        if unreadable:
+            continue
+        batch = [part for part in read if part is not None]
+        for part in batch:
+            members = np.array([place[identity] for identity in part.identities], dtype=np.intp)
+            sums.add(part, members)
+            words.add(part.words if len(members) == size else part.words.spread(members, size))
+            counts = len(part.identities), part.samples.sum()
+            facts.append((part.concept, *counts, part.means, part.permanova, part.bounds))
         for values in () if task.drawn else task.values:
-            found = concept_taus(parts, values, task.identities, permutations=task.permutations, seed=task.seed)
-            for key, taus in found.items():
-                self._taus.setdefault(key, []).append(taus)
-
-    def summary(self) -> TopicSummary:
-        """Return what was gathered."""
-        taus = {key: ConceptTaus.joined(found) for key, found in self._taus.items()}
-        facts = ConceptFacts.joined(self._facts)
-        task = self._task
-        return TopicSummary(task.corpus, task.topic, facts, self._sums, self._matrices, taus, self._words.result())
+            found = concept_taus(batch, values, task.identities, permutations=task.permutations, seed=task.seed)
+            for key, several in found.items():
+                taus.setdefault(key, []).append(several)
+    if unreadable:
+        return Damaged(task._replace(sent=None), tuple(unreadable))
+    names, *columns = zip(*facts, strict=True)
+    concepts = ConceptFacts(names, *map(np.array, columns))
+    joined = {key: ConceptTaus.joined(several) for key, several in taus.items()}
+    return TopicSummary(task.corpus, task.topic, concepts, sums, joined, words.result())

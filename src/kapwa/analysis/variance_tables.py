@@ -1,22 +1,25 @@
-"""From summaries to the tables of variance: who differs from whom, by how much, and whether by chance."""
+"""From summaries to the tables of lexical variance: do texts of different identities differ more than chance?"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from kapwa.analysis.schemas import frame
-from kapwa.analysis.topics import BLEU, WED, ConceptFacts, IdentitySums, TopicSummary
-from kapwa.analysis.triangles import Means, Reals
-from kapwa.stats.anova import PairedTest, one_way_anova, paired_test
-from kapwa.stats.multiplicity import holm
-from kapwa.suites.eecc.names import Place
+from kapwa.analysis.taus import Reals
+from kapwa.analysis.topics import BLEU, WED, Sums, TopicSummary
+from kapwa.languages.places import Place
+from kapwa.stats.significance import PairedTest, holm, one_way_anova, paired_test
 
 ALL = "all"
 _NAN = float("nan")
+_VARIANCE: Final = (
+    *("topic", "concept", "estimator", "within", "across", "permanova_f", "permanova_r2", "permanova_p"),
+    *("identities", "texts", "within_low", "within_high", "across_low", "across_high"),
+)
 
 
 class Named(NamedTuple):
@@ -26,52 +29,33 @@ class Named(NamedTuple):
     task: str
 
 
-def variance_table(name: Named, topics: Sequence[TopicSummary]) -> pl.DataFrame:
+def variance_table(name: Named, summary: TopicSummary) -> pl.DataFrame:
     """One row a concept and estimator."""
-    columns: dict[str, list[Any]] = {column: [] for column in _VARIANCE}
-    for summary in topics:
-        facts = summary.concepts
-        for estimator, (within, across) in (("corrected", (0, 1)), ("reference", (2, 3))):
-            rows = (
-                [summary.topic] * len(facts.names),
-                facts.names,
-                [estimator] * len(facts.names),
-                facts.means[:, within],
-                facts.means[:, across],
-                *facts.permanova.T,
-                facts.identities,
-                facts.texts,
-                # Only our estimate is drawn from pairs; as released there is none.
-                *(facts.bounds.T if estimator == "corrected" else np.full_like(facts.bounds.T, _NAN)),
-            )
-            for column, cells in zip(_VARIANCE, rows, strict=True):
-                columns[column] += list(cells)
+    facts, columns = summary.concepts, dict[str, list[Any]]()
+    for estimator, (within, across) in (("corrected", (0, 1)), ("reference", (2, 3))):
+        cells = (
+            [summary.topic] * len(facts.names),
+            facts.names,
+            [estimator] * len(facts.names),
+            facts.means[:, within],
+            facts.means[:, across],
+            *facts.permanova.T,
+            facts.identities,
+            facts.texts,
+            # Only our estimate is drawn from pairs; as released there is none.
+            *(facts.bounds.T if estimator == "corrected" else np.full_like(facts.bounds.T, _NAN)),
+        )
+        for column, some in zip(_VARIANCE, cells, strict=True):
+            columns.setdefault(column, []).extend(some)
     return frame("variance", {**name._asdict(), **columns})
-
-
-_VARIANCE = (
-    "topic",
-    "concept",
-    "estimator",
-    "within",
-    "across",
-    "permanova_f",
-    "permanova_r2",
-    "permanova_p",
-    "identities",
-    "texts",
-    "within_low",
-    "within_high",
-    "across_low",
-    "across_high",
-)
 
 
 def tests_table(name: Named, topics: Sequence[TopicSummary]) -> pl.DataFrame:
     """One row a topic and test, and one of all topics together; p adjusted by Holm over the topics of a test."""
-    everything = ConceptFacts.joined([summary.concepts for summary in topics])
-    rows = [*_tests(ALL, everything)]
-    rows += [row for summary in topics for row in _tests(summary.topic, summary.concepts)]
+    means, permanova = ([getattr(one.concepts, part) for one in topics] for part in ("means", "permanova"))
+    # All topics together are one test, which needs no adjustment.
+    rows = [*_tests(ALL, np.concatenate(means), np.concatenate(permanova))]
+    rows += [row for one in topics for row in _tests(one.topic, one.concepts.means, one.concepts.permanova)]
     for test in {row["test"] for row in rows}:
         single = [row for row in rows if row["test"] == test and row["topic"] != ALL]
         for row, adjusted in zip(single, holm([row["p"] for row in single]), strict=True):
@@ -79,27 +63,55 @@ def tests_table(name: Named, topics: Sequence[TopicSummary]) -> pl.DataFrame:
     return frame("tests", {**name._asdict(), **{column: [row[column] for row in rows] for column in rows[0]}})
 
 
-def _tests(topic: str, facts: ConceptFacts) -> Iterator[dict[str, Any]]:
+def _tests(topic: str, means: Reals, permanova: Reals) -> Iterator[dict[str, Any]]:
+    within, across, within_reference, across_reference = means.T
     for test, result in (
-        ("paired", _paired(facts.means[:, 0], facts.means[:, 1])),
-        ("permanova", _combined(facts.permanova)),
-        ("anova_reference", _released(facts.means[:, 2], facts.means[:, 3])),
+        ("paired", _paired(within, across)),
+        ("permanova", _combined(permanova)),
+        ("anova_reference", _released(within_reference, across_reference)),
     ):
-        # All topics together are one test, which needs no adjustment.
-        yield {"topic": topic, "test": test, **result, "p_adjusted": result["p"]}
+        columns = ("estimate", "low", "high", "statistic", "df1", "df2", "p", "concepts")
+        row = dict(zip(columns, result, strict=True))
+        yield {"topic": topic, "test": test, **row, "p_adjusted": row["p"]}
 
 
-def _row(estimate: float, low: float, high: float, **rest: float) -> dict[str, Any]:
-    return {"estimate": estimate, "low": low, "high": high, **rest}
-
-
-def _paired(within: Reals, across: Reals) -> dict[str, Any]:
+def _paired(within: Reals, across: Reals) -> tuple[float, ...]:
     found = paired_test(across, within)
-    df = found.df if found.df > 0 else _NAN
     # Variances lie between 0 and ½, and so do their differences between −½ and ½.
     low, high = _cut(found, -0.5, 0.5)
     t, p = (_NAN, _NAN) if found.low == found.high else (found.t, found.p)
-    return _row(found.estimate, low, high, statistic=t, df1=df, df2=_NAN, p=p, concepts=found.n)
+    return found.estimate, low, high, t, found.df if found.df > 0 else _NAN, _NAN, p, found.n
+
+
+def _combined(permanova: Reals) -> tuple[float, ...]:
+    """Fisher's combination of the concepts' permutation p-values, beside the mean R² and its interval.
+
+    Concepts are generated independently of each other. Permutation p-values are never below 1/(permutations + 1),
+    so the combination errs on the careful side.
+    """
+    from scipy.special import chdtrc
+
+    known = permanova[~np.isnan(permanova[:, 2])]
+    if not len(known):
+        return (*[_NAN] * 7, 0)
+    statistic, df = float(-2 * np.log(known[:, 2]).sum()), 2 * len(known)
+    return *interval(known[:, 1], 0.0, 1.0), statistic, df, _NAN, float(chdtrc(df, statistic)), len(known)
+
+
+def _released(within: Reals, across: Reals) -> tuple[float, ...]:
+    known = ~np.isnan(within) & ~np.isnan(across)
+    n = int(known.sum())
+    estimate = float((across - within)[known].mean()) if n else _NAN
+    if n < 2:
+        return estimate, *[_NAN] * 6, n
+    found = one_way_anova(within[known], across[known])
+    return estimate, _NAN, _NAN, found.f, found.df_between, found.df_within, found.p, n
+
+
+def interval(values: Reals, least: float, most: float) -> tuple[float, float, float]:
+    """Mean of what is known and its 95 % Student interval, cut to where a true mean can lie; NaN with too little."""
+    found = paired_test(values, np.zeros(len(values)))
+    return found.estimate, *_cut(found, least, most)
 
 
 def _cut(found: PairedTest, least: float, most: float) -> tuple[float, float]:
@@ -111,76 +123,19 @@ def _cut(found: PairedTest, least: float, most: float) -> tuple[float, float]:
     return (_NAN, _NAN) if found.low == found.high else (max(found.low, least), min(found.high, most))
 
 
-def _combined(permanova: Reals) -> dict[str, Any]:
-    """Fisher's combination of the concepts' permutation p-values, beside the mean R² and its interval.
-
-    Concepts are generated independently of each other. Permutation p-values are never below 1/(permutations + 1),
-    so the combination errs on the careful side.
-    """
-    from scipy.special import chdtrc
-
-    known = permanova[~np.isnan(permanova[:, 2])]
-    if not len(known):
-        nothing = dict.fromkeys(("statistic", "df1", "df2", "p"), _NAN)
-        return _row(_NAN, _NAN, _NAN, **nothing, concepts=0)
-    estimate, low, high = interval(known[:, 1], 0.0, 1.0)
-    statistic, df = float(-2 * np.log(known[:, 2]).sum()), 2 * len(known)
-    p = float(chdtrc(df, statistic))
-    return _row(estimate, low, high, statistic=statistic, df1=df, df2=_NAN, p=p, concepts=len(known))
-
-
-def _released(within: Reals, across: Reals) -> dict[str, Any]:
-    known = ~np.isnan(within) & ~np.isnan(across)
-    n = int(known.sum())
-    estimate = float((across - within)[known].mean()) if n else _NAN
-    if n < 2:
-        return _row(estimate, _NAN, _NAN, statistic=_NAN, df1=_NAN, df2=_NAN, p=_NAN, concepts=n)
-    found = one_way_anova([within[known], across[known]])
-    return _row(
-        estimate, _NAN, _NAN, statistic=found.f, df1=found.df_between, df2=found.df_within, p=found.p, concepts=n
-    )
-
-
-def interval(values: Reals, least: float, most: float) -> tuple[float, float, float]:
-    """Mean of what is known and its 95 % Student interval, cut to where a true mean can lie; NaN with too little."""
-    found = paired_test(values, np.zeros(len(values)))
-    return found.estimate, *_cut(found, least, most)
-
-
-def identities_table(
-    name: Named, identities: Sequence[str], sums: IdentitySums, places: Mapping[str, Place]
-) -> pl.DataFrame:
+def identities_table(name: Named, identities: Sequence[str], sums: Sums, places: Mapping[str, Place]) -> pl.DataFrame:
     """One row an identity."""
-    within, across = sums.means()
+    within, across = sums.variances()
     found = [places.get(identity) for identity in identities]
-    return frame(
-        "identities",
-        {
-            **name._asdict(),
-            "identity": list(identities),
-            **{
-                part: [getattr(place, part) if place else None for place in found]
-                for part in ("country", "iso2", "iso3")
-            },
-            "within": within,
-            "across": across,
-            "tokens": sums.tokens,
-            "empty": sums.empty,
-        },
-    )
+    named = {part: [getattr(one, part) if one else None for one in found] for part in ("country", "iso2", "iso3")}
+    counts = {"tokens": sums.tokens, "empty": sums.empty}
+    columns = {"identity": list(identities), **named, "within": within, "across": across, **counts}
+    return frame("identities", {**name._asdict(), **columns})
 
 
-def similarity_table(name: Named, identities: Sequence[str], matrices: Means) -> pl.DataFrame:
+def similarity_table(name: Named, identities: Sequence[str], sums: Sums) -> pl.DataFrame:
     """One row a pair of identities; none where pairs of texts were drawn."""
-    names = np.array(identities, dtype=object)
-    first, second = np.triu_indices(matrices.size, 1)
-    return frame(
-        "similarity",
-        {
-            **name._asdict(),
-            "identity_a": names[first].tolist(),
-            "identity_b": names[second].tolist(),
-            "wed": matrices.triangle(WED),
-            "bleu": matrices.triangle(BLEU),
-        },
-    )
+    names = np.array(identities if sums.counts.size else [], dtype=object)
+    first, second = np.triu_indices(len(names), 1)
+    pairs = {"identity_a": names[first].tolist(), "identity_b": names[second].tolist()}
+    return frame("similarity", {**name._asdict(), **pairs, "wed": sums.triangle(WED), "bleu": sums.triangle(BLEU)})

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kapwa.cli import options as opt
+from kapwa.cli.options import option
 from kapwa.cli.output import check_place, note, show, show_json
 
 if TYPE_CHECKING:
@@ -25,142 +26,120 @@ Runs = Annotated[
 ]
 Responses = Annotated[
     list[Path] | None,
-    typer.Option(
+    option(
         "--responses",
-        metavar="PATH",
-        help="Answers from elsewhere: a jsonl, Parquet, CSV or TSV file, a folder of them, or the released layout; "
+        "PATH",
+        "Answers from elsewhere: a jsonl, Parquet, CSV or TSV file, a folder of them, or the released layout; "
         "repeatable.",
-        show_default=False,
     ),
 ]
 Values = Annotated[
     list[Path] | None,
-    typer.Option(
-        "--values",
-        metavar="FILE",
-        help="A survey of cultural values, one row a country; repeatable.",
-        show_default=False,
-    ),
+    option("--values", "FILE", "A survey of cultural values, one row a country; repeatable."),
 ]
 Control = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
         "--control",
-        metavar="NAME",
-        help="Hold this fixed in partial Mantel tests: geography, region, language, or a table of distances between "
+        "NAME",
+        "Hold this fixed in partial Mantel tests: geography, region, language, or a table of distances between "
         "countries; repeatable.",
-        show_default=False,
     ),
 ]
 Keep = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
         "--keep",
-        metavar="COLUMN",
-        help="Keep this question of a survey although it looks like a code; TABLE:COLUMN means that of one table; "
+        "COLUMN",
+        "Keep this question of a survey although it looks like a code; TABLE:COLUMN means that of one table; "
         "repeatable.",
-        rich_help_panel=_SURVEYS,
-        show_default=False,
+        panel=_SURVEYS,
     ),
 ]
 Drop = Annotated[
     list[str] | None,
-    typer.Option(
-        "--drop",
-        metavar="COLUMN",
-        help="Leave this question of a survey out, named as for --keep; repeatable.",
-        rich_help_panel=_SURVEYS,
-        show_default=False,
-    ),
+    option("--drop", "COLUMN", "Leave this question of a survey out, named as for --keep; repeatable.", panel=_SURVEYS),
 ]
 Choose = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
         "--choose",
-        metavar="NAME=CODE",
-        help="Which country an ambiguous identity or row of a survey is, e.g. Congolese=COD; nothing after = leaves "
+        "NAME=CODE",
+        "Which country an ambiguous identity or row of a survey is, e.g. Congolese=COD; nothing after = leaves "
         "it out; repeatable.",
-        rich_help_panel=_SURVEYS,
-        show_default=False,
+        panel=_SURVEYS,
     ),
 ]
-Out = Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Folder that holds the analyses.")]
+CountryColumn = Annotated[
+    str | None,
+    option(
+        "--country-column",
+        "COLUMN",
+        "The column that names the rows of the surveys, where its header does not say so.",
+        panel=_SURVEYS,
+    ),
+]
+Out = Annotated[Path, option("--out", "FOLDER", "Folder that holds the analyses.", show_default=True)]
 Report = Annotated[
     Path | None,
-    typer.Option(
-        "-o", "--output", metavar="FILE", help="Also write the report as a page.", dir_okay=False, show_default=False
-    ),
+    option("-o --output", "FILE", "Also write the report as a page.", dir_okay=False),
 ]
 Attribute = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--attribute",
-        metavar="COLUMN",
-        help="The column that was varied in the prompt \\[default: nationality, or its like].",
-        rich_help_panel=_READING,
-        show_default=False,
+        "COLUMN",
+        "The column that was varied in the prompt \\[default: nationality, or its like].",
+        panel=_READING,
     ),
 ]
 Task = Annotated[
     str | None,
-    typer.Option(
-        "--task",
-        metavar="NAME",
-        help="Only answers of this task; files that name none are of it.",
-        rich_help_panel=_READING,
-        show_default=False,
-    ),
+    option("--task", "NAME", "Only answers of this task; files that name none are of it.", panel=_READING),
 ]
 Label = Annotated[
     str | None,
-    typer.Option(
-        "--label",
-        metavar="NAME",
-        help="What to call the model of files that name none.",
-        rich_help_panel=_READING,
-        show_default=False,
-    ),
+    option("--label", "NAME", "What to call the model of files that name none.", panel=_READING),
 ]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of everything random; recorded.", min=0)]
+Seed = Annotated[int, option("--seed", "N", "Seed of everything random; recorded.", min=0, show_default=True)]
 Workers = Annotated[
     int | None,
-    typer.Option(
+    option(
         "--workers",
-        metavar="N",
-        help="Processes \\[default: one a core]; with --engine ray, tasks at a time.",
+        "N",
+        "Processes \\[default: one a core]; with --engine ray, tasks at a time.",
+        panel=_COMPUTING,
         min=1,
-        rich_help_panel=_COMPUTING,
-        show_default=False,
     ),
 ]
 Permutations = Annotated[
     int,
-    typer.Option("--permutations", metavar="N", help="Permutations of every test.", min=19, rich_help_panel=_COMPUTING),
+    option("--permutations", "N", "Permutations of every test.", panel=_COMPUTING, min=19, show_default=True),
 ]
 Pairs = Annotated[
     int | None,
-    typer.Option(
+    option(
         "--pairs",
-        metavar="N",
-        help="Estimate variance from so many pairs of identities, drawn for each concept \\[default: all pairs, up to "
+        "N",
+        "Estimate variance from so many pairs of identities, drawn for each concept \\[default: all pairs, up to "
         "2,000 identities].",
+        panel=_COMPUTING,
         min=2,
-        rich_help_panel=_COMPUTING,
-        show_default=False,
     ),
 ]
 Brevity = Annotated[
     str,
-    typer.Option(
+    option(
         "--brevity",
-        metavar="RULE",
-        help="Which reference's length BLEU takes: nmt (the shortest, as released), closest, average.",
-        rich_help_panel=_COMPUTING,
+        "RULE",
+        "Which reference's length BLEU takes: nmt (the shortest, as released), closest, average.",
+        panel=_COMPUTING,
+        show_default=True,
     ),
 ]
 Backend = Annotated[
     str,
-    typer.Option("--backend", metavar="NAME", help="Kernels: auto, numba, rapidfuzz.", rich_help_panel=_COMPUTING),
+    option("--backend", "NAME", "Kernels: auto, numba, rapidfuzz.", panel=_COMPUTING, show_default=True),
 ]
 
 
@@ -190,6 +169,7 @@ def eecc(
     keep: Keep = None,
     drop: Drop = None,
     choose: Choose = None,
+    country_column: CountryColumn = None,
     engine: opt.Engine = "local",
     address: opt.Address = None,
 ) -> None:
@@ -225,6 +205,7 @@ def eecc(
             keep=keep or (),
             drop=drop or (),
             choose=_chosen(choose or ()),
+            country_column=country_column,
             engine=opt.open_engine(engine, address),
         )
     except KeyboardInterrupt:
@@ -233,14 +214,14 @@ def eecc(
     if json:
         show_json(found.as_dict())
     else:
-        from kapwa.report.analysis_terminal import render_analysis
+        from kapwa.report.analysis.terminal import render_analysis
 
         show(render_analysis(found))
     for line in _left_out(found, values or (), choose or ()):
         note(line)
     note(f"Analysis: {found.path}")
     if output is not None:
-        from kapwa.report.eecc import build_analysis_report
+        from kapwa.report.analysis.page import build_analysis_report
 
         note(f"Report: {build_analysis_report(found, output)}")
 
@@ -255,7 +236,7 @@ def _left_out(found: Analysis, values: Sequence[Path], choose: Sequence[str]) ->
     settled = {*_chosen(choose), *found.values["identity"]}
     dropped = {told["path"]: told["dropped"] for told in found.manifest["values"]}
     for path in values:
-        table = read_values(path)
+        table = read_values(path, country=found.manifest["settings"].get("country_column"))
         rows = [row.country for row in table.rows if row.place is None and settled.isdisjoint(row.labels)]
         questions = [name for name, why in dropped.get(str(table.path), {}).items() if why != "left out as asked"]
         told = " and ".join(part for part in (_some("row", rows), _some("question", questions)) if part)

@@ -8,31 +8,21 @@ from typing import Annotated
 import typer
 
 from kapwa.cli import options as opt
+from kapwa.cli.options import option
 from kapwa.cli.output import note, show_json
 
 app = typer.Typer(help="Make questions from what people answered.", no_args_is_help=True)
-Out = Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="The folder to write.")]
+Out = Annotated[Path, option("-o --output", "FOLDER", "The folder to write.", show_default=True)]
 Rule = Annotated[
-    str, typer.Option("--rule", metavar="RULE", help="Which questions to keep: code (as released) or paper.")
+    str, option("--rule", "RULE", "Which questions to keep: code (as released) or paper.", show_default=True)
 ]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the draw and of the order of options.")]
+Seed = Annotated[int, option("--seed", "N", "Seed of the draw and of the order of options.", show_default=True)]
 Variants = Annotated[
-    int, typer.Option("--max-variants", metavar="N", help="Most multiple-choice items for a question.", min=1)
+    int, option("--max-variants", "N", "Most multiple-choice items for a question.", min=1, show_default=True)
 ]
-Judge = Annotated[
-    str | None,
-    typer.Option(
-        "--judge", metavar="MODEL", help="A model that says whether two options mean the same.", show_default=False
-    ),
-]
+Judge = Annotated[str | None, option("--judge", "MODEL", "A model that says whether two options mean the same.")]
 Review = Annotated[
-    Path | None,
-    typer.Option(
-        "--review",
-        metavar="FILE",
-        help="verdicts.csv of an earlier build, with a person's overrides.",
-        show_default=False,
-    ),
+    Path | None, option("--review", "FILE", "verdicts.csv of an earlier build, with a person's overrides.")
 ]
 
 

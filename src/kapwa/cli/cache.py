@@ -4,29 +4,29 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from kapwa.cli.options import Json
+from kapwa.cli.options import Json, option
 from kapwa.cli.output import note, show, show_json
 
 app = typer.Typer(help="See or shrink a folder of answers that runs share (kapwa run --cache).", no_args_is_help=True)
 
 Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="The cache, as named with --cache.", show_default=False)]
-_DAYS = {"h": 1 / 24, "d": 1.0, "w": 7.0}
+_DAYS = {"h": 3600, "d": 86_400, "w": 7 * 86_400}
 _BYTES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-_DAY = 86_400
 
 
 @app.command("ls")
 def ls(folder: Folder, json: Json = False) -> None:
     """List the models whose answers a cache holds: how many, how large, added when."""
-    from kapwa.runs.cache_store import CacheStore
+    from kapwa.runs.cache import contents, open_cache, size_of
 
-    with CacheStore.open(folder, create=False) as store:
-        found, size, name = store.contents(), store.size, store.id
+    with open_cache(folder, create=False)[0] as store:
+        found, size, name = contents(store), size_of(store), store.identity
     if json:
         models = [{**one._asdict(), **{at: _stamp(getattr(one, at)) for at in _TIMES}} for one in found]
         show_json({"folder": str(folder), "id": name, "bytes": size, "models": models})
@@ -50,22 +50,15 @@ def prune(
     folder: Folder,
     older_than: Annotated[
         str | None,
-        typer.Option("--older-than", metavar="AGE", help="Answers added before: 12h, 30d, 8w.", show_default=False),
+        option("--older-than", "AGE", "Answers added before: 12h, 30d, 8w."),
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option(
-            "--model", "-m", metavar="MODEL", help="Answers of this model, or model@revision.", show_default=False
-        ),
+        option("--model -m", "MODEL", "Answers of this model, or model@revision."),
     ] = None,
     max_size: Annotated[
         str | None,
-        typer.Option(
-            "--max-size",
-            metavar="SIZE",
-            help="The oldest answers, until the file is no larger: 500M, 2G.",
-            show_default=False,
-        ),
+        option("--max-size", "SIZE", "The oldest answers, until the file is no larger: 500M, 2G."),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -73,19 +66,22 @@ def prune(
 
     Runs keep their own answers: what goes here is only asked again by runs yet to come.
     """
-    from kapwa.errors import UsageError, nearest
-    from kapwa.runs.cache_store import CacheStore
+    from kapwa.errors import RunError, UsageError, nearest
+    from kapwa.runs import cache
 
     if older_than is None and model is None and max_size is None:
         raise UsageError("Nothing says what may go.", hint="Give --older-than, --model or --max-size.")
-    before = None if older_than is None else time.time() - _age(older_than) * _DAY
-    most = None if max_size is None else _size(max_size)
-    with CacheStore.open(folder, create=False) as store:
+    before = None if older_than is None else time.time() - _number(older_than, _DAYS, "--older-than", "12h, 30d, 8w")
+    most = None if max_size is None else int(_number(max_size.upper().rstrip("B"), _BYTES, "--max-size", "500M, 2G, 0"))
+    store, read_only = cache.open_cache(folder, create=False)
+    with store:
+        if read_only:
+            raise RunError(f"The cache {folder} cannot be written, so nothing can be taken out of it.")
         if model is not None:
-            known = {name for one in store.contents() for name in (one.name, f"{one.name}@{one.revision}")}
+            known = {name for one in cache.contents(store) for name in (one.name, f"{one.name}@{one.revision}")}
             if model not in known:
                 raise UsageError(f"{folder} holds no answers of {model!r}.", hint=nearest(model, known))
-        gone = store.prune(before=before, model=model, most_bytes=most)
+        gone = cache.prune(store, before=before, model=model, most_bytes=most)
     if json:
         show_json({"folder": str(folder), **gone._asdict()})
         return
@@ -95,7 +91,7 @@ def prune(
 _TIMES = ("added_first", "added_last")
 
 
-def _stamp(seconds: int) -> str:
+def _stamp(seconds: float) -> str:
     from datetime import UTC, datetime
 
     return datetime.fromtimestamp(seconds, tz=UTC).isoformat(timespec="seconds")
@@ -116,20 +112,11 @@ def _human(size: int) -> str:
     return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
 
 
-def _age(text: str) -> float:
-    """Return days."""
+def _number(text: str, units: Mapping[str, float], option: str, examples: str) -> float:
+    """Read a number with a unit, such as "30d"; raise UsageError where it is none."""
     from kapwa.errors import UsageError
 
-    found = re.fullmatch(r"(\d{1,6}(?:\.\d{1,3})?)([hdw])", text.strip())
-    if found is None:
-        raise UsageError(f"--older-than {text!r} is no age.", hint="Hours, days or weeks: 12h, 30d, 8w.")
-    return float(found[1]) * _DAYS[found[2]]
-
-
-def _size(text: str) -> int:
-    from kapwa.errors import UsageError
-
-    found = re.fullmatch(r"(\d{1,15}(?:\.\d{1,3})?)\s*([KMGT]?)B?", text.strip(), re.IGNORECASE)
-    if found is None:
-        raise UsageError(f"--max-size {text!r} is no size.", hint="For example: 500M, 2G, 0.")
-    return int(float(found[1]) * _BYTES[found[2].upper()])
+    found = re.fullmatch(r"(\d{1,15}(?:\.\d{1,3})?)\s*([a-zA-Z]?)", text.strip())
+    if found is None or found[2] not in units:
+        raise UsageError(f"{option} cannot be {text!r}.", hint=f"For example: {examples}.")
+    return float(found[1]) * units[found[2]]

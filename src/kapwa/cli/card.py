@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from kapwa.cli.options import option
 from kapwa.cli.output import note
 
 app = typer.Typer(help="Write documents that travel with a dataset.", no_args_is_help=True)
@@ -25,16 +26,11 @@ def datasheet(
     ],
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", metavar="FILE.md", help="Write here, not to standard output.", show_default=False),
+        option("-o --out", "FILE.md", "Write here, not to standard output."),
     ] = None,
     attribute: Annotated[
         str | None,
-        typer.Option(
-            "--attribute",
-            metavar="COLUMN",
-            help="Responses: the column of what was varied, where several might be.",
-            show_default=False,
-        ),
+        option("--attribute", "COLUMN", "Responses: the column of what was varied, where several might be."),
     ] = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace FILE.md, and what people wrote in it.")

@@ -47,7 +47,7 @@ def check(
     if json:
         show_json(found.as_dict())
     else:
-        from kapwa.report.checks import render_check
+        from kapwa.report.terminal import render_check
 
         show(render_check(found))
     if any(finding.severity == "error" for finding in found.findings):

@@ -30,7 +30,7 @@ def doctor(run: Run = None, salvage: Salvage = False, json: Json = False) -> Non
     from kapwa.errors import UsageError
 
     if run is not None:
-        (_salvage if salvage else _examine)(run, json)
+        _journal(run, salvage, json)
     elif salvage:
         raise UsageError("--salvage needs a run's folder.", hint="kapwa doctor RUN --salvage")
     else:
@@ -54,38 +54,30 @@ def _installation(json: bool) -> None:
     show(table)
 
 
-def _examine(run: Path, json: bool) -> None:
-    from kapwa.runs.salvage import examine
+def _journal(run: Path, save: bool, json: bool) -> None:
+    from kapwa.runs.doctor import examine, salvage
 
     found = examine(run)
-    if json:
-        show_json({"run": str(run), **found._asdict()})
-    elif found.damage is None:
-        tell(_sound(run, found.answers, found.errors))
-    else:
-        tell(f"{found.damage}\nSave every answer that can be read with: kapwa doctor {shlex.quote(str(run))} --salvage")
-    if found.damage is not None:
-        raise typer.Exit(1)
-
-
-def _sound(run: Path, answers: int, errors: int) -> str:
-    return f"{run}: {answers:,} answers and {errors:,} errors, all as they were written."
-
-
-def _salvage(run: Path, json: bool) -> None:
-    from kapwa.runs.salvage import examine, salvage
-
-    found = examine(run)
-    if found.damage is None:
+    whole = f"{run}: {found.answers:,} answers and {found.errors:,} errors, all as they were written."
+    if not save:
         if json:
-            show_json({"run": str(run), "answers": found.answers, "errors": found.errors, "lost": 0, "kept": None})
+            show_json({"run": str(run), **found._asdict()})
+        elif found.damage is None:
+            tell(whole)
         else:
-            tell(f"{_sound(run, found.answers, found.errors)} There is nothing to save: the journal stays as it is.")
-        return
-    saved = salvage(run)
-    if json:
-        show_json({"run": str(run), **saved._asdict(), "kept": str(saved.kept)})
-        return
-    lost = f", {saved.lost:,} lost" if saved.lost else ", none known to be lost"
-    tell(f"{run}: {saved.answers:,} answers and {saved.errors:,} errors saved{lost}.")
-    tell(f"The damaged journal is now {saved.kept}. Run again with the same command to ask for what is missing.")
+            again = f"kapwa doctor {shlex.quote(str(run))} --salvage"
+            tell(f"{found.damage}\nSave every answer that can be read with: {again}")
+        if found.damage is not None:
+            raise typer.Exit(1)
+    elif found.damage is None:
+        if json:
+            show_json({"run": str(run), "answers": found.answers, "errors": found.errors, "kept": None})
+        else:
+            tell(f"{whole} There is nothing to save: the journal stays as it is.")
+    else:
+        saved = salvage(run)
+        if json:
+            show_json({"run": str(run), **saved._asdict(), "kept": str(saved.kept)})
+            return
+        tell(f"{run}: {saved.answers:,} answers and {saved.errors:,} errors saved.")
+        tell(f"The damaged journal is now {saved.kept}. Run again with the same command to ask for what is missing.")

@@ -7,44 +7,33 @@ from typing import Annotated
 
 import typer
 
-from kapwa.cli.options import Json
+from kapwa.cli.options import Json, option
 from kapwa.cli.output import note, show_json
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.", show_default=False)]
 Format = Annotated[
     str,
-    typer.Option(
-        "--format",
-        "-f",
-        metavar="FORMAT",
-        help="eee, lm-eval, inspect, hf-eval-results, csv or parquet.",
-        show_default=False,
-    ),
+    option("--format -f", "FORMAT", "eee, lm-eval, inspect, hf-eval-results, csv or parquet."),
 ]
-Folder = Annotated[
-    Path, typer.Option("--output", "-o", metavar="FOLDER", help="The folder to write to.", show_default=False)
-]
+Folder = Annotated[Path, option("--output -o", "FOLDER", "The folder to write to.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace files that an earlier one wrote.")]
-Organization = Annotated[
-    str | None, typer.Option("--organization", metavar="NAME", help="eee: who evaluated.", show_default=False)
-]
+Organization = Annotated[str | None, option("--organization", "NAME", "eee: who evaluated.")]
 Relationship = Annotated[
     str,
-    typer.Option(
+    option(
         "--relationship",
-        metavar="WORD",
-        help="eee: the evaluator's to the model's maker: first_party, third_party, collaborative or other.",
+        "WORD",
+        "eee: the evaluator's to the model's maker: first_party, third_party, collaborative or other.",
+        show_default=True,
     ),
 ]
 Dataset = Annotated[
     str | None,
-    typer.Option(
-        "--dataset", metavar="OWNER/NAME", help="hf-eval-results: the benchmark on the Hub.", show_default=False
-    ),
+    option("--dataset", "OWNER/NAME", "hf-eval-results: the benchmark on the Hub."),
 ]
 TaskId = Annotated[
     str | None,
-    typer.Option("--task-id", metavar="ID", help="hf-eval-results: the benchmark's task.", show_default=False),
+    option("--task-id", "ID", "hf-eval-results: the benchmark's task."),
 ]
 
 
@@ -84,16 +73,10 @@ Result = Annotated[
         metavar="RESULT", help="lm-eval's results_….json, an Inspect log, or a folder with one.", show_default=False
     ),
 ]
-Source = Annotated[
-    str, typer.Option("--format", "-f", metavar="FORMAT", help="lm-eval or inspect.", show_default=False)
-]
-Out = Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Folder that holds the run folders.")]
-Culture = Annotated[
-    str | None, typer.Option("--culture", metavar="NAME", help="Whose culture the items are about.", show_default=False)
-]
-Language = Annotated[
-    str | None, typer.Option("--language", metavar="CODE", help="The language they are asked in.", show_default=False)
-]
+Source = Annotated[str, option("--format -f", "FORMAT", "lm-eval or inspect.")]
+Out = Annotated[Path, option("--output -o", "FOLDER", "Folder that holds the run folders.", show_default=True)]
+Culture = Annotated[str | None, option("--culture", "NAME", "Whose culture the items are about.")]
+Language = Annotated[str | None, option("--language", "CODE", "The language they are asked in.")]
 
 
 def import_(

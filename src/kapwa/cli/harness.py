@@ -16,10 +16,10 @@ def lm_eval_path(json: Json = False) -> None:
     """
     import typer
 
-    from kapwa.exchange.lmeval import TASKS_FOLDER, task_names
+    from kapwa.exchange import LM_EVAL_TASKS
 
     if json:
-        show_json({"path": str(TASKS_FOLDER), "tasks": task_names()})
+        show_json({"path": str(LM_EVAL_TASKS), "tasks": sorted(file.stem for file in LM_EVAL_TASKS.glob("*.yaml"))})
         return
     # Not through the table printer, which would break a long path in two.
-    typer.echo(str(TASKS_FOLDER))
+    typer.echo(str(LM_EVAL_TASKS))

@@ -22,22 +22,19 @@ from kapwa.cli import (
     data,
     doctor,
     exchange,
-    forms,
     harness,
-    human,
-    languages,
-    models,
+    lists,
+    people,
     report,
     score,
     suite,
-    suites,
     values,
     words,
 )
 from kapwa.cli import run as run_verb
 from kapwa.cli.output import Harmless, note
 from kapwa.errors import KapwaError
-from kapwa.registered import CONFIG_VARIABLE
+from kapwa.user_suites import CONFIG_VARIABLE
 
 app = typer.Typer(
     name="kapwa",
@@ -97,17 +94,17 @@ app.add_typer(data.app, name="data", rich_help_panel=_BENCHMARK)
 app.add_typer(build.app, name="build", rich_help_panel=_BENCHMARK)
 app.add_typer(card.app, name="card", rich_help_panel=_BENCHMARK)
 _PEOPLE = "Ask people"
-app.command("forms", rich_help_panel=_PEOPLE)(forms.forms)
-app.command("agreement", rich_help_panel=_PEOPLE)(human.agreement)
-app.command("ratings", rich_help_panel=_PEOPLE)(human.ratings)
+app.command("forms", rich_help_panel=_PEOPLE)(people.forms)
+app.command("agreement", rich_help_panel=_PEOPLE)(people.agreement)
+app.command("ratings", rich_help_panel=_PEOPLE)(people.ratings)
 _OTHERS = "Work with other tools"
 app.command("export", rich_help_panel=_OTHERS)(exchange.export)
 app.command("import", rich_help_panel=_OTHERS)(exchange.import_)
 app.command("lm-eval-path", rich_help_panel=_OTHERS)(harness.lm_eval_path)
 _HERE = "See what there is"
-app.command("suites", rich_help_panel=_HERE)(suites.suites)
-app.command("models", rich_help_panel=_HERE)(models.models)
-app.command("languages", rich_help_panel=_HERE)(languages.languages)
+app.command("suites", rich_help_panel=_HERE)(lists.suites)
+app.command("models", rich_help_panel=_HERE)(lists.models)
+app.command("languages", rich_help_panel=_HERE)(lists.languages)
 app.add_typer(cache.app, name="cache", rich_help_panel=_HERE)
 app.command("doctor", rich_help_panel=_HERE)(doctor.doctor)
 
@@ -132,7 +129,7 @@ _DISK = {
     errno.EACCES: "permission denied",
     errno.EPERM: "permission denied",
 }
-_ELSEWHERE = "Make room or leave to write there, or name another place."
+_REMEDY = "Make room or leave to write there, or name another place."
 _PATHS = {
     errno.EEXIST: "it is a file, and a folder is needed",
     errno.ENOTDIR: "a part of this path is a file, where a folder is needed",
@@ -156,20 +153,20 @@ def run() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
     except OSError as error:
-        told = _told(error)
-        if not told:
+        message = _path_problem(error)
+        if not message:
             raise
         # What we did wrong ourselves looks the same; whoever asks for it is shown where.
         logging.getLogger(__name__).info("Stopped by an error of the system.", exc_info=True)
-        _fail(told)
+        _fail(message)
 
 
-def _told(error: OSError) -> str:
+def _path_problem(error: OSError) -> str:
     """Say what is wrong with the disk or a path, and what to do; "" where neither is at fault."""
     # Where a file is to be renamed, it is the new name that was asked for.
     name = error.filename2 or error.filename
     if error.errno in _DISK:
-        return f"{name or 'A file'} cannot be written: {_DISK[error.errno]}.\n  {_ELSEWHERE}"
+        return f"{name or 'A file'} cannot be written: {_DISK[error.errno]}.\n  {_REMEDY}"
     if name and error.errno in _PATHS:
         return f"{name} cannot be used: {_PATHS[error.errno]}.\n  Name another place."
     return ""

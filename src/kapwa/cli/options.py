@@ -14,238 +14,154 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from kapwa.engines.settings import Ray
+    from kapwa.parallel.base import Ray
 
 RUNS = Path("runs")
 
-Data = Annotated[
-    str | None,
-    typer.Option(
-        "--data",
-        metavar="DATA",
-        help="Folder, file or hub id of the data \\[default: the sample packs, which are illustrative].",
-        show_default=False,
-    ),
-]
+
+def option(name: str, metavar: str, help: str, *, panel: str | None = None, **settings: Any) -> Any:
+    """Return a typer option whose default is not shown, as its help says what happens without it.
+
+    ``name``: one or more spellings, parted by a space ("-o --output"). ``settings`` go to ``typer.Option``.
+    """
+    shown = {"show_default": False} | settings
+    return typer.Option(*name.split(), metavar=metavar, help=help, rich_help_panel=panel, **shown)
+
+
+_DATA_HELP = "Folder, file or hub id of the data \\[default: the sample packs, which are illustrative]."
+Data = Annotated[str | None, option("--data", "DATA", _DATA_HELP)]
 Variant = Annotated[
     str | None,
-    typer.Option(
-        "--variant",
-        metavar="NAMES",
-        help="Prompt variants, comma-separated, or 'all' \\[default: the suite's first].",
-        show_default=False,
-    ),
+    option("--variant", "NAMES", "Prompt variants, comma-separated, or 'all' \\[default: the suite's first]."),
 ]
 Country = Annotated[
     str | None,
-    typer.Option(
-        "--country",
-        metavar="NAMES",
-        help="Only these cultures, comma-separated, as the data spells them, or 'all'.",
-        show_default=False,
+    option("--country", "NAMES", "Only these cultures, comma-separated, as the data spells them, or 'all'."),
+]
+Limit = Annotated[int | None, option("--limit", "N", "Only the first N items of each culture and variant.", min=1)]
+Where = Annotated[
+    list[str] | None,
+    option("--where", "COLUMN=VALUE", "Only items with this value, e.g. topic=friendship; repeatable."),
+]
+Out = Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Folder that holds the run folders.")]
+Json = Annotated[bool, typer.Option("--json", help="Print machine-readable JSON to stdout.")]
+Cache = Annotated[
+    Path | None,
+    option(
+        "--cache",
+        "FOLDER",
+        "Share answers between runs: take those that the folder holds, add the new ones. Made if need be.",
     ),
 ]
+Validators = Annotated[
+    Path | None, option("--validators", "FILE", "Validators' choices: their accuracy becomes the human ceiling.")
+]
+Key = Annotated[Path | None, option("--key", "FILE", "The key file written with the validators' form.")]
+
+_EVERYDAY = "Everyday knowledge"
 Language = Annotated[
     str | None,
-    typer.Option(
-        "--language",
-        metavar="NAMES",
-        help="Languages to ask in: local, en, or both, comma-separated.",
-        rich_help_panel="Everyday knowledge",
-        show_default=False,
-    ),
+    option("--language", "NAMES", "Languages to ask in: local, en, or both, comma-separated.", panel=_EVERYDAY),
 ]
 Prompt = Annotated[
     str | None,
-    typer.Option(
-        "--prompt",
-        metavar="NAMES",
-        help="Prompts to ask with, comma-separated, e.g. inst-4,pers-3.",
-        rich_help_panel="Everyday knowledge",
-        show_default=False,
-    ),
+    option("--prompt", "NAMES", "Prompts to ask with, comma-separated, e.g. inst-4,pers-3.", panel=_EVERYDAY),
 ]
 Matcher = Annotated[
     str,
-    typer.Option(
+    option(
         "--matcher",
-        metavar="WAY",
-        help="lexical, or judge: a model says besides whether a reply means one of the answers.",
-        rich_help_panel="Everyday knowledge",
+        "WAY",
+        "lexical, or judge: a model says besides whether a reply means one of the answers.",
+        panel=_EVERYDAY,
+        show_default=True,
     ),
 ]
 Judge = Annotated[
-    str | None,
-    typer.Option(
-        "--judge",
-        metavar="MODEL",
-        help="The model that judges, written as for --model.",
-        rich_help_panel="Everyday knowledge",
-        show_default=False,
-    ),
+    str | None, option("--judge", "MODEL", "The model that judges, written as for --model.", panel=_EVERYDAY)
 ]
-Limit = Annotated[
-    int | None,
-    typer.Option(
-        "--limit", metavar="N", help="Only the first N items of each culture and variant.", min=1, show_default=False
-    ),
-]
-Where = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--where",
-        metavar="COLUMN=VALUE",
-        help="Only items with this value, e.g. topic=friendship; repeatable.",
-        show_default=False,
-    ),
-]
+
 _TEXTS = "How text changes with culture (eecc)"
 Concepts = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--concepts",
-        metavar="NAMES",
-        help="Only these concepts, comma-separated, as the data spells them, or a file with one a line. Default: all.",
-        rich_help_panel=_TEXTS,
-        show_default=False,
+        "NAMES",
+        "Only these concepts, comma-separated, as the data spells them, or a file with one a line. Default: all.",
+        panel=_TEXTS,
     ),
 ]
 Identities = Annotated[
     str | None,
-    typer.Option(
-        "--nationalities",
-        "--identities",
-        metavar="NAMES",
-        help="For whom: names from the data, comma-separated, 'all', or a file that lists them: one a line, or a table "
+    option(
+        "--nationalities --identities",
+        "NAMES",
+        "For whom: names from the data, comma-separated, 'all', or a file that lists them: one a line, or a table "
         "with a column named after the attribute. Religions, languages, cities and personas go the same way. "
         "Default: all.",
-        rich_help_panel=_TEXTS,
-        show_default=False,
+        panel=_TEXTS,
     ),
 ]
-Samples = Annotated[
-    int | None,
-    typer.Option(
-        "--samples",
-        metavar="N",
-        help="Texts of each prompt. Default: 5.",
-        min=1,
-        rich_help_panel=_TEXTS,
-        show_default=False,
-    ),
-]
+Samples = Annotated[int | None, option("--samples", "N", "Texts of each prompt. Default: 5.", panel=_TEXTS, min=1)]
 Temperature = Annotated[
     float | None,
-    typer.Option(
+    option(
         "--temperature",
-        metavar="T",
-        help="Temperature the texts are drawn at. Default: 0.3; other tasks answer greedily.",
+        "T",
+        "Temperature the texts are drawn at. Default: 0.3; other tasks answer greedily.",
+        panel=_TEXTS,
         min=0.0,
-        rich_help_panel=_TEXTS,
-        show_default=False,
     ),
 ]
-Out = Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Folder that holds the run folders.")]
-Cache = Annotated[
-    Path | None,
-    typer.Option(
-        "--cache",
-        metavar="FOLDER",
-        help="Share answers between runs: take those that the folder holds, add the new ones. Made if need be.",
-        show_default=False,
-    ),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print machine-readable JSON to stdout.")]
+
+_OPEN = "Open tasks"
 Metrics = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--metrics",
-        metavar="NAMES",
-        help="Similarities of open tasks, comma-separated, such as chrf,bertscore \\[default: all without a model].",
-        rich_help_panel="Open tasks",
-        show_default=False,
+        "NAMES",
+        "Similarities of open tasks, comma-separated, such as chrf,bertscore \\[default: all without a model].",
+        panel=_OPEN,
     ),
 ]
 BertScore = Annotated[
-    str | None,
-    typer.Option(
-        "--bertscore-model",
-        metavar="MODEL",
-        help="Encoder for BERTScore (hub id or folder).",
-        rich_help_panel="Open tasks",
-        show_default=False,
-    ),
+    str | None, option("--bertscore-model", "MODEL", "Encoder for BERTScore (hub id or folder).", panel=_OPEN)
 ]
-Bleurt = Annotated[
-    str | None,
-    typer.Option(
-        "--bleurt-model",
-        metavar="MODEL",
-        help="BLEURT checkpoint (hub id or folder).",
-        rich_help_panel="Open tasks",
-        show_default=False,
-    ),
-]
-Validators = Annotated[
-    Path | None,
-    typer.Option(
-        "--validators",
-        metavar="FILE",
-        help="Validators' choices: their accuracy becomes the human ceiling.",
-        show_default=False,
-    ),
-]
-Key = Annotated[
-    Path | None,
-    typer.Option("--key", metavar="FILE", help="The key file written with the validators' form.", show_default=False),
-]
+Bleurt = Annotated[str | None, option("--bleurt-model", "MODEL", "BLEURT checkpoint (hub id or folder).", panel=_OPEN)]
+
 _WHERE = "Where it runs"
-Engine = Annotated[
-    str,
-    typer.Option("--engine", metavar="NAME", help="local (this process), or ray.", rich_help_panel=_WHERE),
-]
+Engine = Annotated[str, option("--engine", "NAME", "local (this process), or ray.", panel=_WHERE, show_default=True)]
 Address = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--address",
-        metavar="ADDRESS",
-        help="Cluster to join: auto, or HOST:PORT \\[default: RAY_ADDRESS, else this machine alone].",
-        rich_help_panel=_WHERE,
-        show_default=False,
+        "ADDRESS",
+        "Cluster to join: auto, or HOST:PORT \\[default: RAY_ADDRESS, else this machine alone].",
+        panel=_WHERE,
     ),
 ]
 Replicas = Annotated[
     int | None,
-    typer.Option(
+    option(
         "--replicas",
-        metavar="N",
-        help="Copies of the model \\[default: one a machine, or as many as --gpus-per-replica leaves room for].",
+        "N",
+        "Copies of the model \\[default: one a machine, or as many as --gpus-per-replica leaves room for].",
+        panel=_WHERE,
         min=1,
-        rich_help_panel=_WHERE,
-        show_default=False,
     ),
 ]
 CpusPerReplica = Annotated[
     float | None,
-    typer.Option(
+    option(
         "--cpus-per-replica",
-        metavar="N",
-        help="Processors each copy reserves, and threads it computes with \\[default: an even share].",
+        "N",
+        "Processors each copy reserves, and threads it computes with \\[default: an even share].",
+        panel=_WHERE,
         min=0.001,
-        rich_help_panel=_WHERE,
-        show_default=False,
     ),
 ]
 GpusPerReplica = Annotated[
-    float | None,
-    typer.Option(
-        "--gpus-per-replica",
-        metavar="N",
-        help="GPUs each copy reserves \\[default: 0].",
-        min=0.0,
-        rich_help_panel=_WHERE,
-        show_default=False,
-    ),
+    float | None, option("--gpus-per-replica", "N", "GPUs each copy reserves \\[default: 0].", panel=_WHERE, min=0.0)
 ]
 
 
@@ -257,8 +173,8 @@ def open_engine(
     gpus_per_replica: float | None = None,
 ) -> Ray | None:
     """Return what the options of the engine mean; None is the local engine. Raises UsageError for those it ignores."""
-    from kapwa.engines.settings import Ray
     from kapwa.errors import UsageError, nearest
+    from kapwa.parallel.base import Ray
 
     if engine not in ("local", "ray"):
         raise UsageError(f"There is no engine {engine!r}.", hint=nearest(engine, ("local", "ray")))
@@ -304,8 +220,7 @@ def sampling_seed(task: str, seed: int) -> int | None:
     name = task.partition("/")[0]
     if name not in registry.available("suites"):
         return None
-    suite = registry.load("suites", name)
-    return seed if (suite.form or suite.name) == "eecc" else None
+    return seed if registry.load("suites", name).draws_samples else None
 
 
 def parse_list(text: str | None) -> tuple[str, ...] | None:
@@ -340,4 +255,4 @@ def open_judge(matcher: str, judge: str | None, out: Path) -> Any:
         raise UsageError(f"There is no matcher {matcher!r}.", hint=nearest(matcher, ("lexical", "judge")))
     if (matcher == "judge") != (judge is not None):
         raise UsageError("A judge needs both: --matcher judge --judge MODEL.")
-    return None if judge is None else api.load_judge(judge, out / "judge-verdicts.jsonl")
+    return None if judge is None else api.load_judge(judge, out / "judge-answers.sqlite")

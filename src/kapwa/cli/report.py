@@ -7,19 +7,18 @@ from typing import Annotated
 
 import typer
 
+from kapwa.cli.options import option
 from kapwa.cli.output import check_place, note
 
 Runs = Annotated[
     list[Path], typer.Argument(metavar="RUN", help="Run folders, or one analysis folder.", show_default=False)
 ]
-Page = Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The page to write.")]
+Page = Annotated[Path, option("-o --output", "FILE", "The page to write.", show_default=True)]
 Figures = Annotated[
     Path | None,
-    typer.Option("--figures", metavar="FOLDER", help="Also write each chart as SVG and PNG here.", show_default=False),
+    option("--figures", "FOLDER", "Also write each chart as SVG and PNG here."),
 ]
-Csv = Annotated[
-    Path | None, typer.Option("--csv", metavar="FOLDER", help="Also write every table as CSV here.", show_default=False)
-]
+Csv = Annotated[Path | None, option("--csv", "FOLDER", "Also write every table as CSV here.")]
 
 
 def report(runs: Runs, output: Page = Path("report.html"), figures: Figures = None, csv: Csv = None) -> None:
@@ -58,7 +57,7 @@ def _of_analysis(analyses: list[Path], named: list[Path], output: Path, figures:
     from kapwa import api
     from kapwa.analysis.result import export_csv
     from kapwa.errors import UsageError
-    from kapwa.report.eecc import build_analysis_report, save_analysis_figures
+    from kapwa.report.analysis.page import build_analysis_report, save_analysis_figures
 
     if len(named) > 1:
         other = next(path for path in named if path != analyses[0]) if len(set(named)) > 1 else analyses[0]

@@ -8,7 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
+from kapwa import registry
 from kapwa.cli import options as opt
+from kapwa.cli.options import option
 from kapwa.cli.output import note, show, show_json
 
 _LOCAL = "Local models"
@@ -19,57 +21,49 @@ Task = Annotated[
 ]
 Model = Annotated[
     str,
-    typer.Option(
-        "--model",
-        "-m",
-        metavar="MODEL",
-        help="Who answers: smollm2, hf:<id or folder>, openai:<name>, inspect:<name>, replay:<file>.",
-        show_default=False,
+    option(
+        "--model -m", "MODEL", "Who answers: smollm2, hf:<id or folder>, openai:<name>, inspect:<name>, replay:<file>."
     ),
 ]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of everything random; recorded.")]
+Seed = Annotated[int, option("--seed", "N", "Seed of everything random; recorded.", show_default=True)]
 Dtype = Annotated[
     str,
-    typer.Option(
-        "--dtype",
-        metavar="TYPE",
-        help="Numeric type of the weights: float32, bfloat16, float16.",
-        rich_help_panel=_LOCAL,
+    option(
+        "--dtype", "TYPE", "Numeric type of the weights: float32, bfloat16, float16.", panel=_LOCAL, show_default=True
     ),
 ]
-Device = Annotated[
-    str, typer.Option("--device", metavar="DEVICE", help="auto, cpu, cuda, cuda:1, mps.", rich_help_panel=_LOCAL)
-]
+Device = Annotated[str, option("--device", "DEVICE", "auto, cpu, cuda, cuda:1, mps.", panel=_LOCAL, show_default=True)]
 Template = Annotated[
     str,
-    typer.Option(
+    option(
         "--template",
-        metavar="TEMPLATE",
-        help="chat (the tokenizer's own), plain (base models), or auto.",
-        rich_help_panel=_LOCAL,
+        "TEMPLATE",
+        "chat (the tokenizer's own), plain (base models), or auto.",
+        panel=_LOCAL,
+        show_default=True,
     ),
 ]
 Scoring = Annotated[
     str,
-    typer.Option(
+    option(
         "--scoring",
-        metavar="METHOD",
-        help="tree, prefix, plain, or auto (the fastest that agrees).",
-        rich_help_panel=_LOCAL,
+        "METHOD",
+        "tree, prefix, plain, or auto (the fastest that agrees).",
+        panel=_LOCAL,
+        show_default=True,
     ),
 ]
 BatchTokens = Annotated[
     int,
-    typer.Option("--batch-tokens", metavar="N", help="Padded tokens a batch may hold.", min=1, rich_help_panel=_LOCAL),
+    option("--batch-tokens", "N", "Padded tokens a batch may hold.", panel=_LOCAL, min=1, show_default=True),
 ]
 Revision = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--revision",
-        metavar="REVISION",
-        help="Commit, tag or branch of a hub model; of a served one, what names the version that answers.",
-        rich_help_panel=_LOCAL,
-        show_default=False,
+        "REVISION",
+        "Commit, tag or branch of a hub model; of a served one, what names the version that answers.",
+        panel=_LOCAL,
     ),
 ]
 Trust = Annotated[
@@ -80,52 +74,41 @@ Trust = Annotated[
 ]
 BaseUrl = Annotated[
     str | None,
-    typer.Option(
-        "--base-url",
-        metavar="URL",
-        help="Address of an OpenAI-compatible server.",
-        rich_help_panel=_SERVED,
-        show_default=False,
-    ),
+    option("--base-url", "URL", "Address of an OpenAI-compatible server.", panel=_SERVED),
 ]
 Concurrency = Annotated[
-    int, typer.Option("--concurrency", metavar="N", help="Most requests open at once.", min=1, rich_help_panel=_SERVED)
+    int, option("--concurrency", "N", "Most requests open at once.", panel=_SERVED, min=1, show_default=True)
 ]
 Timeout = Annotated[
     float,
-    typer.Option(
-        "--timeout", metavar="SECONDS", help="Seconds to wait for one answer.", min=0.1, rich_help_panel=_SERVED
-    ),
+    option("--timeout", "SECONDS", "Seconds to wait for one answer.", panel=_SERVED, min=0.1, show_default=True),
 ]
 Extra = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
         "--extra",
-        metavar="NAME=JSON",
-        help='A setting only the backend knows, as name=JSON, e.g. body={"temperature": null}; repeatable.',
-        rich_help_panel=_SERVED,
-        show_default=False,
+        "NAME=JSON",
+        'A setting only the backend knows, as name=JSON, e.g. body={"temperature": null}; repeatable.',
+        panel=_SERVED,
     ),
 ]
 How = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--how",
-        metavar="WAY",
-        help="Multiple choice by generate (the model writes a letter) or likelihood.",
-        rich_help_panel="Everyday knowledge",
-        show_default=False,
+        "WAY",
+        "Multiple choice by generate (the model writes a letter) or likelihood.",
+        panel="Everyday knowledge",
     ),
 ]
 NewTokens = Annotated[
     int | None,
-    typer.Option(
+    option(
         "--max-new-tokens",
-        metavar="N",
-        help="Longest answer in tokens. Default: 256, eecc/qa 100, eecc/stories 1000.",
+        "N",
+        "Longest answer in tokens. Default: 256, eecc/qa 100, eecc/stories 1000.",
+        panel=_OPEN,
         min=1,
-        rich_help_panel=_OPEN,
-        show_default=False,
     ),
 ]
 
@@ -180,7 +163,7 @@ def run(
     stopped: what was answered is not asked again.
     """
     from kapwa import api
-    from kapwa.runs.places import check_places
+    from kapwa.runs.runner import check_places
 
     check_places(out, cache)
     with _before_asking():
@@ -256,7 +239,7 @@ def finish(task: Any, model: Any, *, json: bool, **settings: Any) -> None:
     cached = run.manifest.get("cache")
     if cached:
         note(f"From the cache: {cached['answers']} of {run.manifest['counts']['answered']} answers.")
-    step = getattr(task, "next_step", "")  # suites whose own report is not the end of it say what is
+    step = registry.load("suites", task.suite).next_step
     if step:
         note(step.format(run=run.path))
     if not run.complete:

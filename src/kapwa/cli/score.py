@@ -5,19 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from kapwa.cli import options as opt
+from kapwa.cli.options import option
 from kapwa.cli.run import Task, finish
 
 Responses = Annotated[
     Path,
-    typer.Option(
-        "--responses",
-        metavar="FILE",
-        help="JSON lines, CSV or XLSX with the columns item_id and text (and variant).",
-        show_default=False,
-    ),
+    option("--responses", "FILE", "JSON lines, CSV or XLSX with the columns item_id and text (and variant)."),
 ]
 
 

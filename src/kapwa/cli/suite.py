@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from kapwa.cli.options import Json
+from kapwa.cli.options import Json, option
 from kapwa.cli.output import note, show, show_json
 
 app = typer.Typer(help="Make your own data a suite: start a folder, add it, list and remove names.")
@@ -36,7 +36,7 @@ def new(
 ) -> None:
     """Start a folder of a form: a card, example rows to replace, and a README for those who write it."""
     from kapwa.suites.folders import new_suite
-    from kapwa.suites.folders.scaffold import next_commands
+    from kapwa.suites.folders.adding import next_commands
 
     for path in new_suite(form, folder):
         show(str(path))
@@ -49,15 +49,14 @@ def add(
     folder: Folder,
     name: Annotated[
         str | None,
-        typer.Option("--name", metavar="NAME", help="Its name. Default: the folder's.", show_default=False),
+        option("--name", "NAME", "Its name. Default: the folder's."),
     ] = None,
     mapping: Annotated[
         Path | None,
-        typer.Option(
+        option(
             "--map",
-            metavar="FILE",
-            help="Which columns of somebody else's table are which fields. Default: the folder's mapping.yaml.",
-            show_default=False,
+            "FILE",
+            "Which columns of somebody else's table are which fields. Default: the folder's mapping.yaml.",
         ),
     ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="The name may belong to another folder.")] = False,
@@ -90,7 +89,7 @@ def add(
 @app.command("list")
 def list_(json: Json = False) -> None:
     """List the suites you added, their tasks, and where they lie."""
-    from kapwa.registered import config_folder, registered
+    from kapwa.user_suites import config_folder, registered
 
     entries = list(registered().values())
     if json:
@@ -122,7 +121,7 @@ def _show_report(report: Any, *, json: bool) -> None:
     if json:
         show_json(report.as_dict())
         return
-    from kapwa.report.checks import render_check
+    from kapwa.report.terminal import render_check
 
     show(render_check(report))
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kapwa.cli.options import Json
+from kapwa.cli.options import Json, option
 from kapwa.cli.output import show, show_json
 
 app = typer.Typer(
@@ -27,11 +27,13 @@ def check(
     ],
     identities: Annotated[
         Path | None,
-        typer.Option("--identities", metavar="FILE", help="Say which of these nationalities have values (one a line)."),
+        option("--identities", "FILE", "Say which of these nationalities have values (one a line).", show_default=True),
     ] = None,
     country: Annotated[
         str | None,
-        typer.Option("--country", metavar="COLUMN", help="The column that names the row, where detection is wrong."),
+        option(
+            "--country-column --country", "COLUMN", "The column that names the row, where its header does not say so."
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -47,7 +49,7 @@ def check(
     if json:
         show_json(found.as_dict())
     else:
-        from kapwa.report.checks import render_check
+        from kapwa.report.terminal import render_check
 
         show(render_check(found.report))
     if any(finding.severity == "error" for finding in found.report.findings):

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, cast, get_args
 
 import typer
 
-from kapwa.cli.options import Json, parse_list
+from kapwa.cli.options import Json, option, parse_list
 from kapwa.cli.output import note, show, show_json
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from kapwa.analysis.words.lists import WordList
+    from kapwa.analysis.words import WordList
 
 Runs = Annotated[
     list[Path] | None,
@@ -22,34 +22,29 @@ Runs = Annotated[
 ]
 Responses = Annotated[
     list[Path] | None,
-    typer.Option(
+    option(
         "--responses",
-        metavar="PATH",
-        help="A file or folder of texts that were made elsewhere (jsonl, Parquet, CSV, TSV); repeatable.",
-        show_default=False,
+        "PATH",
+        "A file or folder of texts that were made elsewhere (jsonl, Parquet, CSV, TSV); repeatable.",
     ),
 ]
-Top = Annotated[int, typer.Option("--top", metavar="N", help="Words listed per identity.", min=1)]
+Top = Annotated[int, option("--top", "N", "Words listed per identity.", min=1, show_default=True)]
 MethodOption = Annotated[
     str,
-    typer.Option(
+    option(
         "--method",
-        metavar="NAME",
-        help="tfidf (as published), or logodds: log-odds with a Dirichlet prior, and z-scores.",
+        "NAME",
+        "tfidf (as published), or logodds: log-odds with a Dirichlet prior, and z-scores.",
+        show_default=True,
     ),
 ]
 By = Annotated[
     str | None,
-    typer.Option("--by", metavar="topic", help="List each topic by itself.", show_default=False),
+    option("--by", "topic", "List each topic by itself."),
 ]
 Identity = Annotated[
     str | None,
-    typer.Option(
-        "--identity",
-        metavar="NAMES",
-        help="Show only these, comma-separated; they are still held against all others.",
-        show_default=False,
-    ),
+    option("--identity", "NAMES", "Show only these, comma-separated; they are still held against all others."),
 ]
 
 
@@ -67,7 +62,7 @@ def words(
     Stop words, numbers and punctuation are left out. Each corpus (a model's texts of one task) has its own lists.
     """
     from kapwa.analysis.corpus import open_corpora
-    from kapwa.analysis.words.lists import Method, word_lists
+    from kapwa.analysis.words import Method, word_lists
     from kapwa.errors import UsageError, nearest
 
     sources = [*(runs or ()), *(responses or ())]

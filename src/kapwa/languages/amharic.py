@@ -12,10 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kapwa.languages.affixes import stems
-from kapwa.languages.base import Words
+from kapwa.languages.base import Language, ReplyWords, Words, counted, rules_tool, stripped_forms
 from kapwa.languages.folding import Folding
-from kapwa.languages.toolbox import RuleLanguage, counted, rules_tool
 
 _SERIES = {0x1210: 0x1200, 0x1280: 0x1200, 0x12B8: 0x1200, 0x1220: 0x1230, 0x12D0: 0x12A0, 0x1340: 0x1338}
 _SAME_SOUND = {old + order: new + order for old, new in _SERIES.items() for order in range(7)}
@@ -49,7 +47,7 @@ def _stripped(word: str) -> Iterator[str]:
 
 
 def _variants(token: str) -> set[str]:
-    return stems(token, lambda word: (stem for stem in _stripped(word) if len(stem) >= _SHORTEST))
+    return stripped_forms(token, lambda word: (stem for stem in _stripped(word) if len(stem) >= _SHORTEST))
 
 
 FOLDING = Folding(after=_SAME_SOUND | _MARKS, replace=_ROUNDED)
@@ -65,7 +63,7 @@ _GREGORIAN = "ጃንዋሪ/ጃንዩወሪ ፌብሩዋሪ/ፌብሩወሪ ማ�
 _MONTHS = {
     prefix + month: value for month, value in counted(FOLDING(_GREGORIAN), 1).items() for prefix in ("", "የ", "በ", "ከ")
 }
-language = RuleLanguage(
+language = Language(
     code="am",
     name="Amharic",
     resource="low",
@@ -79,6 +77,18 @@ language = RuleLanguage(
         afternoon=frozenset(FOLDING("ከሰዓት ማታ ምሽት ምሽቱ ከምሽቱ pm").split()),
         hour=frozenset(FOLDING("ሰዓት").split()),
     ),
+    replies=ReplyWords(
+        answer="መልሶች|መልሱ|መልስ",
+        question="ጥያቄ",
+        opener="እርግጥ|በእርግጥ",
+        unknown="አላውቅም|አይታወቅም",
+        conjunction="እና|ወይም|ወይንም",
+        choice=r"መልስ\w*|ምርጫ\w*",
+        correct="ነው|ትክክል",
+        negation="አይደለም",
+        letters=counted("ሀ ለ ሐ መ"),
+    ),
+    scripts=("Ethiopic",),
     notes=(
         "First draft, not reviewed by a native speaker. Covers letters of one sound, prepositions, plural, article, "
         "possessives, object, -awi. Not covered: verbs, vowels of loanwords spelled otherwise, months of the "

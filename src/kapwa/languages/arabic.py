@@ -14,9 +14,18 @@ import re
 from collections.abc import Iterator
 from itertools import chain
 
-from kapwa.languages.base import Words
+from kapwa.languages.base import (
+    Language,
+    ReplyWords,
+    Words,
+    counted,
+    lemma,
+    rules_tool,
+    simplemma_tool,
+    stem,
+    stemmer_tool,
+)
 from kapwa.languages.folding import Folding
-from kapwa.languages.toolbox import RuleLanguage, counted, lemma, rules_tool, simplemma_tool, stem, stemmer_tool
 
 _VOWEL_SIGNS = dict.fromkeys(chain(range(0x610, 0x61B), range(0x64B, 0x660), (0x640, 0x670), range(0x6D6, 0x6EE)))
 _LETTERS = {"أ": "ا", "إ": "ا", "آ": "ا", "ٱ": "ا", "ى": "ي", "ئ": "ي", "ؤ": "و", "ة": "ه", "ی": "ي", "ک": "ك"}
@@ -82,7 +91,7 @@ _MONTHS = counted(
     ),
     1,
 )
-language = RuleLanguage(
+language = Language(
     code="ar",
     name="Arabic",
     resource="high",
@@ -96,6 +105,27 @@ language = RuleLanguage(
         afternoon=frozenset({*FOLDING("مساء المساء م ظهرا عصرا ليلا pm").split(), "بعد الظهر"}),
         hour=frozenset(FOLDING("الساعة ساعة").split()),
     ),
+    replies=ReplyWords(
+        answer="الإجابات|الإجابة|الاجابة|إجابة|اجابة|الجواب|جواب",
+        question="السؤال|سؤال",
+        opener="بالتأكيد|بالطبع|حسنا|حسنًا",
+        unknown="لا أعرف|لا أعلم|لا أدري|لا اعرف|لا اعلم",
+        conjunction="و|أو|او",
+        and_so_on="وغيرها|الخ|إلخ",
+        refusal=(
+            r"(?:عذر|آسف|اسف|أعتذر|اعتذر|للأسف|معذرة).{0,60}(?:لا (?:أستطيع|استطيع|يمكنني|أقدر)|لست قادر|لن أتمكن|"
+            r"لن أستطيع|ليس بإمكاني|غير قادر)",
+            r"^\W*(?:أنا )?لا (?:أستطيع|استطيع|يمكنني) (?:مساعدت|المساعدة|الإجابة|تقديم|الرد|أن أ)",
+            r"(?:كنموذج|(?:بصفتي|باعتباري|كوني|أنا).{0,40}(?:نموذج|ذكاء اصطناعي|برنامج)).{0,80}"
+            r"(?:لا (?:أستطيع|يمكنني)|لست|ليس لدي)",
+        ),
+        choice="ال[إا]جابة|الجواب|ال[إا]ختيار الصحيح|الخيار الصحيح|[أا]ختار|[إا]جابتي",
+        correct="ه[يو] (?:ال[إا]جابة|الجواب|الصحيح)",
+        negation="ليس|ليست|غير ",
+        option="الخيار",
+        letters=counted("أ/ا/إ/آ ب ج د"),
+    ),
+    scripts=("Arabic",),
     notes=(
         "First draft, not reviewed by a native speaker. Covers hamza, ta marbuta, alif maqsura, vowel signs, letters "
         "of Persian keyboards; wa- fa- bi- li- ka- al-; lemmas and stems of Modern Standard Arabic. Not covered: "

@@ -13,10 +13,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kapwa.languages.affixes import stems
-from kapwa.languages.base import Words
+from kapwa.languages.base import Language, ReplyWords, Words, counted, rules_tool, stripped_forms
 from kapwa.languages.folding import Folding
-from kapwa.languages.toolbox import RuleLanguage, counted, rules_tool
 
 _DOT = "\u09bc"
 _MUTE = "\u09cd"
@@ -58,7 +56,7 @@ def _by_sound(word: str) -> str:
 
 
 def _variants(token: str) -> set[str]:
-    found = stems(token, _stripped)
+    found = stripped_forms(token, _stripped)
     return found | set(map(_by_sound, found))
 
 
@@ -70,7 +68,7 @@ _NUMBERS = (
 )
 _GREGORIAN = "জানুৱাৰী ফেব্ৰুৱাৰী মাৰ্চ এপ্ৰিল মে জুন জুলাই আগষ্ট ছেপ্টেম্বৰ অক্টোবৰ নৱেম্বৰ ডিচেম্বৰ"
 _MONTHS = {month + case: value for month, value in counted(FOLDING(_GREGORIAN), 1).items() for case in ("", "ৰ", "ত")}
-language = RuleLanguage(
+language = Language(
     code="as",
     name="Assamese",
     resource="low",
@@ -84,6 +82,18 @@ language = RuleLanguage(
         afternoon=frozenset(FOLDING("আবেলি দুপৰীয়া গধূলি সন্ধিয়া নিশা ৰাতি pm").split()),
         hour=frozenset(FOLDING("বজা বজাত").split()),
     ),
+    replies=ReplyWords(
+        answer="উত্তৰবোৰ|উত্তৰসমূহ|উত্তৰ|উত্তর",
+        question="প্ৰশ্ন|প্রশ্ন",
+        opener="নিশ্চয়",
+        unknown="নাজানো|জনা নাই",
+        conjunction="আৰু|বা|অথবা|নাইবা",
+        choice=r"উত্তৰ\w*",
+        correct="শুদ্ধ",
+        negation="নহয়",
+        letters=counted("ক খ গ ঘ"),
+    ),
+    scripts=("Bengali",),
     notes=(
         "First draft, not reviewed by a native speaker. Covers Bengali r and dotted letters, classifiers, plurals, "
         "case endings, spellings of one sound. Not covered: verb endings, months of the Assamese year."

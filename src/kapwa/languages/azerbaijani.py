@@ -11,10 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kapwa.languages.affixes import stems
-from kapwa.languages.base import Words
+from kapwa.languages.base import Language, ReplyWords, Words, counted, rules_tool, stripped_forms
 from kapwa.languages.folding import Folding
-from kapwa.languages.toolbox import RuleLanguage, counted, rules_tool
 
 # A stands for a or ə, I for ı, i, u or ü. The plural, "in" and "from" are safe on stems of two letters (ev, at).
 _SAFE = ("lAr", "dA", "ndA", "dAn", "ndAn")
@@ -49,7 +47,7 @@ def _stripped(word: str) -> Iterator[str]:
 
 
 def _variants(token: str) -> set[str]:
-    found = stems(token, _stripped)
+    found = stripped_forms(token, _stripped)
     return found | {word.translate(_BARE) for word in found}
 
 
@@ -68,7 +66,7 @@ _MONTHS = {
     ).items()
     for suffix in ("", "In", "dA", "A")
 }
-language = RuleLanguage(
+language = Language(
     code="az",
     name="Azerbaijani",
     resource="low",
@@ -81,6 +79,18 @@ language = RuleLanguage(
         morning=frozenset({"səhər", "sübh", "səhərin", "am"}),
         afternoon=frozenset({"axşam", "günorta", "günortadan sonra", "pm"}),
         hour=frozenset({"saat", "saatda", "saatı"}),
+    ),
+    replies=ReplyWords(
+        answer="cavablar|cavab",
+        question="sual",
+        opener="əlbəttə",
+        unknown="bilmirəm|məlum deyil",
+        conjunction="və|ya|yaxud|və ya|həmçinin",
+        joiner="ve",
+        and_so_on="vs|və s",
+        choice="cavab[ıi]?|d[üu]zg[üu]n variant|se[cç]imim",
+        correct="d[üu]zg[üu]nd[üu]r",
+        negation=r"\bdeyil\b",
     ),
     notes=(
         "First draft, not reviewed by a native speaker. Covers dotted and dotless i, words typed without diacritics, "

@@ -1,15 +1,26 @@
-"""What Kapwa knows of a language: how to fold its spelling, cut it into words, and key a word for matching.
+"""What Kapwa knows of a language: how to fold its spelling, cut it into words, key a word, and read a reply in it.
 
-A word becomes a **set of keys** (its folded surface, lemma, stem, light-stripped forms); two words match when
-their sets meet. Everything works offline. A language is one small module with an object registered under the
+A word becomes a **set of keys** (its folded surface, lemma, stem, light-stripped forms); two words match when their
+sets meet. Everything works offline. A language is one small module with a :class:`Language` registered under the
 entry-point group ``kapwa.languages`` by its BCP-47 code.
+
+The libraries that languages share are here too, loaded when first used and memoised: lemma dictionaries (simplemma)
+take 30 to 1,100 ms and up to 80 MB each, so nothing loads at import.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from functools import cache, cached_property, lru_cache, partial
+from importlib import metadata
+from typing import Any, NamedTuple
+
+from kapwa.languages.folding import Folding, spaced_tokens
+
+_MEMO = 1 << 17
+# No word of the languages whose affixes Kapwa strips is longer; beyond it stands something else.
+_LONGEST_STRIPPED = 40
 
 
 class Tool(NamedTuple):
@@ -51,32 +62,130 @@ class Words:
     hour: frozenset[str] = frozenset()
 
 
-class Language(Protocol):
-    """Normalises one language. Pure and deterministic; results of ``keys`` are memoised by the caller's side."""
+@dataclass(frozen=True, slots=True)
+class ReplyWords:
+    """Words that models put around an answer: regular expressions for lower-case text, "" where none is known.
 
-    @property
+    Labels and lists: ``answer`` ("Answer" of "Answer: rice"), ``question``, ``opener`` ("Sure"), ``unknown`` ("I
+    don't know"), ``conjunction`` (and, or), ``and_so_on`` (etc.). ``refusal``: how a refusal opens.
+    Multiple choice: ``choice``, before the option chosen ("the answer is"); ``correct``, after it ("is correct");
+    ``negation``, before an option that is not meant; ``denial``, after one; ``option`` ("option"); ``joiner``, between
+    two options, beside ``conjunction``; ``connector``, after a letter that would be a word without it (English "A
+    because"); ``article``; ``letters``: letters of lists, to their places (0 for the first).
+    """
+
+    answer: str = ""
+    question: str = ""
+    opener: str = ""
+    unknown: str = ""
+    conjunction: str = ""
+    and_so_on: str = ""
+    refusal: tuple[str, ...] = ()
+    choice: str = ""
+    correct: str = ""
+    negation: str = ""
+    denial: str = ""
+    option: str = ""
+    joiner: str = ""
+    connector: str = ""
+    article: str = ""
+    letters: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Language:
+    """One language. Pure and deterministic; callers memoise the results of :meth:`keys`.
+
+    ``tools`` are functions, so that no version is looked up at import. ``variants`` gets a folded token and gives
+    further keys (lemma, stem, stripped forms); ``folding`` and ``cut`` fold a text and cut it into words. ``scripts``:
+    Unicode names of the scripts it is written in, () for Latin. ``inside``: fewest characters for which a hit inside
+    a longer word counts; 0 where only whole words count.
+    """
+
+    code: str
+    name: str
+    resource: str
+    tools: tuple[Callable[[], Tool], ...]
+    variants: Callable[[str], Iterable[str]]
+    folding: Folding = field(default_factory=Folding)
+    cut: Callable[[str], tuple[str, ...]] = spaced_tokens
+    words: Words = field(default_factory=Words)
+    replies: ReplyWords = field(default_factory=ReplyWords)
+    scripts: tuple[str, ...] = ()
+    inside: int = 0
+    reviewed: bool = False
+    notes: str = "Not reviewed by a native speaker."
+
+    @cached_property
     def info(self) -> LanguageInfo:
         """What this is, and what it is made with."""
-        ...
-
-    @property
-    def words(self) -> Words:
-        """Words inside numbers, dates and times."""
-        ...
-
-    @property
-    def inside(self) -> int:
-        """Fewest characters for which a hit inside a longer word counts; 0 where only whole words count."""
-        ...
+        tools = tuple(dict.fromkeys(tool() for tool in self.tools))
+        return LanguageInfo(self.code, self.name, tools, self.resource, self.reviewed, self.notes)
 
     def fold(self, text: str) -> str:
         """Return ``text`` in the spelling matching compares: NFKC, lower case, the language's own foldings."""
-        ...
+        return self.folding(text)
 
-    def tokens(self, folded: str) -> Sequence[str]:
+    def tokens(self, folded: str) -> tuple[str, ...]:
         """Cut folded text into words."""
-        ...
+        return self.cut(folded)
 
     def keys(self, token: str) -> frozenset[str]:
-        """Return the keys of one token: always its own surface, and what lemmatisers and stemmers add."""
-        ...
+        """Return the keys of one token: its own surface, and what lemmatisers and stemmers add."""
+        return frozenset((token, *filter(None, self.variants(token))))
+
+
+@cache
+def installed(distribution: str, licence: str) -> Tool:
+    """Return a library as a :class:`Tool`, with the version that is installed."""
+    return Tool(distribution, metadata.version(distribution), licence)
+
+
+# Lemma dictionaries for 54 languages, and the Snowball stemmers.
+simplemma_tool = partial(installed, "simplemma", "MIT")
+stemmer_tool = partial(installed, "PyStemmer", "MIT AND BSD-3-Clause")
+
+
+def rules_tool(code: str, version: str) -> Tool:
+    """Kapwa's own affix and spelling rules for a language; raise ``version`` with every change of decisions."""
+    return Tool(f"kapwa rules ({code})", version, "Apache-2.0")
+
+
+@lru_cache(maxsize=_MEMO)
+def lemma(token: str, code: str) -> str:
+    """Return simplemma's lemma of ``token`` in language ``code`` (``tl`` for Filipino); itself if unknown."""
+    from simplemma import lemmatize
+
+    return str(lemmatize(token, lang=code)) if token else token
+
+
+@cache
+def _stemmer(algorithm: str) -> Any:
+    import Stemmer  # type: ignore[import-not-found, import-untyped, unused-ignore]
+
+    return Stemmer.Stemmer(algorithm)
+
+
+@lru_cache(maxsize=_MEMO)
+def stem(token: str, algorithm: str) -> str:
+    """Return the Snowball stem of ``token`` (algorithm as PyStemmer names it: ``english``, ``greek``, ...)."""
+    return str(_stemmer(algorithm).stemWord(token))
+
+
+def stripped_forms(word: str, strip: Callable[[str], Iterable[str]]) -> set[str]:
+    """Return ``word`` and all that is left of it when ``strip`` (a word to it minus one affix) is applied repeatedly.
+
+    ``strip`` must give shorter words, or words it does not lengthen again. Words over 40 characters stay whole.
+    """
+    found = {word}
+    fresh = found if len(word) <= _LONGEST_STRIPPED else set()
+    while fresh:
+        fresh = {form for known in fresh for form in strip(known)} - found
+        found |= fresh
+    return found
+
+
+def counted(words: str, start: int = 0, step: int = 1) -> dict[str, int]:
+    """Return words in counting order with their values; ``/`` separates other spellings: ``"zero/null one"``."""
+    values = range(start, start + step * len(words.split()), step)
+    return {word: value for slot, value in zip(words.split(), values, strict=True) for word in slot.split("/")}

@@ -5,17 +5,26 @@ Simplified and traditional characters are not folded into each other.
 
 from __future__ import annotations
 
+from functools import lru_cache, partial
+
 import regex  # type: ignore[import-untyped, unused-ignore]
 
-from kapwa.languages.base import Words
+from kapwa.languages.base import Language, ReplyWords, Words, counted, installed, rules_tool
 from kapwa.languages.folding import spaced_tokens
-from kapwa.languages.toolbox import RuleLanguage, counted, listed, rules_tool, segment, segmenter_tool
 
 _HAN = regex.compile(r"\p{Han}+")
 _WEEK = regex.compile("星期|礼拜")
 # Syllables that fill a word up to two without changing what is named: 梨子 a pear, 红色 red, 家里 at home, 猪肉 pork.
 _ENDINGS = frozenset("子儿头色里类肉果咪点饼")
-_NUMERALS = listed("一 二 三 四 五 六 七 八 九 十 十一 十二")
+_NUMERALS = (*"一二三四五六七八九十", "十一", "十二")
+
+
+@lru_cache(maxsize=1 << 17)
+def _segment(run: str) -> tuple[str, ...]:
+    """Words of a run of Han characters, by rjieba's dictionary and hidden Markov model."""
+    import rjieba
+
+    return tuple(rjieba.cut(run))
 
 
 def _cut(folded: str) -> tuple[str, ...]:
@@ -25,7 +34,7 @@ def _cut(folded: str) -> tuple[str, ...]:
         at = 0
         for run in _HAN.finditer(token):
             words += filter(None, (token[at : run.start()],))
-            words += segment(run.group())
+            words += _segment(run.group())
             at = run.end()
         words += filter(None, (token[at:],))
     return tuple(words)
@@ -41,11 +50,11 @@ def _variants(token: str) -> set[str]:
     return found
 
 
-language = RuleLanguage(
+language = Language(
     code="zh",
     name="Chinese",
     resource="high",
-    tools=(segmenter_tool, lambda: rules_tool("zh", "1")),
+    tools=(partial(installed, "rjieba", "MIT"), lambda: rules_tool("zh", "1")),
     variants=_variants,
     cut=_cut,
     words=Words(
@@ -55,6 +64,27 @@ language = RuleLanguage(
         afternoon=frozenset({"下午", "晚上", "傍晚", "中午", "夜里", "pm"}),
         hour=frozenset({"点", "點", "时", "時", "点钟"}),
     ),
+    replies=ReplyWords(
+        answer="答案|回答|答",
+        question="问题|問題|题目",
+        opener="当然(?:可以)?|好的",
+        unknown="不知道|不清楚|无法确定",
+        # Without spaces only words of two characters part a list safely.
+        conjunction="以及|或者|还有|還有",
+        joiner="或|和",
+        and_so_on="等|等等",
+        refusal=(
+            r"(?:抱歉|对不起|對不起|很遗憾|很遺憾).{0,20}(?:无法|不能|無法|没办法|沒辦法|不便)",
+            r"(?:作为|作為).{0,8}(?:ai|人工智能|人工智慧|语言模型|語言模型).{0,30}(?:无法|不能|無法|没有|沒有)",
+        ),
+        choice="答案|应该是|應該是|正确选项|正確選項|选择?|選擇?",
+        correct="是正[确確]|[为為]正[确確]",
+        negation="不是|不选|不對|错误",
+        denial="不是|不对",
+        option="选项|選項",
+        letters=counted("甲 乙 丙 丁"),
+    ),
+    scripts=("Han",),
     inside=2,
     notes="Not reviewed by a native speaker. Simplified and traditional characters are not folded into each other.",
 )

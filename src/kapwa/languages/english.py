@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from kapwa.languages.base import Words
+from kapwa.languages.base import (
+    Language,
+    ReplyWords,
+    Words,
+    counted,
+    lemma,
+    rules_tool,
+    simplemma_tool,
+    stem,
+    stemmer_tool,
+)
 from kapwa.languages.folding import spaced_tokens, unaccented
-from kapwa.languages.toolbox import RuleLanguage, counted, lemma, rules_tool, simplemma_tool, stem, stemmer_tool
 
 _NUMBERS = counted(
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
@@ -12,6 +21,42 @@ _NUMBERS = counted(
 ) | counted("twenty thirty forty fifty sixty seventy eighty ninety", 20, 10)
 _MONTHS = counted("january/jan february/feb march april/apr may june/jun july/jul august/aug", 1) | counted(
     "september/sep/sept october/oct november/nov december/dec", 9
+)
+_CANNOT = r"(?:can(?:no|')?t|can ?not|could not|couldn't|won't|will not|(?:am |'m )?(?:unable|not able)(?: to)?)"
+_HELP = (
+    r"(?:help|assist|answer|provide|comply|fulfil+|respond|advise|give|offer|recommend|engage|discuss|support|"
+    r"participate|generate|continue|do that|process)"
+)
+_REFUSALS = (
+    rf"\bi(?:'m| am)? (?:sorry|afraid)\b.{{0,60}}\bi(?:'m| am)? ?(?:just |simply )?{_CANNOT}\b.{{0,30}}\b{_HELP}",
+    rf"\b(?:sorry|apologi[sz]e|apologies|unfortunately|regret)\b.{{0,60}}\bi {_CANNOT} {_HELP}",
+    rf"^\W*i(?:'m| am)? ?{_CANNOT} {_HELP}",
+    rf"\bas an? (?:ai|artificial intelligence|(?:large )?language model)\b.{{0,100}}\b{_CANNOT} {_HELP}",
+    r"^\W*i (?:must|have to) (?:decline|refuse)\b",
+    r"\b(?:can't|cannot|can not|unable to|not able to) (?:assist|help)(?: you)? with (?:that|this) request",
+)
+_NOUNS = r"(?:answer|choice|option|selection|response|pick|guess|bet|solution|result|letter|conclusion)"
+_LINKS = r"(?:is|are|was|be|seems|appears|remains|becomes|=|:|：|-+>|→|⇒)"
+_VERBS = (
+    r"(?:i(?:'d|'ll| would| will| shall| must| have to| am going to|'m going to)? (?:\w+ )?"
+    r"(?:choose|pick|select|go(?:ing)? with|say|answer|opt for|vote for|go for)"
+    r"|(?:i )?lean(?:ing)? towards?|i (?:think|believe|guess|suppose)(?: that)? (?:it(?:'s| is)|the)"
+    # Thoughts are about many things; only an option right after one is what is thought right.
+    r"|i (?:think|believe|guess|suppose)(?=,? (?:it )?(?:option |choice |letter )?\W{0,3}[a-j]\b)"
+    r"|(?:correct|right)(?=\s*:)|ans\.?"
+    r"|it(?:'s| is| must be| would be| should be| has to be)|that(?:'s| is| would be)"
+    r"|(?:so|thus|hence|therefore|actually|wait|no|sorry|correction|final|finally|answer|choose|select)[,:]?)"
+)
+# In English "answer" names an option only with a verb or a colon after it.
+_CHOICE = (
+    rf"{_NOUNS}(?:\s+(?:choice|option|letter))?(?:[ \t]+[\w'-]+){{0,8}}?[ \t*_`\"']*\s*{_LINKS}(?!\w)"
+    rf"|answer|{_VERBS}(?!\w)|\#{{4}}"
+)
+_CORRECT = (
+    r"(?:is|was|would be|seems|must be)(?: clearly| definitely| probably| likely| indeed| most likely)?"
+    r"(?: the| my)?(?: single| one| only| most)?"
+    r"(?: correct| right| best| final| true| appropriate| accurate| suitable| likely| likeliest)?"
+    r"(?: answer| option| choice| one| correct| right| best)(?!\w)"
 )
 _ARTICLES = frozenset({"a", "an", "the"})
 _ORDINALS = frozenset({"st", "nd", "rd", "th"})
@@ -32,7 +77,7 @@ def _variants(token: str) -> set[str]:
     return {bare, lemma(bare, "en"), stem(bare, "english")}
 
 
-language = RuleLanguage(
+language = Language(
     code="en",
     name="English",
     resource="high",
@@ -45,5 +90,23 @@ language = RuleLanguage(
         morning=frozenset({"am", "a.m", "morning"}),
         afternoon=frozenset({"pm", "p.m", "afternoon", "evening", "night"}),
         hour=frozenset({"o'clock", "oclock", "hour", "hours"}),
+    ),
+    replies=ReplyWords(
+        answer="(?:(?:final|short|my|the|correct|single) )?answers?|response|a",
+        question="(?:next )?questions?|q",
+        opener="sure(?: thing)?|certainly|of course|okay|ok|great question",
+        unknown=r"\b(?:(?:do not|don't|don’t) know|not sure|no idea|unknown|not applicable|n/a|cannot be determined)\b",
+        conjunction=r"and|or|as well as|&|\+",
+        and_so_on="etc|and so on|and others?|and more|others?",
+        refusal=_REFUSALS,
+        choice=_CHOICE,
+        correct=_CORRECT,
+        negation=r"\bnot\b|n't\b|\bneither\b|\bnor\b|\bexcept\b|\bwrong\b|\bincorrect\b|\brather than\b|\binstead of\b"
+        r"|\beliminat|\brule[sd]? out\b|\bcannot\b",
+        denial=r"not\b|n't\b|wrong|incorrect|false|unlikely|out\b|isn't|wasn't|aren't|doesn't|can't|cannot",
+        option="option|choice|letter",
+        connector="because|since|as|is|was|given|due|for|which|would|seems|but|therefore|so|that|and|or|if|over"
+        "|in this",
+        article="the|an?",
     ),
 )

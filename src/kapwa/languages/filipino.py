@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from kapwa.languages.base import Words
+from kapwa.languages.base import Language, ReplyWords, Words, counted, lemma, rules_tool, simplemma_tool
 from kapwa.languages.folding import unaccented
-from kapwa.languages.toolbox import RuleLanguage, counted, lemma, rules_tool, simplemma_tool
 
 _VOWELS = "aeiou"
 _NUMBERS = counted("sero isa/isang/uno dalawa/dalawang/dos tatlo/tatlong/tres apat/kuwatro/kwatro lima/limang/singko")
@@ -17,6 +16,12 @@ _MONTHS = counted(
     1,
 )
 
+_HELP = (
+    r"(?:tulong|tulungan|sagot|sagutin|masagot|magbigay|maibibigay|maibigay|makapagbigay|makapagbibigay|"
+    r"makakapagbigay|makatutulong|makakatulong|makatulong|matulungan|matutulungan|matugunan|matutugunan|"
+    r"makakasagot|makasasagot|masasagot|magagawa|tugunan)"
+)
+
 
 def _variants(token: str) -> set[str]:
     bare = unaccented(token)
@@ -26,7 +31,7 @@ def _variants(token: str) -> set[str]:
     return found
 
 
-language = RuleLanguage(
+language = Language(
     code="fil",
     name="Filipino",
     resource="mid",
@@ -38,5 +43,24 @@ language = RuleLanguage(
         morning=frozenset({"umaga", "am", "madaling-araw"}),
         afternoon=frozenset({"hapon", "gabi", "tanghali", "pm"}),
         hour=frozenset({"alas", "ala", "ika"}),
+    ),
+    replies=ReplyWords(
+        answer="mga sagot|sagot",
+        question="tanong",
+        opener="oo naman",
+        unknown="hindi ko alam",
+        conjunction="at|o",
+        refusal=(
+            rf"(?:paumanhin|pasensya|patawad|sorry|ikinalulungkot|humihingi ako ng).{{0,80}}\b(?:hindi|di)\b.{{0,12}}"
+            rf"\b(?:ko|ako)\b.{{0,30}}{_HELP}",
+            r"^\W*hindi (?:po )?(?:ko|ako) (?:po )?(?:kayang |maaaring |pwedeng |puwedeng |makaka|makapag){0,2}\w*? ?"
+            + _HELP,
+            r"bilang (?:isang )?(?:ai\b|artificial intelligence|(?:large )?language model|modelo ng wika).{0,100}"
+            r"\b(?:hindi|wala)\b",
+        ),
+        choice="sagot|pinipili ko",
+        correct="ang (?:tamang )?sagot|ang tama",
+        negation=r"\bhindi\b",
+        connector="dahil|porque",
     ),
 )

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from kapwa.languages.base import Words
+from kapwa.languages.base import Language, ReplyWords, Words, counted, lemma, simplemma_tool, stem, stemmer_tool
 from kapwa.languages.folding import Folding, unaccented
-from kapwa.languages.toolbox import RuleLanguage, counted, lemma, simplemma_tool, stem, stemmer_tool
 
 _NUMBERS = counted(
     "μηδέν ένα/ένας/μία/μια δύο/δυο τρία/τρεις τέσσερα/τέσσερις πέντε έξι επτά/εφτά οκτώ/οχτώ εννέα/εννιά δέκα "
@@ -40,7 +39,7 @@ def _variants(token: str) -> set[str]:
     return {unaccented(_FOLD(key)) for key in found}
 
 
-language = RuleLanguage(
+language = Language(
     code="el",
     name="Greek",
     resource="mid",
@@ -55,4 +54,19 @@ language = RuleLanguage(
         ),
         hour=frozenset({"ώρα", "ωρα", "ώρεσ", "ωρεσ", "στισ", "στη", "στην"}),
     ),
+    replies=ReplyWords(
+        answer="απαντήσεις|απάντηση|απαντηση",
+        question="ερώτηση|ερωτηση",
+        opener="βεβαίως|φυσικά",
+        unknown="δεν (?:το )?(?:ξέρω|γνωρίζω)",
+        conjunction="και|κι|ή",
+        and_so_on=r"κ\.?ά|κλπ|κ\.?λπ",
+        choice="απ[αά]ντηση|σωστ[ήη] επιλογ[ήη]|επιλ[έε]γω",
+        correct="είναι η? ?(?:σωστ|απ[αά]ντηση)",
+        negation="δεν ",
+        option="επιλογή",
+        connector="γιατί|επειδή",
+        letters=counted("Α/α Β/β Γ/γ Δ/δ"),
+    ),
+    scripts=("Greek",),
 )

@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import re
 
-from kapwa.languages.base import Words
+from kapwa.languages.base import Language, ReplyWords, Words, counted, rules_tool
 from kapwa.languages.folding import Folding, unaccented
-from kapwa.languages.toolbox import RuleLanguage, counted, rules_tool
 
 _ENDING = re.compile(r"(?<=..[aeiou])[nr](?:sa|ta|su|ka|ki|ku|mu)?$")
 _DOUBLED = re.compile(r"([^aeiou])\1")
@@ -34,7 +33,7 @@ _NUMBERS = (
     | {"dubu": 1000}
 )
 _MONTHS = counted("janairu fabrairu/fabarairu maris afrilu mayu yuni yuli agusta satumba oktoba nuwamba disamba", 1)
-language = RuleLanguage(
+language = Language(
     code="ha",
     name="Hausa",
     resource="low",
@@ -47,6 +46,16 @@ language = RuleLanguage(
         morning=frozenset({"safe", "safiya", "asuba", "am"}),
         afternoon=frozenset({"rana", "yamma", "maraice", "dare", "pm"}),
         hour=frozenset(FOLDING("ƙarfe").split()),
+    ),
+    replies=ReplyWords(
+        answer="amsoshi|amsar|amsa",
+        question="tambaya",
+        opener="tabbas|hakika",
+        unknown="ban sani ba|ban san ba",
+        conjunction="da|ko|kuma|ko kuma",
+        choice="amsar?|za[bɓ][ie]n?(?:na)?",
+        correct="(?:ce|ita ce|shi ne) (?:amsa|daidai)",
+        negation=r"\bba\b.*\bba ne\b",
     ),
     notes=(
         "First draft, not reviewed by a native speaker. Covers hooked letters, glottal marks, tone marks, the linker "

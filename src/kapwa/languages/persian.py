@@ -14,9 +14,18 @@ from itertools import chain
 
 import regex  # type: ignore[import-untyped, unused-ignore]
 
-from kapwa.languages.base import Words
+from kapwa.languages.base import (
+    Language,
+    ReplyWords,
+    Words,
+    counted,
+    lemma,
+    rules_tool,
+    simplemma_tool,
+    stem,
+    stemmer_tool,
+)
 from kapwa.languages.folding import Folding
-from kapwa.languages.toolbox import RuleLanguage, counted, lemma, rules_tool, simplemma_tool, stem, stemmer_tool
 
 _ZWNJ = "\u200c"
 _VOWEL_SIGNS = dict.fromkeys(chain(range(0x610, 0x61B), range(0x64B, 0x660), (0x640, 0x670), range(0x6D6, 0x6EE)))
@@ -71,7 +80,7 @@ _NUMBERS = (
 _MONTHS = counted(
     FOLDING("ژانویه فوریه مارس آوریل مه/می ژوئن ژوئیه/جولای اوت/آگوست سپتامبر اکتبر نوامبر دسامبر"), 1
 ) | counted(FOLDING("فروردین اردیبهشت خرداد تیر مرداد/امرداد شهریور مهر آبان آذر دی بهمن اسفند"), 1)
-language = RuleLanguage(
+language = Language(
     code="fa",
     name="Persian",
     resource="high",
@@ -85,6 +94,20 @@ language = RuleLanguage(
         afternoon=frozenset({"ظهر", "بعد از ظهر", "بعدازظهر", "عصر", "غروب", "شب", "pm"}),
         hour=frozenset({"ساعت"}),
     ),
+    replies=ReplyWords(
+        answer="پاسخ(?:\u200c?ها)?|جواب(?:\u200c?ها)?",
+        question="سوال|پرسش",
+        opener="البته|حتما",
+        unknown="نمی\u200c?دانم|نمی دانم",
+        conjunction="و|یا",
+        and_so_on="و غیره|غیره",
+        choice="پاسخ|جواب|گزینه(?:[\u200c ]?ی)?",
+        correct="(?:صحیح|درست) است",
+        negation="نیست",
+        option="گزینه",
+        letters={"الف": 0},
+    ),
+    scripts=("Arabic",),
     notes=(
         "First draft, not reviewed by a native speaker. Covers letters of Arabic keyboards, hamza, vowel signs; "
         "affixes joined, apart or after ZWNJ; endings of nouns; colloquial -un for -ān; solar months, numbered in "

@@ -13,10 +13,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kapwa.languages.affixes import stems
-from kapwa.languages.base import Words
+from kapwa.languages.base import Language, ReplyWords, Words, counted, rules_tool, stripped_forms
 from kapwa.languages.folding import Folding, unaccented
-from kapwa.languages.toolbox import RuleLanguage, counted, rules_tool
 
 _PREFIXES = ("di", "ka", "pa", "pi", "sa", "ti", "ba", "nga", "pang", "pam", "pan")
 _SUFFIXES = ("an", "keun", "eun", "na", "ing", "ana")
@@ -42,7 +40,7 @@ def _stripped(word: str) -> Iterator[str]:
 
 
 def _variants(token: str) -> set[str]:
-    found = stems(token, lambda word: (root for root in _stripped(word) if _ROOT.match(root)))
+    found = stripped_forms(token, lambda word: (root for root in _stripped(word) if _ROOT.match(root)))
     return found | {_LOAN.sub("", word) for word in found}
 
 
@@ -63,7 +61,7 @@ _NUMBERS |= {f"{word} puluh": value * 10 for word, value in _UNITS.items() if 1 
 _MONTHS = counted(
     "januari pebruari/februari maret april mei juni juli agustus september oktober nopember/november desember", 1
 )
-language = RuleLanguage(
+language = Language(
     code="su",
     name="Sundanese",
     resource="low",
@@ -76,6 +74,14 @@ language = RuleLanguage(
         morning=frozenset({"isuk", "isukan", "enjing", "subuh", "am"}),
         afternoon=frozenset({"sonten", "sore", "burit", "peuting", "wengi", "pm"}),
         hour=frozenset({"jam", "tabuh", "pukul"}),
+    ),
+    replies=ReplyWords(
+        answer="waleran(?:ana)?|walonan|jawabanana|wangsulan",
+        question="patarosan|pananya|pananyaan",
+        opener="tangtos|muhun",
+        unknown="teu (?:nyaho|terang|apal)",
+        conjunction="jeung|sareng|atawa|atanapi|sarta",
+        choice="waleran(?:ana)?",
     ),
     notes=(
         "First draft, not reviewed by a native speaker. Covers accents, verb and noun affixes, nasal onsets, the "

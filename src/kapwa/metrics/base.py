@@ -14,7 +14,7 @@ Vector = npt.NDArray[np.float64]
 
 
 class Metric(Protocol):
-    """A similarity of two texts, higher is closer.
+    """A similarity of two texts, higher is closer; works for every task whose items have reference texts.
 
     ``low`` and ``high`` bound its values (None: unbounded). ``signature`` says everything a value
     depends on besides the texts: library versions, parameters, weights.
@@ -43,13 +43,6 @@ def load_metric(name: str, **options: Any) -> Metric:
     """Return the metric registered as ``name``; raise UsageError naming the nearest one."""
     metric: Metric = registry.load("metrics", name)(**options)
     return metric
-
-
-def similarities(hypothesis: str, references: Sequence[str], metrics: Sequence[str | Metric]) -> dict[str, Vector]:
-    """Return, by metric name, the similarity of ``hypothesis`` to each of ``references``, shape ``(n,)``."""
-    chosen = [load_metric(metric) if isinstance(metric, str) else metric for metric in metrics]
-    hypotheses = [hypothesis] * len(references)
-    return {metric.name: metric.score_pairs(hypotheses, references) for metric in chosen}
 
 
 def is_blank(text: str) -> bool:

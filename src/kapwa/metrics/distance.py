@@ -33,7 +33,7 @@ from kapwa.metrics.tokens import Encoded
 
 __all__ = [
     "Backend", "Brevity", "PairDistances", "SampledDistances", "SampledMean", "all_pairs_bleu", "pair_distances",
-    "resolve_backend", "sample_distances", "self_check", "word_edit_distances", "word_edits",
+    "resolve_backend", "sample_distances", "self_check", "word_edits",
 ]  # fmt: skip
 
 Matrix = npt.NDArray[np.float64]
@@ -91,15 +91,6 @@ def word_edits(encoded: Encoded, *, backend: Backend = "auto") -> Edits:
         found[first : first + len(block), first:] = block
     found += found.T
     return found
-
-
-def word_edit_distances(encoded: Encoded, *, backend: Backend = "auto") -> Matrix:
-    """Word edit distance, edits by tokens of the longer text, of every two texts: (N, N), 0 to 1; two empty texts: 0.
-
-    Raises as :func:`word_edits`. Source: the paper of EECC, where it is the distance of lexical variance.
-    """
-    lengths = read_texts(encoded).lengths
-    return _by_longer(word_edits(encoded, backend=backend), lengths, lengths)
 
 
 def _by_longer(edits: Edits, rows: Ints, columns: Ints) -> Matrix:

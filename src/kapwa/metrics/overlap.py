@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from importlib.metadata import version
 from typing import Any, ClassVar
 
@@ -113,9 +113,8 @@ class Chrf(_Sacre):
         return CHRF(word_order=self.word_order)
 
 
-def chrfpp() -> Chrf:
-    """Return chrF++: chrF with word unigrams and bigrams."""
-    return Chrf(word_order=2)
+chrfpp = partial(Chrf, word_order=2)
+"""chrF++: chrF with word unigrams and bigrams."""
 
 
 class _UnicodeWords:
@@ -155,29 +154,14 @@ class Rouge(_Overlap):
         return float(self._scorer.score(reference, hypothesis)[self.kind].fmeasure)
 
 
-def rouge1() -> Rouge:
-    """Return ROUGE-1: shared words."""
-    return Rouge("rouge1", "ROUGE-1")
-
-
-def rouge2() -> Rouge:
-    """Return ROUGE-2: shared word pairs."""
-    return Rouge("rouge2", "ROUGE-2")
-
-
-def rouge_l() -> Rouge:
-    """Return ROUGE-L: longest common subsequence of words."""
-    return Rouge("rougeL", "ROUGE-L")
-
-
-def rouge_lsum() -> Rouge:
-    """Return ROUGE-Lsum: longest common subsequences, united over lines."""
-    return Rouge("rougeLsum", "ROUGE-Lsum")
-
-
-def rouge_l_reference() -> Rouge:
-    """Return what the released Kalahi code calls ROUGE-L: rougeLsum, on ASCII words only."""
-    return Rouge("rougeLsum", "ROUGE-L as released (Lsum, ASCII words)", name="rougeL_reference", ascii_words=True)
+rouge1 = partial(Rouge, "rouge1", "ROUGE-1")
+rouge2 = partial(Rouge, "rouge2", "ROUGE-2")
+rouge_l = partial(Rouge, "rougeL", "ROUGE-L")
+rouge_lsum = partial(Rouge, "rougeLsum", "ROUGE-Lsum")
+rouge_l_reference = partial(
+    Rouge, "rougeLsum", "ROUGE-L as released (Lsum, ASCII words)", name="rougeL_reference", ascii_words=True
+)
+"""What the released Kalahi code calls ROUGE-L: rougeLsum, on ASCII words only."""
 
 
 class _NoSynonyms:
@@ -210,8 +194,6 @@ class Meteor(_Overlap):
 
     @cached_property
     def _score(self) -> Any:
-        from functools import partial
-
         from nltk.translate.meteor_score import single_meteor_score
 
         return partial(single_meteor_score, stemmer=_MemoStemmer(), wordnet=_NoSynonyms())

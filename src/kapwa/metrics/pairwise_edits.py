@@ -141,17 +141,13 @@ def _rectangle(texts: Texts, first: int, last: int) -> Edits:
     count, fill = len(texts.lengths), _kernel()
     out = np.zeros((last - first, count - first), np.int32)
     corpus = (texts.ids, texts.starts, texts.lengths)
-    rows, later = _by_length(texts, first, last), _by_length(texts, last, count)
+    # By length: lanes work in step, so that a batch costs as much as its longest text.
+    rows = first + np.argsort(texts.lengths[first:last], kind="stable")
+    later = last + np.argsort(texts.lengths[last:count], kind="stable")
     fill(corpus, texts.size, rows, rows, True, first, out)
     if len(later):
         fill(corpus, texts.size, rows, later, False, first, out)
     return out
-
-
-def _by_length(texts: Texts, first: int, last: int) -> Ints:
-    # Lanes work in step, so that a batch costs as much as its longest text.
-    order: Ints = first + np.argsort(texts.lengths[first:last], kind="stable")
-    return order
 
 
 def _by_rapidfuzz(strings: Sequence[Sequence[Any]], first: int, last: int) -> Edits:

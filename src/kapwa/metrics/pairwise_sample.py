@@ -1,12 +1,10 @@
 """Estimates of mean distances from some pairs of identities, where all pairs are too many.
 
-Pairs are a simple random sample, without replacement, of all pairs of the corpus's identities. About *this corpus*
-(what all its pairs would give) the usual interval with the finite-population correction is then right, although pairs
-share identities: identities are fixed, only the choice of pairs is random. About *identities like these* (a population
-they were drawn from) pairs with a common identity are correlated, and the variance is the dyadic cluster-robust one:
-the sum of e_d·e_d' over all sampled pairs d, d' with a common member. Each result says which it is.
+Pairs are a simple random sample, without replacement, of all pairs of the corpus's identities. About this corpus
+(what all its pairs would give) the usual interval with the finite-population correction is right, although pairs
+share identities: identities are fixed, only the choice of pairs is random.
 
-Source: Cochran 1977, chapter 2; Fafchamps and Gubert 2007, equation 2.7; Aronow, Samii and Assenova 2015.
+Source: Cochran 1977, chapter 2.
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +22,6 @@ from kapwa.metrics.pairwise_bleu import BleuTexts, bleu_texts, check_groups, sco
 from kapwa.metrics.pairwise_edits import Ints, Texts, edits_between, read_texts
 from kapwa.metrics.tokens import Encoded
 
-Scope = Literal["corpus", "population"]
 Matrix = npt.NDArray[np.float64]
 
 _CHUNK = 2_000
@@ -45,8 +42,7 @@ class SampledMean(NamedTuple):
 class SampledDistances:
     """Estimated means over identities (within) and pairs of identities (across).
 
-    WED within an identity is over its distinct pairs of texts; BLEU is averaged over both directions. ``scope``: what
-    the intervals are about; ``method``: how, in words for a report.
+    WED within an identity is over its distinct pairs of texts; BLEU is averaged over both directions.
     """
 
     across_wed: SampledMean
@@ -56,16 +52,6 @@ class SampledDistances:
     within_wed_square: SampledMean
     pairs: int
     level: float
-    scope: Scope
-    method: str
-
-
-METHODS: dict[Scope, str] = {
-    "corpus": "simple random sample of pairs of identities, finite-population correction; about all pairs of this "
-    "corpus",
-    "population": "simple random sample of pairs of identities, dyadic cluster-robust variance; about a population "
-    "that the identities were drawn from",
-}
 
 
 def sample_distances(
@@ -76,7 +62,6 @@ def sample_distances(
     pairs: int,
     seed: int,
     level: float = 0.95,
-    scope: Scope = "corpus",
 ) -> SampledDistances:
     """Estimate the means of :func:`~kapwa.metrics.distance.pair_distances` from ``pairs`` pairs of identities.
 
@@ -84,10 +69,10 @@ def sample_distances(
     there are fewer pairs, all are taken. ``level``: of the intervals, Student's t. Raises UsageError for unfitting
     arrays, ``pairs`` below 2 or a level outside 0 to 1.
     """
-    if pairs < 2 or not 0 < level < 1 or scope not in METHODS:
+    if pairs < 2 or not 0 < level < 1:
         raise UsageError(
-            f"Cannot sample {pairs} pairs at level {level} about a {scope!r}.",
-            hint="Give at least 2 pairs, a level between 0 and 1, and 'corpus' or 'population'.",
+            f"Cannot sample {pairs} pairs at level {level}.",
+            hint="Give at least 2 pairs, and a level between 0 and 1.",
         )
     texts, labels = read_texts(encoded), np.asarray(groups, np.int64)
     check_groups(labels, len(texts.lengths), len(identities))
@@ -103,9 +88,9 @@ def sample_distances(
     speaking = len(np.unique(labels[texts.lengths > 0]))
     totals = (total, total, speaking * (speaking - 1) // 2)
     sampled = zip((*across.T, bleu), totals, strict=True)
-    ends = [estimate_pairs(values, drawn, of, level, scope) for values, of in sampled]
-    mids = [estimate_mean(values, len(several), level, scope) for values in within.T]
-    return SampledDistances(ends[0], ends[1], ends[2], mids[0], mids[1], len(drawn), level, scope, METHODS[scope])
+    ends = [_estimate(values, of, level) for values, of in sampled]
+    mids = [_estimate(values, len(several), level) for values in within.T]
+    return SampledDistances(ends[0], ends[1], ends[2], mids[0], mids[1], len(drawn), level)
 
 
 def _members(labels: Ints, n_groups: int) -> list[Ints]:
@@ -181,39 +166,14 @@ def _direction(orders: list[tuple[Any, Any]], lengths: Any, shortest: Matrix, fi
     return score(np.stack(matches), lengths.possible[:, first], np.maximum(lengths.tokens[first], 1.0), reference)
 
 
-# --- intervals ------------------------------------------------------------------------------------------
-
-
-def estimate_pairs(values: Matrix, pairs: Ints, total: int, level: float, scope: Scope) -> SampledMean:
-    """Return the mean of values of sampled pairs (P,) with its interval; ``pairs`` (P, 2) say their members."""
-    if scope == "corpus":
-        return estimate_mean(values, total, level, scope)
-    known = ~np.isnan(values)
-    values, pairs = values[known], pairs[known]
-    members, place = np.unique(pairs, return_inverse=True)
-    if len(members) < 3:
-        return SampledMean(float(values.mean()) if len(values) else math.nan, math.nan, math.nan, len(values), total)
-    rest = values - values.mean()
-    place = place.reshape(-1, 2)
-    sums = sum(np.bincount(place[:, side], weights=rest, minlength=len(members)) for side in (0, 1))
-    # A pair with itself is in the squared sums of both its members: taken off once.
-    variance = (float(np.square(sums).sum()) - float(rest @ rest)) / len(values) ** 2
-    independent = float(rest @ rest) / len(values) ** 2
-    small = len(members) / (len(members) - 1)
-    return _interval(values, small * max(variance, independent), len(members) - 1, level, total)
-
-
-def estimate_mean(values: Matrix, total: int, level: float, scope: Scope) -> SampledMean:
-    """Return the mean of a simple random sample (n,) of ``total`` values with its interval; NaN are left out."""
-    values = values[~np.isnan(values)]
-    if len(values) < 2:
-        return SampledMean(float(values.mean()) if len(values) else math.nan, math.nan, math.nan, len(values), total)
-    left = 1 - len(values) / total if scope == "corpus" else 1.0
-    return _interval(values, left * float(values.var(ddof=1)) / len(values), len(values) - 1, level, total)
-
-
-def _interval(values: Matrix, variance: float, freedom: int, level: float, total: int) -> SampledMean:
+def _estimate(values: Matrix, total: int, level: float) -> SampledMean:
+    """Mean of a simple random sample (n,) of ``total`` values with its interval, Student's t; NaN are left out."""
     from scipy.special import stdtrit
 
-    mean, half = float(values.mean()), float(stdtrit(freedom, (1 + level) / 2)) * math.sqrt(variance)
-    return SampledMean(mean, mean - half, mean + half, len(values), total)
+    values = values[~np.isnan(values)]
+    n, mean = len(values), float(values.mean()) if len(values) else math.nan
+    if n < 2:
+        return SampledMean(mean, math.nan, math.nan, n, total)
+    error = math.sqrt((1 - n / total) * float(values.var(ddof=1)) / n)
+    half = float(stdtrit(n - 1, (1 + level) / 2)) * error
+    return SampledMean(mean, mean - half, mean + half, n, total)

@@ -146,11 +146,16 @@ def encode(texts: Sequence[str], tokenizer: Tokenizer) -> Encoded:
         if isinstance(tokenizer, _EncodesMany)
         else _encode_each(tuple(distinct), tokenizer)
     )
-    ids, vocabulary = _compact(ids, tokens)
+    used = np.zeros(len(tokens), bool)
+    used[ids] = True
+    present = sorted((tokens[number], number) for number in np.flatnonzero(used).tolist())
+    renumbered = np.zeros(len(tokens), np.int32)
+    renumbered[[number for _, number in present]] = np.arange(len(present), dtype=np.int32)
+    ids = renumbered[ids]
     if len(distinct) < len(texts):
         which = np.fromiter(map(distinct.__getitem__, texts), np.int64, len(texts))
         ids, offsets = gather(ids, offsets[which], np.diff(offsets)[which])
-    return Encoded(ids, offsets, vocabulary)
+    return Encoded(ids, offsets, tuple(token for token, _ in present))
 
 
 def _encode_each(
@@ -163,13 +168,3 @@ def _encode_each(
         ids += [known.setdefault(token, len(known)) for token in tokenizer(text)]
         offsets.append(len(ids))
     return np.array(ids, np.int32), np.array(offsets, np.int64), tuple(known)
-
-
-def _compact(ids: npt.NDArray[np.int32], tokens: Sequence[str]) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
-    """Renumber ``ids`` to the tokens that occur, sorted."""
-    used = np.zeros(len(tokens), bool)
-    used[ids] = True
-    present = sorted((tokens[number], number) for number in np.flatnonzero(used).tolist())
-    renumbered = np.zeros(len(tokens), np.int32)
-    renumbered[[number for _, number in present]] = np.arange(len(present), dtype=np.int32)
-    return renumbered[ids], tuple(token for token, _ in present)

@@ -1,15 +1,25 @@
-"""What a model must do: score given continuations, or generate a text. See docs/reference/models.md."""
+"""What a model must do: generate a text, or score given texts. Everything else has a default here.
+
+A backend is a class that inherits from :class:`Model`, with the three methods ``fingerprint``, ``generate`` and, where
+it can, ``score``; and a function ``load(name, options)``, named as an entry point of the group ``kapwa.models``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+import re
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from kapwa.errors import ModelError
+from kapwa.errors import ModelError, UsageError
+from kapwa.models.environment import environment
 from kapwa.records import Capability, Request, Response
 
-__all__ = ["Capability", "Model", "ModelOptions", "check_capabilities"]
+__all__ = ["Capability", "Model", "ModelOptions", "Responses", "check_capabilities"]
+
+_WORDS = {"score": "score given texts (log-probabilities)", "generate": "generate text"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,70 +45,136 @@ class ModelOptions:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
+class Responses(Protocol):
+    """The responses to a batch, one after another; a generator is such an iterator.
+
+    ``close`` cancels what is still open. After it, the iterator may yield the responses that had come and were not
+    taken, and then ends: after Ctrl-C these are kept. A generator yields nothing after ``close``.
+    """
+
+    def __iter__(self) -> Iterator[Response]:
+        """Return the iterator itself."""
+        ...
+
+    def __next__(self) -> Response:
+        """Return the next response."""
+        ...
+
+    def close(self) -> None:
+        """Cancel what is open; harmless when repeated."""
+        ...
+
+
 @runtime_checkable
 class Model(Protocol):
     """Who answers. Instances come from a backend's ``load(name, options)``.
 
-    ``id`` and ``revision`` say whose weights; ``fingerprint`` is everything about the model and its
-    settings that can change an answer (it enters every request key); ``description`` is for people
-    (it enters the manifest only). Neither ever holds a secret.
-
-    A model whose answers depend on what shares a batch (local generation) has ``atomic_batches``:
-    the runner plans its batches from the whole request list with ``plan`` and commits each whole.
-    Other models (``atomic_batches`` false) get every missing request in one call (tens of thousands
-    at a time in very long runs) and yield each response as it finishes, in any order. One with
-    ``streams`` = True takes any iterable of requests, in the caller's thread and only as far as it has
-    room. ``certain``, where a model has it, holds the capabilities that are known without asking a server.
-    What the iterator's ``close`` returns (nothing, or a list) are responses that came and were not taken:
-    they are kept where Ctrl-C or an error ends the asking.
+    ``id`` and ``revision`` say whose weights. A model whose answers depend on what shares a batch (local generation)
+    sets ``atomic_batches``: the runner plans its batches from the whole request list with ``plan`` and commits each
+    batch whole. Any other model gets all missing requests in one call: an iterable, perhaps of millions, that it reads
+    in the caller's thread and only as far as it has room. It yields each response as it finishes, in any order.
     """
 
     id: str
-    revision: str
-    capabilities: frozenset[Capability]
-    atomic_batches: bool
+    revision: str = ""
+    atomic_batches: bool = False
 
     @property
+    @abstractmethod
     def fingerprint(self) -> Mapping[str, Any]:
-        """Everything about the model that can change an answer."""
+        """Everything about the model and its settings that can change an answer; part of each request's key.
+
+        It holds no secret: it is written into the run's manifest.
+        """
         ...
+
+    @abstractmethod
+    def generate(self, batch: Iterable[Request]) -> Responses:
+        """Yield, for each request, a text; an item that fails yields a response with ``error``.
+
+        Raises ModelError for a failure that every request would meet.
+        """
+        ...
+
+    def score(self, batch: Iterable[Request]) -> Responses:  # noqa: ARG002 - the contract's signature
+        """Yield, for each request, the log-probabilities of its given continuations."""
+        raise _cannot(self, "score", f"{self.id} cannot score")
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        """What the model can do; to find out may need a question to a server."""
+        return frozenset(("generate",))
+
+    def can(self, capability: Capability) -> bool:
+        """Whether the model can do this; a backend may know it without asking its server."""
+        return capability in self.capabilities
 
     @property
     def description(self) -> Mapping[str, Any]:
-        """What people should know about the model; ``cannot`` maps a missing capability to the reason."""
-        ...
+        """What people should know about the model; in the manifest only, without secrets.
+
+        ``cannot`` maps a missing capability to the reason.
+        """
+        return self.fingerprint
+
+    @property
+    def environment(self) -> Mapping[str, Any]:
+        """Plain values that may move an answer's last digits but are no part of the question.
+
+        For example the device and the versions of libraries. Each session of a run records them; two sessions with
+        different ones are not promised to give the same answers.
+        """
+        return environment()
 
     def plan(self, requests: Sequence[Request]) -> list[list[int]]:
         """Split ``requests`` into batches of indices; a deterministic function of the whole list."""
-        ...
+        return [list(range(len(requests)))] if requests else []
 
-    def score(self, batch: Sequence[Request]) -> Iterator[Response]:
-        """Yield, for each request, the log-probabilities of its given continuations."""
-        ...
-
-    def generate(self, batch: Sequence[Request]) -> Iterator[Response]:
-        """Yield, for each request, a text; an item that fails yields a response with ``error``."""
-        ...
+    def unused(self, requests: Iterable[Request]) -> Sequence[Any]:  # noqa: ARG002 - for files of answers only
+        """Return the rows of a file of answers that none of ``requests`` asks for; other models have none."""
+        return ()
 
     def close(self) -> None:
         """Free what the model holds."""
-        ...
+        return
+
+
+def check_served(options: ModelOptions) -> None:
+    """Raise UsageError for limits of a served model that make no sense."""
+    if options.concurrency < 1 or not options.timeout > 0:
+        raise UsageError("Concurrency must be at least 1 and the timeout above 0 seconds.")
+
+
+# Names of what would let somebody else in; "tokenizer" and "max_tokens" are none.
+SECRET_NAME = re.compile(
+    r"(?:keys?|key_?id|token|authorization|cookies?)$|^(?:auth|pwd)$|bearer|secret|passw|credential", re.IGNORECASE
+)
+
+
+def refuse_secrets(option: str, value: Any, hint: str) -> None:
+    """Raise UsageError for a text anywhere in ``value`` whose name says that it is a secret: it would be recorded."""
+    if isinstance(value, list | tuple):
+        for part in value:
+            refuse_secrets(option, part, hint)
+    for name, part in value.items() if isinstance(value, Mapping) else ():
+        named = SECRET_NAME.search(str(name)) and not isinstance(part, Mapping)
+        if named and '"' in json.dumps(part, default=str):  # it holds a text
+            raise UsageError(f"{option} cannot hold {name!r}: it would be recorded with the results.", hint=hint)
+        refuse_secrets(option, part, hint)
 
 
 def check_capabilities(model: Model, needs: frozenset[Capability], task: str) -> None:
-    """Raise ModelError, before anything is asked, when ``model`` cannot do what ``task`` needs.
+    """Raise ModelError, before anything is asked, when ``model`` cannot do what ``task`` needs."""
+    for capability in sorted(needs):
+        if not model.can(capability):
+            what = f"{task} needs a model that can {_WORDS.get(capability, capability)}; {model.id} cannot"
+            raise _cannot(model, capability, what)
 
-    A server is probed only for what is needed and not certain without (``certain``, see :class:`Model`).
-    """
-    if needs <= getattr(model, "certain", frozenset()):
-        return
-    missing = sorted(needs - model.capabilities)
-    if missing:
-        what = {"score": "score given texts (log-probabilities)", "generate": "generate text"}
-        reason = model.description.get("cannot", {}).get(missing[0])
-        raise ModelError(
-            f"{task} needs a model that can {what.get(missing[0], missing[0])}; {model.id} cannot"
-            + (f": {reason}" if reason else "."),
-            hint="Use local weights (smollm2, hf:<id or folder>)"
-            + (" or the open-ended task of the suite." if missing[0] == "score" else "."),
-        )
+
+def _cannot(model: Model, capability: str, what: str) -> ModelError:
+    reason = model.description.get("cannot", {}).get(capability)
+    return ModelError(
+        f"{what}: {reason}." if reason else f"{what}.",
+        hint="Use local weights (smollm2, hf:<id or folder>)"
+        + (" or the open-ended task of the suite." if capability == "score" else "."),
+    )

@@ -10,16 +10,13 @@ the continuation starts after the last token both encodings share:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kapwa.models.templates import RenderError, Template
-from kapwa.records import Boundary, Message, Request
-
-
-class EncodingError(Exception):
-    """A request that cannot be turned into scorable tokens; the text says why."""
+from kapwa.models.templates import EncodingError, Template
+from kapwa.records import Boundary, ContinuationScore, Message, Request
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +46,8 @@ class EncodedRequest:
     @property
     def paths(self) -> list[Path]:
         """Every path to score, in order: per continuation its text, then its conversation."""
-        paths = []
-        for continuation in self.continuations:
-            paths.append(continuation.text)
-            if continuation.conversation is not None:
-                paths.append(continuation.conversation)
-        return paths
-
-    @property
-    def longest(self) -> int:
-        """Tokens of the longest path."""
-        return max(len(path.tokens) for path in self.paths)
+        pairs = [(continuation.text, continuation.conversation) for continuation in self.continuations]
+        return [path for pair in pairs for path in pair if path is not None]
 
 
 class Encoder:
@@ -93,11 +81,8 @@ class Encoder:
             except UnicodeEncodeError as error:
                 raise EncodingError(f"the text holds a lone surrogate (U+{ord(text[error.start]):04X})") from None
         encoded = self.tokenizer(list(texts), add_special_tokens=False, verbose=False).input_ids
-        return [self._single_bos((*self._prefix, *ids)) for ids in encoded]
-
-    def _single_bos(self, ids: tuple[int, ...]) -> tuple[int, ...]:
-        doubled = self.bos is not None and ids[:2] == (self.bos, self.bos)
-        return ids[1:] if doubled else ids
+        found = [(*self._prefix, *ids) for ids in encoded]
+        return [ids[1:] if self.bos is not None and ids[:2] == (self.bos, self.bos) else ids for ids in found]
 
     def prompt(self, request: Request) -> tuple[int, ...]:
         """Return the tokens of a request's rendered prompt; an empty one becomes the start token."""
@@ -111,7 +96,7 @@ class Encoder:
         ask = (Message("user", "a"),)
         try:
             opened, closed = self.template.prompt(ask) + "a", self.template.conversation(ask, "a")
-        except RenderError:
+        except EncodingError:
             return None
         rest = closed[len(opened) :] if closed.startswith(opened) else ""
         first = self.encode([rest])[0][:1]
@@ -125,7 +110,11 @@ class Encoder:
         prompt merged away whole, without BOS), all paths of the request start with the tokenizer's BOS
         token, or its EOS token where it has no BOS.
         """
-        self._check(request)
+        if not request.continuations:
+            raise EncodingError("the request names no continuation to score")
+        if not all(request.continuations):
+            empty = request.continuations.index("") + 1
+            raise EncodingError(f"continuation {empty} is empty, so it has no probability")
         prompt_text = self.template.prompt(request.messages)
         closing = request.params.closing
         texts = [prompt_text, *(prompt_text + text for text in request.continuations)]
@@ -149,13 +138,6 @@ class Encoder:
             done.append(EncodedContinuation(Path((*start, *joint), len(start) + shared[i]), boundary, whole))
         return EncodedRequest(len(start) + len(prompt), tuple(done))
 
-    def _check(self, request: Request) -> None:
-        if not request.continuations:
-            raise EncodingError("the request names no continuation to score")
-        for i, text in enumerate(request.continuations, start=1):
-            if not text:
-                raise EncodingError(f"continuation {i} is empty, so it has no probability")
-
     def _start_token(self) -> int:
         token = self.bos if self.bos is not None else self.eos
         if token is None:
@@ -163,6 +145,21 @@ class Encoder:
                 "the first scored token has no token before it, and the tokenizer has neither BOS nor EOS to put there"
             )
         return token
+
+
+def continuation_score(
+    text: str, logprobs: Sequence[float], boundary: Boundary, reference: float | None
+) -> ContinuationScore:
+    """Gather what is known of one continuation: the sum of its tokens' ``logprobs``, and its counts."""
+    return ContinuationScore(
+        logprob_sum=math.fsum(logprobs),
+        n_tokens=len(logprobs),
+        n_bytes=len(text.encode("utf-8", "surrogatepass")),
+        n_chars=len(text),
+        boundary=boundary,
+        logprob_sum_reference=reference,
+        token_logprobs=tuple(logprobs),
+    )
 
 
 def common_prefix(a: Sequence[int], b: Sequence[int]) -> int:

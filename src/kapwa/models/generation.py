@@ -24,33 +24,31 @@ class Job:
         """Tokens that may be generated: what is asked, or what the context leaves."""
         return min(self.request.params.max_new_tokens, self.room)
 
+    @property
+    def settings(self) -> Hashable:
+        """What jobs must share to be generated in one batch."""
+        params = self.request.params
+        return (self.new_tokens, params.temperature, params.top_p, params.stop, params.seed)
 
-def group_key(params: Params, new_tokens: int) -> Hashable:
-    """Return what requests must share to be generated in one batch."""
-    return (new_tokens, params.temperature, params.top_p, params.stop, params.seed)
 
-
-def batches(
-    lengths: Sequence[int], keys: Sequence[Hashable], new_tokens: Sequence[int], *, batch_tokens: int, padding: bool
-) -> list[list[int]]:
+def batches(jobs: Sequence[Job], *, batch_tokens: int, padding: bool) -> list[list[int]]:
     """Plan batches of indices, longest prompts first, that hold at most ``batch_tokens`` padded tokens.
 
-    A deterministic function of its arguments. Requests in a batch share their key; without ``padding``
-    (architectures that cannot skip padded positions) also their length. One request may exceed the
-    limit, alone. Requests of equal length keep their order, so samples of one prompt stay together.
+    A deterministic function of its arguments. Jobs in a batch share their settings; without ``padding``
+    (architectures that cannot skip padded positions) also their length. One job may exceed the
+    limit, alone. Jobs of equal length keep their order, so samples of one prompt stay together.
     """
+    lengths, keys = [len(job.tokens) for job in jobs], [job.settings for job in jobs]
     rank = {key: i for i, key in enumerate(dict.fromkeys(keys))}
-    order = sorted(range(len(lengths)), key=lambda i: (rank[keys[i]], -lengths[i], i))
     planned: list[list[int]] = []
-    for i in order:
+    for i in sorted(range(len(jobs)), key=lambda i: (rank[keys[i]], -lengths[i], i)):
         head = planned[-1][0] if planned else None
-        fits = (
+        if (
             head is not None
             and keys[head] == keys[i]
             and (padding or lengths[head] == lengths[i])
-            and (len(planned[-1]) + 1) * (lengths[head] + new_tokens[head]) <= batch_tokens
-        )
-        if fits:
+            and (len(planned[-1]) + 1) * (lengths[head] + jobs[head].new_tokens) <= batch_tokens
+        ):
             planned[-1].append(i)
         else:
             planned.append([i])
@@ -58,7 +56,7 @@ def batches(
 
 
 def generate(network: Network, tokenizer: Any, stop_ids: Sequence[int], jobs: Sequence[Job]) -> list[Response]:
-    """Generate one batch of jobs that share their :func:`group_key`; responses in the jobs' order.
+    """Generate one batch of jobs that share their ``settings``; responses in the jobs' order.
 
     Texts end before a stop string or stop token (``finish_reason="stop"``) or at the limit
     (``"length"``); special tokens are removed. Sampling is seeded from the keys of the whole batch and

@@ -6,30 +6,50 @@ See docs/how-to/run-inside-inspect.md. The module is written for one version of 
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
 from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from kapwa.errors import MissingDependencyError, ModelError, UsageError, nearest
-from kapwa.models.base import Capability, ModelOptions
-from kapwa.models.inspect_faults import Fault, fault_of, secrets_of, trouble, words
+from kapwa.errors import MissingDependencyError, ModelError, UsageError
+from kapwa.models.background import BackgroundLoop, Give
+from kapwa.models.base import Capability, Model, ModelOptions, Responses, check_served
 from kapwa.models.inspect_settings import OF_REQUESTS, Settings, settings_of
-from kapwa.models.inspect_waiting import Waiting
-from kapwa.models.served_client import checked_url
-from kapwa.models.served_loop import PATIENCE, BackgroundLoop, Give
-from kapwa.models.served_tokens import counted
+from kapwa.models.openai_chat import counted, grouped, shared_usage
+from kapwa.models.openai_client import FATAL, QUOTA, checked_url, hide, long_secrets, secret_forms
 from kapwa.records import Message, Request, Response, Usage
 
 if TYPE_CHECKING:
     from inspect_ai.event import ModelEvent
-    from inspect_ai.model import ChatCompletionChoice, ChatMessage, GenerateConfig, Model, ModelOutput, ModelUsage
+    from inspect_ai.model import ChatCompletionChoice, ChatMessage, GenerateConfig, ModelOutput
+    from inspect_ai.model import Model as InspectsModel
 
-GROUP = 32  # samples asked for in one call; few servers take more
 # Providers that may give several samples of a prompt in one call; whether they do, the first answer tells.
 SEVERAL = frozenset(("openai", "openai-api", "google", "together", "vllm", "sglang"))
 _EXAMPLE = "Example: --model inspect:anthropic/claude-sonnet-4-5"
+_HINTS = {
+    401: "Set {key} to a key that the provider accepts.",
+    402: "The account has no credit left; top it up and run the same command again.",
+    403: "The key may not use this model or address; check the account's permissions.",
+    404: "Check the model's name, and --base-url where you gave one: it may lack a part, such as /v1.",
+    405: "Check --base-url.",
+}
+# Names of classes, since each provider brings its own HTTP library.
+_NO_CONNECTION = frozenset(
+    (
+        "ConnectError",
+        "ClientConnectorError",
+        "EndpointConnectionError",
+        "ConnectionRefusedError",
+        "gaierror",
+        "SSLError",
+    )
+)
+_MARKUP = re.compile(r"\[/?[a-z][a-z ]*\]")  # Rich's, in what Inspect words for a terminal
+_PREREQUISITE = "PrerequisiteError"  # Inspect's error for what users can mend; it exports no such class
+_FINISH_REASONS = {"max_tokens": "length", "model_length": "length"}
 
 
 def load(name: str, options: ModelOptions) -> InspectModel:
@@ -44,43 +64,35 @@ def load(name: str, options: ModelOptions) -> InspectModel:
         import inspect_ai  # noqa: F401
     except ImportError:
         raise MissingDependencyError("inspect-ai", extra="inspect", purpose=f"inspect:{name}") from None
-    provider = _provider(name)
+    provider, _, model_name = name.partition("/")
+    if not provider.strip() or not model_name.strip():
+        raise UsageError(f"inspect:{name} names no provider and model.", hint=_EXAMPLE)
+    if provider == "kapwa":
+        raise UsageError(f"inspect:{name} would go in a circle.", hint=f"Write --model {model_name}.")
     if options.template == "plain":
         raise UsageError(
             "inspect: asks in turns of a conversation; it has no plain template.",
             hint="Write --template auto, or use openai: for a completions server.",
         )
-    if options.concurrency < 1 or not options.timeout > 0:
-        raise UsageError("Concurrency must be at least 1 and the timeout above 0 seconds.")
+    check_served(options)
     settings = settings_of(options)
-    model = _opened(name, options, settings)
-    address = getattr(model.api, "base_url", None)
-    return InspectModel(
-        model,
-        f"{provider}/{name.partition('/')[2]}",
-        settings,
-        options.revision,
-        checked_url(address) if address else "",
-    )
+    return InspectModel(_opened(name, options, settings), name, settings, options.revision)
 
 
-class InspectModel:
+class InspectModel(Model):
     """A model behind one of Inspect's providers; answers may vary between runs, so nothing is batched here."""
 
-    atomic_batches = False
     capabilities: frozenset[Capability] = frozenset(("generate", "n_samples", "seed"))
 
-    def __init__(self, model: Model, name: str, settings: Settings, revision: str | None, base_url: str) -> None:
+    def __init__(self, model: InspectsModel, name: str, settings: Settings, revision: str | None) -> None:
         self.id, self.revision = f"inspect:{name}", revision or ""
-        self._model, self._name, self._settings, self._base_url = model, name, settings, base_url
+        self._model, self._name, self._settings = model, name, settings
+        self._base_url = checked_url(model.api.base_url) if model.api.base_url else ""
+        self._secrets = secret_forms([model.api.api_key or "", *(settings.sent.get("extra_headers") or {}).values()])
         self._together = name.partition("/")[0] in SEVERAL
-        self._greedy: bool | None = None
         self._last_answer = -1.0
-        self._loop = BackgroundLoop()
+        self._loop = BackgroundLoop(model.api.aclose)
         self._sink, self._helpers = _Nowhere(), _Helpers()
-        self._waiting = Waiting(
-            model, name, settings.fetching.get("max_retries"), lambda error: fault_of(error, self._secrets()).message
-        )
 
     @property
     def fingerprint(self) -> Mapping[str, Any]:
@@ -105,50 +117,22 @@ class InspectModel:
             "cannot": {"score": "Inspect's providers tell no log-probability of a given text"},
         }
 
-    def plan(self, requests: Sequence[Request]) -> list[list[int]]:
-        """Return one batch of everything: a provider makes its own batches."""
-        return [list(range(len(requests)))] if requests else []
-
-    def generate(self, batch: Iterable[Request]) -> Iterator[Response]:
+    def generate(self, batch: Iterable[Request]) -> Responses:
         """Yield a text for each request as it finishes, in any order; each exactly once.
 
         ``batch`` may be a generator of millions: at most ``Settings.window`` calls are held. A request that fails
         after its retries yields a response with ``error``. Raises ModelError for what no request can survive. Closing
         the iterator cancels what is open.
         """
-        return self._loop.stream(self._grouped(batch), self._answers, window=self._settings.window)
-
-    def score(self, batch: Iterable[Request]) -> Iterator[Response]:  # noqa: ARG002 - the contract's signature
-        """Raise ModelError: Inspect's providers tell no log-probability of a given text."""
-        raise ModelError(
-            f"{self.id} cannot score: {self.description['cannot']['score']}.",
-            hint="Use local weights (smollm2, hf:<id or folder>), or openai: with a server that tells them.",
-        )
+        window = self._settings.window
+        return self._loop.stream(grouped(batch, lambda: self._together), self._answers, window, window)
 
     def close(self) -> None:
         """Close the provider's connections and the background thread."""
-        if self._loop.started:
-            with suppress(TimeoutError):
-                self._loop.call(self._model.api.aclose(), PATIENCE)
         self._loop.close()
 
-    def _grouped(self, requests: Iterable[Request]) -> Iterator[tuple[Request, ...]]:
-        """Gather neighbours that differ only in ``sample`` and may be answered by one call.
-
-        Greedy requests stay single: their answers would be copies.
-        """
-        group: list[Request] = []
-        for request in requests:
-            if group and not (self._together and len(group) < GROUP and _follows(request, group[-1])):
-                yield tuple(group)
-                group = []
-            group.append(request)
-        if group:
-            yield tuple(group)
-
     async def _answers(self, group: Sequence[Request], give: Give[Response]) -> None:
-        done = 0
-        together = True
+        done, together = 0, True
         while done < len(group):
             rest = group[done:]
             n = len(rest) if together and self._together else 1
@@ -156,7 +140,7 @@ class InspectModel:
             try:
                 output = await self._ask(rest[0], n)
             except Exception as error:  # noqa: BLE001 - every provider has its own
-                fault = fault_of(error, self._secrets())
+                fault = fault_of(error, self._secrets)
                 if n > 1 and fault.status in (400, 422):
                     together = False  # perhaps the prompt is at fault, perhaps n; a single call tells which
                     continue
@@ -164,8 +148,7 @@ class InspectModel:
                 done += n
                 continue
             self._last_answer = asyncio.get_running_loop().time()
-            self._waiting.answered()
-            answers = responses_of(rest[:n], output)
+            answers = responses_of(rest[:n], output, self._secrets)
             # One answer where several were asked for: this provider knows no num_choices.
             self._together = self._together and together and len(answers) == n
             give(answers)
@@ -178,75 +161,29 @@ class InspectModel:
         config = self._config(request, n)
         # Batch mode has a worker, which Inspect would tie to a running sample.
         background_target.set(self._helpers)  # type: ignore[arg-type]  # its Protocol has variadic type variables
-        with use_model_event_sink(self._sink), self._waiting.call():
+        with use_model_event_sink(self._sink):
             return await self._model.generate(chat(request.messages), config=config, cache=False)
 
     def _config(self, request: Request, n: int) -> GenerateConfig:
         from inspect_ai.model import GenerateConfig
 
         params = request.params
-        asked: dict[str, Any] = dict(
-            zip(
-                OF_REQUESTS,
-                (params.max_new_tokens, params.temperature, params.top_p, list(params.stop) or None, params.seed),
-                strict=True,
-            )
-        )
-        if params.seed is not None:
-            # With one seed for all, samples asked one by one would be copies of each other.
-            asked["seed"] = params.seed + request.sample
-        asked |= {"num_choices": n if n > 1 else None, **self._settings.sent}
-        self._settle_sampling(asked)
-        return GenerateConfig(**asked)
-
-    def _settle_sampling(self, asked: dict[str, Any]) -> None:
-        """Tell a provider that samples unless told otherwise when it was made (``hf``) to be greedy."""
-        api: Any = self._model.api
-        if not hasattr(api, "do_sample"):
-            return
-        greedy = asked.get("temperature") == 0
-        if self._greedy is None:
-            self._greedy, api.do_sample = greedy, not greedy
-        if self._greedy is not greedy:
-            raise ValueError("this provider cannot answer greedy and sampled requests in one run")
-        if greedy:
-            asked["temperature"] = None
+        # With one seed for all, samples asked one by one would be copies of each other.
+        seed = None if params.seed is None else params.seed + request.sample
+        values = (params.max_new_tokens, params.temperature, params.top_p, list(params.stop) or None, seed)
+        asked = dict(zip(OF_REQUESTS, values, strict=True))
+        return GenerateConfig(**{**asked, "num_choices": n if n > 1 else None, **self._settings.sent})
 
     def _failed(self, request: Request, fault: Fault, started: float) -> Response:
         gone = fault.down and self._last_answer < started
-        names = getattr(self._model.api, "api_key_vars", None) or ()
         # A setting that the provider refuses, it refuses for every request.
         blamed = fault.status in (400, 422) and fault.param in {"model", *OF_REQUESTS, *self._settings.sent}
         if gone or fault.fatal or blamed:
-            raise trouble(fault, self._name, names) from None
+            raise trouble(fault, self._name, self._model.api.api_key_vars) from None
         return Response(request.key, error=fault.message)
 
-    def _secrets(self) -> list[str]:
-        headers = self._settings.sent.get("extra_headers") or {}
-        return secrets_of(self._model.api, headers.values())
 
-
-def _provider(name: str) -> str:
-    provider, slash, model = name.partition("/")
-    if not slash or not provider.strip() or not model.strip():
-        raise UsageError(f"inspect:{name} names no provider and model.", hint=_EXAMPLE)
-    if provider == "kapwa":
-        raise UsageError(f"inspect:{name} would go in a circle.", hint=f"Write --model {model}.")
-    known = _providers()
-    if provider not in known:
-        raise UsageError(f"Inspect has no provider {provider!r}.", hint=nearest(provider, known))
-    return provider
-
-
-def _providers() -> list[str]:
-    from inspect_ai._util.registry import registry_find, registry_info, registry_unqualified_name
-
-    found = registry_find(lambda info: info.type == "modelapi")
-    return sorted({registry_unqualified_name(registry_info(one)) for one in found} - {"none", "kapwa"})
-
-
-def _opened(name: str, options: ModelOptions, settings: Settings) -> Model:
-    from inspect_ai._util.error import PrerequisiteError
+def _opened(name: str, options: ModelOptions, settings: Settings) -> InspectsModel:
     from inspect_ai.model import GenerateConfig, get_model
 
     address = checked_url(options.base_url) if options.base_url else None
@@ -256,25 +193,11 @@ def _opened(name: str, options: ModelOptions, settings: Settings) -> Model:
     try:
         # Not memoized: this model is closed with the run, and nobody else may hold it then.
         return get_model(name, config=config, base_url=address, memoize=False, **settings.model_args)
-    except PrerequisiteError as error:
-        raise ModelError(f"inspect:{name}: {words(error)}.", hint=_EXAMPLE_KEY) from None
-    except (ImportError, OSError, TypeError, ValueError) as error:
-        hint = "Check the model's name and model_args."
+    except Exception as error:  # noqa: BLE001 - a missing key or package, a wrong name: each provider has its own
+        hint = "Check the name and model_args; set what it names in the environment, or install what it asks for."
         raise ModelError(f"inspect:{name} cannot be opened: {words(error)}.", hint=hint) from None
     finally:
         sys.excepthook = hook  # Inspect puts its own in place, which is for its command line
-
-
-_EXAMPLE_KEY = "Set what it names in the environment, or install what it asks for, and run again."
-
-
-def _follows(request: Request, last: Request) -> bool:
-    return (
-        request.sample == last.sample + 1
-        and request.params.temperature > 0
-        and request.params == last.params
-        and request.messages == last.messages
-    )
 
 
 def chat(messages: Sequence[Message]) -> list[ChatMessage]:
@@ -285,41 +208,104 @@ def chat(messages: Sequence[Message]) -> list[ChatMessage]:
     return [kinds[message.role](content=message.content) for message in messages]
 
 
-_REASONS = {"max_tokens": "length", "model_length": "length"}
-
-
-def responses_of(requests: Sequence[Request], output: ModelOutput) -> list[Response]:
+def responses_of(requests: Sequence[Request], output: ModelOutput, secrets: Sequence[str] = ()) -> list[Response]:
     """Return an answer for each choice, in the requests' order; for none, one that says so."""
     if not output.choices:
-        return [Response(requests[0].key, error=f"the answer holds no text ({output.error or 'no reason is given'})")]
+        reason = " ".join(hide(str(output.error or "no reason is given"), secrets).split())[:300]
+        return [Response(requests[0].key, error=f"the answer holds no text ({reason})")]
     chosen = output.choices[: len(requests)]
-    shares = _shares(output.usage, len(chosen))
+    shares: list[Usage | None] = [None] * len(chosen)
+    if (used := output.usage) is not None:
+        parts = used.input_tokens, used.input_tokens_cache_read or 0, used.input_tokens_cache_write or 0
+        shares = shared_usage(counted(sum(map(counted, parts))), counted(used.output_tokens), len(chosen))
     return [
-        _response(request, choice, output, share)
+        _response(request, choice, share, secrets)
         for request, choice, share in zip(requests, chosen, shares, strict=False)
     ]
 
 
-def _response(request: Request, choice: ChatCompletionChoice, output: ModelOutput, usage: Usage | None) -> Response:
-    reason, text = choice.stop_reason, choice.message.text  # the text alone: reasoning is another kind of content
-    if any(getattr(part, "refusal", None) for part in choice.message.content if not isinstance(part, str)):
-        return Response(request.key, text=text, finish_reason="refusal", usage=usage)
-    if reason == "content_filter":
-        return Response(request.key, text="", finish_reason=reason, usage=usage)
-    if reason == "model_length" and output.usage is None:
+def _response(request: Request, choice: ChatCompletionChoice, usage: Usage | None, secrets: Sequence[str]) -> Response:
+    reason: str = choice.stop_reason
+    text = hide(choice.message.text, long_secrets(secrets))  # the text alone: reasoning is another kind of content
+    parts = () if isinstance(choice.message.content, str) else choice.message.content
+    if any(part.type == "text" and part.refusal for part in parts):
+        reason = "refusal"
+    elif reason == "content_filter":
+        text = ""
+    elif reason == "model_length" and usage is None:
         # Some providers turn the server's refusal of a long prompt into an "answer" that quotes it.
         return Response(request.key, error=f"the prompt is too long for the model: {' '.join(text.split())[:200]}")
-    return Response(request.key, text=text, finish_reason=_REASONS.get(reason, reason), usage=usage)
+    return Response(request.key, text=text, finish_reason=_FINISH_REASONS.get(reason, reason), usage=usage)
 
 
-def _shares(usage: ModelUsage | None, n: int) -> list[Usage | None]:
-    # A call's count, shared out so that summing over responses gives it again.
-    if usage is None:
-        return [None] * n
-    parts = usage.input_tokens, usage.input_tokens_cache_read or 0, usage.input_tokens_cache_write or 0
-    read = counted(sum(map(counted, parts)))
-    each, rest = divmod(counted(usage.output_tokens), n)
-    return [Usage(read, each + rest), *[Usage(0, each)] * (n - 1)]
+@dataclass(slots=True)
+class Fault:
+    """One failed call. ``fatal``: every other would fail alike; ``down``: nobody was there to ask."""
+
+    message: str
+    status: int = 0
+    param: str = ""
+    fatal: bool = False
+    down: bool = False
+    quota: bool = False
+
+
+def fault_of(error: BaseException, secrets: Sequence[str]) -> Fault:
+    """Read an exception that Inspect, a provider or its HTTP library raised."""
+    chain = list(_chain(error))
+    status = next((found for found in map(_status, chain) if found), 0)
+    down = not status and any(kind.__name__ in _NO_CONNECTION for one in chain for kind in type(one).__mro__)
+    told = next(one for one in reversed(chain) if _status(one) == status) if status else chain[-1 if down else 0]
+    text, name = words(told, secrets), type(told).__name__
+    if status:
+        text = f"HTTP {status}: {text}"
+    elif name != _PREREQUISITE:
+        text = f"{name}: {text}" if text else name
+    quota = any(str(getattr(one, "code", "")) in QUOTA for one in chain)
+    fatal = status in FATAL or quota or any(type(one).__name__ == _PREREQUISITE for one in chain)
+    return Fault(text, status, str(getattr(told, "param", None) or ""), fatal, down, quota)
+
+
+def trouble(fault: Fault, model: str, key_names: Sequence[str]) -> ModelError:
+    """Return the error for a fault that every request would meet, with what to do about it."""
+    hint = _HINTS.get(fault.status, "Check the address, the key and the model's name.")
+    if fault.quota:
+        hint = "The account's quota is used up; top it up and run the same command again to go on."
+    if fault.down:
+        hint = "Check --base-url, the network and that the server is running."
+    keys = " or ".join(key_names) or "the provider's environment variable"
+    return ModelError(f"inspect:{model}: {fault.message}.", hint=hint.format(key=keys))
+
+
+def words(error: BaseException, secrets: Sequence[str] = ()) -> str:
+    """Return an error's text on one line, without ``secrets``, cut to a readable length."""
+    text = str(getattr(error, "message", None) or error)
+    if type(error).__name__ == _PREREQUISITE:
+        text = _MARKUP.sub("", text).removeprefix("ERROR: ")
+    # Secrets go first: a cut through the middle of a key would hide it from the search for it.
+    return " ".join(hide(text, secrets).split())[:300].rstrip(".")
+
+
+def _status(error: BaseException) -> int:
+    """Return the HTTP status that an exception tells, by the names that HTTP libraries give it; 0 for none."""
+    for name in ("status_code", "code", "status"):
+        value = getattr(error, name, None)
+        if isinstance(value, int) and not isinstance(value, bool) and 100 <= value < 600:
+            return value
+    return 0
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an exception and what caused it; of tenacity's "retries are used up", the last of them."""
+    seen: list[BaseException] = []
+    while error is not None and not any(error is one for one in seen):
+        seen.append(error)
+        attempt = getattr(error, "last_attempt", None)
+        if attempt is not None:
+            error = attempt.exception()
+            continue
+        yield error
+        error = error.__cause__ or error.__context__
 
 
 class _Nowhere:

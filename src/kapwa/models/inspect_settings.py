@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kapwa.errors import UsageError, nearest
-from kapwa.models.base import ModelOptions
-from kapwa.models.no_secrets import names_secret, refuse_secrets
+from kapwa.models.base import SECRET_NAME, ModelOptions, refuse_secrets
 
 if TYPE_CHECKING:
     from inspect_ai.model import GenerateConfig
@@ -67,8 +66,13 @@ class Settings:
     def identity(self) -> dict[str, Any]:
         """Return what can change an answer as plain values; of headers' values, which may be private, digests."""
         sent = dict(self.sent)
-        if sent.get("extra_headers"):
-            sent["extra_headers"] = {name: _told(name, value) for name, value in sent["extra_headers"].items()}
+        if sent.get("extra_headers"):  # a key may be renewed, so nothing of it is recorded
+            sent["extra_headers"] = {
+                name: "not recorded"
+                if SECRET_NAME.search(name)
+                else hashlib.blake2b(str(value).encode(), digest_size=8).hexdigest()
+                for name, value in sent["extra_headers"].items()
+            }
         return {"settings": _plain(sent), "model_args": _plain(self.model_args)}
 
 
@@ -106,11 +110,6 @@ def _checked(settings: Mapping[str, Any]) -> GenerateConfig:
         first = error.errors(include_input=False, include_url=False)[0]
         name = str(first["loc"][0]) if first["loc"] else "?"
         raise UsageError(f"The option {name!r} of inspect: is not what Inspect takes: {first['msg']}.") from None
-
-
-def _told(name: str, value: Any) -> str:
-    """Return what is recorded of a header's value: of a key, which may be renewed, nothing."""
-    return "not recorded" if names_secret(name) else hashlib.blake2b(str(value).encode(), digest_size=8).hexdigest()
 
 
 def _plain(value: Any) -> Any:

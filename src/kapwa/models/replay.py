@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kapwa.errors import DataError, ModelError, UsageError, nearest
-from kapwa.files import Row, digest, read_table
-from kapwa.models.base import Capability, ModelOptions
+from kapwa.errors import DataError, UsageError
+from kapwa.files import digest
+from kapwa.models.base import Capability, Model, ModelOptions, Responses
 from kapwa.records import Request, Response
+from kapwa.tables_io import Row, read_table
 
 REQUIRED = ("item_id", "text")
 NO_ANSWER = "no answer in file"
 
 
 class ReplayRow(NamedTuple):
-    """One answer of the file; ``number`` is its line (its record, from 1, in Parquet). ``variant`` may be ""."""
+    """One answer of the file; ``number`` is its line. ``variant`` may be ""."""
 
     number: int
     item_id: str
@@ -36,7 +37,7 @@ def load(name: str, options: ModelOptions) -> ReplayModel:  # noqa: ARG001 - a f
     return ReplayModel(Path(name))
 
 
-class ReplayModel:
+class ReplayModel(Model):
     """Answers from a file: columns ``item_id``, ``text`` and, optional, ``variant``, ``language`` and ``sample``.
 
     A row without ``variant`` answers its item in whichever one variant is asked for; ``sample`` counts
@@ -44,14 +45,11 @@ class ReplayModel:
     columns ``language`` and ``variant``. A request without a row gets the error "no answer in file".
     """
 
-    atomic_batches = False
     capabilities: frozenset[Capability] = frozenset({"generate", "n_samples"})
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        rows = _parquet_rows(path) if path.suffix.lower() == ".parquet" else read_table(path, required=REQUIRED)
-        self._rows = _answers(path, rows)
-        self._asked: set[int] = set()
+        self._rows = _answers(path, read_table(path, required=REQUIRED))
         self._variant_of: dict[int, str] = {}
         self.id = f"replay:{path.name}"
         self.revision = digest({"answers": path.read_bytes()})
@@ -71,11 +69,7 @@ class ReplayModel:
             "cannot": {"score": "a file of texts holds no log-probabilities"},
         }
 
-    def plan(self, requests: Sequence[Request]) -> list[list[int]]:
-        """Return one batch of everything."""
-        return [list(range(len(requests)))] if requests else []
-
-    def generate(self, batch: Iterable[Request]) -> Iterator[Response]:
+    def generate(self, batch: Iterable[Request]) -> Responses:
         """Yield the file's answer to each request, in order; an error where it has none."""
         for request in batch:
             row = self._find(request)
@@ -84,43 +78,21 @@ class ReplayModel:
             else:
                 yield Response(request.key, text=row.text, finish_reason="replayed")
 
-    def score(self, batch: Iterable[Request]) -> Iterator[Response]:  # noqa: ARG002 - the contract's signature
-        """Raise ModelError: a file of texts holds no log-probabilities."""
-        raise ModelError(
-            f"{self.id} cannot score: a file of texts holds no log-probabilities.",
-            hint="Use local weights (smollm2, hf:<id or folder>) or the open-ended task of the suite.",
-        )
-
-    def unused(self, requests: Iterable[Request] | None = None) -> list[ReplayRow]:
-        """List the rows that no request asked for, in file order: mistyped ids, or items left out.
-
-        ``requests``: every request of the task, so that a resumed run counts what it asked before;
-        without it, what this object was asked so far.
-        """
-        asked = self._asked
-        if requests is not None:
-            asked = {row.number for request in requests if (row := self._find(request)) is not None}
+    def unused(self, requests: Iterable[Request]) -> list[ReplayRow]:
+        """List the rows that none of ``requests`` asks for, in file order: mistyped ids, or items left out."""
+        asked = {row.number for request in requests if (row := self._find(request)) is not None}
         return [row for row in self._rows.values() if row.number not in asked]
 
-    def close(self) -> None:
-        """Nothing is held open."""
-
-    def _unsaid(self, request: Request) -> ReplayRow | None:
-        """Return the row that leaves the variant, or the prompt within its language, unsaid."""
-        language, slash, _ = request.variant.partition("/")
-        for said in (language + slash, "") if slash else ("",):
-            row = self._rows.get((request.item_id, said, request.sample))
-            if row is not None:
-                return row
-        return None
-
     def _find(self, request: Request) -> ReplayRow | None:
-        row = self._rows.get((request.item_id, request.variant, request.sample))
-        if row is None:
-            row = self._unsaid(request)
+        """Return the row of the request's variant, or one that leaves the variant, or its prompt, unsaid."""
+        language, slash, _ = request.variant.partition("/")
+        for variant in (request.variant, language + slash, ""):
+            row = self._rows.get((request.item_id, variant, request.sample))
             if row is None:
-                return None
-            first = self._variant_of.setdefault(row.number, request.variant)
+                continue
+            first = request.variant
+            if variant != request.variant:
+                first = self._variant_of.setdefault(row.number, request.variant)
             if first != request.variant:
                 raise DataError(
                     f"item {request.item_id!r} is asked in the variants {first!r} and {request.variant!r}, "
@@ -130,8 +102,8 @@ class ReplayModel:
                     column="variant",
                     hint="Add a column 'variant', or ask for one variant only (--variant).",
                 )
-        self._asked.add(row.number)
-        return row
+            return row
+        return None
 
 
 def _variant(cells: Mapping[str, str]) -> str:
@@ -168,25 +140,3 @@ def _sample(path: Path, number: int, cells: Mapping[str, str]) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 10):
         raise DataError(f"{text[:40]!r} is not a whole number of at least 0.", path=path, row=number, column="sample")
     return int(text)
-
-
-def _parquet_rows(path: Path) -> list[Row]:
-    import polars as pl
-
-    if not path.is_file():
-        raise DataError("no such file.", path=path)
-    try:
-        frame = pl.read_parquet(path)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise DataError(f"cannot be read as Parquet ({type(error).__name__}).", path=path) from None
-    for name in REQUIRED:
-        if name not in frame.columns:
-            raise DataError(f"column {name!r} is missing.", path=path, hint=nearest(name, frame.columns))
-    names = [name for name in ("item_id", "variant", "language", "sample", "text") if name in frame.columns]
-    for name in names:
-        if not (frame.schema[name] == pl.String or frame.schema[name].is_integer()):
-            raise DataError(f"is {frame.schema[name]}, not text or whole numbers.", path=path, column=name)
-    if frame.is_empty():
-        raise DataError("holds no rows.", path=path)
-    frame = frame.select(pl.col(name).cast(pl.String).fill_null("") for name in names)
-    return [Row(i, cells) for i, cells in enumerate(frame.to_dicts(), start=1)]

@@ -16,9 +16,9 @@ from typing import Literal
 import numpy as np
 
 from kapwa.errors import ModelError
-from kapwa.models.encoding import Encoder, EncodingError, Path, common_prefix
+from kapwa.models.encoding import Encoder, Path, common_prefix
 from kapwa.models.network import Floats, Network, token_logprobs
-from kapwa.models.templates import PLAIN_TEMPLATE, Template
+from kapwa.models.templates import PLAIN_TEMPLATE, EncodingError, Template
 from kapwa.models.tree import additive_mask, pack
 from kapwa.records import Message, Params, Request
 
@@ -70,18 +70,13 @@ def score_prefix(network: Network, paths: Sequence[Path], batch_tokens: int) -> 
         shared = min(common_prefix(hosts[0].tokens, host.tokens) for host in hosts)
         cut = min(shared, *(host.start for host in hosts)) - 1
         cache = network.prefill(hosts[0].tokens[:cut]) if cut > 0 else None
+        size = max(1, batch_tokens // (max(len(host.tokens) for host in hosts) - cut))
         found: list[Floats] = []
-        for batch in _batches(hosts, cut, batch_tokens):
-            found += _score_batch(network, batch, cut, copy.deepcopy(cache))
+        for i in range(0, len(hosts), size):
+            found += _score_batch(network, hosts[i : i + size], cut, copy.deepcopy(cache))
         return found
 
     return _through_hosts(paths, run)
-
-
-def _batches(hosts: Sequence[Path], cut: int, batch_tokens: int) -> list[list[Path]]:
-    width = max(len(host.tokens) for host in hosts) - cut
-    size = max(1, batch_tokens // width)
-    return [list(hosts[i : i + size]) for i in range(0, len(hosts), size)]
 
 
 def _score_batch(network: Network, batch: Sequence[Path], cut: int, cache: object) -> list[Floats]:
@@ -173,12 +168,12 @@ def choose(network: Network, encoder: Encoder, wanted: str) -> Scoring:
 
     A method asked for by name is checked too: ModelError is raised where it disagrees or cannot run.
     """
-    candidates: list[Method] = ["tree", "prefix"] if wanted == "auto" else [_named(wanted)]
+    methods: dict[str, list[Method]] = {"auto": ["tree", "prefix"], "tree": ["tree"], "prefix": ["prefix"], "plain": []}
+    if wanted not in methods:
+        raise ModelError(f"There is no scoring method {wanted!r}.", hint="Known: auto, tree, prefix, plain.")
     reasons: dict[str, str] = {}
     agreed: list[Method] = []
-    for method in candidates:
-        if method == "plain":
-            continue
+    for method in methods[wanted]:
         fault = _fault(method, network, encoder)
         if fault is None:
             agreed.append(method)
@@ -198,20 +193,13 @@ def choose(network: Network, encoder: Encoder, wanted: str) -> Scoring:
     return chosen
 
 
-def _named(wanted: str) -> Method:
-    methods: dict[str, Method] = {"tree": "tree", "prefix": "prefix", "plain": "plain"}
-    if wanted not in methods:
-        raise ModelError(f"There is no scoring method {wanted!r}.", hint="Known: auto, tree, prefix, plain.")
-    return methods[wanted]
-
-
 def _fault(method: Method, network: Network, encoder: Encoder) -> str | None:
     """Return why ``method`` is not to be trusted on this network, or None where it agrees with plain scoring."""
     if method == "tree" and "position_ids" not in network.accepts:
         return "the architecture takes no position ids"
-    plain = Encoder(encoder.tokenizer, Template("plain", encoder.tokenizer, PLAIN_TEMPLATE))
     try:
-        paths = plain.request(PROBE).paths
+        plain = Template("plain", encoder.tokenizer, PLAIN_TEMPLATE)
+        paths = Encoder(encoder.tokenizer, plain).request(PROBE).paths
     except EncodingError as error:
         return f"the self-check has nothing to score ({error})"
     if network.window is not None and max(len(path.tokens) for path in paths) > network.window and method == "tree":
@@ -221,16 +209,9 @@ def _fault(method: Method, network: Network, encoder: Encoder) -> str | None:
         found = run_method(method, network, paths, batch_tokens=4096)
     except Exception as error:  # noqa: BLE001 - any refusal of a mask, position or cache argument, from any architecture
         return f"the architecture refuses it ({type(error).__name__}: {' '.join(str(error).split())[:120]})"
-    return _disagreement(found, expected, network.dtype.itemsize)
-
-
-def _disagreement(found: Sequence[Floats], expected: Sequence[Floats], itemsize: int) -> str | None:
-    worst = 0.0
-    for ours, plain in zip(found, expected, strict=True):
-        allowed = TOLERANCE if itemsize >= 4 else TOLERANCE_PER_TOKEN_16BIT * len(plain)
-        difference = abs(float(ours.sum() - plain.sum()))
+    for ours, theirs in zip(found, expected, strict=True):
+        allowed = TOLERANCE if network.dtype.itemsize >= 4 else TOLERANCE_PER_TOKEN_16BIT * len(theirs)
+        difference = abs(float(ours.sum() - theirs.sum()))
         if not difference <= allowed:  # also true of NaN
             return f"it differs from plain scoring by {difference:.3g} nats in the self-check (allowed {allowed:.3g})"
-        worst = max(worst, difference)
-    log.debug("Self-check: at most %.2e nats from plain scoring.", worst)
     return None

@@ -18,8 +18,8 @@ DEFAULT_DATE = "2025-01-01"
 PLAIN_TEMPLATE = "{% for message in messages %}{{ message['content'] }}\n{% endfor %}"
 
 
-class RenderError(Exception):
-    """A chat template refused a conversation (for example a system turn it does not know)."""
+class EncodingError(Exception):
+    """A request that cannot be turned into tokens, for example because the template refuses it; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Template:
         return hashlib.blake2b("\0".join(parts).encode(), digest_size=8).hexdigest()
 
     def prompt(self, messages: Sequence[Message]) -> str:
-        """Return the text up to where the assistant's answer starts; raise RenderError if refused."""
+        """Return the text up to where the assistant's answer starts; raise EncodingError if refused."""
         if self.kind == "plain":
             return "".join(message.content + "\n" for message in messages)
         return self._render([_turn(message) for message in messages], answer_follows=True)
@@ -67,7 +67,7 @@ class Template:
                 **self.arguments,
             )
         except Exception as error:  # a template is a program; it may raise anything
-            raise RenderError(f"the chat template refuses this conversation ({_one_line(error)})") from error
+            raise EncodingError(f"the chat template refuses this conversation ({_one_line(error)})") from error
         return cast(str, text)
 
 

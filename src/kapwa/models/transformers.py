@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 from kapwa.models import generation, network, scoring, templates, weights
-from kapwa.models.base import Capability, ModelOptions
-from kapwa.models.encoding import EncodedRequest, Encoder, EncodingError
-from kapwa.models.network import Floats
-from kapwa.records import ContinuationScore, Request, Response, Usage
+from kapwa.models.base import Capability, Model, ModelOptions, Responses
+from kapwa.models.encoding import EncodedRequest, Encoder, continuation_score
+from kapwa.models.environment import environment, processor
+from kapwa.models.network import Floats, inference
+from kapwa.models.templates import EncodingError
+from kapwa.models.tree import pack
+from kapwa.records import Request, Response, Usage
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +31,7 @@ def load(name: str, options: ModelOptions) -> TransformersModel:
     return TransformersModel(source.id, weights.load(source, options), options)
 
 
-class TransformersModel:
+class TransformersModel(Model):
     """A causal language model in this process; see :class:`kapwa.models.base.Model`.
 
     Scoring gives each request the same numbers whatever else is asked on a CPU, where one request is one
@@ -50,15 +53,14 @@ class TransformersModel:
     @cached_property
     def scoring(self) -> scoring.Scoring:
         """The scoring method, chosen by a self-check when first needed."""
-        with _inference():
+        with inference():
             return scoring.choose(self._network, self._encoder, self.options.scoring)
 
     @property
     def fingerprint(self) -> Mapping[str, Any]:
         """What changes an answer anywhere: weights, numeric type, template, scoring method.
 
-        What may move last digits, and now and then a text (device, threads, batches, ...), is in the description; see
-        :mod:`kapwa.models.circumstances`.
+        What may move last digits, and now and then a text (device, threads, ...), is the environment.
         """
         return {
             "id": self.id,
@@ -71,31 +73,40 @@ class TransformersModel:
     @property
     def description(self) -> Mapping[str, Any]:
         """The fingerprint, and the machine, libraries, limits and plan it ran with."""
-        import torch
-        import transformers
-
         model, net = self._network.model, self._network
         return {
             **self.fingerprint,
+            **self.environment,
             "backend": "transformers",
             "architecture": type(model).__name__,
             "parameters": sum(parameter.numel() for parameter in model.parameters()),
             "context": net.context,
             "attention_window": net.window,
-            "device": _device_name(net.device),
-            "threads": torch.get_num_threads(),
-            "torch": torch.__version__,
-            "transformers": transformers.__version__,
             "scoring_refused": dict(self.scoring.reasons),
             "stop_tokens": self._tokenizer.convert_ids_to_tokens(list(self.stop_ids)),
             "generation_defaults_ignored": self._ignored,
-            "batch_tokens": self.options.batch_tokens,
             "batching": {
                 "generation": "left-padded, longest prompts first; greedy text may differ slightly between plans",
                 **self._planned,
             },
             "template_date": self.template.date if self.template.kind == "chat" else None,
         }
+
+    @property
+    def environment(self) -> Mapping[str, Any]:
+        """The device, threads, libraries and batch size that computed the answers."""
+        import torch
+        import transformers
+
+        device = self._network.device
+        return environment(
+            device=torch.cuda.get_device_name(device) if device.type == "cuda" else str(device),
+            threads=torch.get_num_threads(),
+            torch=str(torch.__version__),
+            transformers=transformers.__version__,
+            batch_tokens=self.options.batch_tokens,
+            processor=processor(),
+        )
 
     def plan(self, requests: Sequence[Request]) -> list[list[int]]:
         """Split ``requests`` into batches of indices; a deterministic function of the whole list."""
@@ -112,7 +123,7 @@ class TransformersModel:
         held = 0
         for i in indices:
             encoded = self._encode(requests[i])
-            size = _nodes(encoded) if isinstance(encoded, EncodedRequest) else 0
+            size = len(pack([encoded.paths])) if isinstance(encoded, EncodedRequest) else 0
             if planned and held + size <= self.options.batch_tokens:
                 planned[-1].append(i)
                 held += size
@@ -130,29 +141,26 @@ class TransformersModel:
         jobs = [self._job(requests[i]) for i in indices]
         ready = [(i, job) for i, job in zip(indices, jobs, strict=True) if isinstance(job, generation.Job)]
         faulty = [[i] for i, job in zip(indices, jobs, strict=True) if not isinstance(job, generation.Job)]
-        planned = generation.batches(
-            [len(job.tokens) for _, job in ready],
-            [generation.group_key(job.request.params, job.new_tokens) for _, job in ready],
-            [job.new_tokens for _, job in ready],
-            batch_tokens=self.options.batch_tokens,
-            padding="attention_mask" in self._network.accepts,
-        )
+        padding = "attention_mask" in self._network.accepts
+        limit = self.options.batch_tokens
+        planned = generation.batches([job for _, job in ready], batch_tokens=limit, padding=padding)
         return [[ready[k][0] for k in batch] for batch in planned] + faulty
 
-    def score(self, batch: Sequence[Request]) -> Iterator[Response]:
+    def score(self, batch: Iterable[Request]) -> Responses:
         """Yield each request's log-probabilities, in order; a request that cannot be scored gets an ``error``."""
         if not self._shares_passes:
             for request in batch:
                 yield from self._score_together([request])
             return
-        for indices in self._plan_scores(batch, list(range(len(batch)))):
-            yield from self._score_together([batch[i] for i in indices])
+        requests = list(batch)
+        for indices in self._plan_scores(requests, list(range(len(requests)))):
+            yield from self._score_together([requests[i] for i in indices])
 
     def _score_together(self, requests: Sequence[Request]) -> list[Response]:
         encoded = [self._encode(request) for request in requests]
         ready = [item for item in encoded if isinstance(item, EncodedRequest)]
         try:
-            with _inference():
+            with inference():
                 found = iter(self._logprobs(ready))
         except (RuntimeError, MemoryError) as error:
             return [_failed(request, _memory_message(error)) for request in requests]
@@ -170,11 +178,11 @@ class TransformersModel:
         """Return the encoded request, or why it cannot be scored."""
         try:
             encoded = self._encoder.request(request)
-        except (EncodingError, templates.RenderError) as error:
+        except EncodingError as error:
             return f"{error}."
         highest = max(max(path.tokens) for path in encoded.paths)
-        # The last token of a path is predicted, never read.
-        return self._limits(encoded.longest - 1, highest) or encoded
+        longest = max(len(path.tokens) for path in encoded.paths)
+        return self._limits(longest - 1, highest) or encoded  # the last token of a path is predicted, never read
 
     def _limits(self, length: int, highest: int) -> str | None:
         net = self._network
@@ -184,19 +192,20 @@ class TransformersModel:
             return f"the tokenizer yields token {highest}, but the model knows only {net.vocabulary} tokens."
         return None
 
-    def generate(self, batch: Sequence[Request]) -> Iterator[Response]:
+    def generate(self, batch: Iterable[Request]) -> Responses:
         """Yield each request's text as its batch finishes; a request that cannot be answered gets an ``error``."""
-        for indices in self._plan_texts(batch, list(range(len(batch)))):
-            jobs = [self._job(batch[i]) for i in indices]
+        requests = list(batch)
+        for indices in self._plan_texts(requests, list(range(len(requests)))):
+            jobs = [self._job(requests[i]) for i in indices]
             faults = [job for job in jobs if isinstance(job, str)]
             if faults:
-                yield from (_failed(batch[i], fault) for i, fault in zip(indices, faults, strict=True))
+                yield from (_failed(requests[i], fault) for i, fault in zip(indices, faults, strict=True))
             else:
                 yield from self._generate_together([job for job in jobs if not isinstance(job, str)])
 
     def _generate_together(self, jobs: Sequence[generation.Job]) -> list[Response]:
         try:
-            with _inference():
+            with inference():
                 return generation.generate(self._network, self._tokenizer, self.stop_ids, jobs)
         except (RuntimeError, MemoryError) as error:
             return [_failed(job.request, _memory_message(error)) for job in jobs]
@@ -205,7 +214,7 @@ class TransformersModel:
         """Return a request ready to generate from, or why it cannot be."""
         try:
             tokens = self._encoder.prompt(request)
-        except (EncodingError, templates.RenderError) as error:
+        except EncodingError as error:
             return f"{error}."
         context = self._network.context
         room = request.params.max_new_tokens if context is None else context - len(tokens)
@@ -220,24 +229,6 @@ class TransformersModel:
         self._network.model.to("meta")
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
-
-
-def _inference() -> Any:
-    import torch
-
-    return torch.inference_mode()
-
-
-def _nodes(encoded: EncodedRequest) -> int:
-    from kapwa.models.tree import pack
-
-    return len(pack([encoded.paths]))
-
-
-def _device_name(device: Any) -> str:
-    import torch
-
-    return torch.cuda.get_device_name(device) if device.type == "cuda" else str(device)
 
 
 def _failed(request: Request, reason: str) -> Response:
@@ -261,15 +252,7 @@ def _scored(request: Request, encoded: EncodedRequest, logprobs: Sequence[Floats
     for text, item in zip(request.continuations, encoded.continuations, strict=True):
         own = tuple(float(value) for value in next(values))
         whole = math.fsum(next(values)) if item.conversation is not None else None
-        score = ContinuationScore(
-            logprob_sum=math.fsum(own),
-            n_tokens=len(own),
-            n_bytes=len(text.encode("utf-8", "surrogatepass")),
-            n_chars=len(text),
-            boundary=item.boundary,
-            logprob_sum_reference=whole,
-            token_logprobs=own,
-        )
+        score = continuation_score(text, own, item.boundary, whole)
         if not math.isfinite(score.logprob_sum) or not math.isfinite(whole or 0.0):
             return _failed(request, "the model returned no finite log-probability; try dtype='float32'.")
         scores.append(score)

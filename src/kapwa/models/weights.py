@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import importlib.util
 import io
 import logging
 import re
@@ -24,6 +25,8 @@ log = logging.getLogger(__name__)
 
 DTYPES = ("float32", "bfloat16", "float16")
 WEIGHT_PATTERNS = ("*.safetensors", "*.gguf", "*.bin", "*.json", "*.model", "*.jinja", "*.txt", "*.tiktoken", "*.py")
+_AT_REVISION = re.compile(r"(?P<repo>\w[\w.-]*(?:/[\w.-]+)?)@(?P<revision>[\w./-]+)")
+_COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,39 +67,29 @@ def locate(name: str) -> Source:
             )
         return Source(f"hf:{path.name}", str(path.parent), path.name, local=True)
     if path.is_dir():
-        return _local_folder(name, path)
+        if not (path / "config.json").exists():
+            gguf = min(path.glob("*.gguf"), default=None)
+            hint = f"It holds GGUF files; name one: hf:{gguf}" if gguf else "It needs config.json and weights."
+            raise ModelError(f"The folder {name} holds no model: config.json is missing.", hint=hint)
+        return Source(f"hf:{path.resolve().name}", str(path), None, local=True)
     named = _AT_REVISION.fullmatch(name)
     if named is not None:
         return Source(f"hf:{named['repo']}", named["repo"], None, local=False, revision=named["revision"])
     if name.lower().endswith(".gguf") or name.startswith((".", "/", "~")) or name.count("/") > 1 or "\\" in name:
-        raise ModelError(f"There is no file or folder {name}.", hint=_neighbours(path))
+        near = sorted(p.name for p in path.parent.glob("*") if p.is_dir() or p.suffix == ".gguf")[:8]
+        hint = f"{path.parent} holds: {', '.join(near)}" if near else "Check the path."
+        raise ModelError(f"There is no file or folder {name}.", hint=hint)
     return Source(f"hf:{name}", name, None, local=False)
-
-
-_AT_REVISION = re.compile(r"(?P<repo>\w[\w.-]*(?:/[\w.-]+)?)@(?P<revision>[\w./-]+)")
-
-
-def _local_folder(name: str, path: Path) -> Source:
-    ggufs = sorted(file.name for file in path.glob("*.gguf"))
-    if not (path / "config.json").exists():
-        hint = f"It holds GGUF files; name one: hf:{path / ggufs[0]}" if ggufs else "It needs config.json and weights."
-        raise ModelError(f"The folder {name} holds no model: config.json is missing.", hint=hint)
-    return Source(f"hf:{path.resolve().name}", str(path), None, local=True)
-
-
-def _neighbours(path: Path) -> str:
-    with contextlib.suppress(OSError):
-        names = sorted(p.name for p in path.parent.iterdir() if p.is_dir() or p.suffix == ".gguf")
-        if names:
-            return f"{path.parent} holds: {', '.join(names[:8])}{', …' if len(names) > 8 else ''}"
-    return "Check the path."
 
 
 def load(source: Source, options: ModelOptions) -> Weights:
     """Load model and tokenizer; raise ModelError (what, why, remedy) or MissingDependencyError."""
     if options.dtype not in DTYPES:
         raise ModelError(f"There is no numeric type {options.dtype!r}.", hint=f"Known: {', '.join(DTYPES)}.")
-    _require_packages(source)
+    # transformers itself asks for accelerate when it unpacks a GGUF file.
+    for package in ("torch", "transformers", *(("gguf", "accelerate") if source.gguf else ())):
+        if importlib.util.find_spec(package) is None:
+            raise MissingDependencyError(package, extra="local", purpose=f"Loading {source.id}")
     import torch
     import transformers
 
@@ -112,7 +105,7 @@ def load(source: Source, options: ModelOptions) -> Weights:
             # Where a package of kernels is installed, weights would stay packed, with arithmetic of their own.
             dense["quantization_config"] = transformers.GgufConfig(dequantize=True)
     safe_only = None if source.gguf or options.extra.get("pickle_weights") else True
-    with _quiet(transformers), _gguf_read_once(source.gguf):
+    with _loading(transformers, source.gguf):
         try:
             tokenizer = transformers.AutoTokenizer.from_pretrained(source.folder, **common)
             model, info = auto.from_pretrained(
@@ -123,11 +116,16 @@ def load(source: Source, options: ModelOptions) -> Weights:
                 **common,
                 **dense,
             )
+            model = model.to(device).eval().requires_grad_(False)
         except Exception as error:  # the loaders raise a dozen kinds, of four libraries
             raise _explained(error, source, options) from error
-    _check_complete(info, source)
+    if missing := sorted(info.get("missing_keys", ())):
+        raise ModelError(  # transformers would fill them with random numbers
+            f"The weights of {source.id} lack {len(missing)} parameters (for example {missing[0]}).",
+            hint="They would be random. The folder may be incomplete, or hold another kind of model.",
+        )
     revision = content_hash(source) if source.local else commit
-    return Weights(_settled(model, device, source), tokenizer, revision)
+    return Weights(model, tokenizer, revision)
 
 
 def _commit(source: Source, options: ModelOptions) -> str:
@@ -137,7 +135,11 @@ def _commit(source: Source, options: ModelOptions) -> str:
     """
     from huggingface_hub import hf_hub_download
 
-    wanted = _wanted_revision(source, options)
+    if source.revision and options.revision and source.revision != options.revision:
+        raise ModelError(
+            f"{source.id}@{source.revision} and --revision {options.revision} name two revisions.", hint="Give one."
+        )
+    wanted = source.revision or options.revision
     try:
         # Online the hub tells; offline, or where the hub cannot be reached, the local cache's refs do.
         file = hf_hub_download(source.folder, "config.json", revision=wanted)
@@ -150,27 +152,6 @@ def _commit(source: Source, options: ModelOptions) -> str:
             hint="Fetch the model (hf download <id>) and give its folder.",
         )
     return commit
-
-
-_COMMIT = re.compile(r"[0-9a-f]{40}")
-
-
-def _wanted_revision(source: Source, options: ModelOptions) -> str | None:
-    if source.revision and options.revision and source.revision != options.revision:
-        raise ModelError(
-            f"{source.id}@{source.revision} and --revision {options.revision} name two revisions.", hint="Give one."
-        )
-    return source.revision or options.revision
-
-
-def _require_packages(source: Source) -> None:
-    import importlib.util
-
-    # transformers itself asks for accelerate when it unpacks a GGUF file.
-    needed = ["torch", "transformers", *(["gguf", "accelerate"] if source.gguf else [])]
-    for package in needed:
-        if importlib.util.find_spec(package) is None:
-            raise MissingDependencyError(package, extra="local", purpose=f"Loading {source.id}")
 
 
 def _device(wanted: str) -> Any:
@@ -187,54 +168,28 @@ def _device(wanted: str) -> Any:
     return device
 
 
-def _settled(model: Any, device: Any, source: Source) -> Any:
-    from kapwa.models.network import out_of_memory
-
-    try:
-        return model.to(device).eval().requires_grad_(False)
-    except (RuntimeError, MemoryError) as error:
-        if not out_of_memory(error):
-            raise
-        raise ModelError(
-            f"{source.id} does not fit in the memory of {device}.",
-            hint="Use dtype='bfloat16' (half the memory), another device, or a smaller model.",
-        ) from None
-
-
 @contextlib.contextmanager
-def _quiet(transformers: Any) -> Iterator[None]:
-    """Keep progress bars and advice of the libraries off the user's terminal while loading."""
-    logging_ = transformers.utils.logging
-    level, bars = logging_.get_verbosity(), logging_.is_progress_bar_enabled()
-    logging_.set_verbosity_error()
-    logging_.disable_progress_bar()
-    try:
-        yield
-    finally:
-        logging_.set_verbosity(level)
-        if bars:
-            logging_.enable_progress_bar()
+def _loading(transformers: Any, gguf_file: str | None) -> Iterator[None]:
+    """Keep progress bars and advice of the libraries off the terminal; parse a GGUF header once.
 
-
-@contextlib.contextmanager
-def _gguf_read_once(gguf_file: str | None) -> Iterator[None]:
-    """Parse a GGUF header once instead of four times while loading (9 of 16 seconds for 50k tokens).
-
-    The unpacking shows a progress bar that no setting of the library turns off; it is kept off stderr.
+    transformers parses it four times (9 of 16 seconds for 50k tokens), and unpacks it with a bar that no setting turns
+    off, so that stderr is kept back meanwhile.
     """
-    if gguf_file is None:
-        yield
-        return
-    import gguf
+    logging_ = transformers.utils.logging
+    with contextlib.ExitStack() as undo:
+        undo.callback(logging_.set_verbosity, logging_.get_verbosity())
+        if logging_.is_progress_bar_enabled():
+            undo.callback(logging_.enable_progress_bar)
+        logging_.set_verbosity_error()
+        logging_.disable_progress_bar()
+        if gguf_file is not None:
+            import gguf
 
-    library: Any = gguf
-    reader, names = library.GGUFReader, library.get_tensor_name_map
-    library.GGUFReader, library.get_tensor_name_map = functools.cache(reader), functools.cache(names)
-    try:
-        with contextlib.redirect_stderr(io.StringIO()):
-            yield
-    finally:
-        library.GGUFReader, library.get_tensor_name_map = reader, names
+            for name in ("GGUFReader", "get_tensor_name_map"):
+                undo.callback(setattr, gguf, name, getattr(gguf, name))
+                setattr(gguf, name, functools.cache(getattr(gguf, name)))
+            undo.enter_context(contextlib.redirect_stderr(io.StringIO()))
+        yield
 
 
 def _explained(error: Exception, source: Source, options: ModelOptions) -> Exception:
@@ -244,7 +199,10 @@ def _explained(error: Exception, source: Source, options: ModelOptions) -> Excep
     text = " ".join(str(error).split())
     reason = f"{type(error).__name__}: {text[:300]}"
     if out_of_memory(error):
-        return ModelError(f"{source.id} does not fit in memory.", hint="Use dtype='bfloat16' or a smaller model.")
+        return ModelError(
+            f"{source.id} does not fit in memory.",
+            hint="Use dtype='bfloat16' (half the memory), another device, or a smaller model.",
+        )
     if "trust_remote_code" in text:
         return ModelError(
             f"{source.id} brings its own program code, which is not run unless you allow it.",
@@ -263,28 +221,13 @@ def _explained(error: Exception, source: Source, options: ModelOptions) -> Excep
             hint="It needs config.json, the tokenizer's files and *.safetensors weights (pickled .bin weights are not"
             " read unless extra={'pickle_weights': True}).",
         )
+    wanted = source.revision or options.revision
+    revision = f" --revision {wanted}" if wanted else ""
     return ModelError(
         f"{source.id} cannot be loaded from the Hugging Face hub ({reason})",
-        hint=_hub_hint(source.revision or options.revision),
+        hint=f"Check the id and the network; without network, fetch it elsewhere first (hf download <id>{revision}) and"
+        " give its folder. For gated models accept the licence on the hub and set HF_TOKEN in the environment.",
     )
-
-
-def _hub_hint(wanted: str | None) -> str:
-    revision = f" --revision {wanted}" if wanted else ""
-    return (
-        f"Check the id and the network; without network, fetch it first elsewhere (hf download <id>{revision}) and give"
-        " its folder. For gated models accept the licence on the hub and set HF_TOKEN in the environment."
-    )
-
-
-def _check_complete(info: Any, source: Source) -> None:
-    """Refuse weights that lack parameters: transformers would fill those with random numbers."""
-    missing = sorted(info.get("missing_keys", ()))
-    if missing:
-        raise ModelError(
-            f"The weights of {source.id} lack {len(missing)} parameters (for example {missing[0]}).",
-            hint="They would be random. The folder may be incomplete, or hold another kind of model.",
-        )
 
 
 def content_hash(source: Source) -> str:

@@ -8,11 +8,10 @@ from typing import Any
 
 import polars as pl
 
-from kapwa.files import csv_text
 from kapwa.report import numbers
-from kapwa.report.tables import csv_href
 from kapwa.report.text import clean, truncate
 from kapwa.report.view import Subject, TaskView
+from kapwa.tables_io import csv_text
 
 SHOWN = 5
 CSV_SIZE = 600_000  # bytes of all failure tables of one task: the page must stay small enough to mail
@@ -52,11 +51,6 @@ class Cases:
     items: int
     csv: str
 
-    @property
-    def href(self) -> str:
-        """Where the download link leads."""
-        return csv_href(self.csv)
-
 
 def worst_cases(view: TaskView, subject: Subject) -> Cases | None:
     """The items most models got wrong, by the widest margin first; None when the suite keeps no cases."""
@@ -67,10 +61,16 @@ def worst_cases(view: TaskView, subject: Subject) -> Cases | None:
     if not by_item:
         return None
     missed = {item: rows for item, rows in by_item.items() if any(row["margin"] <= 0 for _, row in rows)}
-    ranked = sorted(missed.items(), key=lambda pair: (*_badness(pair[1]), pair[0]))
-    details = _details(view)
+    margins = {item: [row["margin"] for _, row in rows] for item, rows in missed.items()}
+    # Most models wrong first, then the lowest mean margin.
+    order = {item: (-sum(one <= 0 for one in found), sum(found) / len(found)) for item, found in margins.items()}
+    ranked = sorted(missed.items(), key=lambda pair: (order[pair[0]], pair[0]))
+    # Another variant may ask an item in another language.
+    columns, main = ("item_id", "topic", "language"), pl.col("variant") == view.variant
+    frames = [run.scores.filter(main).select(columns).unique(maintain_order=True) for run in view.runs]
+    details = {item: (topic or "", language or "") for frame in frames for item, topic, language in frame.iter_rows()}
     return Cases(
-        cases=[_case(view, item, rows, details) for item, rows in ranked[:SHOWN]],
+        cases=[_case(view, item, rows, *details.get(item, ("", ""))) for item, rows in ranked[:SHOWN]],
         wrong=len(missed),
         items=len(by_item),
         csv=_csv(view, [pair for _, rows in ranked for pair in rows]),
@@ -87,45 +87,16 @@ def _cases_of(frame: pl.DataFrame, view: TaskView, subject: Subject) -> pl.DataF
     return here.filter(pl.col("metric") == named[0]) if named else here
 
 
-def _badness(rows: list[tuple[int, Mapping[str, Any]]]) -> tuple[float, float]:
-    """Most models wrong first, then the lowest mean margin."""
-    margins = [row["margin"] for _, row in rows]
-    return (-sum(m <= 0 for m in margins), sum(margins) / len(margins))
-
-
-def _details(view: TaskView) -> dict[str, tuple[str, str]]:
-    """Topic and language of every item in the main variant: another variant may ask it in another language."""
-    columns = ("item_id", "topic", "language")
-    shown = pl.col("variant") == view.variant
-    frames = [run.scores.filter(shown).select(columns).unique(maintain_order=True) for run in view.runs]
-    return {item: (topic or "", language or "") for frame in frames for item, topic, language in frame.iter_rows()}
-
-
-def _case(
-    view: TaskView, item: str, rows: list[tuple[int, Mapping[str, Any]]], details: Mapping[str, tuple[str, str]]
-) -> Case:
+def _case(view: TaskView, item: str, rows: list[tuple[int, Mapping[str, Any]]], topic: str, language: str) -> Case:
     first = rows[0][1]
-    topic, language = details.get(item, ("", ""))
-    return Case(
-        item_id=clean(item),
-        topic=clean(topic),
-        language=clean(language),
-        prompt=_shown(first["prompt"]),
-        prompt_gloss=_shown(first["prompt_gloss"]),
-        expected=_shown(first["expected"]),
-        expected_gloss=_shown(first["expected_gloss"]),
-        said=_said(view, rows),
-    )
-
-
-def _said(view: TaskView, rows: list[tuple[int, Mapping[str, Any]]]) -> list[Said]:
-    """What the models preferred or said; those that agree stand together."""
-    groups: dict[tuple[str, bool], Said] = {}
+    # What the models preferred or said; those that agree stand together.
+    said: dict[tuple[str, bool], Said] = {}
     for run, row in rows:
         text, right = _shown(row["got"]) or "(nothing)", row["margin"] > 0
-        said = groups.setdefault((text, right), Said([], text, _shown(row["got_gloss"]), right))
-        said.models.append((view.labels[run], numbers.decimal(row["margin"], 3, plus=True)))
-    return list(groups.values())
+        group = said.setdefault((text, right), Said([], text, _shown(row["got_gloss"]), right))
+        group.models.append((view.labels[run], numbers.decimal(row["margin"], 3, plus=True)))
+    texts = {name: _shown(first[name]) for name in ("prompt", "prompt_gloss", "expected", "expected_gloss")}
+    return Case(clean(item), clean(topic), clean(language), **texts, said=list(said.values()))
 
 
 def _shown(text: str | None) -> str:

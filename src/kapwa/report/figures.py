@@ -1,233 +1,226 @@
-"""Draw plots with Vega-Lite, offline, as SVG and PNG.
-
-Every colour is one of :data:`kapwa.report.canvas.COLOURS`, so the page restyles a chart for dark screens
-with CSS alone, and a saved file looks the same as the page.
-"""
+"""Charts as files of their own: the drawing of the page with labels as SVG text, fixed colours, and as PNG."""
 
 from __future__ import annotations
 
-import re
+import logging
+import math
+import textwrap
+import unicodedata
 from collections.abc import Iterable, Sequence
+from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from kapwa.files import replacing, write_text
-from kapwa.report.canvas import COLOURS, NARROW, WIDE, Canvas, Layout
-from kapwa.report.contract import RunLike
-from kapwa.report.gallery import Plot, every_plot, place
-from kapwa.report.text import has_spacing_marks
-from kapwa.report.worldmap import MapPlot
+from kapwa.report import comparisons, heat, plots
+from kapwa.report.charts import (
+    COLOURS,
+    DARK_FROM,
+    DODGE,
+    HEAT,
+    STEP,
+    HeatChart,
+    RowChart,
+    ScatterChart,
+    axis_svg,
+    head_height,
+    head_svg,
+    key_svg,
+    row_svg,
+    scale_svg,
+    scatter_svg,
+    text_svg,
+)
+from kapwa.report.relations import relation_charts, relations
+from kapwa.report.text import COMMON_FONTS, label_text
+from kapwa.report.view import arrange
+from kapwa.report.worldmap import MapChart, definitions, map_svg, world
+from kapwa.runs.directory import Run
 
-if TYPE_CHECKING:
-    import altair as alt
+PNG_SCALE = 2
+Chart = RowChart | HeatChart | MapChart | ScatterChart
+# Colours of maps with two sides: ochre below zero, teal above, the stronger the further.
+SIDES = {f"b{k}": colour for k, colour in enumerate(("#ecd9b8", "#d9b677", "#b98a35", "#8a5a0c"))}
+SIDES |= {f"a{k}": colour for k, colour in enumerate(("#cfe6e3", "#93c8c5", "#459aa0", "#0b5f67"))}
+_MARGIN = 20  # pixels around a picture
+log = logging.getLogger(__name__)
 
-BELOW = 30  # pixels under the plot, for the axis labels
-MARGIN = 18  # pixels around a file that stands alone
-PNG_SCALE = 2.0
-Spec = dict[str, Any]
-_LONG = re.compile(r"(\d\.\d)\d+")
 
-
-def save_figures(runs: Sequence[RunLike], folder: Path) -> list[Path]:
+def save_figures(runs: Sequence[Run], folder: Path) -> list[Path]:
     """Write every chart of ``runs`` into ``folder`` as SVG and PNG; return the paths, in reading order.
 
     Works offline, with the fonts of the system. Each file carries its title. Raises UsageError when there are no
     runs.
     """
-    plots = every_plot(runs)
-    return save_pictures(((plot.key, draw_svg(plot, title=True, background="white")) for plot in plots), folder)
+    return save_pictures(((chart.key, chart_file(chart)) for chart in every_chart(runs)), folder)
+
+
+def every_chart(runs: Sequence[Run]) -> list[Chart]:
+    """Every chart of ``runs``, in reading order; raise UsageError when there are no runs."""
+    views, found = arrange(runs), list[Chart]()
+    for view in views:
+        if view.many:
+            drawn = [chart for metric in view.headline for chart in plots.culture_charts(view, metric)]
+            found += [chart for chart in drawn if chart.drawn]
+            found += [*plots.map_charts(view), *heat.stratum_charts(view)]
+        else:
+            found += plots.task_charts(view)
+        for axis in comparisons.AXES:
+            found += plots.contrast_charts(view, comparisons.contrast_table(view, axis))
+        found += [heat.confusion_chart(view, one) for one in heat.confusions(view)]
+    return found + list(relation_charts(relations(views)))
 
 
 def save_pictures(pictures: Iterable[tuple[str, str]], folder: Path) -> list[Path]:
     """Write pictures (a file name without its ending, and SVG text) as SVG and PNG; return the paths, in order."""
+    if png(_LETTER) == png(_LETTER.replace("A", "")):
+        log.warning("This machine has no fonts, so PNG figures have no letters; the SVG files are complete.")
     written = []
     for name, svg in pictures:
-        picture = folder / f"{name}.svg"
+        picture, raster = folder / f"{name}.svg", folder / f"{name}.png"
         write_text(picture, svg)
-        raster = folder / f"{name}.png"
         with replacing(raster) as temporary:
             temporary.write_bytes(png(svg))
         written += [picture, raster]
     return written
 
 
+_LETTER = '<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20"><text y="16">A</text></svg>'
+
+
 def png(svg: str) -> bytes:
-    """Render SVG text as PNG, twice as large.
+    """Render SVG text as PNG, twice as large, with the fonts of the system."""
+    import resvg_py
 
-    vl-convert's renderer places glyphs wrongly in scripts with spacing vowel signs (Bengali-Assamese, Devanagari,
-    Tamil, Burmese, Khmer ...; fixed in resvg by pull request 1043, 2026-04). Where a label is in such a script,
-    resvg-py draws instead; elsewhere vl-convert does, because it brings fonts of its own.
-    """
-    if has_spacing_marks(svg):
-        import resvg_py
-
-        return bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=PNG_SCALE))
-    import vl_convert
-
-    image: bytes = vl_convert.svg_to_png(svg, scale=PNG_SCALE)
-    return image
+    return bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=PNG_SCALE))
 
 
-def draw_svg(plot: Plot, layout: Layout = WIDE, *, title: bool = False, background: str | None = None) -> str:
-    """Render ``plot`` as SVG text: no scripts, no links, no style attributes, text kept as text."""
-    svg = canvas_svg(place(plot, layout, title=title), title=title, background=background)
-    # A tenth of a pixel is finer than any screen; outlines with thousandths would be a third larger.
-    return _LONG.sub(r"\1", svg) if isinstance(plot, MapPlot) else svg
-
-
-def canvas_svg(canvas: Canvas, *, title: bool = False, background: str | None = None) -> str:
-    """Render what was laid out on ``canvas``; ``title`` leaves a margin, for files that stand alone."""
-    import vl_convert
-
-    svg: str = vl_convert.vegalite_to_svg(_spec(canvas, title=title, background=background))
-    return svg
-
-
-def phone_svg(plot: Plot) -> str:
-    """Render ``plot`` for narrow screens."""
-    return draw_svg(plot, NARROW)
-
-
-def chart(plot: Plot, layout: Layout = WIDE, *, title: bool = False, background: str | None = None) -> alt.LayerChart:
-    """Return ``plot`` as an Altair chart, for whoever wants to change it."""
-    import altair as alt
-
-    drawn: alt.LayerChart = alt.LayerChart.from_dict(
-        _spec(place(plot, layout, title=title), title=title, background=background)
+def file_svg(width: float, height: float, title: Sequence[str], body: str, styles: str = "") -> str:
+    """A picture of its own: colours inside, its title on top (the first line bold), a margin around."""
+    rules = "".join(f".{name}{{fill:{colour};stroke:{colour}}}" for name, colour in COLOURS.items())
+    rules += "".join(f".q{k}{{fill:{colour}}}" for k, colour in enumerate(HEAT))
+    rules += (
+        f".zone{{fill:{COLOURS['band']}}}.chance{{fill:{COLOURS['rule']}}}.bar{{fill:{HEAT[3]}}}"
+        f".grid{{stroke:{COLOURS['rule']}}}.floor{{stroke:{COLOURS['muted']};stroke-dasharray:3 3}}"
+        f".ceiling{{stroke:{COLOURS['ink']}}}.interval{{stroke-width:2.2;stroke-linecap:round}}"
+        f".mark{{stroke-width:1.6}}.hollow{{fill:{COLOURS['paper']}}}.box{{stroke:none}}"
+        f".median{{stroke:{COLOURS['paper']};stroke-width:2}}.names,text.ink,text.muted,text.paper{{stroke:none}}"
+        f"text.floor{{fill:{COLOURS['muted']};stroke:none}}text.ceiling{{fill:{COLOURS['ink']};stroke:none}}.small{{font-size:11.5px}}"
+        ".tiny{font-size:9.5px}.bold{font-weight:bold}"
+        f"text.rim{{stroke:white;stroke-width:4px;stroke-dasharray:none;paint-order:stroke}}"
     )
-    return drawn
+    lines = [line for text in title for line in textwrap.wrap(label_text(text), 92)[:3]]
+    first = len(textwrap.wrap(label_text(title[0]), 92)[:3])
+    heads = [text_svg("0", 14 + 18 * k, line, "ink bold" if k < first else "muted") for k, line in enumerate(lines)]
+    top = 18 * len(lines) + 14
+    wide, tall = width + 2 * _MARGIN, height + top + 2 * _MARGIN
+    # The common font stands on the root: a style would win over the font that a text names for its script.
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide:.0f}" height="{tall:.0f}" '
+        f'font-family="{escape(COMMON_FONTS)}" font-size="13" '
+        f'viewBox="{-_MARGIN} {-_MARGIN} {wide:.0f} {tall:.0f}"><style>{rules}{styles}</style>'
+        f'<rect x="{-_MARGIN}" y="{-_MARGIN}" width="{wide:.0f}" height="{tall:.0f}" fill="white"/>{"".join(heads)}'
+        f'<svg y="{top}" width="{width:.0f}" height="{height:.0f}" overflow="visible">{body}</svg></svg>'
+    )
 
 
-# The specification is written out as Vega-Lite: building and validating it as Altair objects takes ten times longer,
-# and a page of many cultures has some fifty charts.
+def _wrapped(text: str, most: int, lines: int = 2) -> list[str]:
+    """``text`` in lines that fit a fixed column of a file; characters of East Asia are twice as wide."""
+    plain = label_text(text)
+    wide = any(unicodedata.east_asian_width(char) in "WF" for char in plain)
+    return textwrap.wrap(plain, most * 6 // 11 if wide else most, max_lines=lines, placeholder="…") or [""]
 
 
-def _spec(canvas: Canvas, *, title: bool, background: str | None) -> Spec:
-    layers = [
-        *_world(canvas),
-        *_rects(canvas),
-        *_rules([{**row, "dash": False} for row in canvas.grid], canvas),
-        *_rules(canvas.rules, canvas),
-        *_intervals(canvas),
-        *_points(canvas),
-        *_rings(canvas),
-        *_texts(canvas),
-        *_turned(canvas),
+def chart_file(chart: Chart) -> str:
+    """A chart as SVG text of its own, with its title: a function of the chart alone."""
+    title = (chart.title, chart.subject)
+    if isinstance(chart, RowChart):
+        return file_svg(720, *_row_file(chart, title))
+    if isinstance(chart, HeatChart):
+        return file_svg(720, *_heat_file(chart, title))
+    if isinstance(chart, MapChart):
+        return _map_file(chart)
+    rows = math.ceil(len(chart.points) / 3)
+    names = [
+        text_svg(f"{240 * (k // rows)}", 448 + STEP * (k % rows), f"{k + 1} {_wrapped(name, 34, 1)[0]}", "ink small")
+        for k, name in enumerate(chart.names)
     ]
-    edge = MARGIN if title else 0
-    padding = {
-        "left": canvas.layout.label + edge,
-        "right": canvas.layout.side + edge,
-        "top": canvas.top + edge,
-        "bottom": BELOW + edge,
-    }
-    return {
-        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
-        "config": {"view": {"stroke": None}, "aria": False, "autosize": "none"},
-        "width": canvas.layout.plot,
-        "height": canvas.height,
-        "padding": padding,
-        "background": background or "transparent",
-        "layer": layers,
-    }
+    plot = f'<svg x="52" y="22" width="600" height="360" overflow="visible">{scatter_svg(chart)}</svg>'
+    ends = text_svg("0", 8, chart.upwards, "muted small") + text_svg("352", 418, chart.across, "muted small", "middle")
+    return file_svg(720, 440 + STEP * rows, title, plot + ends + "".join(names))
 
 
-def _layer(rows: list[dict[str, Any]], mark: Spec, encoding: Spec) -> Spec:
-    return {"data": {"values": rows}, "mark": mark, "encoding": encoding}
+def _row_file(chart: RowChart, title: Sequence[str]) -> tuple[float, Sequence[str], str]:
+    """Height, title and body of a chart of rows: labels at the left, numbers at the right."""
+    parts: list[str] = []
+    for k, (kind, name) in enumerate(chart.legend):
+        symbol = f'<svg y="{STEP * k}" width="16" height="16" overflow="visible">{key_svg(kind)}</svg>'
+        parts.append(symbol + text_svg("22", STEP * k + 12, _wrapped(name, 90, 1)[0], "ink small"))
+    y = float(STEP * len(chart.legend) + 4 * bool(chart.legend))
+
+    def plot(inside: str, high: float) -> str:
+        return f'<svg x="200" y="{y:.5g}" width="392" height="{high:.5g}" overflow="visible">{inside}</svg>'
+
+    parts.append(plot(head_svg(chart), head_height(chart)))
+    y += head_height(chart)
+    for line in chart.lines:
+        if line.header:
+            parts.append(text_svg("0", y + 26, line.label, "muted bold small"))
+            y += 38
+            continue
+        names = _wrapped(f"{line.label} · {line.aside}" if line.aside else line.label, 26)
+        high = max(DODGE * chart.units(line) + 12.0, STEP * (len(names) + bool(line.below)) + 10.0)
+        parts.append(f'<line class="rule" x2="720" y1="{y:.5g}" y2="{y:.5g}"/>{plot(row_svg(chart, line), high)}')
+        first = y + high / 2 - STEP * (len(names) + bool(line.below) - 1) / 2 + 4.5
+        grey = "muted" if line.muted and not line.joined else "ink"
+        parts += [text_svg("0", first + STEP * k, name, grey) for k, name in enumerate(names)]
+        parts += [text_svg("0", first + STEP * len(names), line.below, "muted small")] if line.below else []
+        small = y + high / 2 + 4 + 8.5 * (bool(line.strong) and not chart.compact)
+        strong = "muted small" if line.muted else "ink bold small"
+        above = small - STEP * (not chart.compact)
+        parts += [text_svg("604", above, line.strong, strong)] if line.strong else []
+        parts.append(text_svg("654" if line.strong and chart.compact else "604", small, line.beside, "muted tiny"))
+        y += high
+    parts.append(plot(axis_svg(chart), 20))
+    return y + 24, title, "".join(parts)
 
 
-def _x(canvas: Canvas) -> Spec:
-    scale = {"domain": list(canvas.domain), "nice": False, "zero": False}
-    return {"field": "x", "type": "quantitative", "scale": scale, "axis": None}
+def _heat_file(chart: HeatChart, title: Sequence[str]) -> tuple[float, Sequence[str], str]:
+    """Height, title and body of a heat map: heads run upwards."""
+    wide, high, top = min(96.0, 570 / len(chart.columns)), 36.0 if chart.noted else 24.0, 150
+    parts = []
+    for j, name in enumerate(chart.columns):
+        turned = f'<g transform="translate({150 + (j + 0.5) * wide + 4:.4g} {top - 6})rotate(-90)">'
+        parts.append(f"{turned}{text_svg('0', 0, _wrapped(name, 22, 1)[0], 'muted small')}</g>")
+    for i, (name, squares) in enumerate(zip(chart.rows, chart.squares, strict=True)):
+        y = top + i * high
+        parts.append(text_svg("0", y + high / 2 + 4, _wrapped(name, 20, 1)[0], "ink small"))
+        for j, square in enumerate(squares):
+            if square is None:
+                continue
+            x, step = 150 + j * wide, chart.step(square)
+            ink = "paper" if step >= DARK_FROM else "ink"
+            size = f'width="{wide - 1:.4g}" height="{high - 1:.4g}"'
+            parts.append(f'<rect class="q{step}" x="{x:.5g}" y="{y:.5g}" {size}/>')
+            lift = 2 if chart.noted and square.small else -4
+            middle = f"{x + wide / 2:.5g}"
+            parts.append(text_svg(middle, y + high / 2 - lift, square.text, f"{ink} small", "middle"))
+            parts += [text_svg(middle, y + high / 2 + 11, square.small, f"{ink} tiny", "middle")] if lift == 2 else []
+    y = top + high * len(chart.rows) + 10
+    parts.append(f'<svg x="150" y="{y}" width="322" height="24">{scale_svg(chart.domain, share=chart.share)}</svg>')
+    return y + 28, title, "".join(parts)
 
 
-def _y(canvas: Canvas) -> Spec:
-    scale = {"domain": [0, canvas.height], "nice": False, "zero": False, "reverse": True}
-    return {"field": "y", "type": "quantitative", "scale": scale, "axis": None}
-
-
-def _as_is(name: str, kind: str = "nominal") -> Spec:
-    """A channel whose field holds what is drawn: a colour, a shape, a size."""
-    return {"field": name, "type": kind, "scale": None}
-
-
-_X2, _Y2 = {"field": "x2"}, {"field": "y2"}
-_TEXT = {"field": "text", "type": "nominal"}
-
-
-def _rects(canvas: Canvas) -> list[Spec]:
-    if not canvas.rects:
-        return []
-    encoding = {"x": _x(canvas), "x2": _X2, "y": _y(canvas), "y2": _Y2, "color": _as_is("colour")}
-    return [_layer(canvas.rects, {"type": "rect"}, encoding)]
-
-
-def _rules(lines: list[dict[str, Any]], canvas: Canvas) -> list[Spec]:
-    layers = []
-    encoding = {"x": _x(canvas), "x2": _X2, "y": _y(canvas), "y2": _Y2, "color": _as_is("colour")}
-    for dash in (False, True):
-        rows = [row for row in lines if row["dash"] is dash]
-        mark = {"type": "rule", "strokeWidth": 1, "strokeDash": [3, 3] if dash else [1, 0]}
-        layers += [_layer(rows, mark, encoding)] if rows else []
-    return layers
-
-
-def _intervals(canvas: Canvas) -> list[Spec]:
-    if not canvas.intervals:
-        return []
-    mark = {"type": "rule", "strokeWidth": 2.2, "strokeCap": "round"}
-    encoding = {"x": _x(canvas), "x2": _X2, "y": _y(canvas), "color": _as_is("colour")}
-    return [_layer(canvas.intervals, mark, encoding)]
-
-
-def _points(canvas: Canvas) -> list[Spec]:
-    if not canvas.points:
-        return []
-    mark = {"type": "point", "size": 72, "strokeWidth": 1.8, "opacity": 1}
-    channels = {"shape": _as_is("shape"), "fill": _as_is("fill"), "stroke": _as_is("colour")}
-    return [_layer(canvas.points, mark, {"x": _x(canvas), "y": _y(canvas), **channels})]
-
-
-def _written(canvas: Canvas) -> Spec:
-    size = _as_is("size", "quantitative")
-    return {"x": _x(canvas), "y": _y(canvas), "text": _TEXT, "color": _as_is("colour"), "size": size}
-
-
-def _texts(canvas: Canvas) -> list[Spec]:
-    layers = []
-    for (align, weight, font), rows in canvas.texts.items():
-        mark = {"type": "text", "align": align, "baseline": "middle", "fontWeight": weight, "font": font}
-        layers.append(_layer(rows, mark, _written(canvas)))
-    return layers
-
-
-def _turned(canvas: Canvas) -> list[Spec]:
-    """Text that runs upwards from where it stands."""
-    mark = {"type": "text", "align": "left", "baseline": "middle", "angle": 270}
-    return [_layer(rows, {**mark, "font": font}, _written(canvas)) for font, rows in canvas.turned.items()]
-
-
-def _rings(canvas: Canvas) -> list[Spec]:
-    """The rims of texts, drawn under them."""
-    rim = {"fill": COLOURS["paper"], "stroke": COLOURS["paper"], "strokeWidth": 3.5, "strokeJoin": "round"}
-    layers = []
-    for (align, font), rows in canvas.rings.items():
-        mark = {"type": "text", "align": align, "baseline": "middle", "font": font, **rim}
-        encoding = {key: value for key, value in _written(canvas).items() if key != "color"}
-        layers.append(_layer(rows, mark, encoding))
-    return layers
-
-
-def _world(canvas: Canvas) -> list[Spec]:
-    """Countries, each in the colour its outline carries."""
-    if canvas.world is None:
-        return []
-    topology, scale, centre = canvas.world
-    return [
-        {
-            "data": {"values": topology, "format": {"type": "topojson", "feature": "countries"}},
-            "mark": {"type": "geoshape", "clip": False, "stroke": COLOURS["paper"], "strokeWidth": 0.6},
-            "encoding": {"color": _as_is("properties.fill")},
-            "projection": {"type": "equalEarth", "scale": scale, "translate": list(centre)},
-        }
-    ]
+def _map_file(chart: MapChart) -> str:
+    """A map with the outlines it refers to, and its colours below."""
+    width, height = world()["width"], world()["height"]
+    styles = ".land{fill:" + COLOURS["land"] + "}use{stroke:white;stroke-width:.8}circle{stroke:#1c1f23;stroke-width:2}"
+    styles += "".join(f".{name}{{fill:{colour}}}" for name, colour in SIDES.items())
+    body = definitions() + map_svg(chart)
+    if not chart.steps:
+        scale = scale_svg(chart.domain, share=chart.share)
+        body += f'<svg y="{height + 14}" width="322" height="24">{scale}</svg>'
+    wide = width / max(6, len(chart.steps))
+    for k, (name, words) in enumerate(chart.steps):
+        body += f'<rect class="{name}" x="{k * wide:.5g}" y="{height + 14}" width="{wide - 4:.5g}" height="12"/>'
+        body += text_svg(f"{k * wide:.5g}", height + 44, words, "muted")
+    return file_svg(width, height + 50, (chart.heading + chart.title, chart.subject), body, styles)

@@ -6,13 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kapwa import registry
-from kapwa.errors import KapwaError
 from kapwa.report import numbers
-from kapwa.report.contract import RunLike
 from kapwa.report.text import UNKNOWN_CULTURE, clean, culture_name, isolate, label_text
 from kapwa.report.view import TaskView
-from kapwa.report.words import outcome_words
+from kapwa.runs.directory import Run
 
 # The methods named in the tables, in words. Their sources stand in docs/explanation.
 METHODS: Mapping[str, str] = {
@@ -27,51 +24,16 @@ EMBEDDED = "smollm2"
 
 
 @dataclass(frozen=True, slots=True)
-class MetricNote:
-    """One metric of the methods section."""
-
-    name: str
-    title: str
-    source: str
-    span: str
-    reference: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Methods:
     """The methods section of one task."""
 
     asked: Sequence[str]
     intervals: Sequence[str]
-    metrics: Sequence[MetricNote]
+    metrics: Sequence[tuple[str, str]]
     marks: Sequence[tuple[str, str]]
     cards: Sequence[Sequence[tuple[str, str]]]
     data: str
     limits: Sequence[str]
-
-
-def page_title(view: TaskView) -> str:
-    """The question the suite asks; the task's name where the suite is not installed."""
-    suite = _suite(view)
-    return str(suite.question) if suite is not None else view.task
-
-
-def task_line(view: TaskView) -> str:
-    """The task's name and what it measures, in one line."""
-    suite = _suite(view)
-    told = suite.tasks.get(view.task, "") if suite is not None else ""
-    return f"{view.task}: {told}" if told else view.task
-
-
-def _suite(view: TaskView) -> Any:
-    """The suite as registered, or None: a report must be readable where its suite is not installed."""
-    name = str(view.manifest.get("suite", ""))
-    if name not in registry.available("suites"):
-        return None
-    try:
-        return registry.load("suites", name)
-    except KapwaError:
-        return None
 
 
 def page_lead(views: Sequence[TaskView]) -> str:
@@ -111,60 +73,18 @@ def warnings(view: TaskView) -> list[str]:
     for label, run in zip(view.labels, view.runs, strict=True):
         failed = int(run.manifest.get("counts", {}).get("failed") or 0)
         if failed:
+            reasons = run.manifest.get("failures") or []
+            most = f" (most often: {label_text(reasons[0]['reason'])[:160]})" if reasons else ""
             total = int(run.manifest["counts"].get("unique") or run.manifest["counts"].get("requests") or failed)
             said.append(
                 f"{isolate(label)}: {numbers.count(failed, 'request')} of {total:,} got no answer and "
-                f"{'is' if failed == 1 else 'are'} not in these numbers{_reasons(run)}. "
+                f"{'is' if failed == 1 else 'are'} not in these numbers{most}. "
                 "The same command asks them again."
             )
     return said
 
 
-def _reasons(run: RunLike) -> str:
-    found = run.manifest.get("failures") or []
-    return f" (most often: {label_text(found[0]['reason'])[:160]})" if found else ""
-
-
-def losses(view: TaskView) -> list[str]:
-    """What did not become a plain right or wrong, model by model; empty when nothing was lost."""
-    metric = view.headline[0] if view.headline else ""
-    told = []
-    for i, label in enumerate(view.labels):
-        for subject in view.subjects:
-            for variant in view.variants:
-                row = view.estimate(i, subject, metric, variant)
-                gone = outcome_words(row) if row else ""
-                if gone:
-                    where = f"{isolate(label)}, {isolate(subject.label)}"
-                    told.append(f"{where}{f', {variant}' if len(view.variants) > 1 else ''}: {gone}.")
-    return told
-
-
-def methods(view: TaskView) -> Methods:
-    """Everything the methods section says of a task."""
-    data = view.manifest.get("data", {})
-    cards = [dict(card) for card in _cards(data.get("card") or {})]
-    return Methods(
-        asked=[said for label, run in zip(view.labels, view.runs, strict=True) for said in _told_of(label, run)],
-        intervals=_interval_words(view),
-        metrics=[_metric_note(view, name) for name in view.metrics],
-        marks=_mark_notes(view),
-        cards=[
-            [(_CARD[key], _text(card[key])) for key in _CARD if card.get(key) not in (None, "", [])] for card in cards
-        ],
-        data=f"{clean(data.get('name', ''))}, digest {clean(data.get('digest', ''))}",
-        limits=list(dict.fromkeys(limit for card in cards for limit in _as_list(card.get("limits")))),
-    )
-
-
-def _told_of(label: str, run: RunLike) -> Iterator[str]:
-    """How a run's answers came about, and what it noted of itself: rows that fitted nothing, answers from a cache."""
-    yield _asked(label, run)
-    notes = run.manifest.get("notes")
-    yield from (f"{isolate(label)}: {clean(note)}" for note in (notes if isinstance(notes, list) else ()))
-
-
-_CARD = {
+CARD = {
     "title": "Title",
     "version": "Version",
     "culture": "Culture",
@@ -178,81 +98,75 @@ _CARD = {
 }
 
 
-def _cards(card: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """A data source has one card, or one for each of its packs."""
+def methods(view: TaskView) -> Methods:
+    """Everything the methods section says of a task."""
+    data = view.manifest.get("data", {})
+    card = data.get("card") or {}
+    # A data source has one card, or one for each of its packs.
     packs = card.get("packs")
-    if isinstance(packs, list):
-        yield from (pack for pack in packs if isinstance(pack, Mapping))
-    elif card:
-        yield card
+    cards = [pack for pack in packs if isinstance(pack, Mapping)] if isinstance(packs, list) else [card] if card else []
+    used = {method for run in view.runs for method in run.estimates["method"].unique().to_list() if method}
+    cultures = {subject.culture for subject in view.subjects}
+    marks: dict[str, str] = {}
+    for row in (row for run in view.runs for row in run.floors.iter_rows(named=True)):
+        if row["note"] and row["note"] not in cultures:
+            marks.setdefault(clean(row["name"]), clean(row["note"]))
+    listed = [one.get("limits") for one in cards]
+    limits = [limit for value in listed for limit in (value if isinstance(value, list | tuple) else [value])]
+    return Methods(
+        asked=[said for label, run in zip(view.labels, view.runs, strict=True) for said in _asked(label, run)],
+        intervals=[f"{method}: {METHODS[method]}" for method in METHODS if method in used]
+        + [clean(method) for method in sorted(used - set(METHODS))],
+        metrics=[(name, _metric_words(view, name)) for name in view.metrics],
+        marks=list(marks.items()),
+        cards=[
+            [(CARD[key], _card_text(one[key])) for key in CARD if one.get(key) not in (None, "", [])] for one in cards
+        ],
+        data=f"{clean(data.get('name', ''))}, digest {clean(data.get('digest', ''))}",
+        limits=list(dict.fromkeys(clean(limit) for limit in limits if limit)),
+    )
 
 
-def _as_list(value: Any) -> list[str]:
-    if value is None or value == "":
-        return []
-    return [clean(one) for one in value] if isinstance(value, list | tuple) else [clean(value)]
-
-
-def _text(value: Any) -> str:
+def _card_text(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return ", ".join(_as_list(value))
+    return ", ".join(map(clean, value)) if isinstance(value, list | tuple) else clean(value)
 
 
-def _asked(label: str, run: RunLike) -> str:
+def _asked(label: str, run: Run) -> Iterator[str]:
+    """How a run's answers came about, and what it noted of itself: rows that fitted nothing, answers from a cache."""
     manifest = run.manifest
     model, counts = manifest["model"], manifest.get("counts", {})
-    told = f"{isolate(label)} (revision {label_text(model.get('revision') or 'unknown')[:12]}"
-    told += "".join(
-        f", {name} {label_text(model['fingerprint'][name])[:40]}"
-        for name in _SHOWN
-        if name in model.get("fingerprint", {})
+    shown = model.get("fingerprint", {})
+    facts = [f"revision {label_text(model.get('revision') or 'unknown')[:12]}"]
+    facts += [
+        f"{name} {label_text(shown[name])[:40]}"
+        for name in ("backend", "dtype", "template", "scoring")
+        if name in shown
+    ]
+    repeats = manifest.get("repeatable") in (True, "bytes")
+    yield (
+        f"{isolate(label)} ({', '.join(facts)}) was asked "
+        f"{numbers.count(int(counts.get('unique') or 0), 'distinct request')} for "
+        f"{numbers.count(int(counts.get('items') or 0), 'item')}, in {numbers.duration(manifest.get('seconds'))}, with "
+        f"seed {manifest.get('seed')}{'; the same machine and versions repeat it byte for byte' if repeats else ''}."
     )
-    told += f") was asked {numbers.count(int(counts.get('unique') or 0), 'distinct request')}"
-    told += f" for {numbers.count(int(counts.get('items') or 0), 'item')}"
-    seconds = numbers.duration(manifest.get("seconds"))
-    again = (
-        "; the same machine and versions repeat it byte for byte"
-        if manifest.get("repeatable") in (True, "bytes")
-        else ""
-    )
-    return f"{told}, in {seconds}, with seed {manifest.get('seed')}{again}."
+    noted = manifest.get("notes")
+    yield from (f"{isolate(label)}: {clean(note)}" for note in (noted if isinstance(noted, list) else ()))
 
 
-_SHOWN = ("backend", "dtype", "template", "scoring")
-
-
-def _interval_words(view: TaskView) -> list[str]:
-    """How the intervals in the tables were made: only the methods that were used."""
-    used = {method for run in view.runs for method in run.estimates["method"].unique().to_list() if method}
-    named = [f"{method}: {METHODS[method]}" for method in METHODS if method in used]
-    return named + [clean(method) for method in sorted(used - set(METHODS))]
-
-
-def _metric_note(view: TaskView, name: str) -> MetricNote:
+def _metric_words(view: TaskView, name: str) -> str:
+    """What a metric is called, its range, its source."""
     info = view.metrics[name]
-    low, high = info.get("low"), info.get("high")
-    if low is None or high is None:
-        span = "any number"
-    else:
-        span = (
-            f"{numbers.decimal(low, 3).rstrip('0').rstrip('.')} to {numbers.decimal(high, 3).rstrip('0').rstrip('.')}"
-        )
-    return MetricNote(name, view.title_of(name), clean(info.get("source") or ""), span, bool(info.get("reference")))
+    ends = [info.get("low"), info.get("high")]
+    span = "any number"
+    if None not in ends:
+        span = " to ".join(numbers.decimal(end, 3).rstrip("0").rstrip(".") for end in ends)
+    source = clean(info.get("source") or "")
+    return f"{view.title_of(name)}. Range {span}." + (f" Source: {source}." if source else "")
 
 
-def _mark_notes(view: TaskView) -> list[tuple[str, str]]:
-    """The notes of floors and ceilings that say where they come from, once each."""
-    cultures = {subject.culture for subject in view.subjects}
-    found: dict[str, str] = {}
-    for run in view.runs:
-        for row in run.floors.iter_rows(named=True):
-            if row["note"] and row["note"] not in cultures:
-                found.setdefault(clean(row["name"]), clean(row["note"]))
-    return list(found.items())
-
-
-def versions(runs: Sequence[RunLike]) -> list[tuple[str, str]]:
+def versions(runs: Sequence[Run]) -> list[tuple[str, str]]:
     """Versions of what made the runs; several values where runs differ."""
     found: dict[str, list[str]] = {}
     for run in runs:
@@ -262,7 +176,7 @@ def versions(runs: Sequence[RunLike]) -> list[tuple[str, str]]:
     return [(name, ", ".join(dict.fromkeys(values))) for name, values in found.items()]
 
 
-def made(runs: Sequence[RunLike]) -> str:
+def made(runs: Sequence[Run]) -> str:
     """When the runs ended and which folders they are: nothing of the moment of writing, so bytes repeat."""
     ended = max((str(run.manifest.get("finished") or "") for run in runs), default="")
     folders = _list([clean(run.path.name) for run in runs])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Decimal
-from typing import Any
+from typing import Any, TypeGuard
 
 MINUS = "\u2212"
 NOTHING = "–"
@@ -17,7 +17,7 @@ def is_share(info: Mapping[str, Any]) -> bool:
     return low is not None and high is not None and low >= 0 and high <= 1
 
 
-def known(value: float | None) -> bool:
+def known(value: float | None) -> TypeGuard[float]:
     """Whether ``value`` is a finite number."""
     return value is not None and math.isfinite(value)
 
@@ -37,7 +37,6 @@ def amount(value: float | None, info: Mapping[str, Any], digits: int = 1) -> str
     """Format a metric's value: "24.3%" for shares, three decimals for others (``digits`` is for shares)."""
     if not known(value):
         return NOTHING
-    assert value is not None
     return f"{decimal(100 * value, digits)}%" if is_share(info) else decimal(value, _plain_digits(info))
 
 
@@ -48,8 +47,6 @@ def interval(low: float | None, high: float | None, info: Mapping[str, Any], dig
     """
     if not (known(low) and known(high)):
         return "no interval"
-    assert low is not None
-    assert high is not None
     share = is_share(info)
     factor, places = (100, digits) if share else (1, _plain_digits(info))
     least, most = info.get("low"), info.get("high")
@@ -64,7 +61,6 @@ def change(value: float | None, info: Mapping[str, Any], digits: int = 1) -> str
     """Format a difference with its sign: points for shares ("+5.2"), the metric's own unit for others."""
     if not known(value):
         return NOTHING
-    assert value is not None
     return decimal(100 * value, digits, plus=True) if is_share(info) else decimal(value, _plain_digits(info), plus=True)
 
 
@@ -79,7 +75,6 @@ def points(value: float | None, info: Mapping[str, Any], digits: int = 0) -> str
     """Format the size of a difference in words: "31 points", or the plain number."""
     if not known(value):
         return NOTHING
-    assert value is not None
     if not is_share(info):
         return decimal(abs(value), _plain_digits(info))
     text = decimal(abs(100 * value), digits)
@@ -101,7 +96,6 @@ def p_value(p: float | None) -> str:
     """Format a p-value: two digits, three below 0.1, never "0.000"."""
     if not known(p):
         return NOTHING
-    assert p is not None
     if p < 0.001:
         return "< 0.001"
     return f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
@@ -116,7 +110,6 @@ def duration(seconds: float | None) -> str:
     """Write "8 s", "3 min 20 s", "2 h 5 min"."""
     if not known(seconds):
         return NOTHING
-    assert seconds is not None
     whole = round(seconds)
     if whole < 60:
         return f"{decimal(seconds, 1)} s" if seconds < 10 else f"{whole} s"

@@ -1,42 +1,25 @@
-"""Do two tasks agree on which cultures a model knows? Correlations across cultures, between tasks of one suite."""
+"""Correlations that a report shows: of two tasks across cultures, and of metrics across models."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any
 
-from kapwa.files import csv_text, slug
+import polars as pl
+
+from kapwa.files import slug
 from kapwa.report import numbers
-from kapwa.report.tables import Cell, Table
-from kapwa.report.text import isolate
-from kapwa.report.variants import variant_name
+from kapwa.report.charts import Point, ScatterChart
+from kapwa.report.comparisons import variant_name
+from kapwa.report.tables import NONE, Cell, Table, frame_csv
+from kapwa.report.text import clean, isolate
 from kapwa.report.view import TaskView
 from kapwa.stats.correlation import Correlation, pearson
+from kapwa.tables_io import csv_text
 
 LEAST_CULTURES = 4  # below, a correlation has no interval
-
-
-class Point(NamedTuple):
-    """One culture: its name and its two values, in [0, 1]."""
-
-    label: str
-    x: float
-    y: float
-
-
-@dataclass(frozen=True, slots=True)
-class ScatterPlot:
-    """Two tasks against each other, a point for each culture."""
-
-    key: str
-    title: str
-    subject: str
-    alt: str
-    points: Sequence[Point]
-    across: str
-    upwards: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,24 +93,24 @@ def _named(view: TaskView, variant: str) -> str:
     return f"{view.task} {variant_name(variant)}" if len(view.variants) > 1 else view.task
 
 
-def relation_plots(found: Sequence[Relation]) -> list[ScatterPlot]:
-    """One scatter plot for each model and pair of tasks: the variants that ask in the same language, else the first."""
+def relation_charts(found: Sequence[Relation]) -> list[ScatterChart]:
+    """One chart for each model and pair of tasks: the variants that ask in the same language, else the first."""
     chosen: dict[tuple[str, str, str], Relation] = {}
     for relation in sorted(found, key=lambda relation: not relation.same_language):
         tasks = (relation.model, relation.across.split(" ")[0], relation.upwards.split(" ")[0])
         chosen.setdefault(tasks, relation)
-    return [_plot(relation) for relation in found if any(relation is one for one in chosen.values())]
+    return [_chart(relation) for relation in found if any(relation is one for one in chosen.values())]
 
 
-def _plot(relation: Relation) -> ScatterPlot:
+def _chart(relation: Relation) -> ScatterChart:
     r = numbers.decimal(relation.correlation.value, 2)
     title = f"{relation.upwards} against {relation.across}"
-    return ScatterPlot(
+    return ScatterChart(
         key=f"relation-{slug(relation.model)}-{slug(relation.across)}-{slug(relation.upwards)}",
         title=title,
         subject=f"{relation.model}, r = {r}",
         alt=f"{title}, {relation.model}: Pearson's r = {r} across {len(relation.points)} cultures.",
-        points=relation.points,
+        points=sorted(relation.points, key=lambda point: -point.y),
         across=f"{relation.across} →",
         upwards=f"↑ {relation.upwards}",
     )
@@ -140,12 +123,10 @@ def relation_table(found: Sequence[Relation]) -> Table | None:
     rows, tidy = [], []
     for one in found:
         r = one.correlation
-        known = numbers.known(r.low) and numbers.known(r.high)
-        small = f"{numbers.decimal(r.low, 2)} to {numbers.decimal(r.high, 2)}" if known else "no interval"
         rows.append(
             [
                 Cell(f"{one.across} × {one.upwards}", isolate(one.model)),
-                Cell(numbers.decimal(r.value, 2), small, number=True),
+                coefficient_cell({"value": r.value, "low": r.low, "high": r.high}, "no interval"),
                 Cell(str(r.n), number=True),
             ]
         )
@@ -159,3 +140,32 @@ def relation_table(found: Sequence[Relation]) -> Table | None:
         csv=csv_text(head, tidy),
         note="The interval takes cultures for independent draws; neighbours are not.",
     )
+
+
+def correlation_table(view: TaskView, frame: pl.DataFrame, shown: int) -> Table:
+    """How far metrics agree across runs: pairs of the first ``shown`` metrics; the CSV holds all of them."""
+    pairs: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
+    first = set(list(dict.fromkeys([*frame["metric_a"], *frame["metric_b"]]))[:shown])
+    for row in frame.iter_rows(named=True):
+        if {row["metric_a"], row["metric_b"]} <= first:
+            pairs.setdefault((row["metric_a"], row["metric_b"]), {})[row["coefficient"]] = row
+    rows = []
+    for (a, b), found in pairs.items():
+        cells = [coefficient_cell(found.get(kind), "too few for an interval") for kind in ("pearson", "spearman")]
+        rows.append([Cell(clean(f"{a} × {b}")), *cells, Cell(str(max(r["n"] for r in found.values())), number=True)])
+    return Table(
+        key=f"{view.slug}-correlations",
+        caption=f"Agreement of metrics across {len(view.runs)} runs ({view.task})",
+        head=["Metrics", "Pearson r", "Spearman ρ", "Runs"],
+        rows=rows,
+        csv=frame_csv(frame),
+    )
+
+
+def coefficient_cell(row: Mapping[str, Any] | None, without: str) -> Cell:
+    """A correlation with its interval, or what is said ``without`` one."""
+    if row is None or not numbers.known(row["value"]):
+        return NONE._replace(small="no spread")
+    known = numbers.known(row["low"]) and numbers.known(row["high"])
+    small = f"{numbers.decimal(row['low'], 2)} to {numbers.decimal(row['high'], 2)}" if known else without
+    return Cell(numbers.decimal(row["value"], 2), small, number=True)

@@ -10,11 +10,19 @@ import numpy as np
 import polars as pl
 
 from kapwa.report import numbers
-from kapwa.report.spread import contrast_language, held_name
+from kapwa.report.comparisons import (
+    LEVELS,
+    asked_name,
+    contrast_language,
+    held_name,
+    prompt_name,
+    resource_level,
+    split,
+    variant_name,
+)
+from kapwa.report.sentences import is_clear, outcome_words, phrase_words, verdict
 from kapwa.report.text import culture_name, isolate
-from kapwa.report.variants import LEVELS, asked_name, prompt_name, resource_level, split, variant_name
 from kapwa.report.view import TaskView
-from kapwa.report.words import is_clear, outcome_words, phrase_words, trick_name, verdict
 from kapwa.stats.intervals import Estimate, mean_estimate
 
 MOST_NAMED = 4
@@ -86,7 +94,7 @@ def _floor_words(view: TaskView, found: Sequence[tuple[Any, Mapping[str, Any]]],
         below = [mark for mark in marks if not mark.ceiling]
         above = [mark for mark in marks if mark.ceiling]
         if below:
-            names[trick_name(below[-1].name)] += 1
+            names[below[-1].words] += 1
             floors[verdict(row["low"], row["high"], below[-1].value)] += 1
         if above:
             tops[verdict(row["low"], row["high"], above[0].value)] += 1
@@ -121,21 +129,17 @@ def _tally(rows: Sequence[Mapping[str, Any]], who: str, than: str) -> str:
     higher = [row for row in known if is_clear(row) and row["difference"] > 0]
     lower = [row for row in known if is_clear(row) and row["difference"] < 0]
     if not higher and not lower:
-        return f"{who} did not score higher {than}, nor lower: {_none(len(known))}"
+        none = (
+            f"none of the {len(known)} differences can be told from noise." if known else "nothing could be compared."
+        )
+        one = "the one difference cannot be told from noise."
+        return f"{who} did not score higher {than}, nor lower: {one if len(known) == 1 else none}"
     rest = len(known) - len(higher) - len(lower)
     told = f"{who} scored higher {than} in {_of(len(higher), len(known))}{_named(higher)}"
     told += f" and lower in {len(lower)}{_named(lower)}"
-    return told + (f"; {rest} differences cannot be told from noise." if rest > 1 else _one_rest(rest))
-
-
-def _none(count: int) -> str:
-    if count == 1:
-        return "the one difference cannot be told from noise."
-    return f"none of the {count} differences can be told from noise." if count else "nothing could be compared."
-
-
-def _one_rest(rest: int) -> str:
-    return "; one difference cannot be told from noise." if rest else "."
+    if not rest:
+        return f"{told}."
+    return f"{told}; {f'{rest} differences' if rest > 1 else 'one difference'} cannot be told from noise."
 
 
 def _named(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -183,25 +187,23 @@ def _levels(view: TaskView, rows: Sequence[Mapping[str, Any]], info: Mapping[str
     return f" On average the difference{unit} is {', '.join(parts)}." if len(parts) > 1 else ""
 
 
-_LEVEL_WORDS = {
-    "high": "languages with much text",
-    "mid": "languages with some",
-    "low": "languages with little",
-}
+_LEVEL_WORDS = {"high": "languages with much text", "mid": "languages with some", "low": "languages with little"}
 
 
 def loss_sentences(view: TaskView) -> list[str]:
-    """What did not become a plain right or wrong, by model and variant, and in which culture most."""
-    if not view.headline:
-        return []
-    told = []
+    """What did not become a plain right or wrong, by model, culture and variant; many cultures are summed."""
+    metric, told = view.headline[0] if view.headline else "", []
     for i, label in enumerate(view.labels):
-        for variant in view.variants:
-            rows = [(s, view.estimate(i, s, view.headline[0], variant)) for s in view.subjects]
-            gone = {s.label: _summed([row]) for s, row in rows if row is not None}
-            words = outcome_words(_summed(gone.values()))
-            if words:
+        for members in [view.subjects] if view.many else [[subject] for subject in view.subjects]:
+            for variant in view.variants:
+                rows = [(s, view.estimate(i, s, metric, variant)) for s in members]
+                gone = {isolate(s.label): _summed([row]) for s, row in rows if row is not None}
+                words = outcome_words(_summed(gone.values()))
+                if not words:
+                    continue
+                where = [isolate(label), *([] if view.many else gone)]
+                where += [variant_name(variant) if view.many else variant] if len(view.variants) > 1 else []
                 most = max(gone, key=lambda name: sum(gone[name].values()))
-                where = f"{isolate(label)}{f', {variant_name(variant)}' if len(view.variants) > 1 else ''}"
-                told.append(f"{where}: {words}; the most in {isolate(most)} ({sum(gone[most].values())}).")
+                ends = f"; the most in {most} ({sum(gone[most].values())})." if view.many else "."
+                told.append(f"{', '.join(where)}: {words}{ends}")
     return told

@@ -3,20 +3,39 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from kapwa.files import csv_text, slug
 from kapwa.report import numbers
-from kapwa.report.text import clean, isolate
+from kapwa.report.comparisons import contrast_language, held_name, language_name, part_names, variant_name
+from kapwa.report.heat import FEW_ITEMS, Confusion, by_score
+from kapwa.report.sentences import base_floor, is_clear, verdict_words
+from kapwa.report.text import clean, culture_name, isolate, label_text
 from kapwa.report.view import Estimate, Subject, TaskView
-from kapwa.report.words import base_floor, is_clear, trick_name, verdict_words
+from kapwa.tables_io import csv_text
 
 MOST_PAIRS = 40
-OTHER_LANGUAGE = "answered_other_language"
+MOST_OTHERS = 3
+FLOOR, PEOPLE = "Without cultural knowledge", "People"
+OUTCOMES = {
+    "right": "Right",
+    "wrong": "Wrong",
+    "tie": "Tie",
+    "scored": "Measured",
+    "unparsed": "Unreadable",
+    "refused": "Refused",
+    "empty": "Empty",
+    "failed": "Failed",
+}
+# Metrics that count answers which are among the other outcomes too.
+FLAGS = {"too_many": "Too many answers", "answered_other_language": "Other language"}
+TIDY = (
+    *("task", "culture", "language", "variant", "group", "stratum", "metric", "model"),
+    *("value", "se", "low", "high", "n", "clusters", "method", "base_floor", "highest_floor", "ceiling"),
+)
 
 
 class Cell(NamedTuple):
@@ -27,6 +46,9 @@ class Cell(NamedTuple):
     number: bool = False
     strong: bool = False
     muted: bool = False
+
+
+NONE = Cell(numbers.NOTHING, number=True, muted=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +62,6 @@ class Table:
     csv: str
     note: str = ""
 
-    @property
-    def href(self) -> str:
-        """Where the download link leads."""
-        return csv_href(self.csv)
-
-    @property
-    def file_name(self) -> str:
-        """What the downloaded file is called."""
-        return f"{slug(self.key)}.csv"
-
 
 def csv_href(text: str) -> str:
     """A data: address of a CSV; a byte-order mark makes spreadsheets read it as UTF-8."""
@@ -57,82 +69,43 @@ def csv_href(text: str) -> str:
     return "data:text/csv;charset=utf-8;base64," + base64.b64encode(raw).decode()
 
 
-def scores_table(view: TaskView, subject: Subject, *, reference: bool) -> Table | None:
-    """Every metric of every model with its interval, beside its floor and what people score."""
-    metrics = [name for name, info in view.metrics.items() if bool(info.get("reference")) is reference]
-    rows, tidy = [], []
-    for name in metrics:
-        found = [view.estimate(i, subject, name) for i in range(len(view.runs))]
-        if not any(found):
+def frame_csv(frame: pl.DataFrame) -> str:
+    """Render a flat frame as spreadsheet-safe CSV."""
+    return csv_text(frame.columns, frame.iter_rows())
+
+
+def tidy_csv(view: TaskView, found: Iterable[tuple[str, Subject, Estimate | None]]) -> str:
+    """Estimates (with model and culture) as rows of :data:`TIDY`, floors and ceiling beside each."""
+    rows = []
+    for label, subject, row in found:
+        if row is None:
             continue
-        info = view.metrics[name]
-        strong = name in view.headline
-        cells = [Cell(view.title_of(name), name, strong=strong)]
-        cells += [score_cell(row, info, strong=strong) for row in found]
-        rows.append([*cells, *mark_cells(view, subject, name)])
-        tidy += [
-            tidy_row(view, label, row, subject)
-            for label, row in zip(view.labels, found, strict=True)
-            if row is not None
-        ]
-    if not rows:
-        return None
-    kind = "Values as the released code computes them" if reference else "Scores"
-    return Table(
-        key=f"{view.slug}-{'reference' if reference else 'scores'}-{subject.culture}",
-        caption=f"{kind}: {_whose(view, subject)}",
-        head=["Metric", *view.labels, "Without cultural knowledge", "People"],
-        rows=rows,
-        csv=csv_text(TIDY, tidy),
-    )
-
-
-TIDY = (
-    *("task", "culture", "language", "variant", "group", "stratum", "metric", "model"),
-    *("value", "se", "low", "high", "n", "clusters", "method", "base_floor", "highest_floor", "ceiling"),
-)
-
-
-def tidy_row(view: TaskView, label: str, row: Estimate, subject: Subject) -> list[Any]:
-    """One estimate as a row of :data:`TIDY`, its floors and ceiling beside it."""
-    marks = view.marks(subject, row["metric"], row["variant"])
-    floors, tops = [m for m in marks if not m.ceiling], [m for m in marks if m.ceiling]
-    base = base_floor(marks)
-    keys = ("culture", "language", "variant", "group", "stratum", "metric")
-    values = ("value", "se", "low", "high", "n", "clusters", "method")
-    beside = (base.value if base else None, floors[-1].value if floors else None, tops[0].value if tops else None)
-    return [view.task, *(row[k] for k in keys), label, *(row[k] for k in values), *beside]
+        marks = view.marks(subject, row["metric"], row["variant"])
+        floors, tops = [m.value for m in marks if not m.ceiling], [m.value for m in marks if m.ceiling]
+        base = base_floor(marks)
+        beside = (base.value if base else None, floors[-1] if floors else None, tops[0] if tops else None)
+        rows.append([view.task, *(row[k] for k in TIDY[1:7]), label, *(row[k] for k in TIDY[8:15]), *beside])
+    return csv_text(TIDY, rows)
 
 
 def score_cell(row: Estimate | None, info: Mapping[str, Any], *, strong: bool = False, few: int = 0) -> Cell:
     """A score with its interval under it; grey where it rests on fewer than ``few`` items."""
     if row is None or not numbers.known(row["value"]):
-        return Cell(numbers.NOTHING, "no score" if row else "", number=True, muted=True)
-    text = numbers.amount(row["value"], info)
+        return NONE._replace(small="no score" if row else "")
     small = numbers.interval(row["low"], row["high"], info)
-    return Cell(text, small, number=True, strong=strong, muted=int(row["n"]) < few)
+    return Cell(numbers.amount(row["value"], info), small, number=True, strong=strong, muted=int(row["n"]) < few)
 
 
-def mark_cells(view: TaskView, subject: Subject, metric: str) -> list[Cell]:
+def mark_cells(view: TaskView, subject: Subject, metric: str) -> tuple[Cell, Cell]:
     """Two cells: what takes no cultural knowledge, and what people score."""
-    info = view.metrics[metric]
-    marks = view.marks(subject, metric)
-    floors, tops = [m for m in marks if not m.ceiling], [m for m in marks if m.ceiling]
-    base = base_floor(marks)
-    if base is None:
-        floor = Cell(numbers.NOTHING, muted=True)
-    else:
-        other = floors[-1]
-        small = trick_name(base.name)
-        if other.name != base.name:
-            small += f"; {trick_name(other.name)}: {numbers.amount(other.value, info)}"
-        floor = Cell(numbers.amount(base.value, info), small)
-    top = (
-        Cell(numbers.amount(tops[0].value, info), number=True)
-        if tops
-        else Cell(numbers.NOTHING, number=True, muted=True)
-    )
-    return [floor, top]
+    info, marks = view.info(metric), view.marks(subject, metric)
+    base, top = base_floor(marks), next((mark for mark in marks if mark.ceiling), None)
+    floor = Cell(numbers.NOTHING, muted=True)
+    if base is not None:
+        other = [mark for mark in marks if not mark.ceiling][-1]
+        best = f"; {other.words}: {numbers.amount(other.value, info)}" if other.name != base.name else ""
+        floor = Cell(numbers.amount(base.value, info), base.words + best)
+    return floor, NONE if top is None else Cell(numbers.amount(top.value, info), number=True)
 
 
 def _whose(view: TaskView, subject: Subject) -> str:
@@ -140,31 +113,116 @@ def _whose(view: TaskView, subject: Subject) -> str:
     return isolate(clean(subject.label)) + variant
 
 
-def strata_table(view: TaskView, subject: Subject, few: int) -> Table | None:
+def _of_variant(view: TaskView) -> str:
+    return f", {variant_name(view.variant)}" if len(view.variants) > 1 else ""
+
+
+def scores_table(view: TaskView, subject: Subject, *, reference: bool) -> Table | None:
+    """Every metric of every model with its interval, beside its floor and what people score."""
+    rows: list[list[Cell]] = []
+    tidy: list[tuple[str, Subject, Estimate | None]] = []
+    for name, info in view.metrics.items():
+        found = [view.estimate(i, subject, name) for i in range(len(view.runs))]
+        if bool(info.get("reference")) is not reference or not any(found):
+            continue
+        strong = name in view.headline
+        cells = [score_cell(row, info, strong=strong) for row in found]
+        rows.append([Cell(view.title_of(name), name, strong=strong), *cells, *mark_cells(view, subject, name)])
+        tidy += [(label, subject, row) for label, row in zip(view.labels, found, strict=True)]
+    if not rows:
+        return None
+    kind = "Values as the released code computes them" if reference else "Scores"
+    return Table(
+        key=f"{view.slug}-{'reference' if reference else 'scores'}-{subject.culture}",
+        caption=f"{kind}: {_whose(view, subject)}",
+        head=["Metric", *view.labels, FLOOR, PEOPLE],
+        rows=rows,
+        csv=tidy_csv(view, tidy),
+    )
+
+
+def culture_table(view: TaskView, metric: str) -> Table | None:
+    """One metric by culture: every model's score and interval, floors and people beside; the CSV holds all variants."""
+    info, subjects = view.info(metric), by_score(view, metric)
+    if not subjects:
+        return None
+    marks = [mark_cells(view, subject, metric) for subject in subjects]
+    # Floors and people are left out where there are none; the floor is named once where all share it.
+    kept = [side for side in (0, 1) if not all(pair[side].muted for pair in marks)]
+    names = {floor.small for floor, _ in marks if floor.text != numbers.NOTHING}
+    rows = []
+    for subject, pair in zip(subjects, marks, strict=True):
+        found = [view.estimate(i, subject, metric) for i in range(len(view.runs))]
+        n = max((int(row["n"]) for row in found if row is not None), default=0)
+        cells = [Cell(subject.label, language_name(view.language_of(subject, view.variant)))]
+        cells += [score_cell(row, info, strong=metric in view.headline) for row in found]
+        cells += [pair[side]._replace(small="" if len(names) == 1 else pair[side].small) for side in kept]
+        rows.append([*cells, Cell(f"{n:,}", number=True, muted=n < FEW_ITEMS)])
+    every = (
+        (label, subject, view.estimate(i, subject, metric, variant))
+        for subject in view.subjects
+        for variant in view.variants
+        for i, label in enumerate(view.labels)
+    )
+    return Table(
+        key=f"{view.slug}-cultures-{metric}",
+        caption=f"{view.title_of(metric)}{_of_variant(view)}",
+        head=["Culture", *view.labels, *((FLOOR, PEOPLE)[side] for side in kept), "Items"],
+        rows=rows,
+        csv=tidy_csv(view, every),
+        note=f"{FLOOR}: {next(iter(names))}." if len(names) == 1 else "",
+    )
+
+
+def strata_table(view: TaskView, subject: Subject) -> Table | None:
     """The first headline metric by category and topic, with the number of items beside."""
     metric = view.headline[0] if view.headline else ""
-    groups = list(dict.fromkeys(g for run in view.runs for g in run.manifest.get("groups", ())))
-    rows, tidy = [], []
-    for group in groups:
+    rows: list[list[Cell]] = []
+    tidy: list[tuple[str, Subject, Estimate | None]] = []
+    for group in view.groups:
         by_run = [view.strata(i, subject, metric, group) for i in range(len(view.runs))]
         for stratum in dict.fromkeys(s for strata in by_run for s in strata):
             found = [strata.get(stratum) for strata in by_run]
             n = max(int(row["n"]) for row in found if row is not None)
-            cells = [Cell(clean(stratum or "(none given)"), group), Cell(f"{n:,}", number=True, muted=n < few)]
-            rows.append(cells + [score_cell(row, view.metrics[metric], few=few) for row in found])
-            tidy += [
-                tidy_row(view, m, row, subject) for m, row in zip(view.labels, found, strict=True) if row is not None
-            ]
+            cells = [Cell(clean(stratum or "(none given)"), group), Cell(f"{n:,}", number=True, muted=n < FEW_ITEMS)]
+            rows.append(cells + [score_cell(row, view.metrics[metric], few=FEW_ITEMS) for row in found])
+            tidy += [(label, subject, row) for label, row in zip(view.labels, found, strict=True)]
     if not rows:
         return None
     return Table(
         key=f"{view.slug}-breakdown-{subject.culture}",
-        caption=f"{view.title_of(metric)} by {' and '.join(groups)}: {_whose(view, subject)}",
+        caption=f"{view.title_of(metric)} by {' and '.join(view.groups)}: {_whose(view, subject)}",
         head=["Part", "Items", *view.labels],
         rows=rows,
-        csv=csv_text(TIDY, tidy),
-        note=f"Grey: fewer than {few} items.",
+        csv=tidy_csv(view, tidy),
+        note=f"Grey: fewer than {FEW_ITEMS} items.",
     )
+
+
+def strata_tables(view: TaskView) -> list[Table]:
+    """The numbers of the heat maps: a row for each culture, a column for each topic, one table a model and grouping."""
+    metric, tables = view.headline[0] if view.headline else "", []
+    info, subjects = view.info(metric), by_score(view, metric)
+    for group in view.groups:
+        for i, label in enumerate(view.labels):
+            found = {subject: view.strata(i, subject, metric, group) for subject in subjects}
+            names = sorted({name for strata in found.values() for name in strata})
+            if names:
+                tidy = ((label, subject, row) for subject, strata in found.items() for row in strata.values())
+                tables.append(
+                    Table(
+                        key=f"{view.slug}-{group}-{i}-{label}",
+                        caption=f"{view.title_of(metric)} by {label_text(group)}: {isolate(label)}{_of_variant(view)}",
+                        head=["Culture", *(clean(name or "(none given)") for name in names)],
+                        rows=[
+                            [Cell(s.label), *(score_cell(strata.get(n), info, few=FEW_ITEMS) for n in names)]
+                            for s, strata in found.items()
+                        ],
+                        csv=tidy_csv(view, tidy),
+                        note=f"Under each value its 95% interval. Grey: fewer than {FEW_ITEMS} items.",
+                    )
+                )
+    return tables
 
 
 def comparison_table(view: TaskView, frame: pl.DataFrame, key: str, caption: str) -> Table | None:
@@ -178,117 +236,141 @@ def comparison_table(view: TaskView, frame: pl.DataFrame, key: str, caption: str
     note = "“Detectable” is the smallest true difference that this many items would show four times in five."
     if shown.height < frame.height:
         note += f" The {shown.height} clearest of {frame.height:,} differences; all are in the CSV."
-    several = len(view.subjects) > 1
     rows = []
     for row in shown.iter_rows(named=True):
-        info = view.metrics.get(row["metric"], {})
-        clear = is_clear(row)
-        what = f"{isolate(clean(row['a']))} − {isolate(clean(row['b']))}"
-        where = [isolate(clean(row["culture"]))] if several else []
+        info, clear = view.info(row["metric"]), is_clear(row)
+        where = [isolate(clean(row["culture"]))] if len(view.subjects) > 1 else []
+        where += [view.title_of(row["metric"]).split(":")[0]]
+        where += [isolate(clean(row["model"]))] if row.get("model") else []
+        between = numbers.change_interval(row["low"], row["high"], info)
         rows.append(
             [
-                Cell(what, ", ".join([*where, view.title_of(row["metric"]).split(":")[0], *_of_model(row)])),
-                Cell(
-                    numbers.change(row["difference"], info),
-                    numbers.change_interval(row["low"], row["high"], info),
-                    True,
-                    clear,
-                ),
+                Cell(f"{isolate(clean(row['a']))} − {isolate(clean(row['b']))}", ", ".join(where)),
+                Cell(numbers.change(row["difference"], info), between, number=True, strong=clear),
                 Cell(numbers.p_value(row["p_holm"]), number=True),
                 Cell(numbers.detectable(row["mde"], info), number=True),
                 Cell(f"{row['n']:,}", numbers.count(int(row["clusters"]), "cluster"), number=True),
                 Cell(verdict_words(row), strong=clear, muted=not clear),
             ]
         )
+    head = ["Difference", "Points (95% interval)", "p (Holm)", "Detectable", "Shared items", "Verdict"]
+    return Table(f"{view.slug}-{key}", caption, head, rows, frame_csv(frame), note)
+
+
+def contrast_table(view: TaskView, frame: pl.DataFrame) -> Table | None:
+    """Two variants by culture: both values, the paired difference, its adjusted p; the CSV holds every pair."""
+    if not frame.height:
+        return None
+    axis, held = frame["axis"][0], frame["held"][0]
+    info = view.info(view.headline[0])
+    shown = frame.filter(pl.col("held") == held).to_dicts()
+    first, second = part_names(shown[0], axis)
+    rows = []
+    for row in sorted(shown, key=lambda row: (row["model"], -(row["difference"] or 0.0))):
+        clear = is_clear(row)
+        small = [language_name(contrast_language(view, row))] if axis == "asked" else []
+        small += [isolate(clean(row["model"]))] if row["model"] else []
+        between = numbers.change_interval(row["low"], row["high"], info)
+        rows.append(
+            [
+                Cell(culture_name(row["culture"]), ", ".join(small)),
+                *(Cell(numbers.amount(row[name], info), number=True) for name in ("a_value", "b_value")),
+                Cell(numbers.change(row["difference"], info), between, True, clear, not clear),
+                Cell(numbers.p_value(row["p_holm"]), number=True),
+                Cell(f"{row['n']:,}", number=True),
+            ]
+        )
+    names = [name[:1].upper() + name[1:] for name in (first, second)]
     return Table(
-        key=f"{view.slug}-{key}",
-        caption=caption,
-        head=["Difference", "Points (95% interval)", "p (Holm)", "Detectable", "Shared items", "Verdict"],
+        key=f"{view.slug}-{axis}",
+        caption=f"{view.title_of(view.headline[0])}: {first} minus {second}, {held_name(axis, held)}",
+        head=["Culture", *names, "Difference", "p (Holm)", "Items"],
         rows=rows,
         csv=frame_csv(frame),
+        note="Bold: more than noise, all comparisons of this kind allowed for.",
+    )
+
+
+def confusion_table(view: TaskView, confusion: Confusion) -> Table:
+    """For each culture, whose answers were given most often in place of its own; the CSV holds every pair."""
+    label, share = view.labels[confusion.run], {"low": 0.0, "high": 1.0}
+    rows = []
+    for subject in by_score(view, view.headline[0]):
+        mine = confusion.table.filter(pl.col("culture") == subject.culture)
+        if not mine.height:
+            continue
+        first = mine.sort("value", "other", descending=[True, False]).head(MOST_OTHERS).to_dicts()
+        cells = []
+        for row in first:
+            between = numbers.interval(row.get("low"), row.get("high"), share)
+            cells.append(Cell(culture_name(row["other"]), f"{numbers.amount(row['share'], share)} ({between})"))
+        counts = [int(row["wrong"]) for row in first if row.get("wrong") is not None]
+        lost = numbers.count(max(counts), "wrong answer") if counts else ""
+        cells += [Cell(numbers.NOTHING, muted=True)] * (MOST_OTHERS - len(cells))
+        rows.append([Cell(subject.label, lost), *cells])
+    return Table(
+        key=f"{view.slug}-confusion-{confusion.run}-{label}",
+        caption=f"Whose answers are given most often where they are wrong: {isolate(label)}, "
+        f"{variant_name(confusion.variant)}",
+        head=["Asked about", "Most often", "Second", "Third"],
+        rows=rows,
+        csv=frame_csv(confusion.table.drop("value")),
+        note="Shares of wrong answers that people of the other culture gave, with 95% intervals; one answer may fit "
+        "several cultures.",
+    )
+
+
+def counts_table(view: TaskView) -> Table:
+    """What became of every answer, by model, culture and variant; many cultures together, and each in the CSV."""
+    metric = view.headline[0] if view.headline else next(iter(view.metrics), "")
+    groups = [[subject] for subject in view.subjects] if not view.many else [list(view.subjects)]
+    found: list[tuple[str, str, list[tuple[Subject, Estimate]], dict[str, int | None]]] = []
+    for i, label in enumerate(view.labels):
+        for members in groups:
+            for variant in view.variants:
+                rows = [(s, row) for s in members if (row := view.estimate(i, s, metric, variant)) is not None]
+                if rows:
+                    found.append((label, variant, rows, _flagged(view, i, members, variant)))
+    used = [name for name in OUTCOMES if any(row.get(name) for _, _, rows, _ in found for _, row in rows)]
+    looked = FLAGS if view.many else ["answered_other_language"]
+    flags = [name for name in looked if any(flagged.get(name) is not None for *_, flagged in found)]
+    table, tidy = [], []
+    for label, variant, rows, flagged in found:
+        whose = [] if view.many else [isolate(clean(rows[0][0].label))]
+        named = [variant_name(variant) if view.many else clean(variant)] if len(view.variants) > 1 else []
+        cells = [Cell(label, ", ".join([*whose, *named]))]
+        for name in (*used, *flags):
+            plain = name in ("right", "wrong", "scored")
+            number = sum(int(row[name] or 0) for _, row in rows) if name in used else flagged[name] or 0
+            cells.append(Cell(f"{number:,}", number=True, strong=bool(number) and not plain, muted=not number))
+        table.append(cells)
+        other = [] if view.many else [flagged["answered_other_language"]]
+        for s, row in rows:
+            language = row["language"] if view.many else s.language
+            tidy.append([label, s.culture, language, variant, *(row[name] for name in OUTCOMES), *other])
+    note = "Each culture's counts are in the CSV." if view.many else ""
+    note += " The columns on the right count answers that are among the others too." if flags and view.many else ""
+    head = ("model", "culture", "language", "variant", *OUTCOMES, *([] if view.many else ["other_language"]))
+    together = ", all cultures together" if view.many else ""
+    return Table(
+        key=f"{view.slug}-counts",
+        caption=f"What became of every answer{together} ({view.title_of(metric)})",
+        head=["Model", *(OUTCOMES[name] for name in used), *(FLAGS[name] for name in flags)],
+        rows=table,
+        csv=csv_text(head, tidy),
         note=note,
     )
 
 
-def _of_model(row: Mapping[str, Any]) -> list[str]:
-    return [isolate(clean(row["model"]))] if row.get("model") else []
-
-
-def counts_table(view: TaskView) -> Table:
-    """What became of every answer, by model, culture and variant."""
-    metric = view.headline[0] if view.headline else next(iter(view.metrics), "")
-    shown = ("right", "wrong", "tie", "scored", "unparsed", "refused", "empty", "failed")
-    found: list[tuple[str, Subject, Estimate, int | None]] = []
-    for i, label in enumerate(view.labels):
-        for subject in view.subjects:
-            for variant in view.variants:
-                row = view.estimate(i, subject, metric, variant)
-                if row is not None:
-                    found.append((label, subject, row, _other_language(view, i, subject, variant)))
-    used = [name for name in shown if any(row.get(name) for _, _, row, _ in found)]
-    spoken = any(other is not None for *_, other in found)
-    rows = []
-    for label, subject, row, other in found:
-        small = ", ".join([isolate(clean(subject.label)), *([clean(row["variant"])] if len(view.variants) > 1 else [])])
-        cells = [Cell(label, small)]
-        cells += [_count_cell(int(row[name] or 0), plain=name in ("right", "wrong", "scored")) for name in used]
-        rows.append(cells + ([_count_cell(other or 0)] if spoken else []))
-    tidy = [
-        [label, s.culture, s.language, row["variant"], *(row[n] for n in shown), other]
-        for label, s, row, other in found
-    ]
-    head = ("model", "culture", "language", "variant", *shown, "other_language")
-    names = {"unparsed": "Unreadable", "scored": "Measured", "tie": "Tie"}
-    return Table(
-        key=f"{view.slug}-counts",
-        caption=f"What became of every answer ({view.title_of(metric)})",
-        head=["Model", *(names.get(name, name.capitalize()) for name in used), *(["Other language"] if spoken else [])],
-        rows=rows,
-        csv=csv_text(head, tidy),
-    )
-
-
-def _count_cell(number: int, *, plain: bool = False) -> Cell:
-    return Cell(f"{number:,}", number=True, strong=bool(number) and not plain, muted=not number)
-
-
-def _other_language(view: TaskView, run: int, subject: Subject, variant: str) -> int | None:
-    """How many answers came in another language; None for tasks that do not look."""
-    row = view.estimate(run, subject, OTHER_LANGUAGE, variant)
-    if row is None:
-        return None
-    return round(row["value"] * row["n"]) if numbers.known(row["value"]) else 0
-
-
-def correlation_table(view: TaskView, frame: pl.DataFrame, shown: int) -> Table:
-    """How far metrics agree across runs: pairs of the first ``shown`` metrics; the CSV holds all of them."""
-    rows = []
-    pairs: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
-    first = set(list(dict.fromkeys([*frame["metric_a"], *frame["metric_b"]]))[:shown])
-    for row in frame.iter_rows(named=True):
-        if {row["metric_a"], row["metric_b"]} <= first:
-            pairs.setdefault((row["metric_a"], row["metric_b"]), {})[row["coefficient"]] = row
-    for (a, b), found in pairs.items():
-        name = f"{a} × {b}"
-        cells = [_coefficient_cell(found.get(kind)) for kind in ("pearson", "spearman")]
-        rows.append([Cell(clean(name)), *cells, Cell(str(max(r["n"] for r in found.values())), number=True)])
-    return Table(
-        key=f"{view.slug}-correlations",
-        caption=f"Agreement of metrics across {len(view.runs)} runs ({view.task})",
-        head=["Metrics", "Pearson r", "Spearman ρ", "Runs"],
-        rows=rows,
-        csv=frame_csv(frame),
-    )
-
-
-def _coefficient_cell(row: Mapping[str, Any] | None) -> Cell:
-    if row is None or not numbers.known(row["value"]):
-        return Cell(numbers.NOTHING, "no spread", number=True, muted=True)
-    known = numbers.known(row["low"]) and numbers.known(row["high"])
-    small = (
-        f"{numbers.decimal(row['low'], 2)} to {numbers.decimal(row['high'], 2)}" if known else "too few for an interval"
-    )
-    return Cell(numbers.decimal(row["value"], 2), small, number=True)
+def _flagged(view: TaskView, run: int, subjects: Sequence[Subject], variant: str) -> dict[str, int | None]:
+    """How many answers each flag metric marks; None for tasks without that metric."""
+    counts: dict[str, int | None] = {}
+    for name in FLAGS:
+        rows = [view.estimate(run, subject, name, variant) for subject in subjects]
+        found = [row for row in rows if row is not None]
+        known = [row for row in found if numbers.known(row["value"])]
+        counts[name] = sum(round(row["value"] * row["n"]) for row in known) if found else None
+    return counts
 
 
 def signature_table(view: TaskView) -> Table:
@@ -304,8 +386,3 @@ def signature_table(view: TaskView) -> Table:
         rows=[[Cell(label, metric), Cell(clean(text))] for label, metric, text in found],
         csv=csv_text(("model", "metric", "signature"), found),
     )
-
-
-def frame_csv(frame: pl.DataFrame) -> str:
-    """Render a flat frame as spreadsheet-safe CSV."""
-    return csv_text(frame.columns, frame.iter_rows())

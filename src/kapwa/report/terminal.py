@@ -1,22 +1,26 @@
-"""Concise Rich tables for the command line: one run, or a paired comparison."""
+"""Concise Rich tables for the command line: one run, a paired comparison, what a check of data found."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from kapwa.report import notes, numbers, words
-from kapwa.report.contract import RunLike
+from kapwa.datasets.findings import CheckReport, Finding, Severity
+from kapwa.report import notes, numbers, sentences
+from kapwa.report.comparisons import variant_name
 from kapwa.report.summaries import across_sentences, loss_sentences
-from kapwa.report.text import label_text, width
-from kapwa.report.variants import variant_name
+from kapwa.report.text import label_text
 from kapwa.report.view import Subject, TaskView, arrange
+from kapwa.runs.directory import Run
 
 if TYPE_CHECKING:
-    from rich.console import Group, JustifyMethod, RenderableType
+    from rich.console import Group, RenderableType
     from rich.table import Table
+    from rich.text import Text
 
 
 MOST_ROWS = 24
@@ -24,7 +28,7 @@ MOST_ROWS = 24
 _AT_EACH_END = 5
 
 
-def render_run(run: RunLike) -> Group:
+def render_run(run: Run) -> Group:
     """Return a run for the terminal: headline sentences, a table of scores with floors, and what was lost.
 
     The table holds the headline metrics, by culture and variant, with 95 % intervals, floors and ceilings.
@@ -33,7 +37,11 @@ def render_run(run: RunLike) -> Group:
     from rich.text import Text
 
     view = arrange([run])[0]
-    lines: list[RenderableType] = [Text(label_text(sentence)) for sentence in _sentences(view)]
+    told = across_sentences(view) if view.many else []
+    for subject in [] if view.many else view.subjects:
+        head = f"{subject.label}: " if len(view.subjects) > 1 else ""
+        told += [head + sentences.score_sentence(reading) for reading in sentences.readings(view, subject)]
+    lines: list[RenderableType] = [Text(label_text(sentence)) for sentence in told]
     lines += [Text(""), _run_table(view)]
     hidden = len(view.subjects) - len(_shown_subjects(view))
     if hidden:
@@ -47,8 +55,7 @@ def render_run(run: RunLike) -> Group:
         lines.append(
             Text(f"{numbers.count(others, 'other metric')} in estimates.parquet and in the report.", style="dim")
         )
-    lost = loss_sentences(view) if view.many else notes.losses(view)
-    lines += [Text(label_text(said), style="yellow") for said in (*notes.warnings(view), *lost)]
+    lines += [Text(label_text(said), style="yellow") for said in (*notes.warnings(view), *loss_sentences(view))]
     return Group(*lines)
 
 
@@ -67,11 +74,12 @@ def render_comparison(frame: pl.DataFrame, metrics: Mapping[str, Mapping[str, An
     parts = _label_parts(frame)
     short = _short_names(frame)
     head = ", ".join(parts).capitalize() or "Metric"
-    table = _new_table([head, "Difference", "95% interval", "p (Holm)", "Detectable", "n", "Verdict"], tight=True)
+    columns = [head, "Difference", "95% interval", "p (Holm)", "Detectable", "n", "Verdict"]
+    table = new_table(columns, names=(head, "Verdict"), tight=True)
     for row in shown.iter_rows(named=True):
         label = ", ".join(_part(row, name) for name in parts) or _part(row, "metric")
         cells = [label, *_comparison_cells({**row, **short}, (metrics or {}).get(row["metric"], {}))]
-        table.add_row(*map(Text, cells), style="bold" if words.is_clear(row) else None)
+        table.add_row(*map(Text, cells), style="bold" if sentences.is_clear(row) else None)
     note = "Detectable: the smallest true difference that this many items show four times in five."
     if shown.height < frame.height:
         note += f" {frame.height - shown.height} more differences, of other metrics, with --json."
@@ -97,7 +105,7 @@ def _part(row: Mapping[str, Any], name: str) -> str:
 def _short_names(frame: pl.DataFrame) -> dict[str, str]:
     """Letters for the two that are compared, where all rows are of these two and their names are long."""
     first = frame.row(0, named=True)
-    long = max(width(label_text(first[name])) for name in "ab") > _SHORT_NAME
+    long = max(len(label_text(first[name])) for name in "ab") > _SHORT_NAME
     return {"a": "A", "b": "B"} if long and "pair" not in _label_parts(frame) else {}
 
 
@@ -123,36 +131,25 @@ def _first_metrics(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.filter(pl.col("metric").is_in(kept))
 
 
-def _sentences(view: TaskView) -> list[str]:
-    if not view.headline:
-        return []
-    if view.many:
-        return across_sentences(view)
-    metric = view.headline[0]
-    told = []
-    for subject in view.subjects:
-        row = view.estimate(0, subject, metric)
-        if row is None:
-            continue
-        name = label_text(view.labels[0])
-        reading = words.Reading(name, row, view.metrics[metric], view.marks(subject, metric), view.noun)
-        head = f"{label_text(subject.label)}: " if len(view.subjects) > 1 else ""
-        told.append(head + words.score_sentence(reading))
-    return told
-
-
 def _run_table(view: TaskView) -> Table:
     from rich.text import Text
 
-    table = _new_table(["Metric", "Culture", "Variant", "Score", "95% interval", "Floor", "People", "n"])
+    columns = ["Metric", "Culture", "Variant", "Score", "95% interval", "Floor", "People", "n"]
+    table = new_table(columns, names=columns[:3])
     # Many cultures in every metric and variant would run off the screen.
     metrics, variants = (view.headline[:1], view.variants[:1]) if view.many else (view.headline, view.variants)
     for metric in metrics:
         for subject in _shown_subjects(view):
             for variant in variants:
                 row = view.estimate(0, subject, metric, variant)
-                if row is not None:
-                    table.add_row(*map(Text, _score_cells(view, subject, metric, row)))
+                if row is None:
+                    continue
+                info, marks = view.info(metric), view.marks(subject, metric, variant)
+                base, top = sentences.base_floor(marks), next((mark for mark in marks if mark.ceiling), None)
+                cells = [metric, label_text(subject.label), label_text(variant), numbers.amount(row["value"], info)]
+                cells += [numbers.interval(row["low"], row["high"], info)]
+                cells += [numbers.amount(mark.value if mark else None, info) for mark in (base, top)]
+                table.add_row(*map(Text, cells), f"{row['n']:,}")
     return table
 
 
@@ -166,23 +163,6 @@ def _shown_subjects(view: TaskView) -> Sequence[Subject]:
     return ranked if len(ranked) <= 2 * _AT_EACH_END else [*ranked[:_AT_EACH_END], *ranked[-_AT_EACH_END:]]
 
 
-def _score_cells(view: TaskView, subject: Subject, metric: str, row: dict[str, Any]) -> list[str]:
-    info = view.metrics[metric]
-    marks = view.marks(subject, metric, row["variant"])
-    base = words.base_floor(marks)
-    top = next((mark for mark in marks if mark.ceiling), None)
-    return [
-        metric,
-        label_text(subject.label),
-        label_text(row["variant"]),
-        numbers.amount(row["value"], info),
-        numbers.interval(row["low"], row["high"], info),
-        numbers.amount(base.value if base else None, info),
-        numbers.amount(top.value if top else None, info),
-        f"{row['n']:,}",
-    ]
-
-
 def _comparison_cells(row: Mapping[str, Any], info: Mapping[str, Any]) -> list[str]:
     return [
         numbers.change(row["difference"], info),
@@ -190,22 +170,69 @@ def _comparison_cells(row: Mapping[str, Any], info: Mapping[str, Any]) -> list[s
         numbers.p_value(row["p_holm"]),
         numbers.detectable(row["mde"], info),
         f"{row['n']:,}",
-        label_text(words.verdict_words(row)),
+        label_text(sentences.verdict_words(row)),
     ]
 
 
-_NAMES = {"Metric", "Culture", "Variant", "Verdict"}
-
-
-def _new_table(columns: list[str], *, tight: bool = False) -> Table:
-    """A table whose names may break over lines, and whose numbers may not; ``tight`` puts its columns nearer."""
+def new_table(columns: Sequence[str], *, names: Collection[str], title: str = "", tight: bool = False) -> Table:
+    """A table whose ``names`` may break over lines, and whose numbers may not; ``tight`` puts its columns nearer."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
     padding = (0, 1, 0, 0) if tight else (0, 1)
     table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="dim", padding=padding)
+    if title:
+        table.title, table.title_justify = title, "left"
     for name in columns:
-        text = name in _NAMES or name == columns[0]
-        justify: JustifyMethod = "left" if text else "right"
-        table.add_column(name, justify=justify, overflow="fold", no_wrap=not text, min_width=6 if text else None)
+        text = name in names
+        table.add_column(
+            name, justify="left" if text else "right", overflow="fold", no_wrap=not text, min_width=6 if text else None
+        )
     return table
+
+
+_ORDER: dict[Severity, tuple[str, str]] = {
+    "error": ("Errors (a run would stop)", "bold red"),
+    "warning": ("Warnings (a number may change)", "yellow"),
+    "note": ("Notes", "dim"),
+}
+
+
+def render_check(report: CheckReport) -> RenderableType:
+    """Render counts, then each finding with file, row and column, by severity."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    counts = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
+    for name, value in report.counts.items():
+        counts.add_row(name, f"{value:.6g}" if isinstance(value, float) else str(value))
+    parts: list[RenderableType] = [Text(f"{report.path}: {report.suite}", style="bold")]
+    if report.counts:
+        parts.append(counts)
+    ranks = list(_ORDER)
+    ordered = sorted(report.findings, key=lambda finding: ranks.index(finding.severity))
+    for severity, findings in groupby(ordered, key=lambda finding: finding.severity):
+        title, style = _ORDER[severity]
+        table = Table(box=None, padding=(0, 2, 0, 0))
+        for name in ("file", "row", "column"):
+            table.add_column(name, no_wrap=True)
+        table.add_column("what")
+        for finding in findings:
+            table.add_row(*_cells(finding, report.path))
+        parts += [Text(f"\n{title}", style=style), table]
+    if not report.findings:
+        parts.append(Text("\nNothing odd was found."))
+    return Group(*parts)
+
+
+def _cells(finding: Finding, checked: str) -> tuple[Text, Text, Text, Text]:
+    from rich.text import Text
+
+    path = Path(finding.path)
+    # What was checked stands in the first line already; here only the part that tells files apart.
+    name = str(path.relative_to(checked)) if path.is_relative_to(checked) and path != Path(checked) else path.name
+
+    row = "" if finding.row is None else str(finding.row)
+    # Text, not markup: a finding may quote square brackets from the data.
+    return Text(name), Text(row), Text(finding.column or ""), Text(finding.message)

@@ -1,7 +1,7 @@
-"""A map of the world by culture, as plain data: which country has which value, and where regions lie.
+"""World maps: every outline once in a page, each map a list of references to them.
 
-Outlines: ``assets/countries-110m.json`` (Natural Earth; see ``assets/NOTICE``). Countries are found by the name in the
-data. Regions that are no state, and states too small for the outlines, are points with a label.
+Outlines: ``assets/world.json``, made from Natural Earth by ``tools/make_world.py`` (see ``assets/NOTICE``). States too
+small for an outline, and regions that are no state, are points.
 """
 
 from __future__ import annotations
@@ -10,139 +10,89 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from html import escape
 from importlib import resources
 from typing import Any, NamedTuple
 
 from kapwa.files import slug
-from kapwa.report import numbers
-from kapwa.report.heat import heat_domain
-from kapwa.report.view import TaskView
+from kapwa.report.charts import text_svg
 
-LEAST_PLACES = 4  # with fewer, a map says less than a line of text
+_UNNUMBERED = {"XKX": "Kosovo"}  # outlines that carry no ISO number, by the name they have
 
-# ISO 3166-1 numeric codes of names that the outlines spell otherwise.
-_ALIASES = {
-    "us": "840", "usa": "840", "united states": "840", "uk": "826", "great britain": "826", "britain": "826",
-    "korea": "410", "republic of korea": "410", "dprk": "408", "czech republic": "203", "ivory coast": "384",
-    "burma": "104", "north macedonia": "807", "türkiye": "792", "viet nam": "704", "swaziland": "748",
-    "eswatini": "748", "drc": "180", "dr congo": "180", "bosnia and herzegovina": "070", "east timor": "626",
-    "south sudan": "728", "dominican republic": "214", "central african republic": "140", "uae": "784",
-    "equatorial guinea": "226", "solomon islands": "090", "western sahara": "732",
-}  # fmt: skip
-# Longitude and latitude in degrees of where people live in regions without an outline of their own.
-_POINTS = {
-    "assam": (92.9, 26.2),
-    "west java": (107.6, -6.9),
-    "northern nigeria": (8.5, 11.8),
-    "hong kong": (114.2, 22.3),
-    "singapore": (103.8, 1.35),
-    "bahrain": (50.55, 26.05),
-    "malta": (14.4, 35.9),
-    "mauritius": (57.55, -20.3),
-    "catalonia": (1.6, 41.8),
-    "basque country": (-2.6, 43.0),
-    "scotland": (-4.2, 56.8),
-    "wales": (-3.8, 52.3),
-    "quebec": (-71.9, 47.5),
-    "tamil nadu": (78.4, 11.0),
-    "kerala": (76.5, 10.2),
-    "west bengal": (88.0, 23.2),
-}
-
-
-class Area(NamedTuple):
-    """A country with its value."""
-
-    code: str
-    value: float
+Place = str | tuple[int, int]  # the id of an outline, or a point on the map
 
 
 class Spot(NamedTuple):
-    """A region without an outline: where it lies (longitude, latitude), what it is called, its value."""
+    """A place with a value: its colour class, what pointing at it tells, and a label for regions."""
 
-    at: tuple[float, float]
-    label: str
-    value: float
+    place: Place
+    colour: str
+    told: str
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class MapPlot:
-    """A world map: countries and points with values, the colour scale, and who could not be placed."""
+class MapChart:
+    """A world map. ``steps`` pairs colour classes and what they span; or ``domain`` gives a scale of seven colours."""
 
     key: str
     title: str
     subject: str
     alt: str
-    areas: Sequence[Area]
     spots: Sequence[Spot]
-    domain: tuple[float, float]
-    share: bool
     absent: Sequence[str]
+    domain: tuple[float, float] = (0.0, 1.0)
+    share: bool = True
+    steps: Sequence[tuple[str, str]] = ()
+    heading: str = ""  # what stands before the title where a map stands alone
+    kind: str = "map"
 
 
 @cache
-def _outlines_text() -> str:
-    return resources.files("kapwa.report").joinpath("assets", "countries-110m.json").read_text(encoding="utf-8")
-
-
-def outlines() -> dict[str, Any]:
-    """The outlines as TopoJSON, a fresh copy: 177 countries with ISO 3166-1 numeric ids and a ``name`` property."""
-    topology: dict[str, Any] = json.loads(_outlines_text())
-    return topology
-
-
-@cache
-def _codes() -> Mapping[str, str]:
-    """ISO 3166-1 numeric codes by name, lower-cased."""
-    shapes = outlines()["objects"]["countries"]["geometries"]
-    return {shape["properties"]["name"].casefold(): shape["id"] for shape in shapes if shape.get("id")} | _ALIASES
-
-
-def place_of(name: str) -> str | tuple[float, float] | None:
-    """The ISO numeric code of a country, or longitude and latitude of a known region; None for other names."""
-    wanted = name.casefold()
-    return _codes().get(wanted) or _POINTS.get(wanted)
-
-
-def map_plots(view: TaskView) -> list[MapPlot]:
-    """The first headline metric on a map, one for each model, all on one colour scale; [] where few can be placed."""
-    if not view.headline:
-        return []
-    metric = view.headline[0]
-    info = view.metrics.get(metric, {})
-    found = []
-    for i in range(len(view.runs)):
-        rows = [(subject.label, view.estimate(i, subject, metric)) for subject in view.subjects]
-        found.append({label: row["value"] for label, row in rows if row is not None and numbers.known(row["value"])})
-    placed = [{label: value for label, value in values.items() if place_of(label) is not None} for values in found]
-    every = [value for values in placed for value in values.values()]
-    if max((len(values) for values in placed), default=0) < LEAST_PLACES:
-        return []
-    domain = heat_domain(every, info)
-    return [_map_plot(view, i, values, domain) for i, values in enumerate(found) if placed[i]]
-
-
-def _map_plot(view: TaskView, run: int, values: Mapping[str, float], domain: tuple[float, float]) -> MapPlot:
-    metric = view.headline[0]
-    info = view.metrics.get(metric, {})
-    areas, spots, absent = [], [], []
-    for label, value in values.items():
-        place = place_of(label)
-        if isinstance(place, str):
-            areas.append(Area(place, value))
-        elif place is not None:
-            spots.append(Spot(place, f"{label} {numbers.amount(value, info, 0)}", value))
-        else:
-            absent.append(label)
-    told = "; ".join(f"{label} {numbers.amount(value, info, 0)}" for label, value in values.items())
-    return MapPlot(
-        key=f"{view.slug}-{slug(view.labels[run])}-map-{run}",
-        title=f"{view.title_of(metric)}, on the map",
-        subject=view.labels[run],
-        alt=f"World map of {view.title_of(metric)}, {view.labels[run]}. {told}.",
-        areas=areas,
-        spots=spots,
-        domain=domain,
-        share=numbers.is_share(info),
-        absent=absent,
+def world() -> Mapping[str, Any]:
+    """The asset: size, ``paths`` (SVG path data by id), ``codes`` (ids by name), points of ``regions``, ``states``."""
+    found: Mapping[str, Any] = json.loads(
+        resources.files("kapwa.report").joinpath("assets", "world.json").read_text(encoding="utf-8")
     )
+    return found
+
+
+def place_of(name: str) -> Place | None:
+    """Where a culture is, by its name in the data; None for names that are no known place."""
+    wanted = name.casefold()
+    point = world()["regions"].get(wanted)
+    return world()["codes"].get(wanted) or (tuple(point) if point else None)
+
+
+@cache
+def place_of_code(iso3: str | None) -> Place | None:
+    """Where a country is, by its ISO 3166-1 alpha-3 code; None where it cannot be put on the map."""
+    import iso3166
+
+    country = iso3166.countries_by_alpha3.get(iso3 or "")
+    found = _UNNUMBERED.get(iso3 or "") or (country.numeric if country else "")
+    point = world()["states"].get(iso3)
+    return found if found in world()["paths"] else tuple(point) if point else None
+
+
+def definitions() -> str:
+    """The outlines as SVG definitions, to stand once in a page or file."""
+    paths = "".join(f'<path id="iso-{escape(slug(name))}" d="{data}"/>' for name, data in world()["paths"].items())
+    return f'<defs><g id="world">{paths}</g></defs>'
+
+
+def map_svg(chart: MapChart) -> str:
+    """What stands in an SVG element of the asset's width and height; refers to :func:`definitions`."""
+    parts, labels = ['<use href="#world" class="land"/>'], []
+    for spot in chart.spots:
+        told = f"<title>{escape(spot.told)}</title>"
+        if isinstance(spot.place, str):
+            parts.append(f'<use href="#iso-{escape(slug(spot.place))}" class="{spot.colour}">{told}</use>')
+            continue
+        x, y = spot.place
+        labels.append(f'<circle cx="{x}" cy="{y}" r="7" class="{spot.colour}">{told}</circle>')
+        if spot.label:
+            # Left of the point in the eastern half, right of it in the western: a label stays inside on phones.
+            side, anchor = (-13, "end") if x > 0.45 * world()["width"] else (13, "start")
+            labels.append(text_svg(str(x + side), y + 5, spot.label, "ink rim", anchor))
+    return "".join(parts + labels)

@@ -1,17 +1,17 @@
-"""What a run takes from a shared cache of answers, and what it gives to it.
+"""Answers that several runs share (``--cache FOLDER``): one file for all processes of a machine.
 
 A cache saves asking; it never ends a run and never changes what is judged:
 
 - An answer is taken only where the model, asked now, would be expected to give it: same key (question, parameters,
   sample, model, revision, template). A local model's text depends a little on what shares its batch, and on the machine
-  and versions that compute it (:mod:`kapwa.models.circumstances`); so its answers are kept by planned batch and by
-  these, and batches are taken whole. Then a run with a cache equals one without on the same kind of machine, byte for
-  byte, as a resumed run does. A kind of processor is what its name says: machines that hide it behind one name, as some
-  virtual ones do, are one kind here.
+  and versions that compute it (``Model.environment``); so its answers are kept by planned batch and by these, and
+  batches are taken whole. Then a run with a cache equals one without on the same kind of machine, byte for byte.
 - A model that names no revision is not cached: tomorrow the same name may be another model. Recorded answers
   (``replay:``) are not cached either; they are at hand.
-- Errors are never kept. An answer that is damaged, or of the wrong shape, is asked for again, with a warning.
+- Errors are never kept. An answer that is damaged, or of the wrong shape, is asked for again.
 - A cache that fails while the run asks is left alone from then on, with a warning.
+
+The file's write-ahead log works on one machine only, so a cache does not belong on a network file system.
 """
 
 from __future__ import annotations
@@ -19,61 +19,95 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import threading
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from kapwa.engines.base import takes_many
+from filelock import FileLock, Timeout
+
 from kapwa.errors import RunError
+from kapwa.files import in_the_way, jsonable, may_write
 from kapwa.models.base import Model
-from kapwa.models.circumstances import NAMES, circumstances
+from kapwa.parallel.base import is_distributed
 from kapwa.records import Request, Response
-from kapwa.runs.cache_store import CacheStore
-from kapwa.runs.codec import decode, encode, flaw
-from kapwa.runs.redact import plain
+from kapwa.runs.execute import flaw
+from kapwa.runs.store import AnswerStore
 
 log = logging.getLogger(__name__)
 
+FILE = "answers.sqlite"
+_ROW = 64  # about what a row takes besides its payload: its key twice, and numbers
+_CHOOSE = "Name a new or empty folder, or one that is a cache already."
+_MADE = "A cache is made by: kapwa run ... --cache FOLDER"
+
+
+def open_cache(folder: Path, *, create: bool = True) -> tuple[AnswerStore, bool]:
+    """Open the cache in ``folder`` (with ``create``, make one in a new or empty folder); say whether it is read-only.
+
+    Raises RunError for a folder that is no cache, a damaged file, one of a newer Kapwa, and what the system refuses.
+    """
+    file = folder / FILE
+    if not file.exists():
+        if not create:
+            what = f"{folder} is no cache of answers." if folder.exists() else f"There is no folder {folder}."
+            raise RunError(what, hint=_MADE)
+        check_cache(folder)
+    read_only = file.exists() and not may_write(folder, file)
+    remedy = f"Delete {folder} (answers are then asked again), or run without --cache."
+    try:
+        if read_only:
+            return AnswerStore(file, mode="read", remedy=remedy), True
+        folder.mkdir(parents=True, exist_ok=True)
+        with FileLock(folder / ".lock", timeout=30.0):  # of several processes one makes it, the others find it
+            return AnswerStore(file, mode="share", remedy=remedy), False
+    except Timeout:
+        raise RunError(f"{folder} is being opened by another process, which does not end.") from None
+    except OSError as error:
+        raise RunError(f"The cache {folder} cannot be used: {error.strerror or error}.", hint=_CHOOSE) from error
+
+
+def check_cache(folder: Path) -> None:
+    """Raise RunError where ``folder`` is no cache and cannot become one; nothing is made."""
+    if (folder / FILE).exists():
+        AnswerStore(folder / FILE, mode="read").close()
+        return
+    if why := in_the_way(folder):
+        raise RunError(f"{folder} cannot be written: {why}.", hint="Name another folder with --cache.")
+    strangers = sorted(f.name for f in folder.iterdir() if not f.name.startswith(".")) if folder.is_dir() else []
+    if strangers:
+        raise RunError(f"{folder} is no cache of answers. It holds {', '.join(strangers[:3])}.", hint=_CHOOSE)
+
 
 class AnswerCache:
-    """A cache folder as one run of one model uses it."""
+    """A cache folder as one run of one model uses it; ``notes``: what readers of the run should know of it."""
 
-    def __init__(self, store: CacheStore, model: Model) -> None:
-        self._store, self._model = store, model
-        self._fingerprint = dict(model.fingerprint)
-        self._salt = b""
-        self._lock = threading.Lock()  # answers are added by the clock of the committer, too
-        self._number: int | None = None
-        self._taking, self._adding = True, not store.read_only
-        self._said: list[str] = []
-        self._spoilt = 0
-        self.origin = f"{store.folder.resolve().name} {store.id}"
-        if reason := not_cached(model):
-            self._taking = self._adding = False
-            self._say(f"The cache {store.folder.name} is not used: {reason}")
-        elif store.read_only:
-            self._say(f"The cache {store.folder.name} cannot be written: answers are taken from it, none are added.")
-
-    @classmethod
-    def open(cls, folder: str | Path, model: Model) -> AnswerCache:
-        """Open or make the cache in ``folder`` for ``model``; raise RunError as :meth:`CacheStore.open` does."""
-        return cls(CacheStore.open(folder), model)
+    def __init__(self, folder: str | Path, model: Model) -> None:
+        """Open or make the cache in ``folder``; raise RunError as :func:`open_cache` does."""
+        self._store, read_only = open_cache(Path(folder))
+        self._model, self._fingerprint = model, dict(model.fingerprint)
+        self._record = {
+            "model": {"id": model.id, "revision": model.revision, "fingerprint": jsonable(self._fingerprint)}
+        }
+        self._environment = ""
+        self._damaged = 0
+        self.name = Path(folder).resolve().name
+        self.origin = {"name": self.name, "id": self._store.identity}
+        self.notes: list[str] = []
+        reason = not_cached(model)
+        self._taking, self._adding = reason is None, reason is None and not read_only
+        if reason:
+            self._warn(f"The cache {self.name} is not used: {reason}")
+        elif read_only:
+            self._warn(f"The cache {self.name} cannot be written: answers are taken from it, none are added.")
 
     def close(self) -> None:
         """Close the folder's file."""
         self._store.close()
 
-    @property
-    def notes(self) -> list[str]:
-        """What readers of the run should know: why the cache was not used, or not to the end."""
-        n = self._spoilt
-        counted = f"{n} damaged answer{'' if n == 1 else 's'} in the cache {self._store.folder.name} asked for again."
-        return [*self._said, *([counted] if n else [])]
-
     def take(self, requests: Sequence[Request]) -> list[Response]:
         """Return the sound answers the cache holds to ``requests``, in their order."""
-        return self._found(requests, [bytes.fromhex(request.key) for request in requests])
+        return self._found(requests, [request.key for request in requests])
 
     def take_batch(self, batch: Sequence[Request]) -> list[Response] | None:
         """Return the answers to a planned batch, or None unless all of them are there and sound."""
@@ -82,81 +116,56 @@ class AnswerCache:
 
     def add(self, responses: Iterable[Response]) -> None:
         """Keep answers; errors are left out."""
-        kept = [response for response in responses if not response.failed]
-        self._keep([bytes.fromhex(response.request_key) for response in kept], kept)
+        self._keep([response for response in responses if not response.failed])
 
     def add_batch(self, batch: Sequence[Request], responses: Sequence[Response]) -> None:
         """Keep the answers to a planned batch, all of them or, if one failed, none."""
         if not any(response.failed for response in responses):
-            by_key = {response.request_key: response for response in responses}
             keys = [request.key for request in batch]
-            self._keep(self._places(keys), [by_key[key] for key in keys])
+            places = dict(zip(keys, self._places(keys), strict=True))
+            self._keep([replace(r, request_key=places[r.request_key]) for r in responses])
 
-    def _places(self, keys: Sequence[str]) -> list[bytes]:
-        """Return where the answers of a batch are kept: under each key together with all of the batch, in order."""
-        if not self._salt or takes_many(self._model):  # replicas on another kind of processor may have come since
-            self._salt = _hashed(circumstances(self._model))
-        batch = hashlib.blake2b("".join(keys).encode(), digest_size=16, key=self._salt).digest()
-        return [hashlib.blake2b(bytes.fromhex(key) + batch, digest_size=16).digest() for key in keys]
+    def _places(self, keys: Sequence[str]) -> list[str]:
+        """Return the keys of a batch's answers: hashes of each key, all of the batch in order, and the environment."""
+        if not self._environment or is_distributed(self._model):  # replicas on another processor may have come since
+            self._environment = json.dumps(dict(self._model.environment), sort_keys=True, default=str)
+        batch = self._environment + "".join(keys)
+        return [hashlib.blake2b((key + batch).encode(), digest_size=16).hexdigest() for key in keys]
 
-    def _found(self, requests: Sequence[Request], places: Sequence[bytes]) -> list[Response]:
+    def _found(self, requests: Sequence[Request], places: Sequence[str]) -> list[Response]:
         if not self._taking:
             return []
         try:
-            stored = self._store.read(places)
+            stored = self._store.find(places)
         except RunError as error:
             self._taking = self._adding = False
-            self._say(f"{error.message} The run goes on without it.")
+            self._warn(f"{error.message} The run goes on without it.")
             return []
-        found: list[Response] = []
-        spoilt: list[bytes] = []
+        found = []
         for request, place in zip(requests, places, strict=True):
             if place in stored:
-                response = _answer(stored[place], request)
-                if response is None:
-                    spoilt.append(place)
+                response = stored[place]
+                if response is None or flaw(response, request):
+                    self._damaged += 1
                 else:
-                    found.append(response)
-        if spoilt:
-            self._drop(spoilt)
+                    found.append(replace(response, request_key=request.key))
+        if self._damaged and not any("damaged answers" in note for note in self.notes):
+            self._warn(f"The cache {self.name} holds damaged answers; they are asked for again.")
         return found
 
-    def _drop(self, spoilt: Sequence[bytes]) -> None:
-        if not self._spoilt:
-            log.warning("The cache %s holds damaged answers; they are asked for again.", self._store.folder)
-        self._spoilt += len(spoilt)
-        if self._adding:
-            self._change(lambda: self._store.drop(spoilt))
-
-    def _keep(self, places: Sequence[bytes], responses: Sequence[Response]) -> None:
+    def _keep(self, responses: Sequence[Response]) -> None:
         if not self._adding or not responses:
             return
-        if dict(self._model.fingerprint) != self._fingerprint:
-            self._stop("Its fingerprint changed while the run asked, so its answers cannot be kept under one name.")
-            return
-        rows = [(place, encode(response)) for place, response in zip(places, responses, strict=True)]
-        self._change(lambda: self._store.add(self._model_number(), rows))
+        try:
+            if dict(self._model.fingerprint) != self._fingerprint:
+                raise RunError("The model's fingerprint changed, so its answers cannot be kept under one name.")
+            self._store.commit(responses, self._record)
+        except RunError as error:
+            self._adding = False
+            self._warn(f"{error.message} The run goes on; its further answers are not added to the cache.")
 
-    def _model_number(self) -> int:
-        if self._number is None:
-            text = json.dumps(plain(self._fingerprint), sort_keys=True, ensure_ascii=False)
-            digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-            self._number = self._store.model(digest, plain(self._model.id), plain(self._model.revision), text)
-        return self._number
-
-    def _change(self, action: Any) -> None:
-        with self._lock:
-            try:
-                action()
-            except RunError as error:
-                self._stop(error.message)
-
-    def _stop(self, reason: str) -> None:
-        self._adding = False
-        self._say(f"{reason} The run goes on; its further answers are not added to the cache.")
-
-    def _say(self, text: str) -> None:
-        self._said.append(text)
+    def _warn(self, text: str) -> None:
+        self.notes.append(text)
         log.warning("%s", text)
 
 
@@ -172,17 +181,78 @@ def not_cached(model: Model) -> str | None:
     return None
 
 
-def _hashed(computed_with: Mapping[str, Any]) -> bytes:
-    parts = {name: str(computed_with[name]) for name in NAMES if name in computed_with}
-    return hashlib.blake2b(json.dumps(parts, sort_keys=True).encode(), digest_size=16).digest()
+class CachedModel(NamedTuple):
+    """What a cache holds of one model: ``added_first`` and ``added_last`` are Unix seconds."""
+
+    name: str
+    revision: str
+    fingerprint: Mapping[str, Any]
+    answers: int
+    bytes: int
+    added_first: float
+    added_last: float
 
 
-def _answer(payload: str | None, request: Request) -> Response | None:
-    """Return the stored answer to ``request``; None for one that is damaged or no answer to it."""
-    if payload is None:
-        return None
-    try:
-        response = decode(request.key, payload)
-    except ValueError:
-        return None
-    return None if response.failed or flaw(response, request) else response
+def contents(store: AnswerStore) -> list[CachedModel]:
+    """Return what a cache holds, the model with the most bytes first; reads the whole file."""
+    found: dict[str, CachedModel] = {}
+    for session in store.sessions():
+        key = json.dumps(session.record, sort_keys=True)
+        model = session.record.get("model", {"id": "?", "revision": "", "fingerprint": {}})
+        before = found.get(key)
+        found[key] = CachedModel(
+            model["id"],
+            model["revision"],
+            model["fingerprint"],
+            session.answers + (before.answers if before else 0),
+            session.bytes + (before.bytes if before else 0),
+            before.added_first if before else session.started,
+            session.ended,
+        )
+    return sorted((one for one in found.values() if one.answers), key=lambda one: (-one.bytes, one.name, one.revision))
+
+
+def size_of(store: AnswerStore) -> int:
+    """Return the bytes in use in the file."""
+    pages, free, width = (store.rows(f"PRAGMA {name}")[0][0] for name in ("page_count", "freelist_count", "page_size"))
+    return int((pages - free) * width)
+
+
+class Pruned(NamedTuple):
+    """What pruning took away, and how large the file is now."""
+
+    answers: int
+    bytes_before: int
+    bytes_after: int
+
+
+def prune(
+    store: AnswerStore, *, before: float | None = None, model: str | None = None, most_bytes: int | None = None
+) -> Pruned:
+    """Take answers out, the oldest first.
+
+    ``before``: only those of runs that added nothing since this time (Unix seconds). ``model``: only those of models of
+    this name, or name@revision. ``most_bytes``: no more than until the file is this small.
+    """
+    start, gone = size_of(store), 0
+    ids = []
+    for number, ended, record in store.rows("SELECT id, ended, record FROM sessions"):
+        about = json.loads(record or "{}").get("model", {"id": "?", "revision": ""})
+        if model in (None, about["id"], f"{about['id']}@{about['revision']}") and (before is None or ended < before):
+            ids.append(str(number))
+    weighed = f"SELECT id, sum(length(payload) + {_ROW}) OVER (ORDER BY id) - length(payload) - {_ROW} AS older "
+    oldest = f"{weighed} FROM responses WHERE session IN ({','.join(ids)})"
+    while (size := size_of(store)) > (-1 if most_bytes is None else most_bytes):
+        limit = None
+        if most_bytes is not None:
+            # Rows weigh more in the file than their payloads; a little more is taken than needed, to be done soon.
+            weight = store.rows(f"SELECT coalesce(sum(length(payload) + {_ROW}), 0) FROM responses")[0][0]  # noqa: S608
+            limit = (size - most_bytes) * weight / size + _ROW * 100
+        with store.transaction() as connection:
+            delete = f"DELETE FROM responses WHERE id IN (SELECT id FROM ({oldest}) WHERE ? IS NULL OR older < ?)"  # noqa: S608
+            taken = connection.execute(delete, (limit, limit)).rowcount
+        gone += taken
+        if not taken:
+            break
+    store.shrink()
+    return Pruned(gone, start, size_of(store))

@@ -1,22 +1,97 @@
-"""Read a run directory: its manifest and its tables. Never needs the model, nor torch."""
+"""A run directory: its name and lock, its manifest, tables and answers. Reading never needs the model, nor torch."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import os
+import platform
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+from filelock import FileLock, Timeout
 
+from kapwa import files, registry
 from kapwa.errors import RunError, UsageError, nearest
+from kapwa.records import Answer, Item
 from kapwa.runs.manifest import FORMAT, NAME
 from kapwa.runs.outputs import RUN_TABLES, TABLE_NAME, write_csv
-from kapwa.runs.redact import plain
-from kapwa.runs.runner import JOURNAL, brief_model
+from kapwa.runs.requests import AnswerReader, RequestIndex
+from kapwa.runs.store import AnswerStore
+from kapwa.suites.base import Task
 
+JOURNAL = "journal.sqlite"
+_LOCK, _HOLDER = ".lock", ".lock-holder"
+_SLUG_LENGTH = 40
 _AGAIN = "Run again with the same command that began it."
+# What every reader of a manifest relies on.
+_SHAPE: Mapping[str, type] = {
+    **dict.fromkeys(("task", "suite"), str),
+    **dict.fromkeys(("options", "selection", "metrics", "data", "model", "counts", "versions"), dict),
+    **dict.fromkeys(("headline", "groups", "tables"), list),
+}
+
+
+def slug(text: str) -> str:
+    """Return ``text`` as part of a run's name, in which the dots of a model's version stay."""
+    return files.slug(text, keep=".", longest=_SLUG_LENGTH, empty="unnamed")
+
+
+def brief_model(model_id: str) -> str:
+    """Return the last part of a model's id: what people call it."""
+    backend, _, name = model_id.partition(":")
+    if name and backend in registry.available("models"):
+        model_id = name
+    return re.split(r"[/\\]", model_id.rstrip("/\\"))[-1] or model_id
+
+
+@contextmanager
+def run_lock(folder: Path) -> Iterator[None]:
+    """Hold ``folder`` for this process; the system lets go of it however the process ends.
+
+    Raises RunError naming the holder when another process (or thread) has it, and when the folder cannot be written.
+    """
+    lock, holder = FileLock(folder / _LOCK, timeout=0), folder / _HOLDER
+    try:
+        lock.acquire()
+    except Timeout:
+        who = "another process"
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            note = json.loads(holder.read_text(encoding="utf-8"))
+            who = f"process {int(note['pid'])} on {note['host']}"
+        raise RunError(
+            f"{folder} is in use by another run ({who}).",
+            hint="Wait for it, stop it, or choose another folder with --out.",
+        ) from None
+    except OSError as error:
+        raise RunError(
+            f"{folder} cannot be locked: {error.strerror or error}.", hint="Choose a writable folder with --out."
+        ) from error
+    try:
+        # Only for the message above: the lock itself is the system's, so a stale note does no harm.
+        with suppress(OSError):
+            holder.unlink(missing_ok=True)  # never written through: a folder from elsewhere may hold a link
+            with holder.open("x", encoding="utf-8") as file:
+                json.dump({"pid": os.getpid(), "host": platform.node()}, file)
+        yield
+    finally:
+        with suppress(OSError):
+            holder.unlink(missing_ok=True)
+        lock.release()
+
+
+def open_journal(folder: Path, **how: Any) -> AnswerStore:
+    """Open the journal of the run in ``folder``; ``how`` and what is raised: see :class:`AnswerStore`."""
+    remedy = (
+        f"Save every answer that can be read with: kapwa doctor {shlex.quote(str(folder))} --salvage. "
+        "Then run again with the same command, which asks for the rest."
+    )
+    return AnswerStore(folder / JOURNAL, remedy=remedy, **how)
 
 
 class Run:
@@ -95,7 +170,12 @@ class Run:
         if name not in self.tables:
             raise UsageError(f"{self.path} has no table {name!r}.", hint=nearest(name, self.tables))
         if name not in self._tables:
-            self._tables[name] = _read(self.path / f"{name}.parquet")
+            file = self.path / f"{name}.parquet"
+            try:
+                self._tables[name] = pl.read_parquet(file)
+            except (pl.exceptions.PolarsError, OSError) as error:
+                what = "is missing" if not file.exists() else f"cannot be read ({type(error).__name__})"
+                raise RunError(f"{file} {what}.", hint=f"{_AGAIN} Nothing is asked twice.") from error
         return self._tables[name]
 
     def as_dict(self) -> dict[str, Any]:
@@ -103,7 +183,7 @@ class Run:
         return {
             "path": str(self.path),
             "manifest": dict(self.manifest),
-            **{name: [plain(row) for row in self.table(name).iter_rows(named=True)] for name in _IN_DICT},
+            **{name: [files.jsonable(row) for row in self.table(name).iter_rows(named=True)] for name in _IN_DICT},
         }
 
 
@@ -121,11 +201,11 @@ def _manifest(path: Path) -> dict[str, Any]:
             hint=_AGAIN if unfinished else _runs_inside(path),
         )
     try:
-        manifest = json.loads(file.read_text(encoding="utf-8"))
+        manifest = dict(json.loads(file.read_text(encoding="utf-8")))
         version, status = int(manifest["format"]), manifest["status"]
     except OSError as error:
         raise RunError(f"{file} cannot be read: {error.strerror or error}.") from error
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
         raise RunError(f"{file} is damaged.", hint=f"{_AGAIN} The answers are in {JOURNAL}.") from None
     if version > FORMAT:
         raise RunError(
@@ -133,14 +213,13 @@ def _manifest(path: Path) -> dict[str, Any]:
         )
     if status not in ("complete", "failed_items"):
         raise RunError(f"{path} is unfinished: its answers are not all judged yet.", hint=_AGAIN)
-    _check_table_names(file, manifest.get("tables"))
-    return dict(manifest)
-
-
-def _check_table_names(file: Path, names: Any) -> None:
-    """Refuse names that would lead out of the folder: a run may come from somebody else, and names become paths."""
-    if not isinstance(names, list) or not all(isinstance(n, str) and TABLE_NAME.fullmatch(n) for n in names):
-        raise RunError(f"{file} is damaged: it names tables that cannot be.", hint=_AGAIN)
+    wrong = [name for name, kind in _SHAPE.items() if not isinstance(manifest.get(name), kind)]
+    # A run may come from somebody else, and names of tables become paths.
+    if not wrong and not all(isinstance(name, str) and TABLE_NAME.fullmatch(name) for name in manifest["tables"]):
+        wrong = ["tables"]
+    if wrong:
+        raise RunError(f"{file} is damaged: {wrong[0]!r} is not what it should be.", hint=_AGAIN)
+    return manifest
 
 
 def _runs_inside(path: Path) -> str:
@@ -151,19 +230,74 @@ def _runs_inside(path: Path) -> str:
     return f"It holds runs: {', '.join(inside[:5])}." if inside else "Make one with: kapwa run"
 
 
-def _read(path: Path) -> pl.DataFrame:
-    try:
-        return pl.read_parquet(path)
-    except FileNotFoundError:
-        raise RunError(f"{path} is missing.", hint=f"{_AGAIN} Nothing is asked twice.") from None
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise RunError(
-            f"{path} cannot be read ({type(error).__name__}).", hint=f"{_AGAIN} Nothing is asked twice."
-        ) from error
-
-
 def export_csv(run: Run, folder: str | Path) -> Path:
     """Write every table of ``run`` as spreadsheet-safe CSV in ``folder``; return the folder."""
     target = Path(folder)
     write_csv({name: run.table(name) for name in run.tables}, target)
     return target
+
+
+class RunAnswers:
+    """Every answer of ``run`` to the requests of ``task``, which is the run's own, made again from its tables.
+
+    A journal knows answers by their requests' keys. The requests follow from the items and options, so they are made
+    again; the run's identity, which the journal keeps, proves that they are the very same. Raises RunError for a
+    journal that is missing, damaged, in use, or was made from other requests.
+    """
+
+    def __init__(self, run: Run, task: Task) -> None:
+        self.path = run.path / JOURNAL
+        with open_journal(self.path.parent, mode="read") as store:
+            identity = store.identity
+        items, recorded = task.items(), run.manifest["model"]["fingerprint"]
+        # A folder of the user's home is recorded as "~/...".
+        home = os.path.expanduser("~")
+        spelt = {k: v.replace("~", home, 1) if isinstance(v, str) else v for k, v in recorded.items()}
+        for fingerprint in (recorded, spelt):
+            self._index = RequestIndex(task, items, fingerprint)
+            if self._index.identity == identity:
+                return
+        raise RunError(
+            f"{run.path} holds answers to other requests than its tables tell.",
+            hint="Its items or options were changed, it was asked by another version of Kapwa, or the model's name "
+            "held a folder of another user's home, which a run folder does not keep.",
+        )
+
+    def __iter__(self) -> Iterator[Answer]:
+        """Yield every request with its response, in order, some hundreds read at a time."""
+        with open_journal(self.path.parent, mode="read") as store:
+            yield from AnswerReader(self._index, store)
+
+
+def items_of(runs: Sequence[Run]) -> list[Item]:
+    """The items of several runs, each once, as far as a rating form shows them."""
+    named = ("variant", "culture", "language", "category", "topic", "cluster")
+    found: dict[tuple[str, str], Item] = {}
+    for run in runs:
+        for row in run.items.iter_rows(named=True):
+            item = Item(row["item_id"], run.manifest["suite"], fields=row, **{name: row[name] for name in named})
+            found.setdefault((item.id, item.variant), item)
+    return list(found.values())
+
+
+def answers_of(runs: Sequence[Run], *, only_wrong: bool = False) -> pl.DataFrame:
+    """What each model answered: item_id, variant, model, text.
+
+    ``only_wrong``: the answers that the headline metric of their run did not find right.
+    """
+    from kapwa.people.rating_forms import WRONG_OUTCOMES
+
+    frames = []
+    for run in runs:
+        if "answers" not in run.tables:
+            raise UsageError(
+                f"{run.path} has no answers to rate: it is a run of {run.manifest['task']}.",
+                hint="Name runs of an open task, such as kalahi/open.",
+            )
+        chosen = run.answers.select("item_id", "variant", pl.lit(run.label).alias("model"), "text")
+        if only_wrong:
+            headline = pl.col("metric") == run.manifest["headline"][0]
+            wrong = run.scores.filter(headline & pl.col("outcome").is_in(WRONG_OUTCOMES)).select("item_id", "variant")
+            chosen = chosen.join(wrong.unique(), on=["item_id", "variant"], how="semi")
+        frames.append(chosen)
+    return pl.concat(frames)

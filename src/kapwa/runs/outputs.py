@@ -12,17 +12,18 @@ from typing import Any
 import polars as pl
 
 from kapwa.errors import RunError
-from kapwa.files import csv_text, replacing, write_json, write_text
+from kapwa.files import jsonable, replacing, write_json, write_text
 from kapwa.records import SCORE_COLUMNS, Floor, Item
-from kapwa.runs.redact import plain
 from kapwa.runs.signature import signature
 from kapwa.suites.base import Judged, MetricInfo, Task
+from kapwa.tables_io import csv_text
 
 LEVEL = 0.95
 # Begins a CSV file for people: without it, spreadsheets take the texts for another encoding.
 BOM = "\ufeff"
 # What every run has; a suite's own tables need other names.
 RUN_TABLES = ("scores", "estimates", "floors", "comparisons", "items")
+_SUITE_BUG = "This is a fault of the suite; report it to its authors."
 TABLE_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")  # it becomes a file name
 _FLOOR_SCHEMA: dict[str, Any] = {
     "metric": pl.String,
@@ -57,16 +58,25 @@ def results(
 
     ``ceilings`` stand beside the task's own. Raises RunError where the suite's tables are not as promised.
     """
-    from kapwa.stats.tables import compare_variants, estimate_table
+    from kapwa.stats.comparisons import compare_variants
+    from kapwa.stats.tables import estimate_table
 
-    _check_tables(task, judged)
+    if tuple(judged.scores.columns) != SCORE_COLUMNS:
+        raise RunError(f"{task.name} gave a score table with the columns {judged.scores.columns}.", hint=_SUITE_BUG)
+    for name in judged.tables:
+        if name in RUN_TABLES or not TABLE_NAME.fullmatch(name):
+            raise RunError(f"{task.name} names a table {name!r}, which cannot be.", hint=_SUITE_BUG)
     binary = {name: info.binary for name, info in task.metrics.items()}
     seed = int(manifest["seed"])
     estimates = estimate_table(judged.scores, metrics=binary, groups=task.groups, level=LEVEL, seed=seed)
+    estimates = _within_range(estimates, task.metrics)
+    pairs = list(estimates.select("metric", "variant").unique(maintain_order=True).iter_rows())
+    signed = [(*pair, signature(manifest, *pair).full()) for pair in pairs]
+    signatures = pl.DataFrame(signed, schema=dict.fromkeys(("metric", "variant", "signature"), pl.String), orient="row")
     floors = [*task.floors(items), *ceilings]
     return Results(
         scores=judged.scores,
-        estimates=_signed(_within_range(estimates, task.metrics), manifest),
+        estimates=estimates.join(signatures, on=["metric", "variant"], how="left", maintain_order="left"),
         floors=pl.DataFrame([floor._asdict() for floor in floors], schema=_FLOOR_SCHEMA),
         comparisons=compare_variants(judged.scores, metrics=binary, level=LEVEL, seed=seed),
         items=task.item_table(items),
@@ -92,52 +102,29 @@ def _within_range(estimates: pl.DataFrame, metrics: Mapping[str, MetricInfo]) ->
     )
 
 
-def _check_tables(task: Task, judged: Judged) -> None:
-    if tuple(judged.scores.columns) != SCORE_COLUMNS:
-        raise RunError(f"{task.name} gave a score table with the columns {judged.scores.columns}.", hint=_SUITE_BUG)
-    for name in judged.tables:
-        if name in RUN_TABLES or not TABLE_NAME.fullmatch(name):
-            raise RunError(f"{task.name} names a table {name!r}, which cannot be.", hint=_SUITE_BUG)
-
-
-_SUITE_BUG = "This is a fault of the suite; report it to its authors."
-
-
-def _signed(estimates: pl.DataFrame, manifest: Mapping[str, Any]) -> pl.DataFrame:
-    """Put beside each estimate the signature of its metric and variant."""
-    pairs = estimates.select("metric", "variant").unique(maintain_order=True)
-    rows = [(metric, variant, signature(manifest, metric, variant).full()) for metric, variant in pairs.iter_rows()]
-    schema = {"metric": pl.String, "variant": pl.String, "signature": pl.String}
-    table = pl.DataFrame(rows, schema=schema, orient="row")
-    return estimates.join(table, on=["metric", "variant"], how="left", maintain_order="left")
-
-
 def write_results(folder: Path, found: Results) -> None:
     """Write every table as Parquet, and the estimates as JSON too; each file whole or not at all."""
     for name, table in found.all_tables().items():
-        _write_parquet(folder / f"{name}.parquet", table)
-    write_json(folder / "estimates.json", plain(found.estimates.rows(named=True)))
-
-
-def _write_parquet(path: Path, table: pl.DataFrame) -> None:
-    with replacing(path) as temporary:
-        # Chunks and row groups would otherwise depend on how the table was put together.
-        table.rechunk().write_parquet(temporary, compression="zstd", compression_level=3, row_group_size=100_000)
+        with replacing(folder / f"{name}.parquet") as temporary:
+            # Chunks and row groups would otherwise depend on how the table was put together.
+            try:
+                table.rechunk().write_parquet(temporary, compression_level=3, row_group_size=100_000)
+            except pl.exceptions.ComputeError as error:  # how Polars says that the disk is full
+                raise OSError(str(error).rpartition("error: ")[2]) from error
+    write_json(folder / "estimates.json", jsonable(found.estimates.rows(named=True)))
 
 
 def table_csv(table: pl.DataFrame) -> str:
     """Render a table as spreadsheet-safe CSV; lists and structs become JSON."""
-    nested = [name for name, kind in table.schema.items() if kind.is_nested()]
-    rows = table.iter_rows() if not nested else _flat_rows(table, set(nested))
-    return csv_text(table.columns, rows)
-
-
-def _flat_rows(table: pl.DataFrame, nested: set[str]) -> Any:
-    for row in table.iter_rows(named=True):
-        yield [
-            json.dumps(cell, ensure_ascii=False, default=str) if name in nested and cell is not None else cell
-            for name, cell in row.items()
+    nested = [kind.is_nested() for kind in table.dtypes]
+    rows = (
+        [
+            json.dumps(cell, ensure_ascii=False, default=str) if is_nested and cell is not None else cell
+            for cell, is_nested in zip(row, nested, strict=True)
         ]
+        for row in table.iter_rows()
+    )
+    return csv_text(table.columns, rows)
 
 
 def write_csv(tables: Mapping[str, pl.DataFrame], folder: Path) -> None:

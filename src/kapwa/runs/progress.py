@@ -1,19 +1,42 @@
-"""How far a run is: a snapshot anyone may be told of, and two ways to show it on stderr."""
+"""How far a run is: a snapshot anyone may be told of, and two ways to show such snapshots on stderr."""
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Literal, TextIO
+from typing import Literal, Protocol, TextIO, TypeVar
 
 from kapwa.records import Response
-from kapwa.runs.shown import Lines, Shown, clock, showing_as
-
-__all__ = ["Meter", "PlainLines", "Progress", "ProgressCallback", "Snapshot", "Stage", "clock", "showing", "summary"]
 
 Stage = Literal["asking", "judging", "done"]
+_EVERY = 5.0
+
+
+class Shown(Protocol):
+    """What can be shown of any work that takes a while.
+
+    ``label``: which bar is of it; ``done``, ``total``, ``note``: what the bar says; ``line``: the same where there is
+    no bar; ``stage``: a change of it is told at once, and so is its end.
+    """
+
+    @property
+    def label(self) -> str: ...  # noqa: D102 - see the class
+    @property
+    def done(self) -> int: ...  # noqa: D102
+    @property
+    def total(self) -> int: ...  # noqa: D102
+    @property
+    def note(self) -> str: ...  # noqa: D102
+    @property
+    def line(self) -> str: ...  # noqa: D102
+    @property
+    def stage(self) -> str: ...  # noqa: D102
+
+
+State = TypeVar("State", bound=Shown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,100 +72,137 @@ class Snapshot:
         """Seconds to go at the speed so far; None before the first answer."""
         return (self.total - self.done) / self.items_per_second if self.asked else None
 
+    @property
+    def note(self) -> str:
+        """What stands beside a bar."""
+        return self._speeds() if self.stage == "asking" else self.stage
+
+    def _speeds(self) -> str:
+        """Say speed, time to go and failures, as far as they are known."""
+        speed, parts = self.items_per_second, []
+        if self.asked:
+            # A slow speed as its inverse, which would otherwise read as 0.0.
+            parts.append(f"{1 / speed:.0f} s/item" if 0 < speed < 0.1 else f"{speed:.1f} items/s")
+        if self.tokens:
+            parts.append(f"{self.tokens_per_second:.0f} tokens/s")
+        if self.stage == "asking" and self.eta is not None:
+            parts.append(f"{clock(self.eta)} to go")
+        if self.failed:
+            parts.append(f"{self.failed} failed")
+        return ", ".join(parts)
+
+    @property
+    def line(self) -> str:
+        """One line for people: done, speed, time to go, failures."""
+        return ", ".join(filter(None, [f"{self.label}: {self.stage}", f"{self.done}/{self.total}", self._speeds()]))
+
 
 ProgressCallback = Callable[[Snapshot], None]
 Progress = bool | None | ProgressCallback
 
 
-def showing(progress: Progress) -> AbstractContextManager[ProgressCallback]:
-    """Yield where snapshots go: :func:`kapwa.runs.shown.showing_as`. A callable is called in the thread of the run."""
-    return showing_as(_shown, progress)
+@contextmanager
+def showing(progress: bool | Callable[[State], None] | None) -> Iterator[Callable[[State], None]]:
+    """Yield where snapshots go.
+
+    ``progress``: None: a bar when stderr is a terminal, else nothing. True: a bar, or plain lines every few seconds
+    where stderr is no terminal. False: nothing. A callable: that; it is called in the thread of the run.
+    """
+    terminal = sys.stderr.isatty()
+    if callable(progress):
+        yield progress
+    elif progress is False or (progress is None and not terminal):
+        yield lambda _state: None
+    elif terminal:
+        with _bar() as show:
+            yield show
+    else:
+        yield PlainLines(sys.stderr)
 
 
-def summary(snapshot: Snapshot) -> str:
-    """One line for people: done, speed, time to go, failures."""
-    return ", ".join([f"{snapshot.label}: {snapshot.stage}", f"{snapshot.done}/{snapshot.total}", *_notes(snapshot)])
+def clock(seconds: float) -> str:
+    """Write a duration as ``m:ss`` or ``h:mm:ss``."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-def _notes(snapshot: Snapshot) -> Iterator[str]:
-    if snapshot.asked:
-        yield _speed(snapshot.items_per_second)
-    if snapshot.tokens:
-        yield f"{snapshot.tokens_per_second:.0f} tokens/s"
-    if snapshot.stage == "asking" and snapshot.eta is not None:
-        yield f"{clock(snapshot.eta)} to go"
-    if snapshot.failed:
-        yield f"{snapshot.failed} failed"
+class PlainLines:
+    """Write a line at each change of stage, where one is due, and every few seconds between."""
 
-
-def _speed(per_second: float) -> str:
-    """Write a speed; a slow one as its inverse, which would otherwise read as 0.0."""
-    return f"{1 / per_second:.0f} s/item" if 0 < per_second < 0.1 else f"{per_second:.1f} items/s"
-
-
-def _shown(snapshot: Snapshot) -> Shown:
-    return Shown(
-        row="run",
-        label=snapshot.label,
-        done=snapshot.done,
-        total=snapshot.total,
-        note=", ".join(_notes(snapshot)) if snapshot.stage == "asking" else snapshot.stage,
-        line=summary(snapshot),
-        stage=snapshot.stage,
-    )
-
-
-class PlainLines(Lines[Snapshot]):
-    """Write a line at each change of stage, and every few seconds between."""
-
-    def __init__(self, stream: TextIO, every: float = 5.0, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, stream: TextIO, every: float = _EVERY, now: Callable[[], float] = time.monotonic) -> None:
         """Write to ``stream``; ``now`` is the clock, in seconds."""
-        super().__init__(_shown, stream, every, now)
+        self._stream, self._every, self._now = stream, every, now
+        self._stage: str | None = None
+        self._next = 0.0
+
+    def __call__(self, state: Shown) -> None:
+        """Write ``state`` when it is time to."""
+        if state.stage == self._stage and state.done < state.total and self._now() < self._next:
+            return
+        self._stage, self._next = state.stage, self._now() + self._every
+        self._stream.write(state.line + "\n")
+        self._stream.flush()
+
+
+@contextmanager
+def _bar() -> Iterator[Callable[[Shown], None]]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[note]}"))
+    with Bar(*columns, console=Console(stderr=True), transient=False) as bar:
+        rows = {}
+
+        def show(state: Shown) -> None:
+            if state.label not in rows:
+                rows[state.label] = bar.add_task("", total=None, note="")
+            # A model's name may hold square brackets, which rich would read as markup.
+            label = state.label.replace("[", r"\[")
+            bar.update(rows[state.label], description=label, total=state.total, completed=state.done, note=state.note)
+
+        yield show
 
 
 class Meter:
-    """Counts what is durable and tells ``show``."""
+    """Counts what is durable and tells ``show``; ``asked``: how many answers this process committed."""
 
     def __init__(self, show: ProgressCallback, label: str, *, total: int) -> None:
-        self._show = show
+        self._show, self.total, self.asked = show, total, 0
         self._began = time.monotonic()
         self._state = Snapshot(label, "asking", total, 0)
         show(self._state)
 
-    @property
-    def asked(self) -> int:
-        """How many answers were committed by this process."""
-        return self._state.asked
-
     def known(self, n: int) -> None:
-        """Count answers that the journal already held."""
+        """Count answers that need not be asked for."""
         if n:
-            self._state = replace(self._state, done=self._state.done + n)
-            self._show(self._state)
+            self._update(done=self._state.done + n)
 
     def add(self, responses: Sequence[Response]) -> None:
         """Count answers that were just committed."""
-        state = self._state
-        self._state = replace(
-            state,
+        state, tokens = self._state, 0
+        self.asked += len(responses)
+        for response in responses:
+            usage = response.usage
+            # Tokens written for a text; tokens read for log-probabilities.
+            if response.text is not None:
+                tokens += usage.completion_tokens if usage else 0
+            else:
+                tokens += sum(score.n_tokens for score in response.logprobs or ())
+                tokens += usage.prompt_tokens if usage else 0
+        self._update(
             done=state.done + len(responses),
             failed=state.failed + sum(response.failed for response in responses),
-            asked=state.asked + len(responses),
-            tokens=state.tokens + sum(map(_tokens, responses)),
+            asked=self.asked,
+            tokens=state.tokens + tokens,
             seconds=time.monotonic() - self._began,
         )
-        self._show(self._state)
 
     def enter(self, stage: Stage) -> None:
         """Tell that the run has come to ``stage``."""
-        self._state = replace(self._state, stage=stage)
+        self._update(stage=stage)
+
+    def _update(self, **changes: object) -> None:
+        self._state = replace(self._state, **changes)  # type: ignore[arg-type]
         self._show(self._state)
-
-
-def _tokens(response: Response) -> int:
-    """Tokens written for a text; tokens read for log-probabilities."""
-    if response.text is not None:
-        return response.usage.completion_tokens if response.usage else 0
-    return sum(score.n_tokens for score in response.logprobs or ()) + (
-        response.usage.prompt_tokens if response.usage else 0
-    )

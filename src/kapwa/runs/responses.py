@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,13 +11,13 @@ from typing import Any
 import polars as pl
 
 from kapwa.errors import DataError, UsageError, nearest
-from kapwa.models.base import ModelOptions, check_capabilities
+from kapwa.models.base import Model, ModelOptions, check_capabilities
 from kapwa.models.replay import ReplayModel, ReplayRow, load
-from kapwa.records import Answer, Item, Request
-from kapwa.runs.asking import answers
+from kapwa.records import Answer, Item
+from kapwa.runs.execute import answers
 from kapwa.runs.manifest import describe
 from kapwa.runs.outputs import Results, results
-from kapwa.runs.requests import RequestBook
+from kapwa.runs.requests import RequestIndex
 from kapwa.suites.base import Task
 
 _SHOWN = 5
@@ -37,13 +37,18 @@ class ScoredResponses(Results):
 
 def score_responses(task: Task, responses: Any, *, seed: int = 0) -> ScoredResponses:
     """Judge ``responses`` (a frame or a file); see :func:`kapwa.api.score_responses`."""
-    model = _replay(responses)
-    check_capabilities(model, task.needs, task.name)
-    items = task.items()
-    book = RequestBook(task, items, model.fingerprint)
-    unused = unused_rows(model, book, items)
-    given = {response.request_key: response for response in answers(model, "generate", list(book.distinct()))}
-    judged = task.score(items, [Answer(request, given[request.key]) for request in book])
+    try:
+        model = _replay(responses)
+        check_capabilities(model, task.needs, task.name)
+        items = task.items()
+        index = RequestIndex(task, items, model.fingerprint)
+        unused = unused_lines(model.unused(index), model, items)
+    except DataError as error:
+        if not isinstance(responses, str | Path):
+            error.path = "the responses"  # the user gave a table, not the file that it was put into
+        raise
+    given = {response.request_key: response for response in answers(model, "generate", list(index.distinct()))}
+    judged = task.score(items, [Answer(request, given[request.key]) for request in index])
     described = describe(task, model, items, seed=seed)
     found = results(task, items, judged, described)
     failed = sum(response.failed for response in given.values())
@@ -51,38 +56,36 @@ def score_responses(task: Task, responses: Any, *, seed: int = 0) -> ScoredRespo
     return ScoredResponses(**parts, manifest=described, unused=tuple(unused), failed=failed)
 
 
-def unused_rows(model: Any, requests: Iterable[Request], items: Sequence[Item]) -> list[str]:
-    """Say which rows of a replayed file answer none of ``requests``; nothing for other models.
+def unused_note(rows: Sequence[ReplayRow], model: Model, items: Sequence[Item]) -> str:
+    """Return the first few of :func:`unused_lines` in one text, with how many there are."""
+    lines = unused_lines(rows, model, items)
+    rest = f" And {len(lines) - _SHOWN} more." if len(lines) > _SHOWN else ""
+    return f"{len(lines)} rows of {model.id} were not used. " + " ".join(lines[:_SHOWN]) + rest
+
+
+def unused_lines(rows: Sequence[ReplayRow], model: Model, items: Sequence[Item]) -> list[str]:
+    """Say of each of ``rows``, which the replayed file ``model`` has in vain, why nothing asks for it.
 
     Raises DataError when not one row fits: then the ids are of other data.
     """
-    if not isinstance(model, ReplayModel):
-        return []
-    rows = model.unused(requests)
     ids = dict.fromkeys(item.id for item in items)
     if rows and len(rows) == model.description["rows"]:
         first = rows[0]
         raise DataError(
             f"no row answers an item of this task (here: item {first.item_id!r}).",
-            path=model.path,
+            path=model.description["file"],
             row=first.number,
             column="item_id",
             hint=nearest(first.item_id, ids),
         )
-    return [_unused_line(row, ids) for row in rows]
-
-
-def _unused_line(row: ReplayRow, ids: Mapping[str, Any]) -> str:
-    where = f"row {row.number}: item {row.item_id!r}"
-    if row.item_id not in ids:
-        return f"{where} is not asked here. {nearest(row.item_id, ids)}"
-    return f"{where} is not asked in variant {row.variant!r} as sample {row.sample}."
-
-
-def brief_unused(lines: Sequence[str], file: str) -> str:
-    """Return the first few of ``lines`` in one text, with how many there are."""
-    rest = f" And {len(lines) - _SHOWN} more." if len(lines) > _SHOWN else ""
-    return f"{len(lines)} rows of {file} were not used. " + " ".join(lines[:_SHOWN]) + rest
+    lines = []
+    for row in rows:
+        where = f"row {row.number}: item {row.item_id!r}"
+        if row.item_id not in ids:
+            lines.append(f"{where} is not asked here. {nearest(row.item_id, ids)}")
+        else:
+            lines.append(f"{where} is not asked in variant {row.variant!r} as sample {row.sample}.")
+    return lines
 
 
 def _replay(responses: Any) -> ReplayModel:
@@ -92,12 +95,7 @@ def _replay(responses: Any) -> ReplayModel:
     with tempfile.TemporaryDirectory(prefix="kapwa-") as folder:
         file = Path(folder) / "responses.parquet"
         frame.write_parquet(file)
-        try:
-            return load(str(file), ModelOptions())
-        except DataError as error:
-            # The user gave a table, not this file.
-            error.message = error.message.replace(str(file), "the responses")
-            raise
+        return load(str(file), ModelOptions())
 
 
 def _polars(table: Any) -> pl.DataFrame:

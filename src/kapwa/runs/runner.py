@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
 
-from kapwa import files, registry
 from kapwa.errors import KapwaError, ModelError, RunError, UsageError
+from kapwa.files import in_the_way
 from kapwa.models.base import Model, check_capabilities
-from kapwa.records import Floor, Item
+from kapwa.records import Floor
 from kapwa.runs import manifest as manifests
-from kapwa.runs.asking import ask_missing
-from kapwa.runs.cache import AnswerCache
-from kapwa.runs.journal import Journal
-from kapwa.runs.lock import run_lock
-from kapwa.runs.outputs import Results, results, write_results
+from kapwa.runs.directory import JOURNAL, brief_model, open_journal, run_lock, slug
+from kapwa.runs.execute import KINDS, Execution
+from kapwa.runs.outputs import results, write_results
 from kapwa.runs.progress import Meter, Progress, showing
-from kapwa.runs.requests import RequestBook
-from kapwa.runs.responses import brief_unused, unused_rows
-from kapwa.runs.stored import StoredAnswers
+from kapwa.runs.requests import AnswerReader, RequestIndex
+from kapwa.runs.store import AnswerStore
 from kapwa.suites.base import Task
 
 log = logging.getLogger(__name__)
 
-JOURNAL = "journal.sqlite"
-_SLUG_LENGTH = 40
+_RESUME = "Run again with the same command to resume."
 
 
 class RunInterrupted(KeyboardInterrupt):
@@ -39,34 +31,6 @@ class RunInterrupted(KeyboardInterrupt):
 
     A KeyboardInterrupt still: what treats one rightly treats this rightly.
     """
-
-
-@dataclass(frozen=True, slots=True)
-class _Job:
-    """One run as it will be: who is asked what, and where it is written."""
-
-    task: Task
-    model: Model
-    items: Sequence[Item]
-    book: RequestBook
-    folder: Path
-    seed: int
-    ceilings: Sequence[Floor]
-    notes: Sequence[str]
-    cache: AnswerCache | None = None
-
-    @property
-    def label(self) -> str:
-        return f"{self.task.name} {brief_model(self.model.id)}"
-
-    @property
-    def cached_in(self) -> str | None:
-        return self.cache.origin if self.cache is not None else None
-
-    def described(self) -> dict[str, Any]:
-        """What is known now: a model may tell more after it was asked."""
-        notes = [*self.notes, *(self.cache.notes if self.cache is not None else ())]
-        return {**manifests.describe(self.task, self.model, self.items, seed=self.seed), "notes": notes}
 
 
 def run_task(
@@ -87,8 +51,8 @@ def run_task(
     writes the same tables. ``ceilings`` are what people score, beside the task's own. ``cache``: a folder of answers
     that runs share, made if need be; see :mod:`kapwa.runs.cache` for what is taken from it.
 
-    Memory: 16 bytes a request while a served model is asked; all requests of a local model, to plan its
-    batches; while judging, what the task keeps of the answers it walks through.
+    Memory: the requests of a run up to 50,000, or 16 bytes a request of a longer one while a served model is asked;
+    all requests of a local model, to plan its batches; while judging, what the task keeps of the answers.
 
     Raises UsageError (nothing selected), ModelError (the model cannot do it, or failed; answers that came
     are kept), RunError (the directory is in use, damaged, of another run, or cannot be written; the
@@ -98,110 +62,96 @@ def run_task(
     items = task.items()
     if not items:
         raise UsageError(f"{task.name} has no items to ask about.", hint="Loosen --where or --variant.")
-    book = RequestBook(task, items, model.fingerprint)
-    folder = Path(path) if path is not None else Path(out) / _folder_name(task, model, book.identity())
-    notes = _notes(model, book, items)
-    with _opened(cache, model) as shared:
-        job = _Job(task, model, items, book, folder, seed, ceilings, notes, shared)
-        _run_locked(job, progress)
+    index = RequestIndex(task, items, model.fingerprint)
+    name = f"{slug(task.name)}-{slug(brief_model(model.id))}-{index.identity[:8]}"
+    folder = Path(path) if path is not None else Path(out) / name
+    notes = []
+    if unused := model.unused(index):
+        from kapwa.runs.responses import unused_note
+
+        notes.append(unused_note(unused, model, items))
+        log.warning("%s", notes[0])
+    # Described before anything is written: this proves that the task's options hold.
+    described = manifests.describe(task, model, items, seed=seed)
+    with ExitStack() as opened:
+        shared = None
+        if cache is not None:
+            from kapwa.runs.cache import AnswerCache
+
+            shared = AnswerCache(cache, model)
+            opened.callback(shared.close)
+        if not folder.exists() and (other := manifests.elsewhere(folder, described)):
+            log.warning("%s", other)
+        _prepare(folder)
+        opened.enter_context(run_lock(folder))
+        store = opened.enter_context(open_journal(folder, identity=index.identity))
+        show = opened.enter_context(showing(progress))
+        meter = Meter(show, f"{task.name} {brief_model(model.id)}", total=index.distinct_total)
+        with _writable(folder):
+            for part in folder.glob(".*.part*"):  # half-written files that a killed process left
+                part.unlink(missing_ok=True)
+            earlier = manifests.read_manifest(folder)
+            if earlier is None:
+                manifests.write_manifest(folder, described)
+        with _resumable(store, folder):
+            execution = Execution(model, store, meter, shared)
+            for kind in KINDS:
+                if kind in index.kinds:
+                    execution.execute(kind, index.distinct(kind))
+            meter.enter("judging")
+            # A model may tell more after it was asked; of older answers, the run that asked for them has told.
+            described = (
+                manifests.describe(task, model, items, seed=seed)
+                if meter.asked
+                else manifests.asked_by(described, earlier)
+            )
+            described["notes"] = [*notes, *(shared.notes if shared else ())]
+            found = results(task, items, task.score(items, AnswerReader(index, store)), described, ceilings)
+            with _writable(folder):
+                # Nobody reads half-renewed tables: the manifest that vouches for them comes last.
+                if earlier is not None and earlier.get("status") != "running":
+                    manifests.write_manifest(folder, described)
+                write_results(folder, found)
+                origin = shared.origin if shared else None
+                done = manifests.finished(described, items, index, store, list(found.all_tables()), origin)
+                manifests.write_manifest(folder, done)
+                sync_folder(folder)
+        meter.enter("done")
     return folder
 
 
-@contextmanager
-def _opened(cache: str | Path | None, model: Model) -> Iterator[AnswerCache | None]:
-    if cache is None:
-        yield None
-        return
-    with closing(AnswerCache.open(cache, model)) as shared:
-        yield shared
+def check_places(out: Path, cache: Path | None = None) -> None:
+    """Raise RunError where runs cannot be written to ``out``, or ``cache`` can be no cache; nothing is made."""
+    # A run that is there already may go on in a folder in which no new one can be made.
+    if not any(out.glob("*/run.json")) and (why := in_the_way(out)):
+        hint = "Name another folder with --out, or mend its permissions."
+        raise RunError(f"{out} cannot be written: {why}.", hint=hint)
+    if cache is not None:
+        from kapwa.runs.cache import check_cache
 
-
-def _run_locked(job: _Job, progress: Progress) -> None:
-    opening = job.described()  # also proves, before anything is written, that the task's options hold
-    folder, book = job.folder, job.book
-    if not folder.exists() and (other := manifests.elsewhere(folder, opening)):
-        log.warning("%s", other)
-    _prepare(folder)
-    with (
-        run_lock(folder),
-        Journal.open(folder / JOURNAL, identity=book.identity()) as journal,
-        showing(progress) as show,
-    ):
-        _run(job, opening, journal, Meter(show, job.label, total=book.distinct_total))
-
-
-def _run(job: _Job, opening: Mapping[str, Any], journal: Journal, meter: Meter) -> None:
-    before = _earlier(job.folder)
-    with _writable(job.folder):
-        _sweep(job.folder)
-        if before is None:
-            manifests.write_manifest(job.folder, opening)
-    with _resumable(journal):
-        ask_missing(job.book, job.model, journal, meter, job.cache)
-        meter.enter("judging")
-        described = job.described()
-        if before is not None and not meter.asked:
-            # How the answers came about was told by the run that asked for them.
-            described = manifests.asked_by(described, before)
-        judged = job.task.score(job.items, StoredAnswers(job.book, journal))
-        found = results(job.task, job.items, judged, described, job.ceilings)
-        with _writable(job.folder):
-            _publish(job, journal, described, found)
-    meter.enter("done")
-
-
-def _notes(model: Model, book: RequestBook, items: Sequence[Item]) -> list[str]:
-    """Return what readers of the run should know: rows of a replayed file that fit nothing."""
-    # A file of recorded answers is at hand wherever its replicas are.
-    unused = unused_rows(getattr(model, "recorded", model), book, items)
-    if not unused:
-        return []
-    note = brief_unused(unused, model.id)
-    log.warning("%s", note)
-    return [note]
-
-
-def _earlier(folder: Path) -> dict[str, Any] | None:
-    """Return the manifest an earlier run left; None where there is none, or none that can be read."""
-    try:
-        found = json.loads((folder / manifests.NAME).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return found if isinstance(found, dict) else None
-
-
-def _publish(job: _Job, journal: Journal, described: Mapping[str, Any], found: Results) -> None:
-    """Write the tables, and last the manifest that vouches for them."""
-    manifests.write_manifest(job.folder, described)  # status "running": nobody reads half-renewed tables
-    write_results(job.folder, found)
-    tables = list(found.all_tables())
-    manifests.write_manifest(
-        job.folder, manifests.finished(described, job.items, job.book, journal, tables, job.cached_in)
-    )
-    sync_folder(job.folder)
+        check_cache(cache)
 
 
 @contextmanager
-def _resumable(journal: Journal) -> Iterator[None]:
+def _resumable(store: AnswerStore, folder: Path) -> Iterator[None]:
     """Say, whatever ends the run early, that its answers are kept and how to go on."""
-    again = "Run again with the same command to resume."
+
+    def kept() -> str:
+        n = store.counts().answered
+        return f"{n} answer{'' if n == 1 else 's'} {'is' if n == 1 else 'are'} kept in {folder}. {_RESUME}"
+
     try:
         yield
     except KeyboardInterrupt:
-        raise RunInterrupted(f"Stopped. {_kept(journal)} {again}") from None
+        raise RunInterrupted(f"Stopped. {kept()}") from None
     except ModelError as error:
-        error.hint = " ".join(filter(None, [error.hint, _kept(journal), again]))
+        error.hint = " ".join(filter(None, [error.hint, kept()]))
         raise
     except KapwaError:
         raise
     except Exception as error:
-        error.add_note(f"{_kept(journal)} {again}")
+        error.add_note(kept())
         raise
-
-
-def _kept(journal: Journal) -> str:
-    n = journal.counts().answered
-    return f"{n} answer{'' if n == 1 else 's'} {'is' if n == 1 else 'are'} kept in {journal.path.parent}."
 
 
 def _prepare(folder: Path) -> None:
@@ -217,12 +167,6 @@ def _prepare(folder: Path) -> None:
                 )
         folder.mkdir(parents=True, exist_ok=True)
         sync_folder(folder.parent)
-
-
-def _sweep(folder: Path) -> None:
-    """Remove half-written files that a killed process left; under the lock nobody else is writing any."""
-    for part in folder.glob(".*.part*"):
-        part.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -246,20 +190,3 @@ def sync_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def _folder_name(task: Task, model: Model, identity: str) -> str:
-    return f"{slug(task.name)}-{slug(brief_model(model.id))}-{identity[:8]}"
-
-
-def slug(text: str) -> str:
-    """Return ``text`` as part of a run's name, in which the dots of a model's version stay."""
-    return files.slug(text, keep=".", longest=_SLUG_LENGTH, empty="unnamed")
-
-
-def brief_model(model_id: str) -> str:
-    """Return the last part of a model's id: what people call it."""
-    backend, _, name = model_id.partition(":")
-    if name and backend in registry.available("models"):
-        model_id = name
-    return re.split(r"[/\\]", model_id.rstrip("/\\"))[-1] or model_id

@@ -43,20 +43,17 @@ class Signature:
     task: str
     fields: Mapping[str, str]
 
-    def full(self) -> str:
-        """Write every field with its whole name."""
-        return self._join({name: name for name in FIELDS})
+    def full(self, names: Mapping[str, str] | None = None) -> str:
+        """Write every field, with its whole name or the one in ``names``."""
+        written = ((names[name] if names else name, name) for name in FIELDS if name in self.fields)
+        parts = [f"{word}:{_quote(self.fields[name])}" for word, name in written]
+        return "|".join([_quote(self.task), *parts])
 
     def short(self) -> str:
         """Write every field with its short name."""
-        return self._join(FIELDS)
+        return self.full(FIELDS)
 
-    def __str__(self) -> str:
-        return self.full()
-
-    def _join(self, names: Mapping[str, str]) -> str:
-        parts = [f"{names[name]}:{_quote(self.fields[name])}" for name in FIELDS if name in self.fields]
-        return "|".join([_quote(self.task), *parts])
+    __str__ = full
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -101,11 +98,7 @@ def signature(manifest: Mapping[str, Any], metric: str | None = None, variant: s
         "variant": "+".join(chosen),
         "n": str(sum(counts.get(name, 0) for name in chosen)),
         "model": "@".join(filter(None, [model["id"], _brief(model["revision"] or "")])),
-        **{
-            name: _brief(fingerprint[name])
-            for name in ("backend", "dtype", "template", "scoring")
-            if name in fingerprint
-        },
+        **{name: _brief(fingerprint[name]) for name in _FROM_MODEL if name in fingerprint},
         "options": ",".join(f"{k}={_option(v)}" for k, v in sorted(manifest["options"].items()) if v is not None),
         "seed": str(manifest["seed"]),
         "kapwa": str(manifest["kapwa"]),

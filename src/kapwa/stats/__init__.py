@@ -1,6 +1,7 @@
 """Numbers in, estimates out.
 
-``intervals`` and ``paired`` give clustered estimates and comparisons, ``agreement`` the coefficients of
-raters' agreement, ``correlation`` metric against metric, ``multiplicity`` adjusted p-values; ``tables`` does
-all of it on score tables. ``docs/explanation/statistics.md`` explains the choices and their measured coverage.
+``intervals`` and ``paired`` give clustered estimates and comparisons of values, ``tables`` and ``comparisons`` of score
+tables; ``agreement`` is of raters, ``correlation``, ``kendall`` and ``mantel`` of measures, ``distances`` of texts;
+``significance`` has tests of means and adjusted p-values. ``docs/explanation/statistics.md`` explains the choices and
+their measured coverage.
 """

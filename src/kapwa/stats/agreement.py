@@ -12,21 +12,53 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, get_args
+from itertools import combinations
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kapwa.errors import UsageError, nearest
+from kapwa.errors import DataError, UsageError, nearest
 from kapwa.stats.clusters import FloatArray, IntArray, check_level, cluster_codes, none_if_nan
-from kapwa.stats.ratings import Ratings, encode_ratings
 from kapwa.stats.resampling import bootstrap_weights, check_replicates
 
-Level = Literal["nominal", "ordinal", "interval"]
 Coefficient = Literal[
     "percent", "cohen", "fleiss", "krippendorff-nominal", "krippendorff-ordinal", "krippendorff-interval"
 ]
 Finish = Callable[[FloatArray], FloatArray]
+
+
+@dataclass(frozen=True, slots=True)
+class Ratings:
+    """``codes``: (units, raters) category number or −1 for not rated; ``categories``: sorted labels."""
+
+    codes: IntArray
+    categories: tuple[Any, ...]
+
+    @property
+    def counts(self) -> FloatArray:
+        """How often each category was given to each unit: (units, categories)."""
+        return np.asarray((self.codes[:, :, None] == np.arange(len(self.categories))).sum(axis=1), dtype=np.float64)
+
+    @property
+    def pairs(self) -> tuple[tuple[int, int], ...]:
+        """All pairs of raters."""
+        return tuple(combinations(range(self.codes.shape[1]), 2))
+
+    @property
+    def pairable(self) -> tuple[FloatArray, FloatArray]:
+        """Counts with the units of a single rating emptied, and the number of ratings left in each unit."""
+        counts = self.counts
+        counts[counts.sum(axis=1) < 2] = 0
+        return counts, counts.sum(axis=1)
+
+    @property
+    def scaled_values(self) -> FloatArray:
+        """Numeric categories moved and scaled to [0, 1]: alpha does not change, and sums do not overflow."""
+        values = np.array(self.categories, dtype=np.float64)
+        if values.size < 2:
+            return np.zeros(values.size)
+        return np.asarray((values - values[0]) / (values[-1] - values[0]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,20 +99,17 @@ class AgreementEstimate:
     method: str
 
 
-def percent_agreement(ratings: ArrayLike) -> float:
-    """Share of rater pairs that agree on a unit, averaged over units; in [0, 1], NaN without pairs."""
-    return _value(_percent(encode_ratings(ratings)))
+def agreement(ratings: ArrayLike, coefficient: Coefficient) -> float:
+    """Agreement of a (units, raters) table; 1 is perfect. NaN where undefined: see the top of this module.
 
-
-def cohen_kappa(a: ArrayLike, b: ArrayLike) -> float:
-    """Cohen's kappa of two raters, unweighted, on the units both rated; in [−1, 1].
-
-    NaN when no unit was rated by both, or both used one and the same category throughout. Source: Cohen (1960).
+    "percent": share of rater pairs that agree on a unit, averaged over units, in [0, 1]. "cohen": kappa, unweighted,
+    on the units both rated, the mean over pairs of raters (Cohen 1960; Light 1971). "fleiss": units may have different
+    numbers of ratings, and count alike (Gwet 2014, ch. 2, but units with a single rating are left out here as in every
+    other coefficient); with none missing it is Fleiss (1971). "krippendorff-…": alpha for nominal labels, or for
+    ordinal or interval numbers (Krippendorff 2011, Computing Krippendorff's Alpha-Reliability).
+    Raises UsageError for an unknown coefficient, DataError for a label that is not a number where one is needed.
     """
-    first, second = np.asarray(a, dtype=object), np.asarray(b, dtype=object)
-    if first.ndim != 1 or first.shape != second.shape:
-        raise UsageError(f"Kappa needs two lists of equal length, not {first.shape} and {second.shape}.")
-    return _value(_cohen(encode_ratings(np.stack([first, second], axis=1))))
+    return _value(_coefficient(coefficient, ratings)[1])
 
 
 def pairwise_kappa(ratings: ArrayLike) -> PairwiseKappa:
@@ -93,24 +122,6 @@ def pairwise_kappa(ratings: ArrayLike) -> PairwiseKappa:
         PairKappa(i, j, none_if_nan(value), n) for (i, j), value, n in zip(table.pairs, kappas, both, strict=True)
     )
     return PairwiseKappa(pairs, none_if_nan(float(_mean_defined(kappas[None])[0])))
-
-
-def fleiss_kappa(ratings: ArrayLike) -> float:
-    """Fleiss' kappa; in [−1, 1], NaN when one category was used throughout.
-
-    Units may have different numbers of ratings, and count alike (Gwet 2014, ch. 2, but units with a single rating are
-    left out here as in every other coefficient). With none missing it is Fleiss (1971).
-    """
-    return _value(_fleiss(encode_ratings(ratings)))
-
-
-def krippendorff_alpha(ratings: ArrayLike, level: Level = "nominal") -> float:
-    """Krippendorff's alpha; 1 is perfect, 0 chance; NaN when all pairable ratings are the same.
-
-    Units with one rating are left out. ``level``: "nominal" labels; "ordinal" and "interval" need numbers.
-    Source: Krippendorff (2011), Computing Krippendorff's Alpha-Reliability.
-    """
-    return _value(_coefficient(f"krippendorff-{level}", ratings)[1])
 
 
 def bootstrap_interval(
@@ -301,3 +312,47 @@ def _alpha_ordinal(table: Ratings) -> tuple[FloatArray, Finish]:
         return 1 - _quotient((observed * distance).sum(axis=(1, 2)), expected)
 
     return coincidence.reshape(m.size, k * k), finish
+
+
+# --- tables of ratings as category numbers ------------------------------------------------------------------
+
+
+def encode_ratings(ratings: ArrayLike, *, numeric: bool = False) -> Ratings:
+    """Number the categories of a (units, raters) table in sorted order; None, NaN and "" are not rated.
+
+    ``numeric``: labels must be finite numbers (or their text). Raises UsageError for another shape, DataError
+    naming the row for a label that is not a number.
+    """
+    table = np.asarray(ratings, dtype=object)
+    if table.ndim != 2:
+        raise UsageError(
+            f"Ratings must be a table of units × raters, not of shape {table.shape}.",
+            hint="Give one row per unit and one column per rater.",
+        )
+    labels = [[_label(value, row, numeric) for value in line] for row, line in enumerate(table, start=1)]
+    used = {label for line in labels for label in line if label is not None}
+    categories = tuple(sorted(used) if numeric else sorted(used, key=lambda label: (str(label), repr(label))))
+    number = {label: index for index, label in enumerate(categories)}
+    codes = [[-1 if label is None else number[label] for label in line] for line in labels]
+    return Ratings(np.array(codes, dtype=np.intp).reshape(table.shape), categories)
+
+
+def _label(value: Any, row: int, numeric: bool) -> Any:
+    """Return the label, None when not rated."""
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return None
+    if isinstance(value, float | np.floating) and np.isnan(value):
+        return None
+    if not numeric:
+        return value.strip() if isinstance(value, str) else value
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = float("nan")
+    if not np.isfinite(number):
+        raise DataError(
+            f"the rating {value!r} is not a number.",
+            row=row,
+            hint="Ordinal and interval agreement need numbers; use 'nominal' for labels.",
+        )
+    return number

@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from kapwa.errors import DataError, UsageError
 from kapwa.stats.clusters import FloatArray, IntArray
-from kapwa.stats.permutations import BLOCK_VALUES, TIE, check_permutations, monte_carlo_p, permuted_orders
+from kapwa.stats.kendall import square_matrix
+from kapwa.stats.resampling import BLOCK_VALUES, TIE, check_permutations, monte_carlo_p, permuted_orders
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +53,14 @@ def lexical_variance(wed_square: ArrayLike, samples: ArrayLike) -> LexicalVarian
     in the means, so they speak of two texts for one identity and for two. Raises UsageError for shapes that do
     not fit.
     """
-    squares, counts = _square(wed_square), np.asarray(samples)
+    squares, counts = square_matrix(wed_square, "distances between identities"), np.asarray(samples)
     if counts.shape != (len(squares),):
         raise UsageError(f"There are {len(squares)} identities but sample counts of shape {counts.shape}.")
     half = squares / 2
     within = np.where(counts >= 2, np.diagonal(half), np.nan)
     pairs = np.where((counts > 0)[:, None] & (counts > 0), half, np.nan)
     np.fill_diagonal(pairs, np.nan)
-    return LexicalVariance(within, _row_means(pairs), _mean(within), _mean(pairs.ravel()))
+    return LexicalVariance(within, row_means(pairs), _mean(within), _mean(pairs.ravel()))
 
 
 def lexical_variance_reference(wed: ArrayLike, wed_square_reference: ArrayLike) -> LexicalVariance:
@@ -71,7 +72,10 @@ def lexical_variance_reference(wed: ArrayLike, wed_square_reference: ArrayLike) 
     identity the two still differ. Identities without texts (NaN rows) are left out. Source:
     analysis/calculate_lexical_variance.py and calculate_within_nationality_lexical_variance.py.
     """
-    means, within = _square(wed).copy(), np.asarray(wed_square_reference, dtype=np.float64)
+    means, within = (
+        square_matrix(wed, "distances between identities").copy(),
+        np.asarray(wed_square_reference, dtype=np.float64),
+    )
     if within.shape != (len(means),):
         raise UsageError(f"There are {len(means)} identities but variances within of shape {within.shape}.")
     np.fill_diagonal(means, np.nan)
@@ -81,13 +85,11 @@ def lexical_variance_reference(wed: ArrayLike, wed_square_reference: ArrayLike) 
     return LexicalVariance(within, across, _mean(within), _mean(across))
 
 
-def permanova(
-    distances: ArrayLike, groups: ArrayLike, *, permutations: int = 999, seed: int = 0, squared: bool = False
-) -> Permanova:
+def permanova(distances: ArrayLike, groups: ArrayLike, *, permutations: int = 999, seed: int = 0) -> Permanova:
     """Permutational analysis of variance: do texts of one group lie nearer to each other than to the rest?
 
-    ``distances``: (N, N) symmetric, float32 or float64, read and never copied, its diagonal ignored; with
-    ``squared`` it holds squared distances. ``groups``: (N,) labels. F = (SS_A/(a − 1)) / (SS_W/(N − a)) with
+    ``distances``: (N, N) symmetric, float32 or float64, read and never copied, its diagonal ignored.
+    ``groups``: (N,) labels. F = (SS_A/(a − 1)) / (SS_W/(N − a)) with
     SS_T = Σd²/N over pairs and SS_W alike within groups; p: share of label permutations with an F at least as large,
     the observed one counted. When groups are equal, SS_W/(N − a) is the mean of :func:`lexical_variance` within.
     Each permutation reads only the pairs within groups. Raises UsageError for shapes that do not fit, asymmetry,
@@ -99,13 +101,15 @@ def permanova(
     codes, sizes = _groups(groups, len(matrix))
     n, a = len(matrix), len(sizes)
     pairs = _pairs_within(codes, sizes)
-    total = _total(matrix, squared) / n
+    diagonal = np.diagonal(matrix).astype(np.float64)
+    # Over unordered pairs; the diagonal does not count.
+    total = float(np.einsum("ij,ij", matrix, matrix, dtype=np.float64) - diagonal @ diagonal) / 2 / n
     if not np.isfinite(total):
         raise DataError("a distance is infinite; an analysis of variance needs finite distances.")
-    within = float(_sums_within(matrix, np.arange(n)[None], pairs, squared)[0])
+    within = float(_sums_within(matrix, np.arange(n)[None], pairs)[0])
     hits = 0
     for orders in permuted_orders(n, permutations, seed=seed, values_each=pairs[0].size):
-        drawn = _sums_within(matrix, orders, pairs, squared)
+        drawn = _sums_within(matrix, orders, pairs)
         # F falls as the sum within rises, so the sums are compared; the tolerance keeps ties ties.
         hits += int(np.count_nonzero(drawn <= within + TIE * total))
     between = max(total - within, 0.0)
@@ -117,7 +121,7 @@ def permanova(
 
 
 def _sums_within(
-    matrix: NDArray[np.floating], orders: IntArray, pairs: tuple[IntArray, IntArray, FloatArray], squared: bool
+    matrix: NDArray[np.floating], orders: IntArray, pairs: tuple[IntArray, IntArray, FloatArray]
 ) -> FloatArray:
     """Σ over groups of Σd²/size, for each order of the texts: (rows,)."""
     # Pairs along rows: a gather of whole rows is several times faster than one within rows.
@@ -126,7 +130,7 @@ def _sums_within(
     for start in range(0, pairs[0].size, BLOCK_VALUES):
         first, second, weights = (part[start : start + BLOCK_VALUES] for part in pairs)
         values = matrix.reshape(-1).take(columns[first] * len(matrix) + columns[second]).astype(np.float64, copy=False)
-        sums += weights @ (values if squared else values * values)
+        sums += weights @ (values * values)
     return sums
 
 
@@ -141,14 +145,6 @@ def _pairs_within(codes: IntArray, sizes: IntArray) -> tuple[IntArray, IntArray,
         second.append(members[:, high].ravel())
         weights.append(np.full(first[-1].size, 1 / size))
     return np.concatenate(first), np.concatenate(second), np.concatenate(weights)
-
-
-def _total(matrix: NDArray[np.floating], squared: bool) -> float:
-    """Σd² over unordered pairs; the diagonal does not count."""
-    diagonal = np.diagonal(matrix).astype(np.float64)
-    if squared:
-        return float(matrix.sum(dtype=np.float64) - diagonal.sum()) / 2
-    return float(np.einsum("ij,ij", matrix, matrix, dtype=np.float64) - diagonal @ diagonal) / 2
 
 
 def _distances(values: ArrayLike) -> NDArray[np.floating]:
@@ -179,14 +175,8 @@ def _groups(groups: ArrayLike, n: int) -> tuple[IntArray, IntArray]:
     return np.asarray(codes, dtype=np.intp), np.asarray(sizes, dtype=np.intp)
 
 
-def _square(values: ArrayLike) -> FloatArray:
-    matrix = np.asarray(values, dtype=np.float64)
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise UsageError(f"Distances between identities must be a square matrix, not of shape {matrix.shape}.")
-    return matrix
-
-
-def _row_means(matrix: FloatArray) -> FloatArray:
+def row_means(matrix: FloatArray) -> FloatArray:
+    """Mean of each row over what is known; NaN (without a warning) for a row that knows nothing."""
     known = ~np.isnan(matrix)
     counts = known.sum(axis=1)
     sums = np.where(known, matrix, 0.0).sum(axis=1)

@@ -13,7 +13,6 @@ from kapwa.errors import UsageError
 from kapwa.stats.clusters import (
     ClusterSums,
     FloatArray,
-    IntArray,
     as_matrix,
     check_level,
     check_unit_range,
@@ -46,31 +45,6 @@ class Estimate:
     n: int
     clusters: int
     method: str
-
-
-@dataclass(frozen=True, slots=True)
-class Estimates:
-    """Column-wise :class:`Estimate` fields as arrays; NaN stands for None."""
-
-    value: FloatArray
-    se: FloatArray
-    low: FloatArray
-    high: FloatArray
-    n: IntArray
-    clusters: IntArray
-    method: tuple[str, ...]
-
-    def __getitem__(self, column: int) -> Estimate:
-        """Return one column as a record."""
-        return Estimate(
-            value=none_if_nan(self.value[column]),
-            se=none_if_nan(self.se[column]),
-            low=none_if_nan(self.low[column]),
-            high=none_if_nan(self.high[column]),
-            n=int(self.n[column]),
-            clusters=int(self.clusters[column]),
-            method=self.method[column],
-        )
 
 
 def wilson_interval(p: ArrayLike, n: ArrayLike, quantile: ArrayLike) -> tuple[FloatArray, FloatArray]:
@@ -124,7 +98,7 @@ def mean_estimates(
     interval: IntervalKind = "analytic",
     seed: int = 0,
     replicates: int = 2000,
-) -> Estimates:
+) -> list[Estimate]:
     """Estimate the mean of every column of a (rows, metrics) matrix at once; see :func:`mean_estimate`.
 
     ``binary``: one flag, or one a column. NaN entries are left out of their own column only.
@@ -144,21 +118,27 @@ def mean_estimates(
         low, high = bootstrap_mean_intervals(sums, level=level, seed=seed, replicates=replicates)
     if wilson.any():
         se[wilson], low[wilson], high[wilson] = _wilson(sums.columns(wilson), quantile[wilson])
-    methods = tuple(_method(sums, se, wilson, interval, column) for column in range(matrix.shape[1]))
-    silent = np.array([method in ("no-data", "one-cluster", "no-spread") for method in methods], dtype=bool)
+    groups = sums.clusters
+    method = np.full(len(flags), "bootstrap-clustered" if interval == "bootstrap" else "t-clustered", dtype=object)
+    method[se == 0] = "no-spread"
+    method[wilson] = "wilson-clustered"
+    method[groups < 2] = "one-cluster"
+    method[groups == 0] = "no-data"
+    silent = np.isin(method.astype(str), ("no-data", "one-cluster", "no-spread"))
     se, low, high = (np.where(silent, np.nan, x) for x in (se, low, high))
-    return Estimates(sums.mean, se, low, high, sums.n.astype(np.intp), sums.clusters, methods)
-
-
-def _method(sums: ClusterSums, se: FloatArray, wilson: np.ndarray, interval: IntervalKind, column: int) -> str:
-    groups = sums.clusters[column]
-    if groups < 2:
-        return "one-cluster" if groups else "no-data"
-    if wilson[column]:
-        return "wilson-clustered"
-    if se[column] == 0:
-        return "no-spread"
-    return "bootstrap-clustered" if interval == "bootstrap" else "t-clustered"
+    mean, n = sums.mean, sums.n
+    return [
+        Estimate(
+            value=none_if_nan(mean[k]),
+            se=none_if_nan(se[k]),
+            low=none_if_nan(low[k]),
+            high=none_if_nan(high[k]),
+            n=int(n[k]),
+            clusters=int(groups[k]),
+            method=method[k],
+        )
+        for k in range(len(flags))
+    ]
 
 
 def mean_estimate(

@@ -1,63 +1,147 @@
-"""Kendall's τ-b of many pairs of rows at once, each in O(n log n), with ties, gaps and p-values.
+"""Do texts resemble each other where cultures do? Kendall's τ-b, one anchor country at a time.
 
-One corpus asks for a τ per country, concept, measure and survey: millions. Here all rows of a block are sorted
-together and their inversions counted bit by bit, so a block of 94 rows of 94 costs about as much as four calls
-of scipy's function. Values equal ``scipy.stats.kendalltau`` (tests/stats/test_kendall.py).
+For each anchor, the other countries are ranked by how similar their texts are to the anchor's and by how near
+their cultural values are; τ says how far the two rankings agree. ``anchor_taus_reference`` is what the released
+EECC code computes instead, kept so that published numbers can be reproduced. ``permuted_means`` says what τ comes to
+by chance. One corpus asks for millions of τ, so all pairs of neighbours are compared as bits
+(:mod:`kapwa.stats.kendall_bits`); values equal ``scipy.stats.kendalltau`` (tests/stats/test_kendall.py).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from kapwa.errors import UsageError
 from kapwa.stats.clusters import FloatArray, IntArray
+from kapwa.stats.kendall_bits import PairBits, agreement, pair_bits
+from kapwa.stats.resampling import permuted_orders
 
 BoolArray = NDArray[np.bool_]
 
 # Up to here the exact null distribution is used, as scipy does; beyond it the normal one is close enough.
 EXACT = 33
+# Bytes of bits of permutations made at a time, and of one survey's that are kept: those of 200 countries.
+_BLOCK = 8_000_000
+_KEPT = 220_000_000
 
 
-class TauRows(NamedTuple):
-    """What a block of row pairs gives: (R,) each.
+@dataclass(frozen=True, slots=True)
+class Anchors:
+    """Cultural distances of m countries made ready for many comparisons; from :func:`prepare_anchors`.
 
-    ``surplus``: concordant minus discordant pairs; ``n``: values known in both rows; ``x_ties``, ``y_ties``:
-    (R, m) how many values share each rank.
+    ``nearness``: (m, m) dense rank of −distance within each row, m where unknown; ``known``: (m, m), False on the
+    diagonal, since a country's distance to itself says nothing.
     """
 
-    surplus: IntArray
+    nearness: IntArray
+    known: BoolArray
+
+
+@dataclass(frozen=True, slots=True)
+class Taus:
+    """τ-b (−1 to 1), its two-sided p and the number of values compared, for each pair of rows: (R,) each.
+
+    NaN where fewer than two values are known or one side is constant. For anchors: adjust the p-values
+    (:func:`kapwa.stats.significance.holm`) before reading any of them as a finding.
+    """
+
+    tau: FloatArray
+    p: FloatArray
     n: IntArray
-    x_ties: IntArray
-    y_ties: IntArray
 
-    def tau(self) -> FloatArray:
-        """τ-b of each row, −1 to 1; NaN where a side is constant or fewer than two values are known."""
-        pairs = self.n * (self.n - 1) // 2
-        x_free, y_free = pairs - _tied_pairs(self.x_ties), pairs - _tied_pairs(self.y_ties)
-        # One root of the product, not the product of two: equal rankings then give exactly 1.
-        scale = np.sqrt(x_free.astype(np.float64) * y_free)
-        tau = np.divide(self.surplus, scale, out=np.full(scale.shape, np.nan), where=scale > 0)
-        return np.asarray(np.clip(tau, -1.0, 1.0))
+    @property
+    def mean(self) -> float:
+        """Mean τ over the rows that have one; NaN when none has."""
+        known = self.tau[~np.isnan(self.tau)]
+        return float(known.mean()) if known.size else math.nan
 
-    def p_values(self) -> FloatArray:
-        """Two-sided p of no association; NaN where τ is.
 
-        Exact without ties for up to 33 values (or when at most one pair disagrees), else the normal
-        approximation with Kendall's tie-corrected variance (Kendall 1970, ch. 4), as in scipy.
-        """
-        pairs = self.n * (self.n - 1) // 2
-        x_tied, y_tied = _tied_pairs(self.x_ties), _tied_pairs(self.y_ties)
-        p = _normal_p(self)
-        fewer = (pairs - np.abs(self.surplus)) // 2
-        exact = (x_tied == 0) & (y_tied == 0) & ((self.n <= EXACT) | (fewer <= 1))
-        for row in np.flatnonzero(exact & (self.n > 1)):
-            p[row] = exact_p(int(self.n[row]), int(fewer[row]))
-        p[(x_tied == pairs) | (y_tied == pairs)] = np.nan
-        return p
+def prepare_anchors(distance: ArrayLike) -> Anchors:
+    """Rank each country's neighbours by cultural distance once, for :func:`anchor_taus` over many concepts.
+
+    ``distance``: (m, m), NaN where unknown; the diagonal is ignored. Raises UsageError when it is not square or
+    holds infinite values.
+    """
+    matrix = square_matrix(distance, "cultural distances")
+    known = known_pairs(matrix)
+    return Anchors(dense_ranks(-matrix, known), known)
+
+
+def anchor_taus(similarity: ArrayLike, distance: ArrayLike | Anchors) -> Taus:
+    """Kendall's τ-b between similarity to the anchor and −distance from it, for each of m anchors.
+
+    ``similarity``: (m, m), larger is more alike (give −WED for an edit distance); row a holds the similarities to
+    anchor a. ``distance``: (m, m), or prepared anchors. NaN marks unknown cells: each anchor is compared over the
+    countries known in both. Positive τ: countries nearer in values have more similar texts. Raises UsageError when
+    shapes differ. Source: Bhatt and Diaz (2024), section 3.1 and appendix B.
+    """
+    matrix, anchors = _both(similarity, distance)
+    return tau_rows(dense_ranks(matrix, known_pairs(matrix)), anchors.nearness)
+
+
+def anchor_taus_reference(
+    similarity: ArrayLike,
+    distance: ArrayLike | Anchors,
+    names: Sequence[str],
+    *,
+    measure: Literal["bleu", "wed"] = "bleu",
+    values_order: ArrayLike | None = None,
+) -> Taus:
+    """What the released EECC code computes as Kendall's τ; not a rank correlation of the values.
+
+    It sorts the countries by similarity and by distance, drops the first of each list, and correlates the two
+    lists of *names*, place by place, in alphabetical order. Two nearly equal rankings so look unrelated.
+    ``names``: (m,) distinct; ties of similarity stand in alphabetical order. ``measure``: with "wed",
+    ``similarity`` holds word edit distances and both lists run from the nearest, as released. ``values_order``:
+    (m,) place of each country in the values file, which breaks ties of distance; default: the order given.
+    ``n`` counts places compared. τ-c of the released code equals τ-b here, as names have no ties. Raises
+    UsageError for names that repeat or do not fit. Source: analysis/analyse_kendalls_tau.py.
+    """
+    matrix, anchors = _both(similarity, distance)
+    m = len(matrix)
+    if len(names) != m or len(set(names)) != m:
+        raise UsageError(f"{m} distinct names are needed, one for each country.")
+    # Code-point order, which is how numpy compares the strings given to scipy.
+    letters = np.empty(m)
+    letters[sorted(range(m), key=lambda index: names[index])] = np.arange(m)
+    order = np.arange(m) if values_order is None else np.asarray(values_order)
+    known = known_pairs(matrix) & anchors.known
+    nearness = np.where(known, anchors.nearness, m)
+    if measure == "wed":
+        nearness = np.where(known, m - 1 - nearness, m)
+    by_distance = np.argsort(nearness * (m + 1) + np.argsort(np.argsort(order)), axis=1)[:, 1:]
+    by_similarity = np.argsort(dense_ranks(matrix, known) * (m + 1) + letters, axis=1)[:, 1:]
+    kept = np.arange(1, m) < known.sum(axis=1)[:, None]
+    return tau_rows(dense_ranks(letters[by_distance], kept), dense_ranks(letters[by_similarity], kept))
+
+
+def tau_rows(x: IntArray, y: IntArray) -> Taus:
+    """Compare ranks row by row. ``x``, ``y``: (R, m) dense ranks; m marks a value that is unknown.
+
+    p-values: exact without ties for up to 33 values (or when at most one pair disagrees), else the normal
+    approximation with Kendall's tie-corrected variance (Kendall 1970, ch. 4), as in scipy.
+    """
+    m = x.shape[1]
+    known = (x < m) & (y < m)
+    n = known.sum(axis=1)
+    bits = (pair_bits(ranks[:, None].astype(np.int16), known[:, None], gaps=False) for ranks in (x, y))
+    found = agreement(*bits)
+    surplus, pairs = found.surplus[:, 0, 0].astype(np.int64), n * (n - 1) // 2
+    x_ties, y_ties = _tie_sizes(x, known), _tie_sizes(y, known)
+    p = _normal_p(n, surplus, x_ties, y_ties)
+    fewer = (pairs - np.abs(surplus)) // 2
+    no_ties = (found.x_free[:, 0, 0] == pairs) & (found.y_free[:, 0, 0] == pairs)
+    for row in np.flatnonzero(no_ties & ((n <= EXACT) | (fewer <= 1)) & (n > 1)):
+        p[row] = exact_p(int(n[row]), int(fewer[row]))
+    tau = found.tau()[:, 0, 0]
+    return Taus(tau, np.where(np.isnan(tau), np.nan, p), n)
 
 
 def dense_ranks(values: FloatArray, known: BoolArray) -> IntArray:
@@ -71,86 +155,6 @@ def dense_ranks(values: FloatArray, known: BoolArray) -> IntArray:
     np.put_along_axis(ranks, order, steps, axis=1)
     ranks[~known] = values.shape[1]
     return ranks
-
-
-def tau_rows(x: IntArray, y: IntArray) -> TauRows:
-    """Compare ranks row by row. ``x``, ``y``: (R, m) dense ranks; m marks a value that is unknown in either."""
-    m = x.shape[1]
-    gap = (x == m) | (y == m)
-    n = m - gap.sum(axis=1)
-    if (n < m).any():
-        x, y = _fill(x, gap, n), _fill(y, gap, n)
-    x_ties, y_ties = _tie_sizes(x, n), _tie_sizes(y, n)
-    x_tied, y_tied = (x_ties > 1).any(axis=1), (y_ties > 1).any(axis=1)
-    discordant, both = np.empty(len(x), dtype=np.intp), np.zeros(len(x), dtype=np.intp)
-    for tied, rows in ((False, ~(x_tied | y_tied)), (True, x_tied | y_tied)):
-        if rows.any():
-            sequence = _tied_sequence if tied else _untied_sequence
-            discordant[rows] = inversions(sequence(x[rows], y[rows]))
-    rows = x_tied & y_tied
-    if rows.any():
-        both[rows] = _tied_pairs(_tie_sizes(_joint_codes(x[rows], y[rows]), n[rows]))
-    comparable = n * (n - 1) // 2 - _tied_pairs(x_ties) - _tied_pairs(y_ties) + both
-    return TauRows(comparable - 2 * discordant, n, x_ties, y_ties)
-
-
-def _fill(ranks: IntArray, gap: BoolArray, n: IntArray) -> IntArray:
-    """Give unknown values the ranks from ``n`` up, by position: alike on both sides, so no pair is discordant."""
-    lost = (gap & (ranks < ranks.shape[1])).any(axis=1)
-    if lost.any():
-        # Known here but not on the other side: without these values the ranks close up.
-        ranks = ranks.copy()
-        ranks[lost] = dense_ranks(ranks[lost].astype(np.float64), ~gap[lost])
-    return np.where(gap, n[:, None] + np.cumsum(gap, axis=1) - 1, ranks)
-
-
-def _untied_sequence(x: IntArray, y: IntArray) -> NDArray[np.int32]:
-    """The y ranks in the order of x: a pair is discordant exactly when it stands in descending order."""
-    sequence = np.empty(x.shape, dtype=np.int32)
-    np.put_along_axis(sequence, x, y.astype(np.int32), axis=1)
-    return sequence
-
-
-def _tied_sequence(x: IntArray, y: IntArray) -> NDArray[np.int32]:
-    """Places in the order (y, x) of the values in the order (x, y).
-
-    Ties of one side are broken by the other and ties of both by position, alike in both sorts, so again exactly
-    the discordant pairs stand in descending order.
-    """
-    m = x.shape[1]
-    keys = np.uint16 if m * m <= 1 << 16 else np.int64
-    place = np.empty(x.shape, dtype=np.int32)
-    by_y = np.argsort((y * m + x).astype(keys), axis=1, kind="stable")
-    np.put_along_axis(place, by_y, np.arange(m, dtype=np.int32)[None], axis=1)
-    return np.take_along_axis(place, np.argsort((x * m + y).astype(keys), axis=1, kind="stable"), axis=1)
-
-
-def inversions(permutations: NDArray[np.int32]) -> IntArray:
-    """Count in each row of 0…m−1 the pairs that stand in descending order.
-
-    Bit by bit from the highest: of two numbers that agree in all higher bits, the one without the bit should come
-    first. How far the zeros of a group stand behind the group's front half is the number of pairs out of order;
-    then zeros move before ones, stably, which splits each group in two. Rows are filled up to a power of two with
-    numbers that are in order, so that every group has as many zeros as ones and needs no bookkeeping.
-    """
-    rows, m = permutations.shape
-    bits = max(m - 1, 0).bit_length()
-    full, width = 1 << bits, np.int16 if bits < 15 else np.int32
-    values = np.empty((rows, full), dtype=width)
-    values[:, :m] = permutations
-    values[:, m:] = np.arange(m, full, dtype=width)
-    places, total = np.arange(full), np.zeros(rows, dtype=np.intp)
-    for bit in reversed(range(bits)):
-        half, flat = 1 << bit, values.ravel()
-        ones = (flat & half) != 0
-        zeros = np.flatnonzero(~ones)
-        # Places run on from row to row: row r starts at r·full and has full/2 zeros.
-        in_order = int(places[(places & half) == 0].sum()) + np.arange(rows) * (full * full // 2)
-        total += zeros.reshape(rows, -1).sum(axis=1) - in_order
-        if bit:
-            parts = (flat.take(zeros), flat.take(np.flatnonzero(ones)))
-            values = np.stack([part.reshape(rows, -1, half) for part in parts], axis=2)
-    return total
 
 
 def exact_p(n: int, fewer: int) -> float:
@@ -170,41 +174,116 @@ def _null_distribution(n: int) -> FloatArray:
     return np.cumsum(chances)
 
 
-def _tie_sizes(ranks: IntArray, n: IntArray) -> IntArray:
-    """How many of the known values of each row have rank 0, 1, …; the unknown ones have ranks from ``n`` up."""
+def _tie_sizes(ranks: IntArray, known: BoolArray) -> FloatArray:
+    """Count how many of the known values of each row have rank 0, 1 and so on."""
     rows, m = ranks.shape
-    codes = ranks + np.arange(rows, dtype=np.intp)[:, None] * m
-    sizes = np.bincount(codes.ravel(), minlength=rows * m).reshape(rows, m)
-    return np.where(np.arange(m) < n[:, None], sizes, 0)
+    codes = np.where(known, ranks, m) + np.arange(rows, dtype=np.intp)[:, None] * (m + 1)
+    sizes = np.bincount(codes.ravel(), minlength=rows * (m + 1)).reshape(rows, m + 1)
+    return sizes[:, :m].astype(np.float64)
 
 
-def _tied_pairs(sizes: IntArray) -> IntArray:
-    return np.asarray((sizes * (sizes - 1)).sum(axis=1) // 2)
-
-
-def _joint_codes(x: IntArray, y: IntArray) -> IntArray:
-    """Number the distinct (x, y) of each row from 0, in ascending order; unknown values, all distinct, come last."""
-    keys = np.sort(x * x.shape[1] + y, axis=1)
-    codes = np.zeros(keys.shape, dtype=np.intp)
-    np.cumsum(keys[:, 1:] != keys[:, :-1], axis=1, out=codes[:, 1:])
-    return codes
-
-
-def _normal_p(found: TauRows) -> FloatArray:
+def _normal_p(n: IntArray, surplus: IntArray, x_ties: FloatArray, y_ties: FloatArray) -> FloatArray:
     """Two-sided p from the tie-corrected normal approximation; meaningless (no warning) where τ is NaN."""
     from scipy.special import ndtr
 
-    n = found.n.astype(np.float64)
-    ordered = n * (n - 1)
-    (x2, x3, x5), (y2, y3, y5) = _tie_sums(found.x_ties), _tie_sums(found.y_ties)
+    size = n.astype(np.float64)
+    ordered = size * (size - 1)
+    # Σ t(t−1), Σ t(t−1)(t−2) and Σ t(t−1)(2t+5) over the groups of equal values of each row.
+    (x2, x3, x5), (y2, y3, y5) = (
+        [(t * (t - 1) * factor).sum(axis=1) for factor in (1.0, t - 2, 2 * t + 5)] for t in (x_ties, y_ties)
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
-        variance = (ordered * (2 * n + 5) - x5 - y5) / 18 + x2 * y2 / (2 * ordered) + x3 * y3 / (9 * ordered * (n - 2))
-        z = found.surplus / np.sqrt(variance)
-    return np.asarray(2 * ndtr(-np.abs(z)))
+        variance = (ordered * (2 * size + 5) - x5 - y5) / 18
+        variance += x2 * y2 / (2 * ordered) + x3 * y3 / (9 * ordered * (size - 2))
+        return np.asarray(2 * ndtr(-np.abs(surplus / np.sqrt(variance))))
 
 
-def _tie_sums(sizes: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Σ t(t−1), Σ t(t−1)(t−2) and Σ t(t−1)(2t+5) over the groups of equal values of each row."""
-    t = sizes.astype(np.float64)
-    pairs = t * (t - 1)
-    return pairs.sum(axis=1), (pairs * (t - 2)).sum(axis=1), (pairs * (2 * t + 5)).sum(axis=1)
+def square_matrix(values: ArrayLike, what: str) -> FloatArray:
+    """Return a square float matrix without infinite values, or raise UsageError naming ``what``."""
+    matrix = np.asarray(values, dtype=np.float64)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise UsageError(f"The {what} must be a square matrix, not of shape {matrix.shape}.")
+    if np.isinf(matrix).any():
+        raise UsageError(f"The {what} hold an infinite value.", hint="Use NaN for 'not known'.")
+    return matrix
+
+
+def known_pairs(matrix: FloatArray) -> BoolArray:
+    """Cells that are known and off the diagonal."""
+    known = ~np.isnan(matrix)
+    np.fill_diagonal(known, False)
+    return known
+
+
+def _both(similarity: ArrayLike, distance: ArrayLike | Anchors) -> tuple[FloatArray, Anchors]:
+    matrix = square_matrix(similarity, "similarities")
+    anchors = distance if isinstance(distance, Anchors) else prepare_anchors(distance)
+    if len(matrix) != len(anchors.known):
+        raise UsageError(f"There are similarities of {len(matrix)} countries but distances of {len(anchors.known)}.")
+    return matrix, anchors
+
+
+# --- what τ comes to by chance ----------------------------------------------------------------------------
+
+
+def permuted_means(
+    similarities: Sequence[FloatArray], distance: FloatArray, *, permutations: int, seed: int
+) -> FloatArray:
+    """Mean τ-b over anchors of each of C similarities (m, m) against −distance (m, m), permuted: (C, permutations).
+
+    Rows and columns of ``distance`` are permuted together, so each draw keeps the structure of the distances. NaN
+    marks unknown cells: each anchor is compared over the neighbours known in both, and left out where fewer than
+    two of them differ. NaN for a matrix in which no anchor is left.
+    """
+    c, m = len(similarities), distance.shape[0]
+    if not c or m < 3:
+        return np.full((c, permutations), np.nan)
+    near = _permuted(np.ascontiguousarray(distance, dtype=np.float64).tobytes(), m, permutations, seed)
+    likeness = _Ranked(np.stack(similarities))
+    sums, anchors = np.zeros((c, permutations)), np.zeros((c, permutations), dtype=np.int64)
+    for block, moved in near.kept or near.made():
+        # One anchor after the other, so that the sums do not depend on how many are held at once.
+        some = pair_bits(likeness.ranks[block], likeness.known[block], gaps=likeness.gaps)
+        for tau in agreement(some, moved).tau():
+            known = ~np.isnan(tau)
+            np.add(sums, tau, out=sums, where=known)
+            anchors += known
+    return np.divide(sums, anchors, out=np.full_like(sums, np.nan), where=anchors > 0)
+
+
+class _Ranked:
+    """Neighbours ranked by each anchor in C matrices (C, m, m): by anchor first, as they are compared."""
+
+    def __init__(self, matrices: FloatArray) -> None:
+        c, m = matrices.shape[:2]
+        known = np.stack([known_pairs(matrix) for matrix in matrices])
+        ranks = dense_ranks(matrices.reshape(-1, m), known.reshape(-1, m)).astype(np.int16)
+        self.ranks, self.known = ranks.reshape(c, m, m).transpose(1, 0, 2), known.transpose(1, 0, 2)
+        self.gaps = int(known.sum()) < c * m * (m - 1)
+
+
+# Concepts and corpora share a survey, so what depends on it alone is worked out once in each process.
+@lru_cache(maxsize=2)
+def _permuted(distance: bytes, m: int, permutations: int, seed: int) -> _Permuted:
+    return _Permuted(np.frombuffer(distance).reshape(m, m), permutations, seed)
+
+
+class _Permuted:
+    """Neighbours ranked by −distance under permutations of the countries: kept where they are few, else made anew."""
+
+    def __init__(self, distance: FloatArray, permutations: int, seed: int) -> None:
+        m = len(distance)
+        self._ranked = ranked = _Ranked(-distance[None])
+        self._orders = np.concatenate(list(permuted_orders(m, permutations, seed=seed, values_each=1)))
+        bits = permutations * (m // 2) * m // 8 * (3 if ranked.gaps else 2)
+        self._step = max(1, _BLOCK // max(bits, 1))
+        self.kept = list(self.made()) if bits * m <= _KEPT else None
+
+    def made(self) -> Iterator[tuple[slice, PairBits]]:
+        """Yield some anchors at a time, and their neighbours compared under every permutation."""
+        ranks, known = self._ranked.ranks[:, 0], self._ranked.known[:, 0]
+        for start in range(0, len(ranks), self._step):
+            block = slice(start, min(start + self._step, len(ranks)))
+            # Anchor a stands for country order[a], and its neighbour j for order[j].
+            moved = self._orders.T[block, :, None], self._orders[None]
+            yield block, pair_bits(ranks[moved], known[moved], gaps=self._ranked.gaps)

@@ -12,20 +12,14 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kapwa.errors import UsageError, nearest
+from kapwa.errors import UsageError
 from kapwa.stats.clusters import ROUNDING, FloatArray
-from kapwa.stats.correlation import mean_ranks
-from kapwa.stats.kendall import dense_ranks, tau_rows
-from kapwa.stats.permutations import at_least, check_permutations, monte_carlo_p, permuted_orders
-from kapwa.stats.ranks import square_matrix
-
-Method = Literal["pearson", "spearman", "kendall"]
-Alternative = Literal["two-sided", "greater", "less"]
+from kapwa.stats.kendall import square_matrix
+from kapwa.stats.resampling import at_least, check_permutations, monte_carlo_p, permuted_orders
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,94 +36,44 @@ class Mantel:
 
 
 def mantel(
-    x: ArrayLike,
-    y: ArrayLike,
-    *,
-    method: Method = "pearson",
-    alternative: Alternative = "two-sided",
-    permutations: int = 999,
-    seed: int = 0,
+    x: ArrayLike, y: ArrayLike, controls: Sequence[ArrayLike] = (), *, permutations: int = 999, seed: int = 0
 ) -> Mantel:
-    """Mantel test: correlate two symmetric (m, m) matrices, permuting rows and columns of ``y`` together.
+    """Mantel test: correlate two symmetric (m, m) matrices, permuting rows and columns of ``y`` together; two-sided.
 
-    NaN marks unknown cells: a country without any known cell is left out of both, other cells are compared where
-    both are known, for every permutation anew. The diagonal is ignored. Signs are as given: similarity against
-    distance is negative where they agree. p = (1 + hits)/(1 + permutations). Raises UsageError for matrices that
-    are not square, symmetric or of one size. Source: Mantel (1967); equals scikit-bio's on complete matrices.
+    With ``controls`` ((m, m) each, such as geographic distance, or a shared language as 0/1) it is the partial Mantel
+    test: r is the correlation of x and y that is left when the controls are held fixed, and rows and columns of ``y``
+    are permuted against x and the controls (Smouse, Long and Sokal 1986; method 1 of Legendre 2000); r is NaN when the
+    controls explain a matrix wholly. NaN marks unknown cells: a country without any known cell is left out of all,
+    other cells are compared where all are known, for every permutation anew. The diagonal is ignored. Signs are as
+    given: similarity against distance is negative where they agree. p = (1 + hits)/(1 + permutations). Raises
+    UsageError for matrices that are not square, symmetric or of one size. Source: Mantel (1967); equals
+    scikit-bio's on complete matrices.
     """
-    _check(method, ("pearson", "spearman", "kendall"), alternative, permutations)
-    return _test([x, y], method=method, alternative=alternative, permutations=permutations, seed=seed)
-
-
-def partial_mantel(
-    x: ArrayLike,
-    y: ArrayLike,
-    controls: Sequence[ArrayLike],
-    *,
-    method: Literal["pearson", "spearman"] = "pearson",
-    alternative: Alternative = "two-sided",
-    permutations: int = 999,
-    seed: int = 0,
-) -> Mantel:
-    """Partial Mantel test: the correlation of x and y that is left when the controls are held fixed.
-
-    r is the partial correlation of the cells given all ``controls`` ((m, m) each, such as geographic distance, or a
-    shared language as 0/1); with "spearman", of their ranks. p: rows and columns of ``y`` are permuted against x and
-    the controls and the partial correlation computed anew (Smouse, Long and Sokal 1986; method 1 of Legendre 2000).
-    Without controls it is the Mantel test. Unknown cells as in :func:`mantel`, over all matrices. r is NaN when the
-    controls explain a matrix wholly. Raises UsageError as :func:`mantel` does, and for "kendall".
-    """
-    _check(method, ("pearson", "spearman"), alternative, permutations)
-    return _test([x, y, *controls], method=method, alternative=alternative, permutations=permutations, seed=seed)
+    check_permutations(permutations)
+    matrices = _shared([x, y, *controls])
+    m = len(matrices[0])
+    nothing = Mantel(float("nan"), float("nan"), m, permutations)
+    if m < 3:
+        return nothing
+    first, second, *fixed = (cells(matrix) for matrix in matrices)
+    correlate: Callable[[FloatArray], FloatArray]
+    if any(bool(np.isnan(one).any()) for one in (first, second, *fixed)):
+        correlate = partial(_with_gaps, x=first, controls=fixed)
+    else:
+        second = _centred(second)
+        correlate = _linear(first, second, fixed)
+    observed = float(correlate(second[:, None])[0])
+    if np.isnan(observed):
+        return nothing
+    draws = np.abs(np.concatenate([correlate(block) for block in _permuted(second, m, permutations, seed)]))
+    # A draw without a correlation counts against the finding.
+    hits = at_least(np.where(np.isnan(draws), np.inf, draws), abs(observed))
+    return Mantel(observed, monte_carlo_p(hits, permutations), m, permutations)
 
 
 def cells(matrix: FloatArray) -> FloatArray:
     """Return the m(m−1)/2 cells below the diagonal, row by row."""
     return np.asarray(matrix[np.tril_indices(len(matrix), -1)])
-
-
-def _check(method: str, methods: tuple[str, ...], alternative: str, permutations: int) -> None:
-    check_permutations(permutations)
-    if method not in methods:
-        raise UsageError(f"There is no method {method!r} for this test.", hint=nearest(method, methods))
-    if alternative not in get_args(Alternative):
-        raise UsageError(f"There is no alternative {alternative!r}.", hint=nearest(alternative, get_args(Alternative)))
-
-
-def _test(
-    values: Sequence[ArrayLike], *, method: Method, alternative: Alternative, permutations: int, seed: int
-) -> Mantel:
-    matrices = _shared(values)
-    m = len(matrices[0])
-    nothing = Mantel(float("nan"), float("nan"), m, permutations)
-    if m < 3:
-        return nothing
-    x, y, *controls = (cells(matrix) for matrix in matrices)
-    gaps = any(bool(np.isnan(one).any()) for one in (x, y, *controls))
-    correlate: Callable[[FloatArray], FloatArray]
-    if gaps:
-        correlate = partial(_with_gaps, x=x, controls=controls, method=method)
-    elif method == "kendall":
-        correlate = partial(_rank_correlations, x=x)
-    else:
-        ranked = mean_ranks if method == "spearman" else np.asarray
-        x, y, *controls = (ranked(one) for one in (x, y, *controls))
-        y = _centred(y)
-        correlate = _linear(x, y, controls)
-    observed = float(correlate(y[:, None])[0])
-    if np.isnan(observed):
-        return nothing
-    draws = np.concatenate([correlate(block) for block in _permuted(y, m, permutations, seed)])
-    return Mantel(observed, _p(observed, draws, alternative), m, permutations)
-
-
-def _p(observed: float, draws: FloatArray, alternative: Alternative) -> float:
-    """Share of draws as extreme; a draw without a correlation (NaN) counts against the finding."""
-    if alternative == "two-sided":
-        observed, draws = abs(observed), np.abs(draws)
-    elif alternative == "less":
-        observed, draws = -observed, -draws
-    return monte_carlo_p(at_least(np.where(np.isnan(draws), np.inf, draws), observed), len(draws))
 
 
 def _shared(values: Sequence[ArrayLike]) -> list[FloatArray]:
@@ -164,7 +108,7 @@ def _linear(x: FloatArray, y: FloatArray, controls: Sequence[FloatArray]) -> Cal
     """
     basis = _basis(x.size, controls)
     residual = x - _within(basis, x)
-    length, power = _length(residual), _power(y)
+    length, power = _length(residual), float(np.einsum("i,i->", y, y))
     constant = length <= ROUNDING * _length(x)
     weights = np.vstack([residual / (1.0 if constant else length), basis.T])
 
@@ -203,31 +147,17 @@ def _within(basis: FloatArray, x: FloatArray) -> FloatArray:
     return np.asarray(np.einsum("ij,j->i", basis, np.einsum("ij,i->j", basis, x)))
 
 
-def _power(x: FloatArray) -> float:
-    return float(np.einsum("i,i->", x, x))
-
-
 def _length(x: FloatArray) -> float:
-    return math.sqrt(_power(x))
+    return math.sqrt(float(np.einsum("i,i->", x, x)))
 
 
-def _rank_correlations(columns: FloatArray, *, x: FloatArray) -> FloatArray:
-    """Kendall's τ-b of x with each column; cells unknown on either side are left out."""
-    rows = np.ascontiguousarray(columns.T)
-    first = dense_ranks(x[None], ~np.isnan(x[None]))
-    return tau_rows(np.tile(first, (len(rows), 1)), dense_ranks(rows, ~np.isnan(rows))).tau()
-
-
-def _with_gaps(columns: FloatArray, *, x: FloatArray, controls: Sequence[FloatArray], method: Method) -> FloatArray:
+def _with_gaps(columns: FloatArray, *, x: FloatArray, controls: Sequence[FloatArray]) -> FloatArray:
     """Correlations over the cells known everywhere, which differ from column to column."""
-    if method == "kendall":
-        return _rank_correlations(columns, x=x)
-    ranked = mean_ranks if method == "spearman" else np.asarray
     found = np.full(columns.shape[1], np.nan)
     for index, y in enumerate(columns.T):
         known = ~np.isnan(np.stack([x, y, *controls])).any(axis=0)
         if known.sum() > 2:
-            first, second, *fixed = (ranked(one[known]) for one in (x, y, *controls))
+            first, second, *fixed = (one[known] for one in (x, y, *controls))
             second = _centred(second)
             found[index] = _linear(first, second, fixed)(second[:, None])[0]
     return found

@@ -12,7 +12,6 @@ from kapwa.errors import UsageError
 from kapwa.stats.clusters import (
     ClusterSums,
     FloatArray,
-    IntArray,
     as_matrix,
     check_level,
     check_unit_range,
@@ -51,35 +50,6 @@ class Comparison:
     n: int
     clusters: int
     method: str
-
-
-@dataclass(frozen=True, slots=True)
-class Comparisons:
-    """Column-wise :class:`Comparison` fields as arrays; NaN stands for None."""
-
-    a_value: FloatArray
-    b_value: FloatArray
-    difference: FloatArray
-    se: FloatArray
-    low: FloatArray
-    high: FloatArray
-    boot_low: FloatArray
-    boot_high: FloatArray
-    p_value: FloatArray
-    mde: FloatArray
-    n: IntArray
-    clusters: IntArray
-    method: tuple[str, ...]
-
-    def __getitem__(self, column: int) -> Comparison:
-        """Return one column as a record."""
-        numbers = {name: none_if_nan(getattr(self, name)[column]) for name in _NUMBERS}
-        return Comparison(
-            **numbers, n=int(self.n[column]), clusters=int(self.clusters[column]), method=self.method[column]
-        )
-
-
-_NUMBERS = ("a_value", "b_value", "difference", "se", "low", "high", "boot_low", "boot_high", "p_value", "mde")
 
 
 def minimum_detectable_effect(
@@ -137,8 +107,15 @@ def paired_differences(
     seed: int = 0,
     replicates: int = 2000,
     permutations: int = PERMUTATIONS,
-) -> Comparisons:
-    """Compare every column of two (items, metrics) matrices at once; see :func:`paired_difference`."""
+) -> list[Comparison]:
+    """Compare A with B on paired items, metric by metric: mean difference, interval, permutation p-value, MDE.
+
+    ``a``, ``b``: (items, metrics) values of the same items in the same order; a pair with a NaN on either side is left
+    out. ``clusters``: (items,) labels of the sampled units. Interval: t with the clustered standard error of the
+    differences; for ``binary`` values Bonett and Price's on the effective sample size. p: sign flips of whole
+    clusters, exact where it can be. Deterministic for a seed. Raises UsageError or DataError for input that does
+    not fit.
+    """
     check_level(level)
     check_replicates(permutations)
     first, second = as_matrix(a), as_matrix(b)
@@ -158,21 +135,28 @@ def paired_differences(
     se, low, high = (np.where(shown, x, np.nan) for x in (se, low, high))
     missing = np.isnan(differences)
     a_value, b_value = (cluster_sums(np.where(missing, np.nan, side), codes).mean for side in (first, second))
-    return Comparisons(
-        a_value=a_value,
-        b_value=b_value,
-        difference=sums.mean,
-        se=se,
-        low=low,
-        high=high,
-        boot_low=np.where(spread, boot[0], np.nan),
-        boot_high=np.where(spread, boot[1], np.nan),
-        p_value=np.where(sums.clusters > 0, p_values, np.nan),
-        mde=_detectable(se, sums.degrees_of_freedom()),
-        n=sums.n.astype(np.intp),
-        clusters=sums.clusters,
-        method=tuple(_method(sums, flags, ways, column) for column in range(flags.size)),
-    )
+    df, shared = sums.degrees_of_freedom(), sums.n.astype(int)
+    numbers = {
+        "a_value": a_value,
+        "b_value": b_value,
+        "difference": sums.mean,
+        "se": se,
+        "low": low,
+        "high": high,
+        "boot_low": np.where(spread, boot[0], np.nan),
+        "boot_high": np.where(spread, boot[1], np.nan),
+        "p_value": np.where(sums.clusters > 0, p_values, np.nan),
+    }
+    return [
+        Comparison(
+            **{name: none_if_nan(column[k]) for name, column in numbers.items()},
+            mde=minimum_detectable_effect(float(se[k]), df=float(df[k])),
+            n=int(shared[k]),
+            clusters=int(sums.clusters[k]),
+            method=_method(sums, flags, ways, k),
+        )
+        for k in range(flags.size)
+    ]
 
 
 def _subtract(first: FloatArray, second: FloatArray) -> FloatArray:
@@ -194,11 +178,6 @@ def _interval(
     return se, low, high
 
 
-def _detectable(se: FloatArray, df: FloatArray) -> FloatArray:
-    effects = (minimum_detectable_effect(float(x), df=float(y)) for x, y in zip(se, df, strict=True))
-    return np.array([np.nan if effect is None else effect for effect in effects], dtype=np.float64)
-
-
 def _method(sums: ClusterSums, flags: np.ndarray, ways: list[str], column: int) -> str:
     groups = sums.clusters[column]
     if groups == 0:
@@ -210,35 +189,3 @@ def _method(sums: ClusterSums, flags: np.ndarray, ways: list[str], column: int) 
     else:
         kind = "t-clustered" if sums.standard_error()[column] > 0 else "no-spread"
     return f"{kind}, sign-flip {ways[column]}"
-
-
-def paired_difference(
-    a: ArrayLike,
-    b: ArrayLike,
-    clusters: ArrayLike | None,
-    *,
-    binary: bool = False,
-    level: float = 0.95,
-    seed: int = 0,
-    replicates: int = 2000,
-    permutations: int = PERMUTATIONS,
-) -> Comparison:
-    """Compare A with B on paired items: mean difference, clustered interval, permutation p-value, MDE.
-
-    ``a``, ``b``: (n,) values of the same items in the same order; a pair with a NaN on either side is left out.
-    ``clusters``: (n,) labels of the sampled units. Interval: t with the clustered standard error of the
-    differences; for ``binary`` values Bonett and Price's on the effective sample size. p: sign flips of whole
-    clusters, exact where it can be. Deterministic for a seed. Raises UsageError or DataError for input that does
-    not fit.
-    """
-    first, second = (np.asarray(side, dtype=np.float64).reshape(-1, 1) for side in (a, b))
-    return paired_differences(
-        first,
-        second,
-        clusters,
-        binary=binary,
-        level=level,
-        seed=seed,
-        replicates=replicates,
-        permutations=permutations,
-    )[0]

@@ -1,4 +1,4 @@
-"""Score tables in, tables of estimates, comparisons and correlations out (Polars)."""
+"""Score tables in, tables of estimates and correlations out (Polars)."""
 
 from __future__ import annotations
 
@@ -11,21 +11,9 @@ import polars as pl
 
 from kapwa.errors import DataError, UsageError
 from kapwa.records import OUTCOMES
-from kapwa.stats.comparisons import COMPARISON_SCHEMA, adjust_p_values, compare_runs, compare_variants
+from kapwa.stats.comparisons import BLOCK, Block, blocks, checked_scores
 from kapwa.stats.correlation import pearson, spearman
-from kapwa.stats.frames import BLOCK, Block, blocks, checked_scores
 from kapwa.stats.intervals import mean_estimates
-
-__all__ = [
-    "COMPARISON_SCHEMA",
-    "CORRELATION_SCHEMA",
-    "ESTIMATE_SCHEMA",
-    "adjust_p_values",
-    "compare_runs",
-    "compare_variants",
-    "correlate_metrics",
-    "estimate_table",
-]
 
 ALL = "all"
 

@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from kapwa.errors import DataError
+from kapwa import registry
+from kapwa.datasets.findings import CheckReport, DataSource
+from kapwa.errors import UsageError, nearest
 from kapwa.records import Answer, Capability, Floor, Item, Request
 
 if TYPE_CHECKING:
     import polars as pl
 
-
-@dataclass(frozen=True, slots=True)
-class DataSource:
-    """Where a task's items came from: the manifest and the signature name it.
-
-    ``digest`` is a hash of the files' bytes; ``card`` the pack's card (culture, language, licence,
-    authors, consent, limits), empty when there is none; ``illustrative`` marks sample packs that no
-    native speaker reviewed.
-    """
-
-    name: str
-    path: Path | None
-    digest: str
-    card: Mapping[str, Any] = field(default_factory=dict)
-    illustrative: bool = False
+__all__ = [
+    "Criterion",
+    "DataSource",
+    "Judged",
+    "MetricInfo",
+    "OpenTask",
+    "Selection",
+    "Suite",
+    "Task",
+    "find_criteria",
+    "given_options",
+    "yes_means",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,108 +69,56 @@ class Task(Protocol):
     @property
     def name(self) -> str:
         """Full name, such as "kalahi/mc"."""
-        ...
 
     @property
     def suite(self) -> str:
         """Name of the suite."""
-        ...
 
     @property
     def needs(self) -> frozenset[Capability]:
         """What a model must be able to do."""
-        ...
 
     @property
     def data(self) -> DataSource:
         """Where the items came from."""
-        ...
 
     @property
     def selection(self) -> Selection:
         """Which items of the data were chosen."""
-        ...
 
     @property
     def options(self) -> Mapping[str, Any]:
         """What was set for this task, as plain values; enters the manifest and the run's identity."""
-        ...
 
     @property
     def headline(self) -> tuple[str, ...]:
         """The metrics a report leads with."""
-        ...
 
     @property
     def groups(self) -> tuple[str, ...]:
         """The columns by which results are broken down."""
-        ...
 
     @property
     def metrics(self) -> Mapping[str, MetricInfo]:
         """Every metric the task reports, by name."""
-        ...
 
     def items(self) -> list[Item]:
         """Return the selected items, in file order."""
-        ...
 
     def requests(self, items: Sequence[Item]) -> Iterator[Request]:
         """Yield what to ask, item by item; a pure function of the items and the task's options."""
-        ...
 
     def score(self, items: Sequence[Item], answers: Collection[Answer]) -> Judged:
         """Judge the answers; failed answers give rows with a null value and outcome "failed".
 
         ``answers`` may be read from disk on each walk through it, and be millions: walk once, keep what is needed.
         """
-        ...
 
     def floors(self, items: Sequence[Item]) -> list[Floor]:
         """Return what chance and culture-blind tricks score, and what people score (the ceiling)."""
-        ...
 
     def item_table(self, items: Sequence[Item]) -> pl.DataFrame:
         """Return the items for readers of a report: prompt, answers, gloss; one row per item."""
-        ...
-
-
-Severity = Literal["error", "warning", "note"]
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One oddity of a data file: ``error`` stops a run, ``warning`` may change a number, ``note`` informs."""
-
-    severity: Severity
-    path: str
-    message: str
-    row: int | None = None
-    column: str | None = None
-
-    @classmethod
-    def of(cls, problem: DataError, path: Path) -> Finding:
-        """Turn what stopped a reader into a finding; its place is told in columns, so the message leaves it out."""
-        where = str(problem.path or path)
-        message = problem.message.removeprefix(where)
-        for part in (f", row {problem.row}", f", column {problem.column!r}"):
-            message = message.removeprefix(part)
-        text = message.removeprefix(": ")
-        return cls("error", where, f"{text} {problem.hint}" if problem.hint else text, problem.row, problem.column)
-
-
-@dataclass(frozen=True, slots=True)
-class CheckReport:
-    """What ``kapwa data check`` says of a folder or file: what was read, counts, and every finding."""
-
-    suite: str
-    path: str
-    counts: Mapping[str, int | float | str]
-    findings: Sequence[Finding]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the report as plain values, for JSON."""
-        return asdict(self) | {"counts": dict(self.counts)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,17 +139,38 @@ class OpenTask(Protocol):
 
     def __call__(self, name: str, data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> Task:
         """Read the data and return the task; raise DataError or UsageError."""
-        ...
+
+
+class Criterion(NamedTuple):
+    """One yes/no question that people answer about a model's answer; ``code`` names its column in the rating form."""
+
+    code: str
+    name: str
+    question: str
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A suite as the registry knows it.
+    """A suite as the registry knows it; a package adds one by the entry point ``kapwa.suites``.
 
-    ``tasks`` maps a task's full name to one line on what it measures; ``variants`` lists prompt
-    variants, the default first; ``packs`` the folders of sample packs; ``check`` returns None for data
-    that is not of this suite's form. A suite that is a folder of data names it in ``folder``, and in ``form`` the
-    suite whose form the data have: its tasks are those of the form over these data.
+    ``tasks`` maps a task's full name to one line on what it measures; ``variants`` lists prompt variants, the default
+    first; ``packs`` is the folder of sample packs. ``open_task`` reads data and returns a task; ``check`` lists the
+    oddities of data and returns None for data that is not of this suite's form. The rest is optional:
+
+    ``tasks_of``: for which tasks (without the suite's name) a folder holds data. ``pick_variants``: the variants that
+    languages and prompts name. ``draws_samples``: its tasks take the option ``seed`` for the samples that they draw.
+    ``sample_data``: writes data of a task for which no sample pack holds any into a folder, so that the task can be
+    tried; it returns False for a task that has packs. ``next_step``: what to do after a run, with ``{run}`` for its
+    folder.
+
+    What a report calls things: ``noun`` is one item and several ("question", "questions"); ``floor_words`` maps the
+    name of a floor or ceiling to its words in a sentence ("always picking the longest answer") and in a picture
+    ("longest answer"). What people rate answers by: ``criteria``; ``yes_means`` ends the sentence "the answer …" for
+    a yes.
+
+    A suite that is a folder of data names it in ``folder``, and in ``form`` the suite whose form the data have: its
+    tasks are those of the form over these data.
     """
 
     name: str
@@ -212,10 +181,46 @@ class Suite:
     packs: Path
     open_task: OpenTask
     check: Callable[[Path], CheckReport | None]
+    tasks_of: Callable[[Path], tuple[str, ...]] = lambda _folder: ()
     pick_variants: Callable[[Sequence[str] | None, Sequence[str] | None], tuple[str, ...]] | None = None
+    draws_samples: bool = False
+    sample_data: Callable[[str, Path], bool] = lambda _task, _folder: False
+    next_step: str = ""
+    noun: tuple[str, str] = ("item", "items")
+    floor_words: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    criteria: tuple[Criterion, ...] = ()
+    yes_means: str = "is good"
     folder: Path | None = None
     form: str = ""
 
     def pack_names(self) -> list[str]:
         """Names of the sample packs that ship with the suite; a folder of data brings none."""
         return [] if self.folder else sorted(card.parent.name for card in self.packs.glob("*/card.yaml"))
+
+
+def given_options(task: str, options: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
+    """Return the options that were set (None leaves one at its default); raise UsageError for one that is not known."""
+    for name, value in options.items():
+        if value is not None and name not in known:
+            raise UsageError(f"{task} has no option {name!r}.", hint=nearest(name, known) if known else None)
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def find_criteria(form: str) -> tuple[Criterion, ...]:
+    """Return the criteria of the rating form ``form`` (a suite's name).
+
+    Raises UsageError for an unknown form, naming the nearest, and for a suite that has no rating form.
+    """
+    known = registry.available("suites")
+    if form not in known:
+        raise UsageError(f"There is no rating form named {form!r}.", hint=nearest(form, known))
+    suite: Suite = registry.load("suites", form)
+    if not suite.criteria:
+        raise UsageError(f"The suite {form!r} has no rating form.", hint="It would be Suite.criteria.")
+    return suite.criteria
+
+
+def yes_means(form: str) -> str:
+    """Say what a yes means in the rating form ``form``, to end the sentence "the answer …"."""
+    suite: Suite = registry.load("suites", form)
+    return suite.yes_means

@@ -17,10 +17,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from kapwa.analysis.corpus.index import ConceptIndex, Indexer, absent_identities, whole_digest
-from kapwa.analysis.corpus.rows import Asked, ConceptKey, CorpusName, TextSource, check_attribute, clean_text
+from kapwa.analysis.corpus.index import Concept, Index
+from kapwa.analysis.corpus.rows import ATTRIBUTES, ConceptKey, CorpusName, Options
+from kapwa.analysis.corpus.sources import text_sources
 from kapwa.errors import DataError, UsageError, nearest
-from kapwa.runs.runner import brief_model
+from kapwa.runs.directory import brief_model
 
 __all__ = ["ConceptKey", "ConceptTexts", "Corpus", "open_corpora"]
 
@@ -47,31 +48,34 @@ class Corpus:
     ``label``: the model's short name and temperature, unique within the task. ``identities``: all, sorted.
     ``concepts``: in order of first appearance. ``digest``: of all texts, whatever the files' order or format.
     ``failed``: answers without a text; ``empty``: texts without a character; ``samples``: the most that one identity
-    has for one concept; ``absent``: per concept that lacks some, the identities without a text.
+    has for one concept; ``absent``: per concept that lacks some, the identities without a text; ``short``: how many
+    texts are missing for every identity to have ``samples`` of every concept.
     """
 
-    def __init__(
-        self,
-        name: CorpusName,
-        concepts: Mapping[ConceptKey, ConceptIndex],
-        sources: Sequence[TextSource],
-        label: str,
-    ) -> None:
-        self._index = dict(concepts)
-        self._sources = list(sources)
-        used = sorted({int(i) for index in concepts.values() for i in np.unique(index.sources)})
-        paths = [self._sources[i].path for i in used or range(len(self._sources))]
+    def __init__(self, name: CorpusName, index: Index, label: str) -> None:
+        self._index, self._concepts = index, index.concepts[name]
+        found = list(self._concepts.values())
         self.label, self.task, self.model, self.temperature = label, name.task, name.model, name.temperature
         self.attribute, self.variant, self.language = name.attribute, name.variant, name.language or "en"
+        used = sorted(set().union(*(concept.sources for concept in found)))
+        paths = [index.sources[number].path for number in used] or [source.path for source in index.sources]
         self.source: Path = paths[0] if len(paths) == 1 else _common_folder(paths)
-        self.identities: tuple[str, ...] = tuple(sorted({i for c in concepts.values() for i in c.identities}))
-        self.concepts: tuple[ConceptKey, ...] = tuple(concepts)
-        self.digest = whole_digest(concepts.values())
-        self.n_texts = sum(len(index.groups) for index in concepts.values())
-        self.failed = sum(index.failed for index in concepts.values())
-        self.empty = sum(index.empty for index in concepts.values())
-        self.samples = max((int(np.bincount(c.groups).max()) for c in concepts.values() if len(c.groups)), default=0)
-        self.absent: Mapping[ConceptKey, tuple[str, ...]] = absent_identities(concepts, self.identities)
+        self._names = sorted(index.identities)
+        every = set().union(*(concept.counts for concept in found))
+        self.identities: tuple[str, ...] = tuple(who for who in self._names if index.identities[who] in every)
+        self.concepts: tuple[ConceptKey, ...] = tuple(self._concepts)
+        # A sum of 128-bit hashes needs no order, so it can be taken in one walk through unsorted files.
+        self.digest = f"{sum(concept.hash for concept in found) % (1 << 128):032x}"
+        self.n_texts = sum(sum(concept.counts.values()) for concept in found)
+        self.failed = sum(concept.failed for concept in found)
+        self.empty = sum(concept.empty for concept in found)
+        self.samples = max((n for concept in found for n in concept.counts.values()), default=0)
+        self.short = len(found) * len(self.identities) * self.samples - self.n_texts
+        self.absent: Mapping[ConceptKey, tuple[str, ...]] = {
+            key: tuple(who for who in self.identities if index.identities[who] not in concept.counts)
+            for key, concept in self._concepts.items()
+            if len(concept.counts) < len(self.identities)
+        }
 
     def __repr__(self) -> str:
         return (
@@ -79,40 +83,37 @@ class Corpus:
             f"{self.n_texts} texts)"
         )
 
-    @property
-    def short(self) -> int:
-        """How many texts are wanting for every identity to have :attr:`samples` of every concept."""
-        return len(self.concepts) * len(self.identities) * self.samples - self.n_texts
-
     def digest_of(self, key: ConceptKey) -> str:
         """Return the digest of a concept's texts without reading them: that of :class:`ConceptTexts`."""
-        return self._at(key).digest
+        return f"{self._at(key).hash % (1 << 128):032x}"
 
     def size_of(self, key: ConceptKey) -> int:
         """Return how many texts a concept has, without reading them."""
-        return len(self._at(key).groups)
+        return sum(self._at(key).counts.values())
 
     def texts(self, key: ConceptKey) -> ConceptTexts:
-        """Read the texts of one concept; raise DataError where a file changed since the corpus was opened."""
-        index = self._at(key)
-        texts = [""] * len(index.groups)
-        for number in np.unique(index.sources):
-            at = np.flatnonzero(index.sources == number)
-            read = self._sources[int(number)].texts(index.places[at].tolist(), index.samples[at].tolist())
-            for i, text in zip(at.tolist(), read, strict=True):
-                texts[i] = clean_text(text)
-        return ConceptTexts(key, index.identities, index.groups, index.samples, tuple(texts), index.digest)
+        """Read the texts of one concept."""
+        concept = self._at(key)
+        table = self._index.read(concept)
+        places, groups = np.unique(table["identity"].to_numpy(), return_inverse=True)
+        return ConceptTexts(
+            key,
+            tuple(self._names[place] for place in places.tolist()),
+            groups.astype(np.int64),
+            table["sample"].to_numpy().astype(np.int64),
+            tuple(table["text"]),
+            self.digest_of(key),
+        )
 
-    def _at(self, key: ConceptKey) -> ConceptIndex:
-        index = self._index.get(ConceptKey(*key))
-        if index is None:
-            name = "/".join(key)
-            known = ["/".join(concept) for concept in self.concepts]
-            raise UsageError(f"{self.label} has no concept {name!r}.", hint=nearest(name, known))
-        return index
+    def _at(self, key: ConceptKey) -> Concept:
+        concept = self._concepts.get(ConceptKey(*key))
+        if concept is None:
+            known = ["/".join(known) for known in self.concepts]
+            raise UsageError(f"{self.label} has no concept {'/'.join(key)!r}.", hint=nearest("/".join(key), known))
+        return concept
 
     def notes(self) -> list[str]:
-        """Say in sentences what is wanting: failed answers, empty texts, identities without a text, fewer samples."""
+        """Say in sentences what is wanting, and which identities may be one, spelled in two ways."""
         found = []
         if self.failed:
             found.append(f"{_count(self.failed, 'answer')} failed: there is no text.")
@@ -128,27 +129,17 @@ class Corpus:
         if self.short:
             every = f"every identity to have {self.samples} of every concept"
             found.append(f"{_count(self.short, 'text')} wanting for {every}.")
-        found += [_alike(spellings) for spellings in same_but_for_spelling(self.identities)]
+        kinds: dict[str, list[str]] = {}
+        for name in self.identities:
+            folded = unicodedata.normalize("NFC", name.casefold())
+            kinds.setdefault(" ".join(folded.split()), []).append(name)
+        found += [
+            f"{' and '.join(map(repr, same))} are taken for {len(same)} identities. If they are one, spell it one "
+            "way in the answers and analyze again."
+            for same in kinds.values()
+            if len(same) > 1
+        ]
         return found
-
-
-def same_but_for_spelling(names: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return the names that differ in capitals or in spaces alone, those of a kind together.
-
-    Case-folded and then composed (NFC) they are equal; names arrive here stripped and composed.
-    """
-    kinds: dict[str, list[str]] = {}
-    for name in names:
-        folded = unicodedata.normalize("NFC", name.casefold())
-        kinds.setdefault(" ".join(folded.split()), []).append(name)
-    return [tuple(spellings) for spellings in kinds.values() if len(spellings) > 1]
-
-
-def _alike(spellings: Sequence[str]) -> str:
-    return (
-        f"{' and '.join(map(repr, spellings))} are taken for {len(spellings)} identities. If they are one, spell it "
-        "one way in the answers and analyze again."
-    )
 
 
 def _count(number: int, noun: str) -> str:
@@ -169,33 +160,43 @@ def open_corpora(
     this one of those that have it. ``label``: what to call the model of files that name none; several such files are
     then one corpus (else each is its own, named by its file).
 
-    Every row is looked at once, some 28 bytes are kept of each; texts are read concept by concept. Parquet (and the
-    answers of runs) are laid out in a temporary file as large as their texts.
+    Every row is looked at once; texts are laid out in temporary files as large as they are, and read concept by
+    concept.
 
     Raises UsageError for no or repeated sources; DataError naming file, row, column and remedy for what cannot be
     read, for two answers to one (identity, sample), and for fewer than two identities or texts.
     """
-    from kapwa.analysis.corpus.sources import text_sources  # the kinds of sources build on this module's rows
-
-    check_attribute(attribute)
+    if attribute is not None and not attribute.strip():
+        raise UsageError("--attribute names no column.", hint=f"For example: {', '.join(ATTRIBUTES)}.")
     if isinstance(sources, str | Path):
         sources = [sources]
-    indexer = Indexer(task)
-    for source in text_sources([Path(source) for source in sources], Asked(attribute, task, label)):
-        indexer.read(source)
-    found = indexer.corpora()
-    if not found:
-        raise UsageError(f"No answer is of the task {task!r}.", hint=nearest(task or "", indexer.tasks))
-    labels = _labels([name for name, _, _ in found], label)
-    corpora = [Corpus(name, concepts, used, labels[name]) for name, concepts, used in found]
+    index = Index(text_sources([Path(source) for source in sources], Options(attribute, task, label)), task)
+    if not index.concepts:
+        raise UsageError(f"No answer is of the task {task!r}.", hint=nearest(task or "", index.tasks))
+    labels = _labels(list(index.concepts), label)
+    corpora = [Corpus(name, index, labels[name]) for name in index.concepts]
     for corpus in corpora:
-        _check_enough(corpus)
+        wanted = f"Differences need texts of at least two values of {corpus.attribute}"
+        if len(corpus.identities) < 2:
+            who = f"only of {corpus.identities[0]!r}" if corpus.identities else "of nobody"
+            raise DataError(f"has texts {who} ({corpus.label}, {corpus.task}).", path=corpus.source, hint=f"{wanted}.")
+        for key, absent in corpus.absent.items():
+            left = len(corpus.identities) - len(absent)
+            if left < 2:
+                raise DataError(
+                    f"has texts of {left} identities for {key.topic}/{key.concept} ({corpus.label}, {corpus.task}).",
+                    path=corpus.source,
+                    hint=f"{wanted} for every concept: complete it, or take this concept out.",
+                )
     return corpora
 
 
 def _labels(names: Sequence[CorpusName], label: str | None) -> dict[CorpusName, str]:
     """Name each corpus: model and temperature, and whatever else is needed to tell those of a task apart."""
-    labels = {name: _label(name) for name in names}
+    labels = {}
+    for name in names:
+        model = brief_model(name.model)
+        labels[name] = model if name.temperature is None else f"{model} T {name.temperature:g}"
     for part in ("variant", "language", "attribute", "run", "model"):
         alike: dict[tuple[str, str], list[CorpusName]] = {}
         for name, text in labels.items():
@@ -208,26 +209,6 @@ def _labels(names: Sequence[CorpusName], label: str | None) -> dict[CorpusName, 
         if max(per_task.values()) == 1:
             return dict.fromkeys(names, label)
     return labels
-
-
-def _label(name: CorpusName) -> str:
-    model = brief_model(name.model)
-    return model if name.temperature is None else f"{model} T {name.temperature:g}"
-
-
-def _check_enough(corpus: Corpus) -> None:
-    wanted = f"Differences need texts of at least two values of {corpus.attribute}"
-    if len(corpus.identities) < 2:
-        who = f"only of {corpus.identities[0]!r}" if corpus.identities else "of nobody"
-        raise DataError(f"has texts {who} ({corpus.label}, {corpus.task}).", path=corpus.source, hint=f"{wanted}.")
-    for key, absent in corpus.absent.items():
-        left = len(corpus.identities) - len(absent)
-        if left < 2:
-            raise DataError(
-                f"has texts of {left} identities for {key.topic}/{key.concept} ({corpus.label}, {corpus.task}).",
-                path=corpus.source,
-                hint=f"{wanted} for every concept: complete it, or take this concept out.",
-            )
 
 
 def _common_folder(paths: Sequence[Path]) -> Path:

@@ -1,30 +1,35 @@
-"""Which column of a responses file holds what, and one answer of a file as the index takes it."""
+"""Responses in files (JSON lines, CSV, TSV, Parquet) as tables with the same columns, every cell checked."""
 
 from __future__ import annotations
 
-import math
-import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+import csv
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
+from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, TypeVar
+
+import polars as pl
 
 from kapwa.errors import DataError, UsageError, nearest
-from kapwa.files import MAX_CELL
 from kapwa.metrics.tokens import check_language
+from kapwa.tables_io import MAX_CELL
 
-# Columns that may hold the perturbed attribute; "language" stands for metadata where another one is there too.
-ATTRIBUTES = ("nationality", "identity", "culture", "country", "religion", "city", "persona", "language")
-MEANT = frozenset(
-    {*ATTRIBUTES, "item_id", "task", "topic", "concept", "sample", "model", "temperature", "run", "variant"}
-)
-DEFAULT_TASK = "texts"
-_SPLITTING = ("task", "model", "temperature", "run", "variant")
+# Columns that may hold the varied attribute; beside another of these, "language" is the language of the texts.
+ATTRIBUTES: Final = ("nationality", "identity", "culture", "country", "religion", "city", "persona", "language")
+JSON_LINES, TABLES, PARQUET = (".jsonl", ".ndjson"), (".csv", ".tsv", ".tab"), (".parquet", ".pq")
+SUFFIXES: Final = (*JSON_LINES, *TABLES, *PARQUET)
+DEFAULT_TASK: Final = "texts"
+BATCH: Final = 20_000
+_NUMBERS = ("sample", "temperature")
+_SAVE_UTF8 = "Save the file as UTF-8 (in a spreadsheet: 'CSV UTF-8') and try again."
 _FORM = (
     "A row is: task, topic, concept, nationality (or the column named by --attribute), sample, text; "
     "or item_id (topic/concept/nationality), sample, text."
 )
+_KINDS = {bool: "true or false", int: "a number", float: "a number", list: "a list"}
+Value = TypeVar("Value")
 
 
 class ConceptKey(NamedTuple):
@@ -39,47 +44,20 @@ class CorpusName(NamedTuple):
 
     task: str
     model: str
-    temperature: float | None = None
-    run: str = ""
-    variant: str = ""
-    language: str = ""
-    attribute: str = "nationality"
+    temperature: float | None
+    run: str
+    variant: str
+    language: str
+    attribute: str
 
 
-class Found(NamedTuple):
-    """One answer of a source. ``place`` is where its text is found again; ``text`` None: the model gave none.
-
-    ``number`` is the line (Parquet: the record, from 1), ``sample`` None where the file numbers none.
-    """
-
-    name: CorpusName
-    key: ConceptKey
-    identity: str
-    sample: int | None
-    text: str | None
-    place: int
-    number: int
-
-
-class TextSource(Protocol):
-    """A file (or run) that holds answers: walked through once, then asked for texts by place."""
-
-    @property
-    def path(self) -> Path:
-        """The file or folder."""
-        ...
-
-    def answers(self) -> Iterator[Found]:
-        """Yield every answer once; raise DataError naming file, row and column."""
-        ...
-
-    def texts(self, places: Sequence[int], samples: Sequence[int]) -> list[str]:
-        """Return the texts at ``places``, in order; ``samples`` are the numbers that :meth:`answers` gave them."""
-        ...
+# What every source gives, one row an answer. ``text`` null: the model gave none. ``sample`` null: the file numbers
+# none. ``row``: the line of the file (Parquet, run: the record, from 1).
+COLUMNS: Final = (*CorpusName._fields, *ConceptKey._fields, "identity", "sample", "text", "row")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Options:
     """What the user said of the sources: the attribute, the task, and a name for what names no model."""
 
     attribute: str | None = None
@@ -87,266 +65,298 @@ class Asked:
     label: str | None = None
 
 
+def batches(values: Iterable[Value]) -> Iterator[list[Value]]:
+    """Yield ``values`` in lists of at most :data:`BATCH`."""
+    iterator = iter(values)
+    while batch := list(islice(iterator, BATCH)):
+        yield batch
+
+
+def file_tables(path: Path, options: Options) -> Iterator[pl.DataFrame]:
+    """Return the answers of a file as tables with :data:`COLUMNS`; reading them raises DataError naming the row.
+
+    Raises UsageError for an ending that is not known.
+    """
+    suffix = path.suffix.lower()
+    if suffix in PARQUET:
+        return _parquet_tables(path, options)
+    if suffix in JSON_LINES:
+        return _text_tables(path, options, _json_rows(path))
+    if suffix in TABLES:
+        return _text_tables(path, options, _csv_rows(path, "," if suffix == ".csv" else "\t"))
+    raise UsageError(f"{path} is not a file of responses.", hint=f"Known endings: {', '.join(SUFFIXES)}.")
+
+
+def lines_of(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield each line with its number from 1; raise DataError for what is not UTF-8 text in lines."""
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror or error}.", path=path) from None
+    with file:
+        for number, raw in enumerate(file, start=1):
+            if number == 1 and raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+                raise DataError("is UTF-16, not UTF-8.", path=path, hint=_SAVE_UTF8)
+            try:
+                line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError as error:
+                message = f"byte 0x{raw[error.start]:02x} is not UTF-8."
+                raise DataError(message, path=path, row=number, hint=_SAVE_UTF8) from None
+            if "\0" in line:
+                hint = "The file is damaged or not text."
+                raise DataError("holds a NUL byte.", path=path, row=number, hint=hint)
+            yield number, line
+
+
+def _json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, line in lines_of(path):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except (json.JSONDecodeError, RecursionError) as error:
+            reason = error.msg if isinstance(error, json.JSONDecodeError) else "nested too deeply"
+            cut = None if line.endswith("\n") else "The file may be cut off here: its last line does not end."
+            raise DataError(f"is not valid JSON ({reason}).", path=path, row=number, hint=cut) from None
+        if not isinstance(record, dict):
+            raise DataError("is not a JSON object.", path=path, row=number)
+        yield number, record
+
+
+def _csv_rows(path: Path, delimiter: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield each record with the line it starts on; cells may be quoted and hold line breaks."""
+    csv.field_size_limit(MAX_CELL)
+    reader = csv.reader((line for _, line in lines_of(path)), delimiter=delimiter, strict=True)
+    header: list[str] = []
+    start = 1
+    try:
+        for cells in reader:
+            number, start = start, reader.line_num + 1
+            if header and cells and len(cells) != len(header):
+                hint = "Quote cells that contain the separator or a line break."
+                message = f"has {len(cells)} cells, the header has {len(header)}."
+                raise DataError(message, path=path, row=number, hint=hint)
+            if header and cells:
+                yield number, dict(zip(header, cells, strict=True))
+            elif cells:
+                header = [cell.strip() for cell in cells]
+                twice = next((name for i, name in enumerate(header) if name in header[:i]), None)
+                if twice is not None:
+                    raise DataError("appears twice in the header.", path=path, row=number, column=twice)
+    except csv.Error as error:
+        hint = "Look for a missing closing quote, a lone line break, or a truncated file."
+        raise DataError(f"is not valid CSV ({error}).", path=path, row=start, hint=hint) from None
+
+
+def _text_tables(path: Path, options: Options, rows: Iterator[tuple[int, dict[str, Any]]]) -> Iterator[pl.DataFrame]:
+    """Yield the rows of a text file as tables of strings; the first row says which columns there are."""
+    columns: Columns | None = None
+    for batch in batches(rows):
+        by_key = path.suffix.lower() in JSON_LINES
+        columns = columns or find_columns(list(batch[0][1]), path, options, fails_by_key=by_key)
+        cells: dict[str, list[str | None]] = {name: [] for name in columns.used}
+        for number, record in batch:
+            if "text" not in record:
+                hint = "Write null where the model gave no answer."
+                raise DataError("is missing.", path=path, row=number, column="text", hint=hint)
+            late = next((name for name in record if name in _MEANT and name not in columns.present), None)
+            if late is not None:
+                hint = "Write it in every row."
+                raise DataError("is not in the first row.", path=path, row=number, column=late, hint=hint)
+            for name, column in cells.items():
+                value = record.get(name)
+                if name == "error" and not value:
+                    value = None
+                elif value is not None and not isinstance(value, str):
+                    if name not in (*_NUMBERS, "error"):
+                        kind = "NaN" if str(value) == "nan" else _KINDS.get(type(value), f"a {type(value).__name__}")
+                        raise DataError(f"is {kind}, not text.", path=path, row=number, column=name)
+                    value = str(value)
+                column.append(value)
+        try:
+            frame = pl.DataFrame(cells, schema=dict.fromkeys(cells, pl.String))
+        except UnicodeEncodeError:
+            # Lone surrogates, which no UTF-8 can hold, become U+FFFD, as in a journal.
+            clean = {
+                name: [one and one.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for one in column]
+                for name, column in cells.items()
+            }
+            frame = pl.DataFrame(clean, schema=dict.fromkeys(cells, pl.String))
+        yield _checked(frame.with_columns(row=pl.Series([number for number, _ in batch])), path, columns, options)
+
+
+def _parquet_tables(path: Path, options: Options) -> Iterator[pl.DataFrame]:
+    try:
+        scan = pl.scan_parquet(path)
+        schema = dict(scan.collect_schema())
+        columns = find_columns(list(schema), path, options, row=None)
+        for name in columns.used:
+            kind, number = schema[name], name in _NUMBERS
+            text = kind in (pl.String, pl.Categorical, pl.Enum) or (kind == pl.Null and name != "text")
+            if not (text or (number and kind.is_numeric())):
+                wanted = "numbers" if number else "text"
+                raise DataError(f"is {kind}, not {wanted}.", path=path, column=name, hint=f"Write it as {wanted}.")
+        row = 1
+        for batch in scan.select(columns.used).collect_batches(chunk_size=BATCH, maintain_order=True):
+            if batch.height:
+                numbers = pl.int_range(row, row + batch.height, dtype=pl.Int64).alias("row")
+                yield _checked(batch.cast(pl.String).with_columns(numbers), path, columns, options)
+                row += batch.height
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise DataError(
+            f"cannot be read as Parquet ({type(error).__name__}).",
+            path=path,
+            hint="The file is cut off, damaged, or of another format; write it anew.",
+        ) from None
+
+
+# -- columns --------------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The columns of one file. ``identity`` None: the identity is the last part of ``item_id``."""
+    """The columns of one file. ``identity`` None: the identity is the last part of ``item_id``.
+
+    ``present``: all; ``used``: those that are read; ``others``: those of them that do not hold the attribute.
+    """
 
     attribute: str
     identity: str | None
-    topic: str | None
-    concept: str | None
-    splitting: tuple[str, ...]
-    language: str | None
-    sample: str | None
     error: str | None
-
-    def placing(self) -> list[str]:
-        """The columns that say of which concept a row is, at least two: itemgetter then gives a tuple."""
-        if self.identity and self.concept:
-            return ["topic", "concept"]
-        return ["item_id", *(["topic", "concept"] if self.concept else ["item_id"])]
-
-    def used(self) -> list[str]:
-        """Every column that is read."""
-        named = [self.identity, self.language, self.sample, self.error, *self.splitting]
-        return list(dict.fromkeys([*self.placing(), *(name for name in named if name), "text"]))
+    present: frozenset[str]
+    used: tuple[str, ...]
+    others: frozenset[str]
 
 
-def find_columns(names: Sequence[str], path: Path, attribute: str | None, *, row: int | None = 1) -> Columns:
+_OPTIONAL = ("task", "model", "temperature", "run", "variant", "language")
+_MEANT = frozenset({*ATTRIBUTES, *_OPTIONAL, "item_id", "topic", "concept", "sample"})
+
+
+def find_columns(
+    names: Sequence[str], path: Path, options: Options, *, row: int | None = 1, fails_by_key: bool = False
+) -> Columns:
     """Decide which of ``names`` holds what; raise DataError naming the missing column and its nearest name.
 
-    ``row``: where the names stand in the file; None where they stand in no row.
+    ``row``: where the names stand in the file. ``fails_by_key``: whether a row may have a key ``error`` of its own.
     """
+
+    def missing(column: str) -> DataError:
+        hint = f"{nearest(column, names)} {_FORM}"
+        return DataError(f"column {column!r} is missing.", path=path, row=row, hint=hint)
+
     if "text" not in names:
-        raise _missing("text", names, path, row)
-    by_id = "item_id" in names
-    placed = "topic" in names and "concept" in names
+        raise missing("text")
+    by_id, placed = "item_id" in names, "topic" in names and "concept" in names
     if not placed and not by_id:
-        raise _missing("concept" if "topic" in names else "topic", names, path, row)
-    identity = _identity_column(names, path, attribute, row)
-    return Columns(
-        attribute=attribute or identity or "nationality",
-        identity=identity,
-        topic="topic" if placed else None,
-        concept="concept" if placed else None,
-        splitting=tuple(name for name in _SPLITTING if name in names and name != identity),
-        language="language" if "language" in names and identity != "language" else None,
-        sample="sample" if "sample" in names else None,
-        error=next((name for name in ("outcome", "error") if name in names), None),
-    )
-
-
-def _identity_column(names: Sequence[str], path: Path, attribute: str | None, row: int | None) -> str | None:
-    """The attribute's column; None where the item_id tells it."""
-    if attribute is not None:
-        if attribute in names or "item_id" in names:
-            return attribute if attribute in names else None
-        raise _missing(attribute, names, path, row)
-    present = [name for name in ATTRIBUTES if name in names]
-    if len(present) > 1 and present[-1] == "language":
-        present.pop()
-    if len(present) == 1:
-        return present[0]
-    if "item_id" in names:
-        return None
-    if present:
+        raise missing("concept" if "topic" in names else "topic")
+    candidates = [name for name in ATTRIBUTES if name in names]
+    if len(candidates) > 1 and candidates[-1] == "language":
+        candidates.pop()
+    if options.attribute is not None:
+        candidates = [name for name in (options.attribute,) if name in names]
+    if not candidates and not by_id:
+        raise missing(options.attribute or "nationality")
+    if len(candidates) > 1 and not by_id:
         raise DataError(
-            f"has several columns that may be the attribute: {', '.join(present)}.",
+            f"has several columns that may be the attribute: {', '.join(candidates)}.",
             path=path,
             row=row,
-            hint=f"Name the one that was varied in the prompt, for example --attribute {present[0]}.",
+            hint=f"Name the one that was varied in the prompt, for example --attribute {candidates[0]}.",
         )
-    raise _missing("nationality", names, path, row)
+    identity = candidates[0] if len(candidates) == 1 else None
+    error = next((name for name in ("outcome", "error") if name in names), "error" if fails_by_key else None)
+    wanted = {*_OPTIONAL, "sample", "text", *(("topic", "concept") if placed else ())} & set(names)
+    wanted |= {name for name in (identity, error) if name} | ({"item_id"} if not (placed and identity) else set())
+    attribute = options.attribute or identity or "nationality"
+    others = frozenset(wanted - {identity})
+    return Columns(attribute, identity, error, frozenset(names), tuple(sorted(wanted)), others)
 
 
-def _missing(column: str, names: Sequence[str], path: Path, row: int | None) -> DataError:
-    return DataError(f"column {column!r} is missing.", path=path, row=row, hint=f"{nearest(column, names)} {_FORM}")
+def _checked(frame: pl.DataFrame, path: Path, columns: Columns, options: Options) -> pl.DataFrame:
+    """Return a batch of strings as a table with :data:`COLUMNS`; raise DataError for the first cell that is wrong."""
 
+    def refuse(wrong: pl.Expr, column: str, message: Callable[[Any], str], hint: str | None = None) -> None:
+        found = frame.filter(wrong).head(1)
+        if found.height:
+            row = int(found["row"][0])
+            raise DataError(message(found[column][0]), path=path, row=row, column=column, hint=hint)
 
-class RowReader:
-    """Turns the records of one file into :class:`Found` answers, checking every cell.
-
-    ``model`` names the answers of a file that has no such column.
-    """
-
-    def __init__(self, path: Path, columns: Columns, asked: Asked, model: str) -> None:
-        self._path, self._columns, self._asked, self._model = path, columns, asked, model
-        self._naming = (*columns.splitting, columns.language) if columns.language else columns.splitting
-        self._by_temperature = "temperature" in columns.splitting
-        self._last_naming: list[Any] | None = None
-        self._last_name = CorpusName(DEFAULT_TASK, model)
-        self._cells = itemgetter(*self._naming, *columns.placing())
-        self._last_cells: tuple[Any, ...] | None = None
-        self._last = (self._last_name, ConceptKey("", ""), "")
-        self._clean: dict[str, str] = {}
-        self._languages: set[str] = set()
-        self._split_ids: dict[str, tuple[ConceptKey, str]] = {}
-        self._keys: dict[tuple[str, str], ConceptKey] = {}
-
-    def __call__(self, record: Mapping[str, Any], number: int, place: int) -> Found:
-        """Return the answer in ``record``; raise DataError naming ``number`` and the column at fault."""
-        # Thousands of rows in a row are of one corpus and concept: cells are compared sooner than they are read.
-        cells = self._cells_of(record)
-        if cells is None or cells != self._last_cells:
-            self._last, self._last_cells = self._placed(record, number), cells
-        name, key, identity = self._last
-        if self._columns.identity is not None:
-            identity = self._word(record, self._columns.identity, number)
-        sample, text = self._sample(record, number), self._text(record, number)
-        return Found(name, key, identity, sample, text, place, number)
-
-    def _cells_of(self, record: Mapping[str, Any]) -> tuple[Any, ...] | None:
-        """Return the cells that say of which corpus and concept a row is; None where the row lacks one."""
-        try:
-            cells: tuple[Any, ...] = self._cells(record)
-        except KeyError:
-            return None
-        return cells
-
-    def _placed(self, record: Mapping[str, Any], number: int) -> tuple[CorpusName, ConceptKey, str]:
-        columns, identity = self._columns, ""
-        if columns.identity is None or columns.concept is None:
-            key, identity = self._from_id(record, number)
-        if columns.concept is not None:
-            key = self._key(record, number)
-        return self._name(record, number), key, identity
-
-    def _fault(self, message: str, number: int, column: str, hint: str | None = None) -> DataError:
-        return DataError(message, path=self._path, row=number, column=column, hint=hint)
-
-    def _word(self, record: Mapping[str, Any], column: str, number: int) -> str:
-        value = record.get(column)
-        known = self._clean.get(value) if isinstance(value, str) else None
-        if known is not None:
-            return known
-        if value is None or value == "":
-            raise self._fault("is empty.", number, column, _NEEDED)
-        if not isinstance(value, str):
-            raise self._fault(f"is {_kind(value)}, not text.", number, column)
-        clean = unicodedata.normalize("NFC", value.strip())
-        if not clean:
-            raise self._fault("is blank.", number, column, _NEEDED)
-        if len(clean) > 1000 or "\n" in clean:
-            raise self._fault(f"is {len(clean)} characters long or has line breaks: no name.", number, column, _QUOTE)
-        self._clean[value] = clean
-        return clean
-
-    def _key(self, record: Mapping[str, Any], number: int) -> ConceptKey:
-        topic, concept = self._word(record, "topic", number), self._word(record, "concept", number)
-        key = self._keys.get((topic, concept))
-        if key is None:
-            key = self._keys[topic, concept] = ConceptKey(topic, concept)
-        return key
-
-    def _from_id(self, record: Mapping[str, Any], number: int) -> tuple[ConceptKey, str]:
-        item_id = self._word(record, "item_id", number)
-        parts = self._split_ids.get(item_id)
-        if parts is None:
-            topic, _, rest = item_id.partition("/")
-            concept, _, identity = rest.rpartition("/")
-            if not (topic.strip() and concept.strip() and identity.strip()):
-                form = f"topic/concept/{self._columns.attribute}"
-                raise self._fault(f"{item_id[:60]!r} is not of the form {form}.", number, "item_id", _FORM)
-            parts = self._split_ids[item_id] = (ConceptKey(topic.strip(), concept.strip()), identity.strip())
-        return parts
-
-    def _name(self, record: Mapping[str, Any], number: int) -> CorpusName:
-        columns = self._columns
-        # A list of cells is compared sooner than it is hashed.
-        cells = [record.get(column) for column in self._naming]
-        if cells == self._last_naming:
-            return self._last_name
-        words = {
-            column: self._word(record, column, number) if cell not in (None, "") else ""
-            for column, cell in zip(self._naming, cells, strict=True)
-            if column != "temperature"
-        }
-        name = CorpusName(
-            task=words.get("task") or self._asked.task or DEFAULT_TASK,
-            model=words.get("model") or self._asked.label or self._model,
-            temperature=self._temperature(record.get("temperature"), number) if self._by_temperature else None,
-            run=words.get("run", ""),
-            variant=words.get("variant", ""),
-            language=self._language(words.get(columns.language or "", ""), number),
-            attribute=columns.attribute,
+    required = [name for name in ("item_id", "topic", "concept", columns.identity) if name and name in columns.used]
+    words = [*required, *(name for name in _OPTIONAL if name in columns.others and name != "temperature")]
+    frame = frame.with_columns(pl.col(words).str.normalize("NFC").str.strip_chars())
+    for name in words:
+        cell = pl.col(name)
+        if name in required:
+            hint = "Every row needs one; leave the row out if it is not known."
+            refuse(cell.is_null() | (cell == ""), name, lambda _: "is empty.", hint)
+        refuse(
+            (cell.str.len_chars() > 1000) | cell.str.contains("\n", literal=True),
+            name,
+            lambda value: f"is {len(value)} characters long or has line breaks: no name.",
+            "Look for a missing quote, or a separator in a cell.",
         )
-        self._last_naming, self._last_name = cells, name
-        return name
-
-    def _language(self, code: str, number: int) -> str:
-        """Return ``code``; raise where nothing is known of how to cut its words, before any text is compared."""
-        if code and code not in self._languages:
+    if "language" in columns.others:
+        for language in frame["language"].drop_nulls().unique():
             try:
-                check_language(code)
+                check_language(language or "en")
             except UsageError as error:
-                hint = f"Write its code, such as 'en' or 'am'. {error.hint or ''}".strip()
-                raise self._fault(error.message, number, "language", hint) from None
-            self._languages.add(code)
-        return code
+                said, hint = error.message, f"Write its code, such as 'en' or 'am'. {error.hint or ''}".strip()
+                refuse(pl.col("language") == language, "language", lambda _: said, hint)  # noqa: B023 - called at once
+    failed = pl.lit(False)
+    if columns.error is not None:
+        reason = pl.col(columns.error).fill_null("")
+        failed = (reason != "") if columns.error == "error" else reason == "failed"
+    too_long = pl.col("text").str.len_chars() > MAX_CELL
+    refuse(
+        ~failed & too_long,
+        "text",
+        lambda value: f"holds {len(value)} characters; at most {MAX_CELL} can be one text.",
+        "Shorten it, or look for a missing quote before it.",
+    )
+    temperature = sample = pl.lit(None)
+    if "temperature" in columns.others:
+        empty = pl.col("temperature").fill_null("") == ""
+        temperature = pl.col("temperature").cast(pl.Float64, strict=False)
+        wrong = ~empty & ~(temperature.is_finite() & (temperature >= 0)).fill_null(False)
+        refuse(wrong, "temperature", lambda value: f"{value[:40]!r} is not a number of at least 0.")
+    if "sample" in columns.others:
+        sample = pl.col("sample").str.strip_chars().cast(pl.Float64, strict=False)
+        whole = sample.is_finite() & (sample >= 0) & (sample < 2**31) & (sample == sample.floor())
+        refuse(
+            ~whole.fill_null(False),
+            "sample",
+            lambda value: f"{value[:40]!r} is not a whole number of at least 0." if value else "is empty.",
+            "Number the samples of an identity 0, 1, ..., or leave the column out.",
+        )
+    if "item_id" in columns.used:
+        parts = pl.col("item_id").str.extract_groups(r"^([^/]*[^/\s][^/]*)/(.*\S.*)/([^/]*[^/\s][^/]*)$")
+        frame = frame.with_columns(parts.struct.rename_fields(["_topic", "_concept", "_identity"]).struct.unnest())
+        form = f"topic/concept/{columns.attribute}"
+        refuse(
+            pl.col("_topic").is_null(),
+            "item_id",
+            lambda value: f"{value[:60]!r} is not of the form {form}.",
+            _FORM,
+        )
 
-    def _temperature(self, value: Any, number: int) -> float | None:
-        if value is None or value == "":
-            return None
-        try:
-            found = math.nan if isinstance(value, bool) else float(value)
-        except (TypeError, ValueError):
-            found = math.nan
-        if not (math.isfinite(found) and found >= 0):
-            raise self._fault(f"{str(value)[:40]!r} is not a number of at least 0.", number, "temperature")
-        return found
+    def named(name: str, default: str) -> pl.Expr:
+        if name not in columns.others:
+            return pl.lit(default).alias(name)
+        return pl.when(pl.col(name).fill_null("") == "").then(pl.lit(default)).otherwise(pl.col(name)).alias(name)
 
-    def _sample(self, record: Mapping[str, Any], number: int) -> int | None:
-        if self._columns.sample is None:
-            return None
-        value = record.get(self._columns.sample)
-        if type(value) is int and 0 <= value < 2**31:
-            return value
-        text = str(int(value)) if isinstance(value, float) and value.is_integer() else value
-        if isinstance(text, str) and text.isascii() and text.strip().isdigit() and len(text.strip()) < 10:
-            return int(text)
-        shown = "is empty" if value in (None, "") else f"{str(value)[:40]!r} is not a whole number of at least 0"
-        hint = "Number the samples of an identity 0, 1, ..., or leave the column out."
-        raise self._fault(f"{shown}.", number, self._columns.sample, hint)
-
-    def _text(self, record: Mapping[str, Any], number: int) -> str | None:
-        error = record.get(self._columns.error) if self._columns.error else None
-        if error and (self._columns.error == "error" or error == "failed"):
-            return None
-        value = record.get("text")
-        if value is None:
-            if "text" not in record:
-                raise self._fault("is missing.", number, "text", "Write null where the model gave no answer.")
-            return None
-        if not isinstance(value, str):
-            raise self._fault(f"is {_kind(value)}, not text.", number, "text")
-        if len(value) > MAX_CELL:
-            message = f"holds {len(value)} characters; at most {MAX_CELL} can be one text."
-            raise self._fault(message, number, "text", _TOO_LONG)
-        return value
-
-
-_NEEDED = "Every row needs one; leave the row out if it is not known."
-_TOO_LONG = "Shorten it, or look for a missing quote before it."
-_QUOTE = "Look for a missing quote, or a separator in a cell."
-
-
-def _kind(value: object) -> str:
-    if isinstance(value, float) and math.isnan(value):
-        return "NaN"
-    names: Mapping[type, str] = {bool: "true or false", int: "a number", float: "a number", list: "a list"}
-    return names.get(type(value), f"a {type(value).__name__}")
-
-
-def clean_text(text: str) -> str:
-    """Return ``text`` with lone surrogates, which no UTF-8 can hold, as U+FFFD (what a journal does too)."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
-
-
-def check_attribute(attribute: str | None) -> None:
-    """Raise UsageError for an attribute that no column could be named by."""
-    if attribute is not None and not attribute.strip():
-        raise UsageError("--attribute names no column.", hint=f"For example: {', '.join(ATTRIBUTES)}.")
+    placed = "topic" in columns.used
+    return frame.select(
+        named("task", options.task or DEFAULT_TASK),
+        named("model", options.label or path.stem),
+        temperature.cast(pl.Float64).alias("temperature"),
+        named("run", ""),
+        named("variant", ""),
+        named("language", ""),
+        pl.lit(columns.attribute).alias("attribute"),
+        (pl.col("topic") if placed else pl.col("_topic").str.strip_chars()).alias("topic"),
+        (pl.col("concept") if placed else pl.col("_concept").str.strip_chars()).alias("concept"),
+        (pl.col(columns.identity) if columns.identity else pl.col("_identity").str.strip_chars()).alias("identity"),
+        sample.cast(pl.Int64).alias("sample"),
+        pl.when(~failed).then(pl.col("text")).alias("text"),
+        pl.col("row"),
+    )

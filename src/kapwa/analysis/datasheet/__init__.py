@@ -1,31 +1,48 @@
 """A datasheet of a run, a data pack or a set of responses: what is recorded, and what people are asked to add.
 
-The questions are those of Gebru et al. (2021). An answer is only ever what a manifest, a card or a count says, with its
-source; everything else stays a marked question.
+The questions are those of Gebru et al. (2021) in words of our own; ``questions.csv`` beside this module holds them.
+An answer is only ever what a manifest, a card or a count says, with its source; everything else stays a marked
+question.
 """
 
 from __future__ import annotations
 
+import csv
+from importlib import resources
+from itertools import groupby
 from pathlib import Path
+from typing import NamedTuple
 
-from kapwa.analysis.corpus.runs import is_run
+from kapwa.analysis.corpus.sources import is_run
 from kapwa.analysis.datasheet.facts import Facts, flat
-from kapwa.analysis.datasheet.questions import SECTIONS, SOURCE, Question
 from kapwa.errors import DataError, UsageError
 from kapwa.files import write_text
-from kapwa.runs.redact import redact
 
 TO_ANSWER = "To be answered by people"
+_SOURCE = "Gebru et al. (2021), Datasheets for Datasets, Communications of the ACM 64(12)"
+
+
+class Question(NamedTuple):
+    """One question: ``ask`` is what people are asked to say where what is recorded does not settle it."""
+
+    section: str
+    id: str
+    text: str
+    ask: str
+
+
+_TEXT = resources.files("kapwa.analysis.datasheet").joinpath("questions.csv").read_text(encoding="utf-8")
+QUESTIONS: tuple[Question, ...] = tuple(Question(*row) for row in list(csv.reader(_TEXT.splitlines()))[1:])
 
 
 def datasheet(path: str | Path, *, attribute: str | None = None) -> str:
     """Return the datasheet of ``path`` as Markdown: a run folder, a data pack of any suite, or responses.
 
     ``attribute``: the column of the perturbed attribute, for responses that have several. The same input gives the same
-    text. Nothing is in it that :func:`kapwa.runs.redact.redact` hides.
+    text.
     Raises DataError and RunError for what cannot be read.
     """
-    return redact(render(gather(Path(path), attribute)))
+    return render(gather(Path(path), attribute))
 
 
 def write_datasheet(
@@ -47,9 +64,7 @@ def write_datasheet(
 
 def gather(path: Path, attribute: str | None = None) -> Facts:
     """Return what is recorded of ``path``, whatever kind of dataset it is."""
-    from kapwa.analysis.datasheet.packs import pack_facts
-    from kapwa.analysis.datasheet.responses import responses_facts
-    from kapwa.analysis.datasheet.runs import run_facts
+    from kapwa.analysis.datasheet.sources import pack_facts, responses_facts, run_facts
 
     if not path.exists():
         raise DataError("no such file or folder.", path=path)
@@ -63,13 +78,13 @@ def render(facts: Facts) -> str:
     lines = [f"# Datasheet: {flat(facts.name)}", "", flat(facts.kind), ""]
     lines += [*(f"- {line}" for line in facts.about), ""]
     lines += [
-        f"The questions follow {SOURCE}. What stands under one was read from files or counted, and says where. "
+        f"The questions follow {_SOURCE}. What stands under one was read from files or counted, and says where. "
         f"What files cannot tell is marked **{TO_ANSWER}**: write the answer there, or that there is none.",
         "",
     ]
-    for section in SECTIONS:
-        lines += [f"## {section.title}", ""]
-        for question in section.questions:
+    for section, questions in groupby(QUESTIONS, key=lambda question: question.section):
+        lines += [f"## {section}", ""]
+        for question in questions:
             lines += _answered(question, facts)
     return "\n".join(lines).rstrip() + "\n"
 

@@ -42,11 +42,7 @@ class Facts:
 def flat(value: Any) -> str:
     """Return ``value`` as text of one line that Markdown shows as it is."""
     text = " ".join(str(value).split())
-    return re.sub(r"([|<>*_`\[\]\\])", r"\\\1", text) if not _is_rule(text) else text
-
-
-def _is_rule(text: str) -> bool:
-    return text == "---"
+    return text if text == "---" else re.sub(r"([|<>*_`\[\]\\])", r"\\\1", text)
 
 
 def listed(values: Sequence[Any]) -> str:
@@ -97,11 +93,12 @@ class TextCounts:
 
 def tell_card(facts: Facts, card: Mapping[str, Any], *, of_prompts: bool) -> None:
     """Tell what a pack's card says; ``of_prompts``: the card is of the data a run asked with, not of its answers."""
-    for one in card.get("packs", [card]) if card else []:
-        _tell_one_card(facts, one, of_prompts)
-
-
-def _tell_one_card(facts: Facts, card: Mapping[str, Any], of_prompts: bool) -> None:
+    if "packs" in card:
+        for one in card["packs"]:
+            tell_card(facts, one, of_prompts=of_prompts)
+        return
+    if not card:
+        return
     title = str(card.get("title", ""))
     source = f"card of {title!r}, whose prompts were asked" if of_prompts else f"card of {title!r}"
 

@@ -1,7 +1,7 @@
 """How far countries lie apart in a survey of values: corrected, and as the released analysis has it.
 
 Corrected: each question is standardised over the countries compared, codes and other columns without a scale are
-left out (:mod:`kapwa.analysis.values.nominal`), and the distance is the root of the mean squared difference over the
+left out (:mod:`kapwa.analysis.values.questions`), and the distance is the root of the mean squared difference over the
 questions both countries answered, so that a missing answer neither shortens nor lengthens it. ``distance_reference``
 is the plain Euclidean distance over every column both have, unscaled, and longer the more columns they share.
 """
@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kapwa.analysis.values.matches import Match, match_identities
-from kapwa.analysis.values.nominal import nominal_columns
+from kapwa.analysis.values.questions import SAME, nominal_columns
 from kapwa.analysis.values.table import ValuesTable
-from kapwa.analysis.values.usable import SAME
 from kapwa.errors import UsageError, nearest
+from kapwa.languages.places import PLACE_ATTRIBUTES, Ambiguous, Place, fold, resolve
 
 Floats = NDArray[np.float64]
 
@@ -47,6 +47,23 @@ class CulturalDistance:
     notes: tuple[str, ...]
 
 
+class Match(NamedTuple):
+    """An identity with values: its position among the identities, its place (None where it is none), its rows."""
+
+    position: int
+    identity: str
+    place: Place | None
+    rows: tuple[int, ...]
+
+
+class Matches(NamedTuple):
+    """Identities with rows, in order; identities without; and what was decided, in words."""
+
+    found: list[Match]
+    missing: list[str]
+    notes: list[str]
+
+
 def cultural_distance(
     table: ValuesTable,
     identities: Sequence[str],
@@ -60,13 +77,17 @@ def cultural_distance(
     """Measure how far apart the identities that ``table`` knows lie.
 
     ``minimum_overlap``: the share of the questions used (0 to 1) that two must both have answered. ``keep`` keeps
-    questions that would be left out, ``drop`` leaves out more. ``choose`` settles ambiguous names, see
-    :func:`kapwa.analysis.values.matches.match_identities`. Raises UsageError for unknown questions or choices, and
-    when fewer than two identities have values.
+    questions that would be left out, ``drop`` leaves out more. ``choose``: see :func:`match_identities`. Raises
+    UsageError for unknown questions or choices, and when fewer than two identities have values.
     """
     if not 0 <= minimum_overlap <= 1:
         raise UsageError(f"A minimum overlap of {minimum_overlap} is not a share.", hint="Give a number from 0 to 1.")
-    dropped = _dropped(table, tuple(keep), tuple(drop))
+    keep, drop = tuple(keep), tuple(drop)
+    for name in (*keep, *drop):
+        if name not in table.questions:
+            raise UsageError(f"{table.path} has no question {name!r}.", hint=nearest(name, table.questions))
+        if name in keep and name in drop:
+            raise UsageError(f"Question {name!r} is to be kept and to be dropped.")
     matches = match_identities(table, identities, attribute=attribute, choose=choose)
     found = [match for match in matches.found if np.isfinite(table.matrix[list(match.rows)]).any()]
     if len(found) < 2:
@@ -74,58 +95,127 @@ def cultural_distance(
             f"{table.path} has values for {len(found)} of the {len(identities)} identities; distances need two.",
             hint="See which names match with: kapwa values check FILE --identities FILE",
         )
-    values = _means(table.matrix, [match.rows for match in found])
-    rows = [match.rows for match in found]
-    standard, flat = _standardised(values, table.questions, rows, dropped)
-    dropped |= flat
+    dropped = {name: why for name, why in nominal_columns(table).items() if name not in keep}
+    dropped |= dict.fromkeys(drop, "left out as asked")
+    standard, flat = _standardised(table, [match.rows for match in found], dropped)
     distance, known = _root_mean_square(standard, minimum_overlap)
-    notes = [*matches.notes, *_distance_notes(found, distance, known, standard.shape[1]), *_absent(matches.missing)]
+    countries = tuple(match.place.country if match.place else match.identity for match in found)
+    notes = [*matches.notes, *_too_few(countries, distance, known, standard.shape[1])]
+    if matches.missing:
+        shown = ", ".join(matches.missing[:12]) + (", …" if len(matches.missing) > 12 else "")
+        notes.append(f"no values for {len(matches.missing)} identities: {shown}")
     return CulturalDistance(
         name=table.name,
         index=np.array([match.position for match in found], np.int64),
         identities=tuple(match.identity for match in found),
-        countries=tuple(match.country for match in found),
-        iso3=tuple(match.iso3 for match in found),
+        countries=countries,
+        iso3=tuple(match.place.iso3 if match.place else "" for match in found),
         distance=distance,
         distance_reference=_reference(table, found),
         questions_known=known,
         questions_used=standard.shape[1],
-        dropped=dropped,
+        dropped=dropped | flat,
         notes=tuple(notes),
     )
 
 
-def _dropped(table: ValuesTable, keep: tuple[str, ...], drop: tuple[str, ...]) -> dict[str, str]:
-    for name in (*keep, *drop):
-        if name not in table.questions:
-            raise UsageError(f"{table.path} has no question {name!r}.", hint=nearest(name, table.questions))
-        if name in keep and name in drop:
-            raise UsageError(f"Question {name!r} is to be kept and to be dropped.")
-    found = {name: why for name, why in nominal_columns(table).items() if name not in keep}
-    return found | dict.fromkeys(drop, "left out as asked")
+def match_identities(
+    table: ValuesTable,
+    identities: Sequence[str],
+    *,
+    attribute: str = "nationality",
+    choose: Mapping[str, str] | None = None,
+) -> Matches:
+    """Find the rows of each identity: those of the same place, or (where it names none) with the same label.
+
+    An ambiguous identity takes the one candidate that has a row, and a note says so; it is left out where several
+    have one. ``choose`` decides instead: identity or row label → ISO code, "" to leave it out. Raises UsageError
+    for a choice that names nothing here or no place.
+    """
+    chosen = _checked(choose or {}, {*identities, *(label for row in table.rows for label in row.labels)}, table)
+    by_place: dict[Place, list[int]] = {}
+    by_label: dict[str, list[int]] = {}
+    for i, row in enumerate(table.rows):
+        place = row.place or next(filter(None, map(chosen.get, row.labels)), None)
+        if place is not None:
+            by_place.setdefault(place, []).append(i)
+        # Of rows that are no places the first label counts: a language is no demonym of the same name.
+        labels = row.labels if attribute in PLACE_ATTRIBUTES else row.labels[:1]
+        for label in dict.fromkeys(fold(label) for label in labels if label):
+            by_label.setdefault(label, []).append(i)
+    result, names = Matches([], [], []), dict[Place, list[str]]()
+    for position, identity in enumerate(identities):
+        meant = chosen[identity] if identity in chosen else resolve(identity, attribute=attribute)
+        if isinstance(meant, Ambiguous):
+            meant = _settled(meant, by_place, result.notes)
+            rows = by_place[meant] if meant else []
+        else:
+            unnamed = [] if identity in chosen else by_label.get(fold(identity), [])
+            rows = unnamed if meant is None else by_place.get(meant, [])
+        if not rows:
+            result.missing.append(identity)
+            continue
+        result.found.append(Match(position, identity, meant, tuple(rows)))
+        if meant is not None:
+            names.setdefault(meant, []).append(identity)
+    result.notes.extend(_row_notes(table, result.found, chosen))
+    for place, same in names.items():
+        if len(same) > 1:
+            words = " and ".join(map(repr, same))
+            result.notes.append(f"{words} both mean {place.country}: no distance lies between them")
+    return result
 
 
-def _means(matrix: Floats, rows: Sequence[tuple[int, ...]]) -> Floats:
-    """The mean of each identity's rows, question by question; NaN where none of them has an answer."""
-    values = np.full((len(rows), matrix.shape[1]), np.nan)
-    for i, own in enumerate(rows):
-        known = np.isfinite(matrix[list(own)])
-        counts = known.sum(axis=0)
-        sums = np.where(known, matrix[list(own)], 0.0).sum(axis=0)
-        np.divide(sums, counts, out=values[i], where=counts > 0)
-    return values
+def _settled(name: Ambiguous, by_place: Mapping[Place, list[int]], notes: list[str]) -> Place | None:
+    known = [place for place in name.candidates if place in by_place]
+    codes = ", ".join(place.iso3 for place in name.candidates)
+    if len(known) == 1:
+        notes.append(f"{name}; only {known[0].country} has values here, so it is taken for {known[0].country}")
+    elif known:
+        notes.append(f"{name}; both have values, so it is left out (choose one: {codes})")
+    return known[0] if len(known) == 1 else None
+
+
+def _checked(choose: Mapping[str, str], known: set[str], table: ValuesTable) -> dict[str, Place | None]:
+    chosen: dict[str, Place | None] = {}
+    for name, code in choose.items():
+        if name not in known:
+            raise UsageError(f"{name!r} is neither an identity nor a row of {table.path}.")
+        place = resolve(code) if code else None
+        if code and not isinstance(place, Place):
+            raise UsageError(f"{code!r}, chosen for {name!r}, is no country.", hint="Give an ISO code, such as COD.")
+        chosen[name] = place if isinstance(place, Place) else None
+    return chosen
+
+
+def _row_notes(table: ValuesTable, found: Sequence[Match], chosen: Mapping[str, Place | None]) -> Iterable[str]:
+    for row in table.rows:
+        if row.candidates and not any(label in chosen for label in row.labels):
+            countries = " or ".join(place.country for place in row.candidates)
+            yield f"row {row.number}: {row.country!r} may mean {countries}; left out"
+    for match in found:
+        if len(match.rows) > 1:
+            numbers = ", ".join(str(table.rows[i].number) for i in match.rows[:6])
+            more = ", …" if len(match.rows) > 6 else ""
+            name = match.place.country if match.place else match.identity
+            yield f"{name} has {len(match.rows)} rows ({numbers}{more}): their mean is used"
 
 
 def _standardised(
-    values: Floats, questions: Sequence[str], rows: Sequence[tuple[int, ...]], dropped: Mapping[str, str]
+    table: ValuesTable, rows: Sequence[tuple[int, ...]], dropped: Mapping[str, str]
 ) -> tuple[Floats, dict[str, str]]:
     """Return z-scores (sample standard deviation) of the questions that remain, and those that do not differ.
 
-    Each country counts once, however many identities mean it.
+    An identity has the mean of its rows. Each country counts once, however many identities mean it.
     """
-    once = np.array(sorted({own: i for i, own in reversed(list(enumerate(rows)))}.values()))
+    values = np.full((len(rows), len(table.questions)), np.nan)
+    for i, same in enumerate(rows):
+        answers = table.matrix[list(same)]
+        counts = np.isfinite(answers).sum(axis=0)
+        np.divide(np.nansum(answers, axis=0), counts, out=values[i], where=counts > 0)
+    once = np.array(sorted({same: i for i, same in reversed(list(enumerate(rows)))}.values()))
     columns, flat = [], {}
-    for j, question in enumerate(questions):
+    for j, question in enumerate(table.questions):
         if question in dropped:
             continue
         known = values[once, j][np.isfinite(values[once, j])]
@@ -135,9 +225,7 @@ def _standardised(
             flat[question] = "the same in all of the countries"
         else:
             columns.append((values[:, j] - known.mean()) / known.std(ddof=1))
-    if not columns:
-        return np.empty((len(values), 0)), flat
-    return np.column_stack(columns), flat
+    return np.column_stack(columns) if columns else np.empty((len(values), 0)), flat
 
 
 def _root_mean_square(standard: Floats, minimum_overlap: float) -> tuple[Floats, NDArray[np.int64]]:
@@ -154,32 +242,22 @@ def _root_mean_square(standard: Floats, minimum_overlap: float) -> tuple[Floats,
 
 def _reference(table: ValuesTable, found: Sequence[Match]) -> Floats:
     """Raw Euclidean distances, as released: rows by their demonym to the letter, the last where it stands twice."""
-    values = np.full((len(found), len(table.questions)), np.nan)
     by_demonym = {row.demonym: i for i, row in enumerate(table.rows)} if table.columns.demonym else None
-    for i, match in enumerate(found):
-        row = match.rows[-1] if by_demonym is None else by_demonym.get(match.identity)
-        if row is not None:
-            values[i] = table.matrix[row]
+    rows = [match.rows[-1] if by_demonym is None else by_demonym.get(match.identity) for match in found]
+    nothing = np.full(len(table.questions), np.nan)
+    values = np.array([nothing if row is None else table.matrix[row] for row in rows])
     known = np.isfinite(values)
     distance = np.full((len(found), len(found)), np.nan)
     for i, row_values in enumerate(values):
         shared = (known & known[i]).any(axis=1)
-        squares = np.nansum((values - row_values) ** 2, axis=1)
-        np.sqrt(squares, out=distance[i], where=shared)
+        np.sqrt(np.nansum((values - row_values) ** 2, axis=1), out=distance[i], where=shared)
     np.fill_diagonal(distance, 0.0)
     return distance
 
 
-def _distance_notes(found: Sequence[Match], distance: Floats, known: NDArray[np.int64], used: int) -> list[str]:
+def _too_few(countries: Sequence[str], distance: Floats, known: NDArray[np.int64], used: int) -> list[str]:
     if used == 0:
         return ["no question is left to compare"]
     others = np.isfinite(distance).sum(axis=1) - 1
-    alone = [f"{match.country} ({known[i]} of {used})" for i, match in enumerate(found) if others[i] == 0]
-    if not alone:
-        return []
-    return [f"too few questions shared with any other for a distance: {', '.join(alone)}"]
-
-
-def _absent(missing: Sequence[str]) -> list[str]:
-    shown = ", ".join(missing[:12]) + (", …" if len(missing) > 12 else "")
-    return [f"no values for {len(missing)} identities: {shown}"] if missing else []
+    alone = [f"{country} ({known[i]} of {used})" for i, country in enumerate(countries) if others[i] == 0]
+    return [f"too few questions shared with any other for a distance: {', '.join(alone)}"] if alone else []

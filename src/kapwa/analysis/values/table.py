@@ -1,25 +1,57 @@
-"""Survey tables of cultural values, one row a country and one column a question, read as people write them."""
+"""Survey tables of cultural values: one row a country, one column a question; or long, one row an answer."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kapwa.analysis.values.cells import Commas, commas_of, is_missing
-from kapwa.analysis.values.columns import Columns, candidates, cell_text, column_cells, find_columns
-from kapwa.errors import DataError
-from kapwa.files import read_text, separator_of
-from kapwa.suites.eecc.names import Ambiguous, Place, is_code, part_of, resolve
-from kapwa.suites.reading.tables import Record, Table, read_records
+from kapwa.datasets.tables import Record, read_records
+from kapwa.errors import DataError, UsageError, nearest
+from kapwa.files import read_text
+from kapwa.languages.places import Ambiguous, Place, fold, is_code, part_of
+from kapwa.languages.places import resolve as resolve_name
+from kapwa.tables_io import separator_of
 
-_CSV = (".csv", ".txt")
-_KINDS = (".csv", ".txt", ".tsv", ".tab", ".jsonl", ".ndjson", ".xlsx", ".parquet")
+# Headers of columns that name the row, as `fold` writes them: the first that is there decides, the others settle
+# what it leaves open. Names come before codes: people can read names, and codes may be of another list.
+_DEMONYMS = ("nationality", "demonym", "identity", "adjective", "citizenship")
+_CODES = (
+    *("iso3", "iso 3", "iso3 code", "iso alpha 3", "alpha 3", "country iso3", "b country alpha", "iso2", "iso 2"),
+    *("iso", "iso code", "country code", "code", "cntry", "b country", "numeric", "s003"),
+)
+_LABELS = ("country", "country name", "nation", *_DEMONYMS, *_CODES)
+_OTHER_LABELS = ("culture", "language", "religion", "city", "persona", "group", "name")
+_LONG_QUESTIONS = ("question", "dimension", "variable", "item", "indicator")
+_LONG_VALUES = ("value", "score", "mean")
+_MISSING = frozenset(
+    (
+        *("", "#null!", "na", "n/a", "n.a.", "#n/a", "nan", "<na>", "null", "none", "missing"),
+        ".",
+        "..",
+        "-",
+        "--",
+        "—",
+        "?",
+    )
+)
+resolve = lru_cache(maxsize=8192)(resolve_name)
+
+
+class Columns(NamedTuple):
+    """What each column is: ``labels`` name the row (the first decides), ``demonym`` is the one of words for people."""
+
+    labels: tuple[str, ...]
+    demonym: str
+    questions: tuple[str, ...]
+    text: tuple[str, ...] = ()
+    empty: tuple[str, ...] = ()
 
 
 class ValuesRow(NamedTuple):
@@ -30,13 +62,17 @@ class ValuesRow(NamedTuple):
     """
 
     number: int
-    country: str
+    labels: tuple[str, ...]
     demonym: str
     place: Place | None
     candidates: tuple[Place, ...] = ()
     part_of: Place | None = None
     conflict: str = ""
-    labels: tuple[str, ...] = ()
+
+    @property
+    def country(self) -> str:
+        """The row's name as the table writes it: a word rather than a code."""
+        return next((label for label in self.labels if label and not is_code(label)), self.labels[0])
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -51,130 +87,151 @@ class ValuesTable:
     columns: Columns
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class ValuesReading:
-    """A table as far as it could be read, every problem that stands in the way, and how its commas were read."""
+def read_values(path: str | Path, *, country: str | None = None) -> ValuesTable:
+    """Read a survey table: CSV, TSV, JSON lines, XLSX or Parquet, wide or long.
 
-    path: Path
-    table: ValuesTable | None
-    problems: tuple[DataError, ...]
-    commas: Commas
-
-
-def read_values(path: str | Path, *, name: str | None = None, country: str | None = None) -> ValuesTable:
-    """Read a survey table: CSV (commas or semicolons), TSV, JSON lines, XLSX or Parquet.
-
-    One column at least names the row (country, nationality or ISO code; ``country`` says which where that is
-    detected wrongly), the numeric ones are questions. Empty cells, "#NULL!", "NA" and their kind are missing;
-    decimal commas are understood. Raises DataError naming file, row and column.
+    The row is named by columns headed "country", "nationality", "iso3" and their kind, or by ``country`` alone. Other
+    columns of numbers are questions; with columns "question" and "value" each row is one answer. Empty cells,
+    "#NULL!", "NA" and their kind are missing; a comma is the decimal sign where semicolons part the cells.
+    Raises DataError naming file, row and column, UsageError when ``country`` is no column.
     """
-    reading = scan_values(path, name=name, country=country)
-    if reading.problems:
-        raise reading.problems[0]
-    if reading.table is None:
-        raise DataError("holds no table.", path=path)
-    return reading.table
+    table, problems = scan_values(path, country=country)
+    if table is None or problems:
+        raise problems[0]
+    return table
 
 
-def scan_values(path: str | Path, *, name: str | None = None, country: str | None = None) -> ValuesReading:
+def scan_values(path: str | Path, *, country: str | None = None) -> tuple[ValuesTable | None, list[DataError]]:
     """Read what can be read of a survey table; problems are returned, not raised."""
     path = Path(path)
-    source, semicolons = _records(path)
-    if not source.records:
-        return ValuesReading(path, None, tuple(source.problems), Commas(decimal=False))
-    cells = column_cells(source.records)
-    commas = commas_of(chain.from_iterable(cells.values()), semicolons=semicolons)
-    try:
-        columns = find_columns(path, cells, commas, country)
-    except DataError as error:
-        return ValuesReading(path, None, (*source.problems, error), commas)
+    source = read_records(path)
     problems = list(source.problems)
+    if not source.records:
+        return None, problems
+    decimal_comma = path.suffix.lower() in (".csv", ".txt") and separator_of(read_text(path), path.suffix) == ";"
+    cells = {name: [cell_text(record, name) for record in source.records] for name in source.header}
+    try:
+        columns, numbers = _find_columns(path, cells, country), [record.row for record in source.records]
+    except DataError as error:
+        return None, [*problems, error]
+    matrix = np.full((len(numbers), len(columns.questions)), np.nan)
+    for j, question in enumerate(columns.questions):
+        for i, cell in enumerate(cells[question]):
+            if not is_missing(cell):
+                value = number_of(cell, decimal_comma=decimal_comma)
+                matrix[i, j] = math.nan if value is None else value
+                if value is None:
+                    problems.append(not_a_number(path, numbers[i], question, cell))
     if not columns.questions:
         hint = "Beside the column of countries there must be one with numbers."
         problems.append(DataError("has no column of numbers.", path=path, row=1, hint=hint))
-    matrix = np.full((len(source.records), len(columns.questions)), np.nan)
-    for j, question in enumerate(columns.questions):
-        for i, cell in _fill(matrix[:, j], cells[question], commas):
-            problems.append(_not_a_number(path, source.records[i].row, question, cell))
-    rows = _parted([_row(record, columns) for record in source.records])
-    table = ValuesTable(name or path.stem, path, rows, columns.questions, matrix, columns)
-    return ValuesReading(path, table, tuple(problems), commas)
+    demonyms = cells.get(columns.demonym, [""] * len(numbers))
+    names = [tuple(cell.strip() for cell in row) for row in zip(*(cells[name] for name in columns.labels), strict=True)]
+    rows = [_row(*row) for row in zip(numbers, names, map(str.strip, demonyms), strict=True)]
+    questions = columns.questions
+    headers = {fold(name): name for name in cells}
+    item, value_column = (next(filter(None, map(headers.get, names)), "") for names in (_LONG_QUESTIONS, _LONG_VALUES))
+    if item in columns.text and value_column in questions:
+        rows, questions, matrix = _widened(rows, cells[item], matrix[:, questions.index(value_column)])
+        columns = Columns(columns.labels, columns.demonym, questions)
+    return ValuesTable(path.stem, path, tuple(_parts_apart(rows)), questions, matrix, columns), problems
 
 
-def _records(path: Path) -> tuple[Table, bool]:
-    """Return the file's rows, and whether semicolons part its cells."""
-    if not path.is_file() or path.suffix.lower() not in _KINDS:
-        try:
-            read_text(path)  # says what is wrong with a path that is no readable file
-        except DataError as error:
-            return Table(path, (), (), [error]), False
-        hint = f"Known: {', '.join(_KINDS)}."
-        return Table(path, (), (), [DataError("is not a table of a known kind.", path=path, hint=hint)]), False
-    if path.suffix.lower() not in _CSV:
-        return read_records(path), False
+def cell_text(record: Record, column: str) -> str:
+    """Return a cell as one text; a list is never a value, and reads as its parts."""
+    cell = record.cells.get(column, "")
+    return cell if isinstance(cell, str) else " | ".join(cell)
+
+
+def is_missing(cell: str) -> bool:
+    """Whether a cell says that there is no value: empty, "#NULL!", "NA", "..", "-" and their kind."""
+    # Nearly every cell begins with a digit; tables of people have millions.
+    return not cell[:1].isdigit() and cell.strip().casefold() in _MISSING
+
+
+def number_of(cell: str, *, decimal_comma: bool = False) -> float | None:
+    """Return the number in ``cell``, None when it is not a finite one; thousands are not grouped."""
+    text = cell.strip().replace("−", "-")
     try:
-        by_semicolons = separator_of(read_text(path), path.suffix) == ";"
-    except DataError as error:
-        return Table(path, (), (), [error]), False
-    return read_records(path), by_semicolons
+        value = float(text.replace(",", ".", 1) if decimal_comma else text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) and "_" not in text else None
 
 
-def _fill(values: NDArray[np.float64], cells: Sequence[str], commas: Commas) -> Iterator[tuple[int, str]]:
-    """Put a column's numbers into ``values``; yield the position and cell of each that is no number."""
-    for i, cell in enumerate(cells):
-        if is_missing(cell):
-            continue
-        value = commas.number(cell)
-        if value is None:
-            yield i, cell
-        else:
-            values[i] = value
-
-
-def _not_a_number(path: Path, row: int, column: str, cell: str) -> DataError:
-    hint = "Leave the cell empty where there is no value."
+def not_a_number(path: Path, row: int, column: str, cell: str) -> DataError:
+    """Return the error of a cell that holds no number."""
+    hint = "Write 1234.5, or leave the cell empty where there is no value."
     return DataError(f"{cell!r} is not a number.", path=path, row=row, column=column, hint=hint)
 
 
-def _row(record: Record, columns: Columns) -> ValuesRow:
-    """Read one row's labels. One that says a part in words and the whole in a code has both, see ``_parted``."""
-    labels = tuple(cell_text(record, name).strip() for name in columns.labels)
-    demonym = cell_text(record, columns.demonym).strip() if columns.demonym else ""
-    name = next((label for label in labels if label and not is_code(label)), labels[0])
-    found = [resolve(label) for label in labels]
-    parts = [part_of(label) for label, one in zip(labels, found, strict=True) if one is None]
-    part = next(filter(None, parts), None)
-    place, open_to = _settled(found)
-    row = ValuesRow(record.row, name, demonym, place, open_to, part, labels=labels)
-    if place is None:
-        return row
-    others = [label for label, other in zip(labels, found, strict=True) if other and place not in candidates(other)]
-    return row._replace(conflict=", ".join(others))
+def _find_columns(path: Path, cells: dict[str, list[str]], country: str | None) -> Columns:
+    if country is not None and country not in cells:
+        raise UsageError(f"{path} has no column {country!r}.", hint=nearest(country, cells))
+    known = {name: [cell.strip() for cell in column if not is_missing(cell)] for name, column in cells.items()}
+    headers = {fold(name): name for name in reversed(cells)}
+    named = [headers[name] for name in _LABELS if name in headers]
+    # A column "code" may be of parties: codes of countries have two or three letters or digits.
+    named = [name for name in named if known[name] and (fold(name) not in _CODES or all(map(is_code, known[name])))]
+    labels = named or [headers[name] for name in _OTHER_LABELS if name in headers][:1]
+    labels = labels if country is None else [country]
+    if not labels:
+        shown = ", ".join(map(repr, list(cells)[:8])) + (", …" if len(cells) > 8 else "")
+        hint = f"Columns: {shown}. Say which one names the row with --country-column."
+        raise DataError("has no column of countries, nationalities or ISO codes.", path=path, row=1, hint=hint)
+    rest = [name for name in cells if name not in (*labels, *named)]
+    empty = [name for name in rest if not known[name]]
+    numeric = {name: sum(number_of(cell, decimal_comma=True) is not None for cell in known[name]) for name in rest}
+    text = [name for name in rest if 2 * numeric[name] < len(known[name])]
+    demonym = next((headers[name] for name in _DEMONYMS if headers.get(name) in named), "")
+    questions = tuple(name for name in rest if name not in text and name not in empty)
+    return Columns(tuple(labels), demonym, questions, tuple(text), tuple(empty))
 
 
-def _parted(rows: Sequence[ValuesRow]) -> tuple[ValuesRow, ...]:
+def _row(number: int, labels: tuple[str, ...], demonym: str) -> ValuesRow:
+    """Take the first label that names places; the labels after it settle an ambiguous one."""
+    found = [_candidates(resolve(label)) for label in labels]
+    left = next(filter(None, found), frozenset())
+    for more in found:
+        left = left & more or left
+    part = next((part for label, one in zip(labels, found, strict=True) if not one and (part := part_of(label))), None)
+    if len(left) != 1:
+        return ValuesRow(number, labels, demonym, None, tuple(sorted(left, key=lambda place: place.iso3)), part)
+    others = [label for label, other in zip(labels, found, strict=True) if other and not left & other]
+    return ValuesRow(number, labels, demonym, next(iter(left)), (), part, ", ".join(others))
+
+
+def _candidates(found: Place | Ambiguous | None) -> frozenset[Place]:
+    if isinstance(found, Ambiguous):
+        return frozenset(found.candidates)
+    return frozenset(() if found is None else (found,))
+
+
+def _parts_apart(rows: Sequence[ValuesRow]) -> Iterator[ValuesRow]:
     """Settle rows that say a part in words and the whole country in a code ("Belgium French", BEL).
 
     Where another row is the whole country, such a row is a part; where none is, the words are a longer name for it.
     """
     whole = {row.place for row in rows if row.place and not row.part_of}
-    return tuple(_whole_or_part(row, is_known=row.place in whole) if row.part_of else row for row in rows)
+    for row in rows:
+        if row.part_of and row.place in whole:
+            yield row._replace(place=None, conflict="")
+        else:
+            yield row._replace(part_of=None) if row.place or row.candidates else row
 
 
-def _whole_or_part(row: ValuesRow, *, is_known: bool) -> ValuesRow:
-    if row.place and is_known:
-        return row._replace(place=None, conflict="")
-    return row._replace(part_of=None) if row.place or row.candidates else row
-
-
-def _settled(found: Sequence[Place | Ambiguous | None]) -> tuple[Place | None, tuple[Place, ...]]:
-    """Take the first label that names a place; an ambiguous one is settled by the labels after it, or stays open."""
-    known = [candidates(one) for one in found if one is not None]
-    if not known:
-        return None, ()
-    left = known[0]
-    for more in known[1:]:
-        left = left & more or left
-    if len(left) == 1:
-        return next(iter(left)), ()
-    return None, tuple(sorted(left, key=lambda place: place.iso3))
+def _widened(
+    rows: Sequence[ValuesRow], items: Sequence[str], values: NDArray[np.float64]
+) -> tuple[list[ValuesRow], tuple[str, ...], NDArray[np.float64]]:
+    """Make one row a country of one row an answer; several answers to one question are averaged."""
+    labels, questions = dict.fromkeys(row.labels for row in rows), tuple(dict.fromkeys(items))
+    place = {label: i for i, label in enumerate(labels)}, {question: j for j, question in enumerate(questions)}
+    sums, counts = np.zeros((2, len(labels), len(questions)))
+    for row, item, value in zip(rows, items, values, strict=True):
+        if not math.isnan(value):
+            at = place[0][row.labels], place[1][item]
+            sums[at] += value
+            counts[at] += 1
+    first = {row.labels: row for row in reversed(rows)}
+    matrix = np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
+    return [first[label] for label in labels], questions, matrix

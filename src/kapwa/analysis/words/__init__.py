@@ -8,30 +8,59 @@ identities use it). Equal scores are ranked by the alphabet.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Collection, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import cache
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from kapwa.analysis.words.counts import WordCounts, count_words, merge
-from kapwa.analysis.words.stop_words import stop_words
+from kapwa.analysis.corpus import ConceptKey, Corpus
+from kapwa.analysis.words.counts import WordCounts, WordSums, count_words
 from kapwa.errors import UsageError
+from kapwa.metrics.tokens import encode, tokenizer_for
+from kapwa.registry import available, load
 
 __all__ = [
+    "Method",
     "WordCounts",
+    "WordList",
     "count_words",
     "log_odds_words",
-    "merge",
     "stop_words",
     "tfidf_words",
-    "tfidf_words_reference",
+    "word_lists",
     "z_needed",
 ]
 
 Reals = NDArray[np.float64]
-_QUOTES = frozenset({"''", "``"})
+Method = Literal["tfidf", "logodds"]
+ALL = "all"
+
+
+class WordList(NamedTuple):
+    """Words of one corpus and topic ("all" for all): ``words`` has the columns of a table of words.
+
+    ``z_needed``: the z-score that survives correction for all words of all identities; None without z-scores.
+    """
+
+    corpus: str
+    task: str
+    topic: str
+    method: Method
+    words: pl.DataFrame
+    z_needed: float | None
+
+    def only(self, identities: Iterable[str]) -> WordList:
+        """Return the list with these identities' words only."""
+        return self._replace(words=self.words.filter(self.words["identity"].is_in(list(identities))))
+
+    def table(self) -> pl.DataFrame:
+        """Return the words with columns that say of what they are."""
+        names = {"corpus": self.corpus, "task": self.task, "topic": self.topic}
+        front = [pl.lit(value).alias(name) for name, value in names.items()]
+        return self.words.select(*front, "identity", pl.lit(self.method).alias("method"), pl.exclude("identity"))
 
 
 def tfidf_words(
@@ -43,26 +72,13 @@ def tfidf_words(
     language's stop words are no words; nor are those of every identity, whose score is 0. Unlike as released, the
     words "nan", "inf" and "infinity" are words.
     """
-    left_out = stop_words(language)
-    return _tfidf(counts, np.array([_is_word(token, left_out) for token in counts.vocabulary], bool), top, identities)
-
-
-def tfidf_words_reference(
-    counts: WordCounts,
-    top: int = 15,
-    *,
-    identities: Sequence[str] | None = None,
-    left_out: Collection[str] | None = None,
-) -> pl.DataFrame:
-    """As :func:`tfidf_words`, with the filter of the released scripts.
-
-    It leaves out what Python's ``float`` reads, with "nan", "inf" and "infinity", and keeps punctuation of two
-    characters and more but quotes. ``left_out``: stop words; the scripts take NLTK's (``stopwords.words("english")``,
-    a download), here ours by default. Ties, there in order of first use, are in that of the alphabet.
-    """
-    stops = stop_words("en") if left_out is None else frozenset(left_out)
-    kept = np.array([_is_word_reference(token, stops) for token in counts.vocabulary], bool)
-    return _tfidf(counts, kept, top, identities)
+    entries = np.flatnonzero(_kept(counts, language)[counts.indices])
+    words = counts.indices[entries]
+    with_tokens = np.count_nonzero(np.diff(counts.indptr))
+    df = np.bincount(counts.indices, minlength=len(counts.vocabulary))
+    score = np.asarray(counts.counts[entries] * np.log(with_tokens / df[words]), np.float64)
+    above = score > 0
+    return _table(counts, entries[above], score[above], None, top, identities)
 
 
 def log_odds_words(
@@ -88,9 +104,7 @@ def log_odds_words(
     totals = counts.totals.astype(np.float64)
     if np.count_nonzero(totals) < 2:
         return _table(counts, np.empty(0, np.int64), np.empty(0), np.empty(0), top, identities)
-    left_out = stop_words(language)
-    kept = np.array([_is_word(token, left_out) for token in counts.vocabulary], bool)
-    entries = np.flatnonzero(kept[counts.indices])
+    entries = np.flatnonzero(_kept(counts, language)[counts.indices])
     rows, words, here = counts.rows[entries], counts.indices[entries], counts.counts[entries].astype(np.float64)
     pooled = np.bincount(counts.indices, counts.counts, len(counts.vocabulary))
     weight = prior * totals.sum() / np.count_nonzero(totals)
@@ -121,45 +135,26 @@ def _log_odds(uses: Reals, tokens: Reals, share: Reals, weight: float) -> Reals:
     return np.log(with_prior) - np.log(np.maximum(tokens + weight - with_prior, np.finfo(float).tiny))
 
 
-def _tfidf(counts: WordCounts, kept: NDArray[np.bool_], top: int, identities: Sequence[str] | None) -> pl.DataFrame:
-    entries = np.flatnonzero(kept[counts.indices])
-    words = counts.indices[entries]
-    with_tokens = np.count_nonzero(np.diff(counts.indptr))
-    df = np.bincount(counts.indices, minlength=len(counts.vocabulary))
-    score = np.asarray(counts.counts[entries] * np.log(with_tokens / df[words]), np.float64)
-    above = score > 0
-    return _table(counts, entries[above], score[above], None, top, identities)
+def _kept(counts: WordCounts, language: str) -> NDArray[np.bool_]:
+    """Which tokens of the vocabulary may be listed."""
+    left_out = stop_words(language)
+    return np.array([_is_word(token, left_out) for token in counts.vocabulary], bool)
 
 
 def _is_word(token: str, left_out: Collection[str]) -> bool:
     """Whether a token means something by itself: letters, not a single one of an alphabet, no number, no stop word."""
-    if token in left_out or not any(map(str.isalpha, token)):
+    if token in left_out or not any(map(str.isalpha, token)) or token.isnumeric():
         return False
     if len(token) == 1:
         # Letters without case: a Han character is a word, a Latin or Cyrillic letter is what a cut left over.
-        return unicodedata.category(token) == "Lo" and not token.isnumeric()
-    return not _is_number(token)
-
-
-def _is_number(token: str) -> bool:
-    if token.isnumeric():
+        return unicodedata.category(token) == "Lo"
+    if not any(map(str.isdigit, token)):
         return True
-    return any(map(str.isdigit, token)) and _reads_as_float(token)
-
-
-def _is_word_reference(token: str, left_out: Collection[str]) -> bool:
-    token = token.strip()
-    if len(token) < 2 or token in _QUOTES or token in left_out or token.isnumeric():
-        return False
-    return not _reads_as_float(token)
-
-
-def _reads_as_float(token: str) -> bool:
     try:
         float(token)
     except ValueError:
-        return False
-    return True
+        return True
+    return False
 
 
 def _table(
@@ -212,3 +207,98 @@ def _ranked(rows: NDArray[np.int64], values: Reals, top: int) -> tuple[NDArray[n
         found.append(best + start)
         ranks.append(np.arange(1, len(best) + 1))
     return np.concatenate(found), np.concatenate(ranks)
+
+
+# --- whole corpora ------------------------------------------------------------------------------------------
+
+
+def word_lists(
+    corpus: Corpus, *, method: Method = "tfidf", top: int = 15, by_topic: bool = False
+) -> Iterator[WordList]:
+    """List the ``top`` words of each identity, for the corpus or for each of its topics.
+
+    Memory holds one topic's counts and one concept's texts. Raises DataError from reading.
+    """
+    for topic, keys in _topics(corpus, by_topic).items():
+        sums = WordSums(len(corpus.identities))
+        for key in keys:
+            sums.add(_concept_counts(corpus, key))
+        counts = sums.result()
+        chosen = tfidf_words if method == "tfidf" else log_odds_words
+        words = chosen(counts, top, identities=corpus.identities, language=corpus.language)
+        yield WordList(
+            corpus.label, corpus.task, topic, method, words, z_needed(counts) if method == "logodds" else None
+        )
+
+
+def _topics(corpus: Corpus, by_topic: bool) -> dict[str, list[ConceptKey]]:
+    if not by_topic:
+        return {ALL: list(corpus.concepts)}
+    found: dict[str, list[ConceptKey]] = {}
+    for key in corpus.concepts:
+        found.setdefault(key.topic, []).append(key)
+    return found
+
+
+def _concept_counts(corpus: Corpus, key: ConceptKey) -> WordCounts:
+    texts = corpus.texts(key)
+    encoded = encode(texts.texts, tokenizer_for(corpus.language, lower="before"))
+    places = {identity: place for place, identity in enumerate(corpus.identities)}
+    members = np.array([places[identity] for identity in texts.identities], np.int64)
+    return count_words(encoded, texts.groups, len(texts.identities)).spread(members, len(corpus.identities))
+
+
+# --- words that serve grammar rather than meaning -------------------------------------------------------------
+
+# Written for this project from the closed classes of English grammar: articles, pronouns, prepositions, conjunctions,
+# auxiliaries, and the adverbs that only join, point or grade. The released scripts of EECC use the stop words of
+# NLTK's corpus, which is a download and not free to copy; that list is about as long, takes contractions whole
+# ("don't"), and leaves out most prepositions and joining adverbs ("among", "however"). Contractions stand here as
+# word_tokenize cuts them, with both apostrophes: "n't", "'s", and "don", "t" of "don’t". Words that lower-casing makes
+# of something else that tells cultures apart ("us", of the US) or that are nouns as well ("mine") stay in.
+_ENGLISH = """
+a about above across after again against albeit all almost along already also although always am amid among amongst an
+and another any anybody anyone anything anyway anywhere are aren around as aside at away
+back be became because become becomes becoming been before beforehand behind being below beneath beside besides between
+beyond both but by
+ca can cannot could couldn
+'d d did didn do does doesn doing don done down due during
+each either else elsewhere enough etc even ever every everybody everyone everything everywhere except
+few for former from further furthermore
+get gets getting got
+had hadn has hasn have haven having he hence her here hereby herein hers herself him himself his how however
+i if in indeed inside instead into is isn it its itself
+just
+least less lest let like likewise 'll ll
+'m m many may me meanwhile might mightn more moreover most mostly much must mustn my myself
+namely near needn neither never nevertheless next nobody none nonetheless nor not nothing notwithstanding now nowhere
+n't
+o of off often on once one ones only onto or other others otherwise ought our ours ourselves out outside over own
+per perhaps please plus
+quite
+rather re 're really regarding
+'s s same several sha shall shan she should shouldn since so some somebody somehow someone something sometime sometimes
+somewhere still such
+t than that the their theirs them themselves then thence there thereafter thereby therefore therein these they this
+those though through throughout thus till to together too toward towards
+under underneath unless unlike until unto up upon
+'ve ve very via
+was wasn we were weren what whatever when whence whenever where whereas whereby wherein whereupon wherever whether which
+whichever while whilst whither who whoever whole whom whose why will with within without wo won would wouldn
+y yet you your yours yourself yourselves
+"""
+
+
+@cache
+def stop_words(language: str = "en") -> frozenset[str]:
+    """Return the stop words of a language (BCP-47; a region is ignored), lower-cased.
+
+    English has a list here; another language has one where its object registered under ``kapwa.languages`` offers
+    ``stop_words``; else there are none, and what every identity says alike is left to the measures to weigh.
+    """
+    code = language.replace("_", "-").partition("-")[0].lower()
+    if code == "en":
+        return frozenset(_ENGLISH.split())
+    if code not in available("languages"):
+        return frozenset()
+    return frozenset(getattr(load("languages", code), "stop_words", ()))

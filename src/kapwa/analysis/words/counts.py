@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -60,10 +61,12 @@ class WordCounts:
         """
         places = np.asarray(members, np.int64)
         distinct = np.unique(places)
-        if len(places) != self.n_groups or len(distinct) != len(places):
-            raise UsageError(f"{self.n_groups} rows of word counts need as many places, all different.")
-        if len(places) and not 0 <= distinct[0] <= distinct[-1] < n_groups:
-            raise UsageError(f"Places of word counts must lie in 0 to {n_groups - 1}.")
+        if not len(places) == len(distinct) == self.n_groups or (
+            len(places) and not 0 <= distinct[0] <= distinct[-1] < n_groups
+        ):
+            raise UsageError(
+                f"{self.n_groups} rows of word counts need as many places, all different, in 0 to {n_groups - 1}."
+            )
         return _from_entries(self.vocabulary, places[self.rows], self.indices, self.counts, n_groups)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
@@ -119,31 +122,8 @@ def count_words(encoded: Encoded, groups: ArrayLike, n_groups: int) -> WordCount
     return WordCounts(encoded.vocabulary, indptr, indices.astype(np.int32), counts.astype(np.int64))
 
 
-def merge(many: Iterable[WordCounts]) -> WordCounts:
-    """Add counts up, row by row; takes one at a time, and holds at most some three times the result.
-
-    Raises UsageError for none, or where they are not of equally many identities (see :meth:`WordCounts.spread`).
-    """
-    sums: WordSums | None = None
-    for counts in many:
-        if sums is None:
-            sums = WordSums(counts.n_groups)
-        sums.add(counts)
-    if sums is None:
-        raise UsageError("There are no word counts to add up.")
-    return sums.result()
-
-
-class _Numbers(dict[str, int]):
-    """Gives every token it is asked for a number, from 0."""
-
-    def __missing__(self, token: str) -> int:
-        number = self[token] = len(self)
-        return number
-
-
 class WordSums:
-    """Growing sums of word counts of ``n_groups`` identities, as :func:`merge` makes them.
+    """Growing sums of word counts of ``n_groups`` identities, added row by row; holds some three times the result.
 
     A table of a row for each word and a column for each identity while that is small, else entries that are sorted now
     and then.
@@ -151,7 +131,8 @@ class WordSums:
 
     def __init__(self, n_groups: int) -> None:
         self._n_groups = n_groups
-        self._known = _Numbers()
+        self._known: defaultdict[str, int] = defaultdict()  # a number from 0 for every token that is looked up
+        self._known.default_factory = self._known.__len__
         self._table: Ints | None = np.zeros(0, np.int64)
         self._parts: list[tuple[Ints, Ints]] = []
         self._settled = self._waiting = 0

@@ -5,12 +5,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kapwa.datasets.findings import CheckReport
 from kapwa.errors import UsageError, nearest
-from kapwa.suites.base import CheckReport, Selection, Suite
+from kapwa.suites.base import Selection, Suite
+from kapwa.suites.blend.criteria import CRITERIA, YES_MEANS
 
 if TYPE_CHECKING:
     from kapwa.suites.base import Task
@@ -40,11 +43,15 @@ def saq_variants(languages: Sequence[str] | None = None, prompts: Sequence[str] 
 
 def open_task(name: str, data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> Task:
     """Read the questions, select among them, and return the task called ``name``."""
-    from kapwa.suites.blend.opening import open_blend_task
+    if name == "blend/mcq":
+        from kapwa.suites.blend.mcq_task import open_mcq_task
 
-    if name not in TASKS:
-        raise UsageError(f"The suite blend has no task {name!r}.", hint=nearest(name, TASKS))
-    return open_blend_task(name, data, selection, options)
+        return open_mcq_task(data, selection, options)
+    from kapwa.suites.blend.saq_task import open_saq_task
+
+    if selection.variants == VARIANTS:  # "all" of this task, not of its neighbour
+        selection = dataclasses.replace(selection, variants=SAQ_VARIANTS)
+    return open_saq_task(data, selection, options)
 
 
 def check(path: Path) -> CheckReport | None:
@@ -52,6 +59,26 @@ def check(path: Path) -> CheckReport | None:
     from kapwa.suites.blend.check import check as check_questions
 
     return check_questions(path)
+
+
+def tasks_of(folder: Path) -> tuple[str, ...]:
+    """Return the tasks that a folder has data for: short answers, multiple choice, or both."""
+    from kapwa.suites.blend.data import is_question_data
+    from kapwa.suites.blend.mcq_data import is_choice_data
+
+    return (("saq",) if is_question_data(folder) else ()) + (("mcq",) if is_choice_data(folder) else ())
+
+
+def sample_data(task: str, folder: Path) -> bool:
+    """Build the questions of ``blend/mcq`` from the sample packs in ``folder``; no pack holds any."""
+    if task != "blend/mcq":
+        return False
+    from kapwa.suites.blend.data import read_questions
+    from kapwa.suites.blend.mcq_build import build_mcq
+
+    questions, source = read_questions(None)
+    build_mcq(questions, folder, source=source)
+    return True
 
 
 suite = Suite(
@@ -63,5 +90,19 @@ suite = Suite(
     packs=Path(__file__).parent / "packs",
     open_task=open_task,
     check=check,
+    tasks_of=tasks_of,
     pick_variants=saq_variants,
+    sample_data=sample_data,
+    noun=("question", "questions"),
+    floor_words={
+        "longest": ("always picking the longest answer", "longest answer"),
+        "shortest": ("always picking the shortest answer", "shortest answer"),
+        "longest option": ("always picking the longest option", "longest option"),
+        "shortest option": ("always picking the shortest option", "shortest option"),
+        "alphabetical first": ("always picking the first in the alphabet", "first in the alphabet"),
+        "a person (leave one out)": ("people", "people"),
+        "people's answers": ("people", "people"),
+    },
+    criteria=CRITERIA,
+    yes_means=YES_MEANS,
 )

@@ -2,29 +2,55 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NamedTuple, NoReturn
 
-from kapwa.errors import DataError, nearest
-from kapwa.suites.base import Finding, Severity
-from kapwa.suites.blend.jsonfile import Entry, read_entries
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from kapwa.datasets.findings import Finding, Severity
+from kapwa.datasets.rows import MOST_VOTES
+from kapwa.errors import DataError
+from kapwa.files import read_text
 from kapwa.suites.blend.questions import IDK_KEYS, Group
 
 # The released folder says "annotations", what the authors' own scorer reads says "aggregated_answers".
 ANSWER_KEYS = ("annotations", "aggregated_answers")
-MAX_VOTES = 1_000_000
-_GROUP_KEYS = ("answers", "en_answers", "count")
-_ENTRY_KEYS = ("ID", "question", "en_question", "idks", *ANSWER_KEYS)
+_SPACE = re.compile(r"[ \t\r\n]*")
+# An object of entries by id (or an empty one); any other object is itself an entry.
+_MAPPING = re.compile(r'\{\s*(?:\}|"(?:[^"\\]|\\.)*"\s*:\s*\{)')
 
 
-@dataclass(frozen=True, slots=True)
-class Annotation:
-    """One question's answers, before its topic is known.
+class _Answers(BaseModel):
+    """Answers that annotators meant as one."""
 
-    ``question`` and ``en_question`` are its texts under the names the file gives them.
-    """
+    model_config = ConfigDict(strict=True, extra="allow")
+
+    answers: list[str]
+    en_answers: list[str] | None = None
+    count: int = Field(ge=1, le=MOST_VOTES)
+
+
+class _Entry(BaseModel):
+    """One question's answers; ``idks`` may hold any further keys, and None for a column that it has no use for."""
+
+    model_config = ConfigDict(strict=True, extra="allow")
+
+    id: str = Field("", alias="ID")
+    question: str
+    en_question: str
+    annotations: list[_Answers] = Field(validation_alias=AliasChoices(*ANSWER_KEYS))
+    idks: dict[str, Annotated[int, Field(ge=0, le=MOST_VOTES)] | None]
+
+
+_ENTRY = TypeAdapter(_Entry)
+
+
+class Annotation(NamedTuple):
+    """One question's answers, before its topic is known; its texts under the names the file gives them."""
 
     id: str
     question: str
@@ -34,14 +60,126 @@ class Annotation:
     row: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class AnnotationFile:
     """A file's sound entries, the problems that stop a run, and the oddities that do not."""
 
     path: Path
-    annotations: list[Annotation]
-    problems: list[DataError]
-    oddities: list[Finding]
+    annotations: list[Annotation] = field(default_factory=list)
+    problems: list[DataError] = field(default_factory=list)
+    oddities: list[Finding] = field(default_factory=list)
+
+    def problem(self, message: str, row: int, name: str = "", hint: str | None = None) -> None:
+        """Note what makes an entry unusable."""
+        self.problems.append(DataError(message, path=self.path, row=row, column=name or None, hint=hint))
+
+    def odd(self, message: str, row: int, name: str, severity: Severity = "warning") -> None:
+        """Note what is odd but readable."""
+        self.oddities.append(Finding(severity, str(self.path), message, row, name or None))
+
+
+class JsonEntry(NamedTuple):
+    """One value of a file's outermost object or list; ``key`` is "" in a list and in JSON lines."""
+
+    key: str
+    value: Any
+    row: int
+
+
+def read_entries(path: Path) -> tuple[list[JsonEntry], list[DataError]]:
+    """Read an object of entries, a list of entries, or one entry after the other; problems are returned.
+
+    Entries before the point where the file breaks are kept. A repeated key is a problem, for an ordinary reader would
+    silently keep the last.
+    """
+    found: list[JsonEntry] = []
+    try:
+        text = read_text(path)
+        for entry in _entries(text):
+            found.append(entry)
+    except DataError as error:
+        return [], [error]
+    except json.JSONDecodeError as error:
+        hint = "The file ends too early: fetch or save it again." if not text[error.pos :].strip() else None
+        return found, [DataError(f"is not valid JSON ({error.msg}).", path=path, row=error.lineno, hint=hint)]
+    first: dict[str, int] = {}
+    problems = [
+        DataError(f"the id {one.key!r} is already in row {first[one.key]}.", path=path, row=one.row, hint=_OWN_ID)
+        for one in found
+        if one.key and first.setdefault(one.key, one.row) != one.row
+    ]
+    return found, problems if found else [DataError("holds no entries.", path=path)]
+
+
+_OWN_ID = "Give every question its own id."
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _entries(text: str) -> Iterator[JsonEntry]:
+    """Walk over the outermost level; what lies deeper is left to the standard decoder."""
+    rows = _Rows(text)
+    position = _past(text, 0)
+    closing = "]" if text.startswith("[", position) else "}" if _MAPPING.match(text, position) else ""
+    if closing:
+        position = _past(text, position + 1)
+    while position < len(text) and not (closing and text.startswith(closing, position)):
+        row, key = rows.at(position), ""
+        if closing == "}":
+            key, end = _decoded(text, position)
+            if not isinstance(key, str):
+                raise json.JSONDecodeError("a key must be a text in quotes", text, position)
+            position = _past(text, _expected(":", text, _past(text, end)))
+        value, position = _decoded(text, position)
+        yield JsonEntry(key, value, row)
+        position = _past(text, position)
+        if closing and not text.startswith(closing, position):
+            position = _past(text, _expected(",", text, position))
+            if text.startswith(closing, position):
+                raise json.JSONDecodeError("a comma before the end", text, position)
+    if closing:
+        position = _past(text, _expected(closing, text, position))
+        if position < len(text):
+            raise json.JSONDecodeError("it goes on after its end", text, position)
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_constant)
+
+
+def _decoded(text: str, position: int) -> tuple[Any, int]:
+    """The value at ``position`` and where it ends."""
+    try:
+        return _DECODER.raw_decode(text, position)
+    except json.JSONDecodeError:
+        raise
+    except (ValueError, RecursionError) as error:  # NaN, numbers of thousands of digits, brackets in brackets
+        raise json.JSONDecodeError(str(error)[:80], text, position) from None
+
+
+def _past(text: str, position: int) -> int:
+    """Where the white space at ``position`` ends."""
+    match = _SPACE.match(text, position)
+    return match.end() if match else position
+
+
+def _expected(sign: str, text: str, position: int) -> int:
+    if not text.startswith(sign, position):
+        raise json.JSONDecodeError(f"expected {sign!r}", text, position)
+    return position + 1
+
+
+class _Rows:
+    """Numbers of lines, for positions that only grow."""
+
+    def __init__(self, text: str) -> None:
+        self._text, self._row, self._counted = text, 1, 0
+
+    def at(self, position: int) -> int:
+        self._row += self._text.count("\n", self._counted, position)
+        self._counted = position
+        return self._row
 
 
 def read_annotations(path: Path) -> AnnotationFile:
@@ -50,143 +188,72 @@ def read_annotations(path: Path) -> AnnotationFile:
     Blank answers are dropped, ``en_answers`` may be empty or absent, and ``idks`` may hold any further keys.
     Problems are returned, never raised: texts or counts of the wrong type, absent keys, answers without text.
     """
-    entries = read_entries(path)
-    file = AnnotationFile(path, [], list(entries.problems), [])
-    seen: dict[str, int] = {}
-    for entry in entries.found:
-        reader = _EntryReader(path, entry)
-        annotation = reader.annotation()
-        first = seen.setdefault(annotation.id, entry.row)
-        if first != entry.row and not entry.key:
-            reader.problem(f"the id {annotation.id!r} is already in row {first}.", "Give every question its own id.")
-        file.problems.extend(reader.problems)
-        file.oddities.extend(reader.oddities)
-        if not reader.problems:
+    entries, problems = read_entries(path)
+    file = AnnotationFile(path, problems=problems)
+    first: dict[str, int] = {}
+    for entry in entries:
+        before = len(file.problems)
+        try:
+            found = _ENTRY.validate_python(entry.value)
+        except ValidationError as error:
+            name = entry.key or str(entry.value.get("ID", "") if isinstance(entry.value, dict) else "")
+            for detail in error.errors(include_url=False, include_input=False):
+                place = ".".join(map(str, detail["loc"])) or "the entry"
+                file.problem(f"{place!r}: {detail['msg'][:1].lower()}{detail['msg'][1:]}.", entry.row, name)
+            continue
+        name = entry.key or found.id.strip()
+        annotation = _annotation(file, entry, found, name)
+        if not name:
+            file.problem("has no 'ID'.", entry.row)
+        if not entry.key and first.setdefault(name, entry.row) != entry.row:
+            file.problem(f"the id {name!r} is already in row {first[name]}.", entry.row, name, _OWN_ID)
+        if len(file.problems) == before:
             file.annotations.append(annotation)
     return file
 
 
-class _EntryReader:
-    """Reads one entry, noting every problem and oddity with its row."""
+def _annotation(file: AnnotationFile, entry: JsonEntry, found: _Entry, name: str) -> Annotation:
+    row = entry.row
+    twice = [key for key in ANSWER_KEYS if key in entry.value]
+    if len(twice) > 1 and entry.value[twice[0]] != entry.value[twice[1]]:
+        message = "has both 'annotations' and 'aggregated_answers', and they differ."
+        file.problem(message, row, name, "Keep one of them.")
+    for key in found.model_extra or ():
+        if key not in ANSWER_KEYS:
+            file.odd(f"the key {key!r} is not one of the form's and is not read", row, name, "note")
+    texts = {"question": found.question, "en_question": found.en_question}
+    if not any(text.strip() for text in texts.values()):
+        file.problem("has no text in either language.", row, name)
+    for key, text in texts.items():
+        if not text.strip():
+            file.odd(f"{key!r} is blank: the question cannot be asked in that language", row, name)
+            texts[key] = ""
+    groups = tuple(_group(file, raw, row, name) for raw in found.annotations)
+    return Annotation(name, texts["question"], texts["en_question"], groups, _idks(file, found, row, name), row)
 
-    def __init__(self, path: Path, entry: Entry) -> None:
-        self.path, self.entry = path, entry
-        self.id = entry.key
-        self.problems: list[DataError] = []
-        self.oddities: list[Finding] = []
 
-    def problem(self, message: str, hint: str | None = None) -> None:
-        """Note what makes the entry unusable."""
-        error = DataError(message, path=self.path, row=self.entry.row, column=self.id or None, hint=hint)
-        self.problems.append(error)
-
-    def odd(self, message: str, severity: Severity = "warning") -> None:
-        """Note what is odd but readable."""
-        self.oddities.append(Finding(severity, str(self.path), message, self.entry.row, self.id or None))
-
-    def annotation(self) -> Annotation:
-        value = self.entry.value
-        if not isinstance(value, dict):
-            self.problem("is not an object with 'question', 'annotations' and 'idks'.")
-            value = {}
-            return Annotation(self.id, "", "", (), {}, self.entry.row)
-        self.id = self.entry.key or self._text(value, "ID").strip()
-        for key in value:
-            if key not in _ENTRY_KEYS:
-                self.odd(f"the key {key!r} is not one of the form's and is not read", "note")
-        texts = self._question(value, "question"), self._question(value, "en_question")
-        if not any(texts) and not self.problems:
-            self.problem("has no text in either language.")
-        return Annotation(self.id, *texts, self._groups(value), self._idks(value), self.entry.row)
-
-    def _question(self, value: Mapping[str, Any], key: str) -> str:
-        """A question's text; it may be blank in one language, in which the question then cannot be asked."""
-        if isinstance(value.get(key), str) and not value[key].strip():
-            self.odd(f"{key!r} is blank: the question cannot be asked in that language")
-            return ""
-        return self._text(value, key)
-
-    def _text(self, value: Mapping[str, Any], key: str) -> str:
-        text = value.get(key)
-        if isinstance(text, str) and text.strip():
-            return text
-        if key not in value:
-            self.problem(f"has no {key!r}.", nearest(key, value))
-        else:
-            self.problem(f"{key!r} is {_shown(text)}, not a text.")
-        return ""
-
-    def _groups(self, value: Mapping[str, Any]) -> tuple[Group, ...]:
-        present = [key for key in ANSWER_KEYS if key in value]
-        if not present:
-            self.problem("has neither 'annotations' nor 'aggregated_answers'.", nearest(ANSWER_KEYS[0], value))
-            return ()
-        if len(present) == len(ANSWER_KEYS) and value[present[0]] != value[present[1]]:
-            self.problem("has both 'annotations' and 'aggregated_answers', and they differ.", "Keep one of them.")
-        groups = value[present[0]]
-        if not isinstance(groups, list):
-            self.problem(f"{present[0]!r} is {_shown(groups)}, not a list.")
-            return ()
-        return tuple(group for raw in groups for group in self._group(raw))
-
-    def _group(self, raw: Any) -> Iterator[Group]:
-        if not isinstance(raw, dict):
-            self.problem(f"an answer is {_shown(raw)}, not an object with 'answers' and 'count'.")
-            return
-        for key in raw:
-            if key not in _GROUP_KEYS:
-                self.odd(f"an answer's key {key!r} is not one of the form's and is not read", "note")
-        local, english = self._answers(raw, "answers"), self._answers(raw, "en_answers")
-        votes = raw.get("count")
-        if not isinstance(votes, int) or not _is_count(votes, 1):
-            self.problem(f"an answer's 'count' is {_shown(votes)}, not a whole number from 1 to {MAX_VOTES:,}.")
-        elif not local:
-            self.problem("an answer has no text in 'answers'.", "Every answer needs its text in the local language.")
-        else:
-            yield Group(local, english, votes)
-
-    def _answers(self, raw: Mapping[str, Any], key: str) -> tuple[str, ...]:
-        values = raw.get(key)
-        if values is None:
-            return ()
-        if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-            self.problem(f"an answer's {key!r} is {_shown(values)}, not a list of texts.")
-            return ()
+def _group(file: AnnotationFile, raw: _Answers, row: int, name: str) -> Group:
+    for key in raw.model_extra or ():
+        file.odd(f"an answer's key {key!r} is not one of the form's and is not read", row, name, "note")
+    sides = []
+    for key, values in (("answers", raw.answers), ("en_answers", raw.en_answers or [])):
         texts = tuple(value.strip() for value in values if value.strip())
         if len(texts) < len(values):
-            self.odd(f"a blank text among {key!r} (dropped; the released scorer finds it in every reply)")
-        return texts
-
-    def _idks(self, value: Mapping[str, Any]) -> dict[str, int]:
-        raw = value.get("idks")
-        if not isinstance(raw, dict):
-            self.problem(f"'idks' is {_shown(raw)}, not an object with {', '.join(map(repr, IDK_KEYS))}.")
-            return {}
-        counts = dict.fromkeys(IDK_KEYS, 0)
-        for key, count in raw.items():
-            if count is None:  # a column of the hub's tables that this question has no use for
-                continue
-            if not _is_count(count, 0):
-                self.problem(f"'idks' {key!r} is {_shown(count)}, not a whole number from 0 to {MAX_VOTES:,}.")
-                continue
-            counts[key] = count
-            if key not in IDK_KEYS:
-                self.odd(f"'idks' holds the free text {_shown(key)} ({count}×): only the paper's rule counts it")
-        for key in IDK_KEYS:
-            if key not in raw:
-                self.odd(f"'idks' has no {key!r} (taken as 0)")
-        return counts
+            file.odd(f"a blank text among {key!r} (dropped; the released scorer finds it in every reply)", row, name)
+        sides.append(texts)
+    if not sides[0]:
+        hint = "Every answer needs its text in the local language."
+        file.problem("an answer has no text in 'answers'.", row, name, hint)
+    return Group(sides[0], sides[1], raw.count)
 
 
-def _is_count(value: object, least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= MAX_VOTES
-
-
-def _shown(value: object) -> str:
-    """A value as an error shows it, short however long it is."""
-    if value is None:
-        return "absent"
-    if isinstance(value, int) and abs(value) > MAX_VOTES:
-        return "a huge number"
-    text = repr(value)
-    return text if len(text) <= 60 else text[:59] + "…"
+def _idks(file: AnnotationFile, found: _Entry, row: int, name: str) -> dict[str, int]:
+    counts = dict.fromkeys(IDK_KEYS, 0) | {key: count for key, count in found.idks.items() if count is not None}
+    for key, count in counts.items():
+        if key not in IDK_KEYS:
+            shown = repr(key) if len(repr(key)) <= 60 else repr(key)[:59] + "…"
+            file.odd(f"'idks' holds the free text {shown} ({count}×): only the paper's rule counts it", row, name)
+    for key in IDK_KEYS:
+        if key not in found.idks:
+            file.odd(f"'idks' has no {key!r} (taken as 0)", row, name)
+    return counts

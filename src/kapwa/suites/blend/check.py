@@ -2,47 +2,81 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from kapwa import registry
+from kapwa.datasets.findings import CheckReport, Finding, Severity
+from kapwa.datasets.rows import UNKNOWN_DEFAULTS
+from kapwa.datasets.text_checks import cell_oddities, joined_otherwise
 from kapwa.errors import UsageError
-from kapwa.suites.base import CheckReport, Finding, Selection, Severity
-from kapwa.suites.blend.data import PROMPT_FILE, BlendData, Reading, is_question_data, load_path
-from kapwa.suites.blend.mcq_data import is_choice_data
-from kapwa.suites.blend.oddities import country_findings, question_findings
+from kapwa.suites.base import Selection
+from kapwa.suites.blend.data import PROMPT_FILE, BlendData, Survey, is_question_data, load_path
+from kapwa.suites.blend.mcq_data import is_choice_data, read_choices
 from kapwa.suites.blend.prompts import ASKED_IN, PROMPT_IDS
-from kapwa.suites.blend.questions import KINDS, Question
-from kapwa.suites.blend.valid import is_valid_code, is_valid_paper
-from kapwa.suites.reading.card import CARD_NAME, card_findings
+from kapwa.suites.blend.questions import KINDS, Entry, Kind, Question, is_valid_code, is_valid_paper, kind_of, region_of
 
 SUITE = "blend"
+# How an answer of each kind is written; "\d" is any script's digit.
+FORMATS: Mapping[Kind, tuple[str, re.Pattern[str]]] = {
+    "time": ("HH:MM", re.compile(r"([01]?\d|2[0-4]):[0-5]\d")),
+    "date": ("MM/DD", re.compile(r"(0?[1-9]|1[0-2])/(0?[1-9]|[12]\d|3[01])")),
+    "number": ("a number in digits", re.compile(r"\d+(\.\d+)?")),
+}
+USUAL_ANNOTATORS = 5
+# Two English texts for one id share more of their words than this, however they name the country.
+_SAME_QUESTION = 0.5
+_WORD = re.compile(r"\w+")
+_DATE_CELL = re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d(:\d\d)?)?")
+# Which of two numbers is the month was settled by the spreadsheet's language, so none is written for the user.
+_MADE_A_DATE = "The spreadsheet made a date of it: format the column as text and write it anew."
 
 
 def check(path: Path) -> CheckReport | None:
-    """Read a folder and report on it; None when it is not question data.
+    """Report on people's answers, on multiple-choice questions, or on both; None when ``path`` holds neither.
 
     What stops a run is an "error", what may change a number a "warning", the rest a "note". Reading goes on
     after an error wherever it can, so that one check shows as much as possible.
     """
+    reports = [report for report in (_check_answers(path), _check_choices(path)) if report is not None]
+    if not reports:
+        return None
+    counts = {name: value for report in reports for name, value in report.counts.items()}
+    return CheckReport(SUITE, str(path), counts, [one for report in reports for one in report.findings])
+
+
+def _check_answers(path: Path) -> CheckReport | None:
     if not is_question_data(path):
         return None
-    reading = load_path(path)
-    findings = [Finding.of(problem, path) for problem in reading.problems]
-    findings += reading.oddities
-    findings += [finding for entry in reading.entries for finding in question_findings(entry)]
-    findings += [*country_findings(reading.entries), *_prompt_findings(reading, path), *_card_findings(reading, path)]
-    if not reading.problems:
-        findings += _run_findings(reading, path)
-    return CheckReport(SUITE, str(path), _counts(reading), findings)
+    found = load_path(path)
+    findings = list(found.findings(path))
+    findings += [finding for entry in found.entries for finding in question_findings(entry)]
+    findings += [*country_findings(found.entries), *_prompt_findings(found, path)]
+    if not found.problems:
+        findings += _run_findings(found, path)
+    return CheckReport(SUITE, str(path), _counts(found), findings)
 
 
-def _prompt_findings(reading: Reading, path: Path) -> Iterator[Finding]:
+def _check_choices(path: Path) -> CheckReport | None:
+    if not is_choice_data(path):
+        return None
+    questions, problems = read_choices(path)
+    counts: dict[str, int | float | str] = {}
+    if questions:
+        counts = {"multiple-choice questions": len(questions), "cultures": len({one.country for one in questions})}
+    for letter in sorted({question.answer for question in questions}):
+        counts[f"right option {letter}"] = sum(question.answer == letter for question in questions)
+    return CheckReport(SUITE, str(path), counts, [Finding.of(one, path) for one in problems])
+
+
+def _prompt_findings(found: Survey, path: Path) -> Iterator[Finding]:
     """Prompts of the two that are used by default which a country lacks."""
-    book = reading.prompts()
-    for country in dict.fromkeys(entry.question.country for entry in reading.entries):
-        if not any(owner == country for owner, _ in reading.templates):
+    book = found.prompts()
+    for country in dict.fromkeys(entry.question.country for entry in found.entries):
+        if not any(owner == country for owner, _ in found.templates):
             message = f"{country} brings no prompts: it can be asked in English only, with Kapwa's own wording"
             yield Finding("note", str(path), message)
             continue
@@ -54,26 +88,18 @@ def _prompt_findings(reading: Reading, path: Path) -> Iterator[Finding]:
                     yield Finding("warning", str(path), error.message)
 
 
-def _card_findings(reading: Reading, path: Path) -> Iterator[Finding]:
-    folders = dict.fromkeys(table.path.parent for table in reading.tables)
-    for folder in folders:
-        if not (folder / CARD_NAME).exists():
-            yield Finding("note", str(folder), "no card.yaml: licence, authors, consent and limits are not stated")
-    yield from card_findings(reading.cards, reading.card_paths or [path])
-
-
-def _run_findings(reading: Reading, path: Path) -> Iterator[Finding]:
+def _run_findings(found: Survey, path: Path) -> Iterator[Finding]:
     """What stops blend/saq as it is run by default: an error, or a warning where something of the folder can be run."""
     from kapwa.suites.blend.saq_task import saq_items
 
-    questions = [entry.question for entry in reading.entries]
+    questions = [entry.question for entry in found.entries]
     cultures: dict[str, dict[str, None]] = {}
-    for item in saq_items(BlendData(questions, reading.prompts(), reading.source()), Selection()):
+    for item in saq_items(BlendData(questions, found.prompts(), found.source()), Selection()):
         cultures.setdefault(item.fields["local_language"], {})[item.culture] = None
     known = registry.available("languages")
     unmatched = [code for code in cultures if code not in known]
     # Prompts of other names can be asked by name, and cultures of other languages without these.
-    by_name = bool(reading.templates and not cultures and any(map(is_valid_code, questions)))
+    by_name = bool(found.templates and not cultures and any(map(is_valid_code, questions)))
     stops = len(unmatched) == len(cultures) and not by_name and not is_choice_data(path)
     severity: Severity = "error" if stops else "warning"
     if questions and not cultures:
@@ -93,10 +119,10 @@ def _unasked(questions: Sequence[Question]) -> str:
 _ADD_A_LANGUAGE = "docs/how-to/add-a-language.md tells how to add one."
 
 
-def _counts(reading: Reading) -> dict[str, int | float | str]:
-    if not reading.entries:
+def _counts(found: Survey) -> dict[str, int | float | str]:
+    if not found.entries:
         return {}
-    questions = [entry.question for entry in reading.entries]
+    questions = [entry.question for entry in found.entries]
     groups = [group for question in questions for group in question.groups]
     counts: dict[str, int | float | str] = {
         "countries": len({question.country for question in questions}),
@@ -111,7 +137,7 @@ def _counts(reading: Reading) -> dict[str, int | float | str]:
         "valid (paper)": sum(map(is_valid_paper, questions)),
     }
     counts |= _id_counts(questions)
-    counts["prompts"] = len(reading.templates)
+    counts["prompts"] = len(found.templates)
     for country in dict.fromkeys(question.country for question in questions):
         own = [question for question in questions if question.country == country]
         valid = f"{sum(map(is_valid_code, own))} valid (code), {sum(map(is_valid_paper, own))} (paper)"
@@ -130,3 +156,143 @@ def _id_counts(questions: Sequence[Question]) -> dict[str, int | float | str]:
     of_kind = Counter(found.most_common(1)[0][0] for found in kinds.values())
     counts: dict[str, int | float | str] = {f"topic {topic}": number for topic, number in of_topic.most_common()}
     return counts | {f"{kind} questions": of_kind[kind] for kind in KINDS}
+
+
+class _Oddity(NamedTuple):
+    """An oddity of a question: of its row (``group`` None) or of an answer group, and of which of their columns."""
+
+    severity: Severity
+    message: str
+    column: str | None = None
+    group: int | None = None
+
+
+def question_findings(entry: Entry) -> Iterator[Finding]:
+    """Yield every oddity of one question and its answers."""
+    for said in (*_text_oddities(entry.question), *_answer_oddities(entry)):
+        origin = entry.groups[said.group] if entry.groups and said.group is not None else entry
+        yield Finding(said.severity, str(origin.path), said.message, origin.row, _column(entry, said.column))
+
+
+def _column(entry: Entry, column: str | None) -> str | None:
+    """The column of a table; of the released files, where one entry holds all, the question's id."""
+    return entry.question.id if entry.groups is None else column
+
+
+def _text_oddities(question: Question) -> Iterator[_Oddity]:
+    for name, text in (("local", question.local), ("English", question.english)):
+        for oddity in cell_oddities(text):
+            # Ends are kept as they are here: the released prompts ask questions as the files have them.
+            message = oddity.message.replace("(removed on reading)", "(kept)")
+            yield _Oddity(oddity.severity, f"{name} text: {message}", name.lower())
+    if question.local == question.english and question.language.partition("-")[0] not in (
+        "en",
+        UNKNOWN_DEFAULTS["language"],
+    ):
+        message = f"the local text is the English one, though the language is {question.language!r}"
+        yield _Oddity("warning", message, "local")
+
+
+def _answer_oddities(entry: Entry) -> Iterator[_Oddity]:
+    question = entry.question
+    votes, unable = sum(group.votes for group in question.groups), sum(question.idks.values())
+    if not question.groups:
+        yield _Oddity("warning", f"nobody answered ({unable} did not know): both rules drop the question", "id")
+    elif question.counted and votes + unable < USUAL_ANNOTATORS:
+        message = f"{votes} votes and {unable} without an answer: fewer than {USUAL_ANNOTATORS} people"
+        yield _Oddity("note", message, "id")
+    seen: dict[str, int] = {}
+    for place, group in enumerate(question.groups):
+        if not group.en and question.english:
+            message = (
+                f"{_named(entry, place)} ({group.local[0]!r}) has no English: it counts only in the local language"
+            )
+            yield _Oddity("warning", message, "english", place)
+        for answer in dict.fromkeys(group.local):
+            if seen.setdefault(answer, place) != place:
+                message = f"{answer!r} is in {_named(entry, seen[answer])} and again in {_named(entry, place)}"
+                yield _Oddity("warning", message, "local", place)
+        local = dict.fromkeys(group.local)
+        for column, answers in (
+            ("local", local),
+            ("english", [one for one in dict.fromkeys(group.en) if one not in local]),
+        ):
+            for severity, message in _spelling(question.kind, answers):
+                yield _Oddity(severity, message, column, place)
+
+
+def _named(entry: Entry, place: int) -> str:
+    """How readers find an answer group: by its row, or by its number where it has no row of its own."""
+    return f"answer {place + 1}" if entry.groups is None else f"row {entry.groups[place].row}"
+
+
+def _spelling(kind: Kind, answers: Iterable[str]) -> Iterator[tuple[Severity, str]]:
+    for answer in answers:
+        if kind in FORMATS:
+            name, pattern = FORMATS[kind]
+            if not pattern.fullmatch(answer):
+                made = f". {_MADE_A_DATE}" if _DATE_CELL.fullmatch(answer) else ""
+                yield "warning", f"the answer {answer!r} is not {name}, which the question asks for{made}"
+        sign = joined_otherwise(answer)
+        if sign:
+            yield "warning", f"the answer {answer!r} holds {sign!r}: answers are separated by ';' only"
+        for oddity in cell_oddities(answer):
+            yield oddity.severity, f"the answer {answer!r}: {oddity.message}"
+
+
+def country_findings(entries: Sequence[Entry]) -> Iterator[Finding]:
+    """Yield where countries that should have been asked the same were not."""
+    by_country: defaultdict[str, dict[str, Entry]] = defaultdict(dict)
+    by_id: defaultdict[str, list[Entry]] = defaultdict(list)
+    for entry in entries:
+        by_country[entry.question.country][entry.question.id] = entry
+        by_id[entry.question.id].append(entry)
+    if len(by_country) < 2:
+        return
+    for country, own in by_country.items():
+        missing = [question_id for question_id in by_id if question_id not in own]
+        if missing:
+            path = str(next(iter(own.values())).path)
+            shown = ", ".join(missing[:5]) + (", …" if len(missing) > 5 else "")
+            message = f"{country} was not asked {len(missing)} of the {len(by_id)} questions: {shown}"
+            yield Finding("warning", path, message)
+    for same in by_id.values():
+        yield from _differing(same)
+
+
+def _differing(same: Sequence[Entry]) -> Iterator[Finding]:
+    """Where one country's topic, kind or English wording is not what most countries have under that id."""
+    if len(same) < 2:
+        return
+    topic = _commonest([entry.question.topic for entry in same])
+    kind = _commonest([kind_of(entry.question.english) for entry in same if entry.question.english] or ["text"])
+    texts = [_words(entry.question) for entry in same]
+    words = [text for entry, text in zip(same, texts, strict=True) if entry.question.english]
+    for entry, own in zip(same, texts, strict=True):
+        question = entry.question
+        if question.topic != topic:
+            message = f"its topic is {question.topic!r}, elsewhere {topic!r}"
+            yield Finding("warning", str(entry.path), message, entry.row, _column(entry, "topic"))
+        if not question.english:
+            continue
+        if kind_of(question.english) != kind:
+            message = f"its English text asks for {kind_of(question.english)}, elsewhere for {kind}"
+            yield Finding("warning", str(entry.path), message, entry.row, _column(entry, "english"))
+        likeness = sorted(_likeness(own, other) for other in words)
+        if likeness[len(likeness) // 2] <= _SAME_QUESTION:
+            message = "its English text is another question than in most countries"
+            yield Finding("warning", str(entry.path), message, entry.row, _column(entry, "english"))
+
+
+def _commonest(values: Sequence[str]) -> str:
+    return Counter(values).most_common(1)[0][0]
+
+
+def _words(question: Question) -> frozenset[str]:
+    """The words of a question's English text, without the country's name."""
+    names = f"{question.country.replace('_', ' ')} {region_of(question.country).name}"
+    return frozenset(_WORD.findall(question.english.lower())) - frozenset(_WORD.findall(names.lower()))
+
+
+def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / max(len(one | other), 1)

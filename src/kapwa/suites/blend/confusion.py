@@ -20,10 +20,9 @@ from kapwa.languages.identify import canonical
 from kapwa.metrics.matching import Matcher
 from kapwa.stats.clusters import FloatArray
 from kapwa.stats.intervals import mean_estimates
-from kapwa.suites.blend.others import Others
 from kapwa.suites.blend.questions import Question
 from kapwa.suites.blend.saq_grading import Graded
-from kapwa.suites.blend.saq_match import ENGLISH, Grader, Target
+from kapwa.suites.blend.saq_match import ENGLISH, Grader, Others, Target
 
 CONFUSION_SCHEMA: dict[str, Any] = {
     "culture": pl.String,
@@ -55,6 +54,18 @@ def confusion_table(graded: Sequence[Graded], others: Others, grader: Grader) ->
     rows = [row for mine in wrong.values() for row in finder.rows(mine)]
     table = pl.DataFrame(rows, schema=CONFUSION_SCHEMA, orient="row")
     return table.sort("culture", "variant", "share", "other", descending=[False, False, True, False])
+
+
+def confusion_rows(given: FloatArray, split: FloatArray, clusters: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    """Yield wrong, matches, share, low, high and split of each column of ``given``; see :func:`confusion_table`.
+
+    ``given``: 1 where a wrong reply (row) is another culture's answer (column), 0 where not, NaN where it could not be.
+    """
+    estimates = mean_estimates(given, np.array(clusters), binary=[True] * given.shape[1])
+    for place, found in enumerate(estimates):
+        count = int((~np.isnan(given[:, place])).sum())
+        total = float(np.nansum(split[:, place]))
+        yield count, int(np.nansum(given[:, place])), found.value, found.low, found.high, total / max(count, 1)
 
 
 class Glossary:
@@ -97,16 +108,9 @@ class _Finder:
         given = self._given(wrong, names)
         fits = np.nansum(given, axis=1, keepdims=True)
         split = np.divide(given, fits, out=np.zeros_like(given), where=fits > 0)
-        clusters = np.array([one.item.cluster for one in wrong])
-        estimates = mean_estimates(given, clusters, binary=[True] * len(names))
-        for place, name in enumerate(names):
-            count = int((~np.isnan(given[:, place])).sum())
-            if count:
-                found = estimates[place]
-                yield (
-                    *(item.culture, item.language, item.variant, name, count, int(np.nansum(given[:, place]))),
-                    *(found.value, found.low, found.high, float(np.nansum(split[:, place])) / count),
-                )
+        for name, row in zip(names, confusion_rows(given, split, [one.item.cluster for one in wrong]), strict=True):
+            if row[0]:
+                yield (item.culture, item.language, item.variant, name, *row)
 
     def _given(self, wrong: Sequence[Graded], names: Sequence[str]) -> FloatArray:
         """1 where a reply (row) gives an answer of a country (column), 0 where not, NaN where it was not asked."""

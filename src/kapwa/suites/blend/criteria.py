@@ -6,7 +6,7 @@ several classes, or of none. :data:`YES_MEANS` says so to whoever shows the resu
 
 from __future__ import annotations
 
-from kapwa.suites.criteria import Criterion
+from kapwa.suites.base import Criterion
 
 YES_MEANS = "is of this class of error"
 

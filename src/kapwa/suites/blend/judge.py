@@ -4,28 +4,21 @@ The matcher compares words: it misses synonyms and translations, and now and the
 the answer. A judge model reads meanings, and errs in ways of its own: in languages that it knows badly above all. So
 its verdicts are a metric of their own (``sem_b_judge``), with how far they agree with the matcher beside it.
 
-Every verdict is kept under the key of what was asked, in memory and, where a file is named, in that file: the same
-reply is judged once, and a judged run can be judged again without the model.
+The judge's replies are kept by whoever asks them (:class:`Answerer`); verdicts are read from them anew each time.
 """
 
 from __future__ import annotations
 
-import json
-import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 import polars as pl
 
-from kapwa.errors import DataError, ModelError
-from kapwa.files import read_text
-from kapwa.records import Message, Params, Request, Response, request_key
+from kapwa.records import Message, Params, Request, Response
 from kapwa.stats.agreement import AgreementEstimate, Coefficient, bootstrap_interval
+from kapwa.suites.blend.questions import people_said
 from kapwa.suites.blend.saq_grading import Graded, to_be_judged
-from kapwa.suites.blend.saq_tables import people_said
 
 PROMPT = """People of {country} answered a question about everyday life there. Decide whether a reply means the same as
 one of their answers.
@@ -40,11 +33,9 @@ It means the same if it is the same thing in other words, another spelling or an
 so. It does not if it is a broader or narrower thing, another thing of the same sort, or another number, date or time.
 Reply with JSON only: {{"same": true}} or {{"same": false}}"""
 
-_PARAMS = Params(max_new_tokens=32)
-_JSON = re.compile(r'\{\s*"?same"?\s*:\s*"?(true|false|yes|no)"?\s*\}', re.IGNORECASE)
-_WORD = re.compile(r"\W*(true|false|yes|no)\W*", re.IGNORECASE)
+_SAME = re.compile(r"\"?same\"?\s*:\s*\"?(true|yes|same|false|no|different|distinct)\b", re.IGNORECASE)
+_WORD = re.compile(r"\W*(true|yes|same|false|no|different|distinct)\W*", re.IGNORECASE)
 _ALL = "all"
-_KEPT_AT_ONCE = 64
 
 AGREEMENT_SCHEMA: dict[str, Any] = {
     **dict.fromkeys(("culture", "language", "variant", "coefficient"), pl.String),
@@ -53,119 +44,55 @@ AGREEMENT_SCHEMA: dict[str, Any] = {
 }
 
 
-class Asked(Protocol):
-    """What a judge needs of a model (see :class:`kapwa.models.base.Model`)."""
-
-    id: str
-    revision: str
-    atomic_batches: bool
+class Answerer(Protocol):
+    """A model whose answers are kept: what was asked once is not asked again (``kapwa.runs`` has one)."""
 
     @property
-    def fingerprint(self) -> Mapping[str, Any]:
-        """Everything about the model that can change an answer."""
+    def id(self) -> str:
+        """The model's name."""
         ...
 
-    def plan(self, requests: Sequence[Request]) -> list[list[int]]:
-        """Split requests into batches of indices."""
+    @property
+    def revision(self) -> str:
+        """Which version of it."""
         ...
 
-    def generate(self, batch: Sequence[Request]) -> Iterator[Response]:
-        """Yield a text for each request."""
+    def answer(self, requests: Iterable[Request]) -> list[Response]:
+        """Return a text for each request, in their order; raise ModelError if one fails (what came is kept)."""
         ...
 
 
 class Judge:
-    """A model with the verdicts it gave.
+    """A model that says whether replies mean one of people's answers."""
 
-    ``cache``: a JSON-lines file of verdicts, appended to as they come; None keeps them in memory only. Raises
-    DataError for a file that is no such cache.
-    """
-
-    def __init__(self, model: Asked, cache: str | Path | None = None) -> None:
+    def __init__(self, model: Answerer) -> None:
         self._model = model
-        self._path = Path(cache) if cache is not None else None
-        self._known: dict[str, bool | None] = dict(_read(self._path)) if self._path else {}
 
     @property
     def name(self) -> str:
         """Model and revision, for signatures."""
         return "@".join(filter(None, (self._model.id, self._model.revision)))
 
-    def verdicts(self, questions: Iterable[Mapping[str, str]]) -> list[bool | None]:
-        """Return, for each filling of :data:`PROMPT`, whether the reply means an answer; None where unreadable.
+    def verdicts(self, graded: Sequence[Graded]) -> list[bool | None]:
+        """Return the verdict on each reply; None where it is unreadable or there was nothing to judge.
 
-        Raises ModelError when an answer fails; verdicts so far are kept.
+        Raises ModelError when an answer fails.
         """
-        requests = [self._request(PROMPT.format(**question)) for question in questions]
-        missing = list({r.key: r for r in requests if r.key not in self._known}.values())
-        batches = self._model.plan(missing) if self._model.atomic_batches else [list(range(len(missing)))]
-        for batch in batches:
-            if batch:
-                self._ask([missing[place] for place in batch])
-        return [self._known[request.key] for request in requests]
-
-    def _request(self, text: str) -> Request:
-        request = Request("judge", "judge", "generate", (Message("user", text),), params=_PARAMS)
-        return replace(request, key=request_key(request, self._model.fingerprint))
-
-    def _ask(self, batch: Sequence[Request]) -> None:
-        lines: list[str] = []
-        try:
-            for response in self._model.generate(batch):
-                if response.failed:
-                    raise ModelError(
-                        f"{self._model.id} did not judge a reply: {response.error}",
-                        hint="Judge again: verdicts so far are kept and not asked for again.",
-                    )
-                verdict = read_verdict(response.text or "")
-                self._known[response.request_key] = verdict
-                said = {"key": response.request_key, "same": verdict, "reply": response.text, "judge": self.name}
-                lines.append(json.dumps(said, ensure_ascii=False) + "\n")
-                if len(lines) >= _KEPT_AT_ONCE:
-                    self._keep(lines)
-        finally:
-            self._keep(lines)
-
-    def _keep(self, lines: list[str]) -> None:
-        if self._path is None or not lines:
-            return
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        with self._path.open("a", encoding="utf-8") as file:
-            file.writelines(lines)
-            file.flush()
-            os.fsync(file.fileno())
-        lines.clear()
+        asked = [place for place, one in enumerate(graded) if to_be_judged(one)]
+        prompts = (PROMPT.format(**_filling(graded[place])) for place in asked)
+        params = Params(max_new_tokens=32)
+        requests = [Request("judge", "judge", "generate", (Message("user", text),), params=params) for text in prompts]
+        found: list[bool | None] = [None] * len(graded)
+        for place, response in zip(asked, self._model.answer(requests), strict=True):
+            found[place] = read_verdict(response.text or "")
+        return found
 
 
 def read_verdict(reply: str) -> bool | None:
-    """Read a verdict: the last ``{"same": …}`` of a reply, or a reply of one word; None for anything else."""
-    found = _JSON.findall(reply)
+    """Read a verdict: the last ``"same": …`` of a reply, or a reply of one word; None for anything else."""
+    found = _SAME.findall(reply)
     word = found[-1] if found else (hit.group(1) if (hit := _WORD.fullmatch(reply)) else "")
-    return word.casefold() in ("true", "yes") if word else None
-
-
-def _read(path: Path) -> Iterator[tuple[str, bool | None]]:
-    """Read a cache; a last line cut short by a crash is dropped."""
-    if not path.exists():
-        return
-    *lines, last = read_text(path).split("\n")
-    for number, line in enumerate((*lines, last), start=1):
-        try:
-            if line.strip():
-                row = json.loads(line)
-                yield str(row["key"]), None if row["same"] is None else bool(row["same"])
-        except (ValueError, TypeError, KeyError, RecursionError):
-            if number > len(lines):
-                return
-            hint = "Delete the line; the model is asked again where needed."
-            raise DataError("is no verdict of a judge.", path=path, row=number, hint=hint) from None
-
-
-def judge_replies(judge: Judge, graded: Sequence[Graded]) -> list[bool | None]:
-    """Return the judge's verdict on each reply; None where it is unreadable or there was nothing to judge."""
-    asked = [one for one in graded if to_be_judged(one)]
-    found = iter(judge.verdicts(map(_filling, asked)))
-    return [next(found) if to_be_judged(one) else None for one in graded]
+    return word.casefold() in ("true", "yes", "same") if word else None
 
 
 def _filling(one: Graded) -> dict[str, str]:

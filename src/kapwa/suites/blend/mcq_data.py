@@ -4,17 +4,34 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
-from kapwa.errors import DataError, UsageError, nearest
-from kapwa.files import Row, digest, read_table, read_text
-from kapwa.suites.base import DataSource
-from kapwa.suites.blend import hub
-from kapwa.suites.blend.card import release_card
-from kapwa.suites.blend.letter_words import LETTERS as ALL_LETTERS
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from kapwa.datasets.findings import DataSource
+from kapwa.datasets.packs import existing, fetch, hub_id
+from kapwa.datasets.rows import (
+    UNKNOWN_DEFAULTS,
+    CellProblem,
+    Filled,
+    Row,
+    RowsRead,
+    Text,
+    cell_error,
+    columns_of,
+    read_rows,
+)
+from kapwa.datasets.tables import Record, Table, load_yaml, read_records
+from kapwa.errors import DataError, UsageError, nearest, raise_first
+from kapwa.files import digest
+from kapwa.suites.blend.data import BLEND_ID, CHOICE_FILES, hub_files
+from kapwa.suites.blend.questions import ALL_LETTERS
+from kapwa.suites.blend.released import RELEASE_CARD
+from kapwa.tables_io import rearm
 
 LETTERS = "ABCD"
 MCQ_NAME, CARD_NAME = "mcq.csv", "card.yaml"
@@ -25,18 +42,16 @@ MCQ_COLUMNS = (
     *(f"culture_{letter}" for letter in LETTERS),
     "variant",
 )
-RELEASED_COLUMNS = ("MCQID", "ID", "country", "prompt", "choices", "choice_countries", "answer_idx")
 RELEASED_NAMES = ("mc_questions_file.csv", "mc_questions_file.json", "mc_questions_file.jsonl")
 NO_TOPIC = "not given"
 _TABLES = (".csv", ".tsv", ".jsonl", ".json", ".parquet", ".xlsx")
 # The released prompt: the question, this instruction, and the options.
 _INSTRUCTION = re.compile(r"\s*Without any explanation, choose only one\b|\n\s*A\. ")
-_DISARMED = re.compile(r"'+[=+\-@\t\r]")
 
 
 @dataclass(frozen=True, slots=True)
 class ChoiceQuestion:
-    """One multiple-choice question about one country, in English.
+    """One multiple-choice question about one country.
 
     ``options`` in the order shown, the first lettered A; ``answer`` the letter of the right one; ``cultures`` whose
     answer each option is ("dummy" in the released file for options that a model made up). ``prompt``: the whole
@@ -52,11 +67,119 @@ class ChoiceQuestion:
     cultures: tuple[str, ...]
     answer: str
     prompt: str | None = None
+    language: str = "en"
 
     @property
     def letters(self) -> str:
         """The letters of the options, such as "ABCD"."""
         return ALL_LETTERS[: len(self.options)]
+
+
+_SafeText = Annotated[Text, BeforeValidator(rearm)]
+_SafeFilled = Annotated[Filled, BeforeValidator(rearm)]
+
+
+class ChoiceRow(Row):
+    """A question with four options; other columns may stand beside these."""
+
+    unique: ClassVar[tuple[str, ...]] = ("id",)
+
+    id: _SafeFilled
+    country: _SafeFilled
+    question_id: _SafeFilled
+    topic: _SafeText
+    question: _SafeFilled
+    option_A: _SafeFilled  # noqa: N815 - the columns' names
+    option_B: _SafeFilled  # noqa: N815
+    option_C: _SafeFilled  # noqa: N815
+    option_D: _SafeFilled  # noqa: N815
+    answer: _SafeText
+    culture_A: _SafeText  # noqa: N815
+    culture_B: _SafeText  # noqa: N815
+    culture_C: _SafeText  # noqa: N815
+    culture_D: _SafeText  # noqa: N815
+    variant: _SafeText
+    language: Text = Field("", description="In which language the question is (BCP-47), where it is not English.")
+
+    @property
+    def choice(self) -> ChoiceQuestion:
+        """The question of the row."""
+        options, cultures = (
+            tuple(str(getattr(self, f"{name}_{letter}")) for letter in LETTERS) for name in ("option", "culture")
+        )
+        own = (self.id, self.country, self.question_id, self.topic or NO_TOPIC, self.question)
+        return ChoiceQuestion(*own, options, cultures, self.answer, language=self.language)
+
+    def contradictions(self) -> Iterator[CellProblem]:
+        """Yield what makes the question impossible to judge."""
+        return _choice_problems(self.choice, "answer", "option_A")
+
+
+def _lettered(cell: Any) -> dict[str, str]:
+    """Read a cell such as {"A": "rice", "B": "bread"}."""
+    hint = 'It should be {"A": "…", "B": "…", …}.'
+    try:
+        found = json.loads(cell)
+    except (ValueError, TypeError, RecursionError):
+        raise cell_error("is empty." if not cell else "is not JSON.", hint) from None
+    if not isinstance(found, dict) or not all(isinstance(value, str) and value.strip() for value in found.values()):
+        raise cell_error("is not a set of lettered texts.", hint)
+    if "".join(sorted(found)) != ALL_LETTERS[: len(found)] or len(found) < 2:
+        raise cell_error(f"letters its options {', '.join(sorted(found)) or 'not at all'}.", hint)
+    return {letter: found[letter].strip() for letter in sorted(found)}
+
+
+def _said(cell: str) -> str:
+    if not cell.strip():
+        raise cell_error("is empty.")
+    return cell
+
+
+class ReleasedChoiceRow(Row):
+    """A question of the released file."""
+
+    unique: ClassVar[tuple[str, ...]] = ("mcq_id", "question_id", "country")
+
+    mcq_id: Filled = Field(alias="MCQID")
+    question_id: Filled = Field(alias="ID")
+    country: Filled
+    prompt: Annotated[str, AfterValidator(_said)]
+    choices: Annotated[dict[str, str], BeforeValidator(_lettered)]
+    choice_countries: Annotated[dict[str, str], BeforeValidator(_lettered)]
+    answer_idx: Filled
+
+    @property
+    def choice(self) -> ChoiceQuestion:
+        """The question of the row."""
+        number = self.mcq_id.removeprefix(f"{self.question_id}_")
+        return ChoiceQuestion(
+            f"{self.country}/{self.question_id}/{number}",
+            self.country,
+            self.question_id,
+            NO_TOPIC,
+            _INSTRUCTION.split(self.prompt, maxsplit=1)[0].strip(),
+            tuple(self.choices.values()),
+            tuple(self.choice_countries.get(letter, "") for letter in self.choices),
+            self.answer_idx,
+            self.prompt,
+        )
+
+    def contradictions(self) -> Iterator[CellProblem]:
+        """Yield what makes the question impossible to judge."""
+        return _choice_problems(self.choice, "answer_idx", "choices")
+
+
+RELEASED_COLUMNS = tuple(columns_of(ReleasedChoiceRow))
+
+
+def _choice_problems(choice: ChoiceQuestion, answer: str, options: str) -> Iterator[CellProblem]:
+    if len(choice.answer) != 1 or choice.answer not in choice.letters:
+        message = f"{choice.answer!r} is the letter of no option."
+        yield CellProblem(answer, message, nearest(choice.answer, choice.letters))
+    option, times = Counter(text.casefold() for text in choice.options).most_common(1)[0]
+    if times > 1:
+        hint = "Two equal options cannot be told apart in a reply."
+        yield CellProblem(options, f"the option {option!r} stands twice.", hint)
 
 
 def read_mcq(data: str | Path) -> tuple[list[ChoiceQuestion], DataSource]:
@@ -67,47 +190,18 @@ def read_mcq(data: str | Path) -> tuple[list[ChoiceQuestion], DataSource]:
     naming file, row and column for a file that is not of either layout.
     """
     path, name = _found(str(data))
-    rows = _rows(path)
-    columns = set(rows[0].cells)
-    if set(MCQ_COLUMNS) <= columns:
-        questions = [_built(row, path) for row in rows]
-        card = _card(path.with_name(CARD_NAME))
-    elif set(RELEASED_COLUMNS) <= columns:
-        questions = [_released(row, path) for row in rows]
-        card = release_card()
-    else:
-        raise _unknown_layout(path, columns)
-    _refuse_repeats(questions, rows, path)
-    files = {one.name: one.read_bytes() for one in (path, path.with_name(CARD_NAME)) if one.is_file()}
-    illustrative = bool(card.get("illustrative"))
-    return questions, DataSource(name, path, digest(files), card, illustrative)
+    questions, problems, released = _read(path)
+    raise_first(problems)
+    card_path = path.with_name(CARD_NAME)
+    card = RELEASE_CARD.model_dump() if released else _card(card_path)
+    files = {one.name: one.read_bytes() for one in (path, card_path) if one.is_file()}
+    source = DataSource(name, path, digest(files), card, bool(card.get("illustrative")))
+    return questions, source
 
 
 def read_choices(data: str | Path) -> tuple[list[ChoiceQuestion], list[DataError]]:
     """Read as :func:`read_mcq` does, but go on after a row that cannot be asked: the sound rows, and every problem."""
-    path, _ = _found(str(data))
-    questions: list[ChoiceQuestion] = []
-    problems: list[DataError] = []
-    try:
-        rows = _rows(path)
-        columns = set(rows[0].cells)
-        if not (set(MCQ_COLUMNS) <= columns or set(RELEASED_COLUMNS) <= columns):
-            raise _unknown_layout(path, columns)
-    except DataError as error:
-        return [], [error]
-    read = _built if set(MCQ_COLUMNS) <= columns else _released
-    kept: list[Row] = []
-    for row in rows:
-        try:
-            questions.append(read(row, path))
-            kept.append(row)
-        except DataError as error:
-            problems.append(error)
-    try:
-        _refuse_repeats(questions, kept, path)
-    except DataError as error:
-        problems.append(error)
-    return questions, problems
+    return _read(_found(str(data))[0])[:2]
 
 
 def is_choice_data(path: Path) -> bool:
@@ -117,34 +211,52 @@ def is_choice_data(path: Path) -> bool:
     file = _table_in(path) if path.is_dir() else path
     if file is None or file.suffix.lower() not in _TABLES or not file.is_file():
         return False
-    try:
-        columns = set(_rows(file)[0].cells)
-    except DataError:
-        return False
-    return set(MCQ_COLUMNS) <= columns or set(RELEASED_COLUMNS) <= columns
+    return _layout(read_records(file)) is not None
+
+
+def _layout(table: Table) -> type[ChoiceRow] | type[ReleasedChoiceRow] | None:
+    """Return the row model whose columns a table has."""
+    header = set(table.header)
+    if set(MCQ_COLUMNS) <= header:
+        return ChoiceRow
+    return ReleasedChoiceRow if set(RELEASED_COLUMNS) <= header else None
+
+
+def _read(path: Path) -> tuple[list[ChoiceQuestion], list[DataError], bool]:
+    """Return the sound questions of a table, the problems, and whether it is of the released layout."""
+    table = read_records(path)
+    model = _layout(table)
+    if model is None:
+        return [], list(table.problems) or [_unknown_layout(path, table.header)], False
+    # Other columns may stand beside those of the form.
+    known = columns_of(model)
+    records = [Record(one.row, {k: v for k, v in one.cells.items() if k in known}) for one in table.records]
+    kept = table._replace(header=tuple(name for name in table.header if name in known), records=records)
+    usual = {**UNKNOWN_DEFAULTS, "language": "en"}
+    found: RowsRead[Any] = read_rows(kept, model, usual, what="multiple-choice questions")
+    return [row.choice for row in found.rows], [*table.problems, *found.problems], model is ReleasedChoiceRow
+
+
+_HINT = (
+    f"Give a folder made by 'kapwa build mcq', the released {RELEASED_NAMES[0]}, or a hub id ({BLEND_ID}). "
+    "Answers of people become questions with 'kapwa build mcq --data … -o mcq/'."
+)
 
 
 def _found(text: str) -> tuple[Path, str]:
-    path = Path(text).expanduser()
-    if not path.exists():
-        wanted = hub.hub_id(text)
-        if wanted is None:
-            raise UsageError(f"There is no file, folder or data set {text!r}.", hint=_hint())
-        fetched = hub.fetch(wanted, (hub.MULTIPLE_CHOICE,))
-        path, name = fetched.folder, fetched.name
-    else:
+    path = existing(text)
+    if path is not None:
         name = path.resolve().name
+    else:
+        wanted = hub_id(text, BLEND_ID)
+        if wanted is None:
+            raise UsageError(f"There is no file, folder or data set {text!r}.", hint=_HINT)
+        fetched = fetch(wanted, hub_files(text, CHOICE_FILES))
+        path, name = fetched.folder, fetched.name
     file = _table_in(path) if path.is_dir() else path
     if file is None:
-        raise DataError("holds no multiple-choice questions.", path=path, hint=_hint())
+        raise DataError("holds no multiple-choice questions.", path=path, hint=_HINT)
     return file, name
-
-
-def _hint() -> str:
-    return (
-        f"Give a folder made by 'kapwa build mcq', the released {RELEASED_NAMES[0]}, or a hub id ({hub.BLEND_ID}). "
-        "Answers of people become questions with 'kapwa build mcq --data … -o mcq/'."
-    )
 
 
 def _own_table(folder: Path) -> Path | None:
@@ -164,148 +276,19 @@ def _table_in(folder: Path) -> Path | None:
     return found[0] if found else None
 
 
-def _rows(path: Path) -> list[Row]:
-    if path.suffix.lower() == ".json":
-        return _json_rows(path)
-    if path.suffix.lower() == ".parquet":
-        return _parquet_rows(path)
-    return read_table(path)
-
-
-def _json_rows(path: Path) -> list[Row]:
-    """Rows of a JSON array of objects; a ``.json`` file of JSON lines is read as such."""
-    text = read_text(path)
-    try:
-        found = json.loads(text)
-    except (json.JSONDecodeError, RecursionError):
-        try:
-            found = [json.loads(line) for line in text.split("\n") if line.strip()]
-        except (json.JSONDecodeError, RecursionError):
-            raise DataError("is neither a JSON array nor JSON lines.", path=path) from None
-    if not isinstance(found, list) or not found or not all(isinstance(one, dict) for one in found):
-        raise DataError("is not a list of questions.", path=path)
-    return [Row(i, {str(k): _text(v) for k, v in one.items()}) for i, one in enumerate(found, start=1)]
-
-
-def _parquet_rows(path: Path) -> list[Row]:
-    import polars as pl
-
-    try:
-        frame = pl.read_parquet(path)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise DataError(f"cannot be read as Parquet ({type(error).__name__}).", path=path) from None
-    if frame.is_empty():
-        raise DataError("holds no rows.", path=path)
-    return [Row(i, {k: _text(v) for k, v in one.items()}) for i, one in enumerate(frame.iter_rows(named=True), start=1)]
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    return "" if value is None else json.dumps(value, ensure_ascii=False, default=str)
-
-
-def _built(row: Row, path: Path) -> ChoiceQuestion:
-    cells = {name: _rearmed(row.cells[name]).strip() for name in MCQ_COLUMNS}
-    for name in ("id", "country", "question_id", "question", *(f"option_{letter}" for letter in LETTERS)):
-        if not cells[name]:
-            raise DataError("is empty.", path=path, row=row.number, column=name)
-    question = ChoiceQuestion(
-        cells["id"],
-        cells["country"],
-        cells["question_id"],
-        cells["topic"] or NO_TOPIC,
-        cells["question"],
-        tuple(cells[f"option_{letter}"] for letter in LETTERS),
-        tuple(cells[f"culture_{letter}"] for letter in LETTERS),
-        cells["answer"],
-    )
-    return _checked(question, row, path, "answer")
-
-
-def _rearmed(cell: str) -> str:
-    """Undo what keeps a spreadsheet from running a cell (:func:`kapwa.build.cells.disarm`)."""
-    return cell[1:] if _DISARMED.match(cell) else cell
-
-
-def _released(row: Row, path: Path) -> ChoiceQuestion:
-    cells = {name: row.cells.get(name, "").strip() for name in RELEASED_COLUMNS}
-    for name in RELEASED_COLUMNS:
-        if not cells[name]:
-            raise DataError("is empty.", path=path, row=row.number, column=name)
-    choices = _lettered(row, path, "choices")
-    cultures = _lettered(row, path, "choice_countries")
-    prompt = row.cells["prompt"]
-    number = cells["MCQID"].removeprefix(f"{cells['ID']}_")
-    question = ChoiceQuestion(
-        f"{cells['country']}/{cells['ID']}/{number}",
-        cells["country"],
-        cells["ID"],
-        cells.get("topic") or NO_TOPIC,
-        _INSTRUCTION.split(prompt, maxsplit=1)[0].strip(),
-        tuple(choices.values()),
-        tuple(cultures.get(letter, "") for letter in choices),
-        cells["answer_idx"],
-        prompt,
-    )
-    return _checked(question, row, path, "answer_idx")
-
-
-def _lettered(row: Row, path: Path, column: str) -> dict[str, str]:
-    """Read a cell such as {"A": "rice", "B": "bread"} (some copies are Python dictionaries)."""
-    hint = 'It should be {"A": "…", "B": "…", …}.'
-    try:
-        found = json.loads(row.cells[column])
-    except (json.JSONDecodeError, RecursionError):
-        raise DataError("is not JSON.", path=path, row=row.number, column=column, hint=hint) from None
-    if not isinstance(found, dict) or not all(isinstance(value, str) and value.strip() for value in found.values()):
-        raise DataError("is not a set of lettered texts.", path=path, row=row.number, column=column, hint=hint)
-    if "".join(sorted(found)) != ALL_LETTERS[: len(found)] or len(found) < 2:
-        shown = ", ".join(sorted(found))
-        message = f"letters its options {shown or 'not at all'}."
-        raise DataError(message, path=path, row=row.number, column=column, hint=hint)
-    return {letter: found[letter].strip() for letter in sorted(found)}
-
-
-def _checked(question: ChoiceQuestion, row: Row, path: Path, column: str) -> ChoiceQuestion:
-    if len(question.answer) != 1 or question.answer not in question.letters:
-        hint = nearest(question.answer, question.letters)
-        message = f"{question.answer!r} is the letter of no option."
-        raise DataError(message, path=path, row=row.number, column=column, hint=hint)
-    folded = [option.casefold() for option in question.options]
-    for option in folded:
-        if folded.count(option) > 1:
-            hint = "Two equal options cannot be told apart in a reply."
-            raise DataError(f"the option {option!r} stands twice.", path=path, row=row.number, hint=hint)
-    return question
-
-
-def _refuse_repeats(questions: Sequence[ChoiceQuestion], rows: Sequence[Row], path: Path) -> None:
-    first: dict[str, int] = {}
-    for question, row in zip(questions, rows, strict=True):
-        before = first.setdefault(question.id, row.number)
-        if before != row.number:
-            message = f"{question.id!r} is already the id of row {before}."
-            raise DataError(message, path=path, row=row.number, column="id", hint="Give every row its own id.")
-
-
 def _card(path: Path) -> Mapping[str, Any]:
+    """What a builder's or a person's card says; {} where there is none."""
     if not path.is_file():
         return {}
-    import yaml
-
-    try:
-        card = yaml.safe_load(read_text(path))
-    except yaml.YAMLError as error:
-        raise DataError(f"is not YAML ({str(error).splitlines()[0]}).", path=path) from None
+    card = load_yaml(path).value
     if not isinstance(card, dict):
         raise DataError("is not a card.", path=path, hint="Write 'field: value' lines, or leave the file out.")
     return {str(key): value for key, value in card.items()}
 
 
-def _unknown_layout(path: Path, columns: set[str]) -> DataError:
+def _unknown_layout(path: Path, columns: Sequence[str]) -> DataError:
     """Name the first column that is missing of the layout that the file is closest to."""
-    layout: Sequence[str] = max((MCQ_COLUMNS, RELEASED_COLUMNS), key=lambda names: len(columns & set(names)))
+    layout: Sequence[str] = max((MCQ_COLUMNS, RELEASED_COLUMNS), key=lambda names: len(set(columns) & set(names)))
     missing = next(name for name in layout if name not in columns)
     hint = f"{nearest(missing, columns)} Built sets have the columns {', '.join(MCQ_COLUMNS)}; "
     return DataError(

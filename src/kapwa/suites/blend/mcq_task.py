@@ -1,36 +1,118 @@
-"""The task ``blend/mcq``: everyday knowledge by multiple choice, in English."""
+"""The task ``blend/mcq``: everyday knowledge by multiple choice.
+
+Asked by generation, the reply is read for a letter; by likelihood, option texts and letters are scored (see
+:mod:`kapwa.suites.blend.mcq_judging`). Source: BLEnD section 4.2.2 and appendix C.3.3; likelihoods are ours.
+Floors take no cultural knowledge: chance, always one letter, the longest option, the alphabet (in which the released
+set lists its options). A trick that ties scores the share it would win by drawing among the tied options.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from statistics import fmean
+from typing import Any, ClassVar, Literal, cast
+
+import polars as pl
 
 from kapwa.errors import UsageError, nearest
-from kapwa.records import Answer, Capability, Floor, Item, Request
-from kapwa.suites.base import DataSource, Judged, MetricInfo, Selection
-from kapwa.suites.blend.mcq import (
-    GENERATE_HEADLINE,
-    GENERATE_METRICS,
-    HOWS,
-    LIKELIHOOD_HEADLINE,
-    LIKELIHOOD_METRICS,
-    MAX_NEW_TOKENS,
-    How,
-    item_of,
-    mcq_requests,
-)
-from kapwa.suites.blend.mcq_data import read_mcq
-from kapwa.suites.blend.mcq_floors import mcq_floors
-from kapwa.suites.blend.mcq_generation import judge_generate
-from kapwa.suites.blend.mcq_likelihood import judge_likelihood
-from kapwa.suites.selection import select
+from kapwa.records import Answer, Capability, Floor, Item, Message, Params, Request
+from kapwa.suites.base import DataSource, Judged, MetricInfo, Selection, given_options
+from kapwa.suites.blend.mcq_data import ChoiceQuestion, read_mcq
+from kapwa.suites.items import ITEM_COLUMNS, item_columns, select
 
-if TYPE_CHECKING:
-    import polars as pl
-
+How = Literal["generate", "likelihood"]
+HOWS: tuple[How, ...] = ("generate", "likelihood")
+MAX_NEW_TOKENS = 128
 MCQ_OPTIONS = ("how", "max_new_tokens")
+HEADLINES: Mapping[How, tuple[str, ...]] = {"generate": ("mcq_acc",), "likelihood": ("mcq_text", "mcq_letter")}
+
+
+def _metrics(phrase: str, titles: Mapping[str, str]) -> dict[str, MetricInfo]:
+    """Metrics that share a phrase; the released code's by their name, the paper's by theirs."""
+    sources = {"mcq_acc": "BLEnD §4.2.2", "mcq_acc_reference": "the released BLEnD code"}
+    return {
+        name: MetricInfo(
+            name,
+            title,
+            0.0,
+            1.0,
+            binary=True,
+            reference=name.endswith("_reference"),
+            source=sources.get(name, "Kapwa"),
+            phrase=f"{phrase} {{value}} of {{items}}",
+            higher_is_better=True,
+        )
+        for name, title in titles.items()
+    }
+
+
+GENERATE_METRICS: Mapping[str, MetricInfo] = _metrics(
+    "chose the right option in",
+    {
+        "mcq_acc": "Right option chosen (unparsed counts as not chosen)",
+        "mcq_acc_parsed": "Right option chosen, among replies that choose one",
+        "mcq_acc_reference": "Right option chosen, as released",
+    },
+)
+LIKELIHOOD_METRICS: Mapping[str, MetricInfo] = _metrics(
+    "found the right option the likeliest text in",
+    {
+        "mcq_text": "Right option is the likeliest text (per UTF-8 byte)",
+        "mcq_text_char": "Right option is the likeliest text (per character)",
+        "mcq_text_token": "Right option is the likeliest text (per token)",
+        "mcq_text_sum": "Right option is the likeliest text (summed)",
+    },
+) | _metrics("gave the right letter the highest likelihood in", {"mcq_letter": "Right option has the likeliest letter"})
+METRICS: Mapping[How, Mapping[str, MetricInfo]] = {"generate": GENERATE_METRICS, "likelihood": LIKELIHOOD_METRICS}
+
+
+def item_of(question: ChoiceQuestion, how: How) -> Item:
+    """Return the item that asks ``question`` by generation or by likelihood; its cluster is the question's id."""
+    return Item(
+        id=question.id,
+        suite="blend",
+        culture=question.country,
+        language=question.language,
+        category=question.topic,
+        topic=question.topic,
+        variant=how,
+        cluster=question.question_id,
+        fields={
+            "question": question.question,
+            "question_id": question.question_id,
+            "prompt": question.prompt or generate_prompt(question.question, question.options),
+            "options": question.options,
+            "letters": question.letters,
+            "answer": question.answer,
+            "cultures": question.cultures,
+        },
+    )
+
+
+def lettered(options: Sequence[str]) -> str:
+    """The options as a prompt shows them, one a line: "A. …"."""
+    return "".join(f"{chr(ord('A') + i)}. {option}\n" for i, option in enumerate(options))
+
+
+def generate_prompt(question: str, options: Sequence[str]) -> str:
+    """The prompt that asks for a letter in JSON, as the paper's does in other words (appendix C.3.3)."""
+    return (
+        f"{question}\n\nExactly one of the options below is right. Reply with its letter, as JSON and without any "
+        f'explanation: {{"answer_choice": ""}}\n\n{lettered(options)}\nAnswer:'
+    )
+
+
+def letter_prompt(question: str, options: Sequence[str]) -> str:
+    """The prompt after which each letter's likelihood is measured."""
+    return f"{question}\n\n{lettered(options)}\nReply with the letter of the right option.\n\nAnswer:"
+
+
+def text_prompt(question: str) -> str:
+    """The prompt after which each option's likelihood is measured; it does not show the options."""
+    return f"{question}\n\nReply with a short answer and nothing else.\n\nAnswer:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,29 +136,40 @@ class McqTask:
     @property
     def headline(self) -> tuple[str, ...]:
         """The metrics a report leads with."""
-        return GENERATE_HEADLINE if self.how == "generate" else LIKELIHOOD_HEADLINE
+        return HEADLINES[self.how]
 
     @property
     def metrics(self) -> Mapping[str, MetricInfo]:
         """Every metric of the way of asking."""
-        return GENERATE_METRICS if self.how == "generate" else LIKELIHOOD_METRICS
+        return METRICS[self.how]
 
     @property
     def options(self) -> Mapping[str, Any]:
         """How it is asked, and how long a reply may be."""
-        length = {"max_new_tokens": self.max_new_tokens} if self.how == "generate" else {}
-        return {"how": self.how, **length}
+        return {"how": self.how} | ({"max_new_tokens": self.max_new_tokens} if self.how == "generate" else {})
 
     def items(self) -> list[Item]:
         """Return the selected questions, in file order."""
         return list(self.selected)
 
     def requests(self, items: Sequence[Item]) -> Iterator[Request]:
-        """Yield what to ask; see :func:`kapwa.suites.blend.mcq.mcq_requests`."""
-        return mcq_requests(items, self.max_new_tokens)
+        """Yield what to ask: one greedy generation an item, or two scorings (option texts, then letters)."""
+        for item in items:
+            fields = item.fields
+            if item.variant == "generate":
+                message, params = Message("user", fields["prompt"]), Params(max_new_tokens=self.max_new_tokens)
+                yield Request(item.id, item.variant, "generate", (message,), params=params)
+                continue
+            for prompt, continuations in (
+                (text_prompt(fields["question"]), tuple(fields["options"])),
+                (letter_prompt(fields["question"], fields["options"]), tuple(fields["letters"])),
+            ):
+                yield Request(item.id, item.variant, "score", (Message("user", prompt),), continuations)
 
     def score(self, items: Sequence[Item], answers: Collection[Answer]) -> Judged:
         """Judge replies or log-probabilities."""
+        from kapwa.suites.blend.mcq_judging import judge_generate, judge_likelihood
+
         return (judge_generate if self.how == "generate" else judge_likelihood)(items, answers)
 
     def floors(self, items: Sequence[Item]) -> list[Floor]:
@@ -85,9 +178,63 @@ class McqTask:
 
     def item_table(self, items: Sequence[Item]) -> pl.DataFrame:
         """Return one row per question: prompt, options, the right letter, whose answers the options are."""
-        import polars as pl
+        texts: dict[str, Any] = dict.fromkeys((*ITEM_COLUMNS, "prompt", "question", "answer"), pl.String)
+        schema = texts | dict.fromkeys(("options", "option_cultures"), pl.List(pl.String))
+        rows = [{**item_columns(one), **one.fields, "option_cultures": one.fields["cultures"]} for one in items]
+        return pl.DataFrame([{name: row[name] for name in schema} for row in rows], schema=schema)
 
-        return pl.DataFrame([_item_row(item) for item in items], schema=_item_schema())
+
+Trick = Callable[[Item], float]
+
+
+def chance(item: Item) -> float:
+    """A blind choice: 1 / number of options."""
+    return 1.0 / len(item.fields["options"])
+
+
+def always(letter: str, item: Item) -> float:
+    """1 where ``letter`` is the right one."""
+    return float(item.fields["answer"] == letter)
+
+
+def by_length(sign: int, item: Item) -> float:
+    """The option of most characters (``sign`` 1) or fewest (-1); ties shared."""
+    lengths = [sign * len(text) for text in item.fields["options"]]
+    right = lengths[item.fields["letters"].index(item.fields["answer"])]
+    return 1.0 / lengths.count(right) if right == max(lengths) else 0.0
+
+
+def alphabetical(item: Item) -> float:
+    """The option that comes first in the alphabet (case-folded code points)."""
+    options = item.fields["options"]
+    first = min(options, key=lambda text: (text.casefold(), text))
+    return float(options[item.fields["letters"].index(item.fields["answer"])] == first)
+
+
+def mcq_floors(items: Sequence[Item]) -> list[Floor]:
+    """Return every floor of every metric present, over all items (``note`` "") and for each of several cultures.
+
+    Values are means over items, in [0, 1]. There is no ceiling: nobody asked people these questions.
+    """
+    found: list[Floor] = []
+    for how in HOWS:
+        groups: dict[str, list[Item]] = {"": [item for item in items if item.variant == how]}
+        letters = sorted({letter for item in groups[""] for letter in item.fields["letters"]})
+        tricks: dict[str, Trick] = {
+            "chance": chance,
+            **{f"always {letter}": partial(always, letter) for letter in letters},
+            "longest": partial(by_length, 1),
+            "shortest": partial(by_length, -1),
+            "alphabetical first": alphabetical,
+        }
+        for item in groups[""]:
+            groups.setdefault(item.culture, []).append(item)
+        for note, group in groups.items():
+            if group and not (note and len(groups) == 2):  # one culture is all there is
+                for name, trick in tricks.items():
+                    value = fmean(map(trick, group))
+                    found += [Floor(metric, how, name, value, note=note) for metric in METRICS[how]]
+    return found
 
 
 def open_mcq_task(data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> McqTask:
@@ -96,10 +243,7 @@ def open_mcq_task(data: str | Path | None, selection: Selection, options: Mappin
     ``options``: ``how`` ("generate" or "likelihood"; else the variant selected) and ``max_new_tokens``. Raises
     UsageError for unknown options or values, and when ``data`` is None: there is no set without people's answers.
     """
-    given = {key: value for key, value in options.items() if value is not None}
-    for key in given:
-        if key not in MCQ_OPTIONS:
-            raise UsageError(f"blend/mcq has no option {key!r}.", hint=nearest(key, MCQ_OPTIONS))
+    given = given_options("blend/mcq", options, MCQ_OPTIONS)
     how = _how(given.get("how"), selection)
     length = given.get("max_new_tokens", MAX_NEW_TOKENS)
     if isinstance(length, bool) or not isinstance(length, int) or length < 1:
@@ -112,8 +256,7 @@ def open_mcq_task(data: str | Path | None, selection: Selection, options: Mappin
         )
     questions, source = read_mcq(data)
     items = [item_of(question, how) for question in questions]
-    chosen = tuple(select(items, selection, known=HOWS, default=(how,)))
-    return McqTask(source, selection, chosen, how, length)
+    return McqTask(source, selection, tuple(select(items, selection, known=HOWS, default=(how,))), how, length)
 
 
 def _how(wanted: Any, selection: Selection) -> How:
@@ -128,26 +271,3 @@ def _how(wanted: Any, selection: Selection) -> How:
             hint="Run blend/mcq once for each way of asking.",
         )
     return cast("How", choice)
-
-
-_TEXTS = ("item_id", "variant", "culture", "language", "category", "topic", "cluster", "prompt", "question", "answer")
-
-
-def _item_row(item: Item) -> dict[str, Any]:
-    fields = item.fields
-    return {
-        "item_id": item.id,
-        **{name: getattr(item, name) for name in ("variant", "culture", "language", "category", "topic", "cluster")},
-        "prompt": fields["prompt"],
-        "question": fields["question"],
-        "answer": fields["answer"],
-        "options": list(fields["options"]),
-        "option_cultures": list(fields["cultures"]),
-    }
-
-
-def _item_schema() -> dict[str, Any]:
-    import polars as pl
-
-    lists = {"options": pl.List(pl.String), "option_cultures": pl.List(pl.String)}
-    return {**dict.fromkeys(_TEXTS, pl.String), **lists}

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
+
+from kapwa.datasets.findings import Finding
+from kapwa.datasets.packs import DataSet
+from kapwa.datasets.rows import Filled, Row, Text, columns_of
+from kapwa.datasets.tables import Record, Table
+from kapwa.datasets.text_checks import WrittenText
 from kapwa.errors import DataError, UsageError, nearest
-from kapwa.files import digest
-from kapwa.suites.base import Finding
-from kapwa.suites.blend.questions import AskedIn
-from kapwa.suites.blend.regions import Region, language_name
-from kapwa.suites.reading.cells import column_problems
-from kapwa.suites.reading.letters import Written
-from kapwa.suites.reading.tables import Record, Table, read_records
+from kapwa.suites.blend.questions import AskedIn, Region, language_name
 
 SLOT = "{q}"
 DIRECT, PERSONA = "inst-4", "pers-3"
@@ -23,14 +24,11 @@ PROMPT_IDS = (DIRECT, PERSONA)
 ASKED_IN: tuple[AskedIn, ...] = ("local", "en")
 VARIANTS = tuple(f"{asked_in}/{prompt_id}" for prompt_id in PROMPT_IDS for asked_in in ASKED_IN)
 
-# The columns of a pack's prompts.csv, and what the released files call them.
-COLUMNS = ("id", "english", "local")
-_RELEASED_NAMES = {"english": "English", "local": "Translation"}
-# Written in some of the released files; what they hold is read nowhere.
-_RELEASED_EXTRA = ("G-Translation", "Edited Y/N", "Edited")
-_COLONS = (":", "：")
 # Signs alone around a question, such as its question mark, say nothing of a language.
 _WORDED = re.compile(r"[^\W\d_]|\?{2}")
+_COLONS = (":", "：")
+# Stands for every culture of the pack.
+_EVERY = "*"
 
 # For data that brings no prompts; {country} is filled in, and only the English ones can be offered.
 _DEFAULTS = {
@@ -49,13 +47,26 @@ class Template(NamedTuple):
     local: str
 
 
-@dataclass
-class PromptFile:
-    """A prompt file's templates by culture ("" for all) and id, the problems, and the oddities."""
+class PromptRow(Row):
+    """One prompt of a pack; ``{q}`` stands where the question goes. A row without a culture serves every one."""
 
-    templates: dict[tuple[str, str], Template] = field(default_factory=dict)
-    problems: list[DataError] = field(default_factory=list)
-    oddities: list[Finding] = field(default_factory=list)
+    id: Filled = Field(description="The prompt's id, such as inst-4.")
+    english: str = Field(description="The prompt in English; {q} is the question.")
+    local: str = Field(description="The prompt in the local language; {q} is the question.")
+    culture: Text = Field("", description="Whose prompt it is; empty: everybody's.")
+
+
+class ReleasedPromptRow(Row):
+    """One prompt of the released files; other columns of theirs are read nowhere."""
+
+    id: Filled
+    english: str = Field(alias="English")
+    local: str = Field(alias="Translation")
+    culture: SkipJsonSchema[Text] = ""
+
+
+COLUMNS = ("id", "english", "local")
+Templates = dict[tuple[str, str], Template]
 
 
 class PromptBook:
@@ -96,14 +107,6 @@ class PromptBook:
     def render(self, country: str, asked_in: AskedIn, prompt_id: str, question: str) -> str:
         """Put ``question`` into a template; every ``{q}`` is filled, other braces are left alone."""
         return self.template(country, asked_in, prompt_id).replace(SLOT, question)
-
-    def template_hash(self, country: str, asked_in: AskedIn, prompt_id: str) -> str:
-        """Hash one template, for signatures: 16 hex digits."""
-        return digest({"template": self.template(country, asked_in, prompt_id).encode()})
-
-    def signature(self, keys: Iterable[tuple[str, AskedIn, str]]) -> str:
-        """Hash the templates of several (country, language, id), whatever their order: 16 hex digits."""
-        return digest({"\0".join(key): self.template(*key).encode() for key in keys})
 
     def reply_prefixes(self, country: str, asked_in: AskedIn, prompt_id: str) -> tuple[str, ...]:
         """Return labels such as "Answer:" that a reply may begin with, the prompt's own first.
@@ -146,72 +149,55 @@ def split_variant(variant: str) -> tuple[AskedIn, str]:
     raise UsageError(f"There is no variant {variant!r}.", hint=f"{nearest(variant, VARIANTS)} (language/prompt)")
 
 
-def read_prompts(path: Path, country: str = "") -> PromptFile:
-    """Read a prompt file, the form's (``id,english,local`` and perhaps ``culture``) or a released one.
+def read_prompts(data: DataSet, path: Path, country: str = "") -> Templates:
+    """Read a prompt file, a pack's (:class:`PromptRow`) or a released one, and return its templates by culture and id.
 
     ``country``: whose prompts a released file holds. The first of two rows with one id counts, as in the released
-    code; the other is an oddity.
+    code; the other is an oddity. Every problem is kept in ``data``.
     """
-    table = read_records(path)
-    released = "English" in table.header
-    known = (*COLUMNS, "culture") if not released else ("", "id", *_RELEASED_NAMES.values(), *_RELEASED_EXTRA)
-    required = COLUMNS if not released else ("id", *_RELEASED_NAMES.values())
-    file = PromptFile(problems=[*table.problems, *column_problems(table, required, known, "a prompt file")])
-    if not file.problems:
-        _read_rows(file, table, country, _RELEASED_NAMES if released else {})
-    return file
+    table = data.read_table(path)
+    data.tables.remove(table)
+    model: type[PromptRow] | type[ReleasedPromptRow] = PromptRow
+    if "English" in table.header:
+        model, known = ReleasedPromptRow, columns_of(ReleasedPromptRow)
+        records = [Record(one.row, {k: v for k, v in one.cells.items() if k in known}) for one in table.records]
+        table = table._replace(header=tuple(name for name in table.header if name in known), records=records)
+    first: dict[tuple[str, str], int] = {}
+    templates: Templates = {}
+    for row in data.read(table, model, {"culture": country or _EVERY}, what="a prompt file"):
+        number, key = row.origin.row, ("" if row.culture == _EVERY else row.culture, row.id)
+        texts = {side: _unended(getattr(row, side)) for side in ("english", "local")}
+        template = Template(**{side: text if SLOT in text else "" for side, text in texts.items()})
+        if not any(template):
+            message = f"the prompt {row.id!r} has no {SLOT}, so it would ask nothing."
+            data.problems.append(DataError(message, path=path, row=number, column="id"))
+            continue
+        for side in (side for side, text in texts.items() if text != getattr(template, side)):
+            message = f"the {side} text of the prompt {row.id!r} has no {SLOT}: it cannot be used in that language"
+            data.oddities.append(Finding("warning", str(path), message, number, "id"))
+        if first.setdefault(key, number) == number:
+            templates[key] = template
+            continue
+        same = template == templates[key]
+        message = (
+            f"the prompt {row.id!r} is already in row {first[key]}; this {'copy' if same else 'other text'} is not read"
+        )
+        data.oddities.append(Finding("note" if same else "warning", str(path), message, number, "id"))
+    return templates
 
 
-def written_prompts(path: Path, languages: Mapping[str, str]) -> Iterator[Written]:
+def written_prompts(table: Table, languages: Mapping[str, str]) -> Iterator[WrittenText]:
     """Yield the texts of a pack's prompts around the place of the question, with the language they should be in.
 
     ``languages``: each culture's; a row that names no culture is of all, and its language is known where they share it.
     """
     shared = next(iter(languages.values())) if len(set(languages.values())) == 1 else ""
-    for record in read_records(path).records:
+    for record in table.records:
         own = languages.get(str(record.cells.get("culture", "")).strip(), shared)
         for side, language in (("local", own), ("english", "en")):
             text = str(record.cells.get(side, "")).replace(SLOT, "")
             if _WORDED.search(text):
-                yield Written(path, record.row, side, language, text, prose=True)
-
-
-def _read_rows(file: PromptFile, table: Table, country: str, names: Mapping[str, str]) -> None:
-    first: dict[tuple[str, str], int] = {}
-    for record in table.records:
-        cells = {name: str(record.cells.get(names.get(name, name), "")) for name in (*COLUMNS, "culture")}
-        key = (cells["culture"].strip() or country, cells["id"].strip())
-        texts = {side: _unended(cells[side]) for side in ("english", "local")}
-        template = Template(**{side: text if SLOT in text else "" for side, text in texts.items()})
-        problem = _template_problem(key[1], template)
-        if problem:
-            file.problems.append(DataError(problem, path=table.path, row=record.row, column="id"))
-            continue
-        file.oddities += _slotless(
-            table, record, key[1], [side for side in texts if texts[side] != getattr(template, side)]
-        )
-        if key in first:
-            file.oddities.append(_repeated(table, record, key[1], first[key], template == file.templates[key]))
-        else:
-            first[key] = record.row
-            file.templates[key] = template
-
-
-def _template_problem(prompt_id: str, template: Template) -> str | None:
-    if not prompt_id:
-        return "is empty."
-    return None if any(template) else f"the prompt {prompt_id!r} has no {SLOT}, so it would ask nothing."
-
-
-def _slotless(table: Table, record: Record, prompt_id: str, sides: Sequence[str]) -> Iterator[Finding]:
-    for side in sides:
-        message = f"the {side} text of the prompt {prompt_id!r} has no {SLOT}: it cannot be used in that language"
-        yield Finding("warning", str(table.path), message, record.row, "id")
-
-
-def _repeated(table: Table, record: Record, prompt_id: str, row: int, same: bool) -> Finding:
-    message = f"the prompt {prompt_id!r} is already in row {row}; this {'copy' if same else 'other text'} is not read"
-    return Finding("note" if same else "warning", str(table.path), message, record.row, "id")
+                yield WrittenText(table.path, record.row, side, language, text, prose=True)
 
 
 def _unended(text: str) -> str:

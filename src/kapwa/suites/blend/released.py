@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import ClassVar
 
+from pydantic import Field
+
+from kapwa.datasets.card import Card
+from kapwa.datasets.findings import Finding
+from kapwa.datasets.packs import DataSet
+from kapwa.datasets.rows import Filled, Row, columns_of
+from kapwa.datasets.tables import Record, Table, read_records
 from kapwa.errors import DataError, nearest
-from kapwa.suites.base import Finding
-from kapwa.suites.blend.annotations import Annotation, read_annotations
-from kapwa.suites.blend.jsonfile import read_entries
-from kapwa.suites.blend.questions import Entry, Kind, Question, kind_of
-from kapwa.suites.blend.regions import COUNTRIES, Region, region_of
-from kapwa.suites.reading.tables import read_records
+from kapwa.suites.blend.annotations import Annotation, AnnotationFile, read_annotations
+from kapwa.suites.blend.form import MANY_LANGUAGES
+from kapwa.suites.blend.questions import COUNTRIES, Entry, Kind, Question, Region, kind_of, region_of
 
 # The hub's folders are the repository's with "_hf" after their names, and have no prompts.
 _FOLDERS = {"annotations": ("annotations", "annotations_hf"), "questions": ("questions", "questions_hf")}
@@ -23,7 +27,24 @@ _FILES = {
     "questions": re.compile(r"(?P<country>.+?)_questions\.(csv|jsonl?)"),
     "prompts": re.compile(r"(?P<country>.+?)_prompts\.csv"),
 }
-QUESTION_COLUMNS = ("ID", "Topic", "Question", "Translation")
+RELEASE_CARD = Card(
+    culture="16 countries and regions",
+    language=MANY_LANGUAGES,
+    title="BLEnD",
+    version="2024, arXiv:2406.09948",
+    licence="CC-BY-SA-4.0",
+    authors=["Junho Myung", "Nayeon Lee", "Yi Zhou", "Jiho Jin", "Rifki Afina Putri", "and others (see the paper)"],
+    collected="Questions and answers by native speakers of each country or region, typically five to a question.",
+    consent="See the paper (arXiv:2406.09948): annotators were paid through crowdsourcing sites or recruited directly.",
+    reviewed_by_native_speakers=True,
+    limits=[
+        "About five annotators answered each question, sometimes from one place in a country.",
+        "Questions ask for what is common, so an answer that many people would give may be missing.",
+        "Variants of a word are not all listed; a right answer in other words may count as wrong.",
+    ],
+    citation="Myung et al. (2024), BLEnD: A Benchmark for LLMs on Everyday Knowledge in Diverse Cultures and "
+    "Languages, NeurIPS Datasets and Benchmarks.",
+)
 
 # Indonesians were asked, in their language, for how many years undergraduate education lasts, and answered with
 # numbers; the English text beside it is another question, which asks for no number.
@@ -45,28 +66,18 @@ class CountryFiles:
     prompts: Path | None
 
 
-class _Pair(NamedTuple):
-    annotations: Path
-    questions: Path
-
-
-class Row(NamedTuple):
+class ReleasedRow(Row):
     """One row of a question file; ``question`` and ``translation`` are named as the file names them."""
 
-    id: str
-    topic: str
-    question: str
-    translation: str
-    row: int
+    unique: ClassVar[tuple[str, ...]] = ("id",)
+
+    id: Filled = Field(alias="ID")
+    topic: Filled = Field(alias="Topic")
+    question: str = Field(alias="Question")
+    translation: str = Field(alias="Translation")
 
 
-@dataclass
-class CountryReading:
-    """One country's questions, the problems that stop a run, and the oddities that do not."""
-
-    entries: list[Entry] = field(default_factory=list)
-    problems: list[DataError] = field(default_factory=list)
-    oddities: list[Finding] = field(default_factory=list)
+_COLUMNS = tuple(columns_of(ReleasedRow))
 
 
 def find_release(folder: Path) -> list[CountryFiles]:
@@ -100,25 +111,26 @@ def _matching(folder: Path, role: str) -> dict[str, Path]:
     return files
 
 
-def read_country(files: CountryFiles) -> CountryReading:
-    """Read one country's questions and answers; every problem is kept, none is raised."""
-    reading = CountryReading()
+def read_country(data: DataSet, files: CountryFiles) -> list[Entry]:
+    """Read one country's questions and answers; every problem is kept in ``data``, none is raised."""
     region = region_of(files.country)
     if not region.language:
         hint = f"{nearest(files.country, COUNTRIES)} For another country use the form of docs/reference/blend-form.md."
         message = f"the language of {files.country!r} is not known."
-        reading.problems.append(DataError(message, path=files.annotations or files.questions, hint=hint))
-        return reading
+        data.problems.append(DataError(message, path=files.annotations or files.questions, hint=hint))
+        return []
     if files.annotations is None or files.questions is None:
-        reading.problems.append(_missing_file(files))
-        return reading
+        data.problems.append(_missing_file(files))
+        return []
     answers = read_annotations(files.annotations)
-    rows, problems = read_question_rows(files.questions)
-    reading.problems += answers.problems + problems
-    reading.oddities += answers.oddities
-    if rows and answers.annotations:
-        _join(reading, region, _Pair(files.annotations, files.questions), rows, answers.annotations)
-    return reading
+    data.problems += answers.problems
+    data.oddities += answers.oddities
+    table = _question_table(files.questions)
+    data.problems += table.problems
+    rows = data.read(table, ReleasedRow, what="a question file")
+    if not rows or not answers.annotations:
+        return []
+    return list(_joined(data, region, files.questions, rows, answers))
 
 
 def _missing_file(files: CountryFiles) -> DataError:
@@ -129,75 +141,40 @@ def _missing_file(files: CountryFiles) -> DataError:
     return DataError(f"{files.country} has no file of {lacking}.", path=present, hint=hint)
 
 
-def read_question_rows(path: Path) -> tuple[list[Row], list[DataError]]:
-    """Read one country's question file, CSV or JSON; return the sound rows and every problem."""
-    if path.suffix == ".csv":
-        table = read_records(path)
-        header, problems = table.header, list(table.problems)
-        raw = [(record.row, dict(record.cells)) for record in table.records]
-    else:
-        entries = read_entries(path)
-        problems = list(entries.problems)
-        raw = [(e.row, e.value if isinstance(e.value, dict) else {}) for e in entries.found]
-        header = tuple(raw[0][1]) if raw else ()
-    missing = [name for name in QUESTION_COLUMNS if raw and name not in header]
-    if missing:
-        hint = nearest(missing[0], header)
-        return [], [*problems, DataError("is missing.", path=path, row=1, column=missing[0], hint=hint)]
-    rows: list[Row] = []
-    first: dict[str, int] = {}
-    for number, cells in raw:
-        found = _row(path, number, cells)
-        if isinstance(found, DataError):
-            problems.append(found)
-        elif first.setdefault(found.id, number) != number:
-            message = f"{found.id!r} is already the id of row {first[found.id]}."
-            problems.append(DataError(message, path=path, row=number, column="ID", hint="Give every row its own id."))
-        else:
-            rows.append(found)
-    return rows, problems
+def _question_table(path: Path) -> Table:
+    """One country's question file, CSV or JSON; columns that are not read are left out."""
+    table = read_records(path)
+    records = [Record(one.row, {k: v for k, v in one.cells.items() if k in _COLUMNS}) for one in table.records]
+    return table._replace(header=tuple(name for name in table.header if name in _COLUMNS), records=records)
 
 
-def _row(path: Path, number: int, cells: Mapping[str, object]) -> Row | DataError:
-    values: dict[str, str] = {}
-    for name in QUESTION_COLUMNS:
-        cell = cells.get(name)
-        if not isinstance(cell, str):
-            return DataError(f"is {type(cell).__name__}, not a text.", path=path, row=number, column=name)
-        if name in ("ID", "Topic") and not cell.strip():
-            return DataError("is empty.", path=path, row=number, column=name, hint="Every row needs one.")
-        values[name] = cell.strip() if name in ("ID", "Topic") else cell
-    return Row(values["ID"], values["Topic"], values["Question"], values["Translation"], number)
-
-
-def _join(
-    reading: CountryReading, region: Region, files: _Pair, rows: list[Row], annotations: list[Annotation]
-) -> None:
+def _joined(
+    data: DataSet, region: Region, path: Path, rows: Sequence[ReleasedRow], answers: AnnotationFile
+) -> Iterator[Entry]:
     """Put questions and answers together by id."""
     swapped = _swapped([(row.question, row.translation) for row in rows])
     if swapped:
         message = "'Question' holds the English text and 'Translation' the local one, unlike the release (read so)"
-        reading.oddities.append(Finding("warning", str(files.questions), message, 1, "Question"))
-    reading.oddities += _text_oddities(files, rows, annotations, swapped)
+        data.oddities.append(Finding("warning", str(path), message, 1, "Question"))
+    data.oddities += _text_oddities(answers, rows, swapped)
     by_id = {row.id: row for row in rows}
-    answered = {annotation.id for annotation in annotations}
-    for annotation in annotations:
-        row = by_id.get(annotation.id)
-        if row is None:
-            hint = f"{files.questions.name} must have a row for it, with its topic."
-            message = f"{annotation.id!r} has answers but no question."
-            reading.problems.append(DataError(message, path=files.annotations, row=annotation.row, hint=hint))
+    answered = {annotation.id for annotation in answers.annotations}
+    for annotation in answers.annotations:
+        if annotation.id in by_id:
+            question = _question(region, by_id[annotation.id], annotation, swapped)
+            yield Entry(question, answers.path, annotation.row)
             continue
-        question = _question(region, row, annotation, swapped)
-        reading.entries.append(Entry(question, files.annotations, annotation.row))
+        hint = f"{path.name} must have a row for it, with its topic."
+        message = f"{annotation.id!r} has answers but no question."
+        data.problems.append(DataError(message, path=answers.path, row=annotation.row, hint=hint))
     for row in rows:
         if row.id not in answered:
-            message = f"{row.id!r} has no entry in {files.annotations.name}."
+            message = f"{row.id!r} has no entry in {answers.path.name}."
             hint = "A question that nobody answered has an entry with an empty list of answers."
-            reading.problems.append(DataError(message, path=files.questions, row=row.row, column="ID", hint=hint))
+            data.problems.append(DataError(message, path=path, row=row.origin.row, column="ID", hint=hint))
 
 
-def _question(region: Region, row: Row, annotation: Annotation, swapped: bool) -> Question:
+def _question(region: Region, row: ReleasedRow, annotation: Annotation, swapped: bool) -> Question:
     local, english = (row.translation, row.question) if swapped else (row.question, row.translation)
     return Question(
         country=region.country,
@@ -222,19 +199,18 @@ def _english_share(texts: Sequence[str]) -> float:
     return sum(bool(_ENGLISH.search(text)) for text in texts) / max(len(texts), 1)
 
 
-def _text_oddities(
-    files: _Pair, rows: Sequence[Row], annotations: Sequence[Annotation], swapped: bool
-) -> Iterator[Finding]:
+def _text_oddities(answers: AnnotationFile, rows: Sequence[ReleasedRow], swapped: bool) -> Iterator[Finding]:
     """Where the two files of a country do not give the same texts."""
-    turned = _swapped([(annotation.question, annotation.en_question) for annotation in annotations])
+    path = str(answers.path)
+    turned = _swapped([(annotation.question, annotation.en_question) for annotation in answers.annotations])
     if turned:
         message = "'question' holds the English text and 'en_question' the local one, unlike the release"
-        yield Finding("warning", str(files.annotations), message, 1)
+        yield Finding("warning", path, message, 1)
     texts = {row.id: (row.translation, row.question) if swapped else (row.question, row.translation) for row in rows}
-    for annotation in annotations:
+    for annotation in answers.annotations:
         pair = (annotation.question, annotation.en_question)
         own = pair[::-1] if turned else pair
         for name, here, there in zip(("local", "English"), own, texts.get(annotation.id, own), strict=True):
             if here.strip() != there.strip():
                 message = f"the {name} text of {annotation.id!r} differs from the question file's (which is read)"
-                yield Finding("warning", str(files.annotations), message, annotation.row)
+                yield Finding("warning", path, message, annotation.row)

@@ -22,12 +22,11 @@ from typing import Any, Literal, NamedTuple
 
 import regex  # type: ignore[import-untyped, unused-ignore]
 
-from kapwa.languages.refusals import is_refusal
+from kapwa.languages.phrases import any_of, is_refusal
 from kapwa.languages.words import words
-from kapwa.suites.blend.questions import Kind
+from kapwa.suites.blend.questions import MAX_ANSWERS, Kind
 from kapwa.suites.blend.reply_lists import is_short, split_answers, tidy
 
-MAX_ANSWERS = 3
 # Longer replies are cut: no answer to these questions stands beyond, and a runaway reply must cost no more than others.
 MAX_CHARS = 4000
 
@@ -49,16 +48,7 @@ class Reply(NamedTuple):
     whole: str = ""
 
 
-_ANSWER_LABELS = (
-    r"(?:(?:final|short|my|the|correct|single) )?answers?|response|a|답변|정답|답|대답|答案|回答|答|respuestas?|resp|"
-    r"jawaban(?:nya)?|jawab|الإجابات|الإجابة|الاجابة|إجابة|اجابة|الجواب|جواب|απαντήσεις|απάντηση|απαντηση|"
-    r"پاسخ(?:\u200c?ها)?|جواب(?:\u200c?ها)?|cavablar|cavab|መልሶች|መልሱ|መልስ|উত্তৰবোৰ|উত্তৰসমূহ|উত্তৰ|উত্তর|"
-    r"amsoshi|amsar|amsa|waleran(?:ana)?|walonan|jawabanana|wangsulan|mga sagot|sagot|réponse"
-)
-_QUESTION_LABELS = (
-    r"(?:next )?questions?|q|질문|문제|问题|問題|题目|preguntas?|pertanyaan|soal|السؤال|سؤال|ερώτηση|ερωτηση|سوال|"
-    r"پرسش|sual|ጥያቄ|প্ৰশ্ন|প্রশ্ন|tambaya|patarosan|pananya|pananyaan|tanong"
-)
+_ANSWER_LABELS, _QUESTION_LABELS = any_of("answer"), any_of("question")
 _COLON = r"[*_\s]*\d{0,2}\s*(?:[:：︰﹕]|፡-?|፦|(?<=\p{L}{2}\s?)[-–—](?=\s))+-?"
 _BOLD = r"[*_#>\s]*"
 _ANSWER_LABEL = regex.compile(rf"^{_BOLD}(?:{_ANSWER_LABELS}){_COLON}{_BOLD}", regex.IGNORECASE)
@@ -76,13 +66,8 @@ _FIRST_NUMBER = regex.compile(r"\s*[(（]?1\b|\D")
 _EMPHASIS = regex.compile(r"(\*\*|__|\*|`|~~)(?=\S)(.+?)(?<=\S)\1")
 _HEADING = regex.compile(r"^\s*(?:#{1,6}|>)\s+")
 _LINK = regex.compile(r"\[([^\]]+)\]\([^)\s]+\)")
-# Openings that answer nothing, in the languages of the data; at the start of a reply only.
-_OPENER = regex.compile(
-    r"^\s*(?:sure(?: thing)?|certainly|of course|okay|ok|great question|물론(?:입니다|이죠|이지요)?|네|当然(?:可以)?|"
-    r"好的|claro(?: que sí)?|por supuesto|tentu(?: saja)?|baik|بالتأكيد|بالطبع|حسنا|حسنًا|βεβαίως|φυσικά|البته|حتما|"
-    r"əlbəttə|እርግጥ|በእርግጥ|নিশ্চয়|tabbas|hakika|tangtos|muhun|oo naman)\s*[!.,،，！。:：]+\s*",
-    regex.IGNORECASE,
-)
+# Openings that answer nothing; at the start of a reply only.
+_OPENER = regex.compile(rf"^\s*(?:{any_of('opener')})\s*[!.,،，！。:：]+\s*", regex.IGNORECASE)
 # A period after one or two letters, a figure or "Mrs" ends no sentence (St. Patrick, U.S. president, 1. May).
 _SENTENCE_END = regex.compile(
     r"(?<=[!?؟।።…])\s+|(?<=[。！？])\s*|(?<=\.)(?<!\b\p{L}{1,2}\.|\b(?:mrs|etc|prof)\.|\p{L}\.\p{L}\.|\d\.)\s+",
@@ -91,14 +76,7 @@ _SENTENCE_END = regex.compile(
 _ASIDE = regex.compile(r"\s+[-–—]+\s+|\s*—\s*|:\s+|：")
 _NUMBER = regex.compile(r"\d+(?:[.,:/٫٬]\d+)*")
 # "I don't know", in a reply that says nothing else.
-_UNKNOWN = regex.compile(
-    r"\b(?:(?:do not|don't|don’t) know|not sure|no idea|unknown|not applicable|n/a|cannot be determined)\b|"
-    r"모르|모릅|알 수 없|없습니다$|不知道|不清楚|无法确定|\bno (?:lo )?s[eé]\b|no sabe|desconozco|"
-    r"tidak (?:tahu|ada jawaban)|لا أعرف|لا أعلم|لا أدري|لا اعرف|لا اعلم|نمی\u200c?دانم|نمی دانم|"
-    r"δεν (?:το )?(?:ξέρω|γνωρίζω)|bilmirəm|məlum deyil|አላውቅም|አይታወቅም|নাজানো|জনা নাই|ban sani ba|ban san ba|"
-    r"teu (?:nyaho|terang|apal)|hindi ko alam",
-    regex.IGNORECASE,
-)
+_UNKNOWN = regex.compile(any_of("unknown"), regex.IGNORECASE)
 
 
 def read_reply(

@@ -16,6 +16,7 @@ from typing import Any
 
 import regex  # type: ignore[import-untyped, unused-ignore]
 
+from kapwa.languages.phrases import any_of, reply_words
 from kapwa.languages.words import words
 
 _SEPARATORS = "\n;|؛；፤，、،፣፥•▪◦‣・\u2028\u2029"
@@ -24,31 +25,10 @@ _COMMA = r"(?<!\d),|,(?!\d)|(?<=\d),(?=\d)(?!\d{3}(?!\d))"
 _SLASH = r"(?<!\d)/|/(?!\d)"
 _SEPARATOR = regex.compile(rf"[{_SEPARATORS}]|{_COMMA}|{_SLASH}|(?<!\d)·|·(?!\d)|\s+-{{2,}}\s+")
 _OPENING, _CLOSING = "([{（［【「『《〈", ")]}）］】」』》〉"
-# "and" and "or", written as words of their own; Chinese has no spaces, so only words of two characters are safe.
-_CONJUNCTIONS = {
-    "en": r"and|or|as well as|&|\+",
-    "es": r"y|e|o|u|así como",
-    "id": r"dan|atau|serta",
-    "ar": r"و|أو|او",
-    "el": r"και|κι|ή",
-    "fa": r"و|یا",
-    "ko": r"및|그리고|또는|혹은|아니면",
-    "az": r"və|ya|yaxud|və ya|həmçinin",
-    "am": r"እና|ወይም|ወይንም",
-    "as": r"আৰু|বা|অথবা|নাইবা",
-    "ha": r"da|ko|kuma|ko kuma",
-    "su": r"jeung|sareng|atawa|atanapi|sarta",
-    "fil": r"at|o",
-}
-_UNSPACED_CONJUNCTIONS = "以及|或者|还有|還有"
 _ARABIC_AND = regex.compile(r"(?<=\s)و(?=\p{L}{3})")
 _GLUED_LIST = 3
 # What closes an open list and is no answer.
-_AND_SO_ON = regex.compile(
-    r"(?:etc|and so on|and others?|and more|others?|등|기타|等|等等|وغيرها|الخ|إلخ|و غیره|غیره|dll|dsb|dan lain-lain|"
-    r"vs|və s|etcétera|entre otros|κ\.?ά|κλπ|κ\.?λπ)\.*…?",
-    regex.IGNORECASE,
-)
+_AND_SO_ON = regex.compile(rf"(?:{any_of('and_so_on')})\.*…?", regex.IGNORECASE)
 _EDGES = " \t\r\n\u00a0\u200b\ufeff\"'`*_“”‘’«»„‟.!?。！？؟।።…:：,،、;؛-–—~"
 MAX_WORDS = 8
 # Scripts written without spaces are counted by characters, of which a word has about two.
@@ -136,9 +116,11 @@ def _cut(shape: str, text: str, language: str) -> list[str]:
 @cache
 def _between(language: str) -> Any:
     """Conjunctions of a language and of English, standing between words or after a separator."""
-    known = "|".join(filter(None, (_CONJUNCTIONS.get(language, ""), _CONJUNCTIONS["en"])))
-    spaced = rf"(?<=[\s,،、;؛]|^)(?:{known})(?=\s)"
-    return regex.compile(f"{_UNSPACED_CONJUNCTIONS}|{spaced}" if language == "zh" else spaced, regex.IGNORECASE)
+    words, english = reply_words(), reply_words()["en"].conjunction
+    own = words[language].conjunction if language in words else ""
+    unspaced = f"{own}|" if language == "zh" else ""  # Chinese has no spaces
+    spaced = "|".join(filter(None, ("" if unspaced else own, english)))
+    return regex.compile(rf"{unspaced}(?<=[\s,،、;؛]|^)(?:{spaced})(?=\s)", regex.IGNORECASE)
 
 
 def _glued(shape: str, language: str) -> list[tuple[int, int]]:

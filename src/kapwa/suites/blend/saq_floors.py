@@ -4,7 +4,7 @@ Per country and asked language; every reply goes the way of a model's reply (rea
 the selected questions for which the trick has a reply, each counting once. Exact definitions:
 
 - **other cultures' usual answer**: each other country's commonest answer to the same question, of which the one that
-  most countries share (:meth:`kapwa.suites.blend.others.Others.usual_of_others`): what a model that knows the world
+  most countries share (:meth:`kapwa.suites.blend.saq_match.Others.usual_of_others`): what a model that knows the world
   but not the country would say. On the release, in English, SEM-B is 0.415 on average over countries.
 - **one other culture's usual answer**: the same for each other country alone, averaged over them (0.300).
 - **usual answer in the US**: the commonest answer of the country called US (0.340 on average over the other 15).
@@ -25,12 +25,11 @@ from statistics import fmean
 from typing import Literal, NamedTuple
 
 from kapwa.records import Floor, Item
-from kapwa.suites.blend.others import Others, said_in
-from kapwa.suites.blend.questions import AskedIn, Group, Question
-from kapwa.suites.blend.replies import MAX_ANSWERS, read_reply
+from kapwa.suites.blend.questions import MAX_ANSWERS, AskedIn, Group, Question
+from kapwa.suites.blend.replies import read_reply
 from kapwa.suites.blend.saq_grading import find_answer
-from kapwa.suites.blend.saq_match import Grader, Target
-from kapwa.suites.blend.saq_metrics import SEM_B, SEM_W
+from kapwa.suites.blend.saq_match import Grader, Others, Target, said_in
+from kapwa.suites.blend.saq_task import SEM_B, SEM_W
 
 UNITED_STATES = "US"
 USUAL = "other cultures' usual answer"
@@ -79,14 +78,11 @@ class FloorMaker:
         """Return SEM-B and SEM-W of a reply to a question."""
         key = (question.country, question.id, asked_in, text)
         if key not in self._known:
-            self._known[key] = self._judged(question, Target.of_question(question, asked_in), text)
+            target, asked = Target.of_question(question, asked_in), question.text(asked_in)
+            reply = read_reply(text, language=target.language, kind=target.kind, question=asked, limit=self._limit)
+            _, hit = find_answer(reply, target, question.id, self._others, self._grader, self._limit)
+            self._known[key] = NOTHING if hit is None else Sem(1.0, hit.votes / target.top_votes)
         return self._known[key]
-
-    def _judged(self, question: Question, target: Target, text: str) -> Sem:
-        asked = question.text(target.asked_in)
-        reply = read_reply(text, language=target.language, kind=target.kind, question=asked, limit=self._limit)
-        _, hit = find_answer(reply, target, question.id, self._others, self._grader, self._limit)
-        return NOTHING if hit is None else Sem(1.0, hit.votes / target.top_votes)
 
     def means(self, questions: Sequence[Question], asked_in: AskedIn) -> Iterator[tuple[str, Kind, Sem, int]]:
         """Yield name, kind, mean and count of every floor and of the ceiling over one country's questions."""
@@ -96,28 +92,21 @@ class FloorMaker:
         tricks: dict[str, Callable[[Question], list[str]]] = {
             USUAL: lambda q: [self._others.usual_of_others(q.id, q.country, language)],
             ONE_OTHER: lambda q: [self._others.usual(other, language) for other in self._others.of(q.id, q.country)],
-            US_USUAL: lambda q: [self._usual_in(UNITED_STATES, q, language)],
+            US_USUAL: lambda q: [
+                self._others.usual(asked, language) for asked in [self._others.question(q.id, UNITED_STATES)] if asked
+            ],
             SHUFFLED: lambda q: shuffled[q.id],
             EVERYBODY: lambda q: [", ".join(self._others.all_usual(q, language))],
         }
+        elsewhere = [country for country in self._others.countries if country != questions[0].country]
         for name, trick in tricks.items():
-            if self._offers(name, questions[0]):
+            # Another country's answers need another country.
+            if UNITED_STATES in elsewhere if name == US_USUAL else elsewhere or name == SHUFFLED:
                 judged = [[self.judge(q, asked_in, text) for text in trick(q) if text] for q in questions]
                 yield name, "floor", _mean([_mean(values) for values in judged if values]), sum(map(bool, judged))
         # Answers without votes are right ones that somebody listed: they say nothing of what a person would score.
         counted = [q for q in questions if q.counted]
         yield PERSON, "ceiling", _mean([leave_one_out(q.groups) for q in counted]), len(counted)
-
-    def _offers(self, name: str, question: Question) -> bool:
-        """Whether a trick makes sense in this data: another country's answers need another country."""
-        elsewhere = [country for country in self._others.countries if country != question.country]
-        if name == US_USUAL:
-            return UNITED_STATES in elsewhere
-        return name == SHUFFLED or bool(elsewhere)
-
-    def _usual_in(self, country: str, question: Question, language: str) -> str:
-        found = self._others.question(question.id, country)
-        return self._others.usual(found, language) if found else ""
 
     def _shuffled(self, questions: Sequence[Question], language: str) -> dict[str, list[str]]:
         """Return, for each question, commonest answers to the questions after it in a seeded order."""

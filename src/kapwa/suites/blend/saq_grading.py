@@ -7,12 +7,11 @@ from typing import NamedTuple
 
 from kapwa.languages.identify import Identification, identify
 from kapwa.records import Answer, Item, Outcome, Response
-from kapwa.suites.answers import pair_answers
-from kapwa.suites.blend.others import Others
 from kapwa.suites.blend.replies import Reply, declines, read_reply
 from kapwa.suites.blend.reply_lists import n_words
-from kapwa.suites.blend.saq_match import ENGLISH, Grader, Hit, Target, reference_reply
-from kapwa.suites.blend.saq_metrics import SaqOptions
+from kapwa.suites.blend.saq_match import ENGLISH, Grader, Hit, Others, Target, reference_reply
+from kapwa.suites.blend.saq_task import SaqOptions
+from kapwa.suites.items import pair_answers
 
 _NO_REPLY = Reply("", (), too_many=False, status="empty")
 
@@ -65,7 +64,7 @@ def to_be_judged(graded: Graded) -> bool:
 def grade(
     items: Sequence[Item], answers: Collection[Answer], options: SaqOptions, others: Others, grader: Grader
 ) -> list[Graded]:
-    """Return every reply graded, in the order of the items; see :func:`kapwa.suites.blend.saq.judge_saq`."""
+    """Return every reply graded, in the order of the items; see :func:`kapwa.suites.blend.saq_tables.judge_saq`."""
     given = list(pair_answers(items, answers))
     by_culture: dict[str, list[int]] = {}
     for place, (item, *_) in enumerate(given):

@@ -1,203 +1,175 @@
-"""The tables that judged short answers make: scores, one row a reply, and the cases a report shows."""
+"""Judge ``blend/saq``: does a short reply give one of the answers that people gave?
+
+Source: BLEnD section 4.1 and its appendix C.2.2. SEM-B is 1 for a reply that gives an answer of any group, SEM-W the
+votes of the first group it gives, in file order (the commonest first), over the votes of the commonest. Values are
+shares in [0, 1]; the paper prints per cent. A reply in the local language may also give an English answer, as in the
+released code; how often that alone made it right is ``answered_in_english``, and ``sem_b_local`` counts without it.
+
+Only questions that the code's rule keeps are judged; ``_paper`` metrics are over those the paper's rule keeps too.
+``_reference`` metrics are what the released code computes, on Kapwa's languages: see
+:meth:`kapwa.metrics.matching.Matcher.reference_match`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import polars as pl
 
-from kapwa.records import SCORE_COLUMNS, Outcome
-from kapwa.suites.blend.questions import Group
-from kapwa.suites.blend.saq_grading import Graded, local_asked, to_be_judged
-from kapwa.suites.blend.saq_metrics import (
-    EMPTY,
-    IN_ENGLISH,
-    REFUSED,
-    SEM_B,
-    SEM_B_JUDGE,
-    SEM_B_LOCAL,
-    SEM_B_PAPER,
-    SEM_B_REFERENCE,
-    SEM_W,
-    SEM_W_PAPER,
-    SEM_W_REFERENCE,
-    TOO_MANY,
-)
-from kapwa.suites.rows import SCORE_SCHEMA, case_frame
+from kapwa.records import SCORE_COLUMNS, Answer, Item, Outcome
+from kapwa.suites.base import Judged
+from kapwa.suites.blend.confusion import confusion_table
+from kapwa.suites.blend.judge import Judge, judge_agreement
+from kapwa.suites.blend.questions import Group, people_said
+from kapwa.suites.blend.saq_grading import Graded, grade, local_asked, to_be_judged
+from kapwa.suites.blend.saq_match import Grader, Others
+from kapwa.suites.blend.saq_task import SEM_B, SaqOptions, saq_metrics
+from kapwa.suites.items import SCORE_SCHEMA, case_frame, score_frame
+from kapwa.suites.similarity import Compared, similarity_rows
 
 ANSWER_SCHEMA: dict[str, Any] = {
-    "item_id": pl.String,
-    "variant": pl.String,
-    "culture": pl.String,
-    "sample": pl.Int64,
-    "text": pl.String,
-    "finish_reason": pl.String,
-    "judged_text": pl.String,
-    "n_answers": pl.Int64,
-    "too_many": pl.Boolean,
-    "refused": pl.Boolean,
-    "outcome": pl.String,
-    "matched_group": pl.Int64,
-    "matched_answer": pl.String,
-    "matched_language": pl.String,
-    "rule": pl.String,
-    "votes": pl.Int64,
-    "top_votes": pl.Int64,
-    "weight_reference": pl.Float64,
-    "language_asked": pl.String,
-    "language_answered": pl.String,
-    "language_confidence": pl.Float64,
-    "truncated": pl.Boolean,
-    "error": pl.String,
+    **{"item_id": pl.String, "variant": pl.String, "culture": pl.String, "sample": pl.Int64, "text": pl.String},
+    **{"finish_reason": pl.String, "judged_text": pl.String, "n_answers": pl.Int64, "too_many": pl.Boolean},
+    **{"refused": pl.Boolean, "outcome": pl.String, "matched_group": pl.Int64, "matched_answer": pl.String},
+    **{"matched_language": pl.String, "rule": pl.String, "votes": pl.Int64, "top_votes": pl.Int64},
+    **{"weight_reference": pl.Float64, "language_asked": pl.String, "language_answered": pl.String},
+    **{"language_confidence": pl.Float64, "truncated": pl.Boolean, "error": pl.String},
 }
-
+_SHARED = {name: SCORE_SCHEMA[name] for name in SCORE_COLUMNS if name not in ("metric", "value", "outcome")}
 Judgement = tuple[float | None, Outcome]
 
 
-def score_table(graded: Sequence[Graded]) -> pl.DataFrame:
-    """Return the score rows of all replies: metric by metric, replies in order within each."""
-    base = base_table(graded)
-    parts = [metric_rows(base, graded, name, judge) for name, judge in _METRICS.items()]
-    return pl.concat(parts)
+def judge_saq(
+    items: Sequence[Item],
+    answers: Collection[Answer],
+    options: SaqOptions | None = None,
+    *,
+    others: Others | None = None,
+    grader: Grader | None = None,
+    judge: Judge | None = None,
+) -> Judged:
+    """Judge replies: one score row per item, sample and metric of :func:`kapwa.suites.blend.saq_task.saq_metrics`.
 
-
-def metric_rows(
-    base: pl.DataFrame, graded: Sequence[Graded], metric: str, judge: Callable[[Graded], Judgement | None]
-) -> pl.DataFrame:
-    """Return the rows of one metric; ``judge`` gives None for replies that it does not measure.
-
-    ``base``: what :func:`base_table` gives. Made by columns: hundreds of thousands of rows as
-    dictionaries would take most of the time and memory of judging.
+    ``others``: what other countries answered, for the guard against unseparated lists and for the confusion table;
+    without it the guard knows the item's own answers only. A reply that is empty, declined or unreadable scores 0
+    with that outcome; failed and missing replies have null values. Tables: ``answers`` (one row a reply, with the
+    group, answer and rule that matched), ``cases`` (the worst reply of each item), ``confusion`` (with ``others``),
+    ``judge_agreement`` (with ``judge``, which adds its verdicts to ``answers`` and the metric ``sem_b_judge``).
+    Raises UsageError for answers to unknown items and for two answers to one request.
     """
-    judgements = [judge(one) for one in graded]
-    kept = [place for place, judgement in enumerate(judgements) if judgement is not None]
-    values, outcomes = zip(*(j for j in judgements if j is not None), strict=True) if kept else ((), ())
+    grader = grader or Grader()
+    settings = options or SaqOptions()
+    graded = grade(items, answers, settings, others or Others(()), grader)
+    scores = score_table(graded)
+    if settings.metrics:
+        compared = [Compared(one.item, one.sample, one.text, _references(one.item)) for one in graded]
+        scores = pl.concat([scores, score_frame(similarity_rows(settings, compared))])
+    rows = [_answer_row(one) for one in graded]
+    tables = {"answers": pl.DataFrame(rows, schema=ANSWER_SCHEMA, orient="row"), "cases": case_table(graded)}
+    if others is not None:
+        tables["confusion"] = confusion_table(graded, others, grader)
+    verdicts = judge.verdicts(graded) if judge is not None else None
+    if verdicts is not None:
+        tables["answers"] = tables["answers"].with_columns(pl.Series("judged_right", verdicts, dtype=pl.Boolean))
+        tables["judge_agreement"] = judge_agreement(graded, verdicts)
+        scores = pl.concat([scores, _judge_rows(graded, verdicts)])
+    return Judged(scores, tables)
+
+
+def _references(item: Item) -> list[str]:
+    """People's answers in the languages that the item may be answered in."""
+    groups: Sequence[Group] = item.fields["answers"]
+    english = [text for group in groups for text in group.en]
+    if item.fields["asked_in"] == "en" and english:
+        return english
+    return [*(text for group in groups for text in group.local), *english]
+
+
+def score_table(graded: Sequence[Graded]) -> pl.DataFrame:
+    """Return the score rows of all replies: metric by metric, replies in order within each.
+
+    Made by columns: hundreds of thousands of rows as dictionaries would take most of the time and memory of judging.
+    """
+    shared, judged = _shared(graded), [dict(_judgements(one)) for one in graded]
+    return pl.concat([_metric_rows(shared, judged, name) for name in saq_metrics()])
+
+
+def _judge_rows(graded: Sequence[Graded], verdicts: Sequence[bool | None]) -> pl.DataFrame:
+    judged = [{"sem_b_judge": _verdict(*pair)} for pair in zip(graded, verdicts, strict=True)]
+    return _metric_rows(_shared(graded), judged, "sem_b_judge")
+
+
+def _shared(graded: Sequence[Graded]) -> pl.DataFrame:
+    """What the score rows of each reply share, a row a reply."""
+    rows = [(one.item.id, *(getattr(one.item, name) for name in _SHARED_FIELDS), one.sample) for one in graded]
+    return pl.DataFrame(rows, schema=_SHARED, orient="row")
+
+
+_SHARED_FIELDS = tuple(name for name in _SHARED if name not in ("item_id", "sample"))
+
+
+def _metric_rows(base: pl.DataFrame, judged: Sequence[dict[str, Judgement]], metric: str) -> pl.DataFrame:
+    """The rows of one metric: of the replies that it measures."""
+    kept = [place for place, found in enumerate(judged) if metric in found]
     return (
         base[kept]
         .with_columns(
             pl.lit(metric).alias("metric"),
-            pl.Series("value", values, dtype=pl.Float64),
-            pl.Series("outcome", outcomes, dtype=pl.String),
+            pl.Series("value", [judged[place][metric][0] for place in kept], dtype=pl.Float64),
+            pl.Series("outcome", [judged[place][metric][1] for place in kept], dtype=pl.String),
         )
         .select(SCORE_COLUMNS)
     )
 
 
-def base_table(graded: Sequence[Graded]) -> pl.DataFrame:
-    """Return what the score rows of each reply share, a row a reply."""
-    return pl.DataFrame([_base(one) for one in graded], schema=_BASE_SCHEMA, orient="row")
+def _judgements(one: Graded) -> Iterator[tuple[str, Judgement]]:
+    """Value and outcome of one reply by every metric that measures it; the item's own language alone has two more."""
+    there, outcome = one.text is not None, one.outcome
+    weighed: Outcome = "scored" if outcome in ("right", "wrong") else outcome
+    scored: Outcome = "scored" if there else "failed"
+    sem_b: Judgement = (float(one.hit is not None) if there else None, outcome)
+    sem_w: Judgement = (one.weight if there else None, weighed)
+    yield from (("sem_b", sem_b), ("sem_w", sem_w))
+    if one.item.fields["valid_paper"]:
+        yield from (("sem_b_paper", sem_b), ("sem_w_paper", sem_w))
+    if local_asked(one.item):
+        local: Outcome = "wrong" if outcome == "right" and not one.local else outcome
+        yield "sem_b_local", (float(bool(one.local)) if there else None, local)
+        yield "answered_in_english", (float(one.hit is not None and not one.local) if there else None, scored)
+    released: Outcome = "right" if one.reference > 0 else "wrong"
+    yield "sem_b_reference", (float(one.reference > 0), released) if there else (None, "failed")
+    yield "sem_w_reference", (one.reference if there else None, scored)
+    shares = (
+        ("too_many", one.reply.too_many),
+        ("refused", outcome == "refused"),
+        ("empty", outcome == "empty"),
+    )
+    yield from ((name, (float(holds) if there else None, scored)) for name, holds in shares)
 
 
-_BASE_SCHEMA = {name: SCORE_SCHEMA[name] for name in SCORE_COLUMNS if name not in ("metric", "value", "outcome")}
-
-
-def _base(one: Graded) -> tuple[Any, ...]:
-    item = one.item
-    named = (item.id, item.variant, item.culture, item.language, item.category, item.topic, item.cluster)
-    return (*named, one.sample)
-
-
-def _sem_b(one: Graded) -> Judgement:
-    return None if one.text is None else float(one.hit is not None), one.outcome
-
-
-def _sem_w(one: Graded) -> Judgement:
-    outcome = one.outcome
-    return None if one.text is None else one.weight, "scored" if outcome in ("right", "wrong") else outcome
-
-
-def _paper(judge: Callable[[Graded], Judgement]) -> Callable[[Graded], Judgement | None]:
-    return lambda one: judge(one) if one.item.fields["valid_paper"] else None
-
-
-def _local(one: Graded) -> Judgement | None:
-    """The item's own language alone; no row where English is the only language."""
-    if not local_asked(one.item):
-        return None
+def _verdict(one: Graded, verdict: bool | None) -> Judgement:
+    """What a judge makes of a reply; one without anything to judge is what the matcher calls it."""
     if one.text is None:
         return None, "failed"
-    outcome = one.outcome
-    return float(bool(one.local)), "wrong" if outcome == "right" and not one.local else outcome
-
-
-def _in_english(one: Graded) -> Judgement | None:
-    if not local_asked(one.item):
-        return None
-    return _share(one, one.hit is not None and not one.local)
-
-
-def _reference_b(one: Graded) -> Judgement:
-    if one.text is None:
-        return None, "failed"
-    return float(one.reference > 0), "right" if one.reference > 0 else "wrong"
-
-
-def _reference_w(one: Graded) -> Judgement:
-    return (None, "failed") if one.text is None else (one.reference, "scored")
-
-
-def _share(one: Graded, holds: bool) -> Judgement:
-    return (None, "failed") if one.text is None else (float(holds), "scored")
-
-
-_METRICS: dict[str, Callable[[Graded], Judgement | None]] = {
-    SEM_B: _sem_b,
-    SEM_W: _sem_w,
-    SEM_B_LOCAL: _local,
-    IN_ENGLISH: _in_english,
-    SEM_B_PAPER: _paper(_sem_b),
-    SEM_W_PAPER: _paper(_sem_w),
-    SEM_B_REFERENCE: _reference_b,
-    SEM_W_REFERENCE: _reference_w,
-    TOO_MANY: lambda one: _share(one, one.reply.too_many),
-    REFUSED: lambda one: _share(one, one.outcome == "refused"),
-    EMPTY: lambda one: _share(one, one.outcome == "empty"),
-}
-
-
-def judge_table(graded: Sequence[Graded], verdicts: Sequence[bool | None]) -> pl.DataFrame:
-    """Return the score rows of a model's verdicts, one a reply; None where it gave none that can be read.
-
-    Replies that are no answer (empty, refused without an answer, failed) are not put to it and keep their outcome.
-    """
-    found = {id(one): verdict for one, verdict in zip(graded, verdicts, strict=True)}
-
-    def judgement(one: Graded) -> Judgement:
-        verdict = found[id(one)]
-        if one.text is None:
-            return None, "failed"
-        if not to_be_judged(one):
-            return 0.0, one.outcome
-        if verdict is None:
-            return None, "unparsed"
-        return float(verdict), "right" if verdict else "wrong"
-
-    return metric_rows(base_table(graded), graded, SEM_B_JUDGE, judgement)
-
-
-def answer_table(graded: Sequence[Graded]) -> pl.DataFrame:
-    """Return one row a reply: what was said, what of it was judged, and what matched by which rule."""
-    return pl.DataFrame([_answer_row(one) for one in graded], schema=ANSWER_SCHEMA, orient="row")
+    if not to_be_judged(one):
+        return 0.0, one.outcome
+    return (None, "unparsed") if verdict is None else (float(verdict), "right" if verdict else "wrong")
 
 
 def _answer_row(one: Graded) -> tuple[Any, ...]:
+    """One reply: what was said, what of it was judged, and what matched by which rule."""
     item, response, hit, reply, there = one.item, one.response, one.hit, one.reply, one.text is not None
-    answered = there and reply.status == "answered"
     reason = response.finish_reason if response else None
     return (
         *(item.id, item.variant, item.culture, one.sample, one.text, reason),
-        reply.text if answered else None,
-        len(reply.answers) if there else None,
-        reply.too_many if there else None,
-        one.declined if there else None,
+        reply.text if there and reply.status == "answered" else None,
+        *((len(reply.answers), reply.too_many, one.declined) if there else (None,) * 3),
         one.outcome,
         *((hit.group, hit.answer, hit.language, hit.rule, hit.votes) if hit else (None,) * 5),
         max(group.votes for group in item.fields["answers"]),
         one.reference if there else None,
-        item.language,
-        one.found.language,
-        one.found.confidence if there else None,
+        *(item.language, one.found.language, one.found.confidence if there else None),
         reason == "length" if reason else None,
         response.error if response else "no answer was given",
     )
@@ -247,15 +219,4 @@ def _case(one: Graded, margin: float, said: dict[tuple[str, str, bool], str]) ->
         "expected": expected(asked_in_english),
         "expected_gloss": None if asked_in_english else expected(True),
         "got": one.text,
-        "got_gloss": None,
     }
-
-
-def people_said(groups: Sequence[Group], *, english: bool = False) -> str:
-    """Write people's answers in a line, the commonest first: "김치 (5); 김치찌개 / 찌개 (2)"."""
-    return "; ".join(_said(groups, english))
-
-
-def _said(groups: Sequence[Group], english: bool) -> Iterator[str]:
-    for group in groups:
-        yield f"{' / '.join((group.en or group.local) if english else group.local)} ({group.votes})"

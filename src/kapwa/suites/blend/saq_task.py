@@ -2,30 +2,97 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from kapwa.errors import UsageError, nearest
+import polars as pl
+
+from kapwa.errors import UsageError
 from kapwa.files import digest
 from kapwa.languages.identify import canonical
+from kapwa.metrics.matching import VERSION
 from kapwa.records import Answer, Capability, Floor, Item, Message, Params, Request
-from kapwa.suites.base import DataSource, Judged, MetricInfo, Selection
+from kapwa.suites.base import DataSource, Judged, MetricInfo, Selection, given_options
 from kapwa.suites.blend.data import BlendData, read_data
-from kapwa.suites.blend.others import Others
 from kapwa.suites.blend.prompts import PROMPT_IDS, VARIANTS, PromptBook, split_variant, variant_name
-from kapwa.suites.blend.questions import AskedIn, Question
-from kapwa.suites.blend.saq_match import ENGLISH, Grader
-from kapwa.suites.blend.saq_metrics import SAQ_HEADLINE, SaqOptions, saq_metrics
-from kapwa.suites.blend.valid import is_valid_code, is_valid_paper
-from kapwa.suites.selection import select
+from kapwa.suites.blend.questions import MAX_ANSWERS, AskedIn, Question, is_valid_code, is_valid_paper, people_said
+from kapwa.suites.blend.saq_match import ENGLISH, Grader, Others
+from kapwa.suites.items import ITEM_COLUMNS, item_columns, select
+from kapwa.suites.similarity import SimilarityOptions, similarity_infos
+
+MAX_NEW_TOKENS = 128
+SEM_B, SEM_W = "sem_b", "sem_w"
+SAQ_HEADLINE = (SEM_B, SEM_W)
+_PAPER, _CODE = "BLEnD §4.1", "the released BLEnD code"
+
+
+@dataclass(frozen=True, slots=True)
+class SaqOptions(SimilarityOptions):
+    """Options of ``blend/saq``, and any similarity of the reply to the nearest of people's answers (``metrics``).
+
+    ``max_new_tokens`` bounds the reply: 99.9 % of people's answers have at most 140 bytes in any of the 13 languages.
+    ``max_answers``: a reply that lists more is judged by its first. Raises UsageError for impossible values.
+    """
+
+    max_new_tokens: int = MAX_NEW_TOKENS
+    max_answers: int = MAX_ANSWERS
+
+    def __post_init__(self) -> None:
+        SimilarityOptions.__post_init__(self)  # super() does not find its class in one with slots
+        for name, value in (("max_new_tokens", self.max_new_tokens), ("max_answers", self.max_answers)):
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise UsageError(f"{name} is {value!r}; it must be a whole number of at least 1.")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the options as plain values; they rebuild equal options. Similarities are told where there are any."""
+        found = SimilarityOptions.as_dict(self)
+        return found if self.metrics else {name: found[name] for name in ("max_new_tokens", "max_answers")}
+
+
+# Title, and where the metric comes from.
+_TITLES: Mapping[str, tuple[str, str]] = {
+    SEM_B: ("SEM-B: replies that give one of people's answers", _PAPER),
+    SEM_W: ("SEM-W: the same, weighted by how many people gave it", _PAPER),
+    "sem_b_local": ("SEM-B, answers in the local language alone", "Kapwa"),
+    "answered_in_english": ("Right only by an English answer", "Kapwa"),
+    "sem_b_paper": ("SEM-B on questions that the paper counts", _PAPER),
+    "sem_w_paper": ("SEM-W on questions that the paper counts", _PAPER),
+    "sem_b_judge": ("SEM-B as a model judges it", "Kapwa"),
+    "sem_b_reference": ("SEM-B as released (substrings, lemmas anywhere)", _CODE),
+    "sem_w_reference": ("SEM-W as released", _CODE),
+    "too_many": ("Listed too many answers (judged by the first)", "Kapwa"),
+    "refused": ("Declined to answer, or did not know (by wording)", "Kapwa"),
+    "empty": ("Empty replies", "Kapwa"),
+}
+# An answer right only by its English is one the language asked for did not give.
+_BETTER_LOW = ("answered_in_english", "too_many", "refused", "empty")
+
+
+def saq_metrics(*, judged: bool = False) -> Mapping[str, MetricInfo]:
+    """Return how every metric of ``blend/saq`` reads, in the order reports show them.
+
+    ``judged``: whether a model judges too.
+    """
+    return {
+        name: MetricInfo(
+            name,
+            title,
+            0.0,
+            1.0,
+            binary=not name.startswith(SEM_W),
+            reference=name.endswith("_reference"),
+            source=source,
+            phrase="gave an answer that people there give to {value} of {items}" if name == SEM_B else "",
+            higher_is_better=name not in _BETTER_LOW,
+        )
+        for name, (title, source) in _TITLES.items()
+        if judged or name != "sem_b_judge"
+    }
+
 
 if TYPE_CHECKING:
-    import polars as pl
-
-    from kapwa.languages.base import Language
     from kapwa.suites.blend.judge import Judge
 
 DEFAULT_VARIANTS = (variant_name("local", PROMPT_IDS[0]), variant_name("en", PROMPT_IDS[0]))
@@ -60,7 +127,8 @@ class SaqTask:
     @property
     def metrics(self) -> Mapping[str, MetricInfo]:
         """Every metric the task reports."""
-        return saq_metrics(judged=self.judge is not None)
+        found = {info.name: info for info in similarity_infos(self.settings)}
+        return {**saq_metrics(judged=self.judge is not None), **found}
 
     @property
     def options(self) -> Mapping[str, Any]:
@@ -83,8 +151,8 @@ class SaqTask:
             yield Request(item.id, item.variant, "generate", (Message("user", item.fields["prompt"]),), params=params)
 
     def score(self, items: Sequence[Item], answers: Collection[Answer]) -> Judged:
-        """Judge replies; see :func:`kapwa.suites.blend.saq.judge_saq`."""
-        from kapwa.suites.blend.saq import judge_saq
+        """Judge replies; see :func:`kapwa.suites.blend.saq_tables.judge_saq`."""
+        from kapwa.suites.blend.saq_tables import judge_saq
 
         judged = judge_saq(items, answers, self.settings, others=self.others, grader=self.grader, judge=self.judge)
         return Judged(judged.scores, {**judged.tables, "tools": self.tools()})
@@ -97,39 +165,38 @@ class SaqTask:
 
     def item_table(self, items: Sequence[Item]) -> pl.DataFrame:
         """Return one row per question and variant: the question, its English, the prompt, and what people said."""
-        import polars as pl
-
-        return pl.DataFrame([_item_row(item) for item in items], schema=_item_schema())
+        texts = ("prompt", "question", "question_en", "asked_in", "prompt_id", "kind")
+        rows = [
+            {
+                **item_columns(item),
+                **{name: item.fields[name] for name in texts},
+                "answers": people_said(item.fields["answers"]),
+                "answers_en": people_said(item.fields["answers"], english=True),
+                "gloss": None if item.language == ENGLISH else item.fields["question_en"],
+                "valid_paper": item.fields["valid_paper"],
+            }
+            for item in items
+        ]
+        schema: dict[str, Any] = dict.fromkeys((*ITEM_COLUMNS, *texts, "answers", "answers_en", "gloss"), pl.String)
+        return pl.DataFrame(rows, schema=schema | {"valid_paper": pl.Boolean})
 
     def tools(self) -> pl.DataFrame:
         """Return what normalises each language at work: language, tool, version, licence."""
-        import polars as pl
-
         schema = dict.fromkeys(("language", "tool", "version", "licence"), pl.String)
-        rows = [(code, *tool) for code in self._languages() for tool in self._language(code).info.tools]
+        rows = [(code, *tool) for code in self._languages() for tool in self.grader.matcher(code).language.info.tools]
         return pl.DataFrame(rows, schema=schema, orient="row")
 
     def _matcher(self) -> str:
-        from kapwa.metrics.matching import VERSION
-
-        tools = {tool for code in self._languages() for tool in self._language(code).info.tools}
-        listed = "\n".join(sorted(f"{tool.name} {tool.version}" for tool in tools))
-        return f"{VERSION}-{digest({'tools': listed.encode()})[:6]}"
+        tools = {f"{name} {version}" for _, name, version, _ in self.tools().iter_rows()}
+        return f"{VERSION}-{digest({'tools': chr(10).join(sorted(tools)).encode()})[:6]}"
 
     def _languages(self) -> list[str]:
         return sorted({ENGLISH, *(item.fields["local_language"] for item in self.selected)})
-
-    def _language(self, code: str) -> Language:
-        return self.grader.matcher(code).language
 
     def check(self) -> None:
         """Find a language that cannot be matched now, not after every question was asked; raise UsageError."""
         for code in self._languages():
             self.grader.matcher(code)
-
-    def with_judge(self, judge: Judge) -> SaqTask:
-        """Return the same task with a model that judges too."""
-        return dataclasses.replace(self, judge=judge)
 
 
 def open_saq_task(data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> SaqTask:
@@ -139,11 +206,7 @@ def open_saq_task(data: str | Path | None, selection: Selection, options: Mappin
     ``judge``, a :class:`kapwa.suites.blend.judge.Judge`. Only questions that the code's rule keeps are asked. Of the
     default variants those are taken that the data can ask; raises UsageError for a variant named that it cannot.
     """
-    given = {key: value for key, value in options.items() if value is not None}
-    known = (*SaqOptions.names(), "prompts", "judge")
-    for key in given:
-        if key not in known:
-            raise UsageError(f"blend/saq has no option {key!r}.", hint=nearest(key, known))
+    given = given_options("blend/saq", options, (*SaqOptions.names(), "prompts", "judge"))
     judge, prompts = given.pop("judge", None), given.pop("prompts", None)
     if judge is not None and not hasattr(judge, "verdicts"):
         hint = "Give kapwa.suites.blend.judge.Judge(model, cache), with a loaded model."
@@ -220,29 +283,3 @@ def saq_item(question: Question, prompts: PromptBook, asked_in: AskedIn, prompt_
             "local_language": local,
         },
     )
-
-
-_COLUMNS = ("variant", "culture", "language", "category", "topic", "cluster")
-_TEXTS = ("prompt", "question", "question_en", "asked_in", "prompt_id", "kind")
-
-
-def _item_row(item: Item) -> dict[str, Any]:
-    from kapwa.suites.blend.saq_tables import people_said
-
-    groups = item.fields["answers"]
-    return {
-        "item_id": item.id,
-        **{name: getattr(item, name) for name in _COLUMNS},
-        **{name: item.fields[name] for name in _TEXTS},
-        "answers": people_said(groups),
-        "answers_en": people_said(groups, english=True),
-        "valid_paper": item.fields["valid_paper"],
-        "gloss": None if item.language == ENGLISH else item.fields["question_en"],
-    }
-
-
-def _item_schema() -> dict[str, Any]:
-    import polars as pl
-
-    texts = dict.fromkeys(("item_id", *_COLUMNS, *_TEXTS, "answers", "answers_en", "gloss"), pl.String)
-    return {**texts, "valid_paper": pl.Boolean}

@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kapwa.errors import UsageError, nearest
-from kapwa.suites.base import CheckReport, Selection, Suite
+from kapwa.datasets.findings import CheckReport
+from kapwa.errors import UsageError
+from kapwa.suites.base import Selection, Suite
 
 if TYPE_CHECKING:
     from kapwa.suites.base import Task
@@ -38,10 +39,8 @@ def template_variants(languages: Sequence[str] | None = None, prompts: Sequence[
 
 def open_task(name: str, data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> Task:
     """Read templates, concepts and identities, choose among them, and return the task called ``name``."""
-    from kapwa.suites.eecc.opening import open_eecc_task
+    from kapwa.suites.eecc.task import open_eecc_task
 
-    if name not in TASKS:
-        raise UsageError(f"The suite eecc has no task {name!r}.", hint=nearest(name, TASKS))
     return open_eecc_task(name, data, selection, options)
 
 
@@ -50,6 +49,13 @@ def check(path: Path) -> CheckReport | None:
     from kapwa.suites.eecc.check import check as check_prompts
 
     return check_prompts(path)
+
+
+def tasks_of(folder: Path) -> tuple[str, ...]:
+    """Return the tasks that a folder has concepts and templates for."""
+    from kapwa.suites.eecc.data import task_folders
+
+    return tuple(task.partition("/")[2] for task, _ in task_folders(folder))
 
 
 suite = Suite(
@@ -61,5 +67,9 @@ suite = Suite(
     packs=Path(__file__).parent / "packs",
     open_task=open_task,
     check=check,
+    tasks_of=tasks_of,
     pick_variants=template_variants,
+    draws_samples=True,
+    next_step="How the texts differ from identity to identity: kapwa analyze eecc {run}",
+    noun=("prompt", "prompts"),
 )

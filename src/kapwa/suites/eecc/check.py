@@ -8,15 +8,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
-from kapwa.suites.base import CheckReport, Finding
-from kapwa.suites.eecc import names
-from kapwa.suites.eecc.articles import article, article_reference
-from kapwa.suites.eecc.data import Reading, read_folder, task_folders
-from kapwa.suites.eecc.parts import Concept, Identity, written_in
-from kapwa.suites.eecc.reading import ROLES
-from kapwa.suites.eecc.spelling import slips
-from kapwa.suites.reading.card import card_findings
-from kapwa.suites.reading.oddities import cell_oddities
+from kapwa.datasets.card import card_findings
+from kapwa.datasets.findings import CheckReport, Finding
+from kapwa.datasets.text_checks import table_oddities
+from kapwa.languages import places as names
+from kapwa.suites.eecc.data import ROLES, Prompts, read_folder, task_folders
+from kapwa.suites.eecc.form import Concept, Identity, article, article_reference, slips
 
 SUITE = "eecc"
 _SIGNS = re.compile(r"[\W_]+")
@@ -51,37 +48,36 @@ def _by_folder(found: Mapping[str, Path]) -> dict[str, str]:
     return named
 
 
-def _findings(reading: Reading) -> Iterator[Finding]:
+def _findings(reading: Prompts) -> Iterator[Finding]:
     yield from (Finding.of(problem, reading.folder) for problem in reading.problems)
-    yield from reading.parts.oddities
-    for table in reading.tables.values():
-        for record in table.records:
-            for column, cell in record.cells.items():
-                for oddity in cell_oddities(cell) if isinstance(cell, str) else ():
-                    yield Finding(oddity.severity, str(table.path), oddity.message, record.row, column)
+    yield from reading.oddities
+    for table in reading.by_role.values():
+        yield from table_oddities(table)
     yield from _concept_findings(reading)
     yield from _identity_findings(reading)
     yield from _card_findings(reading)
 
 
-def _concept_findings(reading: Reading) -> Iterator[Finding]:
+def _concept_findings(reading: Prompts) -> Iterator[Finding]:
     """Concepts that are nearly one another, stand in two topics, or look misspelt."""
-    if "concepts" not in reading.tables:
+    if "concepts" not in reading.by_role:
         return
-    path = str(reading.tables["concepts"].path)
-    alike: dict[str, Concept] = {}
-    english = any(template.is_english for template in reading.parts.templates)
-    for concept in reading.parts.concepts:
-        first = alike.setdefault(_folded(concept.name), concept)
+    path = str(reading.by_role["concepts"].path)
+    by_name: dict[str, Concept] = {}
+    english = any(template.is_english for template in reading.templates)
+    for concept in reading.concepts:
+        first = by_name.setdefault(_folded(concept.name), concept)
         if first.name != concept.name:
-            message = f"{concept.name!r} is nearly {first.name!r} of row {first.row}: perhaps they are one concept"
-            yield Finding("warning", path, message, concept.row, "concept")
+            message = (
+                f"{concept.name!r} is nearly {first.name!r} of row {first.origin.row}: perhaps they are one concept"
+            )
+            yield Finding("warning", path, message, concept.origin.row, "concept")
         elif first is not concept:
-            message = f"{concept.name!r} is also a concept of {first.topic!r} (row {first.row})"
-            yield Finding("note", path, message, concept.row, "concept")
-        for slip in slips(written_in(concept, "en")) if english else ():
+            message = f"{concept.name!r} is also a concept of {first.topic!r} (row {first.origin.row})"
+            yield Finding("note", path, message, concept.origin.row, "concept")
+        for slip in slips(concept.written_in("en")) if english else ():
             message = f"no English word list has {slip.word!r}; did you mean {slip.known!r}?"
-            yield Finding("note" if slip.is_name else "warning", path, message, concept.row, "concept")
+            yield Finding("note" if slip.is_name else "warning", path, message, concept.origin.row, "concept")
 
 
 def _folded(name: str) -> str:
@@ -90,20 +86,20 @@ def _folded(name: str) -> str:
     return " ".join(word.removesuffix("s") if len(word) > 3 else word for word in words)
 
 
-def _identity_findings(reading: Reading) -> Iterator[Finding]:
+def _identity_findings(reading: Prompts) -> Iterator[Finding]:
     """Identities that name no place or several, and those whose article is not a matter of the first letter."""
-    if "identities" not in reading.tables:
+    if "identities" not in reading.by_role:
         return
-    path, attribute = str(reading.tables["identities"].path), reading.parts.attribute
-    articles = any(template.has_article for template in reading.parts.templates)
-    for one in reading.parts.identities:
+    path, attribute = str(reading.by_role["identities"].path), reading.attribute
+    articles = any(template.has_article for template in reading.templates)
+    for one in reading.identities:
         for severity, message in _place_oddities(one, attribute):
-            yield Finding(severity, path, message, one.row, attribute)
-        written = written_in(one, "en")
+            yield Finding(severity, path, message, one.origin.row, attribute)
+        written = one.written_in("en")
         right = one.article or article(written)
         if articles and right != article_reference(written):
             message = f"{right} {written}: by its first letter alone it would be {article_reference(written)!r}"
-            yield Finding("note", path, message, one.row, attribute)
+            yield Finding("note", path, message, one.origin.row, attribute)
 
 
 def _place_oddities(one: Identity, attribute: str) -> Iterator[tuple[Literal["warning", "note"], str]]:
@@ -118,28 +114,26 @@ def _place_oddities(one: Identity, attribute: str) -> Iterator[tuple[Literal["wa
         yield "warning", f"{place}: it goes with no table of values unless a column 'country' says which"
 
 
-def _card_findings(reading: Reading) -> Iterator[Finding]:
-    if not reading.card:
+def _card_findings(reading: Prompts) -> Iterator[Finding]:
+    if not reading.cards:
         text = "no card.yaml: licence, authors, consent and limits are not stated"
         yield Finding("note", str(reading.path), text)
-    elif reading.card_path is not None:
+    elif reading.card_paths:
         # A citation is asked of what may be published, and prompts alone seldom are.
-        found = card_findings([reading.card], [reading.card_path])
+        found = card_findings(reading.cards, reading.card_paths)
         yield from (finding for finding in found if finding.severity == "warning")
 
 
-def _counts(reading: Reading, tasks: str) -> dict[str, int | float | str]:
-    parts = reading.parts
-    if not parts.rows:
+def _counts(reading: Prompts, tasks: str) -> dict[str, int | float | str]:
+    if not any(table.records for table in reading.by_role.values()):
         return {}
-    n = {"templates": len(parts.templates), "concepts": len(parts.concepts), "identities": len(parts.identities)}
+    n = {"templates": len(reading.templates), "concepts": len(reading.concepts), "identities": len(reading.identities)}
     counts: dict[str, int | float | str] = {}
     for role, number in n.items():
-        rows = parts.rows.get(role, 0)
-        label = f"{role} ({parts.attribute})" if role == "identities" else role
+        rows = len(reading.by_role[role].records) if role in reading.by_role else 0
+        label = f"{role} ({reading.attribute})" if role == "identities" else role
         counts[f"{tasks} {label}"] = number if rows == number else f"{number} ({rows} rows)"
     counts[f"{tasks} prompts"] = n["templates"] * n["concepts"] * n["identities"]
-    languages = sorted({template.language for template in parts.templates})
-    counts[f"{tasks} languages"] = ", ".join(languages)
-    topics = Counter(concept.topic for concept in parts.concepts)
+    counts[f"{tasks} languages"] = ", ".join(sorted({template.language for template in reading.templates}))
+    topics = Counter(concept.topic for concept in reading.concepts)
     return counts | {f"{tasks} topic {topic}": number for topic, number in topics.most_common()}

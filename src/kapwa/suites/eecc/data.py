@@ -1,172 +1,200 @@
-"""Find what a task asks: sample packs, pack folders, and the released folder."""
+"""Find and read what a task asks: sample packs, pack folders, the released folder, and lists of identities."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
-from kapwa.errors import DataError, UsageError, nearest
-from kapwa.files import digest
-from kapwa.suites.base import DataSource
-from kapwa.suites.eecc import TASKS, reading
-from kapwa.suites.eecc.card import release_card
-from kapwa.suites.eecc.parts import PromptSet
-from kapwa.suites.eecc.reading import ROLES, Parts
-from kapwa.suites.reading.card import CARD_NAME, read_card
-from kapwa.suites.reading.cells import UNKNOWN_HOME, Home
-from kapwa.suites.reading.letters import lost_letters
-from kapwa.suites.reading.naming import SAMPLE, existing, no_such_data, odd_names
-from kapwa.suites.reading.tables import TABLE_SUFFIXES, Table, peek_header, read_records
+from kapwa.datasets.card import CARD_NAME
+from kapwa.datasets.findings import Finding
+from kapwa.datasets.packs import DataSet, locate, odd_names, table_files
+from kapwa.datasets.rows import Defaults, Origin
+from kapwa.datasets.tables import TABLE_SUFFIXES, Table, peek_header, read_records
+from kapwa.errors import DataError, UsageError
+from kapwa.files import read_text
+from kapwa.suites.eecc import TASKS
+from kapwa.suites.eecc.form import (
+    DEFAULT_TEMPLATE,
+    NATIONALITY,
+    RELEASE_CARD,
+    Concept,
+    Identity,
+    PromptSet,
+    Template,
+    attribute_of,
+    identity_model,
+    is_released,
+    read_released,
+)
 
 PACKS = Path(__file__).parent / "packs"
 DEFAULT_PACK = "nationalities"
-SUFFIXES = tuple(suffix for suffix in TABLE_SUFFIXES if suffix not in (".yaml", ".yml"))
+ROLES = ("templates", "concepts", "identities")
 # "eecc/qa" is asked from the folder qa of the data, or from the data's folder itself.
 FOLDERS = {task: task.rpartition("/")[2] for task in TASKS}
-_MANY = Home("many", "en")
+_SUFFIXES = tuple(suffix for suffix in TABLE_SUFFIXES if suffix not in (".yaml", ".yml"))
+_FORM = "A folder holds templates.csv, concepts.csv and identities.csv; see docs/reference/eecc-form.md."
+_NO_CARD: Defaults = {"culture": "many", "language": "en"}
 
 
 @dataclass
-class Reading:
-    """What one task's files hold, where they are, and all that is wrong or odd about them."""
+class Prompts(DataSet):
+    """What one task's files hold, and all that is wrong or odd about them; ``folder`` is that of its concepts."""
 
-    name: str
-    path: Path
-    folder: Path
-    parts: Parts = field(default_factory=Parts)
-    tables: dict[str, Table] = field(default_factory=dict)
-    card: Mapping[str, Any] = field(default_factory=dict)
-    card_path: Path | None = None
-    files: dict[str, bytes] = field(default_factory=dict)
-    released: bool = False
-
-    @property
-    def problems(self) -> list[DataError]:
-        """What stops a run."""
-        return self.parts.problems
+    folder: Path = Path()
+    attribute: str = NATIONALITY
+    templates: list[Template] = field(default_factory=list)
+    concepts: list[Concept] = field(default_factory=list)
+    identities: list[Identity] = field(default_factory=list)
+    by_role: dict[str, Table] = field(default_factory=dict)
 
     def prompt_set(self) -> PromptSet:
         """Return what the task asks; raise the first problem, with how many more there are."""
-        if self.problems:
-            first, others = self.problems[0], len(self.problems) - 1
-            if others:
-                more = f"({others} more problem{'s' * (others > 1)}: 'kapwa data check' lists them all.)"
-                first.hint = f"{first.hint} {more}" if first.hint else more
-            raise first
-        parts = self.parts
-        return PromptSet(parts.attribute, tuple(parts.templates), tuple(parts.concepts), tuple(parts.identities))
-
-    def source(self) -> DataSource:
-        """Describe where the prompts came from."""
-        return DataSource(self.name, self.path, digest(self.files), self.card, bool(self.card.get("illustrative")))
+        self.refuse_problems()
+        return PromptSet(self.attribute, tuple(self.templates), tuple(self.concepts), tuple(self.identities))
 
 
-def load(data: str | Path | None, task: str) -> Reading:
+def load(data: str | Path | None, task: str) -> Prompts:
     """Find and read the data of ``task``, keeping problems.
 
     ``data``: None or "sample" (the sample pack of nationalities), "sample:PACK", a pack folder, or the released
     folder. Raises UsageError when there is nothing of that name, or nothing for this task.
     """
-    text = SAMPLE if data is None else str(data)
-    if text == SAMPLE:
-        return read_folder(PACKS / DEFAULT_PACK, SAMPLE, task)
-    if text.startswith(f"{SAMPLE}:"):
-        name = text.removeprefix(f"{SAMPLE}:")
-        if name not in sample_packs():
-            raise UsageError(f"There is no sample pack {name!r}.", hint=nearest(name, sample_packs()))
-        return read_folder(PACKS / name, text, task)
-    path = existing(text)
-    if path is None:
-        raise no_such_data(text, sample_packs())
+    name, path, _ = locate(data, PACKS, default=DEFAULT_PACK)
     if path.is_file():
-        path = path.parent
-    return read_folder(path, path.resolve().name, task)
-
-
-def sample_packs() -> dict[str, Path]:
-    """Folders of the packs that ship with Kapwa, by name."""
-    return {folder.name: folder for folder in sorted(PACKS.iterdir()) if (folder / CARD_NAME).is_file()}
-
-
-def role_file(folder: Path, role: str) -> Path | None:
-    """Return the table of ``role`` in ``folder``, in whichever format it is."""
-    return next((folder / f"{role}{suffix}" for suffix in SUFFIXES if (folder / f"{role}{suffix}").is_file()), None)
+        path, name = path.parent, path.parent.resolve().name
+    return read_folder(path, name, task)
 
 
 def task_folders(path: Path) -> Iterator[tuple[str, Path]]:
     """Yield each task that ``path`` holds data of, with the folder of its concepts; a flat folder serves every task."""
-    found = False
-    for task, name in FOLDERS.items():
-        if role_file(path / name, "concepts") or role_file(path / name, "templates"):
-            found = True
-            yield task, path / name
-    if not found and (role_file(path, "concepts") or role_file(path, "templates")):
-        own = next((task for task, name in FOLDERS.items() if path.resolve().name == name), None)
-        yield from ((task, path) for task in ([own] if own else TASKS))
+    own = {task: path / name for task, name in FOLDERS.items() if _has_prompts(path / name)}
+    if own:
+        yield from own.items()
+    elif _has_prompts(path):
+        named = [task for task, name in FOLDERS.items() if path.resolve().name == name]
+        yield from ((task, path) for task in named or TASKS)
 
 
-def read_folder(path: Path, name: str, task: str) -> Reading:
+def _has_prompts(folder: Path) -> bool:
+    return any(table_files(folder, role, _SUFFIXES) for role in ("concepts", "templates"))
+
+
+def read_folder(path: Path, name: str, task: str) -> Prompts:
     """Read the tables of ``task`` in ``path``; raise UsageError where there are none for it."""
     folders = dict(task_folders(path))
     if task not in folders:
         known = f"It holds {' and '.join(folders)}." if folders else _FORM
         raise UsageError(f"{path} holds no prompts of {task}.", hint=known)
-    found = Reading(name, path, folders[task])
-    home = _home(found)
-    readers = (reading.read_templates, reading.read_concepts, reading.read_identities)
-    for role, read in zip(ROLES, readers, strict=True):
-        table = _table(found, role)
-        if table is not None:
-            lost = lost_letters(reading.written_texts(role, table, home))
-            found.problems.extend([*table.problems, *lost.problems])
-            found.parts.oddities.extend(lost.oddities)
-            read(found.parts, table, home)
-    if found.released and not found.card:
-        found.card = release_card()
+    found = Prompts(name, path, folder=folders[task])
+    # Identities and card may lie beside the concepts, or above the tasks' folders that share them.
+    shared = found.folder.resolve().parent if found.folder.resolve().name in FOLDERS.values() else found.folder
+    place = next((one for one in (found.folder, shared) if (one / CARD_NAME).is_file()), found.folder)
+    defaults = found.read_card(place, CARD_NAME) or _NO_CARD
+    for role in ROLES:
+        places = (found.folder, shared) if role == "identities" else (found.folder,)
+        file = next((file for one in places for file in table_files(one, role, _SUFFIXES)), None)
+        if file is None:
+            hint = odd_names(found.folder, [role], _SUFFIXES) or _FORM
+            found.problems.append(DataError(f"holds no {role}.", path=found.folder, hint=hint))
+        else:
+            _read_table(found, role, file, defaults)
+    if not found.cards and any(_is_release(role, table.path) for role, table in found.by_role.items()):
+        found.cards.append(RELEASE_CARD.model_dump())
     return found
 
 
-_FORM = "A folder holds templates.csv, concepts.csv and identities.csv; see docs/reference/eecc-form.md."
+def _is_release(role: str, file: Path) -> bool:
+    return file.suffix.lower() == ".tsv" and is_released(role, peek_header(file))
 
 
-def _table(found: Reading, role: str) -> Table | None:
-    places = _shared_places(found.folder) if role == "identities" else (found.folder,)
-    file = next((file for place in places if (file := role_file(place, role))), None)
-    if file is None:
-        hint = odd_names(found.folder, [role], SUFFIXES) or _FORM
-        found.problems.append(DataError(f"holds no {role}.", path=found.folder, hint=hint))
-        return None
-    if file.suffix == ".tsv" and reading.is_released(role, peek_header(file)):
-        found.released = True
-        table = reading.read_released(role, file)
+def _table(role: str, file: Path) -> Table:
+    return read_released(role, file) if _is_release(role, file) else read_records(file)
+
+
+def _read_table(found: Prompts, role: str, file: Path, defaults: Defaults) -> None:
+    table = found.by_role[role] = _table(role, file)
+    found.problems += table.problems
+    found.note_file(file, f"{role}{file.suffix}")
+    if not table.header:
+        return
+    if role == "templates":
+        alone = {"name": DEFAULT_TEMPLATE} if len(table.records) == 1 else {}
+        found.templates = found.read(table, Template, {**defaults, **alone}, what="a table of templates")
+    elif role == "concepts":
+        concepts = found.read(table, Concept, what="a table of concepts")
+        found.concepts = _merged(found, concepts, "concept")
     else:
-        table = read_records(file)
-    found.tables[role] = table
-    _note_bytes(found, f"{role}{file.suffix}", file)
-    return table
+        found.attribute, identities = _identities(found, table)
+        found.identities = _merged(found, identities, found.attribute)
 
 
-def _home(found: Reading) -> Home:
-    """Language of the templates from the card; English without one."""
-    file = next((file for place in _shared_places(found.folder) if (file := place / CARD_NAME).is_file()), None)
-    if file is None:
-        return _MANY
-    card, problems = read_card(file)
-    found.problems.extend(problems)
-    _note_bytes(found, CARD_NAME, file)
-    found.card, found.card_path = (card.model_dump(), file) if card else ({}, None)
-    return Home(card.culture, card.language) if card else UNKNOWN_HOME
+def _identities(found: DataSet, table: Table) -> tuple[str, list[Identity]]:
+    try:
+        column = attribute_of(table)
+    except DataError as error:
+        found.problems.append(error)
+        return NATIONALITY, []
+    rows: list[Identity] = list(found.read(table, identity_model(column), what="a table of identities"))
+    return NATIONALITY if column == "identity" else column, rows
 
 
-def _shared_places(folder: Path) -> tuple[Path, ...]:
-    """Where identities and card may lie: beside the concepts, or above the tasks' folders that share them."""
-    return (folder, folder.resolve().parent) if folder.resolve().name in FOLDERS.values() else (folder,)
+NamedT = TypeVar("NamedT", Concept, Identity)
 
 
-def _note_bytes(found: Reading, name: str, file: Path) -> None:
-    # A file that cannot be read is already among the problems.
-    with contextlib.suppress(OSError):
-        found.files[name] = file.read_bytes()
+def _merged(found: DataSet, rows: Sequence[NamedT], column: str) -> list[NamedT]:
+    """Return rows of which those listed twice count once; two that are written otherwise are a problem."""
+    first: dict[tuple[str, str], NamedT] = {}
+    for row in rows:
+        before = first.setdefault((row.topic if isinstance(row, Concept) else "", row.name), row)
+        path, number = row.origin
+        if before is row:
+            continue
+        if before.texts != row.texts:
+            message = f"{row.name!r} is already row {before.origin.row}, written otherwise in prompts."
+            hint = "Keep one of the two rows."
+            found.problems.append(DataError(message, path=path, row=number, column=column, hint=hint))
+        else:
+            message = f"{row.name!r} is already row {before.origin.row}: the two are merged"
+            found.oddities.append(Finding("warning", str(path), message, number, column))
+    return list(first.values())
+
+
+def file_of(wanted: Sequence[str]) -> Path | None:
+    """Return the file that the one name given is, if it is one."""
+    if len(wanted) != 1:
+        return None
+    with contextlib.suppress(OSError, RuntimeError, ValueError):
+        path = Path(wanted[0]).expanduser()
+        if path.is_file():
+            return path
+    if Path(wanted[0]).suffix.lower() in (*TABLE_SUFFIXES, ".txt"):
+        raise UsageError(f"There is no file {wanted[0]!r}.")
+    return None
+
+
+def lines_of(file: Path) -> list[str]:
+    """Return the names that a file lists, one a line, each once."""
+    found = list(dict.fromkeys(line.strip() for line in read_text(file).splitlines() if line.strip()))
+    if not found:
+        raise DataError("is empty.", path=file)
+    return found
+
+
+def read_identities(file: Path, attribute: str) -> tuple[str, list[Identity]]:
+    """Read a list of identities (.txt, one a line) or a table as in a pack; return them and the attribute's name.
+
+    Raises DataError for a file that is not of the form.
+    """
+    if file.suffix.lower() in (".txt", ".list", ""):
+        named = [{"name": name, "origin": Origin(file, row)} for row, name in enumerate(lines_of(file), start=1)]
+        return attribute, [Identity.model_validate(one) for one in named]
+    table = _table("identities", file)
+    found = DataSet(file.name, file, problems=list(table.problems))
+    attribute, rows = _identities(found, table) if table.header else (attribute, [])
+    if found.problems:
+        raise found.problems[0]
+    return attribute, _merged(found, rows, attribute)

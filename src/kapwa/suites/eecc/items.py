@@ -1,18 +1,70 @@
-"""Items: every template with every concept for every identity, concept by concept."""
+"""Items: every template with every chosen concept for every chosen identity, concept by concept."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
+from kapwa.errors import UsageError, nearest
+from kapwa.languages import places as place_names
 from kapwa.records import Item
 from kapwa.suites.base import Selection
-from kapwa.suites.eecc import names as place_names
-from kapwa.suites.eecc.parts import REFERENCE, Concept, Identity, PromptSet, Template, written_in
-from kapwa.suites.selection import select
+from kapwa.suites.eecc.data import file_of, lines_of, read_identities
+from kapwa.suites.eecc.form import REFERENCE, Concept, Identity, PromptSet, Template
+from kapwa.suites.items import select
 
-ITEM_TEXTS = ("prompt", "attribute", "country", "template")
+ALL = "all"
+
+
+def choose_concepts(prompts: PromptSet, wanted: Sequence[str] | None) -> PromptSet:
+    """Keep the concepts named ("honesty", or "moral_values/honesty"), in the data's order; None or "all" keeps all.
+
+    Capitals make no difference. One name that is a file stands for the names in it, one a line.
+    Raises UsageError naming the nearest concept for one that the data does not hold.
+    """
+    if wanted is None or list(wanted) == [ALL]:
+        return prompts
+    file = file_of(wanted)
+    names = list(wanted) if file is None else lines_of(file)
+    if not names:
+        raise UsageError("No concept is named.", hint="Name some, or leave the option out for all.")
+    by_name: dict[str, list[Concept]] = {}
+    for concept in prompts.concepts:
+        for name in (concept.name, f"{concept.topic}/{concept.name}"):
+            by_name.setdefault(name.casefold(), []).append(concept)
+    chosen: set[tuple[str, str]] = set()
+    for name in names:
+        if name.casefold() not in by_name:
+            known = {concept.name for concept in prompts.concepts}
+            raise UsageError(f"The data holds no concept {name!r}.", hint=nearest(name, known))
+        chosen |= {(one.topic, one.name) for one in by_name[name.casefold()]}
+    return replace(prompts, concepts=tuple(one for one in prompts.concepts if (one.topic, one.name) in chosen))
+
+
+def choose_identities(prompts: PromptSet, wanted: Sequence[str] | None) -> tuple[PromptSet, Mapping[str, bytes]]:
+    """Keep the identities named, in the data's order; None or "all" keeps all. Also return the bytes of a file read.
+
+    One name that is a file takes the place of the data's identities: one a line (.txt), or a table as in a pack, whose
+    column is named after the attribute. Identities that the data holds keep what it says of them.
+    Raises UsageError for a name that the data does not hold, DataError for a file that is not of the form.
+    """
+    if wanted is None or list(wanted) == [ALL]:
+        return prompts, {}
+    file = file_of(wanted)
+    if file is not None:
+        attribute, listed = read_identities(file, prompts.attribute)
+        known = {one.name: one for one in prompts.identities} if attribute == prompts.attribute else {}
+        # What the file leaves unsaid (a country, a spelling), the data may say.
+        own = tuple(known.get(one.name, one) if not (one.country or one.texts) else one for one in listed)
+        return replace(prompts, attribute=attribute, identities=own), {f"identities of {file.name}": file.read_bytes()}
+    names = [one.name for one in prompts.identities]
+    folded = {name.casefold() for name in names}
+    for name in wanted:
+        if name.casefold() not in folded:
+            hint = f"{nearest(name, names)} Others: name a file that lists them."
+            raise UsageError(f"The data holds no {prompts.attribute} {name!r}.", hint=hint)
+    chosen = {name.casefold() for name in wanted}
+    return replace(prompts, identities=tuple(one for one in prompts.identities if one.name.casefold() in chosen)), {}
 
 
 def variants_of(prompts: PromptSet) -> tuple[str, ...]:
@@ -28,26 +80,28 @@ def build_items(prompts: PromptSet, selection: Selection) -> list[Item]:
     """
     known = variants_of(prompts)
     wanted = selection.variants or known[:1]
-    identities = [_placed(identity, prompts.attribute) for identity in prompts.identities]
+    countries = [_country(identity, prompts.attribute) for identity in prompts.identities]
     items = [
-        _item(prompts, template, concept, identity, variant)
+        _item(prompts, template, concept, identity, country, variant)
         for template in prompts.templates
         for variant in template.variants()
         if variant in wanted
         for concept in prompts.concepts
-        for identity in identities
+        for identity, country in zip(prompts.identities, countries, strict=True)
     ]
     return select(items, selection, known=known, default=known[:1])
 
 
-def _placed(identity: Identity, attribute: str) -> Identity:
-    """Give an identity the country it means, where the data does not say and the name means only one."""
+def _country(identity: Identity, attribute: str) -> str:
+    """The country an identity means: as the data says, else by its name where that means only one."""
     place = None if identity.country else place_names.resolve(identity.name, attribute=attribute)
-    return replace(identity, country=place.country) if isinstance(place, place_names.Place) else identity
+    return place.country if isinstance(place, place_names.Place) else identity.country
 
 
-def _item(prompts: PromptSet, template: Template, concept: Concept, identity: Identity, variant: str) -> Item:
-    reference = variant.endswith(REFERENCE)
+def _item(
+    prompts: PromptSet, template: Template, concept: Concept, identity: Identity, country: str, variant: str
+) -> Item:
+    who = (identity.name, identity.written_in(template.language), country)
     return Item(
         id=f"{concept.topic}/{concept.name}/{identity.name}",
         suite="eecc",
@@ -58,31 +112,11 @@ def _item(prompts: PromptSet, template: Template, concept: Concept, identity: Id
         variant=variant,
         cluster=concept.name,
         fields={
-            "prompt": template.render(concept, identity, reference=reference),
+            "prompt": template.render(concept, identity, reference=variant.endswith(REFERENCE)),
             "attribute": prompts.attribute,
-            "country": identity.country,
+            "country": country,
             "template": template.name,
-            "names": _names(identity, template.language),
+            # The words that name the identity in a text: its own, and its country's.
+            "names": tuple(dict.fromkeys(name for name in who if name)),
         },
     )
-
-
-def _names(identity: Identity, language: str) -> tuple[str, ...]:
-    """The words that name the identity in a text: its own, and its country's."""
-    found = (identity.name, written_in(identity, language), identity.country)
-    return tuple(dict.fromkeys(name for name in found if name))
-
-
-def item_rows(items: Sequence[Item]) -> Iterator[dict[str, Any]]:
-    """Yield what readers of a report, and of the texts, need to know of each item."""
-    for item in items:
-        yield {
-            "item_id": item.id,
-            "variant": item.variant,
-            "culture": item.culture,
-            "language": item.language,
-            "category": item.category,
-            "topic": item.topic,
-            "cluster": item.cluster,
-            **{name: item.fields[name] for name in ITEM_TEXTS},
-        }

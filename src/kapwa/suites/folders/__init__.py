@@ -10,22 +10,21 @@ A package that brings data registers a suite under the entry point ``kapwa.suite
 from __future__ import annotations
 
 from kapwa.suites.folders.adding import (
+    FORMS,
     Checked,
     add_suite,
-    check_choices,
     check_folder,
     check_named,
+    new_suite,
     no_form,
     remove_suite,
 )
 from kapwa.suites.folders.opening import folder_suite, open_task, registered_suite
-from kapwa.suites.folders.scaffold import FORMS, new_suite
 
 __all__ = [
     "FORMS",
     "Checked",
     "add_suite",
-    "check_choices",
     "check_folder",
     "check_named",
     "folder_suite",

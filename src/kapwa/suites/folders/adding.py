@@ -1,23 +1,63 @@
-"""Check a folder of data as a whole, and give it a name under which its tasks can be run."""
+"""Start a folder of data from a form, check it as a whole, and give it a name under which its tasks can be run."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+import shlex
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from kapwa import registry
-from kapwa.errors import DataError, UsageError
-from kapwa.registered import Registered, check_name, register, registered, unregister
-from kapwa.suites.base import CheckReport, Finding, Suite
-from kapwa.suites.folders.findings import finding_of
-from kapwa.suites.folders.layout import tasks_in
-from kapwa.suites.folders.mapping import MAPPING_NAME, find_mapping
-from kapwa.suites.folders.scaffold import EXAMPLE, FORMS
-from kapwa.suites.reading.card import CARD_NAME, read_card
-from kapwa.suites.reading.naming import odd_names
-from kapwa.suites.reading.tables import TABLE_SUFFIXES, peek_header, read_records
+from kapwa.datasets.card import CARD_NAME, read_card
+from kapwa.datasets.findings import CheckReport, Finding
+from kapwa.datasets.packs import odd_names
+from kapwa.datasets.tables import TABLE_SUFFIXES, peek_header, read_records
+from kapwa.errors import DataError, UsageError, nearest
+from kapwa.suites.base import Suite
+from kapwa.suites.folders.opening import MAPPING_NAME, find_mapping, tasks_in
+from kapwa.user_suites import Registered, check_name, fitting_name, register, registered, unregister
+
+FORMS = ("kalahi", "blend", "eecc")
+SCAFFOLDS = Path(__file__).parent / "scaffolds"
+# Example rows begin their notes with this word, so that a check can say which are still there.
+EXAMPLE = "EXAMPLE"
+
+
+def new_suite(form: str, folder: str | Path) -> list[Path]:
+    """Write the files of a new folder of ``form`` ("kalahi", "blend" or "eecc") and return them.
+
+    Raises UsageError for an unknown form, and for a folder that holds anything already.
+    """
+    if form not in FORMS:
+        raise UsageError(f"There is no form {form!r}.", hint=nearest(form, FORMS))
+    place = Path(folder)
+    if place.exists() and not place.is_dir():
+        raise UsageError(f"{place} is a file.", hint="Name a folder that is not there yet.")
+    if place.is_dir() and any(place.iterdir()):
+        raise UsageError(f"{place} is not empty.", hint="Name a folder that is empty or not there yet.")
+    place.mkdir(parents=True, exist_ok=True)
+    written = []
+    for source in sorted((SCAFFOLDS / form).iterdir()):
+        target = place / source.name
+        # "x": never over a file that came to be meanwhile.
+        with target.open("x", encoding="utf-8", newline="") as file:
+            file.write(source.read_text(encoding="utf-8"))
+        written.append(target)
+    return written
+
+
+def next_commands(folder: str | Path) -> tuple[str, str]:
+    """Return the commands that check and add ``folder``, for a shell; its name is given where the folder's cannot be.
+
+    A suite is called after its folder unless ``--name`` says otherwise; see :func:`kapwa.user_suites.check_name`.
+    """
+    own = Path(folder).resolve().name.lower()
+    name = fitting_name(own)
+    if name in registry.installed("suites"):
+        name = f"my-{name}"
+    place = shlex.quote(str(folder))
+    return f"kapwa data check {place}", f"kapwa suite add {place}" + ("" if name == own else f" --name {name}")
 
 
 class Checked(NamedTuple):
@@ -51,7 +91,7 @@ def check_folder(folder: str | Path, mapping: str | Path | None = None) -> Check
         hint = "Give each form a folder of its own."
         raise UsageError(f"{place} holds data of several forms: {', '.join(tasks)}.", hint=hint)
     form, own = next(iter(tasks.items()))
-    report = _mapped_report(form, own[0], place, found) if found else _report(form, own, place)
+    report = _mapped_report(form, own[0], place, found) if found else _report(form, place)
     examples = [] if found else list(_examples(place))
     return Checked(form, own, dataclasses.replace(report, findings=[*report.findings, *examples]))
 
@@ -71,44 +111,23 @@ def no_form(place: Path) -> DataError:
     return DataError("is not data of a known form.", path=place, hint=f"{odd} {_SEE}" if odd else _FORMS_HINT)
 
 
-def _report(form: str, tasks: Sequence[str], folder: Path) -> CheckReport:
-    reports = []
-    if tasks != ("mcq",):
-        suite: Suite = registry.load("suites", form)
-        report = suite.check(folder)
-        reports += [report] if report is not None else []
-    if form == "blend" and "mcq" in tasks:
-        reports.append(_choices(folder))
-    counts = {name: value for report in reports for name, value in report.counts.items()}
-    return CheckReport(form, str(folder), counts, [one for report in reports for one in report.findings])
-
-
-def _choices(path: Path) -> CheckReport:
-    from kapwa.suites.blend.mcq_data import read_choices
-
-    questions, problems = read_choices(path)
-    countries = list(dict.fromkeys(question.country for question in questions))
-    counts: dict[str, int | float | str] = {}
-    if questions:
-        counts = {"multiple-choice questions": len(questions), "cultures": len(countries)}
-    for letter in sorted({question.answer for question in questions}):
-        counts[f"right option {letter}"] = sum(question.answer == letter for question in questions)
-    return CheckReport("blend", str(path), counts, [finding_of(one, path) for one in problems])
+def _report(form: str, data: Path) -> CheckReport:
+    suite: Suite = registry.load("suites", form)
+    return suite.check(data) or CheckReport(form, str(data), {}, [])
 
 
 def _mapped_report(form: str, task: str, folder: Path, mapping_path: Path) -> CheckReport:
     from tempfile import TemporaryDirectory
 
-    from kapwa.suites.folders.laidout import converted, write_layout
+    from kapwa.suites.folders.layout import converted, write_layout
 
     mapping, found = converted(folder, mapping_path)
-    findings = [finding_of(one, folder) for one in found.problems]
+    findings = [Finding.of(one, folder) for one in found.problems]
     if not found.tables:
         return CheckReport(form, str(folder), {"rows": found.rows}, findings)
     with TemporaryDirectory(prefix="kapwa-") as name:
         place = write_layout(Path(name).resolve(), folder, mapping_path, mapping, found)
-        inner = _choices(place.data_of("blend/mcq")) if task == "mcq" else _report(form, (task,), place.folder)
-        report = place.translated_report(inner)
+        report = place.translated_report(_report(form, place.data_of(f"{form}/{task}")))
     counts = {"rows": found.rows, **report.counts}
     return CheckReport(form, str(folder), counts, [*findings, *report.findings])
 
@@ -137,20 +156,13 @@ def check_named(path: str | Path) -> CheckReport | None:
     return None if entry is None else check_folder(entry.folder, entry.mapping).report
 
 
-def check_choices(path: Path) -> CheckReport | None:
-    """Check multiple-choice questions, which are of the form blend but bring no answers of people; None if none."""
-    from kapwa.suites.blend.mcq_data import is_choice_data
-
-    return _choices(path) if is_choice_data(path) else None
-
-
 def add_suite(
     folder: str | Path, name: str | None = None, *, mapping: str | Path | None = None, replace: bool = False
 ) -> Registered:
     """Check a folder and give it a name, so that ``NAME/TASK`` is a task wherever tasks are named.
 
     ``name``: None takes the folder's. ``replace``: the name may belong to another folder. The user's list of names
-    is ``suites.json`` in :func:`kapwa.registered.config_folder`. Raises what :func:`check_folder` does, the first
+    is ``suites.json`` in :func:`kapwa.user_suites.config_folder`. Raises what :func:`check_folder` does, the first
     error of the data with how many more there are, and UsageError for a name that cannot be or is taken.
     """
     checked = check_folder(folder, mapping)

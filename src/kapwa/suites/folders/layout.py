@@ -1,32 +1,111 @@
-"""Which form a folder is of, and which tasks it has data for: by the names of its files and their columns."""
+"""Lay mapped tables out in a folder of the form for as long as a suite reads them, and say where errors came from."""
 
 from __future__ import annotations
 
+import csv
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kapwa.suites.folders.mapping import find_mapping, read_mapping
+from kapwa.datasets.card import CARD_NAME
+from kapwa.datasets.findings import CheckReport, Finding
+from kapwa.datasets.rows import Origin
+from kapwa.errors import DataError, raise_first
+from kapwa.suites.folders.convert import LAYOUTS, Converted, convert
+from kapwa.suites.folders.mapping import ColumnMapping, read_mapping
+
+PROMPTS = "prompts.csv"
+# What a form's table calls a field that mappings call otherwise.
+_RENAMED = {"answers": {"local": "answers", "english": "answers_en"}}
 
 
-def tasks_in(folder: Path, mapping: Path | None = None) -> dict[str, tuple[str, ...]]:
-    """Return the tasks that ``folder`` has data for, by form; {} for a folder of no form.
+@dataclass(frozen=True, slots=True)
+class LaidOut:
+    """A folder of the form, and where each of its rows came from."""
 
-    With a mapping it is what the mapping says. Raises DataError where that cannot be read.
+    folder: Path
+    source: Path
+    mapping: ColumnMapping
+    origins: Mapping[str, tuple[Origin, ...]]
+    copied: Mapping[str, Path]
+
+    def data_of(self, task: str) -> Path:
+        """Return what the task reads: the folder, or the one table of multiple choice."""
+        return self.folder / "mcq.jsonl" if task == "blend/mcq" else self.folder
+
+    def translated(self, error: DataError) -> DataError:
+        """Return ``error`` with the file, row and column that the user knows."""
+        path, row, column = self._place(str(error.path or ""), error.row, error.column)
+        message = error.message.replace(str(self.folder), str(self.source))
+        return DataError(message, path=path, row=row, column=column, hint=error.hint)
+
+    def translated_report(self, report: CheckReport) -> CheckReport:
+        """Return a check's report with the places that the user knows."""
+        findings = [self._finding(finding) for finding in report.findings]
+        return replace(report, path=str(self.source), findings=findings)
+
+    def _finding(self, finding: Finding) -> Finding:
+        path, row, column = self._place(finding.path, finding.row, finding.column)
+        message = finding.message.replace(str(self.folder), str(self.source))
+        return replace(finding, path=str(path), row=row, column=column, message=message)
+
+    def _place(self, path: str, row: int | None, column: str | None) -> tuple[Path, int | None, str | None]:
+        file = Path(path)
+        if file.name in self.copied:
+            own = self.copied[file.name]
+            return own, row if own.name == file.name else None, column
+        origins = self.origins.get(file.stem, ())
+        if not origins:
+            return self.source, None, column
+        name = _RENAMED.get(file.stem, {}).get(column or "", column or "")
+        column = self.mapping.columns.get(name, column)
+        if row is None or not 1 <= row <= len(origins):
+            return origins[0].path, None, column
+        return origins[row - 1].path, origins[row - 1].row, column
+
+
+def converted(folder: Path, mapping_path: Path) -> tuple[ColumnMapping, Converted]:
+    """Read the mapping and the tables in ``folder`` that it names, keeping every problem of the tables.
+
+    Raises DataError for a mapping that is none.
     """
-    found = mapping or find_mapping(folder)
-    if found is not None:
-        form, _, task = read_mapping(found).form.partition("/")
-        return {form: (task,) if task else ("mc", "open")}
-    from kapwa.suites.blend.data import is_question_data
-    from kapwa.suites.blend.mcq_data import is_choice_data
-    from kapwa.suites.eecc.data import task_folders
-    from kapwa.suites.kalahi.data import is_situation_data
+    mapping = read_mapping(mapping_path)
+    return mapping, convert(mapping, folder, LAYOUTS[mapping.form])
 
-    if not folder.is_dir():
-        return {}
-    blend = (("saq",) if is_question_data(folder) else ()) + (("mcq",) if is_choice_data(folder) else ())
-    every = {
-        "kalahi": ("mc", "open") if is_situation_data(folder) else (),
-        "blend": blend,
-        "eecc": tuple(task.partition("/")[2] for task, _ in task_folders(folder)),
-    }
-    return {form: tasks for form, tasks in every.items() if tasks}
+
+@contextmanager
+def laid_out(folder: Path, mapping_path: Path) -> Iterator[LaidOut]:
+    """Yield a folder of the form for the tables in ``folder``; it is gone afterwards.
+
+    Raises the first problem (DataError), saying how many more there are.
+    """
+    mapping, found = converted(folder, mapping_path)
+    raise_first(found.problems)
+    with tempfile.TemporaryDirectory(prefix="kapwa-") as name:
+        yield write_layout(Path(name).resolve(), folder, mapping_path, mapping, found)
+
+
+def write_layout(to: Path, folder: Path, mapping_path: Path, mapping: ColumnMapping, found: Converted) -> LaidOut:
+    """Write the form's tables into ``to``, one JSON line a row, with the card and the prompts beside the mapping."""
+    for table, rows in found.tables.items():
+        lines = (json.dumps(row.cells, ensure_ascii=False, sort_keys=True) for row in rows)
+        (to / f"{table}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8", newline="")
+    copied = {}
+    for name in (CARD_NAME, PROMPTS):
+        # A mapping elsewhere may bring its own card, for the folder is somebody else's.
+        own = next((file for place in (mapping_path.parent, folder) if (file := place / name).is_file()), None)
+        if own is not None:
+            shutil.copyfile(own, to / name)
+            copied[name] = own
+    if mapping.prompts and PROMPTS not in copied:
+        with (to / PROMPTS).open("w", encoding="utf-8", newline="") as out:
+            writer = csv.writer(out)
+            writer.writerow(("culture", "id", "english", "local"))
+            writer.writerows((one.culture, one.id, one.english, one.local) for one in mapping.prompts)
+        copied[PROMPTS] = mapping_path
+    origins = {table: tuple(row.origin for row in rows) for table, rows in found.tables.items()}
+    return LaidOut(to, folder, mapping, origins, copied)

@@ -1,19 +1,22 @@
-"""Read ``mapping.yaml``: which columns of somebody else's table are which fields of a form."""
+"""What ``mapping.yaml`` may say of somebody else's table, and the JSON Schemas of all forms."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
 
-from kapwa.errors import DataError, nearest
-from kapwa.suites.blend.form import QUESTION_COLUMNS
-from kapwa.suites.blend.mcq_data import MCQ_COLUMNS
-from kapwa.suites.kalahi.form import KNOWN, RESPONSES
-from kapwa.suites.reading.yamlfile import Located, load_yaml
+from kapwa.datasets.card import Card, read_model
+from kapwa.datasets.rows import columns_of, schema_of
+from kapwa.errors import nearest
+from kapwa.suites.blend.form import QUESTION_COLUMNS, AnswerRow, QuestionRow
+from kapwa.suites.blend.mcq_data import MCQ_COLUMNS, ChoiceRow
+from kapwa.suites.blend.prompts import PromptRow
+from kapwa.suites.blend.questions import KINDS
+from kapwa.suites.eecc import form as eecc
+from kapwa.suites.kalahi.form import RESPONSES, Situation
 
-MAPPING_NAME = "mapping.yaml"
 Form = Literal["kalahi", "blend/saq", "blend/mcq"]
 HowAnswered = Literal["letter", "number from 0", "number from 1", "text"]
 Word = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
@@ -22,7 +25,7 @@ LETTERS = tuple(f"option_{letter}" for letter in "ABCD")
 _OWN = ("culture", "notes", "source")
 # Besides the form's own: "locale" is language and country in one ("es-MX"), "answers" and "options" are lists.
 FIELDS: dict[Form, tuple[str, ...]] = {
-    "kalahi": (*KNOWN, "locale"),
+    "kalahi": (*columns_of(Situation), "locale"),
     "blend/saq": (
         *(name for name in QUESTION_COLUMNS if name not in _OWN),
         "culture",
@@ -114,47 +117,71 @@ class ColumnMapping(BaseModel):
         return self
 
 
-def find_mapping(data: str | Path | None) -> Path | None:
-    """Return the mapping in the folder ``data``, or ``data`` itself where it is one; else None."""
-    if data is None:
-        return None
-    try:
-        path = Path(data)
-        own = path if path.name == MAPPING_NAME else path / MAPPING_NAME
-        return own if own.is_file() else None
-    except (OSError, ValueError):  # no path at all: a name too long, or with a NUL
-        return None
-
-
 def read_mapping(path: Path) -> ColumnMapping:
     """Read a mapping; raise DataError naming file, row, field and remedy for the first thing wrong with it."""
-    located = load_yaml(path)
-    if not isinstance(located.value, dict):
-        raise DataError("is not a mapping.", path=path, row=1, hint=_SEE)
-    try:
-        return ColumnMapping.model_validate(located.value)
-    except ValidationError as error:
-        raise _mapping_error(path, located, dict(error.errors()[0])) from None
+    mapping, problems = read_model(path, ColumnMapping, "mapping", "see docs/reference/forms.md.")
+    if mapping is None:
+        raise problems[0]
+    return mapping
 
 
-_SEE = "Write 'form: …', 'table: …' and 'columns:' lines; see docs/reference/forms.md."
+FORMS_VERSION = "1.0"
+FOLDER = Path(__file__).parent / "schemas"
+_FILLED = {"type": "string", "pattern": r"\S"}
+_ASKS = {"type": "string", "pattern": r"\{q\}"}
 
 
-def _mapping_error(path: Path, located: Located, detail: dict[str, Any]) -> DataError:
-    message = str(detail["msg"]).removeprefix("Value error, ")
-    part, colon, rest = message.partition(": ")
-    # A validator over the whole file names its part of it, and the field in quotes, in the message.
-    place = tuple(detail["loc"]) or ((part,) if colon and part in ColumnMapping.model_fields else ())
-    if not detail["loc"] and place:
-        message = rest
-        word = rest.split("'")[1] if rest.startswith("'") else ""
-        place = (*place, word) if word else place
-    column = ".".join(str(step) for step in place) or None
-    row = located.line(place)
-    if detail["type"] == "missing":
-        return DataError("is missing from the mapping.", path=path, column=column, hint=_SEE)
-    if detail["type"] == "extra_forbidden":
-        hint = nearest(str(place[-1]), ColumnMapping.model_fields)
-        return DataError("is not a part of a mapping.", path=path, row=row, column=column, hint=hint)
-    hint = "Put the value in quotes." if detail["type"] == "string_type" else _SEE
-    return DataError(f"{message.rstrip('.')}.", path=path, row=row, column=column, hint=hint)
+def schemas() -> dict[str, dict[str, Any]]:
+    """Return the JSON Schemas of the forms by the names of their files: of a row as a JSON object, a card, a mapping.
+
+    They follow from the models that read, with what these check by code said beside. They ship in ``schemas/``,
+    written by ``tools/make_form_schemas.py``; a test holds them against the readers.
+    """
+    choice = _schema("blend.mcq", ChoiceRow, answer={"enum": list("ABCD")})
+    return {
+        "card": _schema("card", Card),
+        "mapping": _schema("mapping", ColumnMapping),
+        "kalahi.situation": _schema("kalahi.situation", Situation),
+        "blend.question": {
+            **_schema("blend.question", QuestionRow, english=_FILLED, kind={"enum": [*KINDS, "", None]}),
+            "anyOf": [{"properties": {name: _FILLED}, "required": [name]} for name in ("english", "local")],
+        },
+        "blend.answer": _schema("blend.answer", AnswerRow, votes=_VOTES),
+        "blend.prompt": {
+            **_schema("blend.prompt", PromptRow),
+            "required": ["id"],
+            "anyOf": [{"properties": {name: _ASKS}, "required": [name]} for name in ("english", "local")],
+        },
+        # The columns must be there, though some of their cells may be empty; other columns are left alone.
+        "blend.mcq": {**choice, "additionalProperties": True},
+        "eecc.template": _schema("eecc.template", eecc.Template),
+        "eecc.concept": _schema("eecc.concept", eecc.Concept),
+        "eecc.identity": _identity(),
+    }
+
+
+_VOTES = {"anyOf": [{"type": "string", "pattern": r"^\s*0*[1-9][0-9]*\s*$"}, {"type": "integer", "minimum": 1}]}
+
+
+def _schema(name: str, model: type[BaseModel], **cells: Any) -> dict[str, Any]:
+    schema = schema_of(model, name, FORMS_VERSION)
+    # Only what says nothing of the type is kept beside the cell that is described here.
+    said = {key: {part: text for part, text in schema["properties"][key].items() if part in _SAID} for key in cells}
+    return {**schema, "properties": schema["properties"] | {key: {**said[key], **cell} for key, cell in cells.items()}}
+
+
+_SAID = ("title", "description", "default")
+
+
+def _identity() -> dict[str, Any]:
+    """One column is named after the attribute that changes, so it can be described by a pattern only."""
+    schema = _schema("eecc.identity", eecc.Identity)
+    fixed = [name for name in schema["properties"] if name != "name"]
+    own = f"^(?!text_)(?!(?:{'|'.join(fixed)})$){eecc.ATTRIBUTE.pattern}$"
+    return {
+        **schema,
+        "properties": {name: schema["properties"][name] for name in fixed},
+        "required": [],
+        "patternProperties": {**schema["patternProperties"], own: _FILLED},
+        "not": {"propertyNames": {"anyOf": [{"enum": fixed}, {"pattern": "^text_"}]}},
+    }

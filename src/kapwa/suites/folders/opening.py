@@ -9,10 +9,10 @@ from typing import Any, cast
 
 from kapwa import registry
 from kapwa.errors import DataError, UsageError
-from kapwa.registered import Registered
-from kapwa.suites.base import CheckReport, Selection, Suite, Task
-from kapwa.suites.folders.layout import tasks_in
-from kapwa.suites.folders.mapping import find_mapping
+from kapwa.suites.base import Selection, Suite, Task
+from kapwa.user_suites import Registered
+
+MAPPING_NAME = "mapping.yaml"
 
 
 def folder_suite(
@@ -34,16 +34,15 @@ def folder_suite(
     chosen = tuple(tasks) if tasks is not None else tasks_in(place, own_mapping).get(form, ())
     known = {full.partition("/")[2]: what for full, what in base.tasks.items()}
 
-    return Suite(
+    return dataclasses.replace(
+        base,
         name=name,
         title=title or name,
-        question=base.question,
         tasks={f"{name}/{task}": known[task] for task in chosen if task in known},
-        variants=base.variants,
         packs=place,
         open_task=_Opener(base, name, place, own_mapping),
-        check=_no_form,
-        pick_variants=base.pick_variants,
+        check=lambda _path: None,  # the suite whose form it has checks it, and says what its folders hold
+        tasks_of=lambda _folder: (),
         folder=place,
         form=form,
     )
@@ -95,7 +94,7 @@ def open_task(
     found = mapping or find_mapping(data)
     if found is None or data is None:
         return suite.open_task(task, data, selection, options)
-    from kapwa.suites.folders.laidout import laid_out
+    from kapwa.suites.folders.layout import laid_out
 
     folder = Path(data)
     with laid_out(folder if folder.is_dir() else folder.parent, found) as place:
@@ -112,6 +111,32 @@ def _with_source(task: Task, **changes: Any) -> Task:
     return cast("Task", dataclasses.replace(cast("Any", task), data=source))
 
 
-def _no_form(_path: Path) -> CheckReport | None:
-    """A folder of data brings no form of its own: the suite whose form it has checks it."""
-    return None
+def tasks_in(folder: Path, mapping: Path | None = None) -> dict[str, tuple[str, ...]]:
+    """Return the tasks that ``folder`` has data for, by form; {} for a folder of no form.
+
+    With a mapping it is what the mapping says. Raises DataError where that cannot be read.
+    """
+    found = mapping or find_mapping(folder)
+    if found is not None:
+        from kapwa.suites.folders.mapping import read_mapping
+
+        form, _, task = read_mapping(found).form.partition("/")
+        return {form: (task,) if task else ("mc", "open")}
+    if not folder.is_dir():
+        return {}
+    every: dict[str, tuple[str, ...]] = {
+        form: registry.load("suites", form).tasks_of(folder) for form in registry.installed("suites")
+    }
+    return {form: tasks for form, tasks in every.items() if tasks}
+
+
+def find_mapping(data: str | Path | None) -> Path | None:
+    """Return the mapping in the folder ``data``, or ``data`` itself where it is one; else None."""
+    if data is None:
+        return None
+    try:
+        path = Path(data)
+        own = path if path.name == MAPPING_NAME else path / MAPPING_NAME
+        return own if own.is_file() else None
+    except (OSError, ValueError):  # no path at all: a name too long, or with a NUL
+        return None

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kapwa.errors import UsageError, nearest
-from kapwa.suites.base import CheckReport, Selection, Suite
+from kapwa.datasets.findings import CheckReport
+from kapwa.suites.base import Criterion, Selection, Suite
 
 if TYPE_CHECKING:
     from kapwa.suites.base import Task
@@ -20,14 +20,40 @@ TASKS = {
     "kalahi/mc": "multiple choice by likelihood: is the best response the likeliest?",
     "kalahi/open": "open generation: is the answer closer to relevant than to irrelevant responses?",
 }
+# The seven criteria of Kalahi's human evaluation.
+_APPENDIX = "Kalahi, Appendix I"
+
+CRITERIA: tuple[Criterion, ...] = (
+    Criterion("Fac", "Factuality", "Is the response free of factual errors?", _APPENDIX),
+    Criterion("Gra", "Grammaticality", "Is the response free of grammatical errors?", _APPENDIX),
+    Criterion("Spe", "Spelling correctness", "Is the response free of spelling errors?", _APPENDIX),
+    Criterion(
+        "Coh",
+        "Coherence",
+        "Is the response relevant to the prompt, and free of nonsense and of things made up?",
+        _APPENDIX,
+    ),
+    Criterion(
+        "Cac",
+        "Cultural actionability",
+        "Does the response advise what a person can do within the shared morals, restrictions and preferences "
+        "of the culture?",
+        _APPENDIX,
+    ),
+    Criterion(
+        "Csa",
+        "Cultural sensitivity and appropriateness",
+        "Is what the response advises inoffensive within the culture?",
+        _APPENDIX,
+    ),
+    Criterion("Leg", "Legality", "Is what the response advises legal where the culture lives?", _APPENDIX),
+)
 
 
 def open_task(name: str, data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> Task:
     """Read the situations, select among them, and return the task called ``name``."""
-    from kapwa.suites.kalahi.opening import open_kalahi_task
+    from kapwa.suites.kalahi.task import open_kalahi_task
 
-    if name not in TASKS:
-        raise UsageError(f"The suite kalahi has no task {name!r}.", hint=nearest(name, TASKS))
     return open_kalahi_task(name, data, selection, options)
 
 
@@ -36,6 +62,13 @@ def check(path: Path) -> CheckReport | None:
     from kapwa.suites.kalahi.check import check as check_situations
 
     return check_situations(path)
+
+
+def tasks_of(folder: Path) -> tuple[str, ...]:
+    """Return the tasks that a folder of situations has data for: both, or none."""
+    from kapwa.suites.kalahi.data import is_situation_data
+
+    return ("mc", "open") if is_situation_data(folder) else ()
 
 
 suite = Suite(
@@ -47,4 +80,17 @@ suite = Suite(
     packs=Path(__file__).parent / "packs",
     open_task=open_task,
     check=check,
+    tasks_of=tasks_of,
+    noun=("situation", "situations"),
+    floor_words={
+        "no preference": ("having no preference", "no preference"),
+        "longest": ("always picking the longest answer", "longest answer"),
+        "shortest": ("always picking the shortest answer", "shortest answer"),
+        "first position": ("always picking the first answer", "first answer"),
+        "another situation's answer": ("an answer to another situation", "another answer"),
+        "many other answers": ("the answers to many other situations at once", "many other answers"),
+        "the prompt repeated": ("repeating the prompt", "repeating the prompt"),
+        "human (implied)": ("people (implied)", "people (implied)"),
+    },
+    criteria=CRITERIA,
 )

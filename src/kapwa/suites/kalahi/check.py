@@ -8,16 +8,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
 
+from kapwa.datasets.findings import CheckReport, Finding, Severity
+from kapwa.datasets.rows import TRUE_WORDS, split_texts
+from kapwa.datasets.tables import Record, Table
+from kapwa.datasets.text_checks import joined_otherwise, lacks_final_sign, table_oddities
 from kapwa.records import Item
-from kapwa.suites.base import CheckReport, Finding, Severity
 from kapwa.suites.kalahi import VARIANTS, released
-from kapwa.suites.kalahi.data import Reading, is_situation_data, load_path
+from kapwa.suites.kalahi.data import Situations, is_situation_data, load_path
 from kapwa.suites.kalahi.floors import chance_mc1, longest_is_best, shortest_is_best
 from kapwa.suites.kalahi.form import CATEGORIES, SUITE, Entry, reference_response
-from kapwa.suites.reading.card import CARD_NAME, card_findings
-from kapwa.suites.reading.cells import TRUE_WORDS, split_responses
-from kapwa.suites.reading.oddities import cell_oddities, joined_otherwise, lacks_final_sign
-from kapwa.suites.reading.tables import Record, Table
 
 FEWEST_RESPONSES = 3
 _RESPONSE_COLUMNS = ("relevant", "irrelevant", "relevant_answers", "irrelevant_answers")
@@ -35,21 +34,21 @@ def check(path: Path) -> CheckReport | None:
         return None
     reading = load_path(path)
     rows = _first_entries(reading)
-    findings = [Finding.of(problem, path) for problem in reading.problems]
-    findings += reading.oddities
+    findings = list(reading.findings(path))
     findings += [finding for table in reading.tables for finding in _table_findings(table)]
     findings += [finding for entry in rows for finding in _item_findings(entry)]
-    findings += [*_variant_findings(reading.entries), *_length_findings(reading, path), *_card_findings(reading, path)]
+    findings += [*_variant_findings(reading.entries), *_length_findings(reading, path)]
     return CheckReport(SUITE, str(path), _counts(reading, rows), findings)
 
 
-def _first_entries(reading: Reading) -> list[Entry]:
+def _first_entries(reading: Situations) -> list[Entry]:
     """One entry a row of a file: the items of a row share its responses."""
     return list({(entry.path, entry.row): entry for entry in reversed(reading.entries)}.values())[::-1]
 
 
 def _table_findings(table: Table) -> Iterator[Finding]:
     numeric = [name for name in ("id", "cluster", "prompt_variation_id", "prompt_id") if name in table.header]
+    yield from table_oddities(table)
     for record in table.records:
         yield from _record_findings(table.path, record)
     yield from _base_findings(table)
@@ -72,11 +71,8 @@ def _base_findings(table: Table) -> Iterator[Finding]:
 
 def _record_findings(path: Path, record: Record) -> Iterator[Finding]:
     for column, cell in record.cells.items():
-        for text in [cell] if isinstance(cell, str) else cell:
-            for oddity in cell_oddities(text):
-                yield Finding(oddity.severity, str(path), oddity.message, record.row, column)
         if column in _RESPONSE_COLUMNS:
-            for severity, message in _response_findings(split_responses(cell)):
+            for severity, message in _response_findings(split_texts(cell)):
                 yield Finding(severity, str(path), message, record.row, column)
 
 
@@ -151,7 +147,7 @@ def _unlinked(entries: Sequence[Entry]) -> Iterator[Finding]:
             yield Finding("note", str(entry.path), f"cluster {cluster!r} has no unenriched prompt", entry.row)
 
 
-def _main_items(reading: Reading) -> list[Item]:
+def _main_items(reading: Situations) -> list[Item]:
     """Items of the richest variant there is: the one that counts and length figures describe."""
     for variant in VARIANTS:
         items = [entry.item for entry in reading.entries if entry.item.variant == variant]
@@ -160,7 +156,7 @@ def _main_items(reading: Reading) -> list[Item]:
     return []
 
 
-def _length_findings(reading: Reading, path: Path) -> Iterator[Finding]:
+def _length_findings(reading: Situations, path: Path) -> Iterator[Finding]:
     items = _main_items(reading)
     for culture in dict.fromkeys(item.culture for item in items):
         own = [item for item in items if item.culture == culture]
@@ -173,15 +169,7 @@ def _length_findings(reading: Reading, path: Path) -> Iterator[Finding]:
             yield Finding(severity, str(path), f"{message} (chance {chance:.1%}, 95% of chance within ±{margin:.1%})")
 
 
-def _card_findings(reading: Reading, path: Path) -> Iterator[Finding]:
-    folders = dict.fromkeys(table.path.parent for table in reading.tables if not reading.cards)
-    for folder in folders:
-        if not (folder / CARD_NAME).exists():
-            yield Finding("note", str(folder), "no card.yaml: licence, authors, consent and limits are not stated")
-    yield from card_findings(reading.cards, reading.card_paths or [path])
-
-
-def _counts(reading: Reading, rows: Sequence[Entry]) -> dict[str, int | float | str]:
+def _counts(reading: Situations, rows: Sequence[Entry]) -> dict[str, int | float | str]:
     """Rows and items there are; responses, chance and length figures are those of the richest variant."""
     if not reading.entries:
         return {}

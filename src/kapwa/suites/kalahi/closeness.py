@@ -1,12 +1,15 @@
-"""How much closer a text is to relevant than to irrelevant responses (Kalahi section 4.2, open generation)."""
+"""How much closer a text is to relevant than to irrelevant responses (Kalahi section 4.2), and what floors score."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
 
 from kapwa.metrics.base import Metric
-from kapwa.records import Outcome
+from kapwa.records import Floor, Item, Outcome
+from kapwa.suites.similarity import Nearest, SimilarityOptions, nearest_references
 
 
 class Trial(NamedTuple):
@@ -18,31 +21,22 @@ class Trial(NamedTuple):
 
 
 class Closeness(NamedTuple):
-    """The largest similarity to each group, and where in the group it was first reached."""
+    """The nearest response of each group."""
 
-    relevant: float
-    irrelevant: float
-    nearest_relevant: int
-    nearest_irrelevant: int
+    relevant: Nearest
+    irrelevant: Nearest
 
     @property
     def margin(self) -> float:
         """Largest similarity to a relevant response minus largest to an irrelevant one."""
-        return self.relevant - self.irrelevant
+        return self.relevant.value - self.irrelevant.value
 
 
 def closeness(metric: Metric, trials: Sequence[Trial]) -> list[Closeness]:
-    """Return the closeness of each trial; all distinct pairs go to ``metric`` at once, so that it can batch."""
-    distinct = dict.fromkeys((t.text, response) for t in trials for response in (*t.relevant, *t.irrelevant))
-    values = metric.score_pairs([text for text, _ in distinct], [response for _, response in distinct])
-    similarity = dict(zip(distinct, values.tolist(), strict=True))
-    return [_closest(trial, similarity) for trial in trials]
-
-
-def _closest(trial: Trial, similarity: Mapping[tuple[str, str], float]) -> Closeness:
-    near = [similarity[trial.text, response] for response in trial.relevant]
-    far = [similarity[trial.text, response] for response in trial.irrelevant]
-    return Closeness(max(near), max(far), near.index(max(near)), far.index(max(far)))
+    """Return the closeness of each trial."""
+    both = [(one.text, one.relevant) for one in trials] + [(one.text, one.irrelevant) for one in trials]
+    found = nearest_references(metric, both)
+    return [Closeness(*pair) for pair in zip(found[: len(trials)], found[len(trials) :], strict=True)]
 
 
 def accuracy(margin: float) -> tuple[float, Outcome]:
@@ -50,3 +44,107 @@ def accuracy(margin: float) -> tuple[float, Outcome]:
     if margin == 0:
         return 0.0, "tie"
     return (1.0, "right") if margin > 0 else (0.0, "wrong")
+
+
+# Other situations whose answers stand in for an item's, spread evenly over the file.
+_OTHERS = 8
+_NEURAL = frozenset({"bertscore", "bleurt"})
+
+
+class _Trick(NamedTuple):
+    """One way to answer every item of a variant; ``weights`` beside ``trials``, one in total for each item."""
+
+    name: str
+    note: str
+    kind: Literal["floor", "ceiling"]
+    variant: str
+    trials: list[Trial]
+    weights: list[float]
+
+
+def open_floors(items: Sequence[Item], options: SimilarityOptions) -> list[Floor]:
+    """Return floors and a ceiling of every ``_acc`` and ``_diff`` that needs no model, by variant.
+
+    Floors: the best response to another situation; eight such joined (what length alone earns); the
+    prompt repeated. Ceiling: each relevant response judged against the others of its item, with an
+    irrelevant one left out too, so that both groups are equally large (mean over all such choices).
+    """
+    tricks = [
+        trick
+        for variant in dict.fromkeys(item.variant for item in items)
+        for trick in _tricks([item for item in items if item.variant == variant], variant)
+    ]
+    trials = [trial for trick in tricks for trial in trick.trials]
+    near = {name: closeness(m, trials) for name, m in options.computed().items() if name not in _NEURAL}
+    floors: list[Floor] = []
+    start = 0
+    for trick in tricks:
+        end = start + len(trick.trials)
+        here = {name: found[start:end] for name, found in near.items()}
+        for metric in options.metrics or ():
+            if metric in here:
+                floors += _floors(metric, here, trick, options.twins)
+        start = end
+    return floors
+
+
+def _tricks(items: Sequence[Item], variant: str) -> Iterator[_Trick]:
+    strangers = [_strangers(items, i) for i in range(len(items))]
+    paired = [(item, other, 1 / len(others)) for item, others in zip(items, strangers, strict=True) for other in others]
+    if paired:
+        yield _Trick(
+            "another situation's answer",
+            "the best response to another situation",
+            "floor",
+            variant,
+            [_trial(item, other.fields["best"]) for item, other, _ in paired],
+            [weight for *_, weight in paired],
+        )
+        joined = [
+            _trial(item, " ".join(other.fields["best"] for other in others))
+            for item, others in zip(items, strangers, strict=True)
+            if others
+        ]
+        note = f"the best responses to up to {_OTHERS} other situations, joined: what length alone earns"
+        yield _Trick("many other answers", note, "floor", variant, joined, [1.0] * len(joined))
+    echoes = [_trial(item, item.fields["prompt"]) for item in items]
+    yield _Trick("the prompt repeated", "the prompt itself", "floor", variant, echoes, [1.0] * len(echoes))
+    left_out = [pair for item in items for pair in _left_out(item)]
+    if left_out:
+        note = "each relevant response against the others, one irrelevant left out to keep the groups equal"
+        trials, weights = [trial for trial, _ in left_out], [weight for _, weight in left_out]
+        yield _Trick("people's answers", note, "ceiling", variant, trials, weights)
+
+
+def _trial(item: Item, text: str) -> Trial:
+    return Trial(text, item.fields["relevant"], item.fields["irrelevant"])
+
+
+def _strangers(items: Sequence[Item], i: int) -> list[Item]:
+    """Return up to eight items of other clusters than item ``i``'s, evenly spaced from it on."""
+    ahead = [other for other in (*items[i + 1 :], *items[:i]) if other.cluster != items[i].cluster]
+    places = dict.fromkeys(len(ahead) * k // _OTHERS for k in range(_OTHERS)) if ahead else {}
+    return [ahead[place] for place in places]
+
+
+def _left_out(item: Item) -> Iterator[tuple[Trial, float]]:
+    relevant, irrelevant = item.fields["relevant"], item.fields["irrelevant"]
+    if len(relevant) < 2 or len(irrelevant) < 2:
+        return
+    weight = 1 / (len(relevant) * len(irrelevant))
+    for i, text in enumerate(relevant):
+        near = (*relevant[:i], *relevant[i + 1 :])
+        for j in range(len(irrelevant)):
+            yield Trial(text, near, (*irrelevant[:j], *irrelevant[j + 1 :])), weight
+
+
+def _floors(metric: str, near: dict[str, list[Closeness]], trick: _Trick, twins: Mapping[str, str]) -> Iterator[Floor]:
+    def mean(name: str, values: Sequence[float]) -> Floor:
+        value = float(np.average(values, weights=trick.weights))
+        return Floor(name, trick.variant, trick.name, value, trick.kind, trick.note)
+
+    yield mean(f"{metric}_acc", [accuracy(one.margin)[0] for one in near[metric]])
+    yield mean(f"{metric}_diff", [one.margin for one in near[metric]])
+    if metric in twins:
+        twin = near[twins[metric]]
+        yield mean(f"{metric}_acc_reference", [accuracy(one.margin)[0] for one in twin])

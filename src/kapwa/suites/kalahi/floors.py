@@ -8,7 +8,7 @@ every irrelevant response: these rules give the published facts of the released 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from statistics import fmean
 
 from kapwa.records import Floor, Item
@@ -38,12 +38,12 @@ def chance_mc2(item: Item) -> float:
 
 def longest_is_best(item: Item) -> bool:
     """Whether the best response has more characters than every irrelevant one."""
-    return _length(item.fields["best"]) > max(map(_length, item.fields["irrelevant"]))
+    return len(item.fields["best"]) > max(map(len, item.fields["irrelevant"]))
 
 
 def shortest_is_best(item: Item) -> bool:
     """Whether the best response has fewer characters than every irrelevant one."""
-    return _length(item.fields["best"]) < min(map(_length, item.fields["irrelevant"]))
+    return len(item.fields["best"]) < min(map(len, item.fields["irrelevant"]))
 
 
 def layout(item: Item, seed: int = 0) -> tuple[str, ...]:
@@ -64,55 +64,34 @@ def first_is_best(item: Item, seed: int = 0) -> bool:
     return bool(layout(item, seed)[0] == item.fields["best"])
 
 
-def _length(text: str) -> int:
-    return len(text)
+def _by_length(item: Item, family: str, sign: int) -> float:
+    """What choosing the longest (``sign`` 1) or the shortest (-1) response scores.
+
+    MC3 is the share of relevant responses ahead of every irrelevant one; in ``mc1_shared`` ties are split evenly.
+    """
+    lengths = [sign * len(response) for response in item.fields["irrelevant"]]
+    if family == "mc3":
+        return fmean(sign * len(response) > max(lengths) for response in item.fields["relevant"])
+    best = sign * len(item.fields["best"])
+    if family == "mc1_shared" and best >= max(lengths):
+        return 1.0 / (1 + lengths.count(best))
+    return float(best > max(lengths))
 
 
-def _longest(response: str) -> float:
-    return _length(response)
-
-
-def _shortest(response: str) -> float:
-    return -_length(response)
-
-
-def _share_ahead(item: Item, value: Callable[[str], float]) -> float:
-    """MC3 of a rule: share of the relevant responses that it puts before every irrelevant one."""
-    bar = max(map(value, item.fields["irrelevant"]))
-    return fmean(value(response) > bar for response in item.fields["relevant"])
-
-
-def _tie_shared(item: Item, value: Callable[[str], float]) -> float:
-    """MC1 of a rule that splits ties evenly."""
-    values = [value(response) for response in item.fields["irrelevant"]]
-    best = value(item.fields["best"])
-    return 0.0 if best < max(values) else 1.0 / (1 + values.count(best))
-
-
-Trick = Callable[[Item], float]
-
-
-def _tricks(metric: str, seed: int) -> dict[str, Trick]:
+def _tricks(metric: str, seed: int) -> dict[str, Callable[[Item], float]]:
     """Name and value of every floor of a metric; a metric that is not multiple choice has none."""
-    family = metric.split("_", 1)[0]
+    family = "mc1_shared" if metric == "mc1_shared" else metric.split("_", 1)[0]
     if family == "mc2":
         return {"no preference": chance_mc2}
-    if family == "mc3":
-        return {
-            # Every relevant response comes first among itself and the irrelevant ones as often as the best does.
-            "chance": chance_mc1,
-            "longest": lambda item: _share_ahead(item, _longest),
-            "shortest": lambda item: _share_ahead(item, _shortest),
-        }
-    if family != "mc1":
+    if not family.startswith(("mc1", "mc3")):
         return {}
-    shared = metric == "mc1_shared"
-    return {
+    tricks: dict[str, Callable[[Item], float]] = {
+        # MC3: every relevant response comes first among itself and the irrelevant ones as often as the best does.
         "chance": chance_mc1,
-        "longest": (lambda item: _tie_shared(item, _longest)) if shared else longest_is_best,
-        "shortest": (lambda item: _tie_shared(item, _shortest)) if shared else shortest_is_best,
-        "first position": lambda item: first_is_best(item, seed),
+        "longest": lambda item: _by_length(item, family, 1),
+        "shortest": lambda item: _by_length(item, family, -1),
     }
+    return tricks if family == "mc3" else {**tricks, "first position": lambda item: first_is_best(item, seed)}
 
 
 def floors(items: Sequence[Item], metrics: Sequence[str] = METRICS, seed: int = 0) -> list[Floor]:
@@ -125,29 +104,22 @@ def floors(items: Sequence[Item], metrics: Sequence[str] = METRICS, seed: int = 
     found: list[Floor] = []
     for variant in VARIANTS:
         present = [item for item in items if item.variant == variant]
-        for note, group in _by_culture(present):
+        cultures = list(dict.fromkeys(item.culture for item in present))
+        groups = {"": present} if present else {}
+        if len(cultures) > 1:
+            groups |= {culture: [item for item in present if item.culture == culture] for culture in cultures}
+        for note, group in groups.items():
             found += [
                 Floor(metric, variant, name, fmean(map(trick, group)), note=note)
                 for metric in metrics
                 for name, trick in _tricks(metric, seed).items()
             ]
-        found += _ceilings(present, variant, metrics)
+        # People were asked the released full prompts, to choose among the best and the irrelevant responses.
+        if variant == "full" and present and all("release" in item.fields for item in present):
+            found += [
+                Floor(metric, variant, name, value, kind="ceiling", note=source)
+                for metric in metrics
+                if metric.startswith("mc1")
+                for name, value, source in _SOURCES
+            ]
     return found
-
-
-def _by_culture(items: Sequence[Item]) -> Iterator[tuple[str, list[Item]]]:
-    if items:
-        yield "", list(items)
-    cultures = dict.fromkeys(item.culture for item in items)
-    if len(cultures) > 1:
-        for culture in cultures:
-            yield culture, [item for item in items if item.culture == culture]
-
-
-def _ceilings(items: Sequence[Item], variant: str, metrics: Sequence[str]) -> Iterator[Floor]:
-    """People were asked the released full prompts, to choose among the best and the irrelevant responses."""
-    if variant == "full" and items and all("release" in item.fields for item in items):
-        for metric in metrics:
-            if metric.startswith("mc1"):
-                for name, value, source in _SOURCES:
-                    yield Floor(metric, variant, name, value, kind="ceiling", note=source)

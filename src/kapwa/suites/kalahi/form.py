@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
-from kapwa.errors import DataError
+from pydantic import Field
+
+from kapwa.datasets.rows import (
+    ENGLISH,
+    LOCAL,
+    CellProblem,
+    Culture,
+    Filled,
+    FilledTexts,
+    Language,
+    Row,
+    Text,
+    Texts,
+    YesNo,
+)
 from kapwa.records import Item
-from kapwa.suites.reading.cells import Home, RowReader, column_problems, read_rows, settled_home
-from kapwa.suites.reading.letters import Written, written
-from kapwa.suites.reading.tables import Table
 
 SUITE = "kalahi"
 CATEGORIES = ("ethics", "shared knowledge")
@@ -31,34 +41,63 @@ TOPICS = (
 )
 PARTS = ("user", "context", "personal_situation", "instruction")
 RESPONSES = ("relevant", "irrelevant")
-REQUIRED = ("id", "cluster", "category", "topic", "context", "best", *RESPONSES)
-GLOSSES = tuple(f"{name}_en" for name in (*PARTS, "best", *RESPONSES))
-# ``notes`` and ``source`` are the writers' own; they are kept out of every prompt and score.
-COLUMNS = (*REQUIRED, "user", "personal_situation", "instruction", "base", "culture", "language", "notes", "source")
-KNOWN = (*COLUMNS, *GLOSSES)
-
 _PARTS_OF = {"full": PARTS, "partial": PARTS[1:], "unenriched": ("context", "instruction")}
 
-Gloss = Mapping[str, str | tuple[str, ...]]
+
+class Situation(Row):
+    """One variation of a situation; lists may be texts parted by ';'."""
+
+    unique: ClassVar[tuple[str, ...]] = ("id",)
+
+    id: Filled = Field(description="The variation's own id; it stays a text, so zeros before it are kept.")
+    cluster: Filled = Field(description="The situation that variations share: intervals are clustered by it.")
+    category: Filled = Field(description="The paper's are ethics and shared knowledge.")
+    topic: Filled = Field(description="What it is about, such as friendship.")
+    context: Annotated[Filled, LOCAL] = Field(description="What the situation is.")
+    best: Annotated[Filled, LOCAL] = Field(description="The best response, also one of the relevant ones.")
+    relevant: Annotated[FilledTexts, LOCAL] = Field(description="What an average native would do: three or more.")
+    irrelevant: Annotated[FilledTexts, LOCAL] = Field(description="What one would not do: as many.")
+    user: Annotated[Text, LOCAL] = Field("", description="Who asks.")
+    personal_situation: Annotated[Text, LOCAL] = Field("", description="What is special to this variation.")
+    instruction: Annotated[Text, LOCAL] = Field("", description="What is asked of the model.")
+    base: YesNo = Field(False, description="Whether this row stands for its cluster in the unenriched variant.")
+    culture: Culture = Field("", description="Whose situation it is, where the card does not say.")
+    language: Language = Field("", description="In which language (BCP-47), where the card does not say.")
+    # The writers' own; they are kept out of every prompt and score.
+    notes: Text = Field("", description="The writers' own; never asked or scored.")
+    source: Text = Field("", description="The writers' own; never asked or scored.")
+    user_en: Annotated[Text, ENGLISH] = Field("", description="In English, for readers of a report.")
+    context_en: Annotated[Text, ENGLISH] = Field("", description="In English, for readers of a report.")
+    personal_situation_en: Annotated[Text, ENGLISH] = Field("", description="In English, for readers of a report.")
+    instruction_en: Annotated[Text, ENGLISH] = Field("", description="In English, for readers of a report.")
+    best_en: Annotated[Text, ENGLISH] = Field("", description="In English, for readers of a report.")
+    relevant_en: Annotated[Texts, ENGLISH] = Field((), description="In English, one for each relevant response.")
+    irrelevant_en: Annotated[Texts, ENGLISH] = Field((), description="In English, one for each irrelevant response.")
+
+    def contradictions(self) -> Iterator[CellProblem]:
+        """Yield what makes the responses impossible to score, and glosses that do not match them."""
+        yield from response_problems(self.best, self.relevant, self.irrelevant)
+        glossed = ("relevant", self.relevant, self.relevant_en), ("irrelevant", self.irrelevant, self.irrelevant_en)
+        for name, responses, glosses in glossed:
+            if glosses and len(glosses) != len(responses):
+                message = f"has {len(glosses)} glosses for {len(responses)} responses."
+                yield CellProblem(f"{name}_en", message, "Write one for each.")
 
 
-@dataclass(frozen=True, slots=True)
-class Situation:
-    """One variation of a situation, as a row of the form gives it; texts are stripped, empty parts are ""."""
-
-    row: int
-    id: str
-    cluster: str
-    category: str
-    topic: str
-    culture: str
-    language: str
-    parts: Mapping[str, str]
-    best: str
-    relevant: tuple[str, ...]
-    irrelevant: tuple[str, ...]
-    base: bool
-    gloss: Gloss
+def response_problems(best: str, relevant: Sequence[str], irrelevant: Sequence[str]) -> Iterator[CellProblem]:
+    """Yield what makes responses impossible to score."""
+    if len(relevant) == 1 and best not in relevant:
+        sign = "line breaks" if "\n" in relevant[0] else "other signs"
+        message = "is not one of the relevant responses: there is only 1 response in 'relevant'."
+        yield CellProblem("best", message, f"Separate responses with ';', not with {sign}.")
+    elif best not in relevant:
+        yield CellProblem(
+            "best", "is not one of the relevant responses.", "Copy one of them exactly, to the last sign."
+        )
+    for response in dict.fromkeys(relevant):
+        if response in irrelevant:
+            shown = repr(response if len(response) <= 60 else response[:59] + "…")
+            yield CellProblem("irrelevant", f"{shown} is also a relevant response.", "It can be only one of them.")
 
 
 class Entry(NamedTuple):
@@ -82,56 +121,7 @@ def join_parts(parts: Iterable[str]) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def parse_situations(table: Table, home: Home) -> tuple[list[Situation], list[DataError]]:
-    """Read every row of the form; return the sound ones, and every problem of the others.
-
-    Problems: unknown or missing columns, empty cells, ids used twice, a best response that is not among
-    the relevant ones, a response that is both relevant and irrelevant, glosses that do not match.
-    """
-    problems = column_problems(table, REQUIRED, KNOWN, "this form")
-    if problems or not table.records:
-        return [], problems
-    home, problems = settled_home(table, home)
-    readers = [RowReader(table.path, record, home, required=REQUIRED) for record in table.records]
-    situations, found = read_rows(readers, _situation)
-    return situations, problems + found
-
-
-def written_texts(table: Table, home: Home) -> list[Written]:
-    """Return every text of a table of situations with the language that it should be in."""
-    texts: list[Written] = []
-    for record in table.records:
-        language = str(record.cells.get("language", "")).strip() or home.language
-        texts += written(table.path, record, (*PARTS, "best", *RESPONSES), language)
-        texts += written(table.path, record, GLOSSES, "en")
-    return texts
-
-
-def _situation(reader: RowReader) -> Situation:
-    situation = Situation(
-        row=reader.number,
-        **{name: reader.text(name) for name in ("id", "cluster", "category", "topic")},
-        culture=reader.home_of("culture"),
-        language=reader.home_of("language"),
-        parts={name: reader.text(name) for name in PARTS},
-        best=reader.text("best"),
-        relevant=reader.responses("relevant"),
-        irrelevant=reader.responses("irrelevant"),
-        base=reader.flag("base"),
-        gloss={
-            **{name: reader.text(f"{name}_en") for name in (*PARTS, "best")},
-            **{name: reader.responses(f"{name}_en") for name in RESPONSES},
-        },
-    )
-    reader.check_responses(situation.best, situation.relevant, situation.irrelevant)
-    for name in RESPONSES:
-        written, glossed = len(getattr(situation, name)), len(situation.gloss[name])
-        if glossed and glossed != written:
-            reader.problem(f"{name}_en", f"has {glossed} glosses for {written} responses.", "Write one for each.")
-    return situation
-
-
-def situation_items(situations: Sequence[Situation], path: Path) -> list[Entry]:
+def situation_items(situations: Sequence[Situation]) -> list[Entry]:
     """Lay out rows as items: every row full and partial, one row of each cluster unenriched.
 
     The unenriched row is the one marked ``base``, else the cluster's first.
@@ -142,18 +132,19 @@ def situation_items(situations: Sequence[Situation], path: Path) -> list[Entry]:
         if key not in bases or (situation.base and not bases[key].base):
             bases[key] = situation
     chosen = {"full": situations, "partial": situations, "unenriched": list(bases.values())}
-    return [Entry(_item(s, variant), path, s.row) for variant, rows in chosen.items() for s in rows]
+    return [Entry(_item(s, variant), *s.origin) for variant, rows in chosen.items() for s in rows]
 
 
 def _item(situation: Situation, variant: str) -> Item:
-    kept = {name: situation.parts[name] if name in _PARTS_OF[variant] else "" for name in PARTS}
-    fields = {
-        "prompt": join_parts(kept.values()),
-        **kept,
-        "best": situation.best,
-        "relevant": situation.relevant,
-        "irrelevant": situation.irrelevant,
-        "gloss": _variant_gloss(situation, kept),
+    texts: Mapping[str, str] = {name: getattr(situation, name) for name in PARTS}
+    kept = {name: texts[name] if name in _PARTS_OF[variant] else "" for name in PARTS}
+    glosses = [str(getattr(situation, f"{name}_en")) for name in PARTS if kept[name]]
+    gloss: dict[str, str | tuple[str, ...]] = {
+        # A prompt is glossed only where every part of it is.
+        "prompt": join_parts(glosses) if all(glosses) else "",
+        "best": situation.best_en,
+        "relevant": situation.relevant_en,
+        "irrelevant": situation.irrelevant_en,
     }
     return Item(
         id=situation.id,
@@ -164,13 +155,12 @@ def _item(situation: Situation, variant: str) -> Item:
         topic=situation.topic,
         variant=variant,
         cluster=situation.cluster,
-        fields=fields,
+        fields={
+            "prompt": join_parts(kept.values()),
+            **kept,
+            "best": situation.best,
+            "relevant": situation.relevant,
+            "irrelevant": situation.irrelevant,
+            "gloss": {name: value for name, value in gloss.items() if value},
+        },
     )
-
-
-def _variant_gloss(situation: Situation, kept: Mapping[str, str]) -> dict[str, str | tuple[str, ...]]:
-    """English readings of what this variant shows; a prompt's gloss only when every part of it has one."""
-    parts = [str(situation.gloss[name]) for name in PARTS if kept[name]]
-    gloss: dict[str, str | tuple[str, ...]] = {"prompt": join_parts(parts) if all(parts) else ""}
-    gloss |= {name: situation.gloss[name] for name in ("best", *RESPONSES)}
-    return {name: value for name, value in gloss.items() if value}

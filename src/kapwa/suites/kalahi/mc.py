@@ -11,8 +11,8 @@ import polars as pl
 from kapwa.metrics.likelihood import NORMS, Vector, mc1, mc1_shared, mc2, mc2_reference, mc3, normalised
 from kapwa.records import Answer, ContinuationScore, Item, Message, Outcome, Params, Request
 from kapwa.suites.base import Judged, MetricInfo
-from kapwa.suites.kalahi.data import reference_response
-from kapwa.suites.rows import case_frame, score_frame, score_row
+from kapwa.suites.items import case_frame, score_frame, score_row
+from kapwa.suites.kalahi.form import reference_response
 
 _PAPER = "Kalahi §4.2 and appendix F"
 _CODE = "the released Kalahi code"
@@ -27,38 +27,36 @@ _PHRASES = {
 }
 
 
-def _info(name: str, title: str, *, binary: bool = False, reference: bool = False) -> tuple[str, MetricInfo]:
-    low, high = (1 / (1 + np.e), np.e / (1 + np.e)) if name == "mc2_reference" else (0.0, 1.0)
-    return name, MetricInfo(
-        name,
-        title,
-        float(low),
-        float(high),
-        binary=binary,
-        reference=reference,
-        source=_CODE if reference else _PAPER,
-        phrase=_PHRASES[name[:3]],
-        higher_is_better=True,
-    )
-
-
 def _metric_table() -> dict[str, MetricInfo]:
-    rows = []
+    rows: list[tuple[str, str]] = []
     for norm in NORMS:
         suffix = "" if norm == "byte" else f"_{norm}"
         per = f"per {_NORM_WORDS[norm]}" if norm != "sum" else "summed"
         rows += [
-            _info(f"mc1{suffix}", f"MC1: best beats every irrelevant response ({per})", binary=True),
-            _info(f"mc2{suffix}", f"MC2: probability mass on relevant responses ({per})"),
-            _info(f"mc3{suffix}", f"MC3: relevant responses that beat every irrelevant one ({per})"),
+            (f"mc1{suffix}", f"MC1: best beats every irrelevant response ({per})"),
+            (f"mc2{suffix}", f"MC2: probability mass on relevant responses ({per})"),
+            (f"mc3{suffix}", f"MC3: relevant responses that beat every irrelevant one ({per})"),
         ]
     rows += [
-        _info("mc1_shared", "MC1 with ties shared (per UTF-8 byte)"),
-        _info("mc1_reference", "MC1 as released (closing tokens scored)", binary=True, reference=True),
-        _info("mc2_reference", "MC2 as released (exponential taken twice)", reference=True),
-        _info("mc3_reference", "MC3 as released (closing tokens scored)", reference=True),
+        ("mc1_shared", "MC1 with ties shared (per UTF-8 byte)"),
+        ("mc1_reference", "MC1 as released (closing tokens scored)"),
+        ("mc2_reference", "MC2 as released (exponential taken twice)"),
+        ("mc3_reference", "MC3 as released (closing tokens scored)"),
     ]
-    return dict(rows)
+    caged = (float(1 / (1 + np.e)), float(np.e / (1 + np.e)))  # an exponential taken twice leaves no more room
+    return {
+        name: MetricInfo(
+            name,
+            title,
+            *(caged if name == "mc2_reference" else (0.0, 1.0)),
+            binary=name.startswith("mc1") and name != "mc1_shared",
+            reference=name.endswith("_reference"),
+            source=_CODE if name.endswith("_reference") else _PAPER,
+            phrase=_PHRASES[name[:3]],
+            higher_is_better=True,
+        )
+        for name, title in rows
+    }
 
 
 MC_METRICS: Mapping[str, MetricInfo] = _metric_table()
@@ -72,47 +70,43 @@ def mc_requests(items: Sequence[Item]) -> Iterator[Request]:
     response as written, so that plain and reference values come from one pass.
     """
     for item in items:
+        texts = (*item.fields["relevant"], *item.fields["irrelevant"])
         yield Request(
             item_id=item.id,
             variant=item.variant,
             kind="score",
             messages=(Message("user", item.fields["prompt"]),),
-            continuations=tuple(dict.fromkeys(_scored_texts(item))),
+            continuations=tuple(dict.fromkeys((*texts, *map(reference_response, texts)))),
             params=Params(closing=True),
         )
 
 
-def _responses(item: Item) -> tuple[str, ...]:
-    return (*item.fields["relevant"], *item.fields["irrelevant"])
-
-
-def _scored_texts(item: Item) -> Iterator[str]:
-    yield from _responses(item)
-    yield from map(reference_response, _responses(item))
-
-
 class _Scored(NamedTuple):
-    """The responses of one item with their scores; ``plain`` as written, ``reference`` as released."""
+    """The responses of one item with their scores; ``plain`` as written, ``reference`` as released.
+
+    The first ``n_relevant`` of ``texts`` are relevant; ``best`` is the place of the best one.
+    """
 
     item: Item
     texts: tuple[str, ...]
     plain: list[ContinuationScore]
     reference: list[ContinuationScore]
+    n_relevant: int
+    best: int
 
-    @property
-    def n_relevant(self) -> int:
-        return len(self.item.fields["relevant"])
-
-    @property
-    def best(self) -> int:
-        return self.texts.index(self.item.fields["best"])
+    def split(self, values: Vector) -> tuple[Vector, Vector, float]:
+        """Split values beside ``texts`` into those of relevant and irrelevant responses, and that of the best."""
+        return values[: self.n_relevant], values[self.n_relevant :], float(values[self.best])
 
 
 def _scored(item: Item, answer: Answer) -> _Scored:
     assert answer.response.logprobs is not None
     by_text = dict(zip(answer.request.continuations, answer.response.logprobs, strict=True))
-    texts = _responses(item)
-    return _Scored(item, texts, [by_text[t] for t in texts], [by_text[reference_response(t)] for t in texts])
+    relevant = item.fields["relevant"]
+    texts = (*relevant, *item.fields["irrelevant"])
+    reference = [by_text[reference_response(text)] for text in texts]
+    best = texts.index(item.fields["best"])
+    return _Scored(item, texts, [by_text[text] for text in texts], reference, len(relevant), best)
 
 
 def judge_mc(items: Sequence[Item], answers: Collection[Answer]) -> Judged:
@@ -142,41 +136,29 @@ def judge_mc(items: Sequence[Item], answers: Collection[Answer]) -> Judged:
     )
 
 
-def _score_rows(scored: _Scored) -> list[dict[str, Any]]:
-    rows = []
+def _score_rows(scored: _Scored) -> Iterator[dict[str, Any]]:
+    item = scored.item
     for norm in NORMS:
         suffix = "" if norm == "byte" else f"_{norm}"
-        relevant, irrelevant, best = _split(scored, normalised(scored.plain, norm))
-        rows.append(_binary_row(scored.item, f"mc1{suffix}", *mc1(best, irrelevant)))
-        rows.append(score_row(scored.item, f"mc2{suffix}", mc2(relevant, irrelevant), "scored"))
-        rows.append(score_row(scored.item, f"mc3{suffix}", mc3(relevant, irrelevant), "scored"))
+        relevant, irrelevant, best = scored.split(normalised(scored.plain, norm))
+        yield score_row(item, f"mc1{suffix}", *_with_outcome(*mc1(best, irrelevant)))
+        yield score_row(item, f"mc2{suffix}", mc2(relevant, irrelevant), "scored")
+        yield score_row(item, f"mc3{suffix}", mc3(relevant, irrelevant), "scored")
         if norm == "byte":
-            rows.append(score_row(scored.item, "mc1_shared", mc1_shared(best, irrelevant), "scored"))
-    return rows + _reference_rows(scored)
-
-
-def _reference_rows(scored: _Scored) -> list[dict[str, Any]]:
-    """Rows of the released code's values; none when the model could not score the closing tokens."""
-    sums = [s.logprob_sum_reference for s in scored.reference]
+            yield score_row(item, "mc1_shared", mc1_shared(best, irrelevant), "scored")
+    sums = [one.logprob_sum_reference for one in scored.reference]
     if None in sums:
-        return []
+        return  # the model could not score the closing tokens
     # The closing tokens count in the sum, the text's bytes alone in the divisor: as the released code has it.
-    values = np.array(sums, dtype=np.float64) / np.array([s.n_bytes for s in scored.reference])
-    relevant, irrelevant, best = _split(scored, values)
-    return [
-        _binary_row(scored.item, "mc1_reference", *mc1(best, irrelevant)),
-        score_row(scored.item, "mc2_reference", mc2_reference(relevant, irrelevant), "scored"),
-        score_row(scored.item, "mc3_reference", mc3(relevant, irrelevant), "scored"),
-    ]
+    values = np.array(sums, dtype=np.float64) / np.array([one.n_bytes for one in scored.reference])
+    relevant, irrelevant, best = scored.split(values)
+    yield score_row(item, "mc1_reference", *_with_outcome(*mc1(best, irrelevant)))
+    yield score_row(item, "mc2_reference", mc2_reference(relevant, irrelevant), "scored")
+    yield score_row(item, "mc3_reference", mc3(relevant, irrelevant), "scored")
 
 
-def _split(scored: _Scored, values: Vector) -> tuple[Vector, Vector, float]:
-    return values[: scored.n_relevant], values[scored.n_relevant :], float(values[scored.best])
-
-
-def _binary_row(item: Item, metric: str, value: float, tied: bool) -> dict[str, Any]:
-    outcome: Outcome = "tie" if tied else "right" if value else "wrong"
-    return score_row(item, metric, value, outcome)
+def _with_outcome(value: float, tied: bool) -> tuple[float, Outcome]:
+    return value, "tie" if tied else "right" if value else "wrong"
 
 
 def _continuation_rows(scored: _Scored) -> Iterator[dict[str, Any]]:
@@ -203,7 +185,7 @@ def _continuation_rows(scored: _Scored) -> Iterator[dict[str, Any]]:
 def _case(scored: _Scored) -> dict[str, Any]:
     """What the model preferred among best and irrelevant responses, for the report's list of failures."""
     item, values = scored.item, normalised(scored.plain, "byte")
-    _, irrelevant, best = _split(scored, values)
+    _, irrelevant, best = scored.split(values)
     rival = int(irrelevant.argmax())
     margin = best - float(irrelevant[rival])
     gloss = item.fields["gloss"]

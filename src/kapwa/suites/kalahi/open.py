@@ -1,4 +1,4 @@
-"""Judge ``kalahi/open``: is a free answer closer to relevant than to irrelevant responses?
+"""``kalahi/open``: is a free answer closer to relevant than to irrelevant responses?
 
 Source: Kalahi section 4.2 (largest similarity to a relevant response minus largest to an irrelevant one).
 The paper's tables give the share of items whose difference is positive: here ``<metric>_acc``.
@@ -7,31 +7,91 @@ The paper's tables give the share of items whose difference is positive: here ``
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple
 
 import polars as pl
 
+from kapwa.errors import UsageError
 from kapwa.languages.identify import Identification, differs, identify
-from kapwa.languages.refusals import is_refusal
-from kapwa.metrics.base import is_blank
+from kapwa.languages.phrases import is_refusal
+from kapwa.metrics.base import Metric, is_blank, load_metric
 from kapwa.records import Answer, Item, Outcome, Response
-from kapwa.suites.answers import pair_answers
-from kapwa.suites.base import Judged
+from kapwa.suites.base import Judged, MetricInfo
+from kapwa.suites.items import case_frame, pair_answers, score_frame, score_row
 from kapwa.suites.kalahi.closeness import Closeness, Trial, accuracy, closeness
-from kapwa.suites.kalahi.open_floors import open_floors
-from kapwa.suites.kalahi.open_options import (
-    EMPTY,
-    HEADLINE_METRIC,
-    LANGUAGE,
-    OPEN_HEADLINE,
-    REFERENCE_METRICS,
-    REFUSED,
-    OpenOptions,
-    open_metrics,
-)
-from kapwa.suites.rows import case_frame, score_frame, score_row
+from kapwa.suites.similarity import MODEL_FREE, SimilarityOptions
 
-__all__ = ["OPEN_HEADLINE", "OpenOptions", "judge_open", "open_floors", "open_metrics"]
+# Margins, closest responses and the headline are taken from this one, so it is always computed.
+HEADLINE_METRIC = "chrfpp"
+OPEN_HEADLINE = (f"{HEADLINE_METRIC}_acc", f"{HEADLINE_METRIC}_diff")
+# What the paper calls by the name on the left, the released code computes as the metric on the right.
+REFERENCE_METRICS = {"rougeL": "rougeL_reference", "chrfpp": "chrf"}
+_CODE = "the released Kalahi code"
+_PAPER = "Kalahi §4.2"
+_CLOSER = "wrote an answer closer to a relevant than to an irrelevant response in {value} of {items}, by {short}"
+
+LANGUAGE, REFUSED, EMPTY = "answered_other_language", "refused", "empty"
+
+
+@dataclass(frozen=True, slots=True)
+class OpenOptions(SimilarityOptions):
+    """Options of ``kalahi/open``: similarities (chrF++ is always among them), and ``max_new_tokens`` of an answer."""
+
+    max_new_tokens: int = 256
+
+    default_metrics: ClassVar[tuple[str, ...]] = MODEL_FREE
+    always: ClassVar[str] = HEADLINE_METRIC
+    twins: ClassVar[Mapping[str, str]] = REFERENCE_METRICS
+
+    def __post_init__(self) -> None:
+        SimilarityOptions.__post_init__(self)  # super() does not find its class in one with slots
+        if self.max_new_tokens < 1:
+            raise UsageError(f"max_new_tokens must be at least 1, not {self.max_new_tokens}.")
+
+
+def open_metrics(options: OpenOptions) -> Mapping[str, MetricInfo]:
+    """Return how every metric of ``kalahi/open`` reads, in the order reports show them."""
+    return {info.name: info for info in _infos(options)}
+
+
+def _infos(options: OpenOptions) -> Iterator[MetricInfo]:
+    for metric in options.similarities():
+        yield from _similarity_infos(metric)
+    for name, title in (
+        (LANGUAGE, "Answered in another language"),
+        (REFUSED, "Declined to answer (by wording)"),
+        (EMPTY, "Empty answers"),
+    ):
+        yield MetricInfo(name, title, 0.0, 1.0, binary=True, source="Kapwa", higher_is_better=False)
+
+
+def _similarity_infos(metric: Metric) -> Iterator[MetricInfo]:
+    name, title, low, high = metric.name, metric.title, metric.low, metric.high
+    widest = None if low is None or high is None else high - low
+    lowest = None if widest is None else -widest
+    acc = MetricInfo(
+        f"{name}_acc",
+        f"{title}: answers closer to a relevant response",
+        0.0,
+        1.0,
+        binary=True,
+        source=f"{_PAPER}; {metric.source}",
+        phrase=_CLOSER,
+        higher_is_better=True,
+    )
+    yield acc
+    for part, words, ends, better in (
+        ("diff", ": relevant minus irrelevant", (lowest, widest), True),
+        ("relevant", " to the closest relevant response", (low, high), True),
+        ("irrelevant", " to the closest irrelevant response", (low, high), False),
+    ):
+        yield MetricInfo(f"{name}_{part}", f"{title}{words}", *ends, source=acc.source, higher_is_better=better)
+    if name in REFERENCE_METRICS:
+        twin = load_metric(REFERENCE_METRICS[name]).title
+        own = f"{title} as released ({twin})"
+        yield replace(acc, name=f"{name}_acc_reference", title=own, reference=True, source=_CODE)
+
 
 ANSWER_SCHEMA: dict[str, Any] = {
     "item_id": pl.String,
@@ -137,7 +197,7 @@ def _score_rows(one: _Given, near: Mapping[str, Closeness | None], options: Open
     for metric in options.metrics or ():
         found = near[metric]
         yield row(f"{metric}_acc", *_accuracy(found, one.special))
-        values = (None,) * 3 if found is None else (found.margin, found.relevant, found.irrelevant)
+        values = (None,) * 3 if found is None else (found.margin, found.relevant.value, found.irrelevant.value)
         for part, value in zip(("diff", "relevant", "irrelevant"), values, strict=True):
             yield row(f"{metric}_{part}", value, one.special or "scored")
         if metric in REFERENCE_METRICS:
@@ -179,8 +239,8 @@ def _answer_row(one: _Given, near: Closeness | None) -> dict[str, Any]:
         "empty": one.empty if one.text is not None else None,
         "truncated": response.finish_reason == "length" if response and response.finish_reason else None,
         # An answer without any overlap is close to nothing: naming the first response would mislead.
-        "closest_relevant": fields["relevant"][near.nearest_relevant] if near and near.relevant else None,
-        "closest_irrelevant": fields["irrelevant"][near.nearest_irrelevant] if near and near.irrelevant else None,
+        "closest_relevant": fields["relevant"][near.relevant.place] if near and near.relevant.value else None,
+        "closest_irrelevant": fields["irrelevant"][near.irrelevant.place] if near and near.irrelevant.value else None,
         "error": response.error if response else "no answer was given",
     }
 

@@ -3,35 +3,23 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
-from kapwa.errors import DataError, nearest
+from pydantic import AfterValidator, Field
+
+from kapwa.datasets.card import Card
+from kapwa.datasets.rows import CellProblem, Culture, Defaults, Filled, FilledTexts, Language, Row, Text, one_of
+from kapwa.datasets.tables import Table
 from kapwa.files import digest
 from kapwa.records import Item
 from kapwa.suites.kalahi import VARIANTS
-from kapwa.suites.kalahi.form import SUITE, Entry, join_parts
-from kapwa.suites.reading.card import Card
-from kapwa.suites.reading.cells import Home, RowReader, column_problems, read_rows, settled_home
-from kapwa.suites.reading.tables import Table
+from kapwa.suites.kalahi.form import SUITE, Entry, join_parts, response_problems
 
-# The form's fields, and what the released files call them.
-_NAMES = {
-    "id": "prompt_variation_id",
-    "cluster": "prompt_id",
-    "category": "category",
-    "topic": "topic",
-    "prompt": "prompt",
-    "best": "best_answer",
-    "relevant": "relevant_answers",
-    "irrelevant": "irrelevant_answers",
-}
-COLUMNS = tuple(_NAMES.values())
-# ``base`` is in the released unenriched file; the other three let another culture use the same layout.
-OPTIONAL = ("base", "variant", "culture", "language")
 FILE_NAMES = ("filipino.csv", "filipino_partially_enriched.csv", "filipino_unenriched.csv")
+# What only a released table has.
+_SIGNS = ("prompt_variation_id", "prompt", "best_answer", "relevant_answers", "irrelevant_answers")
 
 # The files call this topic otherwise than the paper's Table 3.
 _TOPIC_NAMES = {"artifacts and local information": "local know-how"}
@@ -67,41 +55,47 @@ CARD = Card(
 )
 
 
-def looks_released(header: Sequence[str]) -> bool:
-    """Whether a table has the released layout rather than the situation form."""
-    return sum(name in header for name in COLUMNS[:1] + COLUMNS[4:]) >= 3
+class ReleasedRow(Row):
+    """One row of a released table, before its prompt is taken apart."""
 
+    unique: ClassVar[tuple[str, ...]] = ("id", "variant")
 
-def variant_of(table: Table) -> str:
-    """Tell a table's variant from its file name, else from the ``base`` column; "full" otherwise."""
-    name = table.path.stem.lower()
-    if "partial" in name:
-        return "partial"
-    return "unenriched" if "unenriched" in name or "base" in table.header else "full"
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One row of a released table, stripped, before its prompt is parsed."""
-
-    path: Path
-    row: int
-    id: str
-    cluster: str
-    variant: str
-    category: str
-    topic: str
-    culture: str
-    language: str
-    prompt: str
-    best: str
-    relevant: tuple[str, ...]
-    irrelevant: tuple[str, ...]
+    id: Filled = Field(alias="prompt_variation_id")
+    cluster: Filled = Field(alias="prompt_id")
+    category: Filled
+    topic: Annotated[Filled, AfterValidator(lambda topic: _TOPIC_NAMES.get(topic, topic))]
+    prompt: Filled
+    best: Filled = Field(alias="best_answer")
+    relevant: FilledTexts = Field(alias="relevant_answers")
+    irrelevant: FilledTexts = Field(alias="irrelevant_answers")
+    # ``base`` is in the released unenriched file; the other three let another culture use the same layout.
+    base: Text = ""
+    variant: Annotated[Text, AfterValidator(one_of(VARIANTS, "a variant"))] = "full"
+    culture: Culture = ""
+    language: Language = ""
 
     @property
     def lines(self) -> tuple[str, ...]:
         """The prompt's lines, stripped, without the empty ones."""
         return tuple(line.strip() for line in self.prompt.split("\n") if line.strip())
+
+    def contradictions(self) -> Iterator[CellProblem]:
+        """Yield what makes the responses impossible to score."""
+        yield from response_problems(self.best, self.relevant, self.irrelevant)
+
+
+def looks_released(path: Path, header: Sequence[str]) -> bool:
+    """Whether a table has the released layout rather than the situation form, by its name or its columns."""
+    return path.name in FILE_NAMES or sum(name in header for name in _SIGNS) >= 3
+
+
+def defaults_of(table: Table, card: Defaults) -> Defaults:
+    """Return what a released table says by its file name: its variant, and whose it is where no card says."""
+    name = table.path.stem.lower()
+    base = "unenriched" in name or "base" in table.header
+    variant = "partial" if "partial" in name else "unenriched" if base else "full"
+    whose = {"culture": CARD.culture, "language": CARD.language} if name.startswith("filipino") and not card else card
+    return {**whose, "variant": variant}
 
 
 class Parts(NamedTuple):
@@ -113,50 +107,15 @@ class Parts(NamedTuple):
     instruction: str
 
 
-def parse_rows(table: Table, home: Home) -> tuple[list[Row], list[DataError]]:
-    """Read every row of a released table; return the sound ones and every problem of the others."""
-    problems = column_problems(table, COLUMNS, COLUMNS + OPTIONAL, "the released layout")
-    if problems or not table.records:
-        return [], problems
-    home, problems = settled_home(table, home)
-    readers = [RowReader(table.path, record, home, required=_NAMES, names=_NAMES) for record in table.records]
-    rows, found = read_rows(readers, lambda reader: _row(reader, table), lambda row: row.variant)
-    return rows, problems + found
-
-
-def _row(reader: RowReader, table: Table) -> Row:
-    topic = reader.text("topic")
-    variant = reader.text("variant") or variant_of(table)
-    if variant not in VARIANTS:
-        reader.problem("variant", f"{variant!r} is not a variant.", nearest(variant, VARIANTS))
-    row = Row(
-        path=table.path,
-        row=reader.number,
-        id=reader.text("id"),
-        cluster=reader.text("cluster"),
-        variant=variant,
-        category=reader.text("category"),
-        topic=_TOPIC_NAMES.get(topic, topic),
-        culture=reader.home_of("culture"),
-        language=reader.home_of("language"),
-        prompt=reader.text("prompt"),
-        best=reader.text("best"),
-        relevant=reader.responses("relevant"),
-        irrelevant=reader.responses("irrelevant"),
-    )
-    reader.check_responses(row.best, row.relevant, row.irrelevant)
-    return row
-
-
-def released_entries(rows: Sequence[Row]) -> list[Entry]:
+def released_entries(rows: Sequence[ReleasedRow]) -> list[Entry]:
     """Turn rows into items, variant by variant in file order, with their prompts taken apart."""
     parser = PromptParser(rows)
     known = {variant: is_release(rows, variant) for variant in VARIANTS}
     ordered = [row for variant in VARIANTS for row in rows if row.variant == variant]
-    return [Entry(_item(row, parser.parts(row), known[row.variant]), row.path, row.row) for row in ordered]
+    return [Entry(_item(row, parser.parts(row), known[row.variant]), *row.origin) for row in ordered]
 
 
-def _item(row: Row, parts: Parts, released: bool) -> Item:
+def _item(row: ReleasedRow, parts: Parts, released: bool) -> Item:
     fields = {
         # As released, byte for byte: stray spaces inside a prompt change what a model is asked, so they stay.
         "prompt": row.prompt,
@@ -191,11 +150,11 @@ class PromptParser:
     User line cannot be told from the Context, and stays in it.
     """
 
-    def __init__(self, rows: Sequence[Row]) -> None:
+    def __init__(self, rows: Sequence[ReleasedRow]) -> None:
         self._partial = {row.id: row.lines for row in rows if row.variant == "partial"}
         self._skeletons = _skeletons(rows)
 
-    def user(self, row: Row) -> str | None:
+    def user(self, row: ReleasedRow) -> str | None:
         """The User line, "" when the prompt has none, None when it cannot be known."""
         if row.variant != "full":
             return ""
@@ -206,7 +165,7 @@ class PromptParser:
             return ""
         return row.lines[0] if row.lines[1:] == partial else None
 
-    def parts(self, row: Row) -> Parts:
+    def parts(self, row: ReleasedRow) -> Parts:
         """Take one prompt apart; joined by line breaks, the parts give back its lines."""
         user = self.user(row) or ""
         lines = row.lines[1:] if user else row.lines
@@ -216,7 +175,7 @@ class PromptParser:
         context = lines[:-2] if personal else lines[:-1]
         return Parts(user, "\n".join(context), personal, lines[-1])
 
-    def _personal_situation(self, row: Row, lines: Sequence[str]) -> str:
+    def _personal_situation(self, row: ReleasedRow, lines: Sequence[str]) -> str:
         skeleton = self._skeletons.get((row.culture, row.cluster))
         if skeleton is None or len(lines) < 3:
             return ""
@@ -224,7 +183,7 @@ class PromptParser:
         return lines[-2] if added == [lines[-2]] else ""
 
 
-def _skeletons(rows: Sequence[Row]) -> dict[tuple[str, str], frozenset[str]]:
+def _skeletons(rows: Sequence[ReleasedRow]) -> dict[tuple[str, str], frozenset[str]]:
     """Lines that every variation of a cluster has: the unenriched prompt, else what the variations share."""
     prompts: defaultdict[tuple[str, tuple[str, str]], list[frozenset[str]]] = defaultdict(list)
     for row in rows:
@@ -237,25 +196,8 @@ def _skeletons(rows: Sequence[Row]) -> dict[tuple[str, str], frozenset[str]]:
     return found
 
 
-def content_digest(rows: Sequence[Row], variant: str) -> str:
-    """Hash the ids, prompts and responses of one variant, in id order, whatever file carried them."""
+def is_release(rows: Sequence[ReleasedRow], variant: str) -> bool:
+    """Whether ids, prompts and responses of ``variant`` are those the authors released, whatever file carried them."""
     chosen = (row for row in rows if row.variant == variant)
     texts = {row.id: "\0".join((row.prompt, row.best, *row.relevant, "", *row.irrelevant)) for row in chosen}
-    return digest({name: text.encode() for name, text in texts.items()})
-
-
-def is_release(rows: Sequence[Row], variant: str) -> bool:
-    """Whether the rows of ``variant`` are exactly those the authors released."""
-    return content_digest(rows, variant) == _RELEASED_DIGESTS[variant]
-
-
-def home_of(path: Path, home: Home) -> Home:
-    """Culture and language of a released table: those known, else the authors' where the file has their name."""
-    if not home.culture and path.stem.lower().startswith("filipino"):
-        return Home(CARD.culture, CARD.language)
-    return home
-
-
-def release_card() -> Mapping[str, object]:
-    """The card that the released files would have, from the paper."""
-    return CARD.model_dump()
+    return digest({name: text.encode() for name, text in texts.items()}) == _RELEASED_DIGESTS[variant]

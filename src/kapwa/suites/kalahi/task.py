@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from kapwa.records import Answer, Capability, Floor, Item, Message, Params, Request
-from kapwa.suites.base import DataSource, Judged, MetricInfo, Selection
+from kapwa.suites.base import DataSource, Judged, MetricInfo, Selection, given_options
+from kapwa.suites.items import select
+from kapwa.suites.kalahi import VARIANTS
+from kapwa.suites.kalahi.closeness import open_floors
+from kapwa.suites.kalahi.data import read_situations
 from kapwa.suites.kalahi.floors import floors
 from kapwa.suites.kalahi.mc import MC_HEADLINE, MC_METRICS, judge_mc, mc_requests
-from kapwa.suites.kalahi.open import OPEN_HEADLINE, OpenOptions, judge_open, open_floors, open_metrics
+from kapwa.suites.kalahi.open import OPEN_HEADLINE, OpenOptions, judge_open, open_metrics
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from kapwa.suites.base import Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +41,23 @@ class _KalahiTask:
         """Return one row per situation and variant: parts, responses and English glosses."""
         import polars as pl
 
-        return pl.DataFrame([_item_row(item) for item in items], schema=_item_schema())
+        from kapwa.suites.items import ITEM_COLUMNS, item_columns
+
+        texts = ("prompt", "user", "context", "personal_situation", "instruction", "best")
+        lists = ("relevant", "irrelevant")
+        schema: dict[str, Any] = dict.fromkeys((*ITEM_COLUMNS, *texts), pl.String)
+        schema |= {**dict.fromkeys(lists, pl.List(pl.String)), "gloss": pl.String, "best_gloss": pl.String}
+        rows = [
+            {
+                **item_columns(item),
+                **{name: item.fields[name] for name in texts},
+                **{name: list(item.fields[name]) for name in lists},
+                "gloss": item.fields["gloss"].get("prompt"),
+                "best_gloss": item.fields["gloss"].get("best"),
+            }
+            for item in items
+        ]
+        return pl.DataFrame(rows, schema=schema)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,26 +121,15 @@ class OpenTask(_KalahiTask):
         return open_floors(items, self.settings)
 
 
-_TEXT_FIELDS = ("prompt", "user", "context", "personal_situation", "instruction", "best")
-_LIST_FIELDS = ("relevant", "irrelevant")
-
-
-def _item_row(item: Item) -> dict[str, Any]:
-    from kapwa.suites.rows import item_columns
-
-    gloss = item.fields["gloss"]
-    return {
-        **item_columns(item),
-        **{name: item.fields[name] for name in _TEXT_FIELDS},
-        **{name: list(item.fields[name]) for name in _LIST_FIELDS},
-        "gloss": gloss.get("prompt"),
-        "best_gloss": gloss.get("best"),
-    }
-
-
-def _item_schema() -> dict[str, Any]:
-    import polars as pl
-
-    names = ("item_id", "variant", "culture", "language", "category", "topic", "cluster", *_TEXT_FIELDS)
-    texts: dict[str, Any] = dict.fromkeys(names, pl.String)
-    return {**texts, **{name: pl.List(pl.String) for name in _LIST_FIELDS}, "gloss": pl.String, "best_gloss": pl.String}
+def open_kalahi_task(name: str, data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> Task:
+    """Return ``kalahi/mc`` or ``kalahi/open`` over the selected situations of ``data``."""
+    given = given_options(name, options, OpenOptions.names() if name == "kalahi/open" else ())
+    situations, source = read_situations(data)
+    # A file may hold only one variant: then that one is meant.
+    present = [variant for variant in VARIANTS if any(item.variant == variant for item in situations)]
+    chosen = tuple(select(situations, selection, known=VARIANTS, default=present[:1]))
+    if name == "kalahi/mc":
+        return ChoiceTask(source, selection, chosen)
+    settings = OpenOptions(**given)
+    settings.signatures()  # a missing encoder is found now, not after every question was asked
+    return OpenTask(source, selection, chosen, settings)

@@ -1,0 +1,109 @@
+"""A suite by code: does the model know how a saying ends? One package, one entry point, nothing changed in Kapwa.
+
+``open_task`` returns a task: its items, what to ask of them, and how to judge the answers. Floors, intervals,
+signatures, resuming and the report are Kapwa's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from kapwa.files import digest
+from kapwa.records import Answer, Floor, Item, Message, Params, Request
+from kapwa.suites.base import DataSource, Judged, MetricInfo, Selection, Suite, Task
+from kapwa.suites.items import item_columns, pair_answers, score_frame, score_row, select
+
+# The beginning of a made-up saying, and the word that ends it.
+SAYINGS = (
+    ("The river asks no stone for its", "name"),
+    ("Who lends a pot shares the", "bread"),
+    ("Rain is no guest of the", "roof"),
+)
+KNOWS = MetricInfo(
+    "ends_right",
+    "The right last word",
+    0.0,
+    1.0,
+    binary=True,
+    phrase="ended {value} of {items} as people do",
+    higher_is_better=True,
+)
+
+
+class Complete:
+    """Ask for the last word of a saying; right if it is among the reply's words."""
+
+    name, suite = "proverbs/complete", "proverbs"
+    needs = frozenset({"generate"})
+    options: Mapping[str, Any] = {}
+    headline, groups, metrics = ("ends_right",), ("topic",), {"ends_right": KNOWS}
+
+    def __init__(self, selection: Selection) -> None:
+        self.selection = selection
+        data = {"sayings": repr(SAYINGS).encode()}
+        self.data = DataSource("made-up sayings", None, digest(data), illustrative=True)
+
+    def items(self) -> list[Item]:
+        items = [
+            Item(
+                f"s{n}",
+                "proverbs",
+                "Nowhere",
+                "en",
+                "sayings",
+                "sayings",
+                "plain",
+                f"s{n}",
+                {"prompt": start, "best": end},
+            )
+            for n, (start, end) in enumerate(SAYINGS, start=1)
+        ]
+        return select(items, self.selection, known=("plain",), default=("plain",))
+
+    def requests(self, items: Sequence[Item]) -> Iterator[Request]:
+        for item in items:
+            prompt = f"Which word ends this saying? {item.fields['prompt']} …"
+            yield Request(
+                item.id, item.variant, "generate", (Message("user", prompt),), params=Params(max_new_tokens=16)
+            )
+
+    def score(self, items: Sequence[Item], answers: Collection[Answer]) -> Judged:
+        return Judged(score_frame(_row(item, response) for item, _, response in pair_answers(items, answers)))
+
+    def floors(self, items: Sequence[Item]) -> list[Floor]:
+        ends = [item.fields["best"] for item in items]
+        commonest = max(ends.count(end) for end in ends) / len(ends)
+        return [Floor("ends_right", "plain", "one word", commonest, note="the same word for every saying")]
+
+    def item_table(self, items: Sequence[Item]) -> pl.DataFrame:
+        return pl.DataFrame([item_columns(item) | dict(item.fields) for item in items])
+
+
+def _row(item: Item, response: Any) -> dict[str, Any]:
+    if response is None or response.failed:
+        return score_row(item, "ends_right", None, "failed")
+    right = item.fields["best"] in (response.text or "").casefold().replace(".", " ").split()
+    return score_row(item, "ends_right", float(right), "right" if right else "wrong")
+
+
+def open_task(name: str, data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> Task:  # noqa: ARG001
+    """Return the task ``proverbs/complete``; its sayings are in this module, so there are no data to read."""
+    return Complete(selection)
+
+
+suite = Suite(
+    name="proverbs",
+    title="Sayings (example)",
+    question="Does the model know how a saying ends?",
+    tasks={"proverbs/complete": "the last word of a saying"},
+    variants=("plain",),
+    packs=Path(__file__).parent / "packs",
+    open_task=open_task,
+    check=lambda _path: None,
+    noun=("saying", "sayings"),
+    floor_words={"one word": ("always the same word", "one word")},
+)

@@ -1,0 +1,312 @@
+"""Facts of a run, of a data pack of any suite, and of responses that lie in files."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from kapwa import registry
+from kapwa.analysis.corpus import Corpus, open_corpora
+from kapwa.analysis.datasheet.facts import Facts, TextCounts, count, flat, listed, tell_card
+from kapwa.datasets.findings import CheckReport
+from kapwa.errors import DataError, UsageError
+from kapwa.records import Item
+from kapwa.runs.directory import Run, brief_model
+from kapwa.suites.base import Selection, Suite, Task
+
+_MANIFEST = "run.json"
+_ADDRESS = re.compile(
+    r"\b[a-z]+://\S+|\b\d+\.\d+\.\d+\.\d+(?::\d+)?|(?<!\S)(?:~|[a-z]:)?(?:[/\\][^\s/\\]+){2,}", re.IGNORECASE
+)
+# What a model tells of itself that anybody may know: no address of a server, no folder.
+_OF_MODEL = ("backend", "revision", "architecture", "parameters", "dtype", "template", "scoring", "context", "device")
+_CHECK = "kapwa data check"
+_SHOWN_FINDINGS = 20
+_READ = "read from the files"
+
+
+def run_facts(path: Path) -> Facts:
+    """Return what is recorded of a finished run; raise RunError for an unfinished or damaged one."""
+    run = Run(path)
+    manifest = run.manifest
+    facts = Facts(path.resolve().name, f"Answers of {run.label} to {manifest['task']}, asked and judged by Kapwa.")
+    model = f"{public_name(manifest)} (revision {manifest['model']['revision']})"
+    facts.about += [
+        f"Model: {flat(model)}",
+        f"Data asked with: {flat(manifest['data']['name'])} (digest {manifest['data']['digest']})",
+        f"Signature: `{manifest['signature'].replace(manifest['model']['id'], public_name(manifest))}`",
+    ]
+    _tell_task(facts, manifest)
+    _tell_counts(facts, run)
+    _tell_making(facts, manifest)
+    _tell_items(facts, run)
+    _tell_judging(facts, run)
+    if manifest["suite"] == "eecc":
+        tell_corpora(facts, open_corpora([path]), "items.parquet and the journal")
+    elif "answers" in run.tables:
+        _tell_answers(facts, run.answers)
+    tell_card(facts, manifest["data"]["card"], of_prompts=True)
+    return facts
+
+
+def public_name(manifest: Mapping[str, Any]) -> str:
+    """The model's id; of a model in a folder only that folder's own name, for the way to it is nobody's business."""
+    name = str(manifest["model"]["id"])
+    backend, colon, where = name.partition(":")
+    is_path = (where if colon else name).startswith(("/", "~", ".", "\\"))
+    return f"{backend if colon else 'model'}:{brief_model(name)}" if is_path else name
+
+
+def _no_address(text: str) -> str:
+    """Leave out where servers and folders are: a reason for a failure may name them."""
+    return _ADDRESS.sub("[address]", text)
+
+
+def _tell_task(facts: Facts, manifest: Mapping[str, Any]) -> None:
+    name = manifest["task"]
+    if manifest["suite"] not in registry.available("suites"):
+        return
+    suite: Suite = registry.load("suites", manifest["suite"])
+    facts.tell("motivation.purpose", f"To ask a model: {suite.question}", f"the suite {suite.name}")
+    if name in suite.tasks:
+        facts.tell("composition.instances", f"{name}: {suite.tasks[name]}", f"the suite {suite.name}")
+
+
+def _tell_counts(facts: Facts, run: Run) -> None:
+    counts, source = run.manifest["counts"], _MANIFEST
+    rows = [(name, counts[name]) for name in ("items", "requests", "unique", "answered", "failed")]
+    facts.table("composition.count", [f"counted ({source})", ""], rows)
+    facts.settled.add("composition.count")
+    facts.tell("composition.missing", f"{count(counts['failed'], 'request')} without an answer", source)
+    for reason in run.manifest["failures"]:
+        facts.tell(
+            "composition.missing", f"{reason['count']:,} for the reason: {_no_address(reason['reason'])}", source
+        )
+    asked = run.manifest["selection"]
+    chosen = [f"variants {listed(asked['variants'])}"]
+    chosen += [f"the first {asked['limit']} items of each culture and variant"] if asked.get("limit") else []
+    chosen += [f"{column} = {listed(values)}" for column, values in asked.get("where", {}).items()]
+    facts.tell("composition.sample", f"Asked of the data: {'; '.join(chosen)}", source)
+    facts.tell("collection.strategy", f"Asked of the data: {'; '.join(chosen)}", source)
+    options = run.manifest["options"]
+    if "samples" in options and "temperature" in options:
+        drawn = f"{count(options['samples'], 'draw')} of each prompt at temperature {options['temperature']}"
+        facts.tell("composition.sample", f"Of all texts the model could write: {drawn}", source)
+
+
+def _tell_making(facts: Facts, manifest: Mapping[str, Any]) -> None:
+    model, source = manifest["model"], _MANIFEST
+    known = {**model["description"], **model["fingerprint"]}
+    name = public_name(manifest)
+    facts.tell("collection.acquired", f"Answered by the model {name}, revision {model['revision']}", source)
+    facts.tell("collection.mechanism", "The model, as it told of itself:", source)
+    facts.table("collection.mechanism", ["model", ""], [(key, known[key]) for key in _OF_MODEL if key in known])
+    facts.tell("collection.mechanism", "The settings of the task:", source)
+    facts.table("collection.mechanism", ["option", ""], sorted(manifest["options"].items()))
+    facts.tell("collection.mechanism", f"Seed: {manifest['seed']}. Repeatable: {manifest['repeatable']}", source)
+    machine = ", ".join(str(value) for value in manifest["machine"].values() if value)
+    facts.tell("collection.mechanism", f"Machine: {machine}", source)
+    if manifest["started"]:
+        time = f"{manifest['started']} to {manifest['finished']}, in {count(manifest['sessions'], 'sitting')}"
+        facts.tell("collection.time", time, source, settled=True)
+    versions = ", ".join(f"{name} {number}" for name, number in sorted(manifest["versions"].items()))
+    facts.tell(
+        "preprocessing.software", f"Kapwa {manifest['kapwa']} (Apache-2.0), with {versions}", source, settled=True
+    )
+    facts.tell(
+        "preprocessing.raw", "journal.sqlite holds every answer as the model gave it", "the run folder", settled=True
+    )
+    for note in manifest.get("notes", []):
+        facts.tell("composition.noise", _no_address(note), source)
+
+
+def _tell_items(facts: Facts, run: Run) -> None:
+    items, source = run.items, "items.parquet"
+    facts.tell("composition.content", f"Of each item: {', '.join(items.columns)}", source)
+    for column, question in (("culture", "composition.subpopulations"), ("language", "composition.content")):
+        if column in items.columns:
+            found = items[column].unique().drop_nulls().sort().to_list()
+            facts.tell(question, f"{column.capitalize()}: {listed(found)}", source)
+    if "cluster" in items.columns:
+        clusters = items["cluster"].n_unique()
+        facts.tell("composition.relations", f"{count(items.height, 'item')} of {clusters:,} clusters", source)
+    if "prompt" in items.columns:
+        repeated = items.height - items["prompt"].n_unique()
+        facts.tell("composition.noise", f"Prompts the same as another's: {repeated:,}", "counted in items.parquet")
+
+
+def _tell_judging(facts: Facts, run: Run) -> None:
+    metrics = run.manifest["metrics"]
+    titles = [info["title"] for info in metrics.values()]
+    facts.tell("composition.labels", f"Judged by Kapwa: {listed(titles)}", _MANIFEST)
+    facts.tell("preprocessing.done", f"Each answer was judged: {listed(titles)}", _MANIFEST)
+    name = run.manifest["headline"][0]
+    outcomes = run.scores.filter(pl.col("metric") == name)["outcome"].value_counts().sort("outcome")
+    shown = ", ".join(f"{outcome} {number:,}" for outcome, number in outcomes.iter_rows())
+    facts.tell("composition.labels", f"Outcomes of {metrics[name]['title']!r}: {shown}", "scores.parquet")
+
+
+def _tell_answers(facts: Facts, answers: pl.DataFrame) -> None:
+    texts = answers.filter(pl.col("text").is_not_null())
+    counts = TextCounts()
+    for _, group in texts.group_by("variant", maintain_order=True):
+        counts.add(group["text"].to_list(), group["item_id"].to_list())
+    facts.tell("composition.count", f"{count(texts.height, 'text')} in answers.parquet", "counted")
+    counts.tell(facts, group="variant", owner="item")
+
+
+# --- data packs -------------------------------------------------------------------------------------------
+
+
+def pack_facts(path: Path) -> Facts | None:
+    """Return what is recorded of a data pack; None for data of no suite's form.
+
+    Raises DataError where the data is of a suite's form but no task of it can be opened.
+    """
+    for name in sorted(registry.available("suites")):
+        suite: Suite = registry.load("suites", name)
+        report = suite.check(path)
+        if report is not None:
+            return _facts_of(path, suite, report)
+    return None
+
+
+def _facts_of(path: Path, suite: Suite, report: CheckReport) -> Facts:
+    tasks = _tasks(path, suite)
+    facts = Facts(path.resolve().name, f"Data of the suite {suite.name} ({suite.title}).")
+    card = tasks[0].data.card
+    facts.about += [f"Digest of the data: {task.data.digest} ({task.name})" for task in tasks]
+    facts.tell("motivation.purpose", f"To ask models: {suite.question}", f"the suite {suite.name}")
+    for task in tasks:
+        facts.tell("composition.instances", f"{task.name}: {suite.tasks[task.name]}", f"the suite {suite.name}")
+    facts.table("composition.count", ["counted", ""], report.counts.items())
+    facts.settled.add("composition.count")
+    _tell_pack_items(facts, tasks)
+    _tell_findings(facts, report, path)
+    files = list(_files(path))
+    facts.tell("composition.external", f"The pack is {count(len(files), 'file')}:", "read from the files")
+    facts.table("composition.external", ["file", "bytes", "SHA-256"], files)
+    tell_card(facts, card, of_prompts=False)
+    if not card:
+        facts.tell("distribution.licence", "There is no card: no licence is stated.", "read from the files")
+    return facts
+
+
+def _tasks(path: Path, suite: Suite) -> list[Task]:
+    """Open every task of the suite that these data are for."""
+    found, problems = [], []
+    for name in suite.tasks:
+        try:
+            found.append(suite.open_task(name, path, Selection(), {}))
+        except (DataError, UsageError) as problem:  # data may be for one task of a suite and not for another
+            problems.append(problem)
+    if not found:
+        raise problems[0]
+    return found
+
+
+def _tell_pack_items(facts: Facts, tasks: list[Task]) -> None:
+    source = "counted over the items"
+    for task in tasks:
+        items = task.items()
+        ways = dict.fromkeys(item.variant for item in items)
+        about = f"{task.name}, asked as {listed(list(ways))}"
+        clusters = len({item.cluster for item in items})
+        titles = [task.metrics[name].title for name in task.headline]
+        facts.tell("composition.relations", f"{about}: {count(len(items), 'item')} of {clusters:,} clusters", source)
+        facts.tell("composition.noise", f"{about}: {_repeated(task, items)}", "counted over the prompts")
+        facts.tell("composition.labels", f"{task.name} reports: {listed(titles)}", f"the task {task.name}")
+        facts.tell("composition.subpopulations", f"{about}: {listed(sorted({i.culture for i in items}))}", source)
+        facts.tell("composition.content", f"{about}: in {listed(sorted({i.language for i in items}))}", source)
+
+
+def _repeated(task: Task, items: list[Item]) -> str:
+    """Say how many prompts are asked in the very words of another item's."""
+    first: dict[bytes, tuple[str, str]] = {}
+    repeated = set()
+    for request in task.requests(items):
+        whose = (request.item_id, request.variant)
+        words = "\0".join(f"{message.role}\0{message.content}" for message in request.messages)
+        if first.setdefault(hashlib.blake2b(words.encode(), digest_size=16).digest(), whose) != whose:
+            repeated.add(whose)
+    return f"items asked in the very words of another: {len(repeated):,}"
+
+
+def _tell_findings(facts: Facts, report: CheckReport, path: Path) -> None:
+    base = (path if path.is_dir() else path.parent).resolve()
+    ranked = sorted(report.findings, key=lambda finding: ("error", "warning", "note").index(finding.severity))
+    for finding in ranked[:_SHOWN_FINDINGS]:
+        file = Path(finding.path).resolve()
+        name = str(file.relative_to(base)) if file.is_relative_to(base) else file.name
+        where = [name] if name != "." else []
+        where += [f"row {finding.row}"] if finding.row is not None else []
+        where += [f"column {finding.column}"] if finding.column else []
+        text = ": ".join(filter(None, (finding.severity, ", ".join(where), finding.message)))
+        facts.tell("composition.noise", text, _CHECK)
+    if len(ranked) > _SHOWN_FINDINGS:
+        facts.tell("composition.noise", f"and {len(ranked) - _SHOWN_FINDINGS} more", _CHECK)
+    if not ranked:
+        facts.tell("composition.noise", "Nothing was found.", _CHECK)
+
+
+def _files(path: Path) -> Iterator[tuple[str, int, str]]:
+    """Yield name, size and SHA-256 of every file, in name order."""
+    base = path if path.is_dir() else path.parent
+    for file in sorted(path.rglob("*") if path.is_dir() else [path]):
+        if file.is_file() and not any(part.startswith(".") for part in file.relative_to(base).parts):
+            with file.open("rb") as opened:
+                digest = hashlib.file_digest(opened, "sha256").hexdigest()
+            yield str(file.relative_to(base)), file.stat().st_size, digest
+
+
+# --- responses in files -----------------------------------------------------------------------------------
+
+
+def responses_facts(path: Path, attribute: str | None) -> Facts:
+    """Return what is recorded of a file or folder of responses; raise DataError as ``open_corpora`` does."""
+    corpora = open_corpora([path], attribute=attribute)
+    facts = Facts(path.resolve().name, "Texts that models wrote, each for one concept and one reader.")
+    tell_corpora(facts, corpora, _READ)
+    named = [corpus.model for corpus in corpora if corpus.model != corpus.source.stem]
+    if named:
+        facts.tell("collection.acquired", f"Written by: {listed(list(dict.fromkeys(named)))}", _READ)
+    temperatures = sorted({corpus.temperature for corpus in corpora if corpus.temperature is not None})
+    if temperatures:
+        facts.tell("collection.mechanism", f"Temperature: {listed(temperatures)}", _READ)
+    return facts
+
+
+def tell_corpora(facts: Facts, corpora: Sequence[Corpus], source: str) -> None:
+    """Tell what corpora hold: counts, groups, what is missing, copies, digests."""
+    attribute = corpora[0].attribute
+    facts.about += [f"Texts of {flat(c.label)}, {flat(c.task)}: digest {c.digest}" for c in corpora]
+    facts.tell("composition.instances", f"One instance is one text, of one concept and one {attribute}.", source)
+    header = ["corpus", "task", "concepts", f"values of {attribute}", "texts", "samples of each", "failed"]
+    rows = [[c.label, c.task, len(c.concepts), len(c.identities), c.n_texts, c.samples, c.failed] for c in corpora]
+    facts.tell("composition.count", f"{count(sum(c.n_texts for c in corpora), 'text')} in all", "counted", settled=True)
+    facts.table("composition.count", header, rows)
+    topics = dict.fromkeys(key.topic for corpus in corpora for key in corpus.concepts)
+    facts.tell("composition.content", f"Topics: {listed(list(topics))}", source)
+    facts.tell("composition.content", f"A text, its topic, its concept, its {attribute}, its sample number", source)
+    for corpus in corpora:
+        for note in corpus.notes() or ["Nothing is missing: every value has every sample of every concept."]:
+            facts.tell("composition.missing", f"{corpus.label}, {corpus.task}: {note}", "counted")
+    facts.tell(
+        "composition.relations",
+        f"Columns tie texts together: topic, concept, {attribute}, and the number of the sample.",
+        source,
+    )
+    who = dict.fromkeys(identity for corpus in corpora for identity in corpus.identities)
+    facts.tell("composition.subpopulations", f"Values of {attribute}: {listed(list(who))}", source)
+    facts.tell("composition.sensitive", f"Every text is tied to a {attribute}.", source)
+    counts = TextCounts()
+    for corpus in corpora:
+        for key in corpus.concepts:
+            texts = corpus.texts(key)
+            counts.add(texts.texts, texts.groups.tolist())
+    counts.tell(facts, group="concept", owner=attribute)

@@ -1,0 +1,58 @@
+"""What is said of data: where they came from, findings (each with its file, row and column), the report of a check."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from kapwa.errors import DataError
+
+Severity = Literal["error", "warning", "note"]
+
+
+@dataclass(frozen=True, slots=True)
+class DataSource:
+    """Where a task's items came from: the manifest and the signature name it.
+
+    ``digest`` is a hash of the files' bytes; ``card`` the pack's card (culture, language, licence, authors, consent,
+    limits), empty when there is none; ``illustrative`` marks sample packs that no native speaker reviewed.
+    """
+
+    name: str
+    path: Path | None
+    digest: str
+    card: Mapping[str, Any] = field(default_factory=dict)
+    illustrative: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One oddity of a data file: ``error`` stops a run, ``warning`` may change a number, ``note`` informs."""
+
+    severity: Severity
+    path: str
+    message: str
+    row: int | None = None
+    column: str | None = None
+
+    @classmethod
+    def of(cls, problem: DataError, path: Path) -> Finding:
+        """Turn what stopped a reader into a finding; ``path`` stands for a place that the problem does not name."""
+        text = f"{problem.message} {problem.hint}" if problem.hint else problem.message
+        return cls("error", str(problem.path or path), text, problem.row, problem.column)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """What ``kapwa data check`` says of a folder or file: what was read, counts, and every finding."""
+
+    suite: str
+    path: str
+    counts: Mapping[str, int | float | str]
+    findings: Sequence[Finding]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the report as plain values, for JSON."""
+        return asdict(self) | {"counts": dict(self.counts)}

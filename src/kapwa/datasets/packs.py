@@ -1,0 +1,286 @@
+"""Find data by what a user names (a file, folder, sample pack, data set of the hub) and read packs: a card and tables.
+
+>>> found = locate("sample:filipino", packs=PACKS)
+>>> data = DataSet(found.name, found.path)
+>>> situations = data.read(found.path / "situations.csv", Situation, data.read_card(found.path))
+>>> data.problems, data.source()
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from textwrap import shorten
+from typing import Any, NamedTuple
+
+from kapwa.datasets.card import CARD_NAME, card_findings, read_card
+from kapwa.datasets.findings import DataSource, Finding
+from kapwa.datasets.rows import UNKNOWN_DEFAULTS, Defaults, RowT, read_rows
+from kapwa.datasets.tables import TABLE_SUFFIXES, Record, Table, read_records
+from kapwa.errors import DataError, UsageError, nearest, raise_first
+from kapwa.files import digest
+
+PREFIX = "hub:"
+_ID = re.compile(r"(?P<repo>[\w.-]+/[\w.-]+)(@(?P<revision>[\w./-]+))?")
+
+
+class HubId(NamedTuple):
+    """A dataset on the hub; ``revision`` is a branch, tag or commit, None for the newest."""
+
+    repo: str
+    revision: str | None
+
+
+class Fetched(NamedTuple):
+    """A dataset's files on this machine, and the name (with its commit) that identifies them."""
+
+    folder: Path
+    name: str
+
+
+def hub_id(text: str, own_dataset: str) -> HubId | None:
+    """Read ``own_dataset``, "``own_dataset``@REVISION" or "hub:OWNER/NAME[@REVISION]"; anything else is None.
+
+    ``own_dataset`` is where the suite's own data lives, such as "aisingapore/kalahi". Other datasets need the prefix,
+    so that a mistyped folder never becomes a download.
+    """
+    match = _ID.fullmatch(text.removeprefix(PREFIX))
+    if match is None or not (text.startswith(PREFIX) or match["repo"] == own_dataset):
+        return None
+    return HubId(match["repo"], match["revision"])
+
+
+def fetch(wanted: HubId, patterns: Sequence[str]) -> Fetched:
+    """Download the files of a dataset that match ``patterns`` (or find them in the cache).
+
+    Raises UsageError saying why it cannot.
+    """
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import (
+        GatedRepoError,
+        HfHubHTTPError,
+        HFValidationError,
+        LocalEntryNotFoundError,
+        RepositoryNotFoundError,
+        RevisionNotFoundError,
+    )
+
+    shown = f"The dataset {wanted.repo!r}"
+    try:
+        folder = snapshot_download(
+            wanted.repo, repo_type="dataset", revision=wanted.revision, allow_patterns=list(patterns)
+        )
+    except RevisionNotFoundError:
+        message = f"{shown} has no revision {wanted.revision!r}."
+        raise UsageError(message, hint="Leave out '@…' for the newest.") from None
+    except GatedRepoError:
+        raise UsageError(
+            f"{shown} is gated.", hint="Accept its terms on the hub, then log in with 'hf auth login'."
+        ) from None
+    except RepositoryNotFoundError:
+        raise UsageError(f"{shown} is not on the hub, or is private.", hint="Check the spelling, or log in.") from None
+    except HFValidationError as error:
+        raise UsageError(f"{wanted.repo!r} is not a hub id: {error}") from None
+    except (LocalEntryNotFoundError, HfHubHTTPError, OSError) as error:
+        raise UsageError(f"{shown} cannot be fetched ({_reason(error)}).", hint=_OFFLINE) from None
+    path = Path(folder)
+    return Fetched(path, f"{wanted.repo}@{path.name[:12]}")
+
+
+_OFFLINE = (
+    "It is not in the cache, and the hub cannot be reached. Check the connection (HF_HUB_OFFLINE must not be 1), "
+    "or download the files elsewhere and give their folder."
+)
+
+
+def _reason(error: Exception) -> str:
+    # The first sentence says why; what follows is advice for callers of the hub library.
+    return shorten(str(error).partition(". ")[0], 160, placeholder=" …") or type(error).__name__
+
+
+SAMPLE = "sample"
+_SHOWN = 200
+# Tables that people save and Kapwa does not read.
+_OTHER_TABLES = (".xls", ".xlsm", ".xlsb", ".ods", ".fods", ".numbers", ".gsheet", ".txt", ".json", ".docx", ".html")
+
+
+def existing(text: str) -> Path | None:
+    """Return the file or folder that ``text`` names, None where there is none."""
+    try:
+        path = Path(text).expanduser()
+        return path if text.strip() and path.exists() else None
+    except (OSError, RuntimeError, ValueError):  # a name too long, a home that is not there, a NUL
+        return None
+
+
+def odd_names(folder: Path, stems: Iterable[str], suffixes: Collection[str]) -> str | None:
+    """Say which file of ``folder`` would be one of ``stems`` with a name of small letters and a kind that is read.
+
+    None where there is none; ``suffixes``: the kinds that are read.
+    """
+    wanted = tuple(stems)
+    with contextlib.suppress(OSError):
+        for file in sorted(folder.iterdir()):
+            stem, suffix = file.stem.strip().casefold(), file.suffix.lower()
+            if stem not in wanted or not file.is_file():
+                continue
+            if suffix not in suffixes and suffix in _OTHER_TABLES:
+                return f"{file.name} is of a kind that is not read: save it as {stem}.xlsx, or as {stem}.csv in UTF-8."
+            if suffix in suffixes and file.name != stem + suffix:
+                return f"Rename {file.name} to {stem}{suffix}: names of files are in small letters."
+    return None
+
+
+def no_such_data(text: str, packs: Iterable[str], *, hub_id: str | None = None) -> UsageError:
+    """Return the error for a name that is no data; the nearest of packs, neighbours and ``hub_id`` is suggested."""
+    known = [SAMPLE, *(f"{SAMPLE}:{name}" for name in packs), *([hub_id] if hub_id else [])]
+    with contextlib.suppress(OSError, ValueError):
+        known += [str(sibling) for sibling in Path(text).parent.iterdir() if not sibling.name.startswith(".")]
+    shown = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+    others = " Another hub data set is written hub:OWNER/NAME." if hub_id else ""
+    return UsageError(f"There is no file, folder or data set {shown!r}.", hint=nearest(text, known) + others)
+
+
+class Location(NamedTuple):
+    """Where named data lies; ``name`` is what a run calls them, ``repository`` theirs on the hub ("" elsewhere)."""
+
+    name: str
+    path: Path
+    repository: str = ""
+
+
+def locate(
+    data: str | Path | None, packs: Path, *, own_dataset: str = "", patterns: Sequence[str] = (), default: str = ""
+) -> Location:
+    """Find what ``data`` names: None or "sample", "sample:PACK", a file or folder, or a data set of the hub.
+
+    ``packs``: the folder of the suite's sample packs, of which ``default`` is the one meant by "sample" ("": all).
+    ``own_dataset``: the suite's own data set on the hub; of a data set the files that match ``patterns`` are fetched.
+    Raises UsageError for a name that means nothing, with the nearest that does.
+    """
+    text = SAMPLE if data is None else str(data)
+    if text == SAMPLE:
+        return Location(SAMPLE, packs / default)
+    samples = sample_packs(packs)
+    if text.startswith(f"{SAMPLE}:"):
+        name = text.removeprefix(f"{SAMPLE}:")
+        if name not in samples:
+            raise UsageError(f"There is no sample pack {name!r}.", hint=nearest(name, samples))
+        return Location(text, samples[name])
+    path = existing(text)
+    if path is not None:
+        return Location(path.name if path.is_file() else path.resolve().name, path)
+    wanted = hub_id(text, own_dataset) if own_dataset else None
+    if wanted is None:
+        raise no_such_data(text, samples, hub_id=own_dataset or None)
+    fetched = fetch(wanted, patterns)
+    return Location(fetched.name, fetched.folder, wanted.repo)
+
+
+def sample_packs(packs: Path) -> dict[str, Path]:
+    """Return the folders of the packs that ship with Kapwa, by name."""
+    return {card.parent.name: card.parent for card in sorted(packs.glob(f"*/{CARD_NAME}"))}
+
+
+def children(folder: Path) -> list[Path]:
+    """Return what a folder holds, in order; raise DataError where it cannot be listed."""
+    try:
+        return sorted(folder.iterdir())
+    except OSError as error:
+        raise DataError(f"cannot be listed ({error.strerror}).", path=folder) from None
+
+
+def table_files(folder: Path, role: str, suffixes: Sequence[str] = TABLE_SUFFIXES) -> list[Path]:
+    """Return the tables called ``role`` in ``folder``, in whichever formats there are."""
+    return [file for suffix in suffixes if (file := folder / f"{role}{suffix}").is_file()]
+
+
+@dataclass
+class DataSet:
+    """What was read of a data set: its cards and tables, the bytes that identify it, all that is wrong or odd.
+
+    A suite reads tables with :meth:`read` and keeps what it makes of the rows itself. ``files`` holds the bytes of
+    every file by its name within the data, so that the digest does not depend on where the data lie.
+    """
+
+    name: str
+    path: Path | None
+    tables: list[Table] = field(default_factory=list)
+    cards: list[Mapping[str, Any]] = field(default_factory=list)
+    card_paths: list[Path] = field(default_factory=list)
+    problems: list[DataError] = field(default_factory=list)
+    oddities: list[Finding] = field(default_factory=list)
+    files: dict[str, bytes] = field(default_factory=dict)
+
+    def note_file(self, file: Path, name: str = "") -> None:
+        """Keep a file's bytes for the digest, under its name within the data unless another is given."""
+        root = self.path
+        inside = root is not None and root.is_dir() and file.is_relative_to(root)
+        relative = file.relative_to(root).as_posix() if inside and root is not None else file.name
+        with contextlib.suppress(OSError):  # a file that cannot be read is already among the problems
+            self.files[name or relative] = file.read_bytes()
+
+    def read_card(self, folder: Path, name: str = "") -> Defaults:
+        """Read the folder's card, if it has one, and return the culture and language that it gives to rows.
+
+        A bad card gives stand-ins, for its own errors say enough.
+        """
+        path = folder / CARD_NAME
+        if not path.is_file():
+            return {}
+        card, problems = read_card(path)
+        self.problems += problems
+        self.note_file(path, name)
+        if card is None:
+            return UNKNOWN_DEFAULTS
+        self.cards.append(card.model_dump())
+        self.card_paths.append(path)
+        return {"culture": card.culture, "language": card.language}
+
+    def read_table(self, file: Path, name: str = "") -> Table:
+        """Read a file's columns and cells, keeping what stopped rows from being read."""
+        table = read_records(file)
+        self.tables.append(table)
+        self.problems += table.problems
+        self.note_file(file, name)
+        return table
+
+    def read(
+        self,
+        table: Path | Table,
+        model: type[RowT],
+        defaults: Defaults | None = None,
+        *,
+        what: str = "this form",
+        language_of: Callable[[Record], str] | None = None,
+    ) -> list[RowT]:
+        """Return the sound rows of a table as ``model``; see :func:`kapwa.datasets.rows.read_rows`."""
+        if isinstance(table, Path):
+            table = self.read_table(table)
+        found = read_rows(table, model, defaults, what=what, language_of=language_of)
+        self.problems += found.problems
+        self.oddities += found.oddities
+        return found.rows
+
+    def source(self) -> DataSource:
+        """Describe where the items came from; several packs give ``{"packs": [card, …]}``."""
+        card = self.cards[0] if len(self.cards) == 1 else {"packs": self.cards} if self.cards else {}
+        illustrative = any(bool(one.get("illustrative")) for one in self.cards)
+        return DataSource(self.name, self.path, digest(self.files), card, illustrative)
+
+    def findings(self, path: Path) -> Iterator[Finding]:
+        """Yield what stops a run, what is odd in tables, and what cards leave open; ``path`` is what was checked."""
+        yield from (Finding.of(problem, path) for problem in self.problems)
+        yield from self.oddities
+        for folder in dict.fromkeys(table.path.parent for table in self.tables):
+            if not self.cards and not (folder / CARD_NAME).exists():
+                text = "no card.yaml: licence, authors, consent and limits are not stated"
+                yield Finding("note", str(folder), text)
+        yield from card_findings(self.cards, self.card_paths or [path])
+
+    def refuse_problems(self) -> None:
+        """Raise the first problem, saying how many more there are."""
+        raise_first(self.problems)

@@ -1,0 +1,348 @@
+"""Rows of a form's tables: one pydantic model says which columns a table has, and reading and JSON Schemas follow.
+
+>>> class Answer(Row):
+...     id: Filled = Field(description="The question.")
+...     local: Annotated[FilledTexts, LOCAL] = Field(description="The answers, parted by ';'.")
+...     votes: Annotated[int, whole(least=1)]
+>>> found = read_rows(read_records(path), Answer, {"culture": "Thai", "language": "th"})
+>>> found.rows[0].local, found.rows[0].origin.row, found.problems
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Generic, NamedTuple, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SkipValidation,
+    StringConstraints,
+    TypeAdapter,
+    ValidationError,
+    WithJsonSchema,
+)
+from pydantic.json_schema import SkipJsonSchema
+from pydantic_core import PydanticCustomError
+
+from kapwa.datasets.card import is_language_tag, tag_hint
+from kapwa.datasets.findings import Finding
+from kapwa.datasets.tables import Record, Table
+from kapwa.datasets.text_checks import WrittenText, find_lost_letters
+from kapwa.errors import DataError, nearest
+
+SEPARATOR = ";"
+_OTHER_SEPARATORS = (";", "\t", "|", "؛")
+TRUE_WORDS, _FALSE_WORDS = ("true", "yes", "1", "x"), ("", "false", "no", "0")
+MOST_VOTES = 1_000_000
+_WHOLE = re.compile(r"[0-9]{1,7}")
+
+# The value that a column has in rows whose cell is empty, such as {"culture": "Thai", "language": "th"} from a card.
+Defaults = Mapping[str, str]
+# Stands in for what a bad card would say, so that its error is reported once and not for every row.
+UNKNOWN_DEFAULTS: Defaults = {"culture": "unknown", "language": "und"}
+
+
+class Origin(NamedTuple):
+    """Where a row came from."""
+
+    path: Path
+    row: int
+
+
+class CellProblem(NamedTuple):
+    """What is wrong with one cell of a row that is sound otherwise; ``field`` is the name in the model."""
+
+    field: str
+    message: str
+    hint: str | None = None
+
+
+def cell_error(message: str, hint: str | None = None) -> PydanticCustomError:
+    """Return the error that a validator of a cell raises: what is wrong (a sentence without its subject), a remedy."""
+    return PydanticCustomError("cell", "{message}", {"message": message, "hint": hint})
+
+
+def split_texts(cell: Any) -> tuple[str, ...]:
+    """Split a cell at ";" (or take a list as it is), strip each text, drop the empty ones."""
+    pieces = cell.split(SEPARATOR) if isinstance(cell, str) else cell
+    return tuple(piece.strip() for piece in pieces if piece.strip())
+
+
+def _yes_or_no(cell: Any) -> bool:
+    value = cell.strip().lower() if isinstance(cell, str) else ""
+    if value not in TRUE_WORDS + _FALSE_WORDS:
+        raise cell_error(f"{value!r} is neither true nor false.")
+    return value in TRUE_WORDS
+
+
+def _said(value: str) -> str:
+    if not value:
+        raise cell_error("is empty, and no card says it.", "Fill it in, or put a card.yaml beside the file.")
+    return value
+
+
+def _tag(value: str) -> str:
+    if not is_language_tag(_said(value)):
+        raise cell_error(f"{value!r} is not a BCP-47 language tag such as 'fil' or 'ar'.", tag_hint(value))
+    return value
+
+
+def _as_whole(cell: Any, least: int) -> int | None:
+    text = cell.strip() if isinstance(cell, str) else str(cell)
+    if not text:
+        return None
+    if not _WHOLE.fullmatch(text) or not least <= int(text) <= MOST_VOTES:
+        shown = text if len(text) <= 40 else text[:39] + "…"
+        raise cell_error(f"{shown!r} is not a whole number from {least} to {MOST_VOTES:,}.")
+    return int(text)
+
+
+def whole(least: int) -> BeforeValidator:
+    """Read a cell as a whole number of at least ``least``; an empty cell is None."""
+    return BeforeValidator(lambda cell: _as_whole(cell, least))
+
+
+def one_of(known: Sequence[str], what: str) -> Callable[[str], str]:
+    """Return a validator of a cell that must be one of ``known``, or empty where that is among them."""
+
+    def check(value: str) -> str:
+        if value not in known:
+            raise cell_error(f"{value!r} is not {what}.", nearest(value, known))
+        return value
+
+    return check
+
+
+_TEXT = {"type": ["string", "null"]}
+_FILLED = {"type": "string", "pattern": r"\S"}
+Text = Annotated[str, StringConstraints(strip_whitespace=True), WithJsonSchema(_TEXT)]
+Filled = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), WithJsonSchema(_FILLED)]
+Texts = Annotated[
+    tuple[str, ...],
+    BeforeValidator(split_texts),
+    WithJsonSchema({"anyOf": [_TEXT, {"type": "array", "items": {"type": "string"}}]}),
+]
+FilledTexts = Annotated[
+    tuple[str, ...],
+    BeforeValidator(split_texts),
+    Field(min_length=1),
+    WithJsonSchema({"anyOf": [_FILLED, {"type": "array", "items": _FILLED, "minItems": 1}]}),
+]
+YesNo = Annotated[bool, BeforeValidator(_yes_or_no), WithJsonSchema({"type": ["string", "boolean", "null"]})]
+# The row's own culture or language, else the card's.
+Culture = Annotated[str, StringConstraints(strip_whitespace=True), AfterValidator(_said), WithJsonSchema(_TEXT)]
+Language = Annotated[str, StringConstraints(strip_whitespace=True), AfterValidator(_tag), WithJsonSchema(_TEXT)]
+
+
+class WrittenIn(NamedTuple):
+    """Marks a column whose texts are in one language: that of the row ("") or a given one.
+
+    ``prose``: they must be written in its script, and are not names or numbers that may be in another.
+    """
+
+    language: str
+    prose: bool = True
+
+
+LOCAL, ENGLISH, NAMES = WrittenIn(""), WrittenIn("en"), WrittenIn("und", prose=False)
+
+
+class Row(BaseModel):
+    """One row of a table; subclasses declare its columns, of which those without a default must be there."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=False)
+
+    # The columns that no two rows may have the same values in; the first is named in the error.
+    unique: ClassVar[tuple[str, ...]] = ()
+    # Names of further columns that may be there, as a regular expression; their cells are in ``model_extra``.
+    more_columns: ClassVar[str] = ""
+
+    origin: SkipJsonSchema[SkipValidation[Origin]]
+
+    def contradictions(self) -> Iterator[CellProblem]:
+        """Yield what is wrong with cells that are sound on their own."""
+        yield from ()
+
+
+RowT = TypeVar("RowT", bound=Row)
+
+
+class RowsRead(NamedTuple, Generic[RowT]):
+    """The sound rows of a table, the problems that stop a run, and the oddities that do not."""
+
+    rows: list[RowT]
+    problems: list[DataError]
+    oddities: list[Finding]
+
+
+@cache
+def columns_of(model: type[Row]) -> dict[str, bool]:
+    """Return the columns of a row model by the names that files use, and whether each must be there."""
+    fields = {name: found for name, found in model.model_fields.items() if name != "origin"}
+    return {found.alias or name: found.is_required() for name, found in fields.items()}
+
+
+def read_rows(
+    table: Table,
+    model: type[RowT],
+    defaults: Defaults | None = None,
+    *,
+    what: str = "this form",
+    language_of: Callable[[Record], str] | None = None,
+) -> RowsRead[RowT]:
+    """Read the rows of ``table`` as ``model``, keeping every problem with its row, column and remedy.
+
+    ``defaults``: what empty cells of a column mean, such as culture and language of a card. ``what`` names the form in
+    errors. ``language_of``: the language of a row's local texts, where its own column or the defaults do not tell.
+    A table of wrong columns, or whose letters were lost when it was saved, gives these problems alone.
+    """
+    known = columns_of(model)
+    problems = column_problems(table, model, what)
+    if problems or not table.records:
+        return RowsRead([], problems, [])
+    values, problems = _settled(table, known, dict(defaults or {}))
+    lost = find_lost_letters(_written_texts(table, model, values, language_of))
+    if lost.problems:  # lost letters cause other errors too, which would only repeat this one
+        return RowsRead([], [*problems, *lost.problems], lost.oddities)
+    cells = [_filled(table, record, known, values) for record in table.records]
+    found, wrong = _validated(cells, model)
+    wrong += _repeated(cells, model)
+    for row in found:
+        for name, message, hint in row.contradictions():
+            declared = model.model_fields.get(name)
+            wrong.append(_placed(row.origin, (declared and declared.alias) or name, message, hint))
+    wrong.sort(key=lambda one: one.row or 0)
+    bad = {one.row for one in wrong}
+    return RowsRead([row for row in found if row.origin.row not in bad], [*problems, *wrong], lost.oddities)
+
+
+def _filled(table: Table, record: Record, known: Mapping[str, bool], values: Defaults) -> dict[str, Any]:
+    """Return a record's cells with the defaults in place of empty ones, and where they are."""
+    cells: dict[str, Any] = dict(record.cells)
+    for name, value in values.items():
+        if name in known and not str(cells.get(name, "")).strip():
+            cells[name] = value
+    cells["origin"] = Origin(table.path, record.row)
+    return cells
+
+
+def _validated(cells: Sequence[dict[str, Any]], model: type[RowT]) -> tuple[list[RowT], list[DataError]]:
+    """Return the sound rows, and the problems of the cells of others; the whole table is one call of pydantic."""
+    adapter: TypeAdapter[list[RowT]] = TypeAdapter(list[model])  # type: ignore[valid-type]
+    try:
+        return adapter.validate_python(cells), []
+    except ValidationError as error:
+        details = error.errors(include_url=False)
+    bad = {int(detail["loc"][0]) for detail in details}
+    sound = adapter.validate_python([row for i, row in enumerate(cells) if i not in bad])
+    return sound, [_cell_problem(cells[int(detail["loc"][0])]["origin"], detail) for detail in details]
+
+
+def _cell_problem(origin: Origin, detail: Any) -> DataError:
+    column, context = str(detail["loc"][1]), detail.get("ctx", {})
+    if detail["type"] in ("missing", "string_too_short", "too_short"):
+        listed = detail["type"] == "too_short"
+        return _placed(
+            origin, column, "is empty.", "Separate several texts with ';'." if listed else "Every row needs one."
+        )
+    if detail["type"] == "string_type":
+        return _placed(origin, column, "is a list, but one text is needed.")
+    return _placed(origin, column, str(context.get("message") or f"{detail['msg']}."), context.get("hint"))
+
+
+def _placed(origin: Origin, column: str, message: str, hint: str | None = None) -> DataError:
+    return DataError(message, path=origin.path, row=origin.row, column=column, hint=hint)
+
+
+def _repeated(cells: Sequence[Mapping[str, Any]], model: type[Row]) -> Iterator[DataError]:
+    columns = [model.model_fields[name].alias or name for name in model.unique]
+    first: dict[tuple[str, ...], int] = {}
+    for row in cells if columns else ():
+        key = tuple(str(row.get(column, "")).strip() for column in columns)
+        number = row["origin"].row
+        before = first.setdefault(key, number)
+        if before != number and key[0]:
+            message = f"{key[0]!r} is already the {model.unique[0]} of row {before}."
+            yield _placed(row["origin"], columns[0], message, f"Give every row its own {model.unique[0]}.")
+
+
+def column_problems(table: Table, model: type[Row], what: str) -> list[DataError]:
+    """Say which columns are missing, and which are not columns of ``model`` (a misspelt one is both)."""
+    header, known = table.header, columns_of(model)
+    if not header:
+        return []
+    if len(header) == 1 and (sign := next((sign for sign in _OTHER_SEPARATORS if sign in header[0]), "")):
+        message = f"holds one column, whose name has {sign!r} in it: its cells seem to be parted by that."
+        return [DataError(message, path=table.path, row=1, hint="Save it as 'CSV UTF-8', parted by commas.")]
+    missing = [name for name, required in known.items() if required and name not in header]
+    unknown = [name for name in header if name not in known and not re.fullmatch(model.more_columns or "$.", name)]
+    # "ID" is the missing "id", and one fault.
+    meant = {name: name.casefold() for name in unknown if name.casefold() in known and name.casefold() not in header}
+    problems = [
+        DataError("is missing.", path=table.path, row=1, column=name, hint=nearest(name, header))
+        for name in missing
+        if name not in meant.values()
+    ]
+    for name in unknown:
+        hint = f"Did you mean {meant[name]!r}? Names are in small letters." if name in meant else nearest(name, known)
+        problems.append(DataError(f"is not a column of {what}.", path=table.path, row=1, column=name, hint=hint))
+    return problems
+
+
+def _settled(table: Table, known: Mapping[str, bool], values: dict[str, str]) -> tuple[Defaults, list[DataError]]:
+    """Give the defaults stand-ins and one problem when nothing says whose data it is."""
+    wanted = {"culture", "language"} & set(known)
+    if values.get("culture") or not wanted or wanted <= set(table.header):
+        return values, []
+    message = "says neither which culture nor which language it is."
+    hint = "Put a card.yaml beside it (the form in docs/reference), or add the columns culture and language."
+    return {**values, **UNKNOWN_DEFAULTS}, [DataError(message, path=table.path, hint=hint)]
+
+
+def _written_texts(
+    table: Table, model: type[Row], values: Defaults, language_of: Callable[[Record], str] | None
+) -> Iterator[WrittenText]:
+    """Yield every text of a marked column with the language that it should be in."""
+    marked = [
+        (found.alias or name, mark)
+        for name, found in model.model_fields.items()
+        for mark in found.metadata
+        if isinstance(mark, WrittenIn)
+    ]
+    # A column such as text_fil says its language itself.
+    more = [name for name in table.header if re.fullmatch(model.more_columns or "$.", name)]
+    marked += [(name, WrittenIn(name.partition("_")[2], prose=False)) for name in more]
+    english = [column for column, mark in marked if mark.language == "en"]
+    for record in table.records:
+        own = str(record.cells.get("language", "")).strip() or values.get("language", "")
+        local = language_of(record) if language_of else own
+        glosses = {record.cells.get(column) for column in english}
+        for column, mark in marked:
+            cell = record.cells.get(column, "")
+            text = cell if isinstance(cell, str) else SEPARATOR.join(cell)
+            if text.strip():
+                # A local text that is the same in English is reported by the check of texts, not here too.
+                prose = mark.prose and (mark.language == "en" or cell not in glosses)
+                yield WrittenText(table.path, record.row, column, mark.language or local, text, prose)
+
+
+def schema_of(model: type[BaseModel], name: str, version: str) -> dict[str, Any]:
+    """Return the JSON Schema of a row (or card, or mapping) as a JSON object, under a name of the forms."""
+    schema = model.model_json_schema(mode="validation")
+    # A count may be written as a text, as in every CSV.
+    counted = [{"type": "string", "pattern": r"^\s*[0-9]*\s*$"}, {"type": "integer", "minimum": 0}, {"type": "null"}]
+    for cell in schema["properties"].values():
+        if cell.get("anyOf") == [{"type": "integer"}, {"type": "null"}]:
+            cell["anyOf"] = counted
+    more = model.more_columns if issubclass(model, Row) else ""
+    if more:
+        schema |= {"patternProperties": {f"^(?:{more})$": _TEXT}, "additionalProperties": False}
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": f"urn:kapwa:forms:{version}:{name}"}
+    return {**schema, **head, "title": name, "version": version}

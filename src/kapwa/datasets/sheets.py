@@ -1,0 +1,307 @@
+"""Sheets that people fill in: drawn as workbooks that are pleasant to fill in, written as CSV and XLSX."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import math
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kapwa.errors import DataError, UsageError, nearest
+from kapwa.files import replacing
+from kapwa.tables_io import Row, csv_bytes, disarm, printable
+
+_MAX_PROMPT = 255  # characters in the tooltip of a validated cell
+_LINE = 15.0  # points
+_MAX_HEIGHT = 409.0  # points; a spreadsheet allows no more
+_INSTRUCTION_WIDTH = 100  # characters
+
+
+class Column(NamedTuple):
+    """One column of a sheet.
+
+    ``width`` is in characters. A column with ``allowed`` is filled in by a person: ``allowed`` gives the
+    permitted answers, one tuple for each row; ``tip`` (title, text) shows beside the cell.
+    """
+
+    name: str
+    width: int = 14
+    allowed: Sequence[tuple[str, ...]] = ()
+    tip: tuple[str, str] = ("", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A table for a person to fill in, with a page of instructions (Markdown) beside it."""
+
+    name: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[str]]
+    instructions: str
+
+
+def xlsx_bytes(sheet: Sheet, rows: Sequence[Sequence[str]]) -> bytes:
+    """Return the workbook: the form with validated answer cells, and a page of instructions.
+
+    ``rows``: the sheet's rows as printable text, shorter than a cell's limit.
+    """
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    page = book.active
+    page.title = "form"
+    page.freeze_panes = "A2"
+    from_right = right_to_left(cell for row in rows for cell in row)
+    page.sheet_view.rightToLeft = from_right
+    _head(page, sheet.columns, horizontal="right" if from_right else "left")
+    for number, row in enumerate(rows, start=2):
+        _body_row(page, number, row, sheet.columns)
+    for index, column in enumerate(sheet.columns, start=1):
+        if column.allowed:
+            _validate(page, index, column)
+    _print_setup(page, landscape=True)
+    _instruction_page(book.create_sheet("instructions"), sheet.instructions)
+    out = io.BytesIO()
+    book.save(out)
+    return out.getvalue()
+
+
+def _head(page: Any, columns: Sequence[Column], *, horizontal: str) -> None:
+    from openpyxl.styles import Alignment, Font, PatternFill
+    from openpyxl.utils import get_column_letter
+
+    for index, column in enumerate(columns, start=1):
+        page.column_dimensions[get_column_letter(index)].width = column.width
+        cell = page.cell(row=1, column=index, value=column.name)
+        cell.font = Font(name="Calibri", bold=True, color="FFFFFF")
+        cell.fill = PatternFill("solid", fgColor="37474F")
+        cell.alignment = Alignment(vertical="center", horizontal=horizontal)
+    page.row_dimensions[1].height = 20
+
+
+def _body_row(page: Any, number: int, row: Sequence[str], columns: Sequence[Column]) -> None:
+    from openpyxl.styles import Alignment, Border, PatternFill, Side
+
+    line = Side(style="thin", color="CFD8DC")
+    rule, box = Border(bottom=line), Border(left=line, right=line, bottom=line)
+    answer = PatternFill("solid", fgColor="FFF8E1")
+    for index, (text, column) in enumerate(zip(row, columns, strict=True), start=1):
+        cell = page.cell(row=number, column=index)
+        _set_text(cell, text)
+        order = 2 if right_to_left([text]) else 1
+        cell.alignment = Alignment(wrap_text=True, vertical="top", readingOrder=order)
+        cell.border = box if column.allowed else rule
+        if column.allowed:
+            cell.fill = answer
+    # Without a height, spreadsheets show the first line of a wrapped cell and hide the rest.
+    lines = max(_lines(text, column.width) for text, column in zip(row, columns, strict=True))
+    page.row_dimensions[number].height = min(_LINE * (lines + 0.4), _MAX_HEIGHT)
+
+
+def _lines(text: str, width: int) -> int:
+    """Estimate the lines a wrapped text takes; wide (East Asian) characters count twice, marks not at all."""
+    room = max(width - 2, 1)
+    return sum(max(1, math.ceil(sum(map(_columns, line)) / room)) for line in text.split("\n"))
+
+
+def _columns(character: str) -> float:
+    if unicodedata.combining(character):
+        return 0.0
+    if unicodedata.east_asian_width(character) in "WF":
+        return 2.0
+    # Ethiopic syllables are wider than Latin letters.
+    return 1.5 if "\u1200" <= character <= "\u139f" else 1.0
+
+
+def _set_text(cell: Any, text: str) -> None:
+    if text:
+        cell.value = disarm(text)
+        cell.data_type = "s"  # a text even where openpyxl would take it for an error value or a formula
+    cell.number_format = "@"  # so that a spreadsheet keeps leading zeros when the cell is edited
+
+
+def _validate(page: Any, index: int, column: Column) -> None:
+    from openpyxl.utils import get_column_letter
+    from openpyxl.worksheet.datavalidation import DataValidation
+
+    by_list: dict[tuple[str, ...], Any] = {}
+    for number, allowed in enumerate(column.allowed, start=2):
+        if allowed not in by_list:
+            title, text = column.tip
+            # A warning, not a stop: the reader also takes yes and no in other languages.
+            rule = DataValidation("list", formula1=f'"{",".join(allowed)}"', allow_blank=True, errorStyle="warning")
+            rule.showErrorMessage = True
+            rule.errorTitle, rule.error = "Check this answer", f"Expected one of: {', '.join(allowed)}."
+            rule.showInputMessage = bool(text)
+            rule.promptTitle, rule.prompt = title[:32] or None, text[:_MAX_PROMPT] or None
+            page.add_data_validation(rule)
+            by_list[allowed] = rule
+        by_list[allowed].add(f"{get_column_letter(index)}{number}")
+
+
+def _print_setup(page: Any, *, landscape: bool) -> None:
+    page.page_setup.orientation = "landscape" if landscape else "portrait"
+    page.page_setup.fitToWidth, page.page_setup.fitToHeight = 1, 0
+    page.sheet_properties.pageSetUpPr.fitToPage = True
+    page.page_margins.left = page.page_margins.right = 0.4
+    page.page_margins.top = page.page_margins.bottom = 0.5
+    if landscape:
+        page.print_title_rows = "1:1"
+
+
+def _instruction_page(page: Any, markdown: str) -> None:
+    from openpyxl.styles import Alignment, Font
+
+    page.column_dimensions["A"].width = _INSTRUCTION_WIDTH
+    for number, (text, is_title) in enumerate(_paragraphs(markdown), start=1):
+        cell = page.cell(row=number, column=1)
+        _set_text(cell, text)
+        cell.alignment = Alignment(wrap_text=True, vertical="top")
+        cell.font = Font(name="Calibri", bold=is_title, size=14 if is_title else 11)
+        page.row_dimensions[number].height = _LINE * (_lines(text, _INSTRUCTION_WIDTH) + 0.5)
+    _print_setup(page, landscape=False)
+
+
+def _paragraphs(markdown: str) -> list[tuple[str, bool]]:
+    """Split the instructions into lines of a page, each with whether it is a title; no Markdown signs are left."""
+    found: list[tuple[str, bool]] = []
+    follows = False
+    for line in markdown.splitlines():
+        text = line.replace("**", "").replace("`", "").strip()
+        if not text:
+            follows = False
+        elif text.startswith("#"):
+            found.append((text.lstrip("# "), True))
+        elif text.startswith("- "):
+            found.append(("• " + text[2:], False))
+            follows = True
+        elif follows:
+            found[-1] = (f"{found[-1][0]} {text}", False)
+        else:
+            found.append((text, False))
+            follows = True
+    return found
+
+
+def right_to_left(texts: Iterable[str]) -> bool:
+    """Say whether most letters of ``texts`` belong to a script written from right to left."""
+    balance = 0
+    for text in texts:
+        for character in text:
+            direction = unicodedata.bidirectional(character)
+            balance += (direction in ("R", "AL")) - (direction == "L")
+    return balance > 0
+
+
+FORMATS = ("csv", "xlsx")
+# The longest text one XLSX cell holds; openpyxl cuts longer ones without a word.
+MAX_XLSX_CELL = 32_767
+
+_KINDS = ("choices", "ratings")
+_READABLE = (".csv", ".tsv", ".xlsx", ".jsonl")
+
+
+def render(sheet: Sheet, formats: Sequence[str] = FORMATS) -> dict[str, bytes]:
+    """Return the sheet's files by name, ``<name>.csv`` and ``<name>.xlsx``.
+
+    CSV starts with a byte-order mark, without which spreadsheets garble every script but Latin.
+    Raises UsageError for an unknown format, or a text longer than a spreadsheet cell.
+    """
+    unknown = [name for name in formats if name not in FORMATS]
+    if unknown:
+        raise UsageError(f"There is no form format {unknown[0]!r}.", hint=nearest(unknown[0], FORMATS))
+    rows = [[printable(cell) for cell in row] for row in sheet.rows]
+    files: dict[str, bytes] = {}
+    if "csv" in formats:
+        files[f"{sheet.name}.csv"] = csv_bytes([column.name for column in sheet.columns], rows)
+    if "xlsx" in formats:
+        _refuse_long_cells(sheet, rows)
+        files[f"{sheet.name}.xlsx"] = xlsx_bytes(sheet, rows)
+    return files
+
+
+def _refuse_long_cells(sheet: Sheet, rows: Sequence[Sequence[str]]) -> None:
+    for number, row in enumerate(rows, start=2):
+        for column, cell in zip(sheet.columns, row, strict=True):
+            if len(cell) >= MAX_XLSX_CELL:
+                raise UsageError(
+                    f"Row {number} of {sheet.name}.xlsx: column {column.name!r} has {len(cell):,} characters; "
+                    f"a spreadsheet cell holds {MAX_XLSX_CELL:,}.",
+                    hint="Ask for CSV only, or leave this text out.",
+                )
+
+
+def write_files(files: Mapping[str, bytes], out: Path) -> list[Path]:
+    """Write the files into ``out``, each whole or not at all, and return their paths.
+
+    Refuses before writing anything when one of them exists: it may hold somebody's answers.
+    """
+    if out.exists() and not out.is_dir():
+        raise UsageError(f"{out} is a file, but forms are written into a folder.")
+    existing = [name for name in files if (out / name).exists()]
+    if existing:
+        raise UsageError(
+            f"{out / existing[0]} exists already and may hold answers.", hint="Name another folder with --out."
+        )
+    for name, content in files.items():
+        with replacing(out / name) as temporary:
+            temporary.write_bytes(content)
+    return [out / name for name in files]
+
+
+def header_of(rows: Sequence[Row]) -> list[str]:
+    """Return every column name of the rows, in the order they first appear."""
+    return list(dict.fromkeys(name for row in rows for name in row.cells))
+
+
+def sheet_files(paths: str | Path | Sequence[str | Path], kind: str) -> list[Path]:
+    """Return the filled sheets that ``paths`` name; of a folder, all but keys and the forms of another kind.
+
+    A sheet somebody renamed is still read, and a stray file fails loudly instead of being left out.
+    """
+    given = [Path(paths)] if isinstance(paths, str | Path) else [Path(path) for path in paths]
+    found: list[Path] = []
+    for path in given:
+        if not path.is_dir():
+            found.append(path)
+            continue
+        others = tuple(other for other in _KINDS if other != kind)
+        inside = (
+            p for p in sorted(path.iterdir()) if p.suffix.lower() in _READABLE and not p.name.startswith((".", "~$"))
+        )
+        sheets = [p for p in inside if not p.stem.endswith("-key") and not p.name.startswith(others)]
+        if not sheets:
+            raise DataError("holds no filled sheets.", path=path, hint=f"They are CSV or XLSX, as {kind}-p1.csv.")
+        found += sheets
+    if not found:
+        raise UsageError(f"No file of {kind} was given.")
+    return found
+
+
+def short_names(form_ids: Iterable[str], kind: str) -> dict[str, str]:
+    """Call the form ``<kind>-1-0a1b2c3d-p2`` just ``p2`` where no other form read has a ``p2``."""
+    ends = {name: re.sub(rf"^{kind}-\d+-[0-9a-f]{{8}}-(?=p\d+$)", "", name) for name in form_ids}
+    counts = Counter(ends.values())
+    return {name: end if counts[end] == 1 else name for name, end in ends.items()}
+
+
+def shuffled(names: Sequence[str], *salt: str | int) -> list[int]:
+    """Return the indices of ``names`` in an order that depends on ``salt`` and the names alone.
+
+    Sorting by a hash gives each order equal chance, and the same one on every machine and Python version;
+    the order of two names does not change when a third is added. Repeated names are told apart by count.
+    """
+    seen: Counter[str] = Counter()
+    keys = []
+    for name in names:
+        parts = json.dumps([*salt, name, seen[name]], ensure_ascii=True)
+        keys.append(hashlib.blake2b(parts.encode(), digest_size=16).digest())
+        seen[name] += 1
+    return sorted(range(len(names)), key=keys.__getitem__)

@@ -1,0 +1,199 @@
+"""Read a pack's files: tables of every format, and YAML as plain values that remember their line."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from kapwa.errors import DataError
+from kapwa.files import read_text
+from kapwa.tables_io import MAX_CELL, Cell, Record, Table, read_parts, separator_of
+
+__all__ = ["TABLE_SUFFIXES", "Cell", "Located", "Record", "Table", "load_yaml", "peek_header", "read_records"]
+
+TABLE_SUFFIXES = (".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".xlsx", ".parquet", ".yaml", ".yml")
+_PEEKED = 65_536
+_Place = tuple[str | int, ...]
+
+# Far more than any card or pack needs; a file beyond them is damaged, or a trap made of aliases.
+_MAX_DEPTH = 12
+_MAX_NODES = 500_000
+
+
+def read_records(path: Path) -> Table:
+    """Read CSV, TSV, JSON lines, XLSX, Parquet or YAML; reasons for failure are returned, never raised.
+
+    A cell is text, or a tuple of texts where the format has lists. Line ends inside cells become LF.
+    """
+    try:
+        table = _yaml_table(path) if path.suffix.lower() in (".yaml", ".yml") else read_parts(path)
+    except DataError as error:
+        return Table(path, (), (), [error])
+    if not table.records and not table.problems:
+        return table._replace(problems=[DataError("holds no rows.", path=path)])
+    records = [Record(row, {name: _unix_lines(cell) for name, cell in cells.items()}) for row, cells in table.records]
+    return table._replace(records=records)
+
+
+def _unix_lines(cell: Cell) -> Cell:
+    if isinstance(cell, str):
+        return cell.replace("\r\n", "\n").replace("\r", "\n") if "\r" in cell else cell
+    return tuple(text.replace("\r\n", "\n").replace("\r", "\n") for text in cell)
+
+
+def peek_header(path: Path) -> tuple[str, ...]:
+    """Guess a table file's columns without judging it; () when it has none or cannot be read."""
+    suffix = path.suffix.lower()
+    if suffix in (".csv", ".tsv", ".tab"):
+        return _peek_csv(path)
+    if suffix in TABLE_SUFFIXES:
+        return read_records(path).header
+    return ()
+
+
+def _peek_csv(path: Path) -> tuple[str, ...]:
+    try:
+        with path.open("rb") as file:
+            raw = file.read(_PEEKED)
+    except OSError:
+        return ()
+    wide = raw.startswith((b"\xff\xfe", b"\xfe\xff"))
+    text = raw.decode("utf-16" if wide else "utf-8-sig", errors="replace").replace("\0", "")
+    try:
+        first = next(csv.reader(io.StringIO(text, newline=""), delimiter=separator_of(text, path.suffix)), [])
+    except csv.Error:
+        return ()
+    return tuple(cell.strip() for cell in first)
+
+
+def _yaml_table(path: Path) -> Table:
+    """Read a list of rows, or the list under the one key that is the file's name ("situations: …")."""
+    located = load_yaml(path)
+    entries: object = located.value
+    place: _Place = ()
+    if isinstance(entries, dict) and set(entries) == {path.stem}:
+        entries, place = entries[path.stem], (path.stem,)
+    if not isinstance(entries, list):
+        hint = "Write one '- id: …' block for each row; see the form in docs/reference."
+        raise DataError(f"is not a list of {path.stem}.", path=path, row=1, hint=hint)
+    if not entries:
+        raise DataError(f"holds no {path.stem}.", path=path)
+    records, problems = [], []
+    for i, entry in enumerate(entries):
+        row = located.line((*place, i)) or 1
+        if not isinstance(entry, dict):
+            problems.append(DataError("is not a row (expected 'key: value' lines).", path=path, row=row))
+            continue
+        cells: dict[str, Cell] = {}
+        for key, value in entry.items():
+            try:
+                cells[key] = _yaml_cell(value, path, located.line((*place, i, key)), key)
+            except DataError as error:
+                problems.append(error)
+        records.append(Record(row, cells))
+    return Table(path, tuple(dict.fromkeys(name for record in records for name in record.cells)), records, problems)
+
+
+def _yaml_cell(value: object, path: Path, row: int | None, column: str) -> Cell:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str) or (isinstance(value, list) and all(isinstance(part, str) for part in value)):
+        if any(len(text) > MAX_CELL for text in ([value] if isinstance(value, str) else value)):
+            raise DataError(f"is longer than {MAX_CELL} characters.", path=path, row=row, column=column)
+        return value if isinstance(value, str) else tuple(value)
+    kind = type(next(v for v in value if not isinstance(v, str))).__name__ if isinstance(value, list) else ""
+    found = f"a list holding {kind}" if kind else type(value).__name__
+    # 0101 unquoted is the number 65 in YAML: ids lose their zeros, so numbers are refused rather than guessed at.
+    raise DataError(f"is {found}, not text.", path=path, row=row, column=column, hint="Put the value in quotes.")
+
+
+class Located(NamedTuple):
+    """A value and the line (from 1) of each part of it, by the keys and positions that lead there."""
+
+    value: Any
+    lines: Mapping[_Place, int]
+
+    def line(self, place: _Place) -> int | None:
+        """Line of ``place``, or of the nearest part around it."""
+        while place and place not in self.lines:
+            place = place[:-1]
+        return self.lines.get(place)
+
+
+def load_yaml(path: Path) -> Located:
+    """Read one YAML document with safe tags only.
+
+    Raises DataError naming file and row for: bad encoding, bad YAML, repeated keys, keys that are not
+    text, tags that are not plain data, nesting or aliases without end, an empty file.
+    """
+    text = read_text(path)
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.reader.ReaderError as error:
+        row = text[: error.position].count("\n") + 1
+        raise DataError(f"holds the character {error.character!r}, which YAML forbids.", path=path, row=row) from None
+    except yaml.MarkedYAMLError as error:
+        raise _marked(error, path) from None
+    except RecursionError:
+        raise DataError("is nested too deeply.", path=path) from None
+    if node is None:
+        raise DataError("is empty.", path=path)
+    builder = _YamlBuilder(path)
+    return Located(builder.build(node, ()), builder.lines)
+
+
+def _marked(error: yaml.MarkedYAMLError, path: Path) -> DataError:
+    row = error.problem_mark.line + 1 if error.problem_mark else None
+    return DataError(
+        f"is not valid YAML ({error.problem}).",
+        path=path,
+        row=row,
+        hint="Put texts that hold ': ', '#' or quotes between quotes, and indent with spaces.",
+    )
+
+
+class _YamlBuilder:
+    """Turns composed nodes into values, noting each one's line."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.lines: dict[_Place, int] = {}
+        self.loader = yaml.SafeLoader("")
+
+    def build(self, node: yaml.Node, place: _Place) -> Any:
+        line = node.start_mark.line + 1
+        self.lines.setdefault(place, line)
+        if len(place) > _MAX_DEPTH or len(self.lines) > _MAX_NODES:
+            raise DataError("is nested too deeply, or repeats itself without end.", path=self.path, row=line)
+        if isinstance(node, yaml.SequenceNode):
+            return [self.build(child, (*place, i)) for i, child in enumerate(node.value)]
+        if isinstance(node, yaml.MappingNode):
+            return {key: self.build(child, (*place, key)) for key, child in self._pairs(node, place)}
+        return self._scalar(node, line)
+
+    def _pairs(self, node: yaml.MappingNode, place: _Place) -> Iterator[tuple[str, yaml.Node]]:
+        seen: set[str] = set()
+        for key_node, child in node.value:
+            line = key_node.start_mark.line + 1
+            if not isinstance(key_node, yaml.ScalarNode):
+                raise DataError("a key must be a word.", path=self.path, row=line)
+            key = str(key_node.value)
+            if key in seen:
+                raise DataError("appears twice.", path=self.path, row=line, column=key)
+            seen.add(key)
+            self.lines[(*place, key)] = line
+            yield key, child
+
+    def _scalar(self, node: yaml.Node, line: int) -> Any:
+        try:
+            return self.loader.construct_object(node)
+        except (yaml.YAMLError, ValueError) as error:
+            reason = getattr(error, "problem", None) or error
+            raise DataError(f"holds a value that cannot be read ({reason}).", path=self.path, row=line) from None

@@ -1,0 +1,173 @@
+"""What may be wrong with texts: stray spaces, invisible characters, mixed scripts, letters lost in a save."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from kapwa.datasets.findings import Finding, Severity
+from kapwa.datasets.tables import Table
+from kapwa.errors import DataError
+from kapwa.languages.scripts import has_script, scripts_of
+
+
+class Oddity(NamedTuple):
+    """Something odd in one cell; ``warning`` may change a score, ``note`` does not."""
+
+    severity: Severity
+    message: str
+
+
+_BEFORE_BREAK = re.compile(r"[^\S\n]+\n")
+_AFTER_BREAK = re.compile(r"\n[^\S\n]+")
+_DOUBLE = re.compile(r"[^\S\n]{2,}")
+_OTHER_SPACE = re.compile(r"[^\S \n]")
+# Joiners shape letters in Persian, Indic scripts and emoji; direction marks keep mixed lines readable.
+_NEEDED_FORMATS = frozenset("\u200c\u200d\u200e\u200f\u061c")
+_CLOSERS = frozenset("'\"’”»›)]}」』")
+_OTHER_SIGNS = ("؛", "；", "፤", "\n")
+
+
+def cell_oddities(cell: str) -> Iterator[Oddity]:
+    """Yield every oddity of a cell's text as it stands in the file."""
+    yield from _spaces(cell)
+    if not cell.isascii() or not cell.replace("\n", "").isprintable():  # most cells have nothing further to find
+        yield from _characters(cell)
+        yield from _scripts(cell)
+
+
+def table_oddities(table: Table) -> Iterator[Finding]:
+    """Yield every oddity of a table's cells."""
+    for record in table.records:
+        for column, cell in record.cells.items():
+            for text in [cell] if isinstance(cell, str) else cell:
+                for severity, message in cell_oddities(text):
+                    yield Finding(severity, str(table.path), message, record.row, column)
+
+
+def _spaces(cell: str) -> Iterator[Oddity]:
+    inner = cell.strip()
+    if cell != inner:
+        yield Oddity("note", "stray whitespace at an end of the cell (removed on reading)")
+    if _BEFORE_BREAK.search(inner) or _AFTER_BREAK.search(inner):
+        yield Oddity("warning", "stray whitespace beside a line break inside the cell (kept)")
+    if _DOUBLE.search(inner):
+        yield Oddity("warning", "stray whitespace: two spaces in a row (kept)")
+    elif _OTHER_SPACE.search(inner):
+        name = unicodedata.name(_OTHER_SPACE.search(inner)[0], "a tab or control space")  # type: ignore[index]
+        yield Oddity("warning", f"stray whitespace: {name.lower()} (kept)")
+    if "\n\n" in inner:
+        yield Oddity("note", "an empty line inside the cell (kept)")
+
+
+def _characters(cell: str) -> Iterator[Oddity]:
+    odd = dict.fromkeys(char for char in cell if _is_odd(char))
+    for char in odd:
+        name = unicodedata.name(char, "control character").lower()
+        yield Oddity("warning", f"the character U+{ord(char):04X} ({name}), {cell.count(char)}×")
+    if not unicodedata.is_normalized("NFC", cell):
+        yield Oddity("warning", "text that is not in Unicode normal form C: the same word may be spelt in two ways")
+
+
+def _is_odd(char: str) -> bool:
+    if char in _NEEDED_FORMATS or char == "\n" or char.isspace():
+        return False
+    return char == "\ufffd" or unicodedata.category(char) in ("Cc", "Cf", "Cn", "Co", "Cs")
+
+
+def _scripts(cell: str) -> Iterator[Oddity]:
+    """Words that mix Latin with Greek or Cyrillic letters, which look alike and tokenise differently."""
+    for word in dict.fromkeys(re.findall(r"[^\W\d_]+", cell)):
+        scripts = {unicodedata.name(char, "").split(" ", 1)[0] for char in word} & {"LATIN", "GREEK", "CYRILLIC"}
+        if len(scripts) > 1:
+            mixed = " and ".join(sorted(script.title() for script in scripts))
+            yield Oddity("warning", f"the word {word!r} mixes {mixed} letters")
+
+
+def lacks_final_sign(text: str) -> bool:
+    """Whether a response ends without any punctuation, closing quotes and brackets aside."""
+    bare = text.rstrip("".join(_CLOSERS))
+    return not bare or unicodedata.category(bare[-1])[0] != "P"
+
+
+def joined_otherwise(text: str) -> str | None:
+    """The sign that joins responses in place of ";", when a single response holds one."""
+    return next((sign for sign in _OTHER_SIGNS if sign in text), None)
+
+
+_RUN = re.compile(r"\?{2}")
+_IN_A_WORD = re.compile(r"[^\W\d_]\?+[^\W\d_]")
+_LETTER = re.compile(r"[^\W\d_]")
+REMEDY = "Save the table as 'CSV UTF-8' (or XLSX) from where its letters are still there."
+
+
+class WrittenText(NamedTuple):
+    """A cell and the language it should be in ("" where nobody says).
+
+    ``prose``: the text is one that must be written in that language, not a name or a number that may be in another.
+    """
+
+    path: Path
+    row: int
+    column: str
+    language: str
+    text: str
+    prose: bool
+
+
+class LostLetters(NamedTuple):
+    """Columns that hold no language any more, which stop a run, and single odd cells, which do not."""
+
+    problems: list[DataError]
+    oddities: list[Finding]
+
+
+def is_lost(text: str, language: str) -> bool:
+    """Whether a text's letters seem lost: "?" where each was, and none left of the language's script."""
+    scripts = scripts_of(language)
+    if not _LETTER.search(text):
+        return bool(_RUN.search(text)) or text.strip() == "?"
+    return bool(scripts and _RUN.search(text) and not has_script(text, scripts))
+
+
+def find_lost_letters(cells: Iterable[WrittenText]) -> LostLetters:
+    """Judge a table's texts: an error for a column most of whose cells are lost, else a warning for each odd cell.
+
+    Only a language with a script of its own makes an error of it: its text cannot do without the letters that no
+    Western code page has.
+    """
+    columns: defaultdict[tuple[Path, str, str], list[WrittenText]] = defaultdict(list)
+    for cell in cells:
+        columns[cell.path, cell.column, cell.language].append(cell)
+    found = LostLetters([], [])
+    for (path, column, language), own in columns.items():
+        lost = [cell for cell in own if is_lost(cell.text, language)]
+        if scripts_of(language) and 2 * len(lost) > len(own):
+            message = (
+                f"holds '?' where its letters were, and so do {len(lost)} of {len(own)} cells of the column: "
+                f"the table was saved in a code without the letters of {language!r}."
+            )
+            found.problems.append(DataError(message, path=path, row=lost[0].row, column=column, hint=REMEDY))
+        else:
+            found.oddities.extend(_oddities(own))
+    return found
+
+
+def _oddities(cells: Sequence[WrittenText]) -> Iterable[Finding]:
+    for cell in cells:
+        scripts = scripts_of(cell.language)
+        message = ""
+        inside = None if "://" in cell.text else _IN_A_WORD.search(cell.text)
+        if is_lost(cell.text, cell.language):
+            message = f"holds '?' where letters should be. {REMEDY}"
+        elif inside:
+            message = f"'?' stands inside a word ({inside[0]!r}): a letter may be lost. {REMEDY}"
+        elif cell.prose and scripts and not has_script(cell.text, scripts):
+            names = " or ".join(scripts).replace("_", " ")
+            message = f"holds no letter of the {names} script, though the language is {cell.language!r}"
+        if message:
+            yield Finding("warning", str(cell.path), message, cell.row, cell.column)

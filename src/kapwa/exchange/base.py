@@ -1,0 +1,354 @@
+"""What the formats share: options of exports, how an import becomes a run, how Kapwa's tasks open in other tools."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
+from datetime import datetime
+from importlib.metadata import version
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, NamedTuple, cast
+
+import polars as pl
+
+from kapwa import registry
+from kapwa.errors import DataError, KapwaError, UsageError
+from kapwa.files import digest, jsonable
+from kapwa.loading import load_task
+from kapwa.models.base import Model
+from kapwa.records import SCORE_COLUMNS, Answer, Floor, Item
+from kapwa.runs.directory import Run, brief_model, slug
+from kapwa.runs.manifest import FORMAT, NAME, describe, write_manifest
+from kapwa.runs.outputs import results, write_results
+from kapwa.runs.signature import signature
+from kapwa.suites.base import Judged, MetricInfo, Task
+
+# What other tools do not know of an item: whose it is, and (BCP 47) in which language.
+UNKNOWN, UNDETERMINED = "unknown", "und"
+_NOT_KNOWN = {"culture": UNKNOWN, "language": UNDETERMINED}
+ALL = "all"  # the group of an estimate over all items
+# Other tools report one number for each of these together.
+PART = ("culture", "language", "variant")
+# The column of the items that holds what was expected; the first that a task has. Imports have "target".
+EXPECTED = ("best", "answer", "answers", "target")
+SCORE_SCHEMA = {name: {"value": pl.Float64, "sample": pl.Int64}.get(name, pl.String) for name in SCORE_COLUMNS}
+
+# A file's path inside the folder, and what writes it to a path when its turn comes: tables can be large.
+Files = Iterator[tuple[str, Callable[[Path], object]]]
+
+
+@dataclass(frozen=True, slots=True)
+class ExportOptions:
+    """What a format wants to know and a run does not: see :func:`kapwa.exchange.formats.export_run`."""
+
+    organization: str | None = None
+    relationship: str = "other"
+    dataset: str | None = None
+    task_id: str | None = None
+
+
+def write_text(text: str, path: Path) -> None:
+    """Write ``text`` as UTF-8, also where a model wrote half of a surrogate pair."""
+    path.write_bytes(text.encode("utf-8", "surrogatepass"))
+
+
+def overall(run: Run) -> Iterator[dict[str, Any]]:
+    """Yield the estimates over all items that have a value, one for each culture, language, variant and metric."""
+    rows = run.estimates.filter(pl.col("group") == ALL, pl.col("value").is_not_null())
+    return rows.iter_rows(named=True)
+
+
+def higher_is_better(run: Run, metric: str) -> bool | None:
+    """Say whether a larger value is better; None where neither is, as for a text's length, or the run is silent."""
+    known = run.manifest["metrics"].get(metric, {}).get("higher_is_better")
+    return known if isinstance(known, bool) else None
+
+
+def moment(manifest: Mapping[str, Any], *names: str) -> datetime | None:
+    """Return the first time that ``manifest`` has under one of ``names``; what is no time counts as not known."""
+    for name in names:
+        try:
+            return datetime.fromisoformat(manifest[name])
+        except (KeyError, TypeError, ValueError):
+            continue
+    return None
+
+
+def run_identity(run: Run, size: int) -> bytes:
+    """Return ``size`` bytes that are the same for the same run, so that a second export meets its own files."""
+    known = f"{run.manifest.get('signature')} {run.manifest.get('finished')}"
+    return hashlib.blake2b(known.encode(), digest_size=size).digest()
+
+
+class ItemDefaults(NamedTuple):
+    """The culture and language of an import's items, where the results themselves do not say."""
+
+    culture: str = UNKNOWN
+    language: str = UNDETERMINED
+
+    def refuse(self, file: Path) -> None:
+        """Raise UsageError where the user named one of them for results of Kapwa's own tasks, which know them."""
+        named = [name for name, value in self._asdict().items() if value != self._field_defaults[name]]
+        if named:
+            raise UsageError(
+                f"{file}: Kapwa's own tasks know the {' and '.join(named)} of each item.",
+                hint=f"Leave out {' and '.join(f'--{name}' for name in named)}.",
+            )
+
+
+def only_file(path: Path, pattern: str, what: str) -> Path:
+    """Return ``path``, or the only file in the folder ``path`` that fits ``pattern``; ``what``: how people call it.
+
+    Raises DataError for a folder with none or several.
+    """
+    if not path.is_dir():
+        return path
+    found = sorted(path.rglob(pattern))
+    if len(found) != 1:
+        names = ", ".join(str(file.relative_to(path)) for file in found[:3])
+        hint = f"Name one of them: {names}" if found else f"Name {what}."
+        raise DataError(f"holds {len(found) or 'no'} {pattern.replace('*', '…')}.", path=path, hint=hint)
+    return found[0]
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedRun:
+    """What another tool's files gave: a manifest but for ``tables``, scores, items, other tables, floors."""
+
+    manifest: Mapping[str, Any]
+    scores: pl.DataFrame
+    items: pl.DataFrame
+    tables: Mapping[str, pl.DataFrame]
+    floors: Sequence[Floor] = ()
+
+
+def foreign_metric(name: str, source: str, *, binary: bool, share: bool, better: bool | None) -> dict[str, Any]:
+    """Describe a metric that is another tool's; ``share``: its values lie between 0 and 1."""
+    low, high = (0.0, 1.0) if share else (None, None)
+    return asdict(MetricInfo(name, name, low, high, binary=binary, source=source, higher_is_better=better))
+
+
+def foreign_run(  # noqa: PLR0913 - what another tool's files gave, each by its name
+    tool: str,
+    task: str,
+    *,
+    origin: Mapping[str, Any],
+    task_version: Any,
+    data: str,
+    questions: Iterable[str],
+    metrics: Mapping[str, Mapping[str, Any]],
+    scores: list[dict[str, Any]],
+    items: pl.DataFrame,
+    tables: Mapping[str, pl.DataFrame],
+    asked: Sequence[Any],
+    notes: list[str],
+    limit: Any = None,
+    errors: Sequence[str] = (),
+) -> ImportedRun:
+    """Return the run of a task that is not Kapwa's.
+
+    ``origin``: who was asked, when, by which version (``model``, ``versions``, ``imported``, times). ``questions``: two
+    models that were asked the same ones compare, as pairs. ``asked``: every request, of which some may be equal;
+    ``errors``: why requests failed; ``notes``: what is to be said besides what the items do not tell.
+    """
+    title, teller = ("lm-eval", "lm-eval") if tool == "lm-eval" else ("Inspect", "The log")
+    said = [f"Imported from {title}, which asked the model and judged its answers; Kapwa made the intervals."]
+    unknown = [name for name, word in _NOT_KNOWN.items() if (items[name] == word).any()]
+    if unknown:
+        said.append(f"{teller} does not tell the {' and '.join(unknown)} of its items.")
+    if (items["cluster"] == items["item_id"]).any():
+        teller = teller[0].lower() + teller[1:]
+        said.append(f"Each item counts as sampled by itself: {teller} does not tell which of them belong together.")
+    notes = [*said, *notes]
+    counts = dict(items.group_by("variant", maintain_order=True).len().iter_rows())
+    texts = "\n".join(sorted(set(questions)))
+    manifest = {
+        "task": f"{tool}/{task}",
+        "suite": tool,
+        "options": {"task_version": task_version},
+        "selection": {"variants": list(counts), "items": counts, "limit": limit, "where": {}},
+        "headline": list(metrics)[:1],
+        "groups": [name for name in ("category", "topic") if name in items.columns and not items[name].null_count()],
+        "metrics": metrics,
+        "data": {
+            "name": data,
+            "digest": hashlib.blake2b(texts.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest(),
+            "card": {"limits": notes},
+            "illustrative": False,
+        },
+        "repeatable": "no promise",
+        "seed": 0,
+    }
+    rest = _outcome(items.height, len(asked), len(set(asked)), errors)
+    whole = _complete({**manifest, **rest, **origin, "notes": notes})
+    return ImportedRun(whole, pl.DataFrame(scores, schema=SCORE_SCHEMA), items, tables)
+
+
+def judged_run(
+    task: Task,
+    items: Sequence[Item],
+    answers: Sequence[Answer],
+    *,
+    judged: Judged,
+    metrics: Collection[str],
+    origin: Mapping[str, Any],
+    changed: Mapping[str, Any],
+    notes: list[str],
+) -> ImportedRun:
+    """Return the run of one of Kapwa's own tasks that another tool asked.
+
+    ``metrics``: those of the task that ``judged`` may hold. ``origin``: see :func:`foreign_run`. ``changed``: settings
+    that are not Kapwa's (:func:`changed_settings`).
+    """
+    model = cast("Model", SimpleNamespace(**origin["model"], atomic_batches=False))
+    described = describe(task, model, items, seed=0)
+    errors = [answer.response.error for answer in answers if answer.response.error is not None]
+    manifest = {
+        **described,
+        **_outcome(len(items), len(answers), len(answers), errors),
+        **origin,
+        "options": options_asked_with(described["options"], changed),
+        "metrics": {name: info for name, info in described["metrics"].items() if name in metrics},
+        "notes": notes,
+    }
+    floors = [floor for floor in task.floors(items) if floor.metric in metrics]
+    return ImportedRun(_complete(manifest), judged.scores, task.item_table(items), judged.tables, floors)
+
+
+def _outcome(items: int, requests: int, unique: int, errors: Sequence[str]) -> dict[str, Any]:
+    """Return the parts of a manifest that tell how many requests there were, and why some failed."""
+    counts = {"items": items, "requests": requests, "unique": unique}
+    return {
+        "machine": {},
+        "status": "failed_items" if errors else "complete",
+        "counts": {**counts, "answered": requests - len(errors), "failed": len(errors)},
+        "failures": [{"reason": reason, "count": n} for reason, n in Counter(errors).most_common(10)],
+    }
+
+
+def _complete(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the manifest of an import with what every finished run's has, its signatures among it."""
+    whole = jsonable({"format": FORMAT, "kapwa": version("kapwa"), **manifest})
+    whole["signature"] = signature(whole).full()
+    whole["signatures"] = {name: signature(whole, name).full() for name in whole["metrics"]}
+    return dict(whole)
+
+
+@contextmanager
+def reading_samples() -> Iterator[None]:
+    """Turn whatever is wrong in another tool's samples of a task of Kapwa's into DataError."""
+    try:
+        yield
+    except DataError:
+        raise
+    except KapwaError as error:
+        raise DataError(error.message, hint=error.hint) from None
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise DataError(f"its samples are not as Kapwa's tasks write them ({type(error).__name__}: {error}).") from None
+
+
+def write_run(imported: ImportedRun, out: Path, *, overwrite: bool) -> Path:
+    """Estimate, and write the run folder in ``out``, there whole or not at all; return it.
+
+    Its name tells task, model and what was imported. Raises UsageError where it exists, unless ``overwrite``; a folder
+    that was not imported is never overwritten.
+    """
+    folder = out / _folder_name(imported)
+    if folder.exists():
+        _check_overwrite(folder, overwrite)
+    known = {field.name for field in fields(MetricInfo)}
+    described = imported.manifest["metrics"]
+    # What estimating needs of a task, where nothing is left to ask or judge.
+    task = SimpleNamespace(
+        name=imported.manifest["task"],
+        groups=tuple(imported.manifest["groups"]),
+        metrics={name: MetricInfo(**{key: info[key] for key in known & set(info)}) for name, info in described.items()},
+        floors=lambda _items: list(imported.floors),
+        item_table=lambda _items: imported.items,
+    )
+    found = results(cast("Task", task), [], Judged(imported.scores, imported.tables), imported.manifest)
+    out.mkdir(parents=True, exist_ok=True)
+    try:
+        unfinished = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=out))
+    except OSError as error:
+        error.filename = str(out)  # what the user named, not a name of ours
+        raise
+    try:
+        write_results(unfinished, found)
+        write_manifest(unfinished, {**imported.manifest, "tables": sorted(found.all_tables())})
+        unfinished.chmod(0o755)
+        if folder.exists():
+            shutil.rmtree(folder)
+        unfinished.rename(folder)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+    return folder
+
+
+def _check_overwrite(folder: Path, overwrite: bool) -> None:
+    if not overwrite:
+        raise UsageError(f"{folder} exists already.", hint="Name another folder, or add --overwrite.")
+    try:
+        is_import = "imported" in json.loads((folder / NAME).read_text(encoding="utf-8"))
+    except (OSError, ValueError, TypeError):
+        is_import = False
+    if not is_import:
+        raise UsageError(f"{folder} is no import, so it is not overwritten.", hint="Name another folder.")
+
+
+def _folder_name(imported: ImportedRun) -> str:
+    manifest = imported.manifest
+    whole = digest({"scores": imported.scores.write_csv().encode(), "signature": str(manifest["signature"]).encode()})
+    return f"{slug(manifest['task'])}-{slug(brief_model(str(manifest['model']['id'])))}-{whole[:8]}"
+
+
+def open_task(name: str, *, data: str | None = None, **arguments: Any) -> Task:
+    """Open a task as :func:`kapwa.loading.load_task` does; where no sample pack holds its data, some are made."""
+    suite = registry.load("suites", name.partition("/")[0])
+    with tempfile.TemporaryDirectory() as parent:
+        # Runs and signatures name their data by the folder, so this name is always the same.
+        folder = Path(parent) / "built-from-samples"
+        folder.mkdir()
+        place = folder if data is None and suite.sample_data(name, folder) else data
+        return load_task(name, data=place, **arguments)
+
+
+_KAPWA_NAMES = {"max_tokens": "max_new_tokens", "max_gen_toks": "max_new_tokens"}  # other tools' names of options
+_LONGEST = 40
+
+
+def changed_settings(asked: Mapping[str, Any], usual: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that differ between ``asked`` and ``usual``, as asked (None: not set)."""
+    return {name: asked.get(name) for name in {**usual, **asked} if asked.get(name) != usual.get(name)}
+
+
+def settings_note(tool: str, changed: Mapping[str, Any]) -> list[str]:
+    """Return the note that says what ``tool`` asked with; none where ``changed`` is empty."""
+    settings = ", ".join(f"{name} {json.dumps(value, ensure_ascii=False)}" for name, value in changed.items())
+    return [f"{tool} asked with settings of its own: {settings}."] if settings else []
+
+
+def options_asked_with(options: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a task's ``options`` as another tool asked with them; they become part of the run's signature.
+
+    A changed setting that is an option of the task replaces it: lm-eval's ``max_gen_toks=9`` becomes
+    ``max_new_tokens=9``. The others are listed under ``asked_with``, long texts by a digest.
+    """
+    found, others = dict(options), []
+    for name, value in sorted(changed.items()):
+        option = _KAPWA_NAMES.get(name, name)
+        if option in options and isinstance(value, int | float):
+            found[option] = value
+            continue
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
+        if len(text) > _LONGEST:
+            text = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+        others.append(f"{name}={text}")
+    return {**found, "asked_with": others} if others else found

@@ -1,0 +1,215 @@
+"""A run as Every Eval Ever (https://evalevalai.com, schema 0.3.0) keeps results: one JSON, and answers beside it.
+
+The schema wants a direction for every metric, so metrics of which neither end is better stay out. What the schema wants
+and a run does not know is asked of the user (the organization) or said to be unknown (whether weights are open).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import uuid
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+from kapwa.errors import UsageError, nearest
+from kapwa.exchange.base import PART, ExportOptions, Files, higher_is_better, overall, run_identity, write_text
+from kapwa.records import OUTCOMES
+from kapwa.runs.directory import Run
+
+VERSION = "0.3.0"
+RELATIONSHIPS = ("first_party", "third_party", "collaborative", "other")
+LEVEL = 0.95
+_LOCAL_BACKENDS = ("smollm2", "hf", "transformers")  # they run weights on the user's own machine
+
+
+def files(run: Run, options: ExportOptions) -> Files:
+    """Yield the answers, where any is right or wrong, and the aggregate JSON.
+
+    ``options.organization``: who made the evaluation. Raises UsageError where it is not named, for an unknown
+    ``options.relationship``, and where no metric has a direction.
+    """
+    if not options.organization:
+        raise UsageError("eee needs the name of who evaluated.", hint="Name it: --organization 'Our university'")
+    if options.relationship not in RELATIONSHIPS:
+        raise UsageError(
+            f"The relationship cannot be {options.relationship!r}.", hint=nearest(options.relationship, RELATIONSHIPS)
+        )
+    manifest = run.manifest
+    rows = [row for row in overall(run) if higher_is_better(run, row["metric"]) is not None]
+    if not rows:
+        raise UsageError(
+            f"{manifest['task']} has no metric of which more is known to be better or worse; eee wants to know.",
+            hint="Export it as csv or parquet. A run by an earlier Kapwa tells once its command is run again.",
+        )
+    seconds = int(datetime.now(tz=UTC).timestamp())
+    stem = f"{_folder(manifest)}/{uuid.UUID(bytes=run_identity(run, 16), version=4)}"
+    evaluation_id = f"{manifest['task']}/{manifest['model']['id']}/{seconds}"
+    whole: dict[str, Any] = {
+        "schema_version": VERSION,
+        "evaluation_id": evaluation_id,
+        **({"evaluation_timestamp": manifest["finished"]} if manifest.get("finished") else {}),
+        "retrieved_timestamp": str(seconds),
+        "source_metadata": {
+            "source_name": "Kapwa",
+            "source_type": "evaluation_run",
+            "source_organization_name": options.organization,
+            "evaluator_relationship": options.relationship,
+        },
+        "eval_library": _library(manifest),
+        "model_info": _model(manifest),
+        "evaluation_results": [_result(run, row) for row in rows],
+    }
+    samples = list(_samples(run, evaluation_id))
+    if samples:
+        text = "".join(f"{json.dumps(sample, ensure_ascii=False, allow_nan=False)}\n" for sample in samples)
+        whole["detailed_evaluation_results"] = {
+            "format": "jsonl",
+            "file_path": f"{stem}_samples.jsonl",
+            "hash_algorithm": "sha256",
+            "checksum": hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
+            "total_rows": len(samples),
+        }
+        yield f"{stem}_samples.jsonl", partial(write_text, text)
+    whole_text = json.dumps(whole, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    yield f"{stem}.json", partial(write_text, whole_text)
+
+
+def _folder(manifest: Mapping[str, Any]) -> str:
+    """``data/<benchmark>/<developer>/<model>``, as the schema's file_path wants it."""
+    developer, _, model = _model_id(manifest).rpartition("/")
+    return "/".join(["data", *(_safe(part) for part in (manifest["task"], developer or "unknown", model))])
+
+
+def _safe(text: str) -> str:
+    return re.sub(r"[^\w.-]+", "-", text).strip("-.") or "unknown"
+
+
+def _model_id(manifest: Mapping[str, Any]) -> str:
+    return re.sub(r"^(?:hf|openai):", "", str(manifest["model"]["id"]))
+
+
+def _library(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    imported = manifest.get("imported")
+    if not imported:
+        return {"name": "kapwa", "version": str(manifest["kapwa"])}
+    by = {"imported_by": f"kapwa {manifest['kapwa']}"}
+    return {"name": imported["from"], "version": imported.get("version") or "unknown", "additional_details": by}
+
+
+def _model(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    model = manifest["model"]
+    known = {**model.get("description", {}), **model["fingerprint"]}
+    backend = str(known.get("backend") or "")
+    embedded = model["id"] == "smollm2"
+    return {
+        "name": str(model["id"]),
+        "id": _model_id(manifest),
+        "additional_details": {
+            "deployment_type": "self_deployed" if embedded or backend in _LOCAL_BACKENDS else "unknown",
+            # Weights in a folder may be anybody's secret; only the embedded model's are known to be open.
+            "model_availability": "open_weights" if embedded else "unknown",
+            **({"revision": str(model["revision"])} if model.get("revision") else {}),
+            **{key: str(known[key]) for key in ("backend", "dtype", "template", "scoring") if known.get(key)},
+        },
+    }
+
+
+def _result_id(row: Mapping[str, Any]) -> str:
+    return "/".join(str(row[name]) for name in (*PART, "metric"))
+
+
+def _result(run: Run, row: Mapping[str, Any]) -> dict[str, Any]:
+    info = run.manifest["metrics"].get(row["metric"], {})
+    # The schema wants both ends of a continuous score, and null for one that is not known.
+    ends = {name: info.get(end) for name, end in (("min_score", "low"), ("max_score", "high"))}
+    return {
+        "evaluation_result_id": _result_id(row),
+        "evaluation_name": run.manifest["task"],
+        "source_data": _data(run.manifest["data"]),
+        "metric_config": {
+            "evaluation_description": info.get("title") or row["metric"],
+            "metric_name": row["metric"],
+            "lower_is_better": not higher_is_better(run, row["metric"]),
+            "score_type": "continuous",  # of the mean, also where each item is right or wrong
+            **ends,
+            "additional_details": {name: str(row[name]) for name in PART},
+        },
+        "score_details": {
+            "score": row["value"],
+            "details": {
+                "signature": str(row["signature"]),
+                "clusters": str(row["clusters"]),
+                **{outcome: str(row[outcome]) for outcome in OUTCOMES},
+            },
+            "uncertainty": _uncertainty(row),
+        },
+    }
+
+
+def _uncertainty(row: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {"num_samples": row["n"]}
+    if row["se"] is not None:
+        found["standard_error"] = {"value": row["se"], "method": "analytic, clustered by sampled unit"}
+    if row["low"] is not None and row["high"] is not None:
+        ends = {"lower": row["low"], "upper": row["high"], "confidence_level": LEVEL}
+        found["confidence_interval"] = {**ends, "method": str(row["method"])}
+    return found
+
+
+def _data(data: Mapping[str, Any]) -> dict[str, Any]:
+    licence = (data.get("card") or {}).get("licence")
+    details = {"digest": data.get("digest"), "licence": licence}
+    return {
+        "dataset_name": str(data["name"]),
+        "source_type": "other",
+        "additional_details": {name: str(value) for name, value in details.items() if value},
+    }
+
+
+def _samples(run: Run, evaluation_id: str) -> Iterator[dict[str, Any]]:
+    """Yield each answer's score where it is right or wrong; the schema has no place for answers that are neither."""
+    metrics = [name for name in run.manifest["metrics"] if higher_is_better(run, name)]
+    keys = ("item_id", "variant", "culture")
+    items = {tuple(row.get(key) for key in keys): row for row in run.items.iter_rows(named=True)}
+    texts = _texts(run)
+    for row in run.scores.iter_rows(named=True):
+        if row["metric"] not in metrics or row["outcome"] not in ("right", "wrong") or row["value"] is None:
+            continue
+        item = items.get(tuple(row[key] for key in keys), {})
+        prompt, expected = str(item.get("prompt") or ""), _expected(item)
+        text = texts.get((row["item_id"], row["variant"], row["culture"], row["sample"]))
+        yield {
+            "schema_version": VERSION,
+            "evaluation_id": evaluation_id,
+            "model_id": _model_id(run.manifest),
+            "evaluation_name": run.manifest["task"],
+            "evaluation_result_id": _result_id(row),
+            "sample_id": f"{row['item_id']}/{row['variant']}/{row['sample']}",
+            "sample_hash": hashlib.sha256((prompt + "".join(expected)).encode("utf-8", "surrogatepass")).hexdigest(),
+            "interaction_type": "single_turn",
+            "input": {"raw": prompt, "reference": expected},
+            "output": {"raw": [] if text is None else [text]},
+            "answer_attribution": [],
+            "evaluation": {"score": row["value"], "is_correct": row["outcome"] == "right"},
+            "metadata": {name: str(row[name]) for name in (*PART, "category", "topic") if row[name] is not None},
+        }
+
+
+def _expected(item: Mapping[str, Any]) -> list[str]:
+    for name in ("relevant", "answers", "best", "answer", "target"):
+        value = item.get(name)
+        if value is not None:
+            return [str(one) for one in value] if isinstance(value, list) else [str(value)]
+    return []
+
+
+def _texts(run: Run) -> dict[tuple[Any, ...], str]:
+    """Return what was written, by item, variant, culture and sample; nothing where continuations were scored."""
+    keys = ("item_id", "variant", "culture", "sample")
+    if "answers" not in run.tables or not {*keys, "text"} <= set(run.answers.columns):
+        return {}
+    return {row[:-1]: row[-1] for row in run.answers.select(*keys, "text").iter_rows() if row[-1] is not None}

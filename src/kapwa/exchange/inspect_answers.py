@@ -1,0 +1,309 @@
+"""Kapwa's requests and answers on their way through Inspect: a sample's item, its output, and logs judged again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kapwa.errors import DataError, KapwaError, UsageError
+from kapwa.exchange.base import ImportedRun, changed_settings, judged_run, open_task, reading_samples, settings_note
+from kapwa.models.inspect import responses_of
+from kapwa.records import Answer, ContinuationScore, Item, Request, Response
+
+if TYPE_CHECKING:
+    from inspect_ai.log import EvalLog, EvalSample
+    from inspect_ai.model import GenerateConfig, ModelOutput
+
+    from kapwa.exchange.inspect_import import InspectLog
+
+METADATA = "kapwa"  # the key under which samples, requests and outputs keep what is Kapwa's alone
+# Arguments that are one name or several.
+_NAMES = ("variant", "language", "prompt", "country", "metrics")
+# Inspect's words for why a text ended.
+_STOP_REASONS = {
+    "stop": "stop",
+    "length": "max_tokens",
+    "content_filter": "content_filter",
+    "refusal": "content_filter",
+}
+# Settings of how answers are fetched and kept, which are not what is asked.
+_FETCHING = re.compile(
+    "adaptive_connections|attempt_timeout|batch|cache|cache_prompt|extra_headers|fail_on_refusal|max_connections"
+    "|max_retries|max_tool_output|stream_idle_timeout|timeout"
+)
+
+
+class OpenedTask:
+    """A task, its items by id and variant, and what is asked about each."""
+
+    def __init__(self, name: str, arguments: Mapping[str, Any]) -> None:
+        """Open ``name`` ("kalahi/mc"); ``arguments``: of :func:`kapwa.loading.load_task`, and ``country``."""
+        given = dict(arguments)
+        country = given.pop("country", [])
+        where = dict(given.pop("where", {}))
+        if country and country != ["all"]:
+            where["culture"] = country
+        self.name, self.arguments = name, dict(arguments)
+        self.task = open_task(name, where=where, **given)
+        self.items: Mapping[tuple[str, str], Item] = {(item.id, item.variant): item for item in self.task.items()}
+
+    def requests(self, item: Item) -> list[Request]:
+        """Return what Kapwa asks about ``item``."""
+        return list(self.task.requests([item]))
+
+    def place(self, item: Item) -> dict[str, Any]:
+        """Return what finds ``item`` again: for the metadata of its sample."""
+        same = {"task": self.name, "arguments": self.arguments, "data": self.task.data.digest}
+        return {**same, "item": item.id, "variant": item.variant}
+
+
+class Found(NamedTuple):
+    """An item with the task it is of."""
+
+    opened: OpenedTask
+    item: Item
+
+
+_opened: dict[str, OpenedTask] = {}
+
+
+def open_new(name: str, arguments: Mapping[str, Any]) -> OpenedTask:
+    """Open the task ``name`` and keep it for its samples; None leaves an argument at its default.
+
+    ``country`` names values of the column ``culture``, "all" every one. Raises what opening raises.
+    """
+    given = _normal(arguments)
+    _opened[_key(name, given)] = opened = OpenedTask(name, given)
+    return opened
+
+
+def _normal(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is given in the form that a log keeps: data as a text, names as a list.
+
+    Inspect's command line reads a name that looks like a number as one.
+    """
+    given = {key: str(value) if key == "data" else value for key, value in arguments.items() if value is not None}
+    where = given.get("where", {})
+    if not isinstance(where, Mapping):
+        raise UsageError(f"where is {where!r}; it must name columns.", hint="For example: -T 'where={topic: food}'")
+    given |= {key: _names(given[key]) for key in _NAMES if key in given}
+    return {**given, **({"where": {column: _names(values) for column, values in where.items()}} if where else {})}
+
+
+def find(metadata: Mapping[str, Any], data: str | None = None, only: str | None = None) -> Found:
+    """Return the item that a sample's ``metadata`` name; ``data``: where its data are now, if they were moved.
+
+    ``only``: the task whose samples are wanted. Raises UsageError for a sample that is not Kapwa's or of another task,
+    and DataError where the data are not those it was made from.
+    """
+    place = metadata.get(METADATA)
+    if not isinstance(place, Mapping) or "task" not in place:
+        raise UsageError(
+            "This sample is not of one of Kapwa's tasks: its metadata do not name the item.",
+            hint="Kapwa's scorers judge samples of Kapwa's tasks, such as kapwa/kalahi_mc.",
+        )
+    name = str(place["task"])
+    if only not in (None, name):
+        raise UsageError(
+            f"This sample is of {name}; kapwa/{str(only).replace('/', '_')} judges samples of {only}.",
+            hint=f"Score it with: --scorer kapwa/{name.replace('/', '_')}",
+        )
+    arguments = _normal({**place["arguments"], **({"data": data} if data else {})})
+    opened = _opened.get(_key(name, arguments)) or open_new(name, arguments)
+    item = opened.items.get((place["item"], place["variant"]))
+    if opened.task.data.digest != place["data"] or item is None:
+        raise DataError(
+            f"{name}: the data are not those that the sample {place['item']!r} was made from "
+            f"(digest {opened.task.data.digest[:6]}, was {str(place['data'])[:6]}).",
+            hint="Score with the same files, from the same folder, or say where they are: -S data=FOLDER.",
+        )
+    return Found(opened, item)
+
+
+def _key(name: str, arguments: Mapping[str, Any]) -> str:
+    return json.dumps([name, arguments], sort_keys=True)
+
+
+def _names(wanted: Any) -> list[str]:
+    parts = wanted if isinstance(wanted, list | tuple) else str(wanted).split(",")
+    return [str(part).strip() for part in parts if str(part).strip()]
+
+
+@contextmanager
+def errors_for_inspect() -> Iterator[None]:
+    """Let Inspect show what a user can mend as one message, without a traceback."""
+    from inspect_ai._util.error import PrerequisiteError  # the only one that Inspect shows so
+    from rich.markup import escape
+
+    try:
+        yield
+    except KapwaError as error:
+        raise PrerequisiteError(escape(str(error))) from error
+
+
+def request_config(request: Request) -> GenerateConfig:
+    """Return a request's settings as Inspect's, without its seed."""
+    from inspect_ai.model import GenerateConfig
+
+    params = request.params
+    return GenerateConfig(
+        max_tokens=params.max_new_tokens,
+        temperature=params.temperature,
+        top_p=params.top_p,
+        stop_seqs=list(params.stop) or None,
+    )
+
+
+def output_of(model: str, request: Request, response: Response) -> ModelOutput:
+    """Return Kapwa's response as Inspect's output; log-probabilities go into its metadata, the likeliest into its text.
+
+    Raises RuntimeError for a response that is an error: Inspect records it as the sample's.
+    """
+    from inspect_ai.model import ContentText, ModelOutput, ModelUsage
+
+    if response.error is not None:
+        raise RuntimeError(response.error)
+    scores = response.logprobs
+    if scores is not None:
+        # For people who look at a log: the continuation with the highest log-probability per byte.
+        best = max(range(len(scores)), key=lambda i: scores[i].logprob_sum / max(1, scores[i].n_bytes))
+        output = ModelOutput.from_content(model, request.continuations[best], stop_reason="stop")
+        rows = {"continuations": list(request.continuations), "logprobs": [asdict(score) for score in scores]}
+        output.metadata = {METADATA: {"scores": [rows]}}
+    else:
+        text = response.text or ""
+        content: Any = [ContentText(text=text, refusal=True)] if response.finish_reason == "refusal" else text
+        reason: Any = _STOP_REASONS.get(response.finish_reason or "", "unknown")
+        output = ModelOutput.from_content(model, content, stop_reason=reason)
+    if response.usage is not None:
+        read, written = response.usage.prompt_tokens, response.usage.completion_tokens
+        output.usage = ModelUsage(input_tokens=read, output_tokens=written, total_tokens=read + written)
+    return output
+
+
+def joined(outputs: Sequence[ModelOutput]) -> ModelOutput:
+    """Return one output that holds the answers of several, in their order."""
+    if len(outputs) == 1:
+        return outputs[0]
+    whole = outputs[0].model_copy()
+    whole.choices = [choice for output in outputs for choice in output.choices[:1]]
+    usages = [output.usage for output in outputs if output.usage is not None]
+    whole.usage = sum(usages[1:], usages[0]) if usages else None
+    scores = [score for output in outputs for score in _scores(output)]
+    whole.metadata = {METADATA: {"scores": scores}} if scores else whole.metadata
+    return whole
+
+
+def answers_of(requests: Sequence[Request], output: ModelOutput | None) -> list[Answer]:
+    """Return the answers that ``output`` holds to ``requests``: a text for each, or log-probabilities.
+
+    Raises DataError for log-probabilities that are not those of the continuations asked for.
+    """
+    if output is None:
+        return []
+    if requests[0].kind == "generate":
+        return list(map(Answer, requests, responses_of(requests, output)))
+    answers = []
+    for request, rows in zip(requests, _scores(output), strict=False):
+        if list(rows.get("continuations", ())) != list(request.continuations):
+            raise DataError(
+                f"the log-probabilities kept for {request.item_id!r} are of other continuations than the item's.",
+                hint="Score with the data that the log was made from.",
+            )
+        scores = tuple(ContinuationScore(**row) for row in rows["logprobs"])
+        answers.append(Answer(request, Response(request.key, logprobs=scores)))
+    return answers
+
+
+def _scores(output: ModelOutput) -> list[Mapping[str, Any]]:
+    kept = (output.metadata or {}).get(METADATA)
+    return list(kept.get("scores", ())) if isinstance(kept, Mapping) else []
+
+
+def is_kapwa_task(sample: EvalSample) -> bool:
+    """Whether a sample is of one of Kapwa's tasks."""
+    return isinstance(sample.metadata.get(METADATA), Mapping)
+
+
+def judge_again(log: InspectLog) -> ImportedRun:
+    """Return the run of Kapwa's task with the log's answers.
+
+    Raises DataError where the task's data are not at hand, are other data than the log's, or were asked about in other
+    words than Kapwa's now.
+    """
+    tasks: dict[str, OpenedTask] = {}
+    items: dict[tuple[str, str], Item] = {}
+    answers: list[Answer] = []
+    beside: Counter[str] = Counter()
+    with reading_samples():
+        for sample in log.samples():
+            opened, item = find(sample.metadata)
+            requests = opened.requests(item)
+            tasks[opened.name], items[item.id, item.variant] = opened, item
+            beside.update(_messages_beside(sample, requests[0]))
+            answers += _answers(sample, requests)
+        (opened,) = tasks.values()
+        places = {key: place for place, key in enumerate(opened.items)}
+        answers.sort(key=lambda one: (places[one.request.item_id, one.request.variant], one.request.sample))
+        kept = [items[key] for key in sorted(items, key=lambda key: places[key])]
+        judged = opened.task.score(kept, answers)
+    changed = _changed_settings(log.header, requests[0])
+    notes = ["Asked by Inspect; Kapwa's own task judged the answers again.", *settings_note("Inspect", changed)]
+    if beside:
+        words = "\n".join(sorted(beside)).encode("utf-8", "surrogatepass")
+        changed["messages"] = hashlib.blake2b(words, digest_size=6).hexdigest()
+        notes.append(f"{beside.total()} samples were asked with other messages beside those of Kapwa.")
+    task, origin = opened.task, log.origin()
+    return judged_run(
+        task, kept, answers, judged=judged, metrics=task.metrics, origin=origin, changed=changed, notes=notes
+    )
+
+
+def _answers(sample: EvalSample, requests: Sequence[Request]) -> Iterator[Answer]:
+    """Yield what a sample answered; each epoch is a further set of draws."""
+    if sample.error is not None:
+        given = [Answer(request, Response(request.key, error=sample.error.message)) for request in requests]
+    else:
+        given = answers_of(requests, sample.output)
+    if len(given) != len(requests):
+        raise DataError(f"the sample {sample.id!r} holds {len(given)} answers to {len(requests)} requests.")
+    for request, response in given:
+        later = (sample.epoch - 1) * len(requests) + request.sample
+        yield Answer(replace(request, sample=later), response)
+
+
+def _messages_beside(sample: EvalSample, request: Request) -> list[str]:
+    """Return what stood beside the item's own words, such as a system prompt; nothing where these were all.
+
+    Raises DataError where the sample's input is not what Kapwa asks about that item now.
+    """
+    wanted = [(message.role, message.content) for message in request.messages]
+    held = sample.input
+    if isinstance(held, str) or [(message.role, message.text) for message in held] != wanted:
+        raise DataError(f"the sample {sample.id!r} was asked in other words than Kapwa's now.")
+    asked = [(message.role, message.text) for message in sample.messages]
+    while asked and asked[-1][0] == "assistant":
+        asked.pop()
+    others = [message for message in asked if message not in wanted]
+    return [json.dumps(others or asked, ensure_ascii=False)] if asked not in ([], wanted) else []
+
+
+def _changed_settings(log: EvalLog, request: Request) -> dict[str, Any]:
+    """Return the settings that bear on an answer and are not Kapwa's; a task's stand above those of the model."""
+    configs = (log.eval.model_generate_config, log.plan.config)
+    settings = {k: v for one in configs for k, v in one.model_dump(exclude_none=True, mode="json").items()}
+    usual: dict[str, Any] = {"solver": "kapwa/ask"}
+    if request.kind == "score":
+        settings = {name: value for name, value in settings.items() if name == "system_message"}
+    else:
+        usual |= request_config(request).model_dump(exclude_none=True, mode="json")
+    if request.params.seed is not None:
+        settings.pop("seed", None)  # Kapwa's solver sends each request with its own
+    asked = {name: value for name, value in settings.items() if not _FETCHING.fullmatch(name)}
+    return changed_settings({**asked, "solver": " + ".join(step.solver for step in log.plan.steps)}, usual)

@@ -1,0 +1,395 @@
+"""A run as an Inspect log (``.eval``), which ``inspect view`` and Inspect's data frames read.
+
+One run is one log. Scores are one scorer's, ``kapwa``, with a value for each metric. Results hold Kapwa's estimates
+with their clustered standard errors, for each culture, language and variant; where these are several, one over all
+items stands first, since Inspect's lists show a single number of a log. What Inspect has no place for stands in the
+log's metadata.
+
+Inspect's public writer holds all samples until the end and looks through them for each one it adds. So the file is
+written here, as Inspect documents it: a zip file with a header, summaries and a member for each sample.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import math
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from zipfile import ZIP_DEFLATED, ZipFile
+
+import polars as pl
+from pydantic_core import to_json, to_jsonable_python
+
+from kapwa.errors import MissingDependencyError
+from kapwa.exchange.base import ALL, EXPECTED, PART, ExportOptions, Files, moment, overall, run_identity
+from kapwa.records import OUTCOMES
+from kapwa.runs.directory import JOURNAL, Run, slug
+
+if TYPE_CHECKING:
+    from inspect_ai.log import EvalLog, EvalMetric, EvalResults, EvalSample, EvalStats
+    from inspect_ai.model import ModelOutput
+    from inspect_ai.scorer import Score
+
+METADATA = SCORER = "kapwa"
+LEVEL = 0.95
+_KEY = ("item_id", "variant", "culture")
+_ABOUT = ("item_id", "culture", "language", "category", "topic", "variant", "cluster")
+_TABLES = ("answers", "continuations", "cases")  # those with a row for each item, draw or continuation
+_STOPS = {"stop": "stop", "length": "max_tokens", "content_filter": "content_filter"}
+_REASONS = {"refused": "refusal", "empty": "no_response", "unparsed": "invalid_response_format"}
+# Not < and >: Inspect's viewer escapes HTML before it reads Markdown, and would show a backslashed one as &lt;.
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]()#|~$])")
+_ESCAPED = r"\\\1"
+Row = Mapping[str, Any]
+Tables = Mapping[str, Sequence[Row]]
+
+
+def need_inspect(purpose: str) -> None:
+    """Raise MissingDependencyError where Inspect is not installed, or lacks something that it imports."""
+    try:
+        import inspect_ai.log  # noqa: F401 - heavy, and only its absence is asked
+    except ImportError:
+        raise MissingDependencyError("inspect-ai", extra="inspect", purpose=purpose) from None
+
+
+def files(run: Run, _options: ExportOptions) -> Files:
+    """Yield the log, by the name by which Inspect lists logs: time, task and id, the same for the same run."""
+    need_inspect("An export in Inspect's form")
+    task = slug(run.manifest["task"]).replace("_", "-")
+    identity = run_identity(run, 11).hex()
+    yield f"{_created(run).replace(':', '-')}_{task}_{identity}.eval", partial(_write_log, run, identity)
+
+
+def _created(run: Run) -> str:
+    began = moment(run.manifest, "started", "finished")
+    return "1970-01-01T00:00:00+00:00" if began is None else began.isoformat()
+
+
+def _write_log(run: Run, identity: str, path: Path) -> None:
+    log = _header(run, identity)
+    with ZipFile(path, "w", ZIP_DEFLATED) as archive:
+
+        def write(name: str, value: Any) -> None:
+            archive.writestr(name, to_json(to_jsonable_python(value, exclude_none=True), exclude_none=True))
+
+        write("_journal/start.json", {"version": log.version, "eval": log.eval, "plan": log.plan})
+        summaries = []
+        for sample in _samples(run, identity):  # made as they are written, never all at once
+            write(f"samples/{sample.id}_epoch_{sample.epoch}.json", sample)
+            summaries.append(sample.summary())
+        write("summaries.json", summaries)
+        write("header.json", log)
+
+
+def _header(run: Run, identity: str) -> EvalLog:
+    from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalPlan, EvalPlanStep, EvalSpec
+    from inspect_ai.model import GenerateConfig
+
+    manifest, options = run.manifest, run.manifest["options"]
+    config = GenerateConfig(max_tokens=options.get("max_new_tokens"), temperature=options.get("temperature"))
+    draws = run.scores["sample"].max()
+    kept = {"manifest": manifest, "floors": run.floors.to_dicts()}
+    return EvalLog(
+        status="success",
+        eval=EvalSpec(
+            created=_created(run),
+            eval_id=identity,
+            run_id=identity,
+            task_id=identity,
+            task=manifest["task"],
+            task_args={name: value for name, value in options.items() if value is not None},
+            dataset=EvalDataset(
+                name=manifest["data"]["name"], samples=run.scores.select(_KEY).unique().height, shuffled=False
+            ),
+            model=str(manifest["model"]["id"]),
+            config=EvalConfig(epochs=int(draws) + 1 if isinstance(draws, int) else 1, fail_on_error=False),
+            packages={"kapwa": str(manifest["kapwa"])},
+            metadata={"signature": manifest["signature"], "data": manifest["data"], METADATA: kept},
+        ),
+        plan=EvalPlan(steps=[EvalPlanStep(solver=SCORER, params=dict(options))], config=config),
+        results=_results(run),
+        stats=_stats(run),
+    )
+
+
+def _results(run: Run) -> EvalResults:
+    from inspect_ai.log import EvalResults, EvalScore, HeadlineMetric
+
+    manifest, scores = run.manifest, run.scores
+    draws = scores.group_by(*_KEY, "sample").agg((pl.col("outcome") != "failed").any())
+    counts = scores.group_by("metric").agg(known=pl.col("value").count(), rows=pl.len())
+    known = {name: (n, rows - n) for name, n, rows in counts.iter_rows()}
+    parts = scores.select(PART).unique(maintain_order=True).sort(PART)
+    columns = _telling_apart(parts, PART) if parts.height > 1 else ()
+    labels = {tuple(row[c] for c in PART): ", ".join(row[c] for c in columns) for row in parts.iter_rows(named=True)}
+    rows = [*overall(run), *(_over_all_parts(run) if len(labels) > 1 else ())]
+    headline = next((name for name in manifest["headline"] if any(row["metric"] == name for row in rows)), None)
+    return EvalResults(
+        total_samples=draws.height,
+        completed_samples=int(draws["outcome"].sum()),
+        scores=[
+            EvalScore(
+                name=name,
+                scorer=SCORER,
+                scored_samples=known.get(name, (0, 0))[0],
+                unscored_samples=known.get(name, (0, 0))[1],
+                metrics=_metrics([row for row in rows if row["metric"] == name], labels),
+                metadata={key: value for key, value in info.items() if value not in (None, "") and key != "name"},
+            )
+            for name, info in manifest["metrics"].items()
+        ],
+        headline=None if headline is None else HeadlineMetric(scorer=SCORER, score=headline, metric="mean"),
+    )
+
+
+def _telling_apart(rows: pl.DataFrame, columns: Sequence[str], first: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the fewest of ``columns``, those of ``first`` among them, whose values name every row apart."""
+    ways = (way for n in range(1, len(columns) + 1) for way in itertools.combinations(columns, n))
+    return next(way for way in ways if set(first) <= set(way) and rows.select(way).is_unique().all())
+
+
+def _over_all_parts(run: Run) -> Iterator[dict[str, Any]]:
+    """Yield an estimate over all items of the run for each metric: the one number Inspect's lists show of a log."""
+    from kapwa.stats.tables import estimate_table
+
+    metrics = run.manifest["metrics"]
+    # An item asked in several ways keeps its cluster, so that the ways are not taken for independent.
+    apart = pl.concat_str("item_id", *PART, separator="\n").alias("item_id")
+    scores = run.scores.with_columns(apart, *(pl.lit(ALL).alias(name) for name in PART))
+    binary = {name: bool(info["binary"]) for name, info in metrics.items()}
+    found = estimate_table(scores, metrics=binary, groups=(), level=LEVEL, seed=int(run.manifest["seed"]))
+    for row in found.filter(pl.col("group") == ALL, pl.col("value").is_not_null()).iter_rows(named=True):
+        # An interval is cut at the ends of the metric's range, as the run's own are.
+        for end, inner in (("low", max), ("high", min)):
+            limit = metrics[row["metric"]].get(end)
+            row[end] = row[end] if None in (row[end], limit) else inner(row[end], limit)
+        yield {**row, "signature": run.manifest["signatures"][row["metric"]]}
+
+
+def _metrics(rows: Sequence[Row], labels: Mapping[tuple[str, ...], str]) -> dict[str, EvalMetric]:
+    """Return mean and standard error of one metric: of everything first, then of each culture, language and variant.
+
+    An estimate that belongs to no label is the one of everything. Every metric gets the same columns, in groups: only
+    then does Inspect's viewer show metrics in one table. What is not known (nothing to measure; too few clusters for an
+    error) is NaN, Inspect's own word for it.
+    """
+    from inspect_ai.log import EvalMetric
+
+    found = {labels.get(tuple(row[name] for name in PART), ""): row for row in rows}
+    metrics = {}
+    for names in ([""], sorted(label for label in labels.values() if label)):
+        for kind, label in itertools.product(("mean", "stderr"), names):
+            row = found.get(label)
+            value = None if row is None else row["value" if kind == "mean" else "se"]
+            metrics[f"{kind} {label}".strip()] = EvalMetric(
+                name=label or kind,
+                group=kind if label else None,
+                value=math.nan if value is None else value,
+                metadata=None if row is None else _details(row),
+            )
+    return metrics
+
+
+def _details(row: Row) -> dict[str, Any]:
+    interval = {"low": row["low"], "high": row["high"], "level": LEVEL, "method": row["method"]}
+    return {
+        **{name: row[name] for name in PART},
+        **(interval if row["low"] is not None else {}),
+        "n": row["n"],
+        "clusters": row["clusters"],
+        "outcomes": {name: row[name] for name in OUTCOMES if row[name]},
+        "signature": row["signature"],
+    }
+
+
+def _stats(run: Run) -> EvalStats:
+    from inspect_ai.log import EvalStats
+    from inspect_ai.model import ModelUsage
+
+    read, written = _tokens(run.path / JOURNAL)
+    usage = ModelUsage(input_tokens=read, output_tokens=written, total_tokens=read + written)
+    times = {name: moment(run.manifest, name) for name in ("started", "finished")}
+    started, finished = ("" if time is None else time.isoformat() for time in times.values())
+    model = str(run.manifest["model"]["id"])
+    return EvalStats(
+        started_at=started, completed_at=finished, model_usage={model: usage} if usage.total_tokens else {}
+    )
+
+
+def _tokens(journal: Path) -> tuple[int, int]:
+    """Add up the tokens that the model read and wrote, as the journal tells; an imported run has none."""
+    # Immutable: nothing is written beside the journal, which may lie in a read-only folder; the run is finished.
+    address = f"{journal.resolve().as_uri()}?mode=ro&immutable=1"
+    query = (
+        "SELECT total(json_extract(payload, '$.usage[0]')), total(json_extract(payload, '$.usage[1]')) FROM responses"
+    )
+    try:
+        with closing(sqlite3.connect(address, uri=True)) as connection:
+            read, written = connection.execute(query).fetchone()
+    except sqlite3.Error:
+        # Tokens are no result: a journal that was moved or cut keeps no tables from export.
+        return 0, 0
+    return int(read), int(written)
+
+
+def _samples(run: Run, identity: str) -> Iterator[EvalSample]:
+    """Yield the samples in the order of the items: one for each item and draw."""
+    scores = run.scores
+    name = _telling_apart(scores.select(_KEY).unique(), _KEY, _KEY[:1])
+    for about, item, tables in _items(run):
+        sample_id = "@".join(str(about[column]) for column in name)
+        draws = sorted({row["sample"] for row in tables["scores"]})
+        for draw in draws:
+            # Where an item's texts are measured together, they are answers of one sample. Rows of a table without
+            # draws belong to the first.
+            rows = {
+                table: [row for row in found if row.get("sample", 0) == draw] if len(draws) > 1 else found
+                for table, found in tables.items()
+            }
+            yield _sample(run, about, item, rows, sample_id, draw + 1, identity)
+
+
+def _items(run: Run) -> Iterator[tuple[Row, Row, Tables]]:
+    """Yield each item's columns and its rows of scores and other tables.
+
+    Only the joined columns are held; each item's rows are Python's one at a time.
+    """
+    tables = {name: run.table(name) for name in _TABLES if name in run.tables}
+    tables = {name: table for name, table in tables.items() if {*_KEY} <= set(table.columns)}
+    if "answers" not in tables and (answers := _journal_answers(run)) is not None:
+        tables["answers"] = answers
+    on = [name for name in _KEY if name in run.items.columns]
+    own = run.items.select(*on, pl.struct(run.items.columns).alias("_item"))
+    frame = run.scores.select(_ABOUT).unique(subset=_KEY, keep="first", maintain_order=True)
+    frame = frame.join(own.unique(on, keep="first"), on=on, how="left", maintain_order="left", nulls_equal=True)
+    tables["scores"] = run.scores.select(*_KEY, "sample", "metric", "value", "outcome")
+    for name, table in tables.items():
+        rows = table.group_by(_KEY, maintain_order=True).agg(pl.struct(pl.exclude(_KEY)).alias(f"_{name}"))
+        frame = frame.join(rows, on=_KEY, how="left", maintain_order="left", nulls_equal=True)
+    for row in frame.iter_rows(named=True, buffer_size=256):
+        about = {name: row[name] for name in _ABOUT}
+        yield about, row["_item"] or {}, {name: row[f"_{name}"] or [] for name in tables}
+
+
+def _journal_answers(run: Run) -> pl.DataFrame | None:
+    """Return the texts of a run of the one suite that leaves them in the journal; None for other runs."""
+    from kapwa.analysis.corpus.sources import SUITE, eecc_task_of
+    from kapwa.runs.directory import RunAnswers
+
+    if run.manifest["suite"] != SUITE or not (run.path / JOURNAL).is_file():
+        return None
+    task = eecc_task_of(run)
+    cultures = {(item.id, item.variant): item.culture for item in task.selected}
+    rows = [
+        {
+            "item_id": request.item_id,
+            "variant": request.variant,
+            "culture": cultures[request.item_id, request.variant],
+            "sample": request.sample,
+            "text": response.text,
+            "finish_reason": response.finish_reason,
+            "error": response.error,
+        }
+        for request, response in RunAnswers(run, task)
+    ]
+    texts = dict.fromkeys((*_KEY, "text", "finish_reason", "error"), pl.String)
+    return pl.DataFrame(rows, schema={**texts, "sample": pl.Int64})
+
+
+def _sample(run: Run, about: Row, item: Row, tables: Tables, sample_id: str, epoch: int, identity: str) -> EvalSample:
+    from inspect_ai.log import EvalSample
+    from inspect_ai.model import ChatMessageUser
+
+    uuid = hashlib.blake2b(f"{identity} {sample_id} {epoch - 1}".encode(), digest_size=11).hexdigest()
+    prompt = ChatMessageUser(content=str(item.get("prompt") or ""), id=f"{uuid}-input", source="input")
+    output = _output(run, tables, uuid)
+    choices = [row["text"] for row in tables.get("continuations", ())] or item.get("options")
+    expected = next((item[name] for name in EXPECTED if item.get(name) is not None), "")
+    metadata = {**about, "gloss": item.get("gloss")}
+    error = None
+    if all(row["outcome"] == "failed" for row in tables["scores"]):
+        error = _error(run, tables)
+    return EvalSample(
+        id=sample_id,
+        epoch=epoch,
+        uuid=uuid,
+        input=[prompt],
+        choices=[str(choice) for choice in choices] if choices else None,
+        target=[str(one) for one in expected] if isinstance(expected, list) else str(expected),
+        messages=[prompt, *(choice.message for choice in output.choices)],
+        output=output,
+        scores=None if error else {SCORER: _score(run, tables, output)},
+        metadata={name: value for name, value in metadata.items() if value is not None},
+        error=error,
+    )
+
+
+def _output(run: Run, tables: Tables, uuid: str) -> ModelOutput:
+    from inspect_ai.model import ChatCompletionChoice, ChatMessageAssistant, ModelOutput
+
+    model = str(run.manifest["model"]["id"])
+    columns = ("text", "group", "logprob_sum", "n_tokens", "n_bytes")
+    rows = tables.get("continuations", ())
+    scored = [{name: row[name] for name in columns if row.get(name) is not None} for row in rows]
+    choices = []
+    for place, row in enumerate(row for row in tables.get("answers", ()) if row.get("text") is not None):
+        stop: Any = _STOPS.get(str(row.get("finish_reason")), "unknown")
+        message = ChatMessageAssistant(content=row["text"], id=f"{uuid}-output-{place}", model=model, source="generate")
+        choices.append(ChatCompletionChoice(message=message, stop_reason=stop))
+    return ModelOutput(model=model, choices=choices, metadata={"continuations": scored} if scored else None)
+
+
+def _error(run: Run, tables: Tables) -> Any:
+    from inspect_ai.log import EvalError
+
+    reasons = [str(one["reason"]) for one in run.manifest.get("failures") or ()]
+    usual = reasons[0] if len(reasons) == 1 else "The model gave no answer. " + " / ".join(reasons)
+    message = next((row["error"] for row in tables.get("answers", ()) if row.get("error")), usual)
+    return EvalError(message=str(message), traceback="", traceback_ansi="")
+
+
+def _score(run: Run, tables: Tables, output: ModelOutput) -> Score:
+    from inspect_ai.scorer import Score
+
+    outcomes = {row["metric"]: row["outcome"] for row in tables["scores"]}
+    first = next((outcomes[name] for name in run.manifest["headline"] if name in outcomes), "")
+    answer = next(iter(tables.get("answers", ())), {})
+    case = next(iter(tables.get("cases", ())), {})
+    continuations = tables.get("continuations", ())
+    scored = [row for row in continuations if row.get("n_bytes")]
+    likeliest = max(scored, key=lambda row: row["logprob_sum"] / row["n_bytes"])["text"] if scored else ""
+    return Score(
+        value={row["metric"]: row["value"] for row in tables["scores"]},
+        answer=str(answer.get("judged_text") or output.completion or case.get("got") or likeliest or "") or None,
+        explanation="\n\n".join(_explanation(first, case, continuations)) or None,
+        reason=_REASONS.get(first),
+        metadata={"outcomes": outcomes},
+    )
+
+
+def _explanation(outcome: str, case: Row, continuations: Sequence[Row]) -> Iterable[str]:
+    """Say in Markdown, as Inspect's viewer reads it, what was expected, what came, and how likely each text was."""
+    if outcome:
+        yield f"Outcome: {outcome}"
+    for word in ("expected", "got"):
+        if case.get(word):
+            gloss = case.get(f"{word}_gloss")
+            yield f"{word.capitalize()}: {_plain(case[word])}" + (f" (“{_plain(gloss)}”)" if gloss else "")
+    if continuations:
+        lines = ["| response | kind | log-prob | per byte |", "|---|---|---:|---:|"]
+        for row in continuations:
+            per = f"{row['logprob_sum'] / row['n_bytes']:.4f}" if row.get("n_bytes") else ""
+            kind = _plain(row.get("group") or "")
+            lines.append(f"| {_plain(row['text'])} | {kind} | {row['logprob_sum']:.3f} | {per} |")
+        yield "\n".join(lines)
+
+
+def _plain(text: str) -> str:
+    """Keep a text from being read as Markdown, and its direction of writing from the words around it."""
+    return f"\u2068{_MARKDOWN.sub(_ESCAPED, ' '.join(str(text).split()))}\u2069"

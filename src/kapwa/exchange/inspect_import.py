@@ -1,0 +1,372 @@
+"""Inspect logs as runs, which report and compare like Kapwa's own.
+
+A log of one of Kapwa's tasks is judged again by that task (:mod:`kapwa.exchange.inspect_answers`), where its data are
+at hand. Of any other log nothing is invented: what its samples' metadata do not tell (culture, language, sampled unit)
+is "unknown", "und" and the sample itself, unless the user says better; notes say so.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+from zipfile import ZipFile, is_zipfile
+
+import polars as pl
+
+from kapwa.errors import DataError
+from kapwa.exchange import base
+from kapwa.exchange.inspect_answers import is_kapwa_task, judge_again
+from kapwa.exchange.inspect_export import METADATA, need_inspect
+from kapwa.records import Outcome
+
+if TYPE_CHECKING:
+    from inspect_ai.log import EvalLog, EvalSample, EvalScore
+
+# A log is read some samples at a time, but one sample can be all of it, and a log as JSON is read whole.
+MOST_UNPACKED = 4 << 30
+_AT_ONCE, _BYTES_AT_ONCE = 500, 16 << 20
+_MEMBER = re.compile(r"samples/(.+)_epoch_([0-9]+)\.json", re.DOTALL)
+_NOT_READ = {"events", "events_data", "timelines", "error_retries"}
+_KNOWN = ("item_id", "variant", "culture", "language", "category", "topic", "cluster")
+# Inspect's letters and words, and what its metrics count them as (inspect_ai.scorer.value_to_float).
+_WORDS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+_REASONS: Mapping[str, Outcome] = {"refusal": "refused", "no_response": "empty"}
+_ANSWER = ("item_id", "variant", "culture", "sample", "text", "error")
+_CLOSE = 1e-9
+
+
+def import_inspect(path: Path, out: Path, defaults: base.ItemDefaults, *, overwrite: bool = False) -> list[Path]:
+    """Make a run in ``out`` of the log at ``path`` (a file, or a folder that holds one); return its folder."""
+    log = read_log(path)
+    notes = []
+    if is_kapwa_task(next(log.samples())):
+        try:
+            imported = judge_again(log)
+        except DataError as error:
+            notes.append(f"Kapwa's task did not judge the answers again, so scores are the log's: {error.summary}")
+        else:
+            defaults.refuse(log.file)
+            return [base.write_run(imported, out, overwrite=overwrite)]
+    return [base.write_run(_foreign(log, defaults, notes), out, overwrite=overwrite)]
+
+
+@dataclass(frozen=True, slots=True)
+class InspectLog:
+    """A finished log: its header (without samples), and what finds its samples.
+
+    ``members``: id, epoch and unpacked size of each sample of a log ``.eval``; ``loaded``: those of a ``.json``.
+    """
+
+    file: Path
+    header: EvalLog
+    members: Sequence[tuple[str, int, int]]
+    loaded: Sequence[EvalSample]
+
+    def samples(self) -> Iterator[EvalSample]:
+        """Yield every sample, in the order of the file; those of a log ``.eval`` are read some at a time."""
+        yield from self.loaded
+        batch: list[tuple[str, int]] = []
+        size = 0
+        for name, epoch, unpacked in self.members:
+            batch.append((name, epoch))
+            size += unpacked
+            if len(batch) == _AT_ONCE or size >= _BYTES_AT_ONCE:
+                yield from self._read(batch)
+                batch, size = [], 0
+        yield from self._read(batch)
+
+    def _read(self, batch: Sequence[tuple[str, int]]) -> Sequence[EvalSample]:
+        from inspect_ai.log import read_eval_log_samples_by_id
+
+        if not batch:
+            return ()
+        with _reading(self.file):
+            # One at a time: reading is this machine's work, and several would only be held at once.
+            return read_eval_log_samples_by_id(self.file, batch, concurrency=1, format="eval", exclude_fields=_NOT_READ)
+
+    def origin(self) -> dict[str, Any]:
+        """Return the parts of a manifest that tell who was asked, when, and by which versions."""
+        header = self.header
+        packages = {name: str(value) for name, value in header.eval.packages.items()}
+        return {
+            "model": {
+                "id": header.eval.model,
+                "revision": None,
+                "fingerprint": {"id": header.eval.model, "backend": "inspect"},
+                "description": {"config": header.plan.config.model_dump(exclude_none=True, mode="json")},
+            },
+            "versions": {"kapwa": version("kapwa"), **packages},
+            "started": header.stats.started_at or None,
+            "finished": header.stats.completed_at or None,
+            "seconds": None,
+            "sessions": None,
+            "imported": {"from": "inspect_ai", "version": packages.get("inspect_ai"), "file": self.file.name},
+        }
+
+
+def read_log(path: Path) -> InspectLog:
+    """Return the finished log at ``path``, or the only one in the folder ``path``; its samples are yet to be read.
+
+    Raises MissingDependencyError without Inspect, and DataError for what is no log, a damaged one, an export of
+    Kapwa's, and a log of an evaluation that did not finish or that lacks samples.
+    """
+    need_inspect("An import of Inspect's logs")
+    log = _opened(base.only_file(path, "*.eval", "the log's file"))
+    header, file = log.header, log.file
+    retry = f"Finish it: inspect eval-retry {shlex.quote(str(file))}"
+    if "manifest" in (header.eval.metadata or {}).get(METADATA, ()):
+        hint = "Use the run's own folder: kapwa report RUN. To send a run on, send that folder."
+        raise DataError("is an export of a Kapwa run, not a log of Inspect's own.", path=file, hint=hint)
+    if header.status != "success":
+        raise DataError(f"is of an evaluation that did not finish (status {header.status!r}).", path=file, hint=retry)
+    found = len(log.members) + len(log.loaded)
+    if not found:
+        raise DataError("holds no samples.", path=file, hint="Run inspect eval without --no-log-samples.")
+    results: Any = header.results
+    planned = results.logged_samples or results.total_samples if results else 0
+    if found < planned and not results.early_stopping:
+        raise DataError(f"holds {found} of the {planned} samples that its results are of.", path=file, hint=retry)
+    return log
+
+
+def _opened(file: Path) -> InspectLog:
+    from inspect_ai.log import read_eval_log
+
+    try:
+        size = file.stat().st_size
+    except OSError as error:
+        raise DataError(
+            f"cannot be read: {error.strerror or error}.", path=file, hint="Name a log, or a folder that holds one."
+        ) from None
+    members = {}
+    if is_zipfile(file):
+        with _reading(file), ZipFile(file) as archive:
+            # Of a sample that was logged again, the later counts, as for Inspect.
+            members = {info.filename: info.file_size for info in archive.infolist()}
+        size = sum(members.values())
+    if size > MOST_UNPACKED:
+        raise DataError(
+            f"unpacks to {size:,} bytes; at most {MOST_UNPACKED:,} are read.",
+            path=file,
+            hint="Evaluate in parts, or without --log-images and the like, and import each part's log.",
+        )
+    with _reading(file):
+        if not members:
+            log = read_eval_log(file, format="json")
+            samples, log.samples = log.samples or [], None
+            return InspectLog(file, log, (), samples)
+        header = read_eval_log(file, header_only=True, format="eval")
+    named = ((_MEMBER.fullmatch(name), size) for name, size in members.items())
+    return InspectLog(file, header, [(name[1], int(name[2]), size) for name, size in named if name], ())
+
+
+@contextmanager
+def _reading(file: Path) -> Iterator[None]:
+    """Say in one message that ``file`` is no log, or a damaged one."""
+    try:
+        yield
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 - what Inspect's reader raises is not told, and includes zlib's and zstd's
+        why = f"{type(error).__name__}: {str(error).partition(chr(10))[0][:120]}"
+        raise DataError(
+            f"is not an Inspect log, or a damaged one ({why}).",
+            path=file,
+            hint="Name a log that 'inspect view' opens: a file ….eval, or ….json as Inspect writes them.",
+        ) from None
+
+
+Place = tuple[str, str | int | None]
+
+
+class _Value(NamedTuple):
+    """One value that a scorer gave: a number or None, and whether it was written as right or wrong."""
+
+    number: float | None
+    is_verdict: bool
+    outcome: Outcome
+
+
+class _Sample(NamedTuple):
+    """What an import keeps of a sample: as little as a run needs, so that the sample itself can go.
+
+    ``known``: whose it is. ``text``: the answer, None where there is none; ``error``: why it failed. ``values``: what
+    scorers gave, by scorer and, where it gave several, by key or place; a text is a value that is no number.
+    """
+
+    id: int | str
+    epoch: int
+    known: Mapping[str, Any]
+    prompt: str
+    target: str
+    text: str | None
+    error: str | None
+    values: Mapping[Place, _Value | str]
+
+
+def _kept(sample: EvalSample, defaults: base.ItemDefaults) -> _Sample:
+    name, error = str(sample.id), sample.error.message if sample.error else None
+    tells = {key: value for key in _KNOWN if isinstance(value := sample.metadata.get(key), str) and value}
+    known: dict[str, Any] = {
+        **{"variant": base.UNKNOWN, "category": None, "topic": None, "cluster": name, **defaults._asdict()},
+        **tells,
+        # What the user says stands above what the metadata tell.
+        **{key: value for key, value in defaults._asdict().items() if value not in (base.UNKNOWN, base.UNDETERMINED)},
+        # Samples of Kapwa's tasks are called after item and variant; others' metadata may say "item_id" of anything.
+        "item_id": tells.get("item_id", name) if is_kapwa_task(sample) else name,
+    }
+    values: dict[Place, _Value | str] = {}
+    for scorer, score in (sample.scores or {}).items():
+        missing = _REASONS.get(str(score.reason), "unparsed")
+        parts: Mapping[Any, Any] = {None: score.value}
+        if isinstance(score.value, Mapping | list):
+            parts = dict(score.value) if isinstance(score.value, Mapping) else dict(enumerate(score.value))
+        values |= {(scorer, key): _value(value, missing) for key, value in parts.items()}
+    prompts = [sample.input] if isinstance(sample.input, str) else [message.text for message in sample.input]
+    target = sample.target if isinstance(sample.target, str) else "\n".join(sample.target)
+    text = None if sample.output.empty and error is not None else sample.output.completion
+    return _Sample(sample.id, sample.epoch, known, "\n\n".join(prompts), target, text, error, values)
+
+
+def _value(value: Any, missing: Outcome) -> _Value | str:
+    """Read a value as Inspect's metrics count it; return a text that is no number as it is."""
+    if isinstance(value, str):
+        word = value if value in _WORDS else value.lower()
+        if word in _WORDS:
+            outcomes: dict[float, Outcome] = {1.0: "right", 0.5: "scored", 0.0: "wrong"}
+            return _Value(_WORDS[word], word != "P", "refused" if word == "N" else outcomes[_WORDS[word]])
+    try:
+        number = math.nan if value is None else float(value)
+    except ValueError:
+        return str(value)
+    if not math.isfinite(number):
+        return _Value(None, False, missing)
+    verdicts: dict[float, Outcome] = {1.0: "right", 0.0: "wrong"}
+    return _Value(number, isinstance(value, bool), verdicts.get(number, "scored"))
+
+
+def _foreign(log: InspectLog, defaults: base.ItemDefaults, why_not_judged: Sequence[str]) -> base.ImportedRun:
+    """Return the run of the log's own scores."""
+    # As Inspect orders samples: epoch by epoch, numbers as numbers (inspect_ai.log).
+    samples = sorted(
+        (_kept(sample, defaults) for sample in log.samples()),
+        key=lambda one: (one.epoch, one.id if isinstance(one.id, str) else str(one.id).zfill(20)),
+    )
+    metrics, left_out = _metrics(log, samples)
+    first = {str(sample.id): sample for sample in reversed(samples)}
+    items = [
+        {**sample.known, "prompt": sample.prompt, "target": sample.target or None}
+        for sample in reversed(first.values())
+    ]
+    answers = [
+        {**sample.known, "sample": sample.epoch - 1, "text": sample.text, "error": sample.error} for sample in samples
+    ]
+    columns = {name: pl.Int64 if name == "sample" else pl.String for name in _ANSWER}
+    evaluation = log.header.eval
+    return base.foreign_run(
+        "inspect",
+        evaluation.task,
+        origin=log.origin(),
+        task_version=evaluation.task_version or None,
+        data=str(evaluation.dataset.name or evaluation.task),
+        questions=(json.dumps([str(one.id), one.prompt, one.target], ensure_ascii=False) for one in samples),
+        metrics={metric.name: metric.info for metric in metrics},
+        scores=[row for sample in samples for row in _score_rows(sample, metrics)],
+        items=pl.DataFrame(items, schema=dict.fromkeys((*_KNOWN, "prompt", "target"), pl.String)),
+        tables={"answers": pl.DataFrame(answers, schema=columns)},
+        asked=[(sample.id, sample.epoch) for sample in samples],
+        notes=[*_reducers(log.header), *why_not_judged, *left_out],
+        errors=[sample.error for sample in samples if sample.error is not None],
+    )
+
+
+class _Metric(NamedTuple):
+    """One metric of a log: what a run tells of it, and where samples have it."""
+
+    name: str
+    place: Place
+    info: dict[str, Any]
+
+
+def _metrics(log: InspectLog, samples: Sequence[_Sample]) -> tuple[list[_Metric], list[str]]:
+    """Return the metrics that are means over the samples, and why others are not.
+
+    A key that two scorers use carries the scorer's name.
+    """
+    places = list(dict.fromkeys(place for sample in samples for place in sample.values))
+    keys = Counter(key for _, key in places)
+    scorers = {scorer for scorer, _ in places}
+    kept, left_out = [], []
+    for scorer, key in places:
+        alone = isinstance(key, str) and keys[key] == 1 and key not in scorers
+        name = scorer if key is None else str(key) if alone else f"{scorer}.{key}"
+        results = log.header.results.scores if log.header.results else []
+        own = [one for one in results if one.scorer == scorer and one.name == (scorer if key is None else str(key))]
+        values = [(sample.id, sample.values[scorer, key]) for sample in samples if (scorer, key) in sample.values]
+        why = _why_not(own, values)
+        if why:
+            left_out.append(f"The metric {name} is not taken over: {why}.")
+            continue
+        known = [value for _, value in values if isinstance(value, _Value) and value.number is not None]
+        # The log's results call the share of ones an accuracy.
+        verdicts = all(value.is_verdict for value in known) or any("accuracy" in one.metrics for one in own)
+        binary = verdicts and all(value.number in (0.0, 1.0) for value in known)
+        info = base.foreign_metric(name, "Inspect", binary=binary, share=binary, better=True if binary else None)
+        kept.append(_Metric(name, (scorer, key), info))
+    if not kept:
+        hint = "; ".join(left_out) or f"Score it: inspect score {log.file.name} --scorer …"
+        raise DataError("has no metric that is a mean over its samples.", path=log.file, hint=hint)
+    return kept, left_out
+
+
+def _why_not(results: Sequence[EvalScore], values: Sequence[tuple[int | str, _Value | str]]) -> str:
+    """Say why a metric is not taken over: it is no number, or Inspect's mean is not its samples'. Else say nothing."""
+    by_item: dict[int | str, list[float]] = {}
+    for item, value in values:
+        if isinstance(value, str):
+            return f"it has a value that is no number ({value[:40]!r})"
+        if value.number is not None:
+            by_item.setdefault(item, []).append(value.number)
+    if not by_item:
+        return "it has no number"
+    mean = math.fsum(math.fsum(numbers) / len(numbers) for numbers in by_item.values()) / len(by_item)
+    for score in results:
+        for name, stated in score.metrics.items() if score.reducer in (None, "mean") else ():
+            # Metrics of packages carry their name: "kapwa/mean".
+            is_mean = name.rpartition("/")[2] in ("accuracy", "mean") and stated.group is None
+            if is_mean and math.isfinite(stated.value):
+                differs = abs(mean - stated.value) > _CLOSE * max(1.0, abs(stated.value))
+                return f"the log's own mean {stated.value:g} is not that of its samples, {mean:g}" if differs else ""
+    return ""
+
+
+def _score_rows(sample: _Sample, metrics: Sequence[_Metric]) -> Iterator[dict[str, Any]]:
+    for metric in metrics:
+        value = sample.values.get(metric.place)
+        if value is None and sample.error:
+            value = _Value(None, False, "failed")
+        if isinstance(value, _Value):  # else a scorer passed this sample over
+            verdict = value.outcome in ("right", "wrong") and not metric.info["binary"]
+            yield {
+                **sample.known,
+                "sample": sample.epoch - 1,
+                "metric": metric.name,
+                "value": value.number,
+                "outcome": "scored" if verdict else value.outcome,
+            }
+
+
+def _reducers(header: EvalLog) -> list[str]:
+    names = sorted({score.reducer for score in header.results.scores if score.reducer} if header.results else ())
+    if names in ([], ["mean"]):
+        return []
+    return [f"The log's results reduce epochs by {', '.join(names)}; here an item's value is their mean."]

@@ -1,0 +1,210 @@
+"""The provider ``kapwa``: Kapwa's models inside Inspect, ``--model kapwa/smollm2`` or ``kapwa/hf:<id or folder>``.
+
+A local model's texts can depend on what shared their batch, and Kapwa plans batches from the whole list of requests. So
+when a sample of one of Kapwa's tasks is asked for, its whole planned batch is answered, and the other answers are kept
+until their samples come: the texts are those of ``kapwa run`` with the same task, selection and model, whatever the
+order in which Inspect asks. Everything else (other tasks, changed settings or messages) is answered alone.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import anyio
+import anyio.to_thread
+from anyio.lowlevel import RunVar
+from inspect_ai.model import ChatMessage, GenerateConfig, ModelAPI, ModelOutput, modelapi
+from inspect_ai.tool import ToolChoice, ToolInfo
+
+from kapwa.errors import ModelError, UsageError
+from kapwa.exchange.inspect_answers import METADATA, OpenedTask, errors_for_inspect, find, output_of
+from kapwa.loading import checked_spec, load_model
+from kapwa.models.base import Model, check_capabilities
+from kapwa.records import Message, Params, Request, Response, request_key
+from kapwa.runs.execute import answers, checked_plan
+from kapwa.runs.requests import RequestIndex
+
+_READ = ("text", "reasoning")  # of a reasoning model's earlier turns the text alone is shown
+_REFUSED = (
+    "best_of",
+    "frequency_penalty",
+    "logit_bias",
+    "logprobs",
+    "presence_penalty",
+    "prompt_logprobs",
+    "response_schema",
+    "top_k",
+    "top_logprobs",
+)
+_LONGEST = 2048  # tokens of an answer where a task does not say, as of Inspect's other providers
+_OPEN = 256  # calls open at once; a served model's own limit is below it
+_threads: RunVar[anyio.CapacityLimiter] = RunVar("kapwa_threads")  # one for each run of an event loop
+
+
+@modelapi(name="kapwa")
+def kapwa() -> type[ModelAPI]:
+    """Return the provider's class."""
+    return KapwaAPI
+
+
+class KapwaAPI(ModelAPI):
+    """A model of Kapwa's as Inspect asks one; its weights are loaded when it is first asked, not to score a log."""
+
+    def __init__(
+        self,
+        model_name: str,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        config: GenerateConfig = GenerateConfig(),  # noqa: B008 - Inspect's signature
+        **model_args: Any,
+    ) -> None:
+        """``model_name``: as after ``kapwa run --model``. ``model_args``: fields of ModelOptions (Inspect's ``-M``)."""
+        super().__init__(model_name, base_url, api_key, [], config)
+        with errors_for_inspect():
+            checked_spec(model_name, model_args)
+        self._options = {**model_args, **({"base_url": base_url} if base_url else {})}
+        # A local model takes the whole machine, so its calls go one by one.
+        self._lock = threading.RLock()
+        self._model: Model | None = None
+        self._plans: dict[int, _Plan] = {}
+        self._draws: Counter[str] = Counter()
+
+    def max_tokens(self) -> int | None:
+        """Return the longest answer where a task does not say."""
+        return _LONGEST
+
+    def close(self) -> None:
+        """Free the weights."""
+        model, self._model = self._model, None
+        self._plans.clear()
+        if model is not None:
+            model.close()
+
+    async def generate(
+        self,
+        input: list[ChatMessage],
+        tools: list[ToolInfo],
+        tool_choice: ToolChoice,  # noqa: ARG002 - Inspect's signature
+        config: GenerateConfig,
+    ) -> ModelOutput:
+        """Answer one request; raises RuntimeError for one that failed, PrerequisiteError for what users can mend."""
+        limiter = _threads.get(None)
+        if limiter is None:
+            _threads.set(limiter := anyio.CapacityLimiter(_OPEN))
+        with errors_for_inspect():
+            if tools or (config.num_choices or 1) > 1:
+                raise UsageError("kapwa/ models call no tools and give one answer a call.")
+            place = (config.extra_body or {}).get(METADATA)
+            work = partial(self._answer, _messages(input), _params(config), place)
+            request, response = await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=limiter)
+        return output_of(self.model_name, request, response)
+
+    def _answer(
+        self, messages: tuple[Message, ...], params: Params, place: Mapping[str, Any] | None
+    ) -> tuple[Request, Response]:
+        with self._lock:
+            if self._model is None:
+                self._model = load_model(self.model_name, **self._options)
+            model = self._model
+        if place is None:
+            return self._alone(model, Request("", "", "generate", messages, params=params))
+        found = find({METADATA: place})
+        with self._lock:
+            if id(found.opened) not in self._plans:
+                check_capabilities(model, found.opened.task.needs, found.opened.task.name)
+                self._plans[id(found.opened)] = _Plan(model, found.opened)
+            plan = self._plans[id(found.opened)]
+        planned = plan.requests[found.item.id, found.item.variant][int(place["request"])]
+        drawn = planned if planned.kind == "score" else replace(planned, sample=int(place["sample"]))
+        if drawn.messages != messages or not (drawn.kind == "score" or params == _as_sent(drawn)):
+            # The user changed what is asked (a system message, another temperature): the plan is of other requests.
+            own = params if drawn.kind == "generate" else drawn.params
+            return self._alone(model, replace(drawn, messages=messages, params=own))
+        if drawn.sample != planned.sample and drawn.params.temperature > 0:
+            return self._alone(model, drawn)  # the plan is of one epoch; a further one is drawn anew
+        if not model.atomic_batches:
+            return planned, _one(model, planned)
+        with self._lock:
+            return planned, plan.answer(planned)
+
+    def _alone(self, model: Model, request: Request) -> tuple[Request, Response]:
+        with self._lock:
+            if request.params.temperature > 0 and not request.item_id:
+                # Asked again, a prompt gets another draw: seeds come from keys, which hold the sample's number.
+                key = request_key(replace(request, sample=0), model.fingerprint)
+                request, self._draws[key] = replace(request, sample=self._draws[key]), self._draws[key] + 1
+            request = replace(request, key=request_key(request, model.fingerprint))
+            if model.atomic_batches:
+                return request, _one(model, request)
+        return request, _one(model, request)
+
+
+class _Plan:
+    """Every request of a task, in the batches that Kapwa would ask them in, and the answers that are there."""
+
+    def __init__(self, model: Model, opened: OpenedTask) -> None:
+        self._opened = opened  # kept, so that its id stays its own
+        self._model = model
+        self._answers: dict[str, Response] = {}
+        self._batch: dict[str, list[Request]] = {}
+        self.requests: dict[tuple[str, str], list[Request]] = {}
+        index = RequestIndex(opened.task, list(opened.items.values()), model.fingerprint)
+        for request in index:
+            self.requests.setdefault((request.item_id, request.variant), []).append(request)
+        distinct = list(index.distinct()) if model.atomic_batches else []
+        for kind in {request.kind: None for request in distinct}:
+            own = [request for request in distinct if request.kind == kind]
+            for indices in checked_plan(model, own):
+                batch = [own[i] for i in indices]
+                self._batch |= {request.key: batch for request in batch}
+
+    def answer(self, request: Request) -> Response:
+        """Return the answer to ``request``, which a batch that was asked before may have brought."""
+        if request.key not in self._answers:
+            batch = self._batch[request.key]
+            self._answers |= {got.request_key: got for got in answers(self._model, request.kind, batch)}
+        return self._answers[request.key]
+
+
+def _one(model: Model, request: Request) -> Response:
+    return next(iter(list(answers(model, request.kind, [request]))))
+
+
+def _messages(turns: Sequence[ChatMessage]) -> tuple[Message, ...]:
+    found = []
+    for turn in turns:
+        parts = () if isinstance(turn.content, str) else turn.content
+        other = next((part.type for part in parts if part.type not in _READ), None)
+        if other is not None:
+            raise ModelError(f"kapwa/ models read text alone, and a message holds another kind: {other}.")
+        if turn.role == "tool":
+            raise ModelError("kapwa/ models read no tool results.", hint="Use another provider for tasks with tools.")
+        found.append(Message(turn.role, turn.text))
+    return tuple(found)
+
+
+def _params(config: GenerateConfig) -> Params:
+    """Return Inspect's settings as Kapwa's; what Kapwa has not (top_k, penalties) is refused, not passed over."""
+    for name in _REFUSED:
+        if getattr(config, name):
+            raise UsageError(
+                f"kapwa/ models have no setting {name}.", hint="Use temperature, top_p, stop_seqs and seed."
+            )
+    return Params(
+        max_new_tokens=config.max_tokens or _LONGEST,
+        temperature=config.temperature or 0.0,
+        top_p=config.top_p,
+        stop=tuple(config.stop_seqs or ()),
+        seed=config.seed,
+    )
+
+
+def _as_sent(request: Request) -> Params:
+    """The settings of a request as the solver sends them: each sample has a seed of its own."""
+    seed = request.params.seed
+    return replace(request.params, seed=None if seed is None else seed + request.sample)

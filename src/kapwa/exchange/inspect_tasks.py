@@ -1,0 +1,285 @@
+"""Kapwa's tasks, scorers and model provider inside Inspect: ``inspect eval kapwa/blend_saq -T country=Mexico``.
+
+Inspect loads this module by its entry point; it registers every task that Kapwa knows, suites of others and folders of
+data among them. A sample is one item in one variant. Its input is Kapwa's prompt, its metadata say whose it is, and
+generation settings are those of Kapwa's requests. Kapwa's own tasks judge; there is no second way to score. Scorers
+find the item by the sample's metadata and read the answers from its output, so that they score a log again
+(``inspect score LOG --scorer kapwa/kalahi_mc``) with neither the model nor its weights.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from statistics import fmean
+from typing import Any
+
+from inspect_ai import Task, task
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import GenerateConfig, Model, ModelOutput, get_model
+from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, Value, metric, scorer
+from inspect_ai.solver import Generate, Solver, TaskState, solver
+
+from kapwa import registry
+from kapwa.errors import KapwaError, ModelError, UsageError
+from kapwa.exchange.base import EXPECTED, PART
+from kapwa.exchange.inspect_answers import (
+    METADATA,
+    Found,
+    OpenedTask,
+    answers_of,
+    errors_for_inspect,
+    find,
+    joined,
+    open_new,
+    request_config,
+)
+from kapwa.exchange.inspect_provider import KapwaAPI
+from kapwa.models.inspect import chat
+from kapwa.records import Item, Request
+from kapwa.stats.intervals import Estimate, mean_estimate
+from kapwa.suites.base import Judged
+
+_REASONS = {"unparsed": "invalid_response_format", "refused": "refusal", "empty": "no_response"}
+
+
+@metric
+def mean() -> Metric:
+    """Mean over the items that have a value, each counting once."""
+    return _measured(lambda scores: _estimate(scores, binary=False).value)
+
+
+@metric
+def stderr(binary: bool = False) -> Metric:
+    """Clustered standard error of the mean; ``binary``: of right and wrong. NaN where the data cannot tell.
+
+    Inspect's own ``stderr(cluster="cluster")`` is the same formula, but says 0 where that formula is silent: for items
+    of one cluster, and where every answer is right or every one wrong. Kapwa says "not known" (NaN) to the first and
+    takes one more right and one more wrong answer for the second (:mod:`kapwa.stats.intervals`).
+    """
+    return _measured(lambda scores: _estimate(scores, binary=binary).se)
+
+
+@metric
+def group_mean() -> Metric:
+    """Mean of each culture, language and variant, where there are several; what Kapwa's reports tell."""
+    return _grouped(lambda scores: _estimate(scores, binary=False).value)
+
+
+@metric
+def group_stderr(binary: bool = False) -> Metric:
+    """Clustered standard error of each culture, language and variant, where there are several."""
+    return _grouped(lambda scores: _estimate(scores, binary=binary).se)
+
+
+Measure = Callable[[Sequence[SampleScore]], float | None]
+
+
+def _measured(measure: Measure) -> Metric:
+    def of_scores(scores: list[SampleScore]) -> Value:
+        value = measure(scores)
+        return math.nan if value is None else value
+
+    return of_scores
+
+
+def _grouped(measure: Measure) -> Metric:
+    def of_scores(scores: list[SampleScore]) -> Value:
+        groups: dict[tuple[str, ...], list[SampleScore]] = {}
+        for score in scores:
+            groups.setdefault(tuple(_about(score, name) for name in PART), []).append(score)
+        if len(groups) == 1:
+            return {}
+        values = {f"{culture} {variant}": measure(own) for (culture, _, variant), own in sorted(groups.items())}
+        return {name: math.nan if value is None else value for name, value in values.items()}
+
+    return of_scores
+
+
+def _estimate(scores: Sequence[SampleScore], *, binary: bool) -> Estimate:
+    # In Kapwa's order, so that sums are the same to the last digit.
+    ordered = sorted(scores, key=lambda score: [_about(score, name) for name in (*PART, "item_id")])
+    values = [score.score.as_float() for score in ordered]
+    return mean_estimate(values, [_about(score, "cluster") for score in ordered] or None, binary=binary)
+
+
+def _about(score: SampleScore, name: str) -> str:
+    return str((score.sample_metadata or {}).get(name, ""))
+
+
+@solver
+def ask() -> Solver:
+    """Ask each of Kapwa's requests about the sample's item: one text, several samples of one, or likelihoods."""
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        model = get_model()
+        with errors_for_inspect():
+            found = find(state.metadata)
+            requests = found.opened.requests(found.item)
+            if requests[0].kind == "score":
+                _check_scores(model, found.opened.name)
+        # Each epoch is a further set of draws.
+        first = (state.epoch - 1) * len(requests)
+        drawn = [replace(request, sample=first + request.sample) for request in requests]
+        settings = [_settings(state, model, request, i) for i, request in enumerate(drawn)]
+        if len(requests) == 1 and requests[0].kind == "generate":
+            return await generate(state, tool_calls="none", **settings[0])
+        outputs: list[ModelOutput] = []
+        for request, own in zip(requests, settings, strict=True):
+            messages = list(state.messages) if len(requests) == 1 else chat(request.messages)
+            outputs.append(await model.generate(messages, config=GenerateConfig(**own)))
+        state.output = joined(outputs)
+        state.messages.extend(choice.message for choice in state.output.choices)
+        return state
+
+    return solve
+
+
+def _settings(state: TaskState, model: Model, request: Request, index: int) -> dict[str, Any]:
+    """Return what this request has of its own: the seed of its sample and, for Kapwa's provider, which it is."""
+    settings: dict[str, Any] = {}
+    if request.params.seed is not None:
+        # With one seed for all, samples of a prompt would be copies of each other.
+        settings["seed"] = request.params.seed + request.sample
+    if isinstance(model.api, KapwaAPI):
+        settings["extra_body"] = {METADATA: {**state.metadata[METADATA], "request": index, "sample": request.sample}}
+    return settings
+
+
+def _check_scores(model: Model, name: str) -> None:
+    """Raise ModelError for a model that cannot say how likely it finds a given text; "none/none" asks for nothing."""
+    if not isinstance(model.api, KapwaAPI) and str(model) != "none/none":
+        raise ModelError(
+            f"{name} compares how likely the model finds given texts; {model} tells no log-probability of a given text "
+            "through Inspect.",
+            hint="Use --model kapwa/smollm2, kapwa/hf:<id or folder>, or kapwa/openai:<name> with a server that tells "
+            "them (vLLM, SGLang); or choose a task that asks for texts.",
+        )
+
+
+def _judge(name: str, data: str | None) -> Scorer:
+    """Judge answers as the task ``name`` does; ``data``: where its data are now, if they were moved."""
+
+    async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001 - Inspect's signature
+        with errors_for_inspect():
+            found = find(state.metadata, data, name)
+            answers = answers_of(found.opened.requests(found.item), state.output)
+            if not answers or any(answer.response.failed for answer in answers):
+                why = next((answer.response.error for answer in answers), "there is no answer to judge")
+                return Score.unscored(reason="scoring_failed", explanation=why)
+            judged = found.opened.task.score([found.item], answers)
+        return _score(found, judged, state.output.completion)
+
+    return score
+
+
+def _score(found: Found, judged: Judged, completion: str) -> Score:
+    values: dict[str, list[float]] = {}
+    outcomes: dict[str, str] = {}
+    for name, value, outcome in judged.scores.select("metric", "value", "outcome").iter_rows():
+        outcomes.setdefault(name, outcome)
+        if value is not None:
+            values.setdefault(name, []).append(value)
+    first = outcomes.get(found.opened.task.headline[0], "failed")
+    cases = judged.tables.get("cases")
+    case: Mapping[str, Any] = cases.row(0, named=True) if cases is not None and cases.height else {}
+    expected = case.get("expected")
+    return Score(
+        value={name: fmean(values[name]) if name in values else math.nan for name in _metric_names(found.opened)},
+        answer=str(case.get("got") or completion),
+        explanation=f"{first}; expected: {expected}" if expected else first,
+        reason=_REASONS.get(first),
+        metadata={"outcomes": outcomes},
+    )
+
+
+def _metric_names(opened: OpenedTask) -> list[str]:
+    return list(dict.fromkeys([*opened.task.headline, *opened.task.metrics]))
+
+
+def _inspect_task(name: str, options: Mapping[str, Any]) -> Task:
+    with errors_for_inspect():
+        opened = open_new(name, options)
+        if not opened.items:
+            raise UsageError(f"{name} has no items to ask about.", hint="Loosen where or variant.")
+        if "score" in opened.task.needs and (model := _active_model()):
+            _check_scores(model, name)  # as soon as it can be known, rather than at the first sample
+    own, items = opened.task, list(opened.items.values())
+    rows = own.item_table(items).to_dicts()
+    # The same settings for all of a task, but for the seed of each sample.
+    first = opened.requests(items[0])[0]
+    source = {"name": own.data.name, "digest": own.data.digest, "illustrative": own.data.illustrative}
+    return Task(
+        dataset=MemoryDataset(
+            [_sample(opened, item, row) for item, row in zip(items, rows, strict=True)], name=own.name
+        ),
+        solver=ask(),
+        scorer=SCORERS[_inspect_name(name)](),
+        metrics={metric: list(_task_metrics(opened, metric)) for metric in _metric_names(opened)},
+        config=request_config(first) if first.kind == "generate" else GenerateConfig(),
+        metadata={METADATA: {"task": own.name, "options": dict(own.options), "data": source}},
+    )
+
+
+def _active_model() -> Model | None:
+    """Return the model that is evaluated; None where a task is made in Python before there is one."""
+    try:
+        return get_model()
+    except ValueError:
+        return None
+
+
+def _task_metrics(opened: OpenedTask, name: str) -> Iterator[Metric]:
+    """Yield what is said of one of a task's metrics; of the first also each culture and variant."""
+    binary = opened.task.metrics[name].binary
+    yield mean()
+    yield stderr(binary=binary)
+    if name == opened.task.headline[0]:
+        yield group_mean()
+        yield group_stderr(binary=binary)
+
+
+def _sample(opened: OpenedTask, item: Item, row: Mapping[str, Any]) -> Sample:
+    expected = next((row[name] for name in EXPECTED if row.get(name)), "")
+    names = ("item_id", "variant", "culture", "language", "category", "topic", "cluster")
+    # No choices: Inspect's viewer would show them as part of what the model was asked.
+    return Sample(
+        id=f"{item.id}/{item.variant}",
+        input=chat(opened.requests(item)[0].messages),
+        target=[str(part) for part in expected] if isinstance(expected, list) else str(expected),
+        metadata={**{name: row[name] for name in names}, METADATA: opened.place(item)},
+    )
+
+
+def _inspect_name(name: str) -> str:
+    return name.replace("/", "_")
+
+
+def _scorer_of(name: str) -> Callable[..., Scorer]:
+    def make(data: str | None = None) -> Scorer:
+        return _judge(name, data)
+
+    # A log names the metrics of its task; these are for a log that names none.
+    return scorer(metrics={"*": [mean(), stderr()]}, name=_inspect_name(name))(make)
+
+
+def _task_of(name: str) -> Callable[..., Task]:
+    # Inspect passes on whatever -T names; opening the task refuses what it does not know.
+    def make(**options: Any) -> Task:
+        return _inspect_task(name, options)
+
+    return task(name=_inspect_name(name))(make)
+
+
+def _task_names() -> Iterator[str]:
+    for suite in registry.available("suites"):
+        try:
+            yield from registry.load("suites", suite).tasks
+        except KapwaError:
+            continue  # somebody's broken suite must not hide the others
+
+
+# By their names in Inspect, such as "kalahi_mc"; a task takes the arguments of kapwa.loading.load_task and "country".
+SCORERS = {_inspect_name(name): _scorer_of(name) for name in _task_names()}
+TASKS = {_inspect_name(name): _task_of(name) for name in _task_names()}

@@ -1,0 +1,239 @@
+"""Kapwa's tasks as lm-eval asks them: requests as lm-eval's arguments, and its answers judged again; needs no lm-eval.
+
+The task inside lm-eval judges by this, and so does an import of lm-eval's samples: there is one way to read an answer.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from kapwa.errors import DataError, ModelError, UsageError, nearest
+from kapwa.exchange.base import ImportedRun, changed_settings, judged_run, open_task, reading_samples, settings_note
+from kapwa.records import Answer, ContinuationScore, Params, Request, Response
+from kapwa.suites.base import Judged, Task
+
+if TYPE_CHECKING:
+    from kapwa.exchange.lm_eval_import import Sample, TaskSamples
+
+SETTINGS = ("data", "variants", "where", "limit", "options")
+_JUDGED = "Asked by lm-eval; Kapwa's own task judged the answers again."
+_LEFT_OUT = (
+    "lm-eval tells no token counts and scores no closing tokens: metrics per token, and as released, are not here."
+)
+# What lm-eval does not tell of a continuation: its tokens, and whether one of them spans prompt and text.
+_NOT_KNOWN = ("n_tokens", "boundary")
+# Right and wrong, and shares of texts, come out as they did; what is made of likelihoods may differ by float32.
+_CLOSE = 1e-5
+
+
+def task_of(name: str, metadata: Mapping[str, Any]) -> Task:
+    """Open the Kapwa task of the lm-eval task ``name``.
+
+    ``metadata["kapwa"]``: the YAML's, with ``task`` ("kalahi/mc") and its default ``options``. ``metadata[name]``: what
+    the user gave with ``--metadata``: an object of :data:`SETTINGS`. ``data``: folder, file or hub id (none: the sample
+    packs, or questions built from them). ``variants``: names, in a list or a text with commas. ``where``: values of
+    columns. ``limit``: the first items of each culture and variant. ``options``: the task's own.
+    Raises UsageError for unknown settings, and what opening the task raises.
+    """
+    defaults, given = metadata["kapwa"], metadata.get(name, {})
+    if not isinstance(given, Mapping):
+        hint = f'Write --metadata \'{{"{name}": {{"data": "my_folder/"}}}}\'.'
+        raise UsageError(f"The metadata of {name} is {given!r}, not an object.", hint=hint)
+    for key in given:
+        if key not in SETTINGS:
+            raise UsageError(f"{name} has no setting {key!r}.", hint=nearest(key, SETTINGS))
+    chosen = {"variant": given.get("variants"), **{key: given.get(key) for key in ("data", "where", "limit")}}
+    return open_task(defaults["task"], **chosen, **{**defaults.get("options", {}), **given.get("options", {})})
+
+
+def is_available(metric: str, task: Task) -> bool:
+    """Whether lm-eval's likelihoods give the metric: not per token, nor with closing tokens."""
+    return "score" not in task.needs or not metric.endswith(("_token", "_reference"))
+
+
+def generation_settings(params: Params) -> dict[str, Any]:
+    """Return lm-eval's settings for a text that Kapwa asks for."""
+    # No stop texts: lm-eval adds the model's own end token, which is where Kapwa's replies end.
+    return {"until": [], "do_sample": False, "max_gen_toks": params.max_new_tokens}
+
+
+def likelihood_arguments(prompt: str, continuations: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the pairs to score: each continuation after the prompt, then the white space that ends the prompt.
+
+    A prompt that does not end in white space has no such last pair.
+    """
+    bare = prompt.rstrip()
+    space = prompt[len(bare) :]
+    pairs = [(prompt, text) for text in continuations]
+    return [*pairs, (bare, space)] if bare and space else pairs
+
+
+def responses_of(requests: Sequence[Request], results: Sequence[Any]) -> list[Response]:
+    """Return the responses to the requests about one item: ``results`` are texts, or pairs whose first is a likelihood.
+
+    A likelihood after those of a request's continuations is that of the white space before them, which lm-eval scores
+    with each continuation and Kapwa with none, so it is taken off. Raises ModelError for a number of likelihoods that
+    cannot be theirs.
+    """
+    if requests[0].kind == "generate":
+        return [Response(request.key, text=text) for request, text in zip(requests, results, strict=True)]
+    expected = sum(len(request.continuations) for request in requests)
+    spaces = len(results) - expected
+    if spaces not in (0, len(requests)):
+        raise ModelError(
+            f"{len(results)} likelihoods came back for {expected} continuations.",
+            hint="The chat template ends some prompts in white space and others not; this cannot be scored.",
+        )
+    responses, left = [], list(results)
+    for request in requests:
+        n = len(request.continuations)
+        space = float(left[n][0]) if spaces else 0.0
+        scores = tuple(
+            # lm-eval tells no token count; what is divided by it is not reported (is_available).
+            ContinuationScore(float(result[0]) - space, n_tokens=1, n_bytes=len(text.encode()), n_chars=len(text))
+            for text, result in zip(request.continuations, left, strict=False)
+        )
+        responses.append(Response(request.key, logprobs=scores))
+        left = left[n + bool(spaces) :]
+    return responses
+
+
+def judge_again(results: Mapping[str, Any], samples: TaskSamples, origin: Mapping[str, Any]) -> ImportedRun:
+    """Return the run of Kapwa's task with the answers that lm-eval logged.
+
+    ``origin``: who was asked, when, by which version. Raises DataError where the task's data are not at hand, are other
+    data than lm-eval asked about, or the samples are not as Kapwa's tasks make them.
+    """
+    config = results["configs"][samples.name]
+    with reading_samples():
+        task = _opened(config, samples.name)
+        items = {(item.id, item.variant): item for item in task.items()}
+        places = {key: place for place, key in enumerate(items)}
+        documents = sorted(samples.documents(), key=lambda one: places[one.item_key])
+        kept = [items[one.item_key] for one in documents]
+        requests = [list(task.requests([item])) for item in kept]
+        answers = [answer for one, asked in zip(documents, requests, strict=True) for answer in _answers(one, asked)]
+        metrics = [name for name in task.metrics if is_available(name, task)]
+        judged = _only_known(task, metrics, task.score(kept, answers))
+        settings = documents[0].generation  # one for all of a task; none for likelihoods
+        draws = max(len(one.resps[0]) for one in documents) if settings else 1
+        changed = _changed_settings(results, settings, requests[0][0])
+    notes = [_JUDGED, *([_LEFT_OUT] if "score" in task.needs else []), *settings_note("lm-eval", changed)]
+    if draws > 1:
+        notes.append(
+            f"Each item was asked {draws} times: its value is the mean, where lm-eval's is the first answer's."
+        )
+    notes += _disagreements(results, samples, judged.scores, config["metadata"]["kapwa"].get("version"))
+    if settings:
+        model = origin["model"]
+        description = {**model["description"], "generation": settings}
+        origin = {**origin, "model": {**model, "description": description}}
+    return judged_run(task, kept, answers, judged=judged, metrics=metrics, origin=origin, changed=changed, notes=notes)
+
+
+def _opened(config: Mapping[str, Any], name: str) -> Task:
+    """Open Kapwa's task as it was opened inside lm-eval; raise DataError where its data are others now."""
+    task = task_of(str(config.get("task", name)), config["metadata"])
+    then = config["metadata"]["kapwa"].get("digest")
+    if then != task.data.digest:
+        raise DataError(
+            f"{task.name}: the data are not those that lm-eval asked about "
+            f"(digest {task.data.digest[:6]}, was {str(then)[:6]})."
+        )
+    return task
+
+
+def _answers(sample: Sample, requests: Sequence[Request]) -> Iterator[Answer]:
+    """Yield what was answered about one item; each repeat of a text is a further draw.
+
+    Repeats of a likelihood are one number: the first is taken, as lm-eval does.
+    """
+    _check_asked(sample, requests)
+    if requests[0].kind == "score":
+        draws: list[Sequence[Any]] = [[(float(given[0][0]), False) for given in sample.resps]]
+    else:
+        texts = [given if isinstance(given, list) else [given] for given in sample.resps]
+        draws = list(zip(*texts, strict=True))
+    if not draws:
+        raise DataError(f"{sample.title} holds no answer.")
+    for draw, results in enumerate(draws):
+        for request, response in zip(requests, responses_of(requests, results), strict=True):
+            yield Answer(replace(request, sample=draw * len(requests) + request.sample), response)
+
+
+def _check_asked(sample: Sample, requests: Sequence[Request]) -> None:
+    """Raise DataError where the model was asked something else than Kapwa asks now: other words or other texts."""
+    left = sample.asked
+    for request in requests:
+        prompt = left[0][0]
+        content = request.messages[-1].content.strip()
+        # A rendered prompt holds the message as it is, or as JSON for a chat server.
+        if content not in prompt and json.dumps(content, ensure_ascii=False)[1:-1] not in prompt:
+            raise DataError(f"{sample.title} was asked in other words than Kapwa's now.")
+        if request.kind == "generate":
+            left = left[1:]
+            continue
+        expected = likelihood_arguments(prompt, request.continuations)
+        if left[: len(expected)] != expected:
+            raise DataError(f"{sample.title} was asked with other texts to score than Kapwa's now.")
+        left = left[len(expected) :]
+
+
+def _only_known(task: Task, metrics: Sequence[str], judged: Judged) -> Judged:
+    """Leave out what lm-eval's numbers do not give."""
+    if "score" not in task.needs:
+        return judged
+    tables = {
+        name: table.with_columns(pl.lit(None, table.schema[c]).alias(c) for c in _NOT_KNOWN if c in table.columns)
+        for name, table in judged.tables.items()
+    }
+    return Judged(judged.scores.filter(pl.col("metric").is_in(metrics)), tables)
+
+
+def _changed_settings(results: Mapping[str, Any], settings: Mapping[str, Any], request: Request) -> dict[str, Any]:
+    """Return what lm-eval asked with where that is not what Kapwa's tasks ask with."""
+    system = results.get("system_instruction")
+    usual = generation_settings(request.params) if settings else {}
+    return changed_settings({**settings, **({"system_message": str(system)} if system else {})}, usual)
+
+
+def _disagreements(
+    results: Mapping[str, Any], samples: TaskSamples, scores: pl.DataFrame, version: str | None
+) -> Iterator[str]:
+    """Yield a sentence for each metric whose value, of an item or of all, is not the one that lm-eval states.
+
+    ``scores``: of the same answers, judged now. ``version``: of the Kapwa that judged inside lm-eval, if it is known.
+    lm-eval counts the first answer to an item alone, so that is what is compared.
+    """
+    first = scores.filter(pl.col("sample") == 0, pl.col("value").is_not_null())
+    columns = ("item_id", "variant", "metric", "value")
+    judged = {(*row[:2], row[2]): row[3] for row in first.select(columns).iter_rows()}
+    who = "another version of Kapwa" if version is None else f"Kapwa {version}"
+    for metric, kind in dict.fromkeys((metric, one.filter) for one in samples.samples for metric in one.metrics):
+        stated = results["results"][samples.name].get(f"{metric},{kind}")
+        pairs = [
+            (one.value(metric), judged.get((*one.item_key, metric))) for one in samples.samples if one.filter == kind
+        ]
+        pairs = [pair for pair in pairs if pair != (None, None)]
+        values = [value for _, value in pairs if value is not None]
+        mean = math.fsum(values) / len(values) if values else None
+        differing = sum(not _is_close(*pair) for pair in pairs)
+        if differing or not _is_close(stated, mean):
+            yield (
+                f"lm-eval's results state {metric} {_number(stated)}; judged again it is {_number(mean)}, and "
+                f"{differing} of {len(pairs)} items differ: {who} judged there, or the files were changed."
+            )
+
+
+def _is_close(stated: Any, value: float | None) -> bool:
+    return isinstance(stated, int | float) and value is not None and math.isclose(stated, value, abs_tol=_CLOSE)
+
+
+def _number(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, int | float) else "no value"

@@ -1,0 +1,169 @@
+"""A run as lm-eval writes results: one JSON of aggregates, and a JSON-lines file of samples for each task.
+
+lm-eval has no cultures and variants, so each culture, language and variant becomes a task of its own. Fields as in
+lm-eval 0.4.13, ``loggers/evaluation_tracker.py`` and ``result_schema.py``; what lm-eval has no place for stands under
+the key ``kapwa``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from datetime import UTC
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from kapwa.exchange import base
+from kapwa.runs.directory import Run, slug
+
+_ABOUT = (*base.PART, "category", "topic", "cluster")
+Part = tuple[str, str, str]
+Row = dict[str, Any]
+
+
+def files(run: Run, _options: base.ExportOptions) -> base.Files:
+    """Yield the results, then the samples of each culture, language and variant."""
+    # lm-eval names files by the moment at which it ended, in UTC.
+    ended = base.moment(run.manifest, "finished", "started")
+    if ended is not None and ended.tzinfo:
+        ended = ended.astimezone(UTC).replace(tzinfo=None)
+    stamp = "undated" if ended is None else ended.isoformat().replace(":", "-")
+    parts = _parts(run)
+    yield f"results_{stamp}.json", partial(_write_results, run, parts)
+    for name, part in parts.items():
+        yield f"samples_{name}_{stamp}.jsonl", partial(_write_samples, run, part)
+
+
+def _parts(run: Run) -> dict[str, Part]:
+    """Return the tasks that a run becomes, in the order of its estimates; names are unique and safe as file names."""
+    found: dict[str, Part] = {}
+    for part in run.scores.select(base.PART).unique(maintain_order=True).sort(base.PART).rows():
+        name = "_".join(slug(word).replace("-", "_").replace(".", "_") for word in (run.manifest["task"], *part))
+        found[name if name not in found else f"{name}_{len(found)}"] = part
+    return found
+
+
+def _write_results(run: Run, parts: Mapping[str, Part], path: Path) -> None:
+    manifest = run.manifest
+    rows = list(base.overall(run))
+    estimates = {
+        name: [row for row in rows if tuple(row[c] for c in base.PART) == part] for name, part in parts.items()
+    }
+    sizes = {name: _of(run.scores, part)["item_id"].n_unique() for name, part in parts.items()}
+    kind = "multiple_choice" if "continuations" in run.tables else "generate_until"
+    value = {
+        "results": {name: _aggregates(name, rows, sizes[name]) for name, rows in estimates.items()},
+        "group_subtasks": {},
+        "configs": {
+            name: {
+                "task": name,
+                "output_type": kind,
+                "metadata": {**dict(zip(base.PART, part, strict=True)), "data": manifest["data"]["name"]},
+            }
+            for name, part in parts.items()
+        },
+        "versions": dict.fromkeys(parts),
+        "n-samples": {name: {"original": None, "effective": size} for name, size in sizes.items()},
+        "higher_is_better": {
+            name: {row["metric"]: base.higher_is_better(run, row["metric"]) for row in rows}
+            for name, rows in estimates.items()
+        },
+        "config": {
+            "model": manifest["model"]["fingerprint"].get("backend"),
+            "model_sha": manifest["model"]["revision"],
+        },
+        "model_name": manifest["model"]["id"],
+        "total_evaluation_time_seconds": None if manifest.get("seconds") is None else str(manifest["seconds"]),
+        "kapwa": {"manifest": manifest, "floors": run.floors.to_dicts()},
+    }
+    base.write_text(json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False) + "\n", path)
+
+
+def _aggregates(name: str, rows: list[Row], size: int) -> Row:
+    found: Row = {"name": name, "alias": name, "sample_len": size}
+    for row in rows:
+        found[f"{row['metric']},none"] = row["value"]
+        found[f"{row['metric']}_stderr,none"] = "N/A" if row["se"] is None else row["se"]
+    return found
+
+
+def _write_samples(run: Run, part: Part, path: Path) -> None:
+    """Write one JSON object a line: one for each item, the mean of its samples as its score."""
+    documents = _by_item(_of(run.items, part))
+    answers = _by_item(_answers(run, part))
+    lines = []
+    for place, (item_id, rows) in enumerate(_by_item(_of(run.scores, part)).items()):
+        document = next(iter(documents.get(item_id, [])), {"item_id": item_id})
+        sample = _sample(place, rows, document, answers.get(item_id, []))
+        lines.append(json.dumps(sample, ensure_ascii=False, default=str) + "\n")
+    base.write_text("".join(lines), path)
+
+
+def _sample(place: int, rows: list[Row], document: Row, answers: list[Row]) -> Row:
+    expected = next((str(document[name]) for name in base.EXPECTED if document.get(name) is not None), "")
+    prompt = str(document.get("prompt") or "")
+    scored = [row for row in answers if "logprob_sum" in row]
+    # Whether a continuation is what greedy decoding would write is not measured, so it stands as null. lm-eval knows
+    # no missing answer, so one stands as an empty text.
+    responses: list[Any] = [[[str(row["logprob_sum"]), None]] for row in scored]
+    arguments = [(prompt, row["text"]) for row in scored] or [(prompt, {})]
+    if not scored:
+        responses = [[row["text"] or "" for row in answers]]
+    means = dict(_means(rows))
+    return {
+        "doc_id": place,
+        "doc": document,
+        "target": expected,
+        "arguments": {f"gen_args_{i}": {"arg_0": a, "arg_1": b} for i, (a, b) in enumerate(arguments)},
+        "resps": responses,
+        "filtered_resps": [answer[0] if answer else "" for answer in responses],
+        "filter": "none",
+        "metrics": list(means),
+        "doc_hash": _sha(json.dumps(document, indent=2, ensure_ascii=False, default=str)),
+        "prompt_hash": _sha(prompt),
+        "target_hash": _sha(expected),
+        **means,
+        "kapwa": {
+            "item_id": rows[0]["item_id"],
+            **{name: rows[0][name] for name in _ABOUT},
+            "scores": [[row["sample"], row["metric"], row["value"], row["outcome"]] for row in rows],
+        },
+    }
+
+
+def _means(rows: list[Row]) -> Iterator[tuple[str, float]]:
+    """Yield each metric's mean over the samples of an item; what has no value is left out, as lm-eval does."""
+    for metric in dict.fromkeys(row["metric"] for row in rows):
+        values = [row["value"] for row in rows if row["metric"] == metric and row["value"] is not None]
+        if values:
+            yield metric, sum(values) / len(values)
+
+
+def _answers(run: Run, part: Part) -> pl.DataFrame:
+    """Return what the model answered: continuations with their log-probabilities, or texts."""
+    name = "continuations" if "continuations" in run.tables else "answers"
+    if name not in run.tables or "text" not in run.table(name).columns:
+        return pl.DataFrame(schema={"item_id": pl.String})
+    table = _of(run.table(name), part)
+    return table.select(name for name in ("item_id", "text", "logprob_sum") if name in table.columns)
+
+
+def _of(table: pl.DataFrame, part: Part) -> pl.DataFrame:
+    """Return the rows of one part; a table may lack some of the columns that tell parts apart."""
+    known = [(name, value) for name, value in zip(base.PART, part, strict=True) if name in table.columns]
+    return table.filter(pl.col(name) == value for name, value in known)
+
+
+def _by_item(table: pl.DataFrame) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = {}
+    for row in table.iter_rows(named=True):
+        found.setdefault(row["item_id"], []).append(row)
+    return found
+
+
+def _sha(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,363 @@
+"""lm-eval's results and samples as runs, which report and compare like Kapwa's own.
+
+Samples of Kapwa's own tasks are judged again (:mod:`kapwa.exchange.lm_eval_answers`). Of other tasks nothing is
+invented: lm-eval knows no cultures, languages of its texts, categories or sampled units, so these are "unknown", "und"
+(undetermined), null and the item itself, unless the user says better; a note says so. Only metrics whose aggregate is
+the mean of their items are taken over. Fields as in lm-eval 0.4.13, ``loggers/evaluation_tracker.py``,
+``evaluator.py`` and ``result_schema.py``.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from kapwa.errors import DataError
+from kapwa.exchange import base
+from kapwa.exchange.lm_eval_answers import judge_again
+from kapwa.files import read_text
+
+# Right or wrong by definition in lm-eval (api/metrics.py), its tasks and Kapwa's; others are averaged as numbers.
+_BINARY = re.compile(r"(.+_)?(acc|accuracy)(_.+)?|exact_match|mc1(_.+)?")
+# Shares by definition, right or wrong or in parts: no true value lies below 0 or above 1.
+_SHARE = re.compile(rf"{_BINARY.pattern}|(.+_)?(em|f1|recall|precision|mc2|mc3)(_.+)?")
+_CLOSE = 1e-9
+_SUITE = "lm-eval"  # of runs with lm-eval's own scores
+_LOADERS = (None, "", "arrow", "csv", "json", "parquet", "text")  # of local files: no name of a dataset
+_TYPES = ("generate_until", "multiple_choice")
+_RESULTS = re.compile(r".*_(\d{4}-\d\d-\d\dT[\d.-]+|undated)\.json")
+_TOGETHER = "Keep its files together, as they were named: samples are found by the date in the name."
+_NAME = "Name lm-eval's results_<date>.json"
+_COPY_AGAIN = "Copy the file again as lm-eval wrote it, or run lm-eval again with --log_samples."
+
+
+class Sample(BaseModel):
+    """One line of a samples file; ``row`` is the line's number. The values of its metrics are further fields."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    row: int
+    doc_id: int
+    doc: dict[str, Any]
+    arguments: dict[str, dict[str, Any]]
+    resps: list[Any]
+    filter: str
+    metrics: list[str]
+    target: Any = None
+    doc_hash: str | None = None
+
+    @property
+    def asked(self) -> list[tuple[str, Any]]:
+        """Each prompt with what followed it: a continuation to score, or the settings of generation."""
+        return [(_prompt(pair.get("arg_0", "")), pair.get("arg_1")) for pair in self.arguments.values()]
+
+    @property
+    def generation(self) -> dict[str, Any]:
+        """The settings with which texts were asked for; none for likelihoods."""
+        settings = self.asked[0][1]
+        return dict(settings) if isinstance(settings, Mapping) else {}
+
+    @property
+    def item_key(self) -> tuple[Any, Any]:
+        """Id and variant of the item, where the sample is of one of Kapwa's tasks."""
+        return self.doc["item_id"], self.doc["variant"]
+
+    @property
+    def title(self) -> str:
+        """How messages call a sample of Kapwa's tasks."""
+        return f"the item {self.item_key[0]!r}, variant {self.item_key[1]!r} (row {self.row} of the samples),"
+
+    def value(self, metric: str) -> Any:
+        """Return the value of a metric as it stands; None where there is none."""
+        return (self.model_extra or {}).get(metric) if metric in self.metrics else None
+
+
+def _prompt(given: Any) -> str:
+    """Return a prompt as text: that of a chat server is its turns as JSON, which lm-eval logs in a list."""
+    if isinstance(given, list) and len(given) == 1 and isinstance(given[0], str):
+        return given[0]
+    return given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSamples:
+    """One task: its name, the file of its samples, and these."""
+
+    name: str
+    path: Path
+    samples: Sequence[Sample]
+
+    def documents(self) -> list[Sample]:
+        """Return one sample for each document: a task with several filters repeats prompts and responses."""
+        return list({sample.doc_id: sample for sample in reversed(self.samples)}.values())[::-1]
+
+
+def import_lm_eval(path: Path, out: Path, defaults: base.ItemDefaults, *, overwrite: bool = False) -> list[Path]:
+    """Make a run in ``out`` of every task of the results at ``path`` (a file or its folder); return the folders."""
+    file, results = _read_results(path)
+    try:
+        imported = list(_imported(file, results, defaults))
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        why = f"{type(error).__name__}: {error}"
+        raise DataError(f"is not as lm-eval writes it ({why}).", path=file, hint=_COPY_AGAIN) from None
+    if all(run.manifest["suite"] != _SUITE for run in imported):
+        defaults.refuse(file)
+    return [base.write_run(run, out, overwrite=overwrite) for run in imported]
+
+
+def _imported(file: Path, results: Mapping[str, Any], defaults: base.ItemDefaults) -> Iterator[base.ImportedRun]:
+    groups = {name for name, members in (results.get("group_subtasks") or {}).items() if members}
+    for name in results["results"]:
+        if name in groups:
+            continue  # its samples are those of its members
+        samples = _read_samples(file, name, results)
+        config = (results.get("configs") or {}).get(name, {})
+        why_not_judged: list[str] = []
+        if "kapwa" in (config.get("metadata") or {}):
+            try:
+                yield judge_again(results, samples, _origin(results, samples))
+                continue
+            except DataError as error:
+                why = "Kapwa's task did not judge the answers again, so scores are lm-eval's"
+                why_not_judged.append(f"{why}: {error.summary}")
+        yield _foreign(results, samples, defaults, why_not_judged)
+
+
+def _read_results(path: Path) -> tuple[Path, dict[str, Any]]:
+    """Return the results JSON at ``path``, or the only one in the folder ``path``, and its path."""
+    file = base.only_file(path, "results_*.json", "lm-eval's results_<date>.json")
+    try:
+        results = json.loads(read_text(file))
+    except DataError as error:
+        error.hint = error.hint or f"{_NAME}, or the folder that holds it."
+        raise
+    except (ValueError, RecursionError):
+        raise DataError(
+            "is not valid JSON.", path=file, hint=f"{_NAME}; a copy may be cut, so copy it again."
+        ) from None
+    if not isinstance(results, dict) or not isinstance(results.get("results"), dict):
+        raise DataError("is not a results file of lm-eval: it has no 'results'.", path=file, hint=f"{_NAME}.")
+    if "kapwa" in results:
+        raise DataError(
+            "is an export of a Kapwa run, not lm-eval's own results.",
+            path=file,
+            hint="Use the run's own folder: kapwa report RUN. To send a run on, send that folder.",
+        )
+    if not results["results"]:
+        raise DataError("holds the results of no task: its 'results' are empty.", path=file, hint=_COPY_AGAIN)
+    return file, results
+
+
+def _read_samples(file: Path, name: str, results: Mapping[str, Any]) -> TaskSamples:
+    """Return the samples of a task, which lie beside ``file``: lm-eval gives both the same moment in their names."""
+    date = _RESULTS.fullmatch(file.name)
+    if date is None:
+        raise DataError("is not named as lm-eval names results (results_<date>.json).", path=file, hint=_TOGETHER)
+    path = file.parent / f"samples_{name}_{date[1]}.jsonl"
+    if path.parent != file.parent or not path.exists():
+        raise DataError(
+            f"there are no samples of the task {name} (no {path.name} beside it).",
+            path=file,
+            hint=f"Run lm-eval with --log_samples. {_TOGETHER}",
+        )
+    lines = enumerate(read_text(path).split("\n"), start=1)
+    samples = TaskSamples(name, path, [_sample(line, path, row) for row, line in lines if line.strip()])
+    expected = ((results.get("n-samples") or {}).get(name) or {}).get("effective")
+    found = len(samples.documents())
+    if not found or (isinstance(expected, int) and found < expected):
+        holds = f"{found} of the {expected} documents that lm-eval's results are of" if found else "no samples"
+        raise DataError(f"holds {holds}.", path=path, hint=_COPY_AGAIN)
+    return samples
+
+
+def _sample(line: str, path: Path, row: int) -> Sample:
+    try:
+        return Sample.model_validate({**json.loads(line), "row": row})
+    except ValidationError as error:
+        first = error.errors()[0]
+        column = ".".join(map(str, first["loc"]))
+        raise DataError(f"{first['msg']}.", path=path, row=row, column=column, hint=_COPY_AGAIN) from None
+    except (TypeError, ValueError, RecursionError):
+        raise DataError("is not a JSON object.", path=path, row=row, hint=_COPY_AGAIN) from None
+
+
+def _origin(results: Mapping[str, Any], samples: TaskSamples) -> dict[str, Any]:
+    """Return the parts of a manifest that tell who was asked, with what, and when.
+
+    Not lm-eval's ``model_args``, where keys are often given.
+    """
+    config = results.get("config") or {}
+    name = str(results.get("model_name") or config.get("model") or base.UNKNOWN)
+    fingerprint = {
+        "id": name,
+        "backend": config.get("model"),
+        "dtype": config.get("model_dtype"),
+        "template": results.get("chat_template_sha"),
+    }
+    versions = {"lm_eval": results.get("lm_eval_version"), "transformers": results.get("transformers_version")}
+    began, seconds = results.get("date"), results.get("total_evaluation_time_seconds")
+    return {
+        "model": {
+            "id": name,
+            "revision": config.get("model_sha") or config.get("model_revision") or None,
+            "fingerprint": {key: value for key, value in fingerprint.items() if value},
+            "description": {"parameters": config.get("model_num_parameters")},
+        },
+        "versions": {"kapwa": version("kapwa"), **{key: str(value) for key, value in versions.items() if value}},
+        "started": datetime.fromtimestamp(float(began), tz=UTC).isoformat(timespec="seconds") if began else None,
+        "finished": None,
+        "seconds": round(float(seconds), 3) if seconds else None,
+        "sessions": None,
+        "imported": {"from": "lm_eval", "version": results.get("lm_eval_version"), "file": samples.path.name},
+    }
+
+
+def _foreign(
+    results: Mapping[str, Any], samples: TaskSamples, defaults: base.ItemDefaults, why_not_judged: Sequence[str]
+) -> base.ImportedRun:
+    """Return the run of a task that is not Kapwa's, or whose answers could not be judged again."""
+    name = samples.name
+    config = (results.get("configs") or {}).get(name, {})
+    kind = config.get("output_type", _TYPES[0])
+    if kind not in _TYPES:
+        raise DataError(
+            f"the task {name} is of the type {kind}.", path=samples.path, hint=f"Kapwa reads: {', '.join(_TYPES)}."
+        )
+    kept, left_out = _metrics(results, samples)
+    if not kept:
+        raise DataError("has no metric that is a mean over its items.", path=samples.path, hint="; ".join(left_out))
+    shots = (results.get("n-shot") or {}).get(name)
+    about = {"variant": base.UNKNOWN if shots is None else f"{shots}-shot", **defaults._asdict()}
+    better = (results.get("higher_is_better") or {}).get(name, {})
+    documents = samples.documents()
+    data = config.get("dataset_path")
+    return base.foreign_run(
+        _SUITE,
+        name,
+        origin=_origin(results, samples),
+        task_version=(results.get("versions") or {}).get(name),
+        limit=(results.get("config") or {}).get("limit"),
+        data=str(name if data in _LOADERS else data),
+        questions=(json.dumps([one.doc_id, one.doc_hash or one.doc, one.target]) for one in documents),
+        metrics={
+            metric: base.foreign_metric(
+                metric, "lm-eval", binary=values.binary, share=values.share, better=better.get(metric.partition(",")[0])
+            )
+            for metric, values in kept.items()
+        },
+        scores=list(_score_rows(samples, kept, about)),
+        items=_items(documents, about),
+        tables=_answers(samples, about),
+        asked=[json.dumps(pair, sort_keys=True) for sample in documents for pair in sample.asked],
+        notes=[*why_not_judged, *left_out],
+    )
+
+
+class _Values(NamedTuple):
+    """What a metric's values are: right or wrong; from 0 to 1."""
+
+    binary: bool
+    share: bool
+
+
+def _metric_name(metric: str, kind: str) -> str:
+    return metric if kind == "none" else f"{metric},{kind}"
+
+
+def _metrics(results: Mapping[str, Any], samples: TaskSamples) -> tuple[dict[str, _Values], list[str]]:
+    """Return the metrics that are means of their items, and why others are not.
+
+    A metric's name says what its values should be: one task's accuracy is in parts all the same, another's f1 in per
+    cent, so its values are looked at too.
+    """
+    found: dict[tuple[str, str], list[Any]] = {}
+    for sample in samples.samples:
+        for metric in sample.metrics:
+            found.setdefault((metric, sample.filter), []).append(sample.value(metric))
+    kept: dict[str, _Values] = {}
+    left_out: list[str] = []
+    for (metric, kind), values in found.items():
+        name = _metric_name(metric, kind)
+        why = _why_not(values, results["results"][samples.name].get(f"{metric},{kind}"))
+        if why:
+            left_out.append(f"The metric {name} is not taken over: {why}.")
+            continue
+        share = _SHARE.fullmatch(name) is not None and min(values) >= 0.0 and max(values) <= 1.0
+        kept[name] = _Values(share and _BINARY.fullmatch(name) is not None and set(values) <= {0.0, 1.0}, share)
+    return kept, left_out
+
+
+def _why_not(values: Sequence[Any], stated: Any) -> str:
+    if not all(isinstance(value, int | float) and math.isfinite(value) for value in values):
+        return "it has no number for each item"
+    if not isinstance(stated, int | float):
+        return "lm-eval's results have no aggregate of it"
+    mean = math.fsum(values) / len(values)
+    if abs(mean - stated) > _CLOSE * max(1.0, abs(stated)):
+        return f"lm-eval's aggregate {stated:g} is not the mean of its items, {mean:g}"
+    return ""
+
+
+def _score_rows(
+    samples: TaskSamples, kept: Mapping[str, _Values], about: Mapping[str, str]
+) -> Iterator[dict[str, Any]]:
+    for sample in samples.samples:
+        item_id = str(sample.doc_id)
+        for metric in sample.metrics:
+            name = _metric_name(metric, sample.filter)
+            if name in kept:
+                value = float(sample.value(metric))
+                outcome = ("right" if value else "wrong") if kept[name].binary else "scored"
+                same = {"item_id": item_id, "cluster": item_id, "sample": 0}
+                yield {**about, **same, "metric": name, "value": value, "outcome": outcome}
+
+
+def _items(documents: Sequence[Sample], about: Mapping[str, str]) -> pl.DataFrame:
+    columns = ("item_id", "variant", "culture", "language", "cluster", "prompt", "target")
+    rows = [
+        {
+            **about,
+            "item_id": str(sample.doc_id),
+            "cluster": str(sample.doc_id),
+            "prompt": sample.asked[0][0] if sample.asked else None,
+            "target": _target(sample),
+        }
+        for sample in documents
+    ]
+    return pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String))
+
+
+def _target(sample: Sample) -> str | None:
+    """What was expected: lm-eval writes the place of the right choice where there are choices."""
+    target = sample.target
+    choices = [follows for _, follows in sample.asked if isinstance(follows, str)]
+    if choices and isinstance(target, str) and target.isdecimal() and int(target) < len(choices):
+        return choices[int(target)].strip()
+    return None if target is None else str(target)
+
+
+def _answers(samples: TaskSamples, about: Mapping[str, str]) -> dict[str, pl.DataFrame]:
+    """Return what the model wrote, or the log-probabilities of what it was given."""
+    answers: list[dict[str, Any]] = []
+    scored: list[dict[str, Any]] = []
+    for sample in samples.documents():
+        key = {"item_id": str(sample.doc_id), "variant": about["variant"], "culture": about["culture"]}
+        for index, ((_, follows), given) in enumerate(zip(sample.asked, sample.resps, strict=False)):
+            if isinstance(follows, str):
+                row = {**key, "index": index, "text": follows, "logprob_sum": float(given[0][0])}
+                scored.append(row)
+            else:
+                texts = given if isinstance(given, list) else [given]
+                answers += [{**key, "sample": draw, "text": str(text)} for draw, text in enumerate(texts)]
+    tables = {"answers": answers, "continuations": scored}
+    return {name: pl.DataFrame(rows, infer_schema_length=None) for name, rows in tables.items() if rows}

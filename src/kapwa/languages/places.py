@@ -1,0 +1,208 @@
+"""Which country a name means: nationalities, demonyms, country names and ISO codes, and which of them are ambiguous.
+
+The table ``places.csv`` beside this module holds the members and observers of the United Nations, the territories
+that surveys treat as countries of their own (Hong Kong, Taiwan, Puerto Rico, Kosovo, Northern Ireland ...), the
+place of each capital, official or working languages, and the region by the United Nations' M49 standard (Kosovo and
+Taiwan, which M49 does not list, stand with their neighbours). A name that stands in the rows of two places is
+ambiguous, and nothing here chooses for the reader.
+"""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from types import MappingProxyType
+
+# Attributes whose values are names of places; a language or a religion has no country, however it is spelt.
+PLACE_ATTRIBUTES = ("nationality", "country")
+
+_CODE = re.compile(r"[A-Z]{2}|[A-Z]{3}|GB-[A-Z]{3}")
+_NUMBER = re.compile(r"\d{1,3}(?:\.0)?")  # spreadsheets strip zeros, and give 8.0 for 008
+_SHORT = {"st": "saint", "rep": "republic", "dem": "democratic", "fed": "federated"}
+# "State of" is left out: the state of Georgia is not the country.
+_OFFICIAL = re.compile(
+    r"(?:(?:federal|federative|democratic|socialist|islamic|peoples|cooperative|united) )*"
+    r"(?:republic|kingdom|sultanate|principality|grand duchy|commonwealth|union|plurinational state) of (?:the )?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A country, or a territory that surveys treat as one.
+
+    ``identity`` is the word for its people in a prompt ("American"), ``country`` its English name. ``iso3`` is unique:
+    ISO 3166-1 alpha-3, XKX for Kosovo, or ISO 3166-2 for the four countries of the United Kingdom (GB-NIR), whose
+    ``iso2`` and ``numeric`` (three digits) are "". ``latitude`` and ``longitude`` are the capital's, in degrees;
+    ``languages`` the official or working languages by ISO 639 code; ``region`` and ``subregion`` follow M49.
+    """
+
+    identity: str
+    country: str
+    iso2: str
+    iso3: str
+    numeric: str
+    latitude: float
+    longitude: float
+    languages: tuple[str, ...]
+    region: str
+    subregion: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ambiguous:
+    """A name that means more than one place: ``text`` as it was given, and the places in order of their codes."""
+
+    text: str
+    candidates: tuple[Place, ...]
+
+    def __str__(self) -> str:
+        return f"{self.text!r} may mean {' or '.join(place.country for place in self.candidates)}"
+
+
+def resolve(text: str, *, attribute: str = "nationality") -> Place | Ambiguous | None:
+    """Say which place ``text`` names: a nationality, demonym, country name or (in capitals) ISO code.
+
+    Case, accents and punctuation do not matter, misspelt names are never guessed (see :func:`nearest`). None when
+    nothing has that name, or when ``attribute`` is not one whose values are places.
+    """
+    if attribute not in PLACE_ATTRIBUTES:
+        return None
+    found = _by_code(text.strip()) or _by_name(text)
+    if len(found) > 1:
+        return Ambiguous(text, found)
+    return found[0] if found else None
+
+
+def is_code(text: str) -> bool:
+    """Whether ``text`` has the shape of a country code (PH, PHL, 608, GB-NIR), known or not."""
+    return (_CODE.fullmatch(text) or _NUMBER.fullmatch(text)) is not None
+
+
+def place_of(iso3: str) -> Place | None:
+    """Return the place with the code ``iso3`` (as in :attr:`Place.iso3`), or None."""
+    return next(iter(_index().codes.get(iso3, ())), None)
+
+
+@cache
+def places() -> tuple[Place, ...]:
+    """Return every place, in order of its code."""
+    return tuple(entry.place for entry in _entries())
+
+
+def part_of(text: str) -> Place | None:
+    """Return the country that a name with an addition starts with, such as "Belgium French", where it is one.
+
+    For names that :func:`resolve` does not know: surveys split countries by language, region or group. Whether the
+    row is a part of that country is for people to say.
+    """
+    words = fold(text).split()
+    for length in range(len(words) - 1, 0, -1):
+        found = _index().names.get(" ".join(words[:length]), ())
+        if found:
+            return found[0] if len(found) == 1 else None
+    return None
+
+
+def nearest(text: str, count: int = 3) -> tuple[Place, ...]:
+    """Return up to ``count`` places with a name like ``text``, the likest first; none when nothing is near."""
+    index = _index()
+    near = difflib.get_close_matches(fold(text), index.names, n=4 * count, cutoff=0.82)
+    return tuple(dict.fromkeys(place for name in near for place in index.names[name]))[:count]
+
+
+def suggestion(text: str) -> str:
+    """Return "Did you mean ...?" for a name that is not known, "" when no known name is near."""
+    near = [f"{place.identity} ({place.country})" for place in nearest(text)]
+    return f"Did you mean {' or '.join(near)}?" if near else ""
+
+
+def fold(text: str) -> str:
+    """Return ``text`` as names are compared: no case, accents, punctuation or leading "the"; "St." is "saint"."""
+    # Twice: mathematical and full-width capitals have small letters only once they are plain letters.
+    plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
+    plain = "".join(letter for letter in plain if not unicodedata.combining(letter))
+    plain = re.sub(r"[.'’ʼ‘`]", "", plain.replace("&", " and "))
+    words = [_SHORT.get(word, word) for word in re.findall(r"[^\W_]+", plain)]
+    return " ".join(words[1:] if len(words) > 1 and words[0] == "the" else words)
+
+
+def _by_code(text: str) -> tuple[Place, ...]:
+    if _CODE.fullmatch(text):
+        return _index().codes.get(text, ())
+    if _NUMBER.fullmatch(text):
+        return _index().codes.get(text.partition(".")[0].zfill(3), ())
+    return ()
+
+
+def _by_name(text: str) -> tuple[Place, ...]:
+    for name in _readings(text):
+        if found := _index().names.get(name):
+            return found
+    return ()
+
+
+def _readings(text: str) -> Iterator[str]:
+    """Yield the name, then as it reads without an inversion ("Gambia, The"), then without its form of state."""
+    name = fold(text)
+    yield name
+    head, comma, tail = text.partition(",")
+    if comma:
+        name = fold(f"{tail} {head}")
+        yield name
+    short = _OFFICIAL.sub("", name, count=1) if _OFFICIAL.match(name) else name
+    if short != name:
+        yield short
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    place: Place
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Index:
+    codes: Mapping[str, tuple[Place, ...]]
+    names: Mapping[str, tuple[Place, ...]]
+
+
+@cache
+def _entries() -> tuple[_Entry, ...]:
+    text = resources.files("kapwa.languages").joinpath("places.csv").read_text(encoding="utf-8")
+    return tuple(_entry(row) for row in csv.DictReader(text.splitlines()))
+
+
+def _entry(row: Mapping[str, str]) -> _Entry:
+    place = Place(
+        identity=row["identity"],
+        country=row["country"],
+        iso2=row["iso2"],
+        iso3=row["iso3"],
+        numeric=row["numeric"],
+        latitude=float(row["latitude"]),
+        longitude=float(row["longitude"]),
+        languages=tuple(row["languages"].split()),
+        region=row["region"],
+        subregion=row["subregion"],
+    )
+    more = [name for column in ("demonyms", "names") for name in row[column].split("|") if name]
+    return _Entry(place, (place.identity, place.country, *more))
+
+
+@cache
+def _index() -> _Index:
+    codes: dict[str, tuple[Place, ...]] = {}
+    names: dict[str, tuple[Place, ...]] = {}
+    for entry in _entries():
+        place = entry.place
+        for code in filter(None, (place.iso2, place.iso3, place.numeric)):
+            codes[code] = (place,)
+        for name in dict.fromkeys(map(fold, entry.names)):
+            names[name] = (*names.get(name, ()), place)
+    return _Index(MappingProxyType(codes), MappingProxyType(names))

@@ -1,0 +1,210 @@
+"""Requests as OpenAI-style JSON, answers as Response records, and how one server's wishes are learnt."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from kapwa.models.openai_client import CallError, Client, hide, of_openai
+from kapwa.models.templates import PLAIN_TEMPLATE, Template
+from kapwa.records import Message, Request, Response, Usage
+
+LENGTHS = ("max_tokens", "max_completion_tokens")
+GROUP = 32  # samples asked for in one call; few servers take more
+_SETTINGS = {"model", "temperature", "top_p", "seed"}  # what a server refuses of these, it refuses of every request
+REFUSED_NAME = re.compile(
+    r"unsupported|not supported|unrecogni[sz]ed|unknown|unexpected|instead|extra inputs|not permitted|not allowed", re.I
+)
+
+
+@dataclass(slots=True)
+class Dialect:
+    """What one server accepts; learnt from its answers. ``body`` is the user's own addition to each call."""
+
+    model: str
+    base_url: str
+    plain: bool = False
+    body: Mapping[str, Any] = field(default_factory=dict)
+    groups: bool = True
+    length_key: str = ""
+    learnt: bool = False
+
+    def __post_init__(self) -> None:
+        # OpenAI's newer models refuse max_tokens; many other servers know nothing else.
+        self.length_key = "max_completion_tokens" if of_openai(self.base_url) and not self.plain else "max_tokens"
+
+    @property
+    def path(self) -> str:
+        """The endpoint that generates."""
+        return "/completions" if self.plain else "/chat/completions"
+
+    def request_body(self, request: Request, n: int) -> dict[str, Any]:
+        """Return the JSON that asks for ``n`` answers to ``request``, from sample ``request.sample`` on."""
+        params = request.params
+        body: dict[str, Any] = {"model": self.model, "temperature": params.temperature}
+        if self.plain:
+            body["prompt"] = plain_prompt(request.messages)
+        else:
+            body["messages"] = [{"role": m.role, "content": m.content} for m in request.messages]
+        body[self.length_key] = params.max_new_tokens
+        if params.top_p is not None:
+            body["top_p"] = params.top_p
+        if params.stop:
+            body["stop"] = list(params.stop)
+        if params.seed is not None:
+            # With one seed for all, samples asked one by one would be copies of each other.
+            body["seed"] = params.seed + request.sample
+        if n > 1:
+            body["n"] = n
+        body.update(self.body)
+        return {name: value for name, value in body.items() if value is not None}
+
+    def learns(self, fault: CallError, sent: Mapping[str, Any]) -> bool:
+        """Whether ``fault`` taught something, so that the same request is worth sending once more."""
+        if fault.status not in (400, 422):
+            return False
+        used = next((key for key in LENGTHS if key in sent), "")
+        if not used or self.plain:
+            return False
+        if used != self.length_key:
+            return True  # learnt meanwhile, from another request
+        blamed = used in (fault.param or fault.message) and REFUSED_NAME.search(f"{fault.message} {fault.code}")
+        if not blamed or self.learnt:
+            return False
+        self.learnt, self.length_key = True, LENGTHS[1 - LENGTHS.index(used)]
+        return True
+
+
+def plain_prompt(messages: Sequence[Message]) -> str:
+    """Render messages for a base model exactly as local models do: each content and a newline."""
+    return Template("plain", None, PLAIN_TEMPLATE).prompt(messages)
+
+
+def grouped(requests: Iterable[Request], together: Callable[[], bool]) -> Iterator[tuple[Request, ...]]:
+    """Gather neighbours that differ only in ``sample`` and may be answered by one call, while ``together()`` is true.
+
+    Greedy requests stay single: servers refuse ``n`` there, and the answers would be copies.
+    """
+    group: list[Request] = []
+    for request in requests:
+        if group and not (len(group) < GROUP and _joins(request, group[-1]) and together()):
+            yield tuple(group)
+            group = []
+        group.append(request)
+    if group:
+        yield tuple(group)
+
+
+def _joins(request: Request, last: Request) -> bool:
+    return (
+        request.sample == last.sample + 1
+        and request.params.temperature > 0
+        and request.params == last.params
+        and request.messages == last.messages
+    )
+
+
+async def answer(
+    client: Client, dialect: Dialect, group: Sequence[Request], give: Callable[[Sequence[Response]], None]
+) -> None:
+    """Ask for every sample of a group; give one response for each as it comes, an error where none could be had.
+
+    Raises ModelError when every other request would fail in the same way.
+    """
+    done, together = 0, True
+    while done < len(group):
+        rest = group[done:]
+        n = len(rest) if together and dialect.groups else 1
+        try:
+            answers = await _ask(client, dialect, rest[:n])
+        except CallError as fault:
+            if n > 1 and fault.status in (400, 422):
+                together = False  # perhaps the prompt is at fault, perhaps n; a single call tells which
+                continue
+            filtered = "content_filter" in fault.code or "content_policy" in fault.code
+            answers = [
+                Response(request.key, text="", finish_reason="content_filter")
+                if filtered
+                else Response(request.key, error=fault.message)
+                for request in rest[:n]
+            ]
+        else:
+            # One answer where n were asked for, or where n was refused: this server knows no n.
+            dialect.groups = dialect.groups and together and len(answers) == n
+        give(answers)
+        done += len(answers)
+
+
+async def _ask(client: Client, dialect: Dialect, group: Sequence[Request]) -> list[Response]:
+    while True:
+        body = dialect.request_body(group[0], len(group))
+        try:
+            return await client.call(dialect.path, body, partial(_answers, group, client))
+        except CallError as fault:
+            blames_a_setting = fault.status in (400, 422) and fault.param in _SETTINGS & set(body)
+            if fault.fatal or blames_a_setting:
+                raise client.trouble(fault, dialect.model) from None
+            if not dialect.learns(fault, body):
+                raise
+
+
+def _answers(group: Sequence[Request], client: Client, reply: Any) -> list[Response]:
+    """Return an answer for each choice of ``reply``, in the group's order; as many as there are of both."""
+    choices = reply.get("choices") if isinstance(reply, dict) else None
+    if not isinstance(choices, list) or not choices:
+        # Some gateways report a failure with status 200.
+        problem = reply.get("error") if isinstance(reply, dict) else None
+        said = client.quoted(str(problem.get("message") if isinstance(problem, dict) else problem))
+        raise CallError(f"the answer holds no choices{f' ({said})' if problem else ''}", retry=True)
+    if not all(isinstance(choice, dict) for choice in choices):
+        raise CallError("the answer's choices are malformed", retry=True)
+    choices = sorted(choices, key=lambda choice: choice["index"] if isinstance(choice.get("index"), int) else 0)
+    used = reply.get("usage")
+    shares: list[Usage | None] = [None] * len(choices)
+    if isinstance(used, dict):
+        read, written = counted(used.get("prompt_tokens")), counted(used.get("completion_tokens"))
+        shares = shared_usage(read, written, len(choices))
+    return [
+        _one(r.key, choice, usage, client.text_secrets)
+        for r, choice, usage in zip(group, choices, shares, strict=False)
+    ]
+
+
+def _one(key: str, choice: Mapping[str, Any], usage: Usage | None, secrets: Sequence[str]) -> Response:
+    reason = choice.get("finish_reason")
+    reason = hide(reason, secrets) if isinstance(reason, str) else None
+    message = choice.get("message")
+    message = message if isinstance(message, dict) else {}
+    text = _content(choice["text"] if "text" in choice else message.get("content"))
+    if reason == "content_filter":
+        text = ""
+    elif not text and isinstance(message.get("refusal"), str) and message["refusal"]:
+        text, reason = message["refusal"], "refusal"
+    elif text is None and reason == "length":
+        text = ""  # a reasoning model that spent every token on reasoning
+    if text is None:
+        raise CallError(f"the answer holds no text (finish_reason {reason!r})", retry=True)
+    return Response(key, text=hide(text, secrets), finish_reason=reason, usage=usage)
+
+
+def _content(content: Any) -> str | None:
+    if isinstance(content, list):  # some servers answer in parts; reasoning parts are not the answer
+        texts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
+        content = "".join(text for text in texts if isinstance(text, str)) if texts else None
+    return content if isinstance(content, str) else None
+
+
+def shared_usage(read: int, written: int, n: int) -> list[Usage | None]:
+    """Share a call's count of tokens out among its ``n`` answers, so that their sum is the call's own count."""
+    each, rest = divmod(written, n)
+    return [Usage(read, each + rest), *[Usage(0, each)] * (n - 1)]
+
+
+def counted(value: Any) -> int:
+    """Return a server's count of tokens; 0 (unknown) for what is no whole number of at least 0 and at most 2**53."""
+    # Beyond 2**53 a float, which tables are made of, cannot tell counts apart.
+    known = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 2**53
+    return value if known else 0

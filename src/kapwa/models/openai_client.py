@@ -1,0 +1,392 @@
+"""Calls to an OpenAI-compatible server through aiohttp: retried here, every failure in plain words, the key hidden."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import email.utils
+import json
+import math
+import os
+import random
+import ssl
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import Any, TypeVar
+
+import aiohttp
+from yarl import URL
+
+from kapwa.errors import ModelError, UsageError, nearest
+
+Parsed = TypeVar("Parsed")
+
+OPENAI_URL = "https://api.openai.com/v1"
+ATTEMPTS = 8
+BACKOFF = 0.5
+LONGEST_BACKOFF = 30.0
+LONGEST_WAIT = 600.0  # seconds that a server may ask to wait
+LONGEST_REPLY = 1 << 25  # bytes, after decompression
+PATIENCE_AT_START = 30.0  # seconds for the list of models, which a server has at hand
+KEEP_ALIVE = 4.0  # many servers close a connection that was idle for 5 seconds; a call sent just then would be lost
+SILENCE = 10.0  # seconds without any answer after which the server counts as away
+BUSY = frozenset({408, 429, 503, 529})
+FATAL = frozenset({401, 402, 403, 404, 405, 407})  # every request would fail alike
+QUOTA = frozenset({"insufficient_quota", "billing_hard_limit_reached"})  # a 429 that waiting does not cure
+HIDDEN = "[key removed]"
+_KEY_LENGTH = 16  # shorter keys, such as "none" for a local server, are words that an answer may hold
+_HINTS = {
+    401: "Set OPENAI_API_KEY to a key this server accepts.",
+    402: "The account has no credit left; top it up and run the same command again.",
+    403: "The key may not use this model or address; check the account's permissions.",
+    404: "Check the model's name ({url}/models lists them) and that the base URL ends in /v1.",
+    405: "Check --base-url: it usually ends in /v1 and holds no endpoint.",
+    407: "Put user and password into the proxy's address: http://USER:PASSWORD@HOST:PORT, special characters as %XX.",
+}
+_TLS_HINT = (
+    "Is the certificate not trusted: set SSL_CERT_FILE to a PEM file with that of the authority that signed it. Has it "
+    "expired, or is it for another name: check the clock and --base-url. A server without TLS needs http:// there."
+)
+
+
+class CallError(Exception):
+    """One call failed. ``retry``: asking again may help. ``fatal``: every other request would fail alike.
+
+    ``down``: the server was not even reached. ``wait``: seconds that it asks to wait. ``hint``: what to do about it.
+    """
+
+    def __init__(
+        self, message: str, *, retry: bool = False, fatal: bool = False, down: bool = False, hint: str = ""
+    ) -> None:
+        super().__init__(message)
+        self.message, self.retry, self.fatal, self.down, self.hint = message, retry, fatal, down, hint
+        self.wait: float | None = None
+        self.status, self.code, self.param = 0, "", ""
+
+
+class Client:
+    """One server: its address, its key, and the pauses it asks for. Calls belong to one event loop."""
+
+    def __init__(
+        self,
+        base_url: str | None,
+        *,
+        timeout: float,
+        concurrency: int = 1,
+        attempts: int = ATTEMPTS,
+        backoff: float = BACKOFF,
+    ) -> None:
+        self.base_url = checked_url(base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL)
+        self.timeout, self.attempts, self.backoff = timeout, attempts, backoff
+        key = _from_environment("OPENAI_API_KEY")
+        if not key and self.base_url == OPENAI_URL:
+            raise ModelError(
+                "OPENAI_API_KEY is not set.",
+                hint="Set it in the environment, or give --base-url for a server of your own, which may need no key.",
+            )
+        self._proxy = find_proxy(self.base_url)
+        self.secrets = secret_forms([key, *_proxy_secrets(self._proxy)])
+        self.text_secrets = long_secrets(self.secrets)
+        self._headers = _headers(self.base_url, key)
+        self.listed: list[str] = []
+        self._session: aiohttp.ClientSession | None = None
+        # A call that waits before its next attempt leaves its place to another.
+        self._places = asyncio.Semaphore(concurrency)
+        self._last_answer = -1.0
+        self._resume_at = 0.0
+
+    @property
+    def root(self) -> str:
+        """The server's address without ``/v1``, where its own (not OpenAI's) endpoints are."""
+        return self.base_url.removesuffix("/v1")
+
+    async def call(self, path: str, body: Mapping[str, Any], parse: Callable[[Any], Parsed]) -> Parsed:
+        """Send ``body`` until ``parse`` accepts the answer, at most ``attempts`` times, or raise the last CallError.
+
+        ``parse`` gets the decoded JSON and raises CallError for an answer that holds none. Raises ModelError
+        when the server is gone or asks for a longer wait than is reasonable.
+        """
+        try:
+            raw = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+        except UnicodeEncodeError:
+            raise CallError("the request holds text that UTF-8 cannot encode (a lone surrogate)") from None
+        clock = asyncio.get_running_loop().time
+        trouble_since, refusals = math.inf, 0
+        for attempt in range(1, self.attempts + 1):
+            try:
+                async with self._places:
+                    while (pause := self._resume_at - clock()) > 0:
+                        await asyncio.sleep(pause)
+                    parsed = parse(await self._exchange("POST", path, raw, self.timeout))
+            except CallError as fault:
+                trouble_since = min(trouble_since, clock())
+                if not fault.retry or attempt == self.attempts:
+                    raise self._final(fault, attempt, trouble_since) from None
+                # Longer and longer pauses help a server that is overloaded or away, and nobody else.
+                refusals += fault.status in BUSY or self._last_answer < clock() - SILENCE
+                await asyncio.sleep(self._wait(fault, max(1, refusals)))
+            else:
+                self._last_answer = clock()
+                return parsed
+        raise AssertionError  # unreachable: the last attempt returns or raises
+
+    async def models(self) -> list[str]:
+        """Return the names of the models the server lists, asked once and not for long; raises CallError."""
+        listing = await self._exchange("GET", "/models", None, min(self.timeout, PATIENCE_AT_START))
+        entries = listing.get("data") if isinstance(listing, dict) else None
+        named = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+        self.listed = [self.quoted(str(entry.get("id"))) for entry in named]
+        return self.listed
+
+    def quoted(self, text: str) -> str:
+        """Return what a server said for a message: no secret, one line, not long, nothing that steers a terminal."""
+        # Secrets go first: a cut through the middle of a key would hide it from the search for it.
+        line = " ".join(hide(text, self.secrets).split())[:300]
+        return "".join(c if c.isprintable() else "\ufffd" for c in line)
+
+    def trouble(self, fault: CallError, model: str = "") -> ModelError:
+        """Return the error for a fault that every request for ``model`` would meet, with what to do about it."""
+        default = "Check --base-url and that the server is running; see docs/how-to/served-models.md."
+        hint = fault.hint or _HINTS.get(fault.status, default).format(url=self.base_url)
+        if fault.code in QUOTA:
+            hint = "The account's quota is used up; top it up and run the same command again to go on."
+        if fault.status == 404 and self.listed and model and model not in self.listed:
+            hint = f"The server has no model {model!r}. {nearest(model, self.listed)}"
+        return ModelError(f"{self.base_url}: {fault.message}.", hint=hint)
+
+    async def close(self) -> None:
+        """Close every connection."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    async def _exchange(self, method: str, path: str, raw: bytes | None, timeout: float) -> Any:
+        """Send one request and return the decoded JSON of a reply with a good status; raises CallError."""
+        url = path if path.startswith("http") else self.base_url + path
+        if self._session is None:
+            self._session = self._connected()
+        limit = aiohttp.ClientTimeout(total=timeout if math.isfinite(timeout) else None)
+        try:
+            async with self._session.request(
+                method, url, data=raw, proxy=self._proxy, timeout=limit, allow_redirects=False
+            ) as reply:
+                body = await _body(reply)
+        except TimeoutError:
+            raise CallError(f"no answer within {timeout:g} s", retry=True) from None
+        except (aiohttp.ClientError, OSError) as error:
+            raise self._connection_fault(error) from None
+        if not 200 <= reply.status < 300:
+            raise self._status_fault(reply.status, reply.headers, body)
+        try:
+            return json.loads(body)
+        except (ValueError, RecursionError):
+            kind = "" if reply.content_type == "application/json" else f" but {self.quoted(reply.content_type)}"
+            raise CallError(f"the answer is not valid JSON{kind}", retry=True) from None
+
+    def _connected(self) -> aiohttp.ClientSession:
+        # No limit on connections: the semaphore bounds the calls that are open. No netrc (trust_env), which
+        # might send another key than the user named.
+        connector = aiohttp.TCPConnector(limit=0, ssl=ssl.create_default_context(), keepalive_timeout=KEEP_ALIVE)
+        jar = aiohttp.DummyCookieJar()
+        return aiohttp.ClientSession(connector=connector, headers=self._headers, cookie_jar=jar)
+
+    def _wait(self, fault: CallError, refusals: int) -> float:
+        """Return the seconds before the next attempt; take note of a pause that the server asks of everybody."""
+        longest = min(LONGEST_BACKOFF, self.backoff * 2.0 ** min(refusals - 1, 30))
+        backoff = longest * random.uniform(0.5, 1.0)  # noqa: S311 - spreads calls in time; changes no answer
+        if not fault.wait:  # a server that says "0 seconds" is spared as one that says nothing
+            return backoff
+        if fault.wait > LONGEST_WAIT:
+            raise ModelError(
+                f"{self.base_url} asks to wait {fault.wait:.0f} s before the next call ({fault.message}).",
+                hint="Wait that long.",
+            ) from None
+        self._resume_at = max(self._resume_at, asyncio.get_running_loop().time() + fault.wait)
+        return fault.wait
+
+    def _final(self, fault: CallError, attempt: int, trouble_since: float) -> ModelError | CallError:
+        if fault.down and self._last_answer < trouble_since:
+            return self.trouble(fault)  # no request at all has been answered since: the server is gone
+        if attempt > 1 and not fault.fatal:
+            fault.message = f"{fault.message} (after {attempt} attempts)"
+        return fault
+
+    def _status_fault(self, status: int, headers: Mapping[str, str], body: bytes) -> CallError:
+        detail = _error_body(body)
+        message = detail.get("message") or detail.get("detail")
+        said = f": {self.quoted(message if isinstance(message, str) else json.dumps(message))}" if message else ""
+        code = str(detail.get("code") or detail.get("type") or "")
+        moved = f" to {self.quoted(headers.get('Location', '?'))}" if 300 <= status < 400 else ""
+        fault = CallError(f"HTTP {status}{moved}{said}", retry=status in (408, 409, 429) or status >= 500)
+        fault.status, fault.code, fault.param = status, code, str(detail.get("param") or "")
+        fault.fatal = status in FATAL or bool(moved) or code in QUOTA
+        fault.retry = fault.retry and not fault.fatal
+        fault.wait = retry_after(headers)
+        if moved:
+            fault.hint = "Redirects are not followed, so that the key goes nowhere else. Give that address."
+        return fault
+
+    def _connection_fault(self, error: Exception) -> CallError:
+        """Say in words why no whole reply came."""
+        proxy = f"the proxy {self._proxy.with_user(None)}" if self._proxy else "the proxy"
+        said = self.quoted(str(error))
+        if isinstance(error, aiohttp.ClientHttpProxyError):
+            hint = _HINTS[407] if error.status == 407 else "Put the server's host into NO_PROXY if it needs no proxy."
+            bad = error.status < 500
+            return CallError(f"{proxy} refused with HTTP {error.status}", retry=not bad, fatal=bad, hint=hint)
+        if isinstance(error, aiohttp.ClientProxyConnectionError):
+            hint = "Correct HTTP_PROXY or HTTPS_PROXY, or put the server's host into NO_PROXY."
+            return CallError(f"cannot connect to {proxy}", retry=True, down=True, hint=hint)
+        if isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.ClientConnectorSSLError | ssl.SSLError):
+            return CallError(f"TLS failed ({said})", fatal=True, hint=_TLS_HINT)
+        if isinstance(error, aiohttp.ClientConnectorError):
+            cause = error.os_error  # of a host name that is not known, the number is not the system's
+            why = os.strerror(cause.errno) if cause.errno and cause.errno > 0 else str(cause)
+            return CallError(f"cannot connect ({self.quoted(why)})", retry=True, down=True)
+        if isinstance(error, aiohttp.ClientConnectionError | aiohttp.ClientPayloadError | OSError):
+            return CallError("the connection was cut before the answer was complete", retry=True)
+        return CallError(f"the answer is not valid HTTP ({said})", retry=True)
+
+
+async def _body(reply: aiohttp.ClientResponse) -> bytes:
+    """Read a reply, decompressed; raise CallError for one that is far too long to be an answer."""
+    parts: list[bytes] = []
+    size = 0
+    async for part in reply.content.iter_any():
+        size += len(part)
+        if size > LONGEST_REPLY:
+            reply.close()
+            raise CallError(f"the answer is too long (over {LONGEST_REPLY >> 20} MiB)", retry=True)
+        parts.append(part)
+    return b"".join(parts)
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds that the server asks to wait (``Retry-After``: seconds or a date), or None.
+
+    A date is read against the server's own ``Date`` where it sends one, so that clocks need not agree.
+    """
+    value, read = headers.get("Retry-After", ""), email.utils.parsedate_to_datetime
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            now = read(headers["Date"]) if "Date" in headers else datetime.now(UTC)
+            seconds = (read(value) - now).total_seconds()
+        except (ValueError, TypeError, OverflowError):  # no date, one without a time zone, a year of twenty digits
+            return None
+    return max(0.0, seconds) if math.isfinite(seconds) else None
+
+
+def find_proxy(base_url: str) -> URL | None:
+    """Return the proxy that HTTP_PROXY, HTTPS_PROXY or ALL_PROXY names for ``base_url``, or None (see NO_PROXY).
+
+    Read once: aiohttp's ``trust_env`` reads them, and the user's netrc, through two threads at each call, which doubles
+    what a call costs. Raises UsageError for a proxy that cannot be used.
+    """
+    server = urllib.parse.urlsplit(base_url)
+    named = urllib.request.getproxies()
+    address = named.get(server.scheme) or named.get("all")
+    if not address or urllib.request.proxy_bypass(server.netloc):
+        return None
+    try:
+        proxy = URL(address if "://" in address else f"http://{address}")
+        f"{proxy.user}:{proxy.password}".encode("latin-1")  # as it is sent
+    except ValueError:
+        proxy = URL()
+    if proxy.scheme not in ("http", "https") or not proxy.host:
+        raise UsageError(
+            f"The environment names a proxy for {server.scheme} that cannot be used.",
+            hint="Example: HTTPS_PROXY=http://proxy.example.org:3128 (SOCKS is not spoken).",
+        )
+    return proxy
+
+
+def checked_url(url: str) -> str:
+    """Return a base URL without its trailing slash; raise UsageError for one that cannot work or holds a secret."""
+    example = "Example: http://127.0.0.1:8000/v1"
+    try:
+        parts = urllib.parse.urlsplit(url.strip())
+        fits = parts.scheme in ("http", "https") and bool(URL(url.strip()).host) and parts.port != 0
+    except ValueError:
+        raise UsageError("The base URL is not a valid address.", hint=example) from None
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise UsageError(
+            "The base URL must not hold a user, password, query or fragment: it is recorded with the results.",
+            hint="Put the key into the environment variable OPENAI_API_KEY.",
+        )
+    if not fits:
+        raise UsageError(f"The base URL {url!r} is not an http(s) address.", hint=example)
+    path = parts.path.rstrip("/")
+    for endpoint in ("/chat/completions", "/completions", "/models"):
+        if path.endswith(endpoint):
+            raise UsageError(
+                f"The base URL {url!r} names an endpoint.", hint=f"Leave {endpoint} out; it usually ends in /v1."
+            )
+    return urllib.parse.urlunsplit((parts.scheme, parts.netloc, path, "", ""))
+
+
+def _from_environment(name: str) -> str:
+    value = os.environ.get(name, "").strip()
+    if not value.isascii() or not value.isprintable():
+        raise ModelError(f"{name} holds characters that no key has.", hint="Copy the key again.")
+    return value
+
+
+def _proxy_secrets(proxy: URL | None) -> list[str]:
+    if proxy is None or not proxy.password:
+        return []
+    pair = f"{proxy.user or ''}:{proxy.password}"
+    sent = [base64.b64encode(pair.encode(code, "replace")).decode().rstrip("=") for code in ("latin-1", "utf-8")]
+    return [proxy.password, proxy.raw_password or "", *sent]
+
+
+def secret_forms(secrets: Iterable[str]) -> list[str]:
+    """Return ``secrets`` in the forms a server may quote them in, longest first: as they are, in addresses, in JSON."""
+    forms = {form for one in secrets for form in (one, urllib.parse.quote(one, safe=""), json.dumps(one)[1:-1])}
+    return sorted((form for form in forms if len(form) > 3), key=len, reverse=True)
+
+
+def long_secrets(secrets: Iterable[str]) -> list[str]:
+    """Return those of ``secrets`` that no answer holds by chance; "none" or "test" as a key is also a word."""
+    return [secret for secret in secrets if len(secret) >= _KEY_LENGTH and not any(map(str.isspace, secret))]
+
+
+def hide(text: str, secrets: Iterable[str]) -> str:
+    """Return ``text`` without ``secrets`` (see :func:`secret_forms`)."""
+    for secret in secrets:
+        if secret in text:
+            text = text.replace(secret, HIDDEN)
+    return text
+
+
+def _headers(base_url: str, key: str) -> dict[str, str]:
+    """Return what goes with every request: the key, and for OpenAI whose account pays."""
+    headers = {"Accept": "application/json", "Content-Type": "application/json"}
+    headers["User-Agent"] = f"kapwa/{version('kapwa')}"
+    if key:
+        headers["Authorization"] = f"Bearer {key}"
+    if of_openai(base_url):
+        for header, name in (("OpenAI-Organization", "OPENAI_ORG_ID"), ("OpenAI-Project", "OPENAI_PROJECT_ID")):
+            if value := _from_environment(name):
+                headers[header] = value
+    return headers
+
+
+def of_openai(base_url: str) -> bool:
+    """Whether the server is OpenAI's own."""
+    host = urllib.parse.urlsplit(base_url).hostname or ""
+    return host == "openai.com" or host.endswith(".openai.com")
+
+
+def _error_body(raw: bytes) -> dict[str, Any]:
+    text = raw.decode("utf-8", "replace").strip()
+    try:
+        body = json.loads(text)
+    except (ValueError, RecursionError):
+        body = {"message": "" if text.startswith("<") else text}  # a proxy's HTML page helps nobody
+    detail = body.get("error", body) if isinstance(body, dict) else body
+    return detail if isinstance(detail, dict) else {"message": detail}

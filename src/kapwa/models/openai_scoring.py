@@ -1,0 +1,273 @@
+"""Scoring over HTTP: only where a server proves that it returns the log-probability of every prompt token.
+
+Three ways are known, tried in this order:
+
+- ``prompt_logprobs`` of vLLM's ``/v1/completions``: one entry a prompt token, each naming its token id;
+- SGLang's ``/generate`` with ``logprob_start_len``: (log-probability, token id, text) from there on;
+- ``echo`` with ``logprobs`` of the older OpenAI completions: token strings, plain template only.
+
+llama.cpp's server accepts ``echo`` and ignores it, which the probe notices and reports. Replies are read strictly: a
+log-probability that is missing, or belongs to another token, is a CallError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kapwa.models.encoding import common_prefix, continuation_score
+from kapwa.models.openai_chat import plain_prompt
+from kapwa.models.openai_client import CallError, Client
+from kapwa.records import Boundary, ContinuationScore, Message, Request
+
+# More than one script, so that a server that counts characters or bytes instead of tokens is found out.
+PROBE = "Magandang umaga, ñandú 谢谢 สวัสดี"
+Scorer = Callable[[Request], Awaitable[tuple[ContinuationScore, ...]]]
+TokenLogprobs = Callable[[Client, str, Sequence[int], int], Awaitable[tuple[float, ...]]]
+
+
+@dataclass(frozen=True, slots=True)
+class TokenScorer:
+    """Scores by token ids, so that what was scored is exactly what was counted.
+
+    The ids come from ``/tokenize`` and ``/detokenize`` as vLLM and SGLang serve them, beside (not under) ``/v1``.
+    """
+
+    client: Client
+    model: str
+    plain: bool
+    template_arguments: Mapping[str, Any]
+    logprobs: TokenLogprobs
+
+    async def score(self, request: Request) -> tuple[ContinuationScore, ...]:
+        """Score every continuation of a request; raise CallError where one cannot be scored."""
+        text, prompt = await self.rendered(request.messages)
+        return tuple([await self._one(request, i, text, prompt) for i in range(len(request.continuations))])
+
+    async def _one(self, request: Request, i: int, text: str, prompt: tuple[int, ...]) -> ContinuationScore:
+        continuation = request.continuations[i]
+        joint = await self.encode(text + continuation)
+        start = _first_scored(prompt, joint, i)
+        boundary: Boundary = "clean" if start == len(prompt) else "merged"
+        reference = None
+        if request.params.closing and not self.plain:  # HTTP does not tell the closing tokens of a plain text
+            whole = await self._chat_ids(request.messages, continuation)
+            if len(whole) <= len(prompt):
+                raise CallError(f"the template renders continuation {i + 1} away, so it cannot be scored")
+            first = min(start, len(prompt))
+            values = await self.logprobs(self.client, self.model, whole, first)
+            reference = sum(values[len(prompt) - first :])
+            if whole[: len(joint)] == joint:  # one pass holds both numbers
+                return continuation_score(continuation, values[start - first : len(joint) - first], boundary, reference)
+        own = await self.logprobs(self.client, self.model, joint, start)
+        return continuation_score(continuation, own, boundary, reference)
+
+    async def rendered(self, messages: Sequence[Message]) -> tuple[str, tuple[int, ...]]:
+        """Return the rendered prompt as text and ids; raise CallError unless the one encodes to the other."""
+        if self.plain:
+            text = plain_prompt(messages)
+            return text, await self.encode(text)
+        ids = await self._chat_ids(messages)
+        body = {"model": self.model, "tokens": list(ids), "skip_special_tokens": False}
+        text = await self.client.call(f"{self.client.root}/detokenize", body, decoded_text)
+        if await self.encode(text) != ids:
+            raise CallError("its /detokenize and /tokenize are not inverse on the chat-rendered prompt")
+        return text, ids
+
+    async def encode(self, text: str) -> tuple[int, ...]:
+        """Return the token ids of ``text``; before a plain one the server puts its BOS."""
+        return await self._ids({"prompt": text, "add_special_tokens": self.plain})
+
+    async def _chat_ids(self, messages: Sequence[Message], answer: str | None = None) -> tuple[int, ...]:
+        """Return the ids of the chat-rendered messages: up to the answer, or with ``answer`` and what closes it."""
+        turns = [{"role": message.role, "content": message.content} for message in messages]
+        if answer is not None:
+            turns.append({"role": "assistant", "content": answer})
+        body: dict[str, Any] = {"messages": turns, "add_generation_prompt": answer is None}
+        if self.template_arguments:
+            body["chat_template_kwargs"] = dict(self.template_arguments)
+        return await self._ids(body)
+
+    async def _ids(self, body: Mapping[str, Any]) -> tuple[int, ...]:
+        return await self.client.call(f"{self.client.root}/tokenize", {"model": self.model, **body}, token_ids)
+
+
+@dataclass(frozen=True, slots=True)
+class EchoScorer:
+    """Scores by echoed token strings; plain template only, because a server takes the text as it is."""
+
+    client: Client
+    model: str
+
+    async def score(self, request: Request) -> tuple[ContinuationScore, ...]:
+        """Score every continuation of a request; raise CallError where one cannot be scored."""
+        text = plain_prompt(request.messages)
+        prompt, _ = await echoed(self.client, self.model, text)
+        scores = []
+        for i, continuation in enumerate(request.continuations):
+            joint, values = await echoed(self.client, self.model, text + continuation)
+            start = _first_scored(prompt, joint, i)
+            boundary: Boundary = "clean" if start == len(prompt) else "merged"
+            scores.append(continuation_score(continuation, values[start - 1 :], boundary, None))
+        return tuple(scores)
+
+
+async def find_scorer(
+    client: Client, model: str, *, plain: bool, template_arguments: Mapping[str, Any]
+) -> tuple[Scorer | None, str]:
+    """Probe the server; return a function that scores and the name of its way, or None and why there is none."""
+    reasons = []
+    try:
+        found = TokenScorer(client, model, plain, template_arguments, vllm_logprobs)
+        _, ids = await found.rendered([Message("user", PROBE)])
+    except CallError as fault:
+        reasons.append(f"token ids: {fault.message}")
+    else:
+        for way, logprobs in (("vLLM prompt_logprobs", vllm_logprobs), ("SGLang /generate", sglang_logprobs)):
+            try:
+                await logprobs(client, model, ids, 1)
+                return replace(found, logprobs=logprobs).score, way
+            except CallError as fault:
+                reasons.append(f"{way}: {fault.message}")
+    try:
+        await echoed(client, model, PROBE)
+    except CallError as fault:
+        reasons.append(f"echo: {fault.message}")
+    else:
+        if plain:
+            return EchoScorer(client, model).score, "completions echo"
+        reasons.append("echo: works, but only with the plain template (--template plain)")
+    return None, "the server does not prove that it returns log-probabilities of a prompt: " + "; ".join(reasons)
+
+
+async def vllm_logprobs(client: Client, model: str, ids: Sequence[int], start: int) -> tuple[float, ...]:
+    """Log-probabilities of ``ids[start:]``, each given all tokens before it, from vLLM's ``prompt_logprobs``."""
+    body = {"model": model, "prompt": list(ids), "max_tokens": 1, "temperature": 0, "prompt_logprobs": 0}
+
+    def parse(reply: Any) -> tuple[float, ...]:
+        entries = _first_choice(reply).get("prompt_logprobs")
+        if not isinstance(entries, list):
+            raise CallError("it ignores prompt_logprobs")
+        _same_count(len(entries), len(ids))
+        found = [
+            entry.get(str(token)) if isinstance(entry, dict) else None
+            for entry, token in zip(entries[start:], ids[start:], strict=True)
+        ]
+        if not all(isinstance(one, dict) for one in found):
+            raise CallError("its log-probabilities belong to other tokens than were sent")
+        return tuple(_finite(one.get("logprob")) for one in found if one is not None)
+
+    return await client.call("/completions", body, parse)
+
+
+async def sglang_logprobs(
+    client: Client,
+    model: str,  # noqa: ARG001 - an SGLang server holds one model; all ways share one signature
+    ids: Sequence[int],
+    start: int,
+) -> tuple[float, ...]:
+    """Log-probabilities of ``ids[start:]`` from SGLang's ``/generate``.
+
+    The position ``logprob_start_len`` itself comes back without a value, so one token more is asked
+    for; asking for the whole prompt would switch the server's prefix cache off.
+    """
+    body = {
+        "input_ids": list(ids),
+        "sampling_params": {"max_new_tokens": 1, "temperature": 0},
+        "return_logprob": True,
+        "logprob_start_len": start - 1,
+    }
+
+    def parse(reply: Any) -> tuple[float, ...]:
+        entries = _mapping(_mapping(reply).get("meta_info")).get("input_token_logprobs")
+        if not isinstance(entries, list):
+            raise CallError("it returns no input_token_logprobs")
+        _same_count(len(entries), len(ids) - start + 1)
+        values = []
+        for entry, token in zip(entries[1:], ids[start:], strict=True):
+            if not isinstance(entry, list) or len(entry) < 2 or entry[1] != token:
+                raise CallError("its log-probabilities belong to other tokens than were sent")
+            values.append(_finite(entry[0]))
+        return tuple(values)
+
+    return await client.call(f"{client.root}/generate", body, parse)
+
+
+async def echoed(client: Client, model: str, text: str) -> tuple[tuple[str, ...], tuple[float, ...]]:
+    """Token strings of ``text``, and the log-probability of each but the first, from ``echo`` with ``logprobs``."""
+    body = {"model": model, "prompt": text, "max_tokens": 1, "temperature": 0, "echo": True, "logprobs": 1}
+
+    def parse(reply: Any) -> tuple[tuple[str, ...], tuple[float, ...]]:
+        choice = _first_choice(reply)
+        if not str(choice.get("text", "")).startswith(text):
+            raise CallError("it ignores echo (llama.cpp does) and returns log-probabilities of new tokens only")
+        logprobs, usage = _mapping(choice.get("logprobs")), _mapping(reply.get("usage"))
+        tokens, values = logprobs.get("tokens"), logprobs.get("token_logprobs")
+        n, new = usage.get("prompt_tokens"), usage.get("completion_tokens") or 0
+        if not isinstance(n, int) or not isinstance(new, int) or n < 1:
+            raise CallError("it echoes the prompt without its token count")
+        if not isinstance(tokens, list) or not isinstance(values, list):
+            raise CallError("it echoes the prompt without its log-probabilities")
+        # Counted from the end: the new tokens are the last ones, whatever offsets the server reports.
+        _same_count(len(tokens), n + new)
+        _same_count(len(values), len(tokens))
+        return tuple(str(token) for token in tokens[:n]), tuple(_finite(value) for value in values[1:n])
+
+    return await client.call("/completions", body, parse)
+
+
+def token_ids(reply: Any) -> tuple[int, ...]:
+    """Read the reply of ``/tokenize``."""
+    tokens = _mapping(reply).get("tokens")
+    if not isinstance(tokens, list) or not tokens or not all(isinstance(token, int) for token in tokens):
+        raise CallError("its /tokenize returns no token ids for this input")
+    return tuple(tokens)
+
+
+def decoded_text(reply: Any) -> str:
+    """Read the reply of ``/detokenize``."""
+    text = _mapping(reply).get("prompt") or _mapping(reply).get("text")
+    if not isinstance(text, str):
+        raise CallError("its /detokenize returns no text")
+    return text
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _first_choice(reply: Any) -> Mapping[str, Any]:
+    choices = _mapping(reply).get("choices")
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+        raise CallError("the answer holds no choices", retry=True)
+    choice: Mapping[str, Any] = choices[0]
+    return choice
+
+
+def _first_scored(prompt: Sequence[Any], joint: Sequence[Any], i: int) -> int:
+    """Return the first scored token: where the joint encoding leaves the prompt's; raise CallError for none."""
+    start = common_prefix(prompt, joint)
+    if start == len(joint):
+        raise CallError(f"continuation {i + 1} adds no token to the prompt, so it has no probability")
+    if start == 0:
+        raise CallError("the first scored token has no token before it; the server adds no start token")
+    return start
+
+
+def _finite(value: Any) -> float:
+    """Return ``value`` as a log-probability; raise CallError unless it is a number of at most 0 and no huge one."""
+    # Bounds instead of math.isfinite, which no integer of hundreds of digits survives.
+    if isinstance(value, bool) or not isinstance(value, int | float) or not -1e9 < value <= 1e-6:
+        raise CallError(f"it returned {_shown(value)} where a log-probability belongs")
+    return float(value)
+
+
+def _shown(value: Any) -> str:
+    """A number as it is; of anything else, which may quote what was sent, only the kind."""
+    return f"{value:.6g}" if isinstance(value, float) else f"a value of type {type(value).__name__}"
+
+
+def _same_count(got: int, wanted: int) -> None:
+    if got != wanted:
+        raise CallError(f"it returned {got} prompt log-probabilities for {wanted} tokens")

@@ -1,0 +1,215 @@
+"""One replica of a model in a process of its own, and how many replicas of what size a cluster gets.
+
+:class:`Replica` is what runs on the workers; nothing here needs Ray.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from kapwa.errors import KapwaError, ModelError, UsageError
+from kapwa.models.base import Model, Responses
+from kapwa.models.environment import processor
+from kapwa.parallel.base import Ray
+from kapwa.parallel.ray_cluster import Node, size
+from kapwa.records import Capability, Kind, Request, Response
+
+THREADS: Final = "OMP_NUM_THREADS"
+# Answers that come one by one go back in groups: seldom enough to cost little, often enough that a dead worker takes
+# few of them with it.
+_GROUP = 200
+_INTERVAL = 0.2
+# Environment variables that a model may need on another machine: keys and addresses of providers, access to the hub,
+# proxies. No folders: they may not exist there.
+_NEEDED = re.compile(
+    r"""(?:
+        .*_API_(?:KEY|BASE|VERSION)    | .*_BASE_URL      | .*_ENDPOINT
+      | OPENAI_(?:ADMIN_KEY|ORG_ID|ORGANIZATION|PROJECT_ID)
+      | (?:AWS|AZURE|GOOGLE|VERTEX|CLOUDFLARE)_(?!.*(?:FILE|PATH|CREDENTIALS$)).*
+      | HF_TOKEN | HF_HUB_OFFLINE | TRANSFORMERS_OFFLINE
+      | (?:HTTPS?|ALL|NO)_PROXY
+    )""",
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def needed_variables(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables of ``environment`` that a model may need on another machine, keys among them."""
+    return {name: value for name, value in environment.items() if _NEEDED.fullmatch(name)}
+
+
+class Recipe(NamedTuple):
+    """How a replica loads its model: ``open_model(*arguments)``, both pickled.
+
+    ``environment``: variables the model needs, such as keys. A recipe travels as an argument of calls, because Ray
+    writes these to no file. ``threads``: value of ``OMP_NUM_THREADS``; None leaves the number to the libraries.
+    ``folder``: the folder of relative paths, on machines that have it.
+    """
+
+    open_model: Callable[..., Model]
+    arguments: tuple[Any, ...]
+    environment: Mapping[str, str]
+    threads: str | None
+    folder: str
+
+
+class Facts(NamedTuple):
+    """What a model says of itself, and of the machine it runs on."""
+
+    id: str
+    revision: str
+    capabilities: frozenset[Capability]
+    atomic_batches: bool
+    fingerprint: dict[str, Any]
+    description: dict[str, Any]
+    environment: dict[str, Any]
+    kapwa: str
+    processor: str
+
+
+class Replica:
+    """A model in a worker, loaded by the first call of its process."""
+
+    _model: Model | None = None
+
+    def facts(self, recipe: Recipe) -> Facts:
+        """Return what the model says of itself now; a served model knows more after it was asked."""
+        model = self._load(recipe)
+        described = dict(model.fingerprint), dict(model.description), dict(model.environment)
+        here = version("kapwa"), processor()
+        return Facts(model.id, model.revision, model.capabilities, model.atomic_batches, *described, *here)
+
+    def plan(self, recipe: Recipe, requests: Sequence[Request]) -> tuple[list[list[int]], Facts]:
+        """Return the model's plan, and the facts after planning."""
+        return self._load(recipe).plan(requests), self.facts(recipe)
+
+    def answer(self, recipe: Recipe, kind: Kind, batch: Sequence[Request]) -> list[Response]:
+        """Return all responses to ``batch``."""
+        return list(self._responses(recipe, kind, batch))
+
+    def stream(self, recipe: Recipe, kind: Kind, batch: Sequence[Request]) -> Iterator[list[Response]]:
+        """Yield the responses to ``batch`` in groups as they come; those before an error go first."""
+        group: list[Response] = []
+        sent = time.monotonic()
+        try:
+            for response in self._responses(recipe, kind, batch):
+                group.append(response)
+                if len(group) >= _GROUP or time.monotonic() - sent >= _INTERVAL:
+                    yield group
+                    group, sent = [], time.monotonic()
+        except KapwaError:
+            yield group
+            raise
+        yield group
+
+    def _responses(self, recipe: Recipe, kind: Kind, batch: Sequence[Request]) -> Responses:
+        model = self._load(recipe)
+        return model.score(batch) if kind == "score" else model.generate(batch)
+
+    def _load(self, recipe: Recipe) -> Model:
+        if self._model is None:
+            os.environ.update(recipe.environment)
+            _set_threads(recipe.threads)
+            if Path(recipe.folder).is_dir():
+                os.chdir(recipe.folder)
+            self._model = recipe.open_model(*recipe.arguments)
+        return self._model
+
+
+def _set_threads(threads: str | None) -> None:
+    """Undo what Ray sets: it gives libraries as many threads as the worker reserved processors."""
+    if threads is None:
+        os.environ.pop(THREADS, None)
+        return
+    os.environ[THREADS] = threads
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        torch.set_num_threads(int(threads))
+
+
+def check_same(first: Facts, other: Facts) -> None:
+    """Raise ModelError unless two replicas are the same model under the same libraries.
+
+    The kind of processor may differ, because few clusters have only one; the run says where there are several.
+    """
+    if other.kapwa != version("kapwa"):
+        raise ModelError(
+            f"A machine of the Ray cluster has kapwa {other.kapwa}, this process {version('kapwa')}.",
+            hint=f"Install kapwa=={version('kapwa')} on every machine.",
+        )
+    one, two = (
+        {"id": facts.id, "revision": facts.revision, **facts.fingerprint, **facts.environment, "processor": None}
+        for facts in (first, other)
+    )
+    names = [name for name in dict.fromkeys([*one, *two]) if one.get(name) != two.get(name)]
+    if names:
+        differing = ", ".join(f"{name} {one.get(name)!r} and {two.get(name)!r}" for name in names)
+        raise ModelError(
+            f"The replicas of {first.id} differ: {differing}.",
+            hint="Give every machine the same weights, versions and kind of GPU, and each replica the same number "
+            "of processors (--cpus-per-replica).",
+        )
+
+
+def named_items(requests: Iterable[Request]) -> str:
+    """Name the items of ``requests``, the first few of many."""
+    names = list(dict.fromkeys(f"{request.item_id!r} ({request.variant})" for request in requests))
+    return f"{', '.join(names[:3])} and {len(names) - 3} more" if len(names) > 3 else ", ".join(names)
+
+
+class Layout(NamedTuple):
+    """``replicas`` of ``cpus`` processors and ``gpus`` GPUs each; ``threads`` None: a replica has its machine alone."""
+
+    replicas: int
+    cpus: float
+    gpus: float
+    threads: int | None
+
+    def described(self) -> str:
+        """Say the size of a replica."""
+        return size(self.cpus, self.gpus)
+
+
+def lay_out(settings: Ray, nodes: Sequence[Node]) -> Layout:
+    """Return the layout that ``settings`` ask for on ``nodes``, with what they leave open filled in.
+
+    Raises UsageError where so many replicas would have less than a processor each, and nobody said they should.
+    """
+    working = [node for node in nodes if node.cpus > 0]
+    cpus, gpus = settings.cpus_per_replica, settings.gpus_per_replica
+    if cpus is not None or gpus:
+        rooms = [node.room(cpus or 1.0, gpus) for node in working]
+        replicas = settings.replicas or max(1, sum(rooms))
+        if cpus is not None:
+            return Layout(replicas, cpus, gpus, max(1, int(cpus)))
+        # Threads do little beside a GPU, but one alone would leave the tokenizer waiting.
+        shares = [node.cpus // room for node, room in zip(working, rooms, strict=True) if room]
+        return Layout(replicas, 1.0, gpus, max(1, int(min(shares))) if max(rooms, default=0) > 1 else None)
+    replicas = settings.replicas or max(1, len(working))
+    share = _share(replicas, working)
+    # Machines of one size give their libraries the same threads; other threads move the last digits.
+    alone = all(node.room(share) <= 1 for node in working) and len({node.cpus for node in working}) <= 1
+    return Layout(replicas, share, 0.0, None if alone else max(1, int(share)))
+
+
+def _share(replicas: int, nodes: Sequence[Node]) -> float:
+    """Return the most processors each of ``replicas`` can have on ``nodes``."""
+    if not nodes:
+        return 1.0  # a cluster that has yet to grow
+    sizes = {math.floor(node.cpus / k) for node in nodes for k in range(1, replicas + 1)}
+    fitting = [size for size in sizes if size >= 1 and sum(node.room(size) for node in nodes) >= replicas]
+    if fitting:
+        return float(max(fitting))
+    processors = sum(node.cpus for node in nodes)
+    raise UsageError(
+        f"{replicas} replicas of at least one processor do not fit: the Ray cluster has {processors:g}.",
+        hint="Ask for fewer replicas, or let them share processors (--cpus-per-replica 0.5).",
+    )

@@ -1,0 +1,267 @@
+"""Read what validators chose, from filled forms or from a plain table, into one row per person and item.
+
+Three layouts are told apart by their columns:
+
+- the form of :func:`kapwa.people.forms.write_choice_form`: ``form_id, item_id, option_1 …, choice``, where choice is
+  a position on that sheet or the option's text;
+- long: ``item_id, rater, choice``, where choice is the option's text, or its number in canonical order
+  (1 = best, 2 … = irrelevant responses in file order);
+- wide: ``item_id`` and one column a rater, with the same cells as the long layout.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+
+from kapwa.datasets.sheets import header_of, short_names
+from kapwa.errors import DataError, UsageError, nearest
+from kapwa.people.filled_sheets import Cell, answer_of, cell_of, read_filled, refuse_repeats
+from kapwa.people.forms import CHOICE_KEY, options_of
+from kapwa.records import Item
+from kapwa.tables_io import Row, read_sheet
+
+# Columns of the wide layout that are not raters.
+NOT_RATERS = frozenset(
+    {"item_id", "form_id", "variant", "culture", "language", "category", "topic", "cluster", "prompt", "note", "notes"}
+)
+_OPTION = re.compile(r"option_(\d+)")
+_SCHEMA = {"item_id": pl.String, "rater": pl.String, "option": pl.Int64, "path": pl.String, "row": pl.Int64}
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """Choices by option identity: one row per rater and item, ``option`` null where none was made.
+
+    ``frame`` columns: ``item_id, rater, option`` (0 = best, 1 … = irrelevant in file order), ``path, row``.
+    ``notes`` says what the reader had to tolerate (sheets nobody filled in, ids that lost leading zeros).
+    """
+
+    frame: pl.DataFrame
+    notes: tuple[str, ...] = ()
+
+
+class _Choice(NamedTuple):
+    item_id: str
+    rater: str
+    option: int | None
+    cell: Cell
+
+
+class _Key(NamedTuple):
+    """What the organiser kept: by form and item, the option at each position."""
+
+    form: str
+    orders: Mapping[tuple[str, str], Mapping[int, int]]
+    people: frozenset[str]
+
+
+class _Items:
+    """The items by id, forgiving what spreadsheets do to ids and to line breaks, and nothing else."""
+
+    def __init__(self, items: Sequence[Item]) -> None:
+        self.by_id: dict[str, Item] = {}
+        for item in items:
+            if item.id in self.by_id:
+                raise UsageError(
+                    f"Item {item.id!r} occurs in several variants ({self.by_id[item.id].variant}, {item.variant}).",
+                    hint="Choose one with --variant.",
+                )
+            self.by_id[item.id] = item
+        self._bare: dict[str, list[str]] = {}
+        for item_id in self.by_id:
+            self._bare.setdefault(item_id.lstrip("0"), []).append(item_id)
+        self.restored: set[str] = set()
+
+    def find(self, row: Row, path: Path) -> Item:
+        written = row.cells.get("item_id", "").strip()
+        if written in self.by_id:
+            return self.by_id[written]
+        # A spreadsheet that took the id for a number dropped its leading zeros.
+        candidates = self._bare.get(written, []) if written else []
+        if len(candidates) == 1:
+            self.restored.add(candidates[0])
+            return self.by_id[candidates[0]]
+        message = f"{written!r} is not an item of this data." if written else "is empty."
+        raise DataError(message, path=path, row=row.number, column="item_id", hint=nearest(written, self.by_id))
+
+
+def read_choices(
+    paths: str | Path | Sequence[str | Path], items: Sequence[Item], *, key: str | Path | None = None
+) -> Choices:
+    """Read filled choice sheets: one file, several, or a folder of them (its ``*-key`` files are passed over).
+
+    ``items``: the items of one variant. ``key``: the ``choices-key.csv`` written with the forms; without it,
+    positions are resolved by the option texts on the sheet itself. An empty choice is missing, and counted.
+    Raises DataError naming file, row and column for unknown items, choices that are no option of the item,
+    a person choosing twice for an item, a key of other forms or other data, and unreadable files.
+    """
+    known = _Items(items)
+    answers = _read_key(Path(key), known) if key is not None else None
+    choices, notes = read_filled(
+        paths, "choices", lambda path: _read_file(path, known, answers), lambda choice: choice.option is not None
+    )
+    if known.restored:
+        notes.append(f"{len(known.restored)} item ids had lost their leading zeros; each fits exactly one item.")
+    refuse_repeats(((c.rater, c.item_id), c.cell, f"{c.rater} chooses for item {c.item_id!r}") for c in choices)
+    names = short_names({choice.rater for choice in choices}, "choice")
+    rows = [(c.item_id, names[c.rater], c.option, str(c.cell.path), c.cell.row) for c in choices]
+    return Choices(pl.DataFrame(rows, schema=_SCHEMA, orient="row"), tuple(notes))
+
+
+def _read_file(path: Path, items: _Items, key: _Key | None) -> Iterator[_Choice]:
+    rows = read_sheet(path, required=("item_id",))
+    header = header_of(rows)
+    if "form_id" in header and "choice" in header:
+        return (_form_choice(row, path, items, key) for row in rows)
+    if "choice" in header:
+        if "rater" not in header:
+            raise DataError("column 'rater' is missing.", path=path, row=1, hint="Add it, with each person's name.")
+        return (_long_choice(row, path, items) for row in rows)
+    raters = [name for name in header if name not in NOT_RATERS and not _OPTION.fullmatch(name)]
+    if not raters:
+        raise DataError(
+            "has neither a column 'choice' nor columns named after raters.",
+            path=path,
+            row=1,
+            hint="Use item_id, rater, choice; or item_id and one column for each rater.",
+        )
+    return (
+        _plain_choice(items.find(row, path), rater, answer_of(row, path, rater)) for row in rows for rater in raters
+    )
+
+
+def _long_choice(row: Row, path: Path, items: _Items) -> _Choice:
+    rater = cell_of(row, path, "rater", filled=True, hint="Name who made this choice.")
+    return _plain_choice(items.find(row, path), rater.text, answer_of(row, path, "choice"))
+
+
+def _plain_choice(item: Item, rater: str, cell: Cell) -> _Choice:
+    if not cell.text:
+        return _Choice(item.id, rater, None, cell)
+    options = options_of(item)
+    option = _by_text(cell.text, options)
+    if option is None:
+        number = _number(cell.text)
+        if number is None or not 1 <= number <= len(options):
+            raise cell.error(
+                f"{cell.shown} is no option of item {item.id!r}.",
+                f"Write the option's text, or its number: 1 = best, 2 to {len(options)} = irrelevant in file order.",
+            )
+        option = number - 1
+    return _Choice(item.id, rater, option, cell)
+
+
+def _form_choice(row: Row, path: Path, items: _Items, key: _Key | None) -> _Choice:
+    item, cell = items.find(row, path), answer_of(row, path, "choice")
+    form_id = cell_of(row, path, "form_id", filled=True, hint="Restore it from the form.").text
+    order = _order_on_sheet(row, path, item) if key is None else _order_in_key(row, path, item, form_id, key)
+    if not cell.text:
+        return _Choice(item.id, form_id, None, cell)
+    number = _number(cell.text)
+    if number is None:
+        option = _by_text(cell.text, options_of(item))
+        if option is None:
+            raise cell.error(f"{cell.shown} is not an option.", f"Write a number from 1 to {len(order)}.")
+        return _Choice(item.id, form_id, option, cell)
+    if number not in order:
+        raise cell.error(f"{number} is not an option of this row.", f"Write a number from 1 to {len(order)}.")
+    return _Choice(item.id, form_id, order[number], cell)
+
+
+def _shown(row: Row) -> dict[int, str]:
+    found = ((_OPTION.fullmatch(name), text) for name, text in row.cells.items())
+    return {int(match[1]): text for match, text in found if match and text.strip()}
+
+
+def _order_on_sheet(row: Row, path: Path, item: Item) -> dict[int, int]:
+    """Map the sheet's positions to options by the texts it shows."""
+    order: dict[int, int] = {}
+    for position, text in _shown(row).items():
+        option = _by_text(text, options_of(item))
+        cell = Cell(text, path, row.number, f"option_{position}")
+        if option is None:
+            raise cell.error(
+                f"{cell.shown} is no option of item {item.id!r}.",
+                "The text was edited, or the data differs from the form's. Pass the form's key with --key.",
+            )
+        if option in order.values():
+            raise cell.error("shows one option twice.")
+        order[position] = option
+    return order
+
+
+def _order_in_key(row: Row, path: Path, item: Item, form_id: str, key: _Key) -> Mapping[int, int]:
+    if (form_id, item.id) not in key.orders:
+        raise DataError(
+            f"the key does not know the form {form_id!r}."
+            if form_id not in key.people
+            else f"the key has no item {item.id!r} for the form {form_id!r}.",
+            path=path,
+            row=row.number,
+            column="form_id",
+            hint=f"The key is for {key.form}. {nearest(form_id, key.people)}",
+        )
+    order = key.orders[form_id, item.id]
+    for position, text in _shown(row).items():
+        # An edited text fits no option and the key decides; one that fits another option is a moved cell.
+        option = _by_text(text, options_of(item))
+        if option is not None and order.get(position) != option:
+            raise DataError(
+                "shows another option than the key says.",
+                path=path,
+                row=row.number,
+                column=f"option_{position}",
+                hint="Were cells moved or columns sorted? Restore the row from the form.",
+            )
+    return order
+
+
+def _read_key(path: Path, items: _Items) -> _Key:
+    orders: dict[tuple[str, str], dict[int, int]] = {}
+    forms = set()
+    for row in read_sheet(path, required=CHOICE_KEY):
+        item = items.find(row, path)
+        numbers = {name: _number(row.cells[name].strip()) for name in ("position", "option")}
+        for name, number in numbers.items():
+            if number is None:
+                raise DataError(f"{row.cells[name]!r} is not a number.", path=path, row=row.number, column=name)
+        position, option = numbers["position"] or 0, numbers["option"] or 0
+        options = options_of(item)
+        if option >= len(options) or _plain(row.cells["text"]) != _plain(options[option]):
+            raise DataError(
+                f"item {item.id!r} has no such option in this data.",
+                path=path,
+                row=row.number,
+                column="text",
+                hint="The data changed after the forms were written; pass the data they were made from.",
+            )
+        forms.add(row.cells["form"].strip())
+        order = orders.setdefault((row.cells["form_id"].strip(), item.id), {})
+        if position in order or option in order.values():
+            raise DataError("repeats a position or an option.", path=path, row=row.number, column="position")
+        order[position] = option
+    return _Key(", ".join(sorted(forms)), orders, frozenset(form_id for form_id, _ in orders))
+
+
+def _number(text: str) -> int | None:
+    """Read "2", "2.0" (as spreadsheets store it) and digits of any script; None for anything else."""
+    match = re.fullmatch(r"(\d{1,6})(?:\.0+)?", text)
+    return int(match[1]) if match else None
+
+
+def _plain(text: str) -> str:
+    """Make texts comparable that differ only in Unicode composition or in white space."""
+    return " ".join(unicodedata.normalize("NFC", text).split())
+
+
+def _by_text(text: str, options: Sequence[str]) -> int | None:
+    fitting = [i for i, option in enumerate(options) if option == text]
+    fitting = fitting or [i for i, option in enumerate(options) if _plain(option) == _plain(text)]
+    return fitting[0] if len(fitting) == 1 else None

@@ -1,0 +1,169 @@
+"""Blinded, shuffled sheets on which validators choose among responses, and the key that decodes them (Kalahi §3.2).
+
+Every order is drawn for each person anew: the order of the rows, so that tiredness does not fall on the same
+items for everyone and neighbours cannot copy line by line, and the order of a row's options, so that a
+liking for the first option does not favour any of them. The key is the only file that tells which is which.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kapwa.datasets.sheets import FORMATS, Column, Sheet, render, shuffled, write_files
+from kapwa.errors import DataError, UsageError
+from kapwa.files import digest
+from kapwa.records import Item
+from kapwa.tables_io import csv_bytes
+
+CHOICE_KEY = ("form", "form_id", "item_id", "variant", "position", "option", "text")
+
+_CHOICE_INSTRUCTIONS = """# Choose what an average person of your culture would do
+
+Each row holds a situation (column **prompt**) and several responses (**option_1**, **option_2**, …).
+Read the situation and every response. In the column **choice**, write the number of the response closest to what
+an average person of your culture would do in that situation, which may differ from what you yourself would do.
+
+- Choose exactly one response in each row. Leave the cell empty only if you cannot decide.
+- Work alone, and do not compare with others until everyone is done.
+- Change nothing but the column **choice**. Save the file in the format in which you got it.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Forms:
+    """What was written: the sheets for people, the key to keep back, and what the organiser should know."""
+
+    sheets: tuple[Path, ...]
+    key: Path
+    instructions: Path
+    items: int
+    people: int
+    notes: tuple[str, ...] = ()
+
+
+def write_choice_form(
+    items: Sequence[Item],
+    out: str | Path,
+    *,
+    items_n: int | None = 60,
+    seed: int = 1,
+    people: int = 3,
+    formats: Sequence[str] = FORMATS,
+) -> Forms:
+    """Write one choice sheet per person: a situation, its best and irrelevant responses shuffled, a blank choice.
+
+    ``items``: one variant, with the fields ``prompt``, ``best`` and ``irrelevant``; ``items_n`` of them are drawn
+    without replacement (None: all). Columns ``form_id, item_id, prompt, option_1 … option_k, choice``; the key
+    ``choices-key.csv`` maps each position to the option (0 = best, then the irrelevant ones in file order).
+    Equal arguments give equal forms. Raises UsageError for impossible counts, items of several variants or
+    cultures, and a folder that holds forms already; DataError for items without a choice.
+    """
+    check_counts(seed=seed, people=people)
+    chosen = draw_items(_one_variant(one_culture(items)), items_n, seed)
+    for item in chosen:
+        _check_options(item)
+    base = form_base("choice", seed, people, [[item.id, item.fields["prompt"], *options_of(item)] for item in chosen])
+    width = max(len(options_of(item)) for item in chosen)
+    files: dict[str, bytes] = {}
+    key_rows: list[Sequence[str | int]] = []
+    for person in range(1, people + 1):
+        form_id = f"{base}-p{person}"
+        rows = [chosen[i] for i in shuffled([item.id for item in chosen], "rows", seed, person)]
+        orders = [shuffled(options_of(item), "options", seed, person, item.id) for item in rows]
+        files |= render(_choice_sheet(f"choices-p{person}", form_id, rows, orders, width), formats)
+        key_rows += [
+            (base, form_id, item.id, item.variant, position, option, options_of(item)[option])
+            for item, order in zip(rows, orders, strict=True)
+            for position, option in enumerate(order, start=1)
+        ]
+    files["choices-key.csv"] = csv_bytes(CHOICE_KEY, key_rows)
+    files["choices-instructions.md"] = _CHOICE_INSTRUCTIONS.encode()
+    write_files(files, Path(out))
+    return written_forms(files, Path(out), "choices", items=len(chosen), people=people)
+
+
+def options_of(item: Item) -> tuple[str, ...]:
+    """Return an item's answer options in canonical order: the best, then the irrelevant ones in file order."""
+    return (item.fields["best"], *item.fields["irrelevant"])
+
+
+def _choice_sheet(name: str, form_id: str, items: Sequence[Item], orders: Sequence[Sequence[int]], width: int) -> Sheet:
+    rows = []
+    for item, order in zip(items, orders, strict=True):
+        options = options_of(item)
+        shown = [options[i] for i in order] + [""] * (width - len(order))
+        rows.append([form_id, item.id, item.fields["prompt"], *shown, ""])
+    allowed = [tuple(str(i) for i in range(1, len(order) + 1)) for order in orders]
+    columns = [
+        Column("form_id", 22),
+        Column("item_id", 14),
+        Column("prompt", 48),
+        *(Column(f"option_{i}", 34) for i in range(1, width + 1)),
+        Column("choice", 9, allowed, ("choice", "The number of the option an average person would choose.")),
+    ]
+    return Sheet(name, columns, rows, _CHOICE_INSTRUCTIONS)
+
+
+def one_culture(items: Sequence[Item]) -> Sequence[Item]:
+    """A form is filled in by people of one culture; anybody else's choices would say nothing."""
+    if not items:
+        raise UsageError("There are no items to make a form of.")
+    cultures = sorted({item.culture for item in items})
+    if len(cultures) > 1:
+        raise UsageError(
+            f"The items are of {len(cultures)} cultures ({', '.join(cultures[:5])}); a form is for people of one.",
+            hint=f"Choose one with --where 'culture={cultures[0]}', or one pack with --data.",
+        )
+    return items
+
+
+def _one_variant(items: Sequence[Item]) -> Sequence[Item]:
+    variants = sorted({item.variant for item in items})
+    if len(variants) > 1:
+        raise UsageError(f"The items have several variants ({', '.join(variants)}).", hint="Choose one with --variant.")
+    return items
+
+
+def check_counts(*, seed: int, **counts: int) -> None:
+    """Refuse a negative seed, and a count below 1, such as ``people=0``."""
+    if seed < 0:
+        raise UsageError(f"The seed is {seed}; it must be 0 or more.")
+    for name, count in counts.items():
+        if count < 1:
+            raise UsageError(f"{name} is {count}; it must be at least 1.")
+
+
+def _check_options(item: Item) -> None:
+    options = options_of(item)
+    if len(options) < 2:
+        raise DataError(f"item {item.id!r} has no irrelevant response, so there is nothing to choose between.")
+    if len(set(options)) < len(options):
+        raise DataError(f"item {item.id!r} has the same response twice.", hint="Run 'kapwa data check' on the data.")
+
+
+def draw_items(items: Sequence[Item], items_n: int | None, seed: int) -> list[Item]:
+    """Return ``items_n`` of ``items`` (None: all), drawn by the seed, in their own order."""
+    if items_n is None:
+        return list(items)
+    if not 1 <= items_n <= len(items):
+        raise UsageError(f"{items_n} items were asked for; there are {len(items)} to draw from.")
+    order = shuffled([f"{item.id}\0{item.variant}" for item in items], "draw", seed)
+    return [items[i] for i in sorted(order[:items_n])]
+
+
+def form_base(kind: str, seed: int, people: int, content: Sequence[Sequence[str]]) -> str:
+    """Name a form by what is on it, so that no key of another form can decode it unnoticed."""
+    parts = {"people": str(people).encode(), "content": json.dumps(content).encode()}
+    return f"{kind}-{seed}-{digest(parts)[:8]}"
+
+
+def written_forms(
+    files: dict[str, bytes], out: Path, kind: str, *, items: int, people: int, notes: tuple[str, ...] = ()
+) -> Forms:
+    """Say what was written into ``out``."""
+    key, instructions = out / f"{kind}-key.csv", out / f"{kind}-instructions.md"
+    sheets = tuple(out / name for name in files if name not in (key.name, instructions.name))
+    return Forms(sheets, key, instructions, items, people, notes)

@@ -1,0 +1,318 @@
+"""Blinded sheets of models' answers for people to judge by yes/no questions (Kalahi, Appendix I; BLEnD, section 5).
+
+Two forms share all but what is drawn and shown: ratings of all models' answers to the same items, and the wrong answers
+of each culture, for its people to say what kind of error each is. Both are read by :mod:`kapwa.people.rating_files`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from kapwa.datasets.sheets import FORMATS, Column, Sheet, render, shuffled, write_files
+from kapwa.errors import DataError, UsageError, nearest
+from kapwa.people.forms import Forms, check_counts, draw_items, form_base, one_culture, written_forms
+from kapwa.records import Item
+from kapwa.suites.base import Criterion, find_criteria
+from kapwa.tables_io import csv_bytes
+
+if TYPE_CHECKING:
+    import polars as pl
+
+RATING_KEY = ("form", "response_id", "item_id", "variant", "model", "cluster")
+EMPTY_ANSWER = "(The model gave an empty answer.)"
+PER_COUNTRY = 120
+ANSWER_COLUMNS = ("item_id", "variant", "model", "text")
+# What automated scoring may say of an answer that people should look at.
+WRONG_OUTCOMES = ("wrong", "refused", "unparsed", "empty")
+
+_RATING_INSTRUCTIONS = """# Judge each response by {count} yes/no questions
+
+Each row holds a situation (column **prompt**) and one response to it (column **response**). Which system wrote it is
+hidden on purpose. In each of the columns below, answer yes or no. Yes always means that the response is good in this
+respect.
+
+{questions}
+
+- Judge each question by itself: a response can have perfect spelling and still be wrong.
+- Leave a cell empty only if you cannot judge.
+- Work alone, and do not compare with others until everyone is done.
+- Change nothing but the answers. Save the file in the format in which you got it.
+"""
+
+_ERROR_INSTRUCTIONS = """# Say what kind of error each answer is: {count} yes/no questions
+
+Each row holds a question about everyday life in your country or region (column **question**), what people there
+answered (column **people_said**), and an answer that an automated comparison took for wrong (column **response**).
+Which system wrote it is hidden on purpose. In each of the columns below, answer yes or no.
+
+{questions}
+
+- Here yes means that the answer is of that kind. An answer can be of several kinds, or of none: if it is right after
+  all, answer no throughout.
+- Judge by what is usual where you live, not by what you alone would say.
+- Leave a cell empty only if you cannot judge.
+- Work alone, and do not compare with others until everyone is done.
+- Change nothing but the answers. Save the file in the format in which you got it.
+"""
+
+
+class _Answer(NamedTuple):
+    """One model's answer to one item."""
+
+    item: Item
+    model: str
+    text: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.item.id}\0{self.item.variant}\0{self.model}"
+
+
+class _Layout(NamedTuple):
+    """How a kind of rating form looks: file names, the columns beside the answer, and what they show of an item."""
+
+    kind: str
+    instructions: str
+    columns: tuple[Column, ...]
+    response: Column
+    shown: Callable[[Item], list[str]]
+
+
+_Coded = Sequence[tuple[str, _Answer]]
+
+
+def write_rating_form(
+    items: Sequence[Item],
+    answers: pl.DataFrame,
+    out: str | Path,
+    *,
+    items_n: int | None = 60,
+    seed: int = 1,
+    people: int = 3,
+    groups: int = 1,
+    formats: Sequence[str] = FORMATS,
+) -> Forms:
+    """Write one rating sheet per person: model answers in shuffled order, models hidden behind codes.
+
+    ``answers``: columns ``item_id, variant, model, text``, one row per answer; a null text is a failed answer.
+    Only items that every model answered are drawn (``items_n`` of them; None: all), so that models are compared
+    on the same items. ``groups`` splits the items among so many groups of ``people`` persons each, as the paper
+    did with two. The columns are the criteria of the items' suite; the key is ``ratings-key.csv``.
+    Equal arguments give equal forms. Raises UsageError and DataError as
+    :func:`kapwa.people.forms.write_choice_form`, and for answers that fit no item or come twice.
+    """
+    check_counts(seed=seed, people=people, groups=groups)
+    criteria = find_criteria(_one_suite(one_culture(items)))
+    table: dict[tuple[str, str], dict[str, _Answer]] = {}
+    for answer in _answers(items, answers, skip_other_variants=True):
+        table.setdefault((answer.item.id, answer.item.variant), {})[answer.model] = answer
+    if not table:
+        raise DataError("there is no answer to any of the items.", hint="Were the answers made for these variants?")
+    models = sorted({model for texts in table.values() for model in texts})
+    complete = [item for item in items if len(table.get((item.id, item.variant), {})) == len(models)]
+    if not complete:
+        raise DataError("no item was answered by every model.", hint=f"Models: {', '.join(models)}.")
+    chosen = draw_items(complete, items_n, seed)
+    if groups > len(chosen):
+        raise UsageError(f"{len(chosen)} items cannot be split among {groups} groups.")
+    coded = _coded([table[item.id, item.variant][model] for item in chosen for model in models], seed)
+    # Whole items to a group: the answers to one item are compared by the same people.
+    parts = [{(item.id, item.variant) for item in chosen[group::groups]} for group in range(groups)]
+    shares = [[pair for pair in coded if (pair[1].item.id, pair[1].item.variant) in part] for part in parts]
+    files = _files(_RATINGS, coded, shares, criteria, seed=seed, people=people, formats=formats)
+    write_files(files, Path(out))
+    notes = _rating_notes(coded, len(items), len(complete))
+    return written_forms(files, Path(out), "ratings", items=len(chosen), people=people * groups, notes=notes)
+
+
+def write_error_forms(
+    items: Sequence[Item],
+    answers: pl.DataFrame,
+    out: str | Path,
+    *,
+    per_country: int = PER_COUNTRY,
+    seed: int = 1,
+    people: int = 3,
+    criteria: Sequence[Criterion] | None = None,
+    formats: Sequence[str] = FORMATS,
+) -> list[Forms]:
+    """Write ``people`` sheets for each culture, with ``per_country`` of its wrong answers each; return one per culture.
+
+    ``answers``: the wrong answers, with the columns ``item_id, variant, model, text`` (a null text is a failed answer
+    and passed over). ``items``: at least theirs, with the field ``question``, and where they have them
+    ``question_en`` and ``answers``. The draw spreads over models evenly, and takes a second answer to a question only
+    when every question has given one. A culture with fewer answers gives all, and a note says so.
+    Every culture has a folder of its own. ``criteria``: by default those of the items' suite. Equal arguments give
+    equal forms. Raises UsageError for impossible counts, missing columns and folders that hold forms; DataError for
+    answers to unknown items, answers that come twice, or none at all.
+    """
+    check_counts(seed=seed, people=people, per_country=per_country)
+    by_culture: dict[str, list[_Answer]] = {}
+    for answer in _answers(items, answers):
+        by_culture.setdefault(answer.item.culture, []).append(answer)
+    if not by_culture:
+        raise DataError("there is no wrong answer to make a form of.")
+    used = tuple(criteria if criteria is not None else find_criteria(_one_suite(items)))
+    files: dict[str, bytes] = {}
+    forms: list[Forms] = []
+    for culture, folder in _folder_names(sorted(by_culture)).items():
+        wrong = by_culture[culture]
+        drawn = _spread(wrong, per_country, seed)
+        coded = _coded(drawn, seed)
+        own = _files(_ERRORS, coded, [coded], used, seed=seed, people=people, formats=formats)
+        files |= {f"{folder}/{name}": content for name, content in own.items()}
+        few = f"{culture} has only {len(wrong)} wrong answers; {per_country} were asked for."
+        notes = (few,) if len(wrong) < per_country else ()
+        forms.append(written_forms(own, Path(out) / folder, "errors", items=len(drawn), people=people, notes=notes))
+    write_files(files, Path(out))
+    return forms
+
+
+def _answers(items: Sequence[Item], answers: pl.DataFrame, *, skip_other_variants: bool = False) -> list[_Answer]:
+    missing = [name for name in ANSWER_COLUMNS if name not in answers.columns]
+    if missing:
+        raise UsageError(f"The answers have no column {missing[0]!r}.", hint=nearest(missing[0], answers.columns))
+    known = {(item.id, item.variant): item for item in items}
+    ids = {item.id for item in items}
+    found: dict[str, _Answer] = {}
+    for item_id, variant, model, text in answers.select(ANSWER_COLUMNS).iter_rows():
+        item = known.get((item_id, variant))
+        if item is None and not (skip_other_variants and item_id in ids):
+            raise DataError(f"an answer is to the unknown item {item_id!r} ({variant}).", hint=nearest(item_id, ids))
+        if item is None or text is None:
+            continue
+        answer = _Answer(item, model, text)
+        if answer.name in found:
+            raise DataError(f"{model} answers {item_id!r} ({variant}) more than once.", hint="Keep one sample of each.")
+        found[answer.name] = answer
+    return list(found.values())
+
+
+def _one_suite(items: Sequence[Item]) -> str:
+    suites = sorted({item.suite for item in items})
+    if len(suites) != 1:
+        raise UsageError(f"A rating form needs the items of one suite, not of {len(suites)}.")
+    return suites[0]
+
+
+def _spread(answers: Sequence[_Answer], wanted: int, seed: int) -> list[_Answer]:
+    """Draw without replacement: models in turn, and a question's second answer only after every first one."""
+    order = shuffled([answer.name for answer in answers], "draw", seed)
+    rounds: dict[tuple[str, str], int] = {}
+    turns: dict[tuple[int, str], int] = {}
+    ranked: list[tuple[int, int, int]] = []
+    for place, index in enumerate(order):
+        answer = answers[index]
+        question = (answer.model, answer.item.cluster)
+        nth = rounds[question] = rounds.get(question, -1) + 1
+        turn = turns[nth, answer.model] = turns.get((nth, answer.model), -1) + 1
+        ranked.append((nth, turn, place))
+    return [answers[order[place]] for _, _, place in sorted(ranked)[:wanted]]
+
+
+def _coded(answers: Sequence[_Answer], seed: int) -> list[tuple[str, _Answer]]:
+    """Hide the models: each answer gets a code, such as R017, by an order that the seed decides."""
+    order = shuffled([answer.name for answer in answers], "codes", seed)
+    digits = max(3, len(str(len(answers))))
+    return [(f"R{number:0{digits}}", answers[index]) for number, index in enumerate(order, start=1)]
+
+
+def _files(
+    layout: _Layout,
+    coded: _Coded,
+    shares: Sequence[_Coded],
+    criteria: Sequence[Criterion],
+    *,
+    seed: int,
+    people: int,
+    formats: Sequence[str],
+) -> dict[str, bytes]:
+    """The sheets of ``people`` persons for each of ``shares``, the key and the instructions, by file name."""
+    base = form_base("rating", seed, people, [[code, a.item.id, a.item.variant, a.model, a.text] for code, a in coded])
+    questions = "\n".join(f"- **{c.code}**, {c.name}: {c.question}" for c in criteria)
+    instructions = layout.instructions.format(count=len(criteria), questions=questions)
+    blanks = [""] * len(criteria)
+    files: dict[str, bytes] = {}
+    for group, share in enumerate(shares):
+        answer_columns = [Column(c.code, 8, [("yes", "no")] * len(share), (c.name, c.question)) for c in criteria]
+        columns = [Column("form_id", 22), Column("response_id", 13), *layout.columns, layout.response, *answer_columns]
+        for person in range(group * people + 1, (group + 1) * people + 1):
+            order = shuffled([code for code, _ in share], "rows", seed, person)
+            rows = [
+                [f"{base}-p{person}", code, *layout.shown(a.item), a.text.strip() or EMPTY_ANSWER, *blanks]
+                for code, a in (share[i] for i in order)
+            ]
+            files |= render(Sheet(f"{layout.kind}-p{person}", columns, rows, instructions), formats)
+    key = [(base, code, a.item.id, a.item.variant, a.model, a.item.cluster) for code, a in coded]
+    files[f"{layout.kind}-key.csv"] = csv_bytes(RATING_KEY, key)
+    files[f"{layout.kind}-instructions.md"] = instructions.encode()
+    return files
+
+
+def _question(item: Item) -> list[str]:
+    """What a rater reads beside a wrong answer: the question, its English, and what people said."""
+    question = item.fields.get("question")
+    if not isinstance(question, str):
+        raise DataError(f"item {item.id!r} has no question.", hint="Error forms are made of short-answer items.")
+    return [question, str(item.fields.get("question_en") or ""), _people_said(item.fields.get("answers"))]
+
+
+def _people_said(answers: object) -> str:
+    """People's answers, the commonest first; ``answers`` is text already, or groups with ``local`` and ``votes``."""
+    if isinstance(answers, str):
+        return answers
+    groups = answers if isinstance(answers, list | tuple) else ()
+    ordered = sorted(groups, key=lambda group: -int(group.votes))
+    return "; ".join(f"{' / '.join(group.local)} ({group.votes})" for group in ordered)
+
+
+_RATINGS = _Layout(
+    "ratings",
+    _RATING_INSTRUCTIONS,
+    (Column("prompt", 44),),
+    Column("response", 80),
+    lambda item: [item.fields["prompt"]],
+)
+_ERRORS = _Layout(
+    "errors",
+    _ERROR_INSTRUCTIONS,
+    (Column("question", 40), Column("question_en", 32), Column("people_said", 32)),
+    Column("response", 50),
+    _question,
+)
+
+
+def _folder_names(cultures: Sequence[str]) -> dict[str, str]:
+    """A folder name for each culture, safe on every file system, no two alike even where case is ignored."""
+    names: dict[str, str] = {}
+    used: set[str] = set()
+    for culture in cultures:
+        plain = re.sub(r"[^\w-]+", "-", culture).strip("-") or "culture"
+        name, number = plain, 1
+        while name.casefold() in used:
+            number += 1
+            name = f"{plain}-{number}"
+        used.add(name.casefold())
+        names[culture] = name
+    return names
+
+
+def _rating_notes(coded: _Coded, items: int, complete: int) -> tuple[str, ...]:
+    notes = []
+    if complete < items:
+        notes.append(f"{items - complete} of {items} items were left out: not every model answered them.")
+    named = [code for code, answer in coded if _names_its_model(answer)]
+    if named:
+        shown = ", ".join(named[:5]) + (", …" if len(named) > 5 else "")
+        notes.append(f"{len(named)} answers name the model that wrote them, so raters can tell ({shown}).")
+    return tuple(notes)
+
+
+def _names_its_model(answer: _Answer) -> bool:
+    words = "".join(c if c.isalpha() else " " for c in answer.model.casefold()).split()
+    generic = {"instruct", "chat", "model", "base", "local", "openai", "replay"}
+    text = "".join(c if c.isalpha() else " " for c in answer.text.casefold()).split()
+    return not {word for word in words if len(word) > 3 and word not in generic}.isdisjoint(text)

@@ -1,0 +1,246 @@
+"""People's judgement of model answers: majority shares per criterion, and agreement (Kalahi, Appendix I).
+
+An answer has a quality when at least two thirds of the people who judged it say so (Tables 16 and 17).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from kapwa.errors import DataError
+from kapwa.people.agreement import NAMES, SCHEMA, agreement_rows
+from kapwa.people.rating_files import Ratings, parse_answer, read_ratings
+from kapwa.stats.intervals import mean_estimate
+from kapwa.suites.base import Criterion, find_criteria, yes_means
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+__all__ = [
+    "HumanRatings",
+    "Ratings",
+    "analyse_ratings",
+    "has_majority",
+    "human_ratings",
+    "parse_answer",
+    "read_ratings",
+    "render_ratings",
+]
+
+# From this share of equal answers on, chance-corrected agreement comes with a warning.
+PREVALENT = 0.9
+
+_SHARES = {
+    "model": pl.String,
+    "criterion": pl.String,
+    "agreed": pl.Int64,
+    "n": pl.Int64,
+    "value": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "clusters": pl.Int64,
+    "unrated": pl.Int64,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class HumanRatings:
+    """What people judged; each table is a Polars frame.
+
+    ``shares``: ``model, criterion, agreed, n, value, low, high, clusters, unrated``: of ``n`` answers, how many at
+    least 2/3 of their raters found good (Tables 16 and 17); ``unrated`` answers have no judgement and are not in n.
+    ``agreement``: ``criterion, coefficient, value, low, high, units, raters, note``, over all models.
+    """
+
+    form: str
+    criteria: tuple[Criterion, ...]
+    shares: pl.DataFrame
+    agreement: pl.DataFrame
+    responses: int
+    raters: int
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values for JSON; None where a number is undefined."""
+        return {
+            "form": self.form,
+            "criteria": [criterion._asdict() for criterion in self.criteria],
+            "responses": self.responses,
+            "raters": self.raters,
+            "shares": self.shares.to_dicts(),
+            "agreement": self.agreement.to_dicts(),
+            "notes": list(self.notes),
+        }
+
+
+def human_ratings(
+    paths: str | Path | Sequence[str | Path],
+    *,
+    form: str = "kalahi",
+    key: str | Path | None = None,
+    seed: int = 1,
+    replicates: int = 2000,
+) -> HumanRatings:
+    """Read filled rating sheets and analyse them: what ``kapwa ratings`` does."""
+    ratings = read_ratings(paths, form=form, key=key)
+    return analyse_ratings(ratings, find_criteria(form), form=form, seed=seed, replicates=replicates)
+
+
+def has_majority(yes: int, answered: int) -> bool:
+    """Say whether at least two thirds of those who answered say yes; exact, in whole numbers.
+
+    2 of 3 and 4 of 6 are a majority, 1 of 2 is not.
+    """
+    return answered > 0 and 3 * yes >= 2 * answered
+
+
+def analyse_ratings(
+    ratings: Ratings, criteria: Sequence[Criterion], *, form: str = "kalahi", seed: int = 1, replicates: int = 2000
+) -> HumanRatings:
+    """Compute majority shares per model and criterion, and agreement per criterion with bootstrap intervals.
+
+    Intervals are clustered by the answers' cluster (the items' cluster where the key names it, else the item).
+    Raises DataError when no judgement was made.
+    """
+    frame = ratings.frame
+    if not frame["yes"].count():
+        raise DataError("no judgement was made, so there is nothing to analyse.")
+    shares = [row for criterion in criteria for row in _share_rows(frame, criterion.code)]
+    models = {model: place for place, model in enumerate(frame["model"].unique(maintain_order=True).sort())}
+    shares.sort(key=lambda row: models[row["model"]])
+    agreement = [
+        {"criterion": criterion.code, **row}
+        for criterion in criteria
+        for row in _agreement_rows(frame, criterion.code, seed=seed, replicates=replicates)
+    ]
+    return HumanRatings(
+        form=form,
+        criteria=tuple(criteria),
+        shares=pl.DataFrame(shares, schema=_SHARES),
+        agreement=pl.DataFrame(agreement, schema={"criterion": pl.String, **SCHEMA}),
+        responses=frame.select("response", "model").n_unique(),
+        raters=frame["rater"].n_unique(),
+        notes=(*ratings.notes, *_notes(frame)),
+    )
+
+
+def _share_rows(frame: pl.DataFrame, code: str) -> list[dict[str, Any]]:
+    votes = (
+        frame.filter(pl.col("criterion") == code)
+        .group_by("model", "response", "cluster", maintain_order=True)
+        .agg(yes=pl.col("yes").sum(), answered=pl.col("yes").count())
+    )
+    rows = []
+    for (model,), own in votes.group_by("model", maintain_order=True):
+        judged = own.filter(pl.col("answered") > 0)
+        verdicts = [has_majority(yes, answered) for yes, answered in judged.select("yes", "answered").iter_rows()]
+        found = mean_estimate([float(verdict) for verdict in verdicts], judged["cluster"].to_list(), binary=True)
+        rows.append(
+            {
+                "model": model,
+                "criterion": code,
+                "agreed": sum(verdicts),
+                "n": found.n,
+                "value": found.value,
+                "low": found.low,
+                "high": found.high,
+                "clusters": found.clusters,
+                "unrated": len(own) - len(judged),
+            }
+        )
+    return rows
+
+
+def _agreement_rows(frame: pl.DataFrame, code: str, *, seed: int, replicates: int) -> list[dict[str, Any]]:
+    raters = sorted(frame["rater"].unique())
+    if len(raters) < 2:
+        return []
+    given: dict[tuple[str, str, str], dict[str, bool | None]] = {}
+    columns = frame.filter(pl.col("criterion") == code).select("model", "response", "cluster", "rater", "yes")
+    for model, response, cluster, rater, yes in columns.iter_rows():
+        given.setdefault((model, response, cluster), {})[rater] = yes
+    table = [[answers.get(rater) for rater in raters] for answers in given.values()]
+    rows = agreement_rows(table, [cluster for _, _, cluster in given], seed=seed, replicates=replicates)
+    note = _prevalence(table)
+    return [row | {"note": note if note and row["coefficient"] != "percent" else row["note"]} for row in rows]
+
+
+def _prevalence(table: Sequence[Sequence[bool | None]]) -> str:
+    """Say when nearly all answers are the same: chance agreement then nears 1 and leaves κ and α nothing to tell."""
+    said = [answer for line in table for answer in line if answer is not None]
+    share = max(said.count(True), said.count(False)) / len(said) if said else 0.0
+    word = "yes" if 2 * said.count(True) >= len(said) else "no"
+    if share == 1:
+        return f"undefined: everybody says {word} throughout"
+    return f"{share:.0%} of answers are {word}: κ and α say little, read the agreement" if share >= PREVALENT else ""
+
+
+def _notes(frame: pl.DataFrame) -> list[str]:
+    notes = []
+    empty = frame["yes"].null_count()
+    if empty:
+        notes.append(f"{empty} of {len(frame)} judgements were left empty; they count neither as yes nor as no.")
+    people = frame.filter(pl.col("yes").is_not_null()).group_by("model", "response").agg(pl.col("rater").n_unique())
+    few = people.filter(pl.col("rater") < 3).height
+    if few:
+        notes.append(f"{few} of {people.height} answers were judged by fewer than three people.")
+    if frame["rater"].n_unique() == 1:
+        notes.append("Only one person judged, so agreement is undefined.")
+    return notes
+
+
+def render_ratings(found: HumanRatings) -> RenderableType:
+    """Return the ratings as rich tables for a terminal."""
+    from rich.console import Group
+
+    shown: list[RenderableType] = [_render_shares(found)]
+    if len(found.agreement):
+        shown.append(_render_agreement(found))
+    shown += [f"{criterion.code}: {criterion.name}. {criterion.question}" for criterion in found.criteria]
+    shown += [f"Note: {note}" for note in found.notes]
+    return Group(*shown)
+
+
+def _render_shares(found: HumanRatings) -> RenderableType:
+    from rich.table import Table
+
+    counts = f"({found.responses} answers, {found.raters} raters)"
+    title = f"Answers of which at least 2/3 of their raters said that it {yes_means(found.form)} {counts}"
+    table = Table(title=title, title_justify="left")
+    table.add_column("model")
+    for criterion in found.criteria:
+        table.add_column(criterion.code, justify="right")
+    for (model,), rows in found.shares.group_by("model", maintain_order=True):
+        cells = {row["criterion"]: _share_cell(row) for row in rows.iter_rows(named=True)}
+        table.add_row(str(model), *(cells[criterion.code] for criterion in found.criteria))
+    return table
+
+
+def _share_cell(row: dict[str, Any]) -> str:
+    if row["value"] is None:
+        return "–"
+    interval = "" if row["low"] is None else f"\n{row['low']:.2f} to {row['high']:.2f}"
+    return f"{row['value']:.4f}\n{row['agreed']}/{row['n']}{interval}"
+
+
+def _render_agreement(found: HumanRatings) -> RenderableType:
+    from rich.table import Table
+
+    table = Table(title="Agreement between raters, all models (95% interval)", title_justify="left")
+    table.add_column("criterion")
+    for name in found.agreement["coefficient"].unique(maintain_order=True):
+        table.add_column(NAMES[name], justify="right")
+    table.add_column("note")
+    for (code,), rows in found.agreement.group_by("criterion", maintain_order=True):
+        cells, notes = [], []
+        for row in rows.iter_rows(named=True):
+            interval = "" if row["low"] is None else f"\n{row['low']:.2f} to {row['high']:.2f}"
+            cells.append("–" if row["value"] is None else f"{row['value']:.3f}{interval}")
+            notes += [row["note"]] if row["note"] and not row["note"].startswith("no interval") else []
+        table.add_row(str(code), *cells, "; ".join(dict.fromkeys(notes)))
+    return table

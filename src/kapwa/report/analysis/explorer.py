@@ -1,0 +1,209 @@
+"""The texts and pairs that the page carries for its explorer: bounded, and safe inside a script element."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import regex  # type: ignore[import-untyped, unused-ignore]
+
+from kapwa.report.analysis.heatmap import Likeness
+from kapwa.report.analysis.view import AnalysisView, Corpus, Row, topic_words
+from kapwa.report.text import clean, isolate, label_text
+
+PLAIN = 900_000  # characters of text that still go in as they are; more are packed
+LONGEST = 12_000  # characters of one text: several times the longest story
+# A word or a sign, with the space after it, as the page's script splits them.
+_TOKEN = regex.compile(r"([\p{L}\p{M}\p{N}]+(?:['’\-\u200c\u200d][\p{L}\p{M}\p{N}]+)*|[^\p{L}\p{M}\p{N}\s]|^)(\s*)")
+_ESCAPES = {
+    ord(char): f"\\u{ord(char):04x}" for char in ("<", ">", "&", "\u2028", "\u2029")
+}  # no "</script>", no "<!--", no line end that an old script would trip over
+
+
+def script_json(value: Any) -> str:
+    """Write JSON that can stand inside a script element: nothing in it can end or open an element."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).translate(_ESCAPES)
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The texts a page carries, as JSON, and what to say of how many they are."""
+
+    json: str
+    shown: int
+    total: int
+
+    @property
+    def told(self) -> str:
+        """How many texts of how many the explorer holds."""
+        if self.shown == self.total:
+            return f"{self.shown:,} texts are in this page"
+        return f"{self.shown:,} texts are in this page, of {self.total:,} that the analysis keeps for readers"
+
+
+def texts_within(view: AnalysisView, room: int) -> Texts:
+    """Choose texts that take at most ``room`` characters of JSON, as many of each corpus.
+
+    Of a corpus the first samples come first, concept by concept: whole rounds of identities can be compared.
+    """
+    frames = [_ordered(view, corpus) for corpus in view.corpora]
+    total = sum(frame.height for frame in frames)
+    kept = [corpus for corpus, frame in zip(view.corpora, frames, strict=True) if frame.height]
+    if not kept:
+        return Texts(script_json({"corpora": []}), 0, total)
+    quota = room // len(kept)
+    packed = sum(int(frame["text"].str.len_chars().sum()) for frame in frames if frame.height) > min(PLAIN, room)
+    parts, shown = [], 0
+    for corpus, frame in zip(view.corpora, frames, strict=True):
+        if frame.height:
+            part, count = _part(corpus, view.language(corpus), frame, quota, packed=packed)
+            parts += [part] if count else []
+            shown += count
+    # Each part is JSON already, written once: its length is what it takes.
+    return Texts(f'{{"corpora":[{",".join(parts)}]}}', shown, total)
+
+
+def _ordered(view: AnalysisView, corpus: Corpus) -> pl.DataFrame:
+    frame = view.table("texts", corpus)
+    places = {name: k for k, name in enumerate(dict.fromkeys(zip(frame["topic"], frame["concept"], strict=True)))}
+    order = [places[name] for name in zip(frame["topic"], frame["concept"], strict=True)]
+    placed = frame.with_columns(pl.Series("place", order, dtype=pl.Int64))
+    return placed.sort("sample", "place", "identity", maintain_order=True)
+
+
+def _part(corpus: Corpus, language: str, frame: pl.DataFrame, quota: int, *, packed: bool) -> tuple[str, int]:
+    """The JSON of one corpus with as many rows as fit into ``quota``, and their number."""
+    rows = list(frame.iter_rows(named=True))
+    count = len(rows)
+    while count:
+        part = script_json(_corpus(corpus, language, rows[:count], packed=packed))
+        if len(part) <= quota:
+            return part, count
+        # Sizes are nearly proportional: a little under the proportion is found in a step or two.
+        count = min(count - 1, int(count * quota / len(part) * 0.98))
+    return "", 0
+
+
+def _corpus(corpus: Corpus, language: str, rows: Sequence[Row], *, packed: bool) -> dict[str, Any]:
+    concepts = list(dict.fromkeys((row["topic"], row["concept"]) for row in rows))
+    identities = sorted({row["identity"] for row in rows})
+    concept_at = {name: k for k, name in enumerate(concepts)}
+    identity_at = {name: k for k, name in enumerate(identities)}
+    texts = [
+        [
+            concept_at[row["topic"], row["concept"]],
+            identity_at[row["identity"]],
+            row["sample"],
+            clean(row["text"])[:LONGEST],
+        ]
+        for row in rows
+    ]
+    return {
+        "number": corpus.number,
+        "name": corpus.full,
+        "language": language,
+        "concepts": [f"{label_text(concept)} ({topic_words(topic)})" for topic, concept in concepts],
+        "identities": [label_text(name) for name in identities],
+        "texts": pack(script_json(texts)) if packed else texts,
+    }
+
+
+def pack(text: str) -> str:
+    """Deflate text and write it in base64; browsers unpack it with DecompressionStream."""
+    return base64.b64encode(zlib.compress(text.encode(), 9)).decode()
+
+
+def pairs_json(found: Mapping[int, Sequence[Likeness]]) -> str:
+    """Every pair's value in one byte, by corpus and measure, for pointing at the picture: names sorted, upper triangle.
+
+    A byte counts 254ths of the way from the lowest to the highest value; 255 is a pair without one.
+    """
+    told = {}
+    for number, pictures in found.items():
+        if pictures:
+            names = sorted(pictures[0].names)
+            measures = {one.measure: _bytes(one, names) for one in pictures}
+            told[str(number)] = {"names": [label_text(name) for name in names], **measures}
+    return script_json(told)
+
+
+def _bytes(one: Likeness, names: Sequence[str]) -> dict[str, Any]:
+    at = {name: i for i, name in enumerate(one.names)}
+    order = np.array([at[name] for name in names])
+    values: npt.NDArray[np.float64] = one.values[np.ix_(order, order)][np.triu_indices(len(names), 1)]
+    known = np.isfinite(values)
+    low, high = float(values[known].min()), float(values[known].max())
+    places = np.where(known, (np.where(known, values, low) - low) / (high - low or 1.0) * 254, 255)
+    data = base64.b64encode(np.round(places).astype(np.uint8).tobytes()).decode()
+    return {"low": round(low, 6), "high": round(high, 6), "data": data}
+
+
+class Piece(NamedTuple):
+    """A stretch of a text, and whether the other text lacks it."""
+
+    text: str
+    differs: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """Two texts side by side, for readers without scripts."""
+
+    corpus: str
+    concept: str
+    language: str
+    sides: Sequence[tuple[str, Sequence[Piece]]]
+
+
+def example(view: AnalysisView) -> Example | None:
+    """The first concept of the first corpus with two texts: the identities at the ends of the alphabet."""
+    for corpus in view.corpora:
+        frame = _ordered(view, corpus)
+        for (topic, concept), rows in frame.group_by("topic", "concept", maintain_order=True):
+            if rows["identity"].n_unique() > 1:
+                first, last = (
+                    rows.row(0, named=True),
+                    rows.filter(pl.col("sample") == rows["sample"][0]).row(-1, named=True),
+                )
+                if first["identity"] == last["identity"]:
+                    last = rows.filter(pl.col("identity") != first["identity"]).row(0, named=True)
+                names = [isolate(label_text(row["identity"])) for row in (first, last)]
+                pieces = differences(clean(first["text"])[:LONGEST], clean(last["text"])[:LONGEST])
+                told = f"{isolate(label_text(str(concept)))} ({topic_words(str(topic))})"
+                return Example(corpus.full, told, view.language(corpus), list(zip(names, pieces, strict=True)))
+    return None
+
+
+def differences(one: str, other: str) -> tuple[list[Piece], list[Piece]]:
+    """Split two texts into stretches that both have and stretches that only one has, word by word."""
+    left, right = _TOKEN.findall(one), _TOKEN.findall(other)
+    first, second = ([word.casefold() for word, _ in side] for side in (left, right))
+    blocks = SequenceMatcher(None, first, second, autojunk=False).get_matching_blocks()
+    return (
+        _pieces(left, {block.a + k for block in blocks for k in range(block.size)}),
+        _pieces(right, {block.b + k for block in blocks for k in range(block.size)}),
+    )
+
+
+def _pieces(tokens: Sequence[tuple[str, str]], same: set[int]) -> list[Piece]:
+    """Join words (each with the space after it) to stretches; the space after a marked one is not marked."""
+    found: list[tuple[str, bool]] = []
+    for k, (word, space) in enumerate(tokens):
+        differs = k not in same
+        ends = differs and (k + 1 in same or k + 1 == len(tokens))
+        found += [(word, differs), (space, differs and not ends)]
+    pieces: list[Piece] = []
+    for text, differs in found:
+        if text and pieces and pieces[-1].differs == differs:
+            pieces[-1] = Piece(pieces[-1].text + text, differs)
+        elif text:
+            pieces.append(Piece(text, differs))
+    return pieces

@@ -1,0 +1,292 @@
+"""How alike the texts of every two identities are: a matrix in the order of its tree, drawn as one small image.
+
+Names and tree are SVG around the image; CSS makes the picture fit.
+"""
+
+from __future__ import annotations
+
+import base64
+import struct
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from kapwa.files import slug
+from kapwa.report import numbers
+from kapwa.report.analysis.view import AnalysisView, Corpus
+from kapwa.report.charts import HEAT, text_svg
+from kapwa.report.figures import file_svg
+from kapwa.report.text import label_text, truncate
+
+Floats = npt.NDArray[np.float64]
+MOST_SHOWN = 300  # identities in one picture: more cannot be told apart on a screen
+LEAST_SHOWN = 3
+MOST_GROUPS = 8
+LEVELS = 16  # colours: as many as four bits of a pixel hold
+CELL = 13  # pixels of a cell at full size, so that every name can be read
+_NARROW = 400  # pixels that a picture of few cells may grow to
+READABLE = 46  # identities whose names can be read where the picture fits the page
+LONGEST = 24  # characters of a name
+_EM = 0.82  # text height in cells
+_CHARACTER = 0.46  # cells kept for a character of a name
+_NAMES = {"bleu": "Mean BLEU of every two", "wed": "Mean word edit distance of every two"}
+
+
+class Join(NamedTuple):
+    """One junction of the tree: where its two branches end (row, distance), and its own distance."""
+
+    rows: tuple[float, float]
+    distances: tuple[float, float]
+    distance: float
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """One corpus by one measure: names in the order of the tree, values between them, the tree, the groups.
+
+    ``values``: mean BLEU, or mean WED (a distance); the diagonal is NaN. ``left_out``: identities not shown.
+    """
+
+    corpus: Corpus
+    measure: str
+    names: tuple[str, ...]
+    values: Floats
+    joins: Sequence[Join]
+    groups: Sequence[tuple[str, ...]]
+    left_out: int
+
+    @property
+    def closeness(self) -> Floats:
+        """Values that are high where texts are alike."""
+        return self.values if self.measure == "bleu" else 1.0 - self.values
+
+
+def likenesses(view: AnalysisView, corpus: Corpus) -> list[Likeness]:
+    """The matrices of a corpus, by BLEU and by WED, each in the order of its own tree; [] where nothing is known."""
+    frame = view.table("similarity", corpus)
+    every = sorted(set(frame["identity_a"]) | set(frame["identity_b"]))
+    if len(every) < LEAST_SHOWN:
+        return []
+    names = shown_names(every)
+    place = {name: i for i, name in enumerate(names)}
+    kept = frame.filter(frame["identity_a"].is_in(names) & frame["identity_b"].is_in(names))
+    rows = np.array([place[name] for name in kept["identity_a"]], dtype=np.int64)
+    columns = np.array([place[name] for name in kept["identity_b"]], dtype=np.int64)
+    found = []
+    for measure in ("bleu", "wed"):
+        values = np.full((len(names), len(names)), np.nan)
+        values[rows, columns] = values[columns, rows] = kept[measure].cast(float).fill_null(np.nan).to_numpy()
+        np.fill_diagonal(values, np.nan)
+        if np.isfinite(values).any():
+            found.append(_ordered(corpus, measure, names, values, len(every) - len(names)))
+    return found
+
+
+def shown_names(every: Sequence[str]) -> list[str]:
+    """All names, or of too many every so-manieth."""
+    if len(every) <= MOST_SHOWN:
+        return list(every)
+    return [every[k * len(every) // MOST_SHOWN] for k in range(MOST_SHOWN)]
+
+
+def _ordered(corpus: Corpus, measure: str, names: Sequence[str], values: Floats, left_out: int) -> Likeness:
+    from scipy.cluster import hierarchy
+    from scipy.spatial.distance import squareform
+
+    apart = 1.0 - values if measure == "bleu" else values
+    # A pair without a value stands at the mean: it pulls neither way.
+    apart = np.where(np.isfinite(apart), apart, np.nanmean(apart))
+    np.fill_diagonal(apart, 0.0)
+    tree = hierarchy.linkage(squareform(apart, checks=False), "average", optimal_ordering=True)
+    order = hierarchy.leaves_list(tree)
+    wanted = min(MOST_GROUPS, len(names) // 5)
+    flat = hierarchy.fcluster(tree, wanted, "maxclust") if wanted > 1 else np.ones(len(names), dtype=int)
+    groups: dict[int, list[str]] = {}
+    for i in order:
+        groups.setdefault(int(flat[i]), []).append(names[i])
+    return Likeness(
+        corpus=corpus,
+        measure=measure,
+        names=tuple(names[i] for i in order),
+        values=values[np.ix_(order, order)],
+        joins=_joins(tree, order),
+        groups=[tuple(group) for group in groups.values()] if wanted > 1 else [],
+        left_out=left_out,
+    )
+
+
+def _joins(tree: Floats, order: npt.NDArray[np.int32]) -> list[Join]:
+    """Where each junction of a linkage falls beside the rows, from the closest to the root."""
+    count = len(order)
+    at = {int(leaf): (row + 0.5, 0.0) for row, leaf in enumerate(order)}
+    joins = []
+    for k, (left, right, distance, _) in enumerate(tree):
+        one, other = sorted((at[int(left)], at[int(right)]))
+        joins.append(Join((one[0], other[0]), (one[1], other[1]), float(distance)))
+        at[count + k] = ((one[0] + other[0]) / 2, float(distance))
+    return joins
+
+
+def colour_range(one: Likeness) -> tuple[float, float]:
+    """The values that get the lightest and the darkest colour: all but the outermost hundredths."""
+    values = one.closeness[np.isfinite(one.closeness)]
+    low, high = (float(q) for q in np.quantile(values, [0.01, 0.99]))
+    return (low, high) if high > low else (low, low + 0.01)
+
+
+def raster(one: Likeness, scale: int = 1) -> bytes:
+    """The matrix as PNG, a pixel a cell (times ``scale``); cells without a value are clear."""
+    low, high = colour_range(one)
+    close = one.closeness
+    known = np.isfinite(close)
+    place = np.clip((np.where(known, close, low) - low) / (high - low), 0, 1)
+    levels = np.where(known, 1 + np.minimum(LEVELS - 2, (place * (LEVELS - 1)).astype(int)), 0).astype(np.uint8)
+    return _png(levels.repeat(scale, axis=0).repeat(scale, axis=1), _palette())
+
+
+def _palette() -> list[tuple[int, int, int]]:
+    """The report's seven heat colours drawn out to as many as there are levels; the first is never seen."""
+    seven = np.array([[int(colour[k : k + 2], 16) for k in (1, 3, 5)] for colour in HEAT], dtype=float)
+    at = np.linspace(0, len(HEAT) - 1, LEVELS - 1)
+    drawn = np.stack([np.interp(at, np.arange(len(HEAT)), seven[:, k]) for k in range(3)], axis=1)
+    return [(255, 255, 255), *((int(r), int(g), int(b)) for r, g, b in np.round(drawn))]
+
+
+def _png(levels: npt.NDArray[np.uint8], palette: Sequence[tuple[int, int, int]]) -> bytes:
+    """Write palette indices (below 16, index 0 clear) as a PNG of four bits a pixel."""
+    height, wide = levels.shape
+    padded = np.pad(levels, ((0, 0), (0, wide % 2)))
+    packed = (padded[:, 0::2] << 4) | padded[:, 1::2]
+    rows = b"".join(b"\0" + row.tobytes() for row in packed)
+    parts = (
+        (b"IHDR", struct.pack(">IIBBBBB", wide, height, 4, 3, 0, 0, 0)),
+        (b"PLTE", b"".join(bytes(colour) for colour in palette)),
+        (b"tRNS", b"\0"),
+        (b"IDAT", zlib.compress(rows, 9)),
+        (b"IEND", b""),
+    )
+    chunks = (struct.pack(">I", len(d)) + n + d + struct.pack(">I", zlib.crc32(n + d)) for n, d in parts)
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Where things stand, in cells: names take ``room``, the tree ``tree``, the picture is ``wide`` by ``tall``."""
+
+    room: float
+    tree: float
+    count: int
+
+    @classmethod
+    def of(cls, one: Likeness) -> Frame:
+        """The frame of a picture: room for its longest name, and a tree that grows with it."""
+        longest = max(len(label_text(name)) for name in one.names)
+        return cls(0.8 + _CHARACTER * min(LONGEST, longest), max(6.0, 0.07 * len(one.names)), len(one.names))
+
+    @property
+    def left(self) -> float:
+        """Cells left of the pixels."""
+        return self.room + self.tree
+
+    @property
+    def wide(self) -> float:
+        """Cells of the whole picture across."""
+        return self.left + self.count
+
+    @property
+    def tall(self) -> float:
+        """Cells of the whole picture down."""
+        return self.room + self.count
+
+
+def page_svg(one: Likeness, name: str) -> str:
+    """The picture for the page; ``name`` makes its ids unique. Its own size is full size: CSS makes it fit."""
+    frame = Frame.of(one)
+    # A picture of few cells is drawn larger, up to twice.
+    cell = min(2 * CELL, max(CELL, _NARROW / frame.wide))
+    return (
+        f'<svg viewBox="0 0 {frame.wide:.6g} {frame.tall:.6g}" width="{frame.wide * cell:.0f}" '
+        f'height="{frame.tall * cell:.0f}" data-left="{frame.left:.6g}" data-top="{frame.room:.6g}">'
+        f"{_inside(one, frame, name, raster(one))}</svg>"
+    )
+
+
+def key_svg() -> str:
+    """The colours from little to much as a strip: pixels too, so that dark screens turn it as they turn the picture."""
+    image = _png(np.arange(1, LEVELS, dtype=np.uint8)[None, :], _palette())
+    return (
+        f'<svg viewBox="0 0 {LEVELS - 1} 1" preserveAspectRatio="none" aria-hidden="true"><image class="pixels" '
+        f'width="{LEVELS - 1}" height="1" preserveAspectRatio="none" href="{_address(image)}"/></svg>'
+    )
+
+
+def file_key(one: Likeness) -> str:
+    """What the file is called, without its ending."""
+    return f"similarity-{slug(one.corpus.key.task)}-{slug(one.corpus.key.corpus)}-{one.measure}"
+
+
+def picture_file(one: Likeness) -> str:
+    """The picture as a file of its own, at full size, with its title and its colour key."""
+    frame = Frame.of(one)
+    low, high = colour_range(one)
+    wide, side, end = max(frame.wide * CELL, 620.0), frame.tall * CELL, 14 * (LEVELS - 1)
+    key = "".join(
+        f'<rect x="{k * 14}" width="14" height="12" fill="#{r:02x}{g:02x}{b:02x}"/>'
+        for k, (r, g, b) in enumerate(_palette()[1:])
+    )
+    key += text_svg("0", 30, end_words(one, low), "muted")
+    key += text_svg(str(end), 30, end_words(one, high), "muted", "end")
+    key += text_svg(str(end + 12), 11, "more alike", "muted")
+    # Renderers smooth small images: each cell is drawn as large as it will be.
+    body = f'<g transform="scale({CELL})">{_inside(one, frame, "file", raster(one, CELL))}</g>'
+    body += f'<g transform="translate(0 {side + 16:.0f})">{key}</g>'
+    styles = f".list text{{font-size:{_EM}px}}.tree{{fill:none;stroke-width:.12}}"
+    return file_svg(wide, side + 56, (_NAMES[one.measure], one.corpus.full), body, styles)
+
+
+def end_words(one: Likeness, close: float) -> str:
+    """A closeness as the value that it stands for."""
+    return numbers.decimal(close if one.measure == "bleu" else 1.0 - close, 2)
+
+
+def _inside(one: Likeness, frame: Frame, name: str, image: bytes) -> str:
+    """Tree, names at the left and on top (one list, shown twice), and the pixels."""
+    labels = "".join(
+        text_svg("0", i + 0.5 + _EM * 0.36, truncate(label_text(name), LONGEST)) for i, name in enumerate(one.names)
+    )
+    left, top = f"{frame.left:.6g}", f"{frame.room:.6g}"
+    return (
+        f'<defs><g id="{name}-names" class="list">{labels}</g></defs>'
+        f'<path class="faint tree" d="{tree_path(one.joins, frame)}"/><g class="ink names">'
+        f'<g text-anchor="end" transform="translate({frame.left - 0.4:.6g} {top})"><use href="#{name}-names"/></g>'
+        f'<g transform="translate({left} {frame.room - 0.4:.6g})rotate(-90)"><use href="#{name}-names"/></g></g>'
+        f'<image class="pixels" x="{left}" y="{top}" width="{frame.count}" height="{frame.count}" '
+        f'image-rendering="optimizeSpeed" preserveAspectRatio="none" href="{_address(image)}"/>'
+    )
+
+
+def _address(image: bytes) -> str:
+    return f"data:image/png;base64,{base64.b64encode(image).decode()}"
+
+
+def tree_path(joins: Sequence[Join], frame: Frame) -> str:
+    """The tree beside the rows as SVG path data: leaves at the names, the root at the picture's edge."""
+    if not joins:
+        return ""
+    # What all pairs share says nothing: the axis starts a little under the closest pair.
+    start = 0.6 * min(join.distance for join in joins)
+    reach = max(join.distance for join in joins) - start or 1.0
+
+    def at(distance: float) -> str:
+        return f"{(frame.tree - 1) * (1 - max(0.0, distance - start) / reach) + 0.3:.3g}"
+
+    parts = []
+    for join in joins:
+        first, last = (f"{frame.room + row:.6g}" for row in join.rows)
+        a, b = map(at, join.distances)
+        parts.append(f"M{a} {first}H{at(join.distance)}V{last}H{b}")
+    return "".join(parts)

@@ -1,0 +1,224 @@
+"""Plain sentences about an analysis: do texts change, with which words, and do like cultures get like texts?
+
+Every sentence names its interval and what chance alone would give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from kapwa.report import numbers
+from kapwa.report.analysis.view import AnalysisView, Corpus, Row, fine, matching, measure_words, span
+from kapwa.report.text import isolate, label_text
+
+MOST_TOLD = 2  # corpora told one by one; more are summed up, and the table holds each
+STRONG_Z = 4.0  # so far out that even among all words of all identities it is no accident
+EXAMPLES = 5
+SIGNIFICANT = 0.05
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the headline says of one corpus, or of all (``heading`` is "")."""
+
+    heading: str
+    sentences: Sequence[str]
+
+
+def headline(view: AnalysisView) -> list[Told]:
+    """The answers: corpus by corpus where they are few, else summed up over all."""
+    if len(view.corpora) > MOST_TOLD:
+        return [Told("", [*_changes_summed(view), *_words_told(view, view.corpora), *_taus_summed(view)])]
+    return [
+        Told(corpus.full, [change_sentence(view, corpus), *_words_told(view, [corpus]), *_taus_told(view, corpus)])
+        for corpus in view.corpora
+    ]
+
+
+def changes(test: Row | None) -> bool | None:
+    """Whether texts differ more across than within; None where it could not be tested."""
+    if test is None or test["low"] is None or test["high"] is None:
+        return None
+    return bool(test["low"] > 0 and _p(test) < SIGNIFICANT)
+
+
+def _p(row: Row) -> float:
+    """The adjusted p-value where there is one."""
+    p = row.get("p_adjusted") if numbers.known(row.get("p_adjusted")) else row.get("p")
+    return 1.0 if p is None else float(p)
+
+
+def change_sentence(view: AnalysisView, corpus: Corpus) -> str:
+    """Tell whether texts change with the identity beyond chance of sampling."""
+    one, many = view.attribute
+    test = view.test(corpus, "paired")
+    across, within = (fine(value) for value in variances(view, corpus))
+    sizes = f"lexical variance is {across} across {many} and {within} within one"
+    if test is None or changes(test) is None:
+        return f"Whether texts change with the {one} cannot be tested {_why_untested(view, corpus, test)}; {sizes}."
+    gap = (
+        f"a difference of {fine(test['estimate'])} (95% interval {span(test['low'], test['high'])}; "
+        f"{numbers.count(int(test['concepts']), 'concept')}; p {_p_words(test)})"
+    )
+    if changes(test):
+        return f"Texts change with the {one} more than sampling explains: {sizes}, {gap}."
+    if test["high"] < 0 and _p(test) < SIGNIFICANT:
+        return f"Texts for one {one} differ more than texts for different {many} do: {sizes}, {gap}."
+    return f"That texts change with the {one} cannot be told from sampling: {sizes}, {gap}."
+
+
+def _why_untested(view: AnalysisView, corpus: Corpus, test: Row | None) -> str:
+    if not numbers.known(variances(view, corpus)[1]):
+        return f"with one text of each concept for each {view.attribute[0]}"
+    if test is not None and test["concepts"] > 1 and numbers.known(test["estimate"]):
+        return "where every concept shows the same difference"
+    return "on so few concepts"
+
+
+def _p_words(row: Row) -> str:
+    text = numbers.p_value(_p(row))
+    return (text if text.startswith("<") else f"= {text}").replace(" ", "\u00a0")
+
+
+def variances(view: AnalysisView, corpus: Corpus) -> tuple[float | None, float | None]:
+    """Mean lexical variance over concepts, across and within identities."""
+    frame = matching(view.table("variance", corpus), estimator="corrected")
+    across, within = (frame.select(pl.col(name).mean()).item() for name in ("across", "within"))
+    return across, within
+
+
+def explained(view: AnalysisView, corpus: Corpus) -> tuple[float | None, float | None]:
+    """Mean PERMANOVA R² over concepts, and its expectation under shuffled names: (G − 1) / (N − 1)."""
+    frame = matching(view.table("variance", corpus), estimator="corrected").drop_nulls("permanova_r2")
+    frame = frame.filter(pl.col("texts") > 1)
+    share, floor = (
+        frame.select(column.mean()).item()
+        for column in (pl.col("permanova_r2"), (pl.col("identities") - 1) / (pl.col("texts") - 1))
+    )
+    return share, floor
+
+
+def _changes_summed(view: AnalysisView) -> Iterator[str]:
+    one, many = view.attribute
+    tested = [(corpus, test) for corpus in view.corpora if (test := view.test(corpus, "paired")) is not None]
+    tested = [(corpus, test) for corpus, test in tested if changes(test) is not None]
+    if not tested:
+        yield f"Whether texts change with the {one} could not be tested: there are too few concepts."
+        return
+    clear = [pair for pair in tested if changes(pair[1])]
+    ordered = sorted(tested, key=lambda pair: pair[1]["estimate"])
+    (least, low), (most, high) = ordered[0], ordered[-1]
+    yield (
+        f"In {len(clear)} of {numbers.count(len(tested), 'corpus', 'corpora')} texts change with the {one} more than "
+        f"sampling explains. Lexical variance across {many}, less that within one, runs from "
+        f"{_ends(low, where=least.full)} to {_ends(high, first=False, where=most.full)}."
+    )
+
+
+def _words_told(view: AnalysisView, corpora: Sequence[Corpus]) -> list[str]:
+    """The words that stand out most, names of the identities themselves left aside."""
+    found = [row for corpus in corpora for row in view.rows("words", corpus, topic="all", method="logodds")]
+    clear = [row for row in found if numbers.known(row["z"]) and row["z"] >= STRONG_Z]
+    if not found:
+        return []
+    one, _ = view.attribute
+    countries = {row["identity"]: row["country"] or "" for corpus in corpora for row in view.rows("identities", corpus)}
+    best: dict[str, Row] = {}
+    for row in sorted(clear, key=lambda row: (-row["z"], row["identity"], row["word"])):
+        own = names_itself(row["word"], row["identity"], countries.get(row["identity"], ""))
+        if not own and row["word"] not in {other["word"] for other in best.values()}:
+            best.setdefault(row["identity"], row)
+    if not best:
+        return [
+            f"Apart from names, no word stands out for one {one} among all others (log-odds, z below {STRONG_Z:g})."
+        ]
+    shown = list(best.values())[:EXAMPLES]
+    told = ", ".join(
+        f"“{isolate(label_text(row['word']))}” for {isolate(label_text(row['identity']))} "
+        f"(z\u00a0{numbers.decimal(row['z'], 1)})"
+        for row in shown
+    )
+    lead = "the word that stands out most is" if len(shown) == 1 else "the words that stand out most are"
+    return [f"Apart from names, {lead} {told}."]
+
+
+def names_itself(word: str, identity: str, country: str) -> bool:
+    """Whether a word only names who was asked about: "japan" and "japanese's" for Japanese."""
+    parts = f"{identity} {country}".casefold().replace("-", " ").split()
+    text = word.casefold()
+    return text in parts or any(len(text) > 3 and text[:4] == part[:4] for part in parts)
+
+
+def _taus_told(view: AnalysisView, corpus: Corpus) -> list[str]:
+    told = [tau_sentence(view, corpus, values) for values in view.values]
+    return [sentence for sentence in told if sentence]
+
+
+def tau_sentence(view: AnalysisView, corpus: Corpus, values: str) -> str:
+    """Tell whether like cultures get like texts, by each measure; "" where it was not asked."""
+    rows = [(measure, view.correlation(corpus, values, measure)) for measure in view.measures]
+    known = [(measure, row) for measure, row in rows if row is not None and numbers.known(row["estimate"])]
+    if not known:
+        return ""
+    verdict = _verdict([row for _, row in known])
+    first = known[0][1]
+    share = numbers.decimal(50 * (1 + first["estimate"]), 0)
+    told = ", ".join(f"{_ends(row, first=k == 0)} by {measure_words(m)}" for k, (m, row) in enumerate(known))
+    floor = span(first["floor_low"], first["floor_high"])
+    shuffled = f"; shuffled names give {floor}" if floor else ""
+    return (
+        f"By {view.values_words(values)}, of two countries the one nearer in values gets the more similar texts about "
+        f"{share} times in 100, where chance gives 50: {verdict}. τ is {told}{shuffled} "
+        f"({numbers.count(int(first['n']), 'country', 'countries')})."
+    )
+
+
+def _verdict(rows: Sequence[Row]) -> str:
+    """Both must speak: shuffled countries say whether these texts go with values, concepts whether others would."""
+    sides = {beyond_floor(row) for row in rows}
+    if len(sides) > 1:
+        return "whether that is more than chance depends on the measure"
+    if sides == {0}:
+        return "that cannot be told from chance"
+    told = "that is more than chance" if sides == {1} else "that is less than chance"
+    sure = all(numbers.known(row["low"]) and (row["low"] > 0 or row["high"] < 0) for row in rows)
+    return told if sure else f"{told} for the concepts asked, but these are too few or too unlike to speak for others"
+
+
+def beyond_floor(row: Row) -> int:
+    """1 above what shuffled names give, −1 below, 0 within (or where the floor is not known)."""
+    low, high, value = row["floor_low"], row["floor_high"], row["estimate"]
+    if low is None or high is None or value is None:
+        return 0
+    # With few countries τ can equal what shuffled names give, but for rounding.
+    return int(value > high + _ROUNDING) - int(value < low - _ROUNDING)
+
+
+def _taus_summed(view: AnalysisView) -> Iterator[str]:
+    for values in view.values:
+        for measure in view.measures:
+            rows = [(one, view.correlation(one, values, measure)) for one in view.corpora]
+            known = [(one, row) for one, row in rows if row is not None and numbers.known(row["estimate"])]
+            if not known:
+                continue
+            above = sum(beyond_floor(row) > 0 for _, row in known)
+            ordered = sorted(known, key=lambda pair: pair[1]["estimate"])
+            (least, low), (most, high) = ordered[0], ordered[-1]
+            yield (
+                f"By {view.values_words(values)} and {measure_words(measure)}: in {above} of "
+                f"{numbers.count(len(known), 'corpus', 'corpora')} countries nearer in values get more similar texts "
+                f"than shuffled names give. τ runs from {_ends(low, where=least.full)} to "
+                f"{_ends(high, first=False, where=most.full)}."
+            )
+
+
+def _ends(row: Row, *, first: bool = True, where: str = "") -> str:
+    """A value with what stands in brackets after it: its interval (named where it is the first), and which corpus."""
+    between = span(row["low"], row["high"])
+    named = "95% interval " if first else ""
+    inside = "; ".join(part for part in (f"{named}{between}" if between else "", where) if part)
+    return fine(row["estimate"]) + (f" ({inside})" if inside else "")

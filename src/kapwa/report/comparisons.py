@@ -1,0 +1,254 @@
+"""Paired comparisons that a report makes: pairs of runs, and variants that differ in one part of their name.
+
+Variants of two parts are called "<asked in>/<prompt>": "local/inst-4", "en/pers-3". Any suite may name its variants
+so. The first part is "local" or a BCP-47 code, the second a prompt's id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from itertools import combinations
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from kapwa import registry
+from kapwa.errors import KapwaError
+from kapwa.report.text import label_text
+from kapwa.report.view import TaskView
+from kapwa.stats.comparisons import COMPARISON_SCHEMA, adjust_p_values, compare_runs, compare_variants
+from kapwa.stats.tables import correlate_metrics
+
+LOCAL = "local"
+Axis = Literal["asked", "prompt"]
+AXES: tuple[Axis, ...] = ("asked", "prompt")
+# Prompt ids that say little to a reader, in a sentence and in a chart. Others stand as they are.
+PROMPTS: Mapping[str, tuple[str, str]] = {
+    "inst-4": ("asked directly", "direct"),
+    "pers-3": ("asked as a person from there", "persona"),
+}
+LEVELS: Mapping[str, str] = {
+    "high": "Languages with much text",
+    "mid": "Languages with some text",
+    "low": "Languages with little text",
+    "": "Other languages",
+}
+LEAST_RUNS = 3
+# The bootstrap is a cross-check that no report shows; with the fewest replicates allowed it costs nothing.
+REPLICATES = 100
+BOOTSTRAP = ("boot_low", "boot_high")
+
+
+class Variant(NamedTuple):
+    """A variant taken apart."""
+
+    name: str
+    asked: str
+    prompt: str
+
+
+class Contrast(NamedTuple):
+    """Two variants that differ in one part: ``first`` − ``second`` is told; ``held`` names the part they share."""
+
+    axis: Axis
+    first: str
+    second: str
+    held: str
+
+
+def split(name: str) -> Variant | None:
+    """Take "local/inst-4" apart; None for a variant of another form."""
+    asked, slash, prompt = name.partition("/")
+    return Variant(name, asked, prompt) if asked and slash and prompt else None
+
+
+def contrasts(names: Sequence[str], axis: Axis) -> list[Contrast]:
+    """Every pair of variants that differ in ``axis`` only, in the order of ``names``, the local language first."""
+    found = []
+    for one, other in combinations([variant for name in names if (variant := split(name)) is not None], 2):
+        first, second = (other, one) if other.asked == LOCAL and one.asked != LOCAL else (one, other)
+        if axis == "asked" and one.prompt == other.prompt and one.asked != other.asked:
+            found.append(Contrast(axis, first.name, second.name, one.prompt))
+        if axis == "prompt" and one.asked == other.asked and one.prompt != other.prompt:
+            found.append(Contrast(axis, first.name, second.name, one.asked))
+    return found
+
+
+def asked_name(asked: str) -> str:
+    """What a first part is called: "the local language", "English"."""
+    return "the local language" if asked == LOCAL else language_name(asked)
+
+
+def prompt_name(prompt: str) -> str:
+    """What a second part is called: "asked directly", else the id itself."""
+    return PROMPTS[prompt][0] if prompt in PROMPTS else f"prompt {label_text(prompt)}"
+
+
+def variant_name(name: str) -> str:
+    """What a variant is called: "in the local language, asked directly"; its own name where it has another form."""
+    parts = split(name)
+    return label_text(name) if parts is None else f"in {asked_name(parts.asked)}, {prompt_name(parts.prompt)}"
+
+
+def part_names(row: Mapping[str, Any], axis: str) -> tuple[str, str]:
+    """What the two variants of a contrast are called: "local language" and "English", "direct" and "persona"."""
+    parts = [split(str(row[side])) for side in ("a", "b")]
+    names = [
+        str(row[side])
+        if part is None
+        else PROMPTS.get(part.prompt, ("", label_text(part.prompt)))[1]
+        if axis == "prompt"
+        else asked_name(part.asked).removeprefix("the ")
+        for side, part in zip("ab", parts, strict=True)
+    ]
+    return names[0], names[1]
+
+
+def held_name(axis: str, held: str) -> str:
+    """What the part is called that both variants of a contrast share."""
+    return prompt_name(held) if axis == "asked" else f"in {asked_name(held)}"
+
+
+@cache
+def language_name(code: str) -> str:
+    """The English name of a language that Kapwa knows; else the code."""
+    language = _language(code)
+    return str(language.info.name) if language is not None else label_text(code)
+
+
+@cache
+def resource_level(code: str) -> str:
+    """How much text there is in a language for those who build models, a key of LEVELS; "" where nobody classed it."""
+    language = _language(code) if code else None
+    found = str(language.info.resource) if language is not None else ""
+    return found if found in LEVELS else ""
+
+
+@cache
+def _language(code: str) -> Any:
+    """The language as registered, or None: a report must be readable where a language is not installed."""
+    base = code.partition("-")[0]
+    if base not in registry.available("languages"):
+        return None
+    try:
+        return registry.load("languages", base)
+    except KapwaError:
+        return None
+
+
+def contrast_language(view: TaskView, row: Mapping[str, Any]) -> str:
+    """The language of the first variant of a contrast: the local one."""
+    subject = next(subject for subject in view.subjects if subject.culture == row["culture"])
+    return view.language_of(subject, row["a"])
+
+
+def contrast_table(view: TaskView, axis: Axis) -> pl.DataFrame:
+    """Differences of the first headline metric between variants that differ in ``axis`` only, culture by culture.
+
+    Columns of ``comparisons`` without the bootstrap's, and ``model``, ``axis`` and ``held`` (the part both share).
+    Cultures whose two variants ask in one language have no row on the axis "asked". Holm's adjustment is over all
+    rows. Empty when nothing can be compared.
+    """
+    pairs = contrasts(view.variants, axis)
+    tables = [_contrast(view, run, contrast) for run in range(len(view.runs)) for contrast in pairs]
+    found = [table for table in tables if table.height]
+    return adjust_p_values(pl.concat(found)).drop(BOOTSTRAP) if found else pl.DataFrame()
+
+
+def _contrast(view: TaskView, run: int, contrast: Contrast) -> pl.DataFrame:
+    """One pair of variants of one run: what the run compared already, and what it did not (other languages)."""
+    first, second = contrast.first, contrast.second
+    wanted = [
+        subject.culture
+        for subject in view.subjects
+        if contrast.axis == "prompt" or view.language_of(subject, first) != view.language_of(subject, second)
+    ]
+    table, frame = pl.DataFrame(schema=COMPARISON_SCHEMA), view.runs[run].comparisons
+    if frame.height and view.headline:
+        pair = pl.col("a").is_in((first, second)) & pl.col("b").is_in((first, second))
+        kept = frame.filter((pl.col("metric") == view.headline[0]) & pair & pl.col("culture").is_in(wanted))
+        table = kept.select(pl.col(name).cast(kind) for name, kind in COMPARISON_SCHEMA.items())
+    missing = [culture for culture in wanted if culture not in set(table["culture"])]
+    if missing:
+        table = pl.concat([table, _compared(view, run, contrast, missing)])
+    label = view.labels[run] if len(view.runs) > 1 else ""
+    return _oriented(table, first).with_columns(
+        pl.lit(label).alias("model"), pl.lit(contrast.axis).alias("axis"), pl.lit(contrast.held).alias("held")
+    )
+
+
+def _compared(view: TaskView, run: int, contrast: Contrast, cultures: list[str]) -> pl.DataFrame:
+    metric = view.headline[0]
+    chosen = pl.col("variant").is_in((contrast.first, contrast.second)) & pl.col("culture").is_in(cultures)
+    scores = view.runs[run].scores.filter((pl.col("metric") == metric) & chosen)
+    if not scores.height:
+        return pl.DataFrame(schema=COMPARISON_SCHEMA)
+    # Two languages are two blocks to the statistics; told apart by their variant they are one.
+    one_language = scores.with_columns(pl.lit("").alias("language"))
+    binary = bool(view.metrics[metric].get("binary"))
+    return compare_variants(one_language, metrics={metric: binary}, replicates=REPLICATES)
+
+
+def _oriented(table: pl.DataFrame, first: str) -> pl.DataFrame:
+    """Turn rows so that ``a`` is ``first`` and ``difference`` is ``first`` minus the other."""
+    turned = pl.col("a") != first
+    columns = []
+    for a, b in (("a", "b"), ("a_value", "b_value"), ("only_a", "only_b")):
+        for name, other in ((a, b), (b, a)):
+            columns.append(pl.when(turned).then(pl.col(other)).otherwise(pl.col(name)).alias(name))
+    for name, other in (("difference", "difference"), ("low", "high"), ("high", "low")):
+        columns.append(pl.when(turned).then(-pl.col(other)).otherwise(pl.col(name)).alias(name))
+    return table.with_columns(columns)
+
+
+def run_pairs(view: TaskView) -> pl.DataFrame:
+    """Compare every pair of runs on the main variant and the headline metrics; empty for a single run.
+
+    Holm's adjustment is over all pairs and cultures of a metric in the report, not within one pair. With many
+    cultures only the first headline metric is compared, and without the bootstrap's columns: the others would multiply
+    a long table, and its cross-check most of the time.
+    """
+    named = view.headline[:1] if view.many else view.headline
+    metrics = {name: bool(view.metrics[name].get("binary")) for name in named if name in view.metrics}
+    wanted = (pl.col("variant") == view.variant) & pl.col("metric").is_in(list(metrics))
+    scores = [(label, run.scores.filter(wanted)) for label, run in zip(view.labels, view.runs, strict=True)]
+    tables = []
+    for (label_a, a), (label_b, b) in combinations(scores, 2):
+        if a.height and b.height:
+            fewer: dict[str, Any] = {"replicates": REPLICATES} if view.many else {}
+            found = compare_runs(a, b, label_a=label_a, label_b=label_b, metrics=metrics, **fewer)
+            tables.append(found.drop(BOOTSTRAP) if view.many else found)
+    return adjust_p_values(pl.concat(tables)) if tables else pl.DataFrame()
+
+
+def variant_pairs(view: TaskView) -> pl.DataFrame:
+    """Each run's own comparisons of prompt variants on the first headline metric, with a ``model`` column."""
+    tables = []
+    for label, run in zip(view.labels, view.runs, strict=True):
+        frame = run.comparisons
+        if frame.height and view.headline:
+            kept = frame.filter(pl.col("metric") == view.headline[0])
+            tables.append(kept.with_columns(pl.lit(label if len(view.runs) > 1 else "").alias("model")))
+    return pl.concat(tables, how="diagonal_relaxed") if tables else pl.DataFrame()
+
+
+def correlations(view: TaskView) -> pl.DataFrame | None:
+    """Correlate the metrics of a task across its runs (means over cultures); None below three runs."""
+    if len(view.runs) < LEAST_RUNS:
+        return None
+    measured = {}
+    for name, info in view.metrics.items():
+        values = [] if info.get("reference") else [_mean(view, i, name) for i in range(len(view.runs))]
+        if any(value is not None for value in values):
+            measured[name] = values
+    if len(measured) < 2:
+        return None
+    return correlate_metrics(pl.DataFrame(measured, schema=dict.fromkeys(measured, pl.Float64)))
+
+
+def _mean(view: TaskView, run: int, metric: str) -> float | None:
+    rows = (view.estimate(run, subject, metric) for subject in view.subjects)
+    values = [row["value"] for row in rows if row is not None and row["value"] is not None]
+    return float(np.mean(values)) if values else None

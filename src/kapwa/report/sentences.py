@@ -1,0 +1,224 @@
+"""Plain sentences about numbers, worded so that a reader without statistics reads them right.
+
+Every sentence about a score names its interval, what guessing would give, and whether the two can be
+told apart. Intervals are 95 % intervals; "cannot be told apart" means that the interval holds the value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from kapwa.report import numbers
+from kapwa.report.text import isolate
+from kapwa.report.view import Estimate, Mark, Subject, TaskView
+
+Verdict = Literal["above", "below", "unclear"]
+
+# How metrics read in a sentence that bring no ``phrase`` of their own.
+SHARE_PHRASE = "came out right in {value} of {items} on “{title}”"
+PLAIN_PHRASE = "scored {value} on “{title}” over {items}"
+
+BASES = ("chance", "no preference")
+SMALL_SAMPLE = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One score with all that is needed to read it."""
+
+    model: str
+    estimate: Estimate
+    info: Mapping[str, Any]
+    marks: Sequence[Mark]
+    noun: tuple[str, str] = ("item", "items")
+
+
+def readings(view: TaskView, subject: Subject) -> list[Reading]:
+    """The first headline metric of every model for one culture, ready to be told."""
+    if not view.headline:
+        return []
+    metric = view.headline[0]
+    marks = view.marks(subject, metric)
+    found = [(label, view.estimate(i, subject, metric)) for i, label in enumerate(view.labels)]
+    return [
+        Reading(isolate(label), row, view.info(metric), marks, view.noun) for label, row in found if row is not None
+    ]
+
+
+def verdict(low: float | None, high: float | None, mark: float) -> Verdict:
+    """Where an interval lies with respect to a mark; an interval that touches it is "unclear"."""
+    if low is None or high is None or not (numbers.known(low) and numbers.known(high)):
+        return "unclear"
+    return "above" if low > mark else "below" if high < mark else "unclear"
+
+
+def base_floor(marks: Sequence[Mark]) -> Mark | None:
+    """The floor a score is first held against: guessing where there is such a thing, else the highest floor."""
+    floors = [mark for mark in marks if not mark.ceiling]
+    return next((mark for mark in floors if mark.name in BASES), floors[-1] if floors else None)
+
+
+def score_sentence(reading: Reading) -> str:
+    """Tell a score: value, number of items, interval, guessing, the best trick, people.
+
+    Example: "smollm2 chose the best answer in 24% of 16 situations (95% interval 9–46%); guessing would
+    give 25%: it cannot be told apart from guessing."
+    """
+    row, info = reading.estimate, reading.info
+    if not numbers.known(row["value"]):
+        gone, (one, many) = outcome_words(row), reading.noun
+        return (
+            f"{reading.model} has no score: {f'of its {many}, {gone}' if gone else f'there was no {one} to measure'}."
+        )
+    digits = _digits(reading)
+    value = numbers.amount(row["value"], info, digits)
+    items = numbers.count(int(row["n"]), *reading.noun)
+    between = "too few to give an interval"
+    if numbers.known(row["low"]) and numbers.known(row["high"]):
+        between = f"95% interval {numbers.interval(row['low'], row['high'], info, digits)}"
+    clauses = _floor_clauses(reading, digits)
+    top = next((mark for mark in reading.marks if mark.ceiling), None)
+    if top is not None:
+        clauses += (
+            f". People score {numbers.amount(top.value, info, digits)}"
+            + {"below": "", "unclear": ", which the interval includes", "above": ": it is above what people score"}[
+                verdict(row["low"], row["high"], top.value)
+            ]
+        )
+    return f"{reading.model} {phrase_words(info, value, items)} ({between}){clauses}."
+
+
+def _digits(reading: Reading) -> int:
+    """Whole percents where the interval is wide, unless rounding would hide which side of a mark it ends on."""
+    ends = (reading.estimate["low"], reading.estimate["high"])
+    if not all(map(numbers.known, ends)):
+        return 0
+    if ends[1] - ends[0] <= 0.05:
+        return 1
+    rounded = {numbers.amount(end, reading.info, 0) for end in ends}
+    return int(any(numbers.amount(mark.value, reading.info, 0) in rounded for mark in reading.marks))
+
+
+def _floor_clauses(reading: Reading, digits: int) -> str:
+    """What guessing would give, and, above that, what the best trick that takes no knowledge would."""
+    row, base = reading.estimate, base_floor(reading.marks)
+    if base is None:
+        return ""
+    against = verdict(row["low"], row["high"], base.value)
+    told = f"; {base.words} would give {numbers.amount(base.value, reading.info, digits)}: "
+    told += {
+        "above": f"it is better than {base.words}",
+        "below": f"it is worse than {base.words}",
+        "unclear": f"it cannot be told apart from {base.words}",
+    }[against]
+    best = [mark for mark in reading.marks if not mark.ceiling][-1]
+    if best.name != base.name and against == "above":
+        at = numbers.amount(best.value, reading.info, digits)
+        told += {
+            "above": f", and better than {best.words} ({at})",
+            "unclear": f", but it cannot be told apart from {best.words} ({at})",
+            "below": f", but {best.words} would do better ({at})",
+        }[verdict(row["low"], row["high"], best.value)]
+    return told
+
+
+def caution_sentences(readings: Sequence[Reading]) -> list[str]:
+    """What must be known beside the scores of one culture: a small sample, answers missing, ties."""
+    said = []
+    rows = [reading.estimate for reading in readings if numbers.known(reading.estimate["value"])]
+    clusters, n = min(((int(row["clusters"]), int(row["n"])) for row in rows), default=(0, 0))
+    if 0 < clusters < SMALL_SAMPLE:
+        one, many = readings[0].noun
+        if clusters < n:
+            alone = "is" if clusters == 1 else "are"
+            said.append(f"Only {clusters} of these {many} {alone} independent, so only large differences show.")
+        else:
+            said.append(f"This rests on {numbers.count(n, one, many)}, so only large differences show.")
+    said += [f"{r.model}: {gone}." for r in readings if (gone := outcome_words(r.estimate))]
+    return said
+
+
+def outcome_words(row: Mapping[str, Any]) -> str:
+    """Say what did not become a plain right or wrong: "2 could not be read, 3 failed"; "" when nothing."""
+    words = (
+        ("failed", "failed and got no answer", "failed and got no answer"),
+        ("unparsed", "could not be read", "could not be read"),
+        ("refused", "was refused", "were refused"),
+        ("empty", "was empty", "were empty"),
+        ("tie", "was a tie", "were ties"),
+    )
+    parts = [f"{int(row.get(key) or 0)} {one if row[key] == 1 else many}" for key, one, many in words if row.get(key)]
+    return ", ".join(parts)
+
+
+def comparison_sentence(row: Mapping[str, Any], info: Mapping[str, Any], noun: tuple[str, str]) -> str:
+    """Tell a paired difference, and whether it can be told from noise.
+
+    ``difference`` is ``a_value − b_value``. The p-value is Holm's where there is one.
+    """
+    difference = row["difference"]
+    if not numbers.known(difference):
+        return f"{row['a']} and {row['b']} share too few {noun[1]} to be compared."
+    sense = "higher" if difference > 0 else "lower"
+    size = numbers.points(difference, info, 1)
+    between = numbers.change_interval(row["low"], row["high"], info, 1)
+    p = row.get("p_holm") if numbers.known(row.get("p_holm")) else row.get("p_value")
+    over = f"on the same {numbers.count(int(row['n']), *noun)}"
+    if difference == 0:
+        lead = f"{row['a']} and {row['b']} scored the same {over}"
+    else:
+        lead = f"{row['a']} scored {size} {sense} than {row['b']} {over} (95% interval {between})"
+    told = numbers.p_value(p)
+    told = told if told.startswith("<") else f"= {told}"
+    if is_clear(row):
+        return f"{lead}: more than noise would explain (p {told})."
+    # Say why a difference whose own interval excludes zero is still no finding.
+    adjusted = ", all comparisons allowed for" if not _holds_zero(row) and numbers.known(row.get("p_holm")) else ""
+    mde, missed = row.get("mde"), ""
+    # What could have been seen; nothing where the observed difference is larger, for it would confuse.
+    if mde is not None and numbers.known(mde) and abs(difference) < mde:
+        beyond = numbers.beyond_range(mde, info)
+        missed = "any difference" if beyond else f"a difference under {numbers.points(mde, info)}"
+        missed = f"; {missed} would usually be missed"
+    return f"{lead}: this cannot be told from noise (p {told}{adjusted}){missed}."
+
+
+def others_sentence(unclear: int, total: int) -> str:
+    """Sum up the differences that are not told one by one."""
+    if unclear == total:
+        return f"None of the {total} differences can be told from noise."
+    rest = f"The other {unclear} of {total} differences" if unclear > 1 else f"The other one of {total} differences"
+    return f"{rest} cannot be told from noise."
+
+
+def is_clear(row: Mapping[str, Any]) -> bool:
+    """Whether a paired difference is more than noise: Holm's p below 0.05 and an interval without zero."""
+    p = row.get("p_holm") if numbers.known(row.get("p_holm")) else row.get("p_value")
+    return p is not None and numbers.known(p) and p < 0.05 and not _holds_zero(row)
+
+
+def verdict_words(row: Mapping[str, Any]) -> str:
+    """The verdict on a paired difference in two or three words, for a table cell."""
+    if not numbers.known(row["difference"]):
+        return "too few shared"
+    if not is_clear(row):
+        return "within noise"
+    return f"{row['a']} higher" if row["difference"] > 0 else f"{row['b']} higher"
+
+
+def phrase_words(info: Mapping[str, Any], value: str, items: str) -> str:
+    """How a metric reads in a sentence: "chose the best answer in 24% of 16 situations"."""
+    name = str(info.get("name", ""))
+    shares = numbers.is_share(info)
+    template = info.get("phrase") or (SHARE_PHRASE if info.get("binary") and shares else PLAIN_PHRASE)
+    # Plain replacement: a template or title from a plugin must not be able to reach attributes.
+    title = str(info.get("title") or name)
+    filled = str(template).replace("{short}", title.partition(":")[0]).replace("{title}", title)
+    return filled.replace("{value}", value).replace("{items}", items)
+
+
+def _holds_zero(row: Mapping[str, Any]) -> bool:
+    low, high = row.get("low"), row.get("high")
+    return low is not None and high is not None and numbers.known(low) and numbers.known(high) and low <= 0 <= high

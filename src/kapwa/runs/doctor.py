@@ -1,0 +1,145 @@
+"""Look at a run's journal without changing it, and save what can be read of a damaged one."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, nullcontext, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kapwa.errors import RunError
+from kapwa.files import may_write, replacing
+from kapwa.runs.directory import JOURNAL, open_journal, run_lock
+from kapwa.runs.store import INSERT, create, decode
+
+_TOGETHER = 500
+_SMALLEST_ROW = 40  # bytes
+_NOT_THE_JOURNALS_FAULT = (
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_CANTOPEN,
+)
+
+
+class Examined(NamedTuple):
+    """What a journal holds: whole answers and errors, rows with a wrong checksum; ``damage``: why it cannot be used."""
+
+    answers: int
+    errors: int
+    damaged: int
+    damage: str | None
+
+
+class Salvaged(NamedTuple):
+    """What was saved of a damaged journal, and where that lies now."""
+
+    answers: int
+    errors: int
+    kept: Path
+
+
+def examine(folder: Path) -> Examined:
+    """Hold every row of the journal in ``folder`` against its checksum; nothing is changed.
+
+    A read-only folder will do. Raises RunError where there is no journal, or one that is in use.
+    """
+    path = _journal(folder)
+    answers = errors = damaged = 0
+    # Where nothing can be written there can be no lock, and nobody to be kept out.
+    with run_lock(folder) if may_write(folder) else nullcontext():
+        try:
+            with open_journal(folder, mode="read") as store:
+                problem = store.rows("PRAGMA quick_check(1)")[0][0]
+                if problem != "ok":
+                    raise store.damaged(" ".join(str(problem).split()))
+                for row in store.walk("SELECT key, failed, payload, sum FROM responses"):
+                    response = decode(*row)
+                    damaged += response is None
+                    errors += response is not None and response.failed
+                    answers += response is not None and not response.failed
+        except RunError as error:
+            return Examined(0, 0, 0, error.message)
+    damage = f"{path} is damaged: {damaged} of its rows have a wrong checksum." if damaged else None
+    return Examined(answers, errors, damaged, damage)
+
+
+def salvage(folder: Path) -> Salvaged:
+    """Put a new journal with every answer that SQL can read in the place of the one in ``folder``, which is kept.
+
+    Killed midway, it leaves the old journal or the new one. Raises RunError where there is no journal, one that is in
+    use, nothing readable, or no room.
+    """
+    path = _journal(folder)
+    if not may_write(folder, path):
+        raise RunError(f"{folder} cannot be written: it is read-only.", hint="Make it writable, or work on a copy.")
+    names = (path.with_name(f"{path.stem}.damaged{n or ''}{path.suffix}") for n in itertools.count())
+    kept = next(name for name in names if not name.exists())
+    nothing = RunError(
+        f"There is nothing to save in {path}: no answer in it can be read.",
+        hint="Move the run's folder away to ask everything anew.",
+    )
+    with run_lock(folder):
+        try:
+            with replacing(path) as fresh:
+                with closing(sqlite3.connect(path, isolation_level=None)) as old:
+                    # Folds the log into the file, so that none of the old file's is left beside the new one.
+                    old.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                    answers, errors = _copy(old, path, fresh)
+                if not answers + errors:
+                    raise nothing
+                shutil.copyfile(path, kept)
+        except sqlite3.Error as error:
+            if (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF in _NOT_THE_JOURNALS_FAULT:
+                hint = "Make room on the disk and try again: the journal is as it was."
+                raise RunError(f"{folder} cannot be written: {error}.", hint=hint) from error
+            raise nothing from error
+        except OSError as error:
+            raise RunError(f"{folder} cannot be written: {error.strerror or error}.") from error
+    return Salvaged(answers, errors, kept)
+
+
+def _journal(folder: Path) -> Path:
+    path = folder / JOURNAL
+    if not path.is_file():
+        raise RunError(f"{folder} holds no {JOURNAL}.", hint="Name a run's folder, such as one in runs/.")
+    return path
+
+
+def _copy(old: sqlite3.Connection, path: Path, fresh: Path) -> tuple[int, int]:
+    """Copy what can be read of ``old``, the journal at ``path``; return how many answers and errors."""
+    identity = ""
+    sessions: list[Any] = []
+    with suppress(sqlite3.Error):
+        for (name,) in old.execute("SELECT value FROM meta WHERE name = 'identity'"):
+            identity = str(name)
+    with suppress(sqlite3.Error):
+        sessions = old.execute("SELECT id, started, ended, record FROM sessions").fetchall()
+    fresh.unlink()
+    create(fresh, identity)
+    with closing(sqlite3.connect(fresh, isolation_level=None)) as new:
+        new.execute("BEGIN")
+        new.executemany("INSERT INTO sessions VALUES (?, ?, ?, ?)", sessions)
+        new.executemany(INSERT, (row for row in _rows(old, path) if decode(*row[:4])))
+        new.execute("COMMIT")
+        total, errors = new.execute("SELECT count(*), coalesce(sum(failed), 0) FROM responses").fetchone()
+    return total - errors, errors
+
+
+def _rows(old: sqlite3.Connection, path: Path) -> Iterator[Any]:
+    """Yield every row that SQL can read: many at a time, and where that fails one by one."""
+    columns = {row[1] for row in old.execute("PRAGMA table_info(responses)")}
+    session = "session" if "session" in columns else "NULL"
+    query = f"SELECT key, failed, payload, sum, {session} FROM responses WHERE id BETWEEN ? AND ?"  # noqa: S608
+    most = path.stat().st_size // _SMALLEST_ROW  # rows are numbered without gaps
+    for first in range(1, most + 1, _TOGETHER):
+        try:
+            yield from old.execute(query, (first, first + _TOGETHER - 1)).fetchall()
+        except (sqlite3.Error, UnicodeDecodeError):
+            for number in range(first, first + _TOGETHER):
+                with suppress(sqlite3.Error, UnicodeDecodeError):
+                    yield from old.execute(query, (number, number)).fetchall()

@@ -1,0 +1,371 @@
+"""Ask a model what a store of answers lacks; every answer is committed before it counts."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import math
+import threading
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from kapwa.errors import ModelError
+from kapwa.models.base import Model, Responses
+from kapwa.parallel.base import is_distributed
+from kapwa.records import Kind, Request, Response, request_key
+from kapwa.runs.progress import Meter
+from kapwa.runs.store import AnswerStore, Session
+
+if TYPE_CHECKING:
+    from kapwa.runs.cache import AnswerCache
+
+log = logging.getLogger(__name__)
+
+KINDS: tuple[Kind, ...] = ("score", "generate")
+NO_ANSWER = "the model returned no answer to this request"
+_LOOKUP = 500
+# Answers committed together at most: one fsync for all of them.
+GROUP = 1000
+_INTERVAL = 0.2
+_ENVIRONMENT = (
+    "The earlier answers of this run were computed in another environment: %s. The run goes on, but cannot be repeated "
+    "byte for byte. To avoid that, answer everything anew in another folder (--out)."
+)
+_BACKEND_BUG = "This is a fault of the model backend; report it to its authors."
+
+
+class Execution(NamedTuple):
+    """Who is asked, where answers are kept, and who counts them."""
+
+    model: Model
+    store: AnswerStore
+    meter: Meter
+    cache: AnswerCache | None = None
+
+    def execute(self, kind: Kind, requests: Iterable[Request]) -> None:
+        """Ask every one of ``requests``, all of ``kind`` and no two with one key, that has no answer yet.
+
+        Answers come from the cache where it has them. Raises ModelError when the model fails as a whole or answers
+        what was not asked; what was committed stays.
+        """
+        if self.model.atomic_batches:
+            self._execute_planned(kind, list(requests))
+        else:
+            self._execute_each(kind, requests)
+
+    def _execute_planned(self, kind: Kind, requests: Sequence[Request]) -> None:
+        """Plan over all requests, so that a resumed run has the same batches; skip those answered whole."""
+        missing = set(self.store.missing(request.key for request in requests))
+        if not missing:
+            self.meter.known(len(requests))
+            return
+        batches = [[requests[i] for i in batch] for batch in checked_plan(self.model, requests)]
+        batches = [batch for batch in batches if any(request.key in missing for request in batch)]
+        self.meter.known(len(requests) - sum(map(len, batches)))
+        earlier = environments(self.store.sessions())
+        different = differences([*earlier, self.model.environment]) if earlier else None
+        if different and different != differences(earlier):
+            log.warning(_ENVIRONMENT, different)
+        unasked = batches if self.cache is None else self._not_cached(batches)
+        with closing(self._answered(kind, unasked)) as found:
+            for batch, responses in found:
+                # Anew each time: replicas may join as a distributed model works.
+                self.store.commit(responses, {"environment": dict(self.model.environment)})
+                if self.cache is not None:
+                    self.cache.add_batch(batch, responses)
+                self.meter.add(responses)
+
+    def _not_cached(self, batches: Iterable[Sequence[Request]]) -> Iterator[Sequence[Request]]:
+        """Yield the batches that must be asked for; take the others from the cache when their turn comes."""
+        for batch in batches:
+            found = self.cache.take_batch(batch) if self.cache is not None else None
+            if found is None:
+                yield batch
+            else:
+                self._take(found)
+
+    def _take(self, found: Sequence[Response]) -> None:
+        """Commit answers of the cache as this run's own."""
+        if self.cache is not None and found:
+            self.store.commit(found, {"cache": self.cache.origin})
+            self.meter.known(len(found))
+
+    def _answered(
+        self, kind: Kind, batches: Iterable[Sequence[Request]]
+    ) -> Generator[tuple[Sequence[Request], Sequence[Response]]]:
+        """Yield each batch with its checked answers: in order, or as they come where the model is distributed.
+
+        ``batches`` is consumed in this thread, and only as far as the model has room.
+        """
+        if is_distributed(self.model):
+            with closing(self.model.run_batches(kind, batches)) as stream:
+                for batch, responses in stream:
+                    yield batch, list(checked(self.model, {r.key: r for r in batch}, responses))
+        else:
+            for batch in batches:
+                yield batch, list(answers(self.model, kind, batch))
+
+    def _execute_each(self, kind: Kind, requests: Iterable[Request]) -> None:
+        """Hand over what is missing, one by one or in large windows; commit answers as they come."""
+        missing = self._without_answer(requests)
+        with Committer(self._commit, self.meter) as committer:
+            if is_distributed(self.model):
+                with closing(self._answered(kind, _windows(missing, self.model.window(self.meter.total)))) as found:
+                    for _, responses in found:
+                        for response in responses:
+                            committer.add(response)
+                return
+            waiting: dict[str, Request] = {}
+            source = _noted(missing, waiting)
+            stream = _ask(self.model, kind, source)
+            try:
+                for response in checked(self.model, waiting, itertools.chain(stream, _drained(source))):
+                    committer.add(response)
+            finally:
+                stream.close()
+                # Where Ctrl-C or an error ended the asking: what had come.
+                for response in stream:
+                    if response.request_key in waiting:
+                        committer.add(sound(response, waiting.pop(response.request_key)))
+
+    def _commit(self, responses: Sequence[Response]) -> None:
+        self.store.commit(responses, {"environment": dict(self.model.environment)})
+        if self.cache is not None:
+            self.cache.add(responses)
+
+    def _without_answer(self, requests: Iterable[Request]) -> Iterator[Request]:
+        for chunk in _windows(iter(requests), _LOOKUP):
+            missing = set(self.store.missing(request.key for request in chunk))
+            self.meter.known(len(chunk) - len(missing))
+            lacking = [request for request in chunk if request.key in missing]
+            if self.cache is not None:
+                found = self.cache.take(lacking)
+                self._take(found)
+                cached = {response.request_key for response in found}
+                lacking = [request for request in lacking if request.key not in cached]
+            yield from lacking
+
+
+def environments(sessions: Iterable[Session]) -> list[dict[str, Any]]:
+    """Return what the answers of ``sessions`` were computed with; those taken from caches are left out."""
+    found = [session.record for session in sessions if session.answers and "cache" not in session.record]
+    return [dict(record.get("environment", {})) for record in found]
+
+
+def differences(environments: Sequence[Mapping[str, Any]]) -> str | None:
+    """Say what is not the same in all of ``environments``, such as "torch (2.7; 2.8)"; None where they are equal.
+
+    Several kinds of processors within one environment ("A; B") are a difference too.
+    """
+    found = []
+    for name in sorted({name for one in environments for name in one}):
+        values = dict.fromkeys(part for one in environments for part in str(one.get(name, "unknown")).split("; "))
+        if len(values) > 1:
+            found.append(f"{name} ({'; '.join(values)})")
+    return ", ".join(found) or None
+
+
+def answers(model: Model, kind: Kind, requests: Sequence[Request]) -> Iterator[Response]:
+    """Yield one checked response for each of ``requests``, in the order the model gives them.
+
+    An answer of the wrong shape, and one that never comes, become failed items. Raises ModelError for answers to
+    unknown requests and second answers: then no answer of this model can be trusted.
+    """
+    with closing(_ask(model, kind, requests)) as stream:
+        yield from checked(model, {request.key: request for request in requests}, stream)
+
+
+def _ask(model: Model, kind: Kind, requests: Any) -> Responses:
+    return model.score(requests) if kind == "score" else model.generate(requests)
+
+
+def _noted(requests: Iterable[Request], waiting: dict[str, Request]) -> Iterator[Request]:
+    """Yield ``requests``; those that the model has taken are in ``waiting``."""
+    for request in requests:
+        waiting[request.key] = request
+        yield request
+
+
+def _drained(source: Iterator[Request]) -> Iterator[Response]:
+    """Yield nothing, and take what the model did not take."""
+    for _ in source:
+        pass
+    yield from ()
+
+
+def checked(model: Model, waiting: dict[str, Request], responses: Iterable[Response]) -> Iterator[Response]:
+    """Yield ``responses``, which ``model`` gave to the requests ``waiting`` (by key), as :func:`answers` does."""
+    for response in responses:
+        request = waiting.get(response.request_key)
+        if request is None:
+            waiting.clear()  # nothing that comes now is trusted
+            what = "answered a request that was not asked, or answered one twice"
+            raise ModelError(f"{model.id} {what} ({response.request_key!r}).", hint=_BACKEND_BUG)
+        yield sound(response, request)
+        # Not before it was taken: where Ctrl-C comes first, the answer is still waited for.
+        waiting.pop(response.request_key, None)
+    if waiting:
+        log.warning("%s returned no answer to %d requests.", model.id, len(waiting))
+    for key in waiting:
+        yield Response(key, error=NO_ANSWER)
+
+
+def sound(response: Response, request: Request) -> Response:
+    """Return ``response``, or an error where it is no answer to ``request``."""
+    reason = flaw(response, request) or response.error
+    # Nothing of an error but its words is kept.
+    return response if reason is None else replace(response, text=None, logprobs=None, error=reason)
+
+
+def flaw(response: Response, request: Request) -> str | None:
+    """Say what makes ``response`` no answer to ``request``, or None when it is one (or is an error)."""
+    given = [name for name in ("text", "logprobs", "error") if getattr(response, name) is not None]
+    if len(given) != 1:
+        return f"the model's answer holds {' and '.join(given) or 'nothing'} instead of one of text, logprobs, error"
+    if response.error is not None:
+        return None
+    wanted = "text" if request.kind == "generate" else "logprobs"
+    if given != [wanted]:
+        return f"the model gave {given[0]} where {wanted} was asked for"
+    scores, n = response.logprobs, len(request.continuations)
+    if scores is not None and len(scores) != n:
+        return f"the model scored {len(scores)} of {n} continuations"
+    nan = (i for i, s in enumerate(scores or (), 1) if math.isnan(s.logprob_sum + (s.logprob_sum_reference or 0.0)))
+    bad = next(nan, None)
+    return None if bad is None else f"the log-probability of continuation {bad} is not a number"
+
+
+def checked_plan(model: Model, requests: Sequence[Request]) -> list[list[int]]:
+    """Return ``model.plan(requests)``; raise ModelError unless it holds every index exactly once."""
+    plan = [batch for batch in model.plan(requests) if batch]
+    if sorted(itertools.chain.from_iterable(plan)) != list(range(len(requests))):
+        raise ModelError(f"{model.id} planned batches that do not hold every request exactly once.", hint=_BACKEND_BUG)
+    return plan
+
+
+def _windows(requests: Iterator[Request], size: int) -> Iterator[list[Request]]:
+    while window := list(itertools.islice(requests, size)):
+        yield window
+
+
+class Committer:
+    """Commits answers in groups, none later than ``interval`` seconds after it came, even while the model is silent.
+
+    An answer that comes after a quiet time is committed at once.
+    """
+
+    def __init__(
+        self,
+        commit: Callable[[Sequence[Response]], None],
+        meter: Meter,
+        *,
+        interval: float = _INTERVAL,
+        group: int = GROUP,
+    ) -> None:
+        self._commit, self._meter, self._interval, self._group = commit, meter, interval, group
+        self._lock = threading.Lock()
+        self._waiting: list[Response] = []
+        self._durable: list[Response] = []
+        self._failure: BaseException | None = None
+        self._last = float("-inf")
+        self._stop = threading.Event()
+        self._clock = threading.Thread(target=self._tick, name="kapwa-journal", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._clock.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        # Whatever ended the asking (an error, Ctrl-C), answers that came are kept.
+        self._stop.set()
+        self._clock.join()
+        self._flush()
+        self._report()
+
+    def add(self, response: Response) -> None:
+        """Take an answer; raise what the last commit raised, if it failed."""
+        if self._failure is not None:
+            raise self._failure
+        with self._lock:
+            self._waiting.append(response)
+            due = len(self._waiting) >= self._group or time.monotonic() - self._last >= self._interval
+        if due:
+            self._flush()
+        self._report()
+
+    def _flush(self) -> None:
+        with self._lock:
+            if not self._waiting:
+                return
+            self._commit(self._waiting)
+            self._durable += self._waiting
+            self._waiting = []
+            self._last = time.monotonic()
+
+    def _tick(self) -> None:
+        while not self._stop.wait(self._interval):
+            try:
+                self._flush()
+            except BaseException as error:  # noqa: BLE001 - raised again in the thread that asks
+                self._failure = error
+                return
+
+    def _report(self) -> None:
+        """Count what became durable, in the thread of the run."""
+        with self._lock:
+            durable, self._durable = self._durable, []
+        if durable:
+            self._meter.add(durable)
+
+
+class StoredModel:
+    """A model whose answers are kept in the file ``path`` (None: in memory), such as a judge.
+
+    It is asked as in a run: what the file holds is not asked again, and each answer is durable within a fifth of a
+    second of coming.
+    """
+
+    def __init__(self, model: Model, path: Path | None = None) -> None:
+        """Open or make the file; raise RunError where it cannot be used."""
+        self._model = model
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        self._store = AnswerStore(path)
+
+    @property
+    def id(self) -> str:
+        """The model's name."""
+        return self._model.id
+
+    @property
+    def revision(self) -> str:
+        """The model's revision."""
+        return self._model.revision
+
+    def answer(self, requests: Iterable[Request]) -> list[Response]:
+        """Return the answers to ``requests`` (to be generated, not bound to keys yet), in their order.
+
+        Raises ModelError when an answer fails; what came is kept.
+        """
+        fingerprint = dict(self._model.fingerprint)
+        bound = [replace(request, key=request_key(request, fingerprint)) for request in requests]
+        distinct = {request.key: request for request in bound}
+        meter = Meter(lambda _: None, self.id, total=len(distinct))
+        Execution(self._model, self._store, meter).execute("generate", distinct.values())
+        found = list(self._store.read(request.key for request in bound))
+        failed = next((response for response in found if response.failed), None)
+        if failed is not None:
+            hint = "Run again: answers so far are kept and not asked for again."
+            raise ModelError(f"{self.id} did not answer: {failed.error}", hint=hint)
+        return found
+
+    def close(self) -> None:
+        """Close the file; the model is its owner's to close."""
+        self._store.close()

@@ -1,0 +1,399 @@
+"""Answers to requests in one SQLite file: the journal of a run, a cache that runs share, the replies of a judge.
+
+A write-ahead log with ``synchronous=FULL``: what :meth:`AnswerStore.commit` returned from survives ``kill -9`` and, as
+far as SQLite and the disk keep their promises, a power cut. Every row carries a checksum, so that a damaged answer is
+never judged. A damaged or foreign file is left as it is.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sqlite3
+import threading
+import time
+import uuid
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from kapwa.errors import RunError
+from kapwa.files import may_write, replacing
+from kapwa.records import Boundary, ContinuationScore, Response, Usage
+
+FORMAT = 2
+APPLICATION = 0x4B415057  # "KAPW", in a field of SQLite's header that is left to programs
+_TABLES = """
+CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE sessions(id INTEGER PRIMARY KEY, started REAL NOT NULL, ended REAL NOT NULL, record TEXT);
+CREATE TABLE responses(id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, failed INTEGER NOT NULL, payload TEXT NOT NULL,
+    sum INTEGER NOT NULL, session INTEGER);
+"""
+# Journals of format 1 did not say which session gave an answer.
+_UPGRADE = """
+BEGIN IMMEDIATE;
+ALTER TABLE sessions ADD COLUMN record TEXT;
+ALTER TABLE responses ADD COLUMN session INTEGER;
+UPDATE responses SET session = (SELECT min(id) FROM sessions);
+DROP TABLE IF EXISTS origins;
+PRAGMA user_version = 2;
+COMMIT;
+"""
+# An error never replaces an answer; anything may replace an error.
+INSERT = """
+INSERT INTO responses(key, failed, payload, sum, session) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT(key) DO UPDATE
+SET failed = excluded.failed, payload = excluded.payload, sum = excluded.sum, session = excluded.session
+WHERE responses.failed = 1 OR excluded.failed = 0
+"""
+_FOR_ONE = (
+    # Exclusive: the run's lock lets one process in anyway, and so no shared memory is needed (network file systems).
+    "locking_mode = EXCLUSIVE",
+    "synchronous = FULL",
+    "fullfsync = ON",  # macOS: a plain fsync does not reach the disk
+    "checkpoint_fullfsync = ON",
+    # Room for the index of millions of keys (256 MB), and pages of it written many at a time (128 MB of log).
+    "wal_autocheckpoint = 32000",
+    "cache_size = -262144",
+)
+# What a power cut takes from a cache is asked again.
+_FOR_MANY = ("synchronous = NORMAL", "cache_size = -65536")
+_CHUNK = 500
+_KEPT = "Every answer committed before is kept."
+_RESUME = "Run again with the same command to ask what is missing."
+# By SQLite's primary result code: what is said and what to do. Any code that is not here means damage.
+_FAULTS = {
+    sqlite3.SQLITE_FULL: (f"cannot grow: the disk is full. {_KEPT}", f"Free some space. {_RESUME}"),
+    sqlite3.SQLITE_IOERR: (f"cannot be read or written ({{error}}). {_KEPT}", f"Check the disk. {_RESUME}"),
+    **dict.fromkeys(
+        (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM),
+        ("cannot be written ({error}).", "Choose a writable folder."),
+    ),
+    **dict.fromkeys(
+        (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED),
+        ("is in use by another program.", "Wait until that program ends, or close it, and run again."),
+    ),
+}
+_ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
+_COUNTS = attrgetter("logprob_sum", "n_tokens", "n_bytes", "n_chars")
+_BOUNDARIES: tuple[Boundary, ...] = ("clean", "merged")
+
+
+class Counts(NamedTuple):
+    """How many requests have an answer, and how many only an error."""
+
+    answered: int
+    failed: int
+
+
+class Session(NamedTuple):
+    """A process that committed answers of one origin, the ``record`` (empty where an older Kapwa wrote none).
+
+    ``started``, ``ended``: Unix seconds. ``answers``: those of it that are in the store, ``bytes``: their size.
+    """
+
+    started: float
+    ended: float
+    record: Mapping[str, Any]
+    answers: int
+    bytes: int
+
+
+class AnswerStore(AbstractContextManager["AnswerStore"]):
+    """The answers in the file ``path`` (None: in memory); safe to use from several threads of a process.
+
+    ``mode``: "own" for a file that one process holds at a time, "share" for one that several processes of a machine
+    write to, "read" to change nothing (a read-only folder will do). ``identity`` names what a file belongs to; None
+    opens any, and gives a new file a name of its own. ``remedy`` says what to do about a damaged file.
+
+    A file that does not say what it belongs to ("") is given to the run that opens it: each answer's key is a hash of
+    what was asked of which model. Raises RunError for a file that is no store, is damaged, belongs to another run or a
+    newer Kapwa, or cannot be written.
+    """
+
+    def __init__(
+        self,
+        path: Path | None,
+        *,
+        identity: str | None = None,
+        mode: Literal["own", "share", "read"] = "own",
+        remedy: str = "Delete it; its answers are then asked for again.",
+    ) -> None:
+        self.path, self._remedy = path, remedy
+        self._lock = threading.RLock()
+        self._opened = time.time()
+        self._sessions: dict[str, int] = {}
+        with self.explained():
+            if path is None:
+                self._connection = _connect(":memory:", "own")
+                self._connection.executescript(_TABLES)
+            else:
+                self._open_file(path, mode, identity)
+        try:
+            self._check(mode, identity)
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _open_file(self, path: Path, mode: Literal["own", "share", "read"], identity: str | None) -> None:
+        log = path.with_name(f"{path.name}-wal")
+        if mode != "read":
+            for place in (path.parent, path):
+                if not may_write(place):
+                    raise RunError(f"{place} cannot be written: it is read-only.", hint="Choose a writable folder.")
+            if not path.exists() or path.stat().st_size == 0:
+                if log.exists() and log.stat().st_size > 0:
+                    # SQLite would replay a log left by another file into the new one, and so destroy both.
+                    raise self.damaged(f"it is gone or empty, but its log {log.name} is there")
+                create(path, identity or uuid.uuid4().hex)
+        elif not path.is_file():
+            raise RunError(f"{path} is missing, and with it the answers.", hint="Copy the whole run folder.")
+        # What is no store is refused before SQLite opens (and might change) it.
+        with path.open("rb") as file:
+            header = file.read(100)
+        if not header.startswith(b"SQLite format 3\0") or len(header) < 100:
+            raise self.damaged("it does not begin as a SQLite database does")
+        if int.from_bytes(header[68:72], "big") != APPLICATION:
+            what = f"{path} is a database of another program, or of an older Kapwa."
+            raise RunError(what, hint="Choose another folder.")
+        if int.from_bytes(header[60:64], "big") > FORMAT:
+            what = f"{path} was written by a newer Kapwa; this one reads up to format {FORMAT}."
+            raise RunError(what, hint="Upgrade: pip install -U kapwa")
+        address = str(path)
+        if mode == "read":
+            # Without a log nobody is writing, and SQLite need not make files of its own beside the answers.
+            immutable = "" if log.exists() and log.stat().st_size > 0 else "&immutable=1"
+            if not immutable and not may_write(path.parent) and not path.with_name(f"{path.name}-shm").exists():
+                what = f"{path} has answers in {log.name} still, and to read these its folder must be writable."
+                raise RunError(what, hint="Copy the whole run folder to a place where you may write.")
+            address = f"{path.resolve().as_uri()}?mode=ro{immutable}"
+        self._connection = _connect(address, mode)
+
+    def _check(self, mode: str, identity: str | None) -> None:
+        """Refuse a damaged file, one with more in it than tables, and one of another run."""
+        with self.explained():
+            if mode == "own":
+                problem = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+                if problem != "ok":
+                    raise self.damaged(" ".join(str(problem).split()))
+            # A file may come from somebody else: triggers and views would run where rows are only read and written.
+            query = "SELECT count(*) FROM sqlite_master WHERE type NOT IN ('table', 'index')"
+            if self._connection.execute(query).fetchone()[0]:
+                raise self.damaged("its tables are not those of Kapwa")
+            named = self._connection.execute("SELECT value FROM meta WHERE name = 'identity'").fetchone()
+            self.identity = str(named[0]) if named and named[0] != "unnamed" else ""
+            if mode == "read":
+                return
+            if self.path and self._connection.execute("PRAGMA user_version").fetchone()[0] < FORMAT:
+                self._connection.executescript(_UPGRADE)
+            if identity is not None:
+                if not self.identity:
+                    self._connection.execute("REPLACE INTO meta VALUES ('identity', ?)", (identity,))
+                    self.identity = identity
+                if self.identity != identity:
+                    raise RunError(
+                        f"{self.path} belongs to another run (another task, data, selection or model).",
+                        hint="Choose another folder, or leave the folder's name to Kapwa with --out.",
+                    )
+
+    def close(self, *_: object) -> None:
+        """Fold the write-ahead log into the file and close it."""
+        with self._lock:
+            self._connection.close()
+
+    __exit__ = close
+
+    def commit(self, responses: Iterable[Response], record: Mapping[str, Any] | None = None) -> None:
+        """Store ``responses`` in one transaction: all of them, or (on any error) none.
+
+        ``record``: plain values that say where they came from. An error never replaces an earlier answer. Raises
+        RunError when the disk is full, read-only or fails.
+        """
+        rows: list[tuple[bytes, int, str, int]] = []
+        for response in responses:
+            key, failed, payload = bytes.fromhex(response.request_key), int(response.failed), encode(response)
+            rows.append((key, failed, payload, checksum(key, failed, payload)))
+        if not rows:
+            return
+        text = json.dumps(record or {}, sort_keys=True)
+        with self.transaction():
+            now, session = time.time(), self._sessions.get(text)
+            if session is None:
+                started = now if self._sessions else self._opened
+                insert = "INSERT INTO sessions(started, ended, record) VALUES (?, ?, ?)"
+                session = int(self._connection.execute(insert, (started, now, text)).lastrowid or 0)
+            else:
+                self._connection.execute("UPDATE sessions SET ended = ? WHERE id = ?", (now, session))
+            self._connection.executemany(INSERT, [(*row, session) for row in rows])
+        self._sessions[text] = session  # not before it is durable
+
+    def missing(self, keys: Iterable[str]) -> Iterator[str]:
+        """Yield, in order, the keys that have no answer (an error is none); memory stays bounded."""
+        for chunk, found in self._lookup("key, failed", keys):
+            yield from (key for key in chunk if key not in found or found[key][1])
+
+    def read(self, keys: Iterable[str]) -> Iterator[Response]:
+        """Yield the stored response of each key, in order, repeats included; memory stays bounded.
+
+        Raises RunError for a key that was never answered and for a damaged row.
+        """
+        for chunk, found in self._lookup("key, failed, payload, sum", keys):
+            for key in chunk:
+                if key not in found:
+                    raise RunError(f"{self.path} holds no answer to the request {key}.", hint=_RESUME)
+                response = decode(*found[key])
+                if response is None:
+                    raise self.damaged(f"the answer {key} has a wrong checksum")
+                yield response
+
+    def find(self, keys: Iterable[str]) -> dict[str, Response | None]:
+        """Return the answers to those of ``keys`` that have one; None for a damaged row."""
+        lookups = self._lookup("key, failed, payload, sum", keys)
+        return {key: decode(*row) for _, found in lookups for key, row in found.items() if not row[1]}
+
+    def _lookup(self, columns: str, keys: Iterable[str]) -> Iterator[tuple[list[str], dict[str, Any]]]:
+        source = iter(keys)
+        while chunk := list(itertools.islice(source, _CHUNK)):
+            marks = ",".join("?" * len(chunk))
+            query = f"SELECT {columns} FROM responses WHERE key IN ({marks})"  # noqa: S608 - columns are ours
+            yield chunk, {row[0].hex(): row for row in self.rows(query, [bytes.fromhex(key) for key in chunk])}
+
+    def counts(self) -> Counts:
+        """Count answers and errors."""
+        total, failed = self.rows("SELECT count(*), coalesce(sum(failed), 0) FROM responses")[0]
+        return Counts(int(total) - int(failed), int(failed))
+
+    def errors(self) -> list[tuple[str, int]]:
+        """Return the reasons of failed requests and how many failed so, the commonest first."""
+        query = "SELECT key, failed, payload, sum, count(*) FROM responses WHERE failed GROUP BY payload"
+        decoded = ((decode(*row), n) for *row, n in self.rows(query))
+        found = [(response.error if response and response.error else "(damaged)", n) for response, n in decoded]
+        return sorted(found, key=lambda pair: (-pair[1], pair[0]))
+
+    def sessions(self) -> list[Session]:
+        """Return which processes committed answers, the oldest first."""
+        per_session = "SELECT session, count(*) AS n, sum(length(payload)) AS size FROM responses WHERE NOT failed"
+        query = "SELECT started, ended, record, coalesce(n, 0), coalesce(size, 0) FROM sessions LEFT JOIN "
+        query += f"({per_session} GROUP BY session) ON session = id ORDER BY id"
+        return [
+            Session(start, end, json.loads(text or "{}"), n, size) for start, end, text, n, size in self.rows(query)
+        ]
+
+    def rows(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
+        """Return what ``query`` finds."""
+        with self._lock, self.explained():
+            return self._connection.execute(query, values).fetchall()
+
+    def walk(self, query: str) -> Iterator[Any]:
+        """Yield what ``query`` finds, row by row; memory stays bounded."""
+        with self._lock, self.explained():
+            yield from self._connection.execute(query)
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Write all that is done within, or nothing: also where an interrupt comes while it begins."""
+        with self._lock, self.explained():
+            try:
+                self._connection.execute("BEGIN IMMEDIATE")
+                yield self._connection
+                self._connection.execute("COMMIT")
+            except BaseException:
+                # A full disk makes SQLite roll back by itself.
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    def shrink(self) -> None:
+        """Hand the room of deleted rows back to the disk, as far as other processes let it."""
+        with self._lock, self.explained():
+            # The pragma frees a page a step and returns no row: execute() would stop after the first.
+            self._connection.executescript("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE);")
+
+    def damaged(self, reason: str) -> RunError:
+        """Return the error for a file that cannot be trusted as a whole."""
+        return RunError(f"{self.path} is damaged: {reason}.", hint=self._remedy)
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """Turn what SQLite and the system say into a RunError with a remedy."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            # Python's own complaint, of text that is no UTF-8, has no code; the low byte is the primary one.
+            said = _FAULTS.get((getattr(error, "sqlite_errorcode", None) or 0) & 0xFF)
+            if said is None:
+                raise self.damaged(str(error)) from error
+            raise RunError(f"{self.path} {said[0].format(error=error)}", hint=said[1]) from error
+        except OSError as error:
+            hint = "Check the folder's permissions and the disk's space."
+            raise RunError(f"{self.path} cannot be used: {error.strerror or error}.", hint=hint) from error
+
+
+def create(path: Path, identity: str) -> None:
+    """Make an empty store; whole under another name first, so that a file of this name is always a store."""
+    with replacing(path) as temporary, closing(sqlite3.connect(temporary, isolation_level=None)) as connection:
+        # Incremental: so that pruning a cache gives room back to the disk.
+        for setting in ("auto_vacuum = INCREMENTAL", f"application_id = {APPLICATION}", f"user_version = {FORMAT}"):
+            connection.execute(f"PRAGMA {setting}")
+        connection.executescript(_TABLES)
+        connection.execute("INSERT INTO meta VALUES ('identity', ?)", (identity,))
+
+
+def _connect(address: str, mode: Literal["own", "share", "read"]) -> sqlite3.Connection:
+    patience = 30.0 if mode == "share" else 1.0
+    connection = sqlite3.connect(
+        address, uri=mode == "read", isolation_level=None, check_same_thread=False, timeout=patience
+    )
+    settings = {"own": (*_FOR_ONE, "journal_mode = WAL"), "share": (*_FOR_MANY, "journal_mode = WAL"), "read": ()}
+    # The file may come from somebody else: no function runs from its schema.
+    for setting in ("trusted_schema = OFF", "cell_size_check = ON", *settings[mode]):
+        connection.execute(f"PRAGMA {setting}")
+    return connection
+
+
+def checksum(key: bytes, failed: int, payload: str) -> int:
+    """Return the checksum of a row."""
+    return zlib.crc32(payload.encode(), zlib.crc32(key, failed))
+
+
+def encode(response: Response) -> str:
+    """Return ``response`` without its key as compact JSON.
+
+    Floats keep every bit. Lone surrogates, which no UTF-8 file can hold, become U+FFFD.
+    """
+    fields: dict[str, Any] = {"text": response.text, "finish": response.finish_reason, "error": response.error}
+    if response.logprobs is not None:
+        fields["logprobs"] = [
+            [*_COUNTS(score), _BOUNDARIES.index(score.boundary), score.logprob_sum_reference, score.token_logprobs]
+            for score in response.logprobs
+        ]
+    if response.usage is not None:
+        fields["usage"] = [response.usage.prompt_tokens, response.usage.completion_tokens]
+    payload = _ENCODE({name: value for name, value in fields.items() if value is not None})
+    if payload.isascii():
+        return payload
+    return payload.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def decode(key: Any, failed: Any, payload: Any, stored: Any) -> Response | None:
+    """Return the response of a row; None where it is not as it was written."""
+    try:
+        if checksum(key, failed, payload) != stored:
+            return None
+        fields = json.loads(payload)
+        scores = fields.get("logprobs")
+        if scores is not None:
+            scores = tuple(ContinuationScore(a, b, c, d, _BOUNDARIES[e], f, tuple(g)) for a, b, c, d, e, f, g in scores)
+        return Response(
+            key.hex(),
+            text=fields.get("text"),
+            logprobs=scores,
+            finish_reason=fields.get("finish"),
+            usage=Usage(*fields["usage"]) if "usage" in fields else None,
+            error=fields.get("error"),
+        )
+    except (TypeError, ValueError, AttributeError, LookupError):
+        return None

@@ -1,0 +1,64 @@
+"""The two loops of :mod:`kapwa.stats.kendall_bits`, compiled: a count of ones is one instruction for eight words.
+
+Imports numba (the extra ``fast``); :mod:`kapwa.stats.kendall_bits` decides whether it is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numba import njit, types
+from numba.extending import intrinsic
+
+
+def _jit(function: Callable[..., Any]) -> Any:
+    """Compile for one thread, kept on disk where numba finds a folder it can write to."""
+    try:
+        return njit(cache=True, nogil=True)(function)
+    except RuntimeError:  # numba: "no locator available": no writable folder, so compile once a process
+        return njit(nogil=True)(function)
+
+
+def _counter() -> Any:
+    """Return the intrinsic that counts the ones of a word."""
+
+    @intrinsic
+    def count(_: Any, word: Any) -> Any:
+        def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+            return builder.ctpop(values[0])
+
+        return types.int64(word), generate
+
+    return count
+
+
+_ones = _counter()
+
+
+def _surplus(x_more: Any, x_untied: Any, y_more: Any, y_untied: Any, out: Any) -> None:
+    for block in range(out.shape[0]):
+        for row in range(out.shape[1]):
+            for other in range(out.shape[2]):
+                total = 0
+                for word in range(x_more.shape[2]):
+                    both = x_untied[block, row, word] & y_untied[block, other, word]
+                    apart = (x_more[block, row, word] ^ y_more[block, other, word]) & both
+                    total += _ones(both) - 2 * _ones(apart)
+                out[block, row, other] = total
+
+
+def _shared(one: Any, other: Any, out: Any) -> None:
+    for block in range(out.shape[0]):
+        for row in range(out.shape[1]):
+            for column in range(out.shape[2]):
+                total = 0
+                for word in range(one.shape[2]):
+                    total += _ones(one[block, row, word] & other[block, column, word])
+                out[block, row, column] = total
+
+
+surplus = _jit(_surplus)
+"""``surplus(x_more, x_untied, y_more, y_untied, out)``: concordant minus discordant pairs of each two rows."""
+shared = _jit(_shared)
+"""``shared(one, other, out)``: how many bits each row of ``one`` shares with each row of ``other``."""

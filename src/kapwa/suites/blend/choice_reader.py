@@ -1,0 +1,312 @@
+"""Which option a reply to a multiple-choice question chooses: right, wrong or unparsed is decided on what this reads.
+
+The last clear statement counts ("A ... no, the answer is B" is B). Statements are, wherever they stand: a JSON field,
+an answer word with an option after it, an option called the answer, a boxed option, an option alone on its line. A
+statement that names two options contradicts itself, and so does a letter beside another option's text. Where nothing
+is stated, marked letters and then option texts count if they name one option alone. Everything else is unparsed.
+The words looked for are those of every language (:mod:`kapwa.languages.phrases`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Literal, NamedTuple
+
+from kapwa.languages.phrases import any_of, reply_words
+from kapwa.suites.blend.letter_mentions import Mention, ends, folded, mentions, pattern, plain, whole
+from kapwa.suites.blend.questions import ALL_LETTERS
+
+How = Literal["json", "stated", "alone", "marked", "text", "contained", "empty", "none", "several", "contradiction"]
+UNREAD: tuple[How, ...] = ("empty", "none", "several", "contradiction")
+
+
+class ChoiceRead(NamedTuple):
+    """The letter a reply chose, or None; ``how`` it was found, or why it was not (one of :data:`UNREAD`)."""
+
+    letter: str | None
+    how: How
+
+
+class _Statement(NamedTuple):
+    position: int
+    letters: frozenset[str]
+    how: How
+
+
+_KEYS = (
+    r"answer[_ -]?choice|final[_ -]?answer|correct[_ -]?(?:answer|option|choice)|answer|choice|option|letter|selected"
+)
+_QUOTED = r"\"[^\"\n]*\"|'[^'\n]*'|“[^”\n]*”|\[[^\]\n]*\]"
+_FIELD = pattern(rf"[\"'“]?(?:{_KEYS})[\"'”]?\s*[:=]\s*(?P<value>{_QUOTED}|[^\s\"'{{}},][^,}}\n]*)")
+_OBJECT = re.compile(r"\{[^{}]*\}")
+_BOXED = pattern(r"\bf?boxed\s*\{+\s*([^{}]*?)\s*\}|<(?:final_?)?answer>\s*(.*?)\s*</(?:final_?)?answer>")
+_BAD_CUE = pattern(r"(?:\b(?:wrong|incorrect|invalid|other|worst)|\bnot (?:the|an?|my)(?: \w+)?|isn't (?:the|an?))\s*$")
+_ORDINALS = ("first", "second", "third", "fourth", "fifth")
+_ORDINAL = pattern(rf"\b({'|'.join(_ORDINALS)})\s+(?:option|choice|answer|one)\b")
+_STOP = re.compile(r"[.!?。！？।።؟\n]")
+_SKIP = re.compile(r"[\s:=*_`\"'“”«»>→#-]*")
+_LABEL = re.compile(r"\s*[.):(–—*_\"'“-]+\s*[*_\"'“(]*|\s+(?=\()")
+_LINE_SIGNS = " .)):;*_`\"'!。\t-–—"
+# Written without spaces: a word for "answer" may stand against another word.
+_UNSPACED = ("ja", "ko", "th", "zh")
+_HEDGES = "definitely|certainly|clearly|surely|obviously|probably|possibly|perhaps|maybe|(?:most )?likely"
+# How far after an answer word its option may stand, in characters and words.
+_WINDOW, _FAR = 90, 12
+# Fewer words before a closing letter do not make a sentence about something else.
+_FEW = 4
+_WORDS = reply_words()
+_SPACED_CHOICE = "|".join(words.choice for code, words in _WORDS.items() if words.choice and code not in _UNSPACED)
+_CUE = pattern(rf"(?<!in)(?<![\w-])(?:{_SPACED_CHOICE})|{'|'.join(_WORDS[code].choice for code in _UNSPACED)}")
+_CORRECT = pattern(rf"[\s:,]*(?:{any_of('correct')})")
+_NEGATION = pattern(any_of("negation"))
+_DENIAL = pattern(rf"\W*(?:is|are|was|were|would be|seems|looks)?\W*(?:{any_of('denial')})")
+_ARTICLE = re.compile(rf"(?:{any_of('article')})\s+(?=\w)")
+_OPTION = pattern(rf"\b(?:{any_of('option')})\s*$")
+_HEDGE = pattern(rf"(?:(?:{_HEDGES}|{any_of('option')})[\s:,-]+)+")
+_NUMBERED = pattern(rf"(?<!\w)(?:(?:{any_of('option')})\s*\#?\s*([1-9])(?!\d)|([1-9])\s*번)")
+_JOINER = pattern(
+    rf"\s*(?:[,;/&+|、،]|(?<!\w)(?:{any_of('conjunction')})(?!\w)|{any_of('joiner')})+\s*(?:(?:option|choice)\s+)?"
+)
+
+
+def read_choice(reply: str, options: Sequence[str]) -> ChoiceRead:
+    r"""Return the letter (A for the first option) that ``reply`` chooses among ``options``; see the module.
+
+    Reads Latin letters in any case and dress (``**B**``, ``(B)``, ``$B$``, ``\boxed{B}``, Ｂ, Ⓑ), list letters of
+    other scripts (Β, أ ب ج د, ক খ গ ঘ, ...), option texts, and answer words in some thirty languages. Thoughts
+    between ``<think>`` tags are passed over. Never raises; time grows with the reply's length.
+    """
+    if not reply.strip():
+        return ChoiceRead(None, "empty")
+    return _Reader(plain(reply), options).read()
+
+
+class _Reader:
+    """Reads one reply."""
+
+    def __init__(self, text: str, options: Sequence[str]) -> None:
+        self.text = text
+        self.letters = ALL_LETTERS[: len(options)]
+        self.options = dict(zip(self.letters, map(folded, options), strict=True))
+        self.fields = list(self._fields())
+        # What stands inside a JSON object that was read ("reason": "A is ...") is no statement of its own.
+        self.prose = _OBJECT.sub(self._blanked, text) if self.fields else text
+        self.mentions = list(mentions(self.prose, self.letters))
+        self._starts = [one.start for one in self.mentions]
+
+    def read(self) -> ChoiceRead:
+        """Return the last statement, else the only marked letter, else the only option text."""
+        stated = sorted((*self.fields, *self._boxed(), *self._cued(), *self._called(), *self._alone()))
+        stated = stated or list(self._closing())
+        if stated:
+            last = stated[-1]
+            sole = len(last.letters) == 1
+            return ChoiceRead(min(last.letters), last.how) if sole else ChoiceRead(None, "contradiction")
+        finders: tuple[tuple[frozenset[str], How], ...] = (
+            (self._marked(), "marked"),
+            (self._contained(self.prose), "contained"),
+        )
+        for letters, how in finders:
+            if letters:
+                return ChoiceRead(min(letters), how) if len(letters) == 1 else ChoiceRead(None, "several")
+        return ChoiceRead(None, "none")
+
+    def _fields(self) -> Iterator[_Statement]:
+        """JSON objects and fields, sound or broken; objects joined by "or" make one statement of both."""
+        whole: frozenset[str] = frozenset()
+        end = 0
+        for match in _OBJECT.finditer(self.text):
+            fields = [self._value(field["value"]) for field in _FIELD.finditer(match.group())]
+            found = next(filter(None, reversed(fields)), None) or self._sole_value(match.group())
+            if found:
+                joined = whole and _JOINER.fullmatch(self.text[end : match.start()])
+                whole, end = (found | whole if joined else found), match.end()
+                yield _Statement(match.start(), whole, "json")
+        for match in _FIELD.finditer(_OBJECT.sub(self._blanked, self.text)):
+            # Outside braces and without quotes it is prose, which has rules of its own.
+            opened = "{" in self.text[max(0, match.start() - _WINDOW) : match.start()]
+            if (opened or match.group()[0] in "\"'“") and (letters := self._value(match["value"])):
+                yield _Statement(match.start(), letters, "json")
+
+    @staticmethod
+    def _blanked(match: re.Match[str]) -> str:
+        return " " * len(match.group())
+
+    def _sole_value(self, text: str) -> frozenset[str]:
+        """The option in a JSON object of one field, whatever the field is called (some models translate the key)."""
+        try:
+            found = json.loads(text)
+        except (json.JSONDecodeError, RecursionError):
+            return frozenset()
+        values = list(found.values()) if isinstance(found, dict) else []
+        return self._value(values[0]) if len(values) == 1 and isinstance(values[0], str) else frozenset()
+
+    def _boxed(self) -> Iterator[_Statement]:
+        for match in _BOXED.finditer(self.text):
+            if letters := self._value(match[1] or match[2] or ""):
+                yield _Statement(match.start(), letters, "stated")
+
+    def _value(self, value: str) -> frozenset[str]:
+        """The options that a short value names: a letter, a letter with its text, or a text."""
+        value = value.strip().strip("[]{}\"'“”‘’«» ")
+        found = list(mentions(value, self.letters))
+        if found and found[0].start == 0 and not self._exactly(value):
+            return self._with_neighbours(value, found, 0)
+        return self._exactly(value) or self._contained(value)
+
+    def _cued(self) -> Iterator[_Statement]:
+        """An option after a word for "answer", in the same sentence."""
+        for cue in _CUE.finditer(self.prose):
+            if _BAD_CUE.search(self.prose[max(0, cue.start() - 24) : cue.start()]):
+                continue
+            skipped = _SKIP.match(self.prose, cue.end())
+            start = skipped.end() if skipped else cue.end()
+            window = _STOP.split(self.prose[start : start + _WINDOW], maxsplit=1)[0]
+            end = bisect_left(self._starts, start + len(window))
+            near = next((i for i in range(bisect_left(self._starts, cue.end()), end) if self.mentions[i].clear), None)
+            before = window if near is None else window[: max(0, self.mentions[near].start - start)]
+            if _NEGATION.search(before):
+                continue
+            if named := self._named(before):
+                # "bread, which is option B"
+                inside = self.mentions[bisect_left(self._starts, start) : end][: len(self.letters)]
+                named |= {one.letter for one in inside if self._named_option(one)}
+                yield _Statement(cue.start(), named, "text")
+            elif near is not None and "," not in before and len(before.split()) <= _FAR:
+                yield _Statement(cue.start(), self._with_neighbours(self.prose, self.mentions, near), "stated")
+
+    def _named(self, text: str) -> frozenset[str]:
+        """The options whose texts ``text`` starts with: one, or several that are joined ("bread or rice")."""
+        found = self._leading_text(text)
+        if found:
+            kept, option = folded(text), self.options[min(found)]
+            rest = kept[kept.index(option) + len(option) :]
+            joiner = _JOINER.match(rest)
+            found |= self._leading_text(rest[joiner.end() :]) if joiner else frozenset()
+        return found
+
+    def _named_option(self, one: Mention) -> bool:
+        """Whether a letter is dressed as one of the options: in brackets, or after a word for "option"."""
+        return one.marked or _OPTION.search(self.prose[max(0, one.start - 24) : one.start]) is not None
+
+    def _called(self) -> Iterator[_Statement]:
+        """An option that is called the answer: "B is correct", "B가 정답입니다"."""
+        for i, one in enumerate(self.mentions):
+            if not _CORRECT.match(self.prose, one.end):
+                continue
+            before = _STOP.split(self.prose[max(0, one.start - 12) : one.start])[-1]
+            if not _NEGATION.search(before):
+                yield _Statement(one.start, frozenset({one.letter, *self._joined_before(i)}), "stated")
+
+    def _joined_before(self, i: int) -> set[str]:
+        """The letter joined to mention ``i`` from before: "A and B are correct"."""
+        if i == 0:
+            return set()
+        previous, one = self.mentions[i - 1], self.mentions[i]
+        return {previous.letter} if _JOINER.fullmatch(self.prose[previous.end : one.start]) else set()
+
+    def _alone(self) -> Iterator[_Statement]:
+        """Options alone on a line, or opening the reply; of several ways to stand so, each must name one option only.
+
+        A repeated list of options names all of them, and so says nothing.
+        """
+        found: dict[str, list[_Statement]] = {"bare": [], "label": []}
+        position = 0
+        for line in self.prose.split("\n"):
+            letters, dress = self._line(line, first=position == 0)
+            if letters:
+                found[dress].append(_Statement(position, letters, "alone"))
+            position += len(line) + 1
+        for statements in found.values():
+            if len({statement.letters for statement in statements}) == 1:
+                yield from statements
+
+    def _closing(self) -> Iterator[_Statement]:
+        """A letter that ends the reply after a colon or a few words: "Opsi B", "... the commonest: B"."""
+        if not self.mentions:
+            return
+        last = self.mentions[-1]
+        line = self.prose[: last.start].rsplit("\n", 1)[-1]
+        sole = len(self.mentions) == 1 or self.mentions[-2].start < last.start - len(line)
+        short = line.rstrip().endswith(":") or (sole and 0 < len(line.split()) <= _FEW)
+        if last.clear and short and not self.prose[last.end :].strip(_LINE_SIGNS) and not _NEGATION.search(line):
+            letters = {last.letter, *self._joined_before(len(self.mentions) - 1)}
+            yield _Statement(last.start, frozenset(letters), "alone")
+
+    def _line(self, line: str, *, first: bool) -> tuple[frozenset[str], str]:
+        """The options that stand alone on a line, "bare" (B) or as a "label" with text (B. Bread)."""
+        text = line.strip().lstrip("-*•>#|~ \t").strip()
+        if hedge := _HEDGE.match(text):
+            text = text[hedge.end() :]
+        if exact := self._exactly(text):
+            return exact, "label"
+        found = list(mentions(text, self.letters))
+        if not found or found[0].start > 0:
+            return frozenset(), "bare"
+        rest = text[found[0].end :].strip(_LINE_SIGNS)
+        letters = self._with_neighbours(text, found, 0)
+        if not rest or len(letters) > 1:
+            return letters, "bare" if not rest else "label"
+        if self._leading_text(rest):
+            return letters, "label"
+        # "B because ..." and "B. People eat ..." open a reply; further down they may be one of several remarks.
+        opens = first and found[0].clear and not _DENIAL.match(text, found[0].end)
+        return (letters, "label") if opens else (frozenset(), "label")
+
+    def _exactly(self, text: str) -> frozenset[str]:
+        kept = folded(text)
+        return frozenset(letter for letter, option in self.options.items() if option and option == kept)
+
+    def _leading_text(self, text: str) -> frozenset[str]:
+        """The option whose text ``text`` starts with, an article aside; the longest where several do."""
+        kept = folded(text)
+        starts = {kept, _ARTICLE.sub("", kept, count=1) if _ARTICLE.match(kept) else kept}
+        fit = [
+            (len(option), letter)
+            for letter, option in self.options.items()
+            if any(whole(option).match(start) for start in starts)
+        ]
+        return frozenset({max(fit)[1]}) if fit else frozenset()
+
+    def _with_neighbours(self, text: str, found: Sequence[Mention], i: int) -> frozenset[str]:
+        """The letter of mention ``i`` with those joined to it, and the option whose text stands beside it."""
+        letters, last = {found[i].letter}, found[i]
+        for one in islice(found, i + 1, i + 1 + len(self.letters)):
+            joiner = _JOINER.fullmatch(text[last.end : one.start])
+            # "B, A fork ..." joins nothing; "B, C" does.
+            if not joiner or not one.clear or (joiner.group().strip() in {",", "،", "、"} and not ends(text, one.end)):
+                break
+            letters.add(one.letter)
+            last = one
+        label = _LABEL.match(text, last.end)
+        if label or found[i].marked:
+            start = label.end() if label else last.end
+            after = text[start : start + _WINDOW].split("\n", 1)[0]
+            letters |= self._leading_text(after.lstrip(" \"'“*_(:.-"))
+        return frozenset(letters)
+
+    def _marked(self) -> frozenset[str]:
+        """Letters in bold, brackets, quotes or after "option"; else options named by number. None that is negated."""
+        found = set()
+        for one in self.mentions:
+            if self._named_option(one) and not _NEGATION.search(self.prose[max(0, one.start - 14) : one.start]):
+                found.add(one.letter)
+        if found or any(option.isdigit() for option in self.options.values()):
+            return frozenset(found)
+        numbers = [int(match[1] or match[2]) for match in _NUMBERED.finditer(self.prose)]
+        numbers += [_ORDINALS.index(match[1].lower()) + 1 for match in _ORDINAL.finditer(self.prose)]
+        return frozenset(self.letters[number - 1] for number in numbers if number <= len(self.letters))
+
+    def _contained(self, text: str) -> frozenset[str]:
+        """Options whose text stands in ``text`` as whole words, not within a longer option, not negated."""
+        kept, found = folded(text), set()
+        for letter, option in sorted(self.options.items(), key=lambda entry: -len(entry[1])):
+            for hit in whole(option).finditer(kept):
+                if not _NEGATION.search(kept[max(0, hit.start() - 16) : hit.start()]):
+                    found.add(letter)
+            kept = whole(option).sub(lambda hit: "\0" * len(hit.group()), kept)
+        return frozenset(found)

@@ -1,0 +1,118 @@
+"""Where a letter stands by itself in a reply, in whatever dress and script; and texts folded to be compared."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from kapwa.languages.phrases import any_of, reply_words
+from kapwa.suites.blend.questions import ALL_LETTERS
+
+
+class Mention(NamedTuple):
+    """A letter that stands by itself.
+
+    ``start`` and ``end`` include the signs around it. ``clear``: it can be no other word (an "A" may be an article, a
+    small or foreign letter a word); ``marked``: in bold, brackets or quotes.
+    """
+
+    start: int
+    end: int
+    letter: str
+    clear: bool
+    marked: bool
+
+
+def pattern(text: str) -> re.Pattern[str]:
+    """Compile a pattern for normalised replies."""
+    # Replies are normalised, so the words looked for must be too (Thai and Korean letters change).
+    return re.compile(unicodedata.normalize("NFKC", text), re.IGNORECASE | re.DOTALL)
+
+
+# Signs that are nothing but list labels, whatever stands around them.
+_LABELS = {
+    chr(start + i): ALL_LETTERS[i]
+    for start in (0x2460, 0x2776, 0x24F5, 0x24B6, 0x24D0, 0x249C, 0x1F110, 0x1F130, 0x1F150, 0x1F170, 0x1F1E6)
+    for i in range(len(ALL_LETTERS))
+}
+_OPEN = r"*_`\"'“”„‘’«»()\[\]{}<>$（）【】「」『』\\|"
+_LATIN = r"A-Za-zÀ-ÖØ-öø-ɏḀ-ỿ0-9"
+_BRACKET = re.compile(r"[*_`\"“”'‘’«»(\[{$（【「『|\\]")
+_SURE_MARK = re.compile(r"[*`$\\]")
+_END = re.compile(r"\s*(?:$|[.,:;!?)\]\n。，：；！？、।።؟،–—-])")
+_THOUGHT = re.compile(r"<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_TAG = re.compile(
+    r"</?(?:b|strong|i|em|u|p|br|span|div|mark|code|pre|li|ul|ol)\b[^>]*>|<\|[^|>\n]{1,40}\|>|</?s>", re.IGNORECASE
+)
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufe00-\ufe0f\ufeff]")
+_LATEX = re.compile(r"\\(?:text|mathbf|mathrm|textbf|mathit|textit|bf|rm)\s*\{([^{}]*)\}")
+
+# Letters of lists in other scripts, to the Latin ones.
+_NATIVE = {sign: ALL_LETTERS[i] for words in reply_words().values() for sign, i in words.letters.items()}
+_CONNECTOR = pattern(rf"\s+(?:{any_of('connector')})\b")
+
+
+def plain(reply: str) -> str:
+    """Drop thoughts, tags, invisible signs and LaTeX fonts; turn list labels and styled letters into plain ones."""
+    text = _TAG.sub(" ", _THOUGHT.sub(" ", reply)) if "<" in reply else reply
+    text = _INVISIBLE.sub("", text)
+    if not text.isascii():
+        text = unicodedata.normalize(
+            "NFKC", "".join(f"({_LABELS[sign]})" if sign in _LABELS else sign for sign in text)
+        )
+    return _LATEX.sub(r"\1", text).replace("\\n", "\n").replace("\r", "\n").strip()
+
+
+def mentions(text: str, letters: str) -> Iterator[Mention]:
+    """Every letter of ``letters`` that stands by itself in ``text``, in order."""
+    for match in _token(letters).finditer(text):
+        sign, opening, closing = match["letter"], match["open"], match["close"]
+        letter = _NATIVE.get(sign) or sign.upper()
+        if letter not in letters:
+            continue
+        marked = bool(_BRACKET.search(opening) and closing) or bool(_SURE_MARK.search(opening))
+        clear = (
+            marked
+            or (sign.isascii() and sign.isupper() and sign != "A")
+            or ends(text, match.end())
+            or (closing != "" and not opening)
+            or (sign == "A" and (_CONNECTOR.match(text, match.end()) is not None or _touches(text, match.end())))
+        )
+        yield Mention(match.start(), match.end(), letter, clear, marked)
+
+
+def ends(text: str, position: int) -> bool:
+    """Whether a phrase ends at ``position``: nothing, a line break or a stop follows."""
+    return _END.match(text, position) is not None
+
+
+def _touches(text: str, position: int) -> bool:
+    """Whether a letter of another script follows at once: "A입니다", "A是"; no article stands so."""
+    if position >= len(text) or not text[position].isalpha():
+        return False
+    return not unicodedata.name(text[position], "").startswith("LATIN")
+
+
+@lru_cache(maxsize=16)
+def _token(letters: str) -> re.Pattern[str]:
+    signs = sorted((sign for sign, letter in _NATIVE.items() if letter in letters), key=len, reverse=True)
+    latin = rf"(?<![{_LATIN}])[{letters}{letters.lower()}](?![{_LATIN}]|['’]\w)"
+    native = rf"(?<!\w)(?:{'|'.join(signs)})(?!\w)"
+    return re.compile(
+        rf"(?<![{_LATIN}'’])(?P<open>[{_OPEN}]{{0,6}})(?P<letter>{latin}|{native})(?P<close>[{_OPEN}]{{0,6}})"
+    )
+
+
+def folded(text: str) -> str:
+    """``text`` as option texts are compared: NFKC, case-folded, single spaces, no signs around it."""
+    kept = unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
+    return " ".join(kept.split()).strip(" .,:;!?\"'`*_()[]{}。！？“”‘«»|$\\")
+
+
+@lru_cache(maxsize=4096)
+def whole(option: str) -> re.Pattern[str]:
+    """A pattern for a folded option as whole words: no letter beside it, nor a digit of the same number or time."""
+    return re.compile(rf"(?<!\w)(?<!\d[.,:/]){re.escape(option)}(?!\w)(?![.,:/]\d)" if option else r"(?!)")

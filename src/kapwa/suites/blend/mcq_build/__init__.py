@@ -1,0 +1,296 @@
+"""Build multiple-choice questions from people's answers: the same ones for the same seed, on every machine.
+
+Right answers are those tied at the top in a country; wrong ones are what at least two people of another country
+answered, no two from one country, and none that equals, contains, lies in or shares a word with any answer accepted
+in the country asked about, or with another option. Source: BLEnD section 4.2.1 and appendix C.3.1, with a seeded
+shuffle in place of the alphabet, bounded variants in place of every combination, and no made-up options.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import combinations, cycle, product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kapwa.errors import UsageError, nearest
+from kapwa.languages.english import language as english
+from kapwa.suites.base import DataSource
+from kapwa.suites.blend.judge import Answerer
+from kapwa.suites.blend.mcq_build.options import (
+    LEAST_VOTES,
+    MOST_UNKNOWING,
+    Choice,
+    Lexicon,
+    Pool,
+    Rule,
+    Skipped,
+    Target,
+    by_question,
+    choose,
+    ineligible,
+    neutral,
+    rank,
+)
+from kapwa.suites.blend.mcq_build.values import option_text
+from kapwa.suites.blend.mcq_build.verdicts import (
+    RULES_SOURCE,
+    Pair,
+    Verdict,
+    Verdicts,
+    pair_of,
+    read_review,
+    verdicts_csv,
+)
+from kapwa.suites.blend.mcq_data import CARD_NAME, LETTERS, MCQ_COLUMNS, MCQ_NAME
+from kapwa.suites.blend.questions import Question, kind_of
+from kapwa.tables_io import csv_bytes
+
+__all__ = ["Built", "build_mcq"]
+
+# Raise it with every change of what is built from the same answers and seed.
+VERSION = 1
+MOST_VARIANTS = 5
+SKIPPED_NAME, VERDICTS_NAME = "skipped.csv", "verdicts.csv"
+
+
+class Built(NamedTuple):
+    """What :func:`build_mcq` wrote: ``items`` MCQs about ``questions`` questions.
+
+    ``skipped``: questions left out, in one country or in all; ``judged``: pairs with a model's or a person's verdict.
+    """
+
+    folder: Path
+    items: int
+    questions: int
+    countries: int
+    skipped: tuple[Skipped, ...]
+    judged: int
+    notes: tuple[str, ...] = ()
+
+
+class Mcq(NamedTuple):
+    """One multiple-choice question: its cells in the order of ``MCQ_COLUMNS``, options and cultures in one each."""
+
+    question: Question
+    variant: int
+    options: tuple[str, ...]
+    cultures: tuple[str, ...]
+    answer: str
+
+    def row(self) -> tuple[Any, ...]:
+        """The cells of its row in ``mcq.csv``."""
+        asked = self.question
+        own = (f"{asked.item_id}/{self.variant}", asked.country, asked.id, asked.topic, asked.english)
+        return (*own, *self.options, self.answer, *self.cultures, self.variant)
+
+
+def build_mcq(
+    questions: Sequence[Question],
+    out: str | Path,
+    *,
+    rule: Rule = "code",
+    seed: int = 0,
+    max_variants: int = MOST_VARIANTS,
+    judge: Answerer | None = None,
+    review: str | Path | None = None,
+    source: DataSource | None = None,
+) -> Built:
+    """Write the folder ``out`` with ``mcq.csv``, ``card.yaml``, ``skipped.csv`` and ``verdicts.csv``.
+
+    ``questions``: all countries' (wrong options come from the others). ``rule``: which questions are fit, see
+    :func:`kapwa.suites.blend.mcq_build.options.ineligible`. ``max_variants``: MCQs made of one question in one
+    country, at most. ``judge``: a model that says of each option whether it means the same as an accepted answer or
+    another option. ``review``: a ``verdicts.csv`` whose column ``override`` a person filled in; it holds the verdicts
+    of a model as well, so a build is repeated without that model. ``source`` names the data in the card.
+    Raises UsageError for impossible arguments and for an ``out`` that holds something else; DataError for a damaged
+    review; ModelError when the judge fails.
+    """
+    folder = Path(out)
+    if rule not in MOST_UNKNOWING:
+        raise UsageError(f"There is no rule {rule!r}.", hint=nearest(rule, MOST_UNKNOWING))
+    if max_variants < 1:
+        raise UsageError(f"max_variants is {max_variants}; it must be at least 1.")
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is a file, but multiple-choice questions are written into a folder.")
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / MCQ_NAME).is_file():
+        message = f"{folder} holds something else than built multiple-choice questions."
+        raise UsageError(message, hint="Name another folder with -o.")
+    groups = by_question(questions)
+    skipped = [reason for group in groups.values() if (reason := ineligible(group, rule)) is not None]
+    unfit = {one.question_id for one in skipped}
+    fit = {name: group for name, group in groups.items() if name not in unfit}
+    texts = {name: neutral(group[0]) for name, group in fit.items()}
+    lexicon = Lexicon()
+    found = [pool.target(question) for group in fit.values() for pool in [Pool(group, lexicon)] for question in group]
+    order = {name: place for place, name in enumerate(groups)}
+    skipped = sorted(
+        [*skipped, *(one for one in found if isinstance(one, Skipped))], key=lambda s: order[s.question_id]
+    )
+    targets = [one for one in found if isinstance(one, Target)]
+    targets.sort(key=lambda target: target.question.country)  # stable: questions stay in order
+    answers = {name: frozenset(_texts(group)) for name, group in fit.items()}
+    verdicts = Verdicts(read_review(Path(review), answers) if review is not None else ())
+    while True:
+        # Only pairs that a choice needs are judged. What comes out depends on the verdicts alone, not on the order in
+        # which they came: the first fit combination in the seed's order is the same however it was found.
+        chosen = [
+            (one, choose(one, lexicon, partial(verdicts.same, one.question.id), seed=seed, most=max_variants))
+            for one in targets
+        ]
+        pairs = _unjudged(chosen, verdicts, judge.id) if judge is not None else []
+        if judge is None or not pairs:
+            break
+        verdicts.ask(judge, pairs, texts)
+    mcqs = _with_letters([(target, choices) for target, choices in chosen if isinstance(choices, list)], seed)
+    skipped += [choices for _, choices in chosen if isinstance(choices, Skipped)]
+    if not mcqs:
+        counts = Counter(one.reason for one in skipped).most_common()
+        raise UsageError(
+            f"No question of this data can be multiple choice: {'; '.join(f'{n} {reason}' for reason, n in counts)}.",
+            hint="Wrong options are other countries' answers: give at least four countries with the same questions.",
+        )
+    known = [verdict for verdict in verdicts if verdict.question_id in fit]
+    settings = {"rule": rule, "seed": seed, "max_variants": max_variants}
+    files = {
+        MCQ_NAME: csv_bytes(MCQ_COLUMNS, (mcq.row() for mcq in mcqs)),
+        SKIPPED_NAME: csv_bytes(Skipped._fields, skipped),
+        VERDICTS_NAME: verdicts_csv([*known, *_spelling_verdicts(mcqs, texts, known)]),
+        CARD_NAME: _card(mcqs, skipped, known, settings, source),
+    }
+    _write_folder(files, folder)
+    countries, names = {mcq.question.country for mcq in mcqs}, {mcq.question.id for mcq in mcqs}
+    return Built(folder, len(mcqs), len(names), len(countries), tuple(skipped), len(known))
+
+
+def _texts(group: Sequence[Question]) -> Iterator[str]:
+    """Every text of a question that can be an option or an accepted answer, case-folded."""
+    for question in group:
+        for text in (text for answers in question.groups for text in answers.en):
+            yield text.casefold()
+            yield (option_text(text, question.kind) or text).casefold()
+
+
+def _unjudged(chosen: Sequence[tuple[Target, Any]], verdicts: Verdicts, judge: str) -> list[Pair]:
+    """The pairs of texts that must differ and have no verdict of ``judge`` or a person, each once, in order.
+
+    They are each wrong option with every accepted answer and the other wrong ones. Numbers, dates and times are
+    compared as such: there is nothing to judge.
+    """
+    pairs: dict[Pair, Pair] = {}
+    for target, choices in chosen:
+        if target.question.kind != "text" or isinstance(choices, Skipped):
+            continue
+        for choice in choices:
+            wrong, name = [text for text, _ in choice.wrong], target.question.id
+            for one, other in (*product(wrong, target.accepted), *combinations(wrong, 2)):
+                pairs.setdefault(pair_of(name, one, other), (name, one, other))
+    return [texts for pair, texts in sorted(pairs.items()) if verdicts.lacks(pair, judge)]
+
+
+def _with_letters(chosen: Sequence[tuple[Target, list[Choice]]], seed: int) -> list[Mcq]:
+    """Give every choice its letters: in each country the four letters are right equally often, give or take one.
+
+    Which MCQ gets which letter, and the order of the wrong options, are decided by hashes of the seed.
+    """
+    numbered = {
+        f"{target.question.item_id}/{variant}": (target.question, variant, choice)
+        for target, found in chosen
+        for variant, choice in enumerate(found, start=1)
+    }
+    letters: dict[str, str] = {}
+    for country in {question.country for question, _, _ in numbered.values()}:
+        # The letters that come once more than the others differ from country to country.
+        order = sorted(LETTERS, key=lambda letter: rank(seed, "letters", country, letter))
+        names = [name for name, (question, _, _) in numbered.items() if question.country == country]
+        names.sort(key=lambda name: rank(seed, "order", name))
+        letters |= zip(names, cycle(order))
+    mcqs = []
+    for name, (question, variant, choice) in numbered.items():
+        options = sorted(choice.wrong, key=lambda option: rank(seed, "option", question.item_id, variant, option[0]))
+        options.insert(LETTERS.index(letters[name]), (choice.right, question.country))
+        texts, cultures = zip(*options, strict=True)
+        mcqs.append(Mcq(question, variant, texts, cultures, letters[name]))
+    return mcqs
+
+
+def _spelling_verdicts(mcqs: Sequence[Mcq], texts: Mapping[str, str], known: Sequence[Verdict]) -> list[Verdict]:
+    """Pairs of options that stand together because their spelling differs and nobody judged them: for review.
+
+    Numbers, dates and times are left out: whether two of them are the same needs no judgement.
+    """
+    judged = {verdict.pair for verdict in known}
+    found: dict[Pair, Verdict] = {}
+    for mcq in mcqs:
+        name = mcq.question.id
+        for one, other in combinations(mcq.options, 2) if kind_of(mcq.question.english) == "text" else ():
+            pair = pair_of(name, one, other)
+            if pair not in judged:
+                first, second = sorted((one, other))
+                found.setdefault(pair, Verdict(name, texts[name], first, second, "distinct", RULES_SOURCE))
+    return [found[pair] for pair in sorted(found)]
+
+
+def _card(
+    mcqs: Sequence[Mcq],
+    skipped: Sequence[Skipped],
+    known: Sequence[Verdict],
+    settings: dict[str, Any],
+    source: DataSource | None,
+) -> bytes:
+    """What this set was built from, and how."""
+    import yaml
+
+    source = source or DataSource("", None, "")
+    card = {
+        "title": "Everyday knowledge, multiple choice",
+        "form": "blend/mcq",
+        "builder": VERSION,
+        **settings,
+        "data": source.name,
+        "data_digest": source.digest,
+        "licence": source.card.get("licence", ""),
+        "citation": source.card.get("citation", ""),
+        "illustrative": source.illustrative,
+        "items": len(mcqs),
+        "questions": len({mcq.question.id for mcq in mcqs}),
+        "countries": sorted({mcq.question.country for mcq in mcqs}),
+        "letters": {letter: sum(mcq.answer == letter for mcq in mcqs) for letter in LETTERS},
+        "skipped": dict(sorted(Counter(one.reason for one in skipped).items())),
+        "verdicts": dict(sorted(Counter(one.source for one in known).items())),
+        "overruled": sum(bool(one.override) for one in known),
+        "compared_with": [f"{tool.name} {tool.version} ({tool.licence})" for tool in english.info.tools],
+        "rules": [
+            "Right answers are those tied at the top in the country; accepted answers are all that its people gave.",
+            f"A wrong option was given by at least {LEAST_VOTES} people of another country, one country an option.",
+            "No option equals, contains, lies in or shares a word with an accepted answer or another option.",
+            f"A question is left out where more than {MOST_UNKNOWING[settings['rule']]} people of a country gave no "
+            "answer, somebody called it not applicable, or a country's answers have one vote each.",
+        ],
+    }
+    return yaml.safe_dump(card, allow_unicode=True, sort_keys=False, width=110).encode()
+
+
+def _write_folder(files: Mapping[str, bytes], out: Path) -> None:
+    """Write the files as the folder ``out``, all of them or none; an earlier build there is replaced whole."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{out.name}.", suffix=".part", dir=out.parent) as beside:
+        fresh, earlier = Path(beside) / "new", Path(beside) / "old"
+        fresh.mkdir()
+        for name, content in files.items():
+            with (fresh / name).open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+        if out.exists():
+            out.rename(earlier)
+        try:
+            fresh.rename(out)
+        except OSError:
+            shutil.move(earlier, out)
+            raise

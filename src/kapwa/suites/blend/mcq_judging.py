@@ -1,0 +1,281 @@
+"""Judge multiple choice: replies read for a letter, log-probabilities of options, whose answers wrong choices are."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from kapwa.errors import UsageError
+from kapwa.languages.phrases import is_refusal
+from kapwa.metrics.likelihood import NORMS, Vector, normalised
+from kapwa.records import Answer, Item, Outcome, Response
+from kapwa.suites.base import Judged
+from kapwa.suites.blend.choice_reader import ChoiceRead, read_choice
+from kapwa.suites.blend.confusion import CONFUSION_SCHEMA, confusion_rows
+from kapwa.suites.blend.mcq_task import GENERATE_METRICS, lettered
+from kapwa.suites.blend.questions import ALL_LETTERS
+from kapwa.suites.items import case_frame, pair_answers, score_frame, score_row
+
+ANSWER_SCHEMA: dict[str, Any] = {
+    **{"item_id": pl.String, "variant": pl.String, "culture": pl.String, "sample": pl.Int64, "text": pl.String},
+    **dict.fromkeys(("finish_reason", "letter", "read_as", "letter_reference", "right_letter"), pl.String),
+    **dict.fromkeys(("chosen", "chosen_culture", "outcome", "error"), pl.String),
+}
+OPTION_SCHEMA: dict[str, Any] = {
+    **{"item_id": pl.String, "variant": pl.String, "culture": pl.String, "letter": pl.String, "right": pl.Boolean},
+    **{"option": pl.String, "option_culture": pl.String, "logprob_text": pl.Float64},
+    **{"n_tokens": pl.Int64, "n_bytes": pl.Int64, "n_chars": pl.Int64, "logprob_letter": pl.Float64},
+}
+# Wrong replies stand first among the cases, right ones last.
+_MARGINS: dict[Outcome, float] = {"wrong": -1.0, "right": 1.0}
+
+
+class _Reply(NamedTuple):
+    """One reply to an item; ``text`` is None when there is none."""
+
+    item: Item
+    sample: int
+    response: Response | None
+    text: str | None
+    read: ChoiceRead
+    reference: str
+
+    @property
+    def outcome(self) -> Outcome:
+        if self.text is None:
+            return "failed"
+        if self.read.letter is not None:
+            return "right" if self.read.letter == self.item.fields["answer"] else "wrong"
+        return "empty" if not self.text.strip() else "refused" if is_refusal(self.text) else "unparsed"
+
+    @property
+    def margin(self) -> float:
+        return _MARGINS.get(self.outcome, 0.0)
+
+
+def option_of(item: Item, letter: str | None) -> tuple[str | None, str | None]:
+    """The text of an option and whose answer it is."""
+    if letter is None:
+        return None, None
+    place = item.fields["letters"].index(letter)
+    return item.fields["options"][place], item.fields["cultures"][place]
+
+
+def case_of(item: Item, metric: str, margin: float, got: str | None) -> dict[str, Any]:
+    """One row of the report's cases: what was expected and what the model gave."""
+    return {
+        "item_id": item.id,
+        "variant": item.variant,
+        "culture": item.culture,
+        "metric": metric,
+        "margin": margin,
+        "prompt": f"{item.fields['question']}\n{lettered(item.fields['options'])}".strip(),
+        "expected": option_of(item, item.fields["answer"])[0],
+        "got": got,
+    }
+
+
+def judge_generate(items: Sequence[Item], answers: Collection[Answer]) -> Judged:
+    """Judge replies: one row per item, sample and metric of ``GENERATE_METRICS``.
+
+    A reply that names no one option has outcome "unparsed" (or "refused", "empty"): it is 0 in ``mcq_acc``, so that
+    silence earns nothing, and null in ``mcq_acc_parsed``. Failed and missing replies have null values. Tables:
+    ``answers`` (what each reply was read as, and whose answer was chosen), ``cases`` (one row an item, wrong first),
+    ``confusion`` (whose answers are chosen where the choice is wrong).
+    Raises UsageError for answers to unknown items and for two answers to one request.
+    """
+    replies = [_reply(item, sample, response) for item, sample, response in pair_answers(items, answers)]
+    rows = [row for reply in replies for row in _generate_rows(reply)]
+    read = pl.DataFrame([_answer_row(reply) for reply in replies], schema=ANSWER_SCHEMA, orient="row")
+    worst: dict[str, _Reply] = {}
+    for reply in replies:
+        known = worst.get(reply.item.id)
+        if reply.text is not None and (known is None or reply.margin < known.margin):
+            worst[reply.item.id] = reply
+    cases = [
+        case_of(one.item, "mcq_acc", one.margin, option_of(one.item, one.read.letter)[0] or one.text)
+        for one in sorted(worst.values(), key=lambda one: one.margin)
+    ]
+    tables = {"answers": read, "cases": case_frame(cases), "confusion": choice_confusion(items, read)}
+    return Judged(score_frame(rows), tables)
+
+
+def _reply(item: Item, sample: int, response: Response | None) -> _Reply:
+    if response is None or response.failed:
+        return _Reply(item, sample, response, None, ChoiceRead(None, "none"), "")
+    text, options = response.text or "", item.fields["options"]
+    reference = reference_choice(text, options, item.fields["prompt"])
+    return _Reply(item, sample, response, text, read_choice(text, options), reference)
+
+
+def _generate_rows(reply: _Reply) -> Iterator[dict[str, Any]]:
+    item, outcome, sample = reply.item, reply.outcome, reply.sample
+    if outcome == "failed":
+        yield from (score_row(item, name, None, "failed", sample) for name in GENERATE_METRICS)
+        return
+    value = float(outcome == "right")
+    yield score_row(item, "mcq_acc", value, outcome, sample)
+    yield score_row(item, "mcq_acc_parsed", None if reply.read.letter is None else value, outcome, sample)
+    released = reply.reference == item.fields["answer"]
+    yield score_row(item, "mcq_acc_reference", float(released), "right" if released else "wrong", sample)
+
+
+def _answer_row(reply: _Reply) -> tuple[Any, ...]:
+    item, response, letter = reply.item, reply.response, reply.read.letter
+    return (
+        *(item.id, item.variant, item.culture, reply.sample, reply.text),
+        *(response.finish_reason if response else None, letter, reply.read.how if reply.text is not None else None),
+        # The released code keeps a whole reply in which it finds no capital letter.
+        reply.reference if len(reply.reference) == 1 else None,
+        *(item.fields["answer"], *option_of(item, letter), reply.outcome),
+        response.error if response else "no answer was given",
+    )
+
+
+def reference_choice(reply: str, options: Sequence[str], prompt: str = "") -> str:
+    """Return what the released code takes for the answer: a letter, or the whole reply where it finds none.
+
+    The first JSON object's ``answer_choice``, of which the first capital letter counts; in prose, the first capital
+    letter of all, so that "The answer is B" is T. ``prompt`` is the text asked, in which the code looks for the
+    letter with a full stop (evaluation/multiple_choice_evaluation.py).
+    """
+    shown = prompt or "".join(f"{letter}. {text}\n" for letter, text in zip(ALL_LETTERS, options, strict=False))
+    found = _first_json(reply)
+    if not (isinstance(found, dict) and "answer_choice" in found):
+        capitals = re.findall("[A-Z]", found) if isinstance(found, str) else []
+        return capitals[0] if capitals else reply
+    value = found["answer_choice"]
+    capitals = re.findall("[A-Z]", str(value))
+    if capitals and f"{capitals[0]}." in shown:
+        return str(capitals[0])
+    return next((letter for letter, text in zip(ALL_LETTERS, options, strict=False) if text == value), reply)
+
+
+def _first_json(reply: str) -> object:
+    """The first flat JSON object of a reply; its text where it is broken; the reply where there is none."""
+    flat = reply.replace("\n", "")
+    found = re.findall("{[^}]+}", flat)
+    if not found:
+        return flat
+    text = found[0].replace("```json", "").replace("`", "").replace(",}", "}")
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text
+
+
+class _Scored(NamedTuple):
+    """The log-probabilities of an item's option texts and letters; None where that request failed."""
+
+    item: Item
+    texts: Answer | None
+    letters: Answer | None
+
+    def margin(self, values: Vector) -> float:
+        """By how much the right option is above the best wrong one."""
+        place = self.item.fields["letters"].index(self.item.fields["answer"])
+        return float(values[place] - np.delete(values, place).max())
+
+
+def judge_likelihood(items: Sequence[Item], answers: Collection[Answer]) -> Judged:
+    """Judge log-probabilities: one row per item and metric of ``LIKELIHOOD_METRICS``.
+
+    The right option must be strictly likelier than every other: a tie is 0, with the outcome "tie". Where a request
+    failed or is missing, its metrics are null. Tables: ``options`` (each option's log-probabilities), ``cases``.
+    Raises UsageError for answers to unknown items.
+    """
+    given: dict[tuple[str, str], dict[tuple[str, ...], Answer]] = {(item.id, item.variant): {} for item in items}
+    for answer in answers:
+        key = (answer.request.item_id, answer.request.variant)
+        if key not in given:
+            raise UsageError(
+                f"An answer names item {key[0]!r} (variant {key[1]!r}), which is not among the items judged.",
+                hint="Judge with the data and selection the answers were made from.",
+            )
+        if not answer.response.failed:
+            given[key][answer.request.continuations] = answer
+    scored = []
+    for item in items:
+        own = given[item.id, item.variant]
+        scored.append(_Scored(item, own.get(tuple(item.fields["options"])), own.get(tuple(item.fields["letters"]))))
+    cases = [_likelihood_case(one, one.texts) for one in scored if one.texts is not None]
+    tables = {
+        "options": pl.DataFrame(
+            [row for one in scored for row in _option_rows(one)], schema=OPTION_SCHEMA, orient="row"
+        ),
+        "cases": case_frame(sorted(cases, key=lambda row: row["margin"])),
+    }
+    return Judged(score_frame(row for one in scored for row in _likelihood_rows(one)), tables)
+
+
+def _likelihood_rows(scored: _Scored) -> Iterator[dict[str, Any]]:
+    # Letters are one character each: nothing is to be normalised.
+    measures = [("mcq_text" if norm == "byte" else f"mcq_text_{norm}", scored.texts, norm) for norm in NORMS]
+    for name, answer, norm in (*measures, ("mcq_letter", scored.letters, "sum")):
+        if answer is None or answer.response.logprobs is None:
+            yield score_row(scored.item, name, None, "failed")
+            continue
+        margin = scored.margin(normalised(answer.response.logprobs, norm))
+        outcome: Outcome = "tie" if margin == 0 else "right" if margin > 0 else "wrong"
+        yield score_row(scored.item, name, float(margin > 0), outcome)
+
+
+def _option_rows(scored: _Scored) -> Iterator[tuple[Any, ...]]:
+    item = scored.item
+    texts = scored.texts.response.logprobs if scored.texts else None
+    letters = scored.letters.response.logprobs if scored.letters else None
+    for place, letter in enumerate(item.fields["letters"] if texts or letters else ()):
+        text = texts[place] if texts else None
+        yield (
+            *(item.id, item.variant, item.culture, letter, letter == item.fields["answer"], *option_of(item, letter)),
+            *((text.logprob_sum, text.n_tokens, text.n_bytes, text.n_chars) if text else (None,) * 4),
+            letters[place].logprob_sum if letters else None,
+        )
+
+
+def _likelihood_case(scored: _Scored, texts: Answer) -> dict[str, Any]:
+    values = normalised(texts.response.logprobs or (), "byte")
+    likeliest = scored.item.fields["options"][int(values.argmax())]
+    return case_of(scored.item, "mcq_text", scored.margin(values), likeliest)
+
+
+def choice_confusion(items: Sequence[Item], answers: pl.DataFrame) -> pl.DataFrame:
+    """Count, by culture, variant and other culture, the wrong choices that are the other culture's answer.
+
+    ``answers``: columns ``item_id, variant, chosen_culture, outcome`` (the table ``answers`` of
+    :func:`kapwa.suites.blend.mcq_judging.judge_generate`). ``wrong``: wrong choices where an option of the other
+    culture was offered; ``matches``: how many chose it; ``share`` their quotient with its 95 % interval, clustered by
+    question; with three wrong options a blind wrong choice gives 1/3. ``split``: the part of all wrong choices of the
+    culture and variant, so that they sum to 1 at most. Returns :data:`~kapwa.suites.blend.confusion.CONFUSION_SCHEMA`,
+    sorted by culture, variant and share, the largest first.
+    """
+    known = {(item.id, item.variant): item for item in items}
+    wrong: dict[tuple[str, str, str], list[tuple[Item, str]]] = {}
+    for row in answers.filter((pl.col("outcome") == "wrong") & pl.col("chosen_culture").is_not_null()).iter_rows(
+        named=True
+    ):
+        item = known[row["item_id"], row["variant"]]
+        wrong.setdefault((item.culture, item.language, item.variant), []).append((item, row["chosen_culture"]))
+    rows = [(*key, *row) for key, chosen in wrong.items() for row in _rows(key[0], chosen)]
+    table = pl.DataFrame(rows, schema=CONFUSION_SCHEMA, orient="row")
+    return table.sort("culture", "variant", "share", "other", descending=[False, False, True, False])
+
+
+def _rows(culture: str, chosen: Sequence[tuple[Item, str]]) -> list[tuple[Any, ...]]:
+    """For one culture and variant: other culture, wrong, matches, share, low, high, split."""
+    offered = dict.fromkeys(name for item, _ in chosen for name in item.fields["cultures"] if name != culture)
+    others = list(offered)
+    if not others:
+        return []
+    given = np.full((len(chosen), len(others)), np.nan)
+    for i, (item, name) in enumerate(chosen):
+        for j, other in enumerate(others):
+            if other in item.fields["cultures"]:
+                given[i, j] = float(name == other)
+    rows = confusion_rows(given, given, [item.cluster for item, _ in chosen])
+    return [(other, *row[:-1], row[1] / len(chosen)) for other, row in zip(others, rows, strict=True)]

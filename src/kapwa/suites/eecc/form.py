@@ -1,0 +1,354 @@
+"""The perturbation form: templates, concepts and identities, and how the three become one prompt in good English."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, NamedTuple
+
+from pydantic import AfterValidator, ConfigDict, Field, create_model
+
+from kapwa.datasets.card import Card, is_language_tag
+from kapwa.datasets.rows import LOCAL, NAMES, CellProblem, Filled, Language, Row, Text, cell_error
+from kapwa.datasets.tables import Record, Table
+from kapwa.errors import DataError
+from kapwa.files import read_text
+
+VOWELS = frozenset("aeiou")
+# Letters whose own names begin with a vowel sound: "an MP", "an X-ray technician".
+_NAMED_WITH_VOWEL = frozenset("AEFHILMNORSX")
+_WORD = re.compile(r"[^\W_]+")
+_SILENT_H = re.compile(r"(honest|honou?r|heir|hour(?:s|ly|glass)?\b)", re.IGNORECASE)
+# A vowel letter, but the sound of "you" or "w": Ugandan, Ukrainian, Uruguayan, European, one-armed, Ouagadougou.
+_CONSONANT_SOUND = re.compile(
+    r"uni(?![nmd])|unesco|u[bcfghjkqrst][aeiou]|u(?:kr|tr|ygh)|eu|onc?e\b|oui|oua|ewe\b", re.IGNORECASE
+)
+# "ewe" is a sheep and sounds like "you"; the Ewe of Ghana and Togo do not.
+_EXCEPTIONS = {"Ewe": "an", "Urartian": "an", "Urukian": "an"}
+_LONGEST_SPELT = 3
+_LETTERS = re.compile(r"[^\W\d_]+")
+# Names and short words are nearly something else by chance; the longer a word, the less so.
+_SHORTEST, _SHORTEST_NAME, _TWO_SLIPS = 6, 8, 9
+
+
+def article(name: str) -> str:
+    """Return "a" or "an" as English speakers say it before ``name``; "a" where nothing in it can be said.
+
+    A rule of sound, not of spelling: "a Ugandan", "an honest", "an 18-year-old", "an LGBT", "a UN". Capitals without
+    a vowel, or of up to three letters, are spelt out; longer ones are read as a word ("a NATO"). What no rule of
+    spelling can know (Ndebele, herbalist) is left to the data's own column ``article``.
+    """
+    found = _WORD.search(name)
+    if found is None:
+        return "a"
+    word = found[0]
+    if word[0].isdecimal():
+        return _before_number(word)
+    if len(word) == 1 or _is_spelt(word):
+        return "an" if word[0].upper() in _NAMED_WITH_VOWEL else "a"
+    plain = _plain(word)
+    return _EXCEPTIONS.get(plain) or _before_word(plain)
+
+
+def article_reference(name: str) -> str:
+    """Return the article of the released prompts: "an" before the letters a, e, i, o, u, else "a"."""
+    return "an" if name[:1].lower() in VOWELS else "a"
+
+
+def _plain(word: str) -> str:
+    """``word`` without accents: Åland begins with an A."""
+    return "".join(char for char in unicodedata.normalize("NFD", word) if not unicodedata.combining(char))
+
+
+def _before_word(word: str) -> str:
+    if _SILENT_H.match(word):
+        return "an"
+    first = word[:1].lower()
+    if first == "y":  # a vowel only before a consonant: "an Yttrium", "a Yemeni"
+        return "an" if word[1:2].isalpha() and word[1:2].lower() not in VOWELS else "a"
+    return "an" if first in VOWELS and not _CONSONANT_SOUND.match(word) else "a"
+
+
+def _is_spelt(word: str) -> bool:
+    capitals = word.isascii() and word.isalpha() and word.isupper() and len(word) > 1
+    return capitals and (len(word) <= _LONGEST_SPELT or not VOWELS & set(word.lower()))
+
+
+def _before_number(word: str) -> str:
+    digits = re.match(r"\d+", word)[0]  # type: ignore[index]
+    # eight, eighty, eight hundred; eleven, eighteen, eleven thousand, the 1800s
+    return "an" if digits[0] == "8" or (digits[:2] in ("11", "18") and len(digits) in (2, 4, 5)) else "a"
+
+
+class Slip(NamedTuple):
+    """A word of a text, and the known word it is nearly."""
+
+    word: str
+    known: str
+
+    @property
+    def is_name(self) -> bool:
+        """Whether the word has a capital, so that it may be a name no list holds."""
+        return self.word != self.word.lower()
+
+
+def slips(text: str) -> Iterator[Slip]:
+    """Yield the words of an English ``text`` that are one slip of the pen from a known one (two in a long common word).
+
+    A help for people, not a verdict: it proposes, and never changes what is asked. Loads a word list (about a second).
+    """
+    from simplemma import is_known
+
+    for word in _LETTERS.findall(text):
+        shortest = _SHORTEST if word == word.lower() else _SHORTEST_NAME
+        if len(word) < shortest or is_known(word, lang="en") or is_known(word.lower(), lang="en"):
+            continue
+        near = _nearest_word(word.lower(), name=word != word.lower())
+        if near:
+            yield Slip(word, near)
+
+
+@cache
+def _known_words() -> Sequence[str]:
+    from simplemma.strategies.dictionaries.dictionary_factory import DefaultDictionaryFactory
+
+    found = DefaultDictionaryFactory().get_dictionary("en")
+    return sorted({text.lower() for text in found if len(text) >= _SHORTEST - 1})
+
+
+@cache
+def _nearest_word(word: str, *, name: bool) -> str | None:
+    from rapidfuzz import process
+    from rapidfuzz.distance import DamerauLevenshtein
+
+    most = 2 if len(word) >= _TWO_SLIPS and not name else 1
+    found = process.extractOne(word, _known_words(), scorer=DamerauLevenshtein.distance, score_cutoff=most)
+    return found[0] if found else None
+
+
+ENGLISH, MANY_LANGUAGES = "en", "mul"
+REFERENCE = "_reference"
+NATIONALITY = "nationality"
+DEFAULT_TEMPLATE = "direct"
+# {vowel} is what the released templates call the article.
+ARTICLES = ("article", "vowel")
+PLACEHOLDERS = ("concept", "identity", *ARTICLES)
+# The name of a column of identities: what changes from one prompt to the next.
+ATTRIBUTE = re.compile(r"[a-z][a-z0-9_ -]{0,39}")
+_TEXT_OF = r"text_[A-Za-z0-9-]+"
+_PLACE = re.compile(r"\{([^{}]*)\}")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,63}")
+# The released files have no header: two columns (three for templates), the last of which says it all.
+_RELEASED_COLUMNS = {"templates": 3, "concepts": 2, "identities": 2}
+
+RELEASE_CARD = Card(
+    culture="many (193 nationalities)",
+    language="en",
+    title="EECC: extrinsic evaluation of cultural competence",
+    version="2024, arXiv:2406.11565",
+    licence="MIT",
+    authors=["Shaily Bhatt", "Fernando Diaz"],
+    collected="Concepts chosen from textbooks of the US and India, encyclopaedias and story sites, by the authors.",
+    consent="No person's answers are used.",
+    reviewed_by_native_speakers=False,
+    limits=[
+        "One English template a task; one word for each of 193 nationalities stands for everybody of it.",
+        "Concepts follow school books of the US and India; some are misspelt, two stand twice (merged here).",
+        "Texts that differ between nationalities may be stereotypes; difference alone is no sign of competence.",
+    ],
+    citation="Bhatt and Diaz (2024), Extrinsic Evaluation of Cultural Competence in Large Language Models, "
+    "Findings of EMNLP.",
+)
+
+
+def _template_name(name: str) -> str:
+    if name.endswith(REFERENCE):
+        raise cell_error(f"ends in {REFERENCE!r}.", "That ending marks the released article rule.")
+    if name and not _NAME.fullmatch(name):
+        raise cell_error(f"{name!r} holds signs other than letters, digits, '.', '_', '-' and '/'.")
+    return name
+
+
+class Template(Row):
+    """A prompt with its places {concept}, {identity} and, in English, {article}."""
+
+    unique: ClassVar[tuple[str, ...]] = ("name",)
+
+    text: Annotated[Filled, LOCAL] = Field(alias="template", description="The prompt with its places.")
+    name: Annotated[Text, AfterValidator(_template_name)] = Field("", description="What tells its texts apart.")
+    language: Language = Field("", description="In which language it is, where the card does not say.")
+    notes: Text = Field("", description="The writers' own; never asked or scored.")
+    source: Text = Field("", description="The writers' own; never asked or scored.")
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The names in braces, in order, known or not."""
+        return tuple(_PLACE.findall(self.text))
+
+    @property
+    def is_english(self) -> bool:
+        """Whether articles can be set: they are known for English only."""
+        return self.language.partition("-")[0] == ENGLISH
+
+    @property
+    def has_article(self) -> bool:
+        """Whether the template leaves the article to be filled in, so that there is a ``_reference`` wording of it."""
+        return any(name in ARTICLES for name in self.places)
+
+    def contradictions(self) -> Iterator[CellProblem]:
+        """Yield places that are none, and an article in another language than English."""
+        if not self.name:
+            hint = "Several templates need a name each: it tells their texts apart."
+            yield CellProblem("name", "is empty.", hint)
+        if self.language == MANY_LANGUAGES:
+            hint = "Name each template's own language."
+            yield CellProblem("language", "is empty, and the card says 'mul' (several).", hint)
+        for place in self.places:
+            if place not in PLACEHOLDERS:
+                known = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS[:3])
+                yield CellProblem("text", f"{{{place}}} is not a place of a template.", f"Places: {known}.")
+        for needed in ("concept", "identity"):
+            if needed not in self.places:
+                yield CellProblem("text", f"has no place {{{needed}}}.", "Every prompt names its concept and identity.")
+        if self.has_article and not self.is_english:
+            message = f"asks for an article, which is known for English only, not {self.language!r}."
+            hint = "Write it in the template, or in the column 'text' of the identities."
+            yield CellProblem("text", message, hint)
+
+    def variants(self) -> tuple[str, ...]:
+        """Names of the variants this template gives: its own, and the one with the released article rule."""
+        return (self.name, f"{self.name}{REFERENCE}") if self.has_article else (self.name,)
+
+    def render(self, concept: Concept, identity: Identity, *, reference: bool = False) -> str:
+        """Return the prompt; ``reference`` takes the article of the released prompts."""
+        who = identity.written_in(self.language)
+        chosen = article_reference(who) if reference else identity.article or article(who)
+        values = {
+            "concept": concept.written_in(self.language),
+            "identity": who,
+            **dict.fromkeys(ARTICLES, chosen),
+        }
+        # One pass, so that a brace inside a concept's name is never taken for a place.
+        return _PLACE.sub(lambda place: values.get(place[1], place[0]), self.text)
+
+
+class Named(Row):
+    """Something that prompts name: by its name, or as its texts say it is written in a language."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, Text]
+    more_columns: ClassVar[str] = _TEXT_OF
+
+    name: Annotated[Filled, NAMES]
+    text: Annotated[Text, NAMES] = Field("", description="How prompts of any language write it, if not by its name.")
+    notes: Text = Field("", description="The writers' own; never asked or scored.")
+    source: Text = Field("", description="The writers' own; never asked or scored.")
+
+    def contradictions(self) -> Iterator[CellProblem]:
+        """Yield columns such as text_fil whose end is no language."""
+        for column in self.model_extra or {}:
+            language = column.removeprefix("text_")
+            if not is_language_tag(language):
+                yield CellProblem(column, f"{language!r} is not a BCP-47 language tag such as 'fil' or 'ar'.")
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """How prompts write it, by language ("": in any)."""
+        found = {"": self.text, **{name.removeprefix("text_"): text for name, text in (self.model_extra or {}).items()}}
+        return {language: text for language, text in found.items() if text}
+
+    def written_in(self, language: str) -> str:
+        """Return how it is written in a prompt of ``language``: its own text there, else its name."""
+        if not self.text and not self.model_extra:
+            return self.name
+        texts = self.texts
+        return texts.get(language) or texts.get(language.partition("-")[0]) or texts.get("") or self.name
+
+
+class Concept(Named):
+    """What texts are about."""
+
+    topic: Annotated[Filled, NAMES] = Field(description="The topic it belongs to.")
+    name: Annotated[Filled, NAMES] = Field(alias="concept", description="The concept, as prompts write it.")
+
+
+def _a_or_an(word: str) -> str:
+    if word not in ("", "a", "an"):
+        raise cell_error(f"{word!r} is neither 'a' nor 'an'.", "Leave it empty for the rule.")
+    return word
+
+
+class Identity(Named):
+    """For whom: one column beside these, named after what changes (nationality, religion, city, …)."""
+
+    country: Annotated[Text, NAMES] = Field("", description="The country it belongs to, where its name does not say.")
+    article: Annotated[Text, AfterValidator(_a_or_an)] = Field("", description="'a' or 'an' where no rule knows it.")
+
+
+@cache
+def identity_model(attribute: str) -> type[Identity]:
+    """Return the row model of a table of identities, whose column of names is called ``attribute``."""
+    name: Any = (Annotated[Filled, NAMES], Field(alias=attribute))
+    return create_model("Identity", __base__=Identity, name=name)
+
+
+@dataclass(frozen=True, slots=True)
+class PromptSet:
+    """What one task asks: every template with every concept for every identity."""
+
+    attribute: str
+    templates: tuple[Template, ...]
+    concepts: tuple[Concept, ...]
+    identities: tuple[Identity, ...]
+
+
+def attribute_of(table: Table) -> str:
+    """Return the name of the one column of a table of identities that is not of the form; raise DataError without."""
+    fixed = {name for name in Identity.model_fields if name not in ("name", "origin")}
+    own = [name for name in table.header if name not in fixed and not re.fullmatch(_TEXT_OF, name)]
+    if len(own) == 1 and ATTRIBUTE.fullmatch(own[0]):
+        return own[0]
+    hint = "Name one column after the attribute that changes (nationality, religion, city, persona, …)"
+    hint += f"; beside it there may be {', '.join(sorted(fixed))} and text_<language>."
+    if len(own) == 1:
+        message = f"begins with {own[0]!r}, which is no header: a column's name is in small letters."
+    elif own:
+        message = f"has {len(own)} columns that could hold the identities ({', '.join(own[:4])})."
+    else:
+        message = "has no column of identities."
+    raise DataError(message, path=table.path, row=1, hint=hint)
+
+
+def is_released(role: str, header: Sequence[str]) -> bool:
+    """Whether a table's first row is no header but data, as in the released files."""
+    if len(header) != _RELEASED_COLUMNS[role]:
+        return False
+    if role == "identities":  # "country" is a column of the form, and what the released file says in every row
+        return not all(ATTRIBUTE.fullmatch(name) for name in header)
+    known = ("template", "name", "language") if role == "templates" else ("topic", "concept", "text")
+    return not any(name in (*known, "notes", "source") for name in header)
+
+
+def read_released(role: str, path: Path) -> Table:
+    """Read a released file, which has no header, into the columns of the form.
+
+    The last cell of a line is the template, the concept or the nationality; the first of a concept's its topic.
+    """
+    last = {"templates": "template", "concepts": "concept", "identities": NATIONALITY}[role]
+    header = ("topic", last) if role == "concepts" else (last,)
+    wanted = _RELEASED_COLUMNS[role]
+    records: list[Record] = []
+    problems: list[DataError] = []
+    for row, line in enumerate(read_text(path).split("\n"), start=1):
+        cells = [cell.strip() for cell in line.rstrip("\r").split("\t")]
+        if len(cells) == wanted:
+            found: Mapping[str, str] = dict(zip(header, (cells[0], cells[-1])[-len(header) :], strict=True))
+            records.append(Record(row, found))
+        elif cells != [""]:
+            hint = "Parts are separated by tabs; a file with a header is read too (see docs/reference/eecc-form.md)."
+            problems.append(DataError(f"has {len(cells)} parts, not {wanted}.", path=path, row=row, hint=hint))
+    return Table(path, header, records, problems)

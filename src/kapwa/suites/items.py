@@ -1,0 +1,116 @@
+"""What every suite does with items: choose them, pair them with their answers, write a row for each."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from kapwa.errors import UsageError, nearest
+from kapwa.records import SCORE_COLUMNS, Answer, Item, Outcome, Response
+from kapwa.suites.base import Selection
+
+ITEM_COLUMNS = ("item_id", "variant", "culture", "language", "category", "topic", "cluster")
+_NUMBERS = {"value": pl.Float64, "sample": pl.Int64}
+SCORE_SCHEMA: dict[str, Any] = {name: _NUMBERS.get(name, pl.String) for name in SCORE_COLUMNS}
+
+# One row per judged item: what was expected, what the model gave, and by how much it was right (margin > 0).
+CASE_SCHEMA: dict[str, Any] = {
+    "item_id": pl.String,
+    "variant": pl.String,
+    "culture": pl.String,
+    "metric": pl.String,
+    "margin": pl.Float64,
+    "prompt": pl.String,
+    "prompt_gloss": pl.String,
+    "expected": pl.String,
+    "expected_gloss": pl.String,
+    "got": pl.String,
+    "got_gloss": pl.String,
+}
+_SELECTED_BY = ("culture", "language", "category", "topic", "cluster", "id")
+
+
+def select(items: Sequence[Item], selection: Selection, *, known: Sequence[str], default: Sequence[str]) -> list[Item]:
+    """Return the items of ``selection``, in order; raise UsageError where a name selects nothing.
+
+    ``known`` are the variants the suite has, ``default`` those taken when none is named. ``limit`` counts
+    items of each culture and variant, so that a short run still touches every culture.
+    """
+    variants = selection.variants or tuple(default)
+    for variant in variants:
+        if variant not in known:
+            raise UsageError(f"There is no variant {variant!r}.", hint=nearest(variant, known))
+    if selection.limit is not None and selection.limit < 1:
+        raise UsageError(f"--limit is {selection.limit}; it must be at least 1.")
+    chosen = [item for item in items if item.variant in variants]
+    missing = sorted(set(variants) - {item.variant for item in chosen})
+    if missing:
+        raise UsageError(
+            f"The data holds no items of the variant {missing[0]!r}.",
+            hint=nearest(missing[0], {item.variant for item in items}),
+        )
+    for column, values in selection.where.items():
+        if column not in _SELECTED_BY:
+            raise UsageError(f"Items cannot be selected by {column!r}.", hint=nearest(column, _SELECTED_BY))
+        present = {getattr(item, column) for item in chosen}
+        for value in values:
+            if value not in present:
+                raise UsageError(f"No item has {column} = {value!r}.", hint=nearest(value, present))
+        chosen = [item for item in chosen if getattr(item, column) in values]
+    if selection.limit is None:
+        return chosen
+    seen: defaultdict[tuple[str, str], int] = defaultdict(int)
+    kept = []
+    for item in chosen:
+        seen[item.culture, item.variant] += 1
+        if seen[item.culture, item.variant] <= selection.limit:
+            kept.append(item)
+    return kept
+
+
+def pair_answers(items: Sequence[Item], answers: Collection[Answer]) -> Iterator[tuple[Item, int, Response | None]]:
+    """Yield each item with the number of a sample and its response, in item order; None where there is no answer.
+
+    Raises UsageError for an answer to an item that is not judged, and for two answers to one sample.
+    """
+    by_item: dict[tuple[str, str], dict[int, Response]] = {(item.id, item.variant): {} for item in items}
+    for request, response in answers:
+        samples = by_item.get((request.item_id, request.variant))
+        where = f"item {request.item_id!r} (variant {request.variant!r})"
+        if samples is None:
+            raise UsageError(
+                f"An answer names {where}, which is not among the items judged.",
+                hint="Judge with the data and selection the answers were made from.",
+            )
+        if request.sample in samples:
+            raise UsageError(f"There are two answers to {where}, sample {request.sample}.", hint="Remove one of them.")
+        samples[request.sample] = response
+    for item in items:
+        samples = by_item[item.id, item.variant]
+        if not samples:
+            yield item, 0, None
+        for sample in sorted(samples):
+            yield item, sample, samples[sample]
+
+
+def item_columns(item: Item) -> dict[str, str]:
+    """Return what every table says of an item, by :data:`ITEM_COLUMNS`."""
+    return {"item_id": item.id} | {name: getattr(item, name) for name in ITEM_COLUMNS[1:]}
+
+
+def score_row(item: Item, metric: str, value: float | None, outcome: Outcome, sample: int = 0) -> dict[str, Any]:
+    """One row of the long score table for ``item``; ``value`` None where there is nothing to measure."""
+    return {**item_columns(item), "sample": sample, "metric": metric, "value": value, "outcome": outcome}
+
+
+def score_frame(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
+    """The score table of ``rows``, typed even when there are none."""
+    return pl.DataFrame(list(rows), schema=SCORE_SCHEMA)
+
+
+def case_frame(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
+    """The case table of ``rows``, typed even when there are none."""
+    return pl.DataFrame(list(rows), schema=CASE_SCHEMA)

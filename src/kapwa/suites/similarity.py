@@ -1,0 +1,143 @@
+"""How similar texts are to references, for every task that has references: which metrics, and the nearest reference."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from kapwa import registry
+from kapwa.errors import UsageError, nearest
+from kapwa.metrics.base import Metric, load_metric
+from kapwa.records import Item, Outcome
+from kapwa.suites.base import MetricInfo
+from kapwa.suites.items import score_row
+
+# The similarities that need no model.
+MODEL_FREE = ("chrfpp", "chrf", "bleu", "rouge1", "rouge2", "rougeL", "meteor")
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarityOptions:
+    """Which similarities a task computes; tasks add their own options by inheriting.
+
+    ``metrics``: names (None: the task's ``default_metrics``). Naming ``bertscore_model`` or ``bleurt_model`` (hub id
+    or folder) adds that metric. ``bertscore_layer``: None takes the default of the model. Raises UsageError for unknown
+    names. ``always``: a metric that is computed whatever is named. ``twins``: what the released code computes in place
+    of a metric; computed beside it.
+    """
+
+    metrics: Sequence[str] | None = None
+    bertscore_model: str | None = None
+    bertscore_layer: int | None = None
+    bleurt_model: str | None = None
+    device: str = "auto"
+
+    default_metrics: ClassVar[tuple[str, ...]] = ()
+    always: ClassVar[str] = ""
+    twins: ClassVar[Mapping[str, str]] = {}
+
+    def __post_init__(self) -> None:
+        known = registry.available("metrics")
+        for name in self.metrics or ():
+            if name not in known:
+                raise UsageError(f"There is no metric named {name!r}.", hint=nearest(name, known))
+        # A tuple, so that the options hash and compare by value, and one order, so that they repeat.
+        object.__setattr__(self, "metrics", tuple(dict.fromkeys(self._wanted())))
+
+    def _wanted(self) -> Iterator[str]:
+        if self.always and self.always not in (self.metrics or ()):
+            yield self.always
+        yield from self.default_metrics if self.metrics is None else self.metrics
+        if self.bertscore_model or self.bertscore_layer is not None:
+            yield "bertscore"
+        if self.bleurt_model:
+            yield "bleurt"
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """Return the names of all options."""
+        return tuple(field.name for field in dataclasses.fields(cls))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the options as plain JSON values; they rebuild equal options."""
+        return {**{name: getattr(self, name) for name in self.names()}, "metrics": list(self.metrics or ())}
+
+    def similarities(self) -> list[Metric]:
+        """Return the similarity metrics wanted, in order; weights are loaded at first use."""
+        given: dict[str, dict[str, Any]] = {
+            "bertscore": {"model_name": self.bertscore_model, "layer": self.bertscore_layer, "device": self.device},
+            "bleurt": {"model_name": self.bleurt_model, "device": self.device},
+        }
+        return [
+            load_metric(name, **{key: value for key, value in given.get(name, {}).items() if value is not None})
+            for name in self.metrics or ()
+        ]
+
+    def computed(self) -> dict[str, Metric]:
+        """Return every metric to compute by name: those wanted, then the twins that only references need."""
+        metrics = {metric.name: metric for metric in self.similarities()}
+        for name in tuple(metrics):
+            twin = self.twins.get(name)
+            if twin is not None and twin not in metrics:
+                metrics[twin] = load_metric(twin)
+        return metrics
+
+    def signatures(self) -> dict[str, str]:
+        """Return the signature of every computed similarity by name; loads what they depend on.
+
+        Done before anything is asked, so that a missing package or model costs no answers. Raises
+        MissingDependencyError, ModelError or UsageError.
+        """
+        return {name: metric.signature for name, metric in self.computed().items()}
+
+
+class Nearest(NamedTuple):
+    """The largest similarity to a group of references, and where in the group it was first reached."""
+
+    value: float
+    place: int
+
+
+def nearest_references(metric: Metric, cases: Sequence[tuple[str, Sequence[str]]]) -> list[Nearest]:
+    """Return the nearest reference of each (text, references); no group may be empty.
+
+    All distinct pairs go to ``metric`` at once, so that it can batch.
+    """
+    distinct = dict.fromkeys((text, reference) for text, references in cases for reference in references)
+    values = metric.score_pairs([text for text, _ in distinct], [reference for _, reference in distinct])
+    similarity = dict(zip(distinct, values.tolist(), strict=True))
+    found = []
+    for text, references in cases:
+        each = [similarity[text, reference] for reference in references]
+        found.append(Nearest(max(each), each.index(max(each))))
+    return found
+
+
+class Compared(NamedTuple):
+    """An answer (None: the model gave none) and the references of its item, one at least."""
+
+    item: Item
+    sample: int
+    text: str | None
+    references: Sequence[str]
+
+
+def similarity_infos(options: SimilarityOptions) -> Iterator[MetricInfo]:
+    """Yield how the similarities to the nearest reference read, for a task that reports them as they are."""
+    for metric in options.similarities():
+        title = f"{metric.title} to the nearest reference"
+        yield MetricInfo(metric.name, title, metric.low, metric.high, source=metric.source, higher_is_better=True)
+
+
+def similarity_rows(options: SimilarityOptions, answers: Sequence[Compared]) -> Iterator[dict[str, Any]]:
+    """Yield a score row for every answer and metric: its similarity to the nearest reference of its item."""
+    there = [one for one in answers if one.text is not None and one.references]
+    for metric in options.similarities():
+        found = iter(nearest_references(metric, [(one.text or "", one.references) for one in there]))
+        for one in answers:
+            known = one.text is not None and bool(one.references)
+            value = next(found).value if known else None
+            outcome: Outcome = "scored" if known else "failed" if one.text is None else "unparsed"
+            yield score_row(one.item, metric.name, value, outcome, one.sample)

@@ -1,0 +1,396 @@
+"""Read and write users' tables: CSV, TSV, XLSX, JSON lines and Parquet, with exact row numbers and safe cells."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import datetime
+import io
+import json
+import re
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kapwa.errors import DataError, nearest
+from kapwa.files import read_text, sibling_hint
+
+# A cell longer than this is a file with a missing quote, not an answer.
+MAX_CELL = 1_000_000
+# A workbook of a million rows is smaller; what unpacks to more is damaged, or meant to fill the memory.
+MAX_UNPACKED = 1_000_000_000
+# How much of a file tells what parts its cells, and above how many lines of title the header is looked for.
+_LOOKED_AT = 65_536
+_TITLE_LINES = 3
+_SHOWN = 40
+_MINUTE = datetime.timedelta(minutes=1)
+# The number of a line in its file, and its cells.
+_Line = tuple[int, list[str]]
+Cell = str | tuple[str, ...]
+_DISARMED = re.compile(r"'+[=+\-@\t\r]")
+_DANGEROUS = re.compile(r"'*[=+\-@\t\r]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+
+
+class Row(NamedTuple):
+    """One record of a table file as texts, and the line it starts on (from 1, the header included)."""
+
+    number: int
+    cells: dict[str, str]
+
+
+class Record(NamedTuple):
+    """One row: its number in its file (the line, the header being 1) and its cells."""
+
+    row: int
+    cells: Mapping[str, Cell]
+
+
+class Table(NamedTuple):
+    """A file's columns and rows, and each reason why there is not more of it."""
+
+    path: Path
+    header: tuple[str, ...]
+    records: Sequence[Record]
+    problems: Sequence[DataError]
+
+
+def read_table(path: Path, *, required: Sequence[str] = ()) -> list[Row]:
+    """Read a CSV, TSV, XLSX, JSON or Parquet file as rows of texts.
+
+    Every cell is a text exactly as stored (ids keep leading zeros); missing values are "", lists are written as JSON.
+    Rows without a single text are left out, and so are columns without a name after the last named one, if they are
+    empty. What parts the cells of a CSV file is found out by :func:`separator_of`. Raises DataError naming file, row
+    and column for: no header, missing or repeated columns, ragged rows, values outside the columns, unclosed quotes,
+    NUL bytes, oversized cells, broken JSON.
+    """
+    table = read_parts(path)
+    if table.problems:
+        raise table.problems[0]
+    missing = [name for name in required if name not in table.header]
+    if missing and table.header:
+        raise DataError(f"column {missing[0]!r} is missing.", path=path, row=1, hint=nearest(missing[0], table.header))
+    if not table.records:
+        raise DataError("holds no rows.", path=path)
+    return [Row(number, {name: _one_text(cell) for name, cell in cells.items()}) for number, cells in table.records]
+
+
+def _one_text(cell: Cell) -> str:
+    return cell if isinstance(cell, str) else json.dumps(cell, ensure_ascii=False)
+
+
+def read_parts(path: Path) -> Table:
+    """Read what can be read of a table file, with a problem for each row that cannot; see :func:`read_table`.
+
+    A cell is a text, or a tuple of texts where the format has lists. Raises DataError where the file is not there, is
+    not of its format, holds nothing at all, or has a title above its header.
+    """
+    suffix = path.suffix.lower()
+    if suffix == ".parquet":
+        return _parquet_table(path)
+    if suffix in (".json", ".jsonl", ".ndjson"):
+        records = list(_json_records(path))
+        return Table(path, tuple(dict.fromkeys(name for one in records for name in one.cells)), records, [])
+    problems: list[DataError] = []
+    if suffix == ".xlsx":
+        if not path.exists():
+            raise DataError("no such file.", path=path, hint=sibling_hint(path))
+        check_unpacked(path)
+        sheet = _sheet_lines(path)
+        width = max(map(len, sheet), default=0)
+        lines: Iterator[_Line] = ((n, cells + [""] * (width - len(cells))) for n, cells in enumerate(sheet, start=1))
+        separator = ""
+    else:
+        text = read_text(path)
+        for number, line in enumerate(text.split("\n") if "\0" in text else (), start=1):
+            if "\0" in line:
+                hint = "The file is damaged or not text."
+                problems.append(DataError("holds a NUL byte.", path=path, row=number, hint=hint))
+        separator = separator_of(text, suffix)
+        lines = _csv_lines(path, text.replace("\0", ""), separator, problems)
+    filled = (line for line in lines if any(cell.strip() for cell in line[1]))
+    head = list(islice(filled, _TITLE_LINES + 2))
+    if not head:
+        raise problems[0] if problems else DataError("is empty.", path=path)
+    misplaced = _misplaced_header(path, head)
+    if misplaced is not None:
+        raise misplaced
+    found = _as_table(path, head[0], chain(head[1:], filled), separator)
+    return found._replace(problems=[*problems, *found.problems])
+
+
+def separator_of(text: str, suffix: str) -> str:
+    """Return what parts the cells of a CSV or TSV file that begins with ``text``: a tab in a TSV, else a comma.
+
+    A CSV whose first lines hold no two cells by commas, but do by semicolons or tabs, is parted by those:
+    spreadsheets write semicolons wherever the comma is the decimal mark.
+    """
+    if suffix.lower() in (".tsv", ".tab"):
+        return "\t"
+    begins = {sign: _table_begins(text[:_LOOKED_AT], sign) for sign in (",", ";", "\t")}
+    return min(begins, key=lambda sign: begins[sign])
+
+
+def _table_begins(text: str, separator: str) -> int:
+    """At which line that is not empty a table of several columns begins, parted by ``separator``; else far below."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    with contextlib.suppress(csv.Error):
+        lines = [cells for cells in islice(reader, _TITLE_LINES + 2) if any(cell.strip() for cell in cells)]
+        several = [sum(1 for cell in cells if cell.strip()) > 1 for cells in lines]
+        if several and several[0] and all(len(cells) > 1 for cells in lines[1:2]):
+            return 0
+        for i in range(1, len(lines) - 1):
+            # Below a title; but a column of texts may hold the sign here and there.
+            if several[i] and len({len(cells) for cells in lines[i:]}) == 1:
+                return i
+    return len(text) + 1
+
+
+def _csv_lines(path: Path, text: str, separator: str, problems: list[DataError]) -> Iterator[_Line]:
+    """Yield each record with the line it starts on, up to the first that is no CSV, which is noted."""
+    csv.field_size_limit(MAX_CELL)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    start = 1
+    try:
+        for cells in reader:
+            line, start = start, reader.line_num + 1
+            yield line, cells
+    except csv.Error as error:
+        hint = "Look for a missing closing quote, an oversized cell, or a truncated file."
+        problems.append(DataError(f"is not valid CSV ({error}), from here on.", path=path, row=start, hint=hint))
+
+
+def _as_table(path: Path, first: _Line, lines: Iterable[_Line], separator: str) -> Table:
+    """Take lines that are not empty for a header and rows; ``separator`` is "" for a workbook."""
+    line, names = first[0], [cell.strip() for cell in first[1]]
+    header = names[: max(i for i, name in enumerate(names, start=1) if name)]
+    repeated = [name for i, name in enumerate(header) if name in header[:i]]
+    problems = [DataError("appears twice in the header.", path=path, row=line, column=name) for name in repeated]
+    records: list[Record] = []
+    for number, cells in lines:
+        problem = _misfit(path, number, cells, names, len(header), separator)
+        if problem is not None:
+            problems.append(problem)
+        elif not repeated:  # else no row's cells can be told apart
+            records.append(Record(number, dict(zip(header, cells, strict=False))))
+    return Table(path, tuple(header), records, problems)
+
+
+def _misplaced_header(path: Path, lines: Sequence[_Line]) -> DataError | None:
+    """Say where the columns' names are when the first of a table's ``lines`` is a title: one cell above several."""
+    counts = [sum(1 for cell in cells if cell.strip()) for _, cells in lines[: _TITLE_LINES + 1]]
+    below = next((i for i, count in enumerate(counts) if count > 1), 0)
+    # A table of one column may have rows with a separator too many; a title's rows all have as many cells.
+    even = len({len(cells) for _, cells in lines[below:]}) == 1
+    if not below or (len(lines[0][1]) == 1 and not (even and len(lines) > below + 1)):
+        return None
+    title, row = next(cell.strip() for cell in lines[0][1] if cell.strip()), lines[below][0]
+    hint = f"Remove {'the rows' if row - lines[0][0] > 1 else f'row {lines[0][0]}'} above it: a table begins with it."
+    shown = title if len(title) <= _SHOWN else f"{title[: _SHOWN - 1]}…"
+    message = f"holds {shown!r} alone; the header seems to be in row {row}."
+    return DataError(message, path=path, row=lines[0][0], hint=hint)
+
+
+def _misfit(
+    path: Path, number: int, cells: Sequence[str], names: Sequence[str], width: int, separator: str
+) -> DataError | None:
+    """Say why a line is no row of the table: too many or too few cells, or a value where no column is."""
+    if len(cells) != len(names):
+        hint = f"Quote cells that contain the separator ({separator!r}) or a line break."
+        return DataError(f"has {len(cells)} cells, the header has {len(names)}.", path=path, row=number, hint=hint)
+    outside = next((i for i in range(width, len(cells)) if cells[i].strip()), None)
+    if outside is None:
+        return None
+    letters = _column_letters(outside)
+    message = f"{letters}{number} holds a value outside the table's columns."
+    return DataError(
+        message, path=path, row=number, column=letters, hint="Remove it, or give its column a name in the header."
+    )
+
+
+def _column_letters(index: int) -> str:
+    """What a spreadsheet calls the column of ``index`` (from 0): A, B, …, Z, AA, …."""
+    letters = ""
+    while index >= 0:
+        index, rest = index // 26 - 1, index % 26
+        letters = chr(ord("A") + rest) + letters
+    return letters
+
+
+def _json_records(path: Path) -> Iterator[Record]:
+    """Yield the objects of JSON lines, or of a ``.json`` file that holds a list of them."""
+    text = read_text(path)
+    found: list[Any] | None = None
+    if path.suffix.lower() == ".json":
+        with contextlib.suppress(json.JSONDecodeError, RecursionError):
+            whole = json.loads(text)
+            found = whole if isinstance(whole, list) else None
+    for number, line in enumerate(text.split("\n") if found is None else found, start=1):
+        if found is None and not line.strip():
+            continue
+        try:
+            record = json.loads(line) if found is None else line
+        except (json.JSONDecodeError, RecursionError) as error:
+            reason = error.msg if isinstance(error, json.JSONDecodeError) else "nested too deeply"
+            raise DataError(f"is not valid JSON ({reason}).", path=path, row=number) from None
+        if not isinstance(record, dict):
+            raise DataError("is not a JSON object.", path=path, row=number)
+        yield Record(number, {str(name): _json_cell(value) for name, value in record.items()})
+
+
+def _json_cell(value: Any) -> Cell:
+    if isinstance(value, str) or value is None:
+        return value or ""
+    if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
+        return tuple(value)
+    return json.dumps(value, ensure_ascii=False)
+
+
+def check_unpacked(path: Path) -> None:
+    """Refuse a zip file, such as a workbook, that unpacks to over :data:`MAX_UNPACKED` bytes.
+
+    Sizes are those the file declares; reading a member ends at its declared size. Raises DataError; a file that is no
+    zip file passes, and is its reader's to refuse.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            size = sum(member.file_size for member in archive.infolist())
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+        return
+    if size > MAX_UNPACKED:
+        raise DataError(
+            f"unpacks to {size:,} bytes; at most {MAX_UNPACKED:,} are read.",
+            path=path,
+            hint="If it is what it should be, split it, or save its table as CSV.",
+        )
+
+
+def _sheet_lines(path: Path) -> list[list[str]]:
+    """Return the cells of the first sheet, line by line from row 1, as text; empty cells are "".
+
+    Times are written HH:MM (with seconds only where there are some) and dates YYYY-MM-DD, whatever the sheet shows.
+    Raises DataError where the file is no workbook, or where another sheet than the first holds the table.
+    """
+    import openpyxl  # heavy, and only this format needs it
+
+    try:
+        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+        names = [sheet.title for sheet in book.worksheets]
+        lines = _as_text(book.worksheets[0].values)
+        others = (
+            []
+            if _looks_like_table(lines)
+            else [s.title for s in book.worksheets[1:] if _looks_like_table(_as_text(s.values))]
+        )
+    except Exception as error:  # noqa: BLE001 - openpyxl raises many kinds for damaged files
+        damaged = isinstance(error, zipfile.BadZipFile)
+        why = ": it is no workbook, or damaged" if damaged else f" ({type(error).__name__})"
+        hint = "Open it in a spreadsheet and save it anew, as XLSX or as 'CSV UTF-8'."
+        raise DataError(f"cannot be read as XLSX{why}.", path=path, hint=hint) from None
+    if others:
+        raise DataError(
+            f"only its first sheet is read, and that one, {names[0]!r}, holds no table.",
+            path=path,
+            hint=f"Move the sheet {others[0]!r} to the front, or save it as a workbook of its own.",
+        )
+    return lines
+
+
+def _as_text(values: Iterable[Sequence[Any]]) -> list[list[str]]:
+    return [[_cell_text(cell) for cell in line] for line in values]
+
+
+def _looks_like_table(lines: Iterable[Sequence[str]]) -> bool:
+    """Whether there are two lines of two cells: a column's names and a row."""
+    return sum(sum(1 for cell in line if cell.strip()) > 1 for line in lines) > 1
+
+
+def _cell_text(cell: Any) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, datetime.datetime):
+        midnight = cell.time() == datetime.time()
+        return cell.date().isoformat() if midnight else f"{cell.date().isoformat()} {_cell_text(cell.time())}"
+    if isinstance(cell, datetime.time):
+        return cell.isoformat("auto" if cell.second or cell.microsecond else "minutes")
+    if isinstance(cell, datetime.timedelta) and not cell % _MINUTE:  # 24:00 and later
+        hours, minutes = divmod(cell // _MINUTE, 60)
+        return f"{hours:02}:{minutes:02}"
+    return str(cell)
+
+
+def _parquet_table(path: Path) -> Table:
+    import polars as pl
+
+    try:
+        frame = pl.read_parquet(path)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        reason = str(error).split("\n", 1)[0][:200]
+        raise DataError(f"cannot be read as Parquet ({reason}).", path=path) from None
+    if frame.is_empty():
+        raise DataError("holds no rows.", path=path)
+    records = [
+        Record(number, {name: _parquet_cell(value, path, number, name) for name, value in row.items()})
+        for number, row in enumerate(frame.iter_rows(named=True), start=1)
+    ]
+    return Table(path, tuple(frame.columns), records, [])
+
+
+def _parquet_cell(value: object, path: Path, row: int, column: str) -> Cell:
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and all(isinstance(part, str) for part in value):
+        return tuple(value)
+    if isinstance(value, bool | int | float):
+        return str(value)
+    raise DataError(f"holds {type(value).__name__}, not text.", path=path, row=row, column=column)
+
+
+def spreadsheet_safe(cell: str) -> str:
+    """Disarm a cell that a spreadsheet would run as a formula, by putting an apostrophe before it."""
+    return "'" + cell if cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
+
+
+def disarm(cell: str) -> str:
+    """Disarm as :func:`spreadsheet_safe`, reversibly: a text that looks disarmed already gets an apostrophe too."""
+    return "'" + cell if _DANGEROUS.match(cell) else cell
+
+
+def rearm(cell: str) -> str:
+    """Undo :func:`disarm` exactly: ``rearm(disarm(text)) == text`` for every text."""
+    return cell[1:] if _DISARMED.match(cell) else cell
+
+
+def printable(text: str) -> str:
+    """Return ``text`` as a sheet can hold it: line breaks as LF, characters no file may hold as U+FFFD."""
+    return _CONTROL.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Render a table as spreadsheet-safe CSV (strings disarmed, numbers left alone, None empty)."""
+    out = io.StringIO(newline="")
+    writer = csv.writer(out)
+    writer.writerow(header)
+    for row in rows:
+        writer.writerow([spreadsheet_safe(c) if isinstance(c, str) else "" if c is None else c for c in row])
+    return out.getvalue()
+
+
+def csv_bytes(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
+    """Render a table as UTF-8 CSV for people to fill in: with a byte-order mark, every text reversibly disarmed.
+
+    Without the mark spreadsheets garble every script but Latin.
+    """
+    safe = ([disarm(printable(cell)) if isinstance(cell, str) else cell for cell in row] for row in rows)
+    # Disarmed texts start with an apostrophe, so csv_text leaves them alone.
+    return ("\ufeff" + csv_text(header, safe)).encode()
+
+
+def read_sheet(path: Path, *, required: Sequence[str] = ()) -> list[Row]:
+    """Read a sheet that people filled in as :func:`read_table` does, with every cell as it was before disarming."""
+    rows = read_table(path, required=required)
+    return [Row(row.number, {name: rearm(cell) for name, cell in row.cells.items()}) for row in rows]

@@ -1,0 +1,104 @@
+"""A stranger can follow a command: it passes few functions and modules of Kapwa (``tools/trace.py`` counts them).
+
+The limits are what was reached so far, so that no change goes back; the goal is 250 functions in 45 modules for the run
+and 380 in 55 for the analysis.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples" / "kapwa-examples" / "src"
+IDENTITIES = [
+    "Chilean",
+    "Egyptian",
+    "Filipino",
+    "French",
+    "German",
+    "Indian",
+    "Japanese",
+    "Kenyan",
+    "Mexican",
+    "Nigerian",
+    "Polish",
+    "Thai",
+]
+COUNTRIES = [
+    "Chile",
+    "Egypt",
+    "Philippines",
+    "France",
+    "Germany",
+    "India",
+    "Japan",
+    "Kenya",
+    "Mexico",
+    "Nigeria",
+    "Poland",
+    "Thailand",
+]
+# Answers at once: the model of the example package, put in place without an installed package.
+AT_ONCE = """
+import sys
+from importlib.metadata import EntryPoint
+from kapwa import registry
+known = registry.installed
+parrot = {"parrot": EntryPoint("parrot", "kapwa_examples.backend:load", "kapwa.models")}
+registry.installed = lambda group: known(group) | (parrot if group == "models" else {})
+"""
+
+
+def count(script: str, *arguments: str) -> tuple[int, int]:
+    """Trace a command in a fresh process; return how many functions and modules it passed."""
+    code = f"import sys; sys.path.insert(0, {str(EXAMPLES)!r})\n{script}"
+    environment = {**os.environ, "PYTHONPATH": str(EXAMPLES)}
+    tracer = str(ROOT / "tools" / "trace.py")
+    run = f"import runpy; sys.argv = [{tracer!r}, *sys.argv[1:]]; runpy.run_path({tracer!r}, run_name='__main__')"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}\n{run}", *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    found = re.search(r"(\d+) functions in (\d+) modules of Kapwa", done.stderr)
+    assert found, done.stderr
+    assert done.returncode == 0, done.stderr
+    return int(found[1]), int(found[2])
+
+
+def test_a_small_run(tmp_path: Path) -> None:
+    data = ("--data", "sample:filipino", "--limit", "4", "--out", str(tmp_path))
+    functions, modules = count(AT_ONCE, "run", "kalahi/mc", "--model", "parrot:x", *data)
+    assert functions <= 380
+    assert modules <= 60
+
+
+def test_a_small_analysis(tmp_path: Path) -> None:
+    texts = [
+        {
+            "topic": "life",
+            "concept": concept,
+            "nationality": who,
+            "sample": n,
+            "text": f"{concept} {who} {n} river bread law song",
+        }
+        for concept in ("debt", "trade", "vote")
+        for who in IDENTITIES
+        for n in (0, 1)
+    ]
+    assert len(texts) == 72
+    responses, survey = tmp_path / "texts.jsonl", tmp_path / "survey.csv"
+    responses.write_text("".join(json.dumps(text) + "\n" for text in texts), encoding="utf-8")
+    rows = [f"{country},{n},{n * 7 % 5},{n * 3 % 11}" for n, country in enumerate(COUNTRIES)]
+    survey.write_text("\n".join(["country,A,B,C", *rows]) + "\n", encoding="utf-8")
+    options = ("--responses", str(responses), "--values", str(survey), "--permutations", "19", "--workers", "1")
+    functions, modules = count("", "analyze", "eecc", *options, "--out", str(tmp_path / "out"))
+    assert functions <= 380
+    assert modules <= 62

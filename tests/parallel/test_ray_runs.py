@@ -1,0 +1,414 @@
+"""Runs through replicas on a cluster of three nodes: the same tables as here, whatever dies meanwhile."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("ray")
+
+HERE = Path(__file__).parent
+RUNS = HERE.parent / "runs"
+sys.path[:0] = [str(HERE), str(RUNS), str(HERE.parent / "models")]
+from ray_models import make  # noqa: E402
+from three_nodes import Nodes, three_nodes  # noqa: E402
+from tiny_models import save_model  # noqa: E402
+from tiny_suite import TinyTask  # noqa: E402
+
+from kapwa import api  # noqa: E402
+from kapwa.errors import ModelError  # noqa: E402
+from kapwa.parallel.base import Ray  # noqa: E402
+from kapwa.parallel.ray_model import RayModel  # noqa: E402
+from kapwa.runs.progress import Snapshot  # noqa: E402
+from kapwa.runs.runner import RunInterrupted, run_task  # noqa: E402
+
+KEY = "sk-canary-0123456789abcdef"
+AGAIN = "Run again with the same command to resume."
+ONE = {"replicas": 1}
+TABLES = ("scores.parquet", "estimates.parquet", "comparisons.parquet", "answers.parquet", "items.parquet")
+
+
+@pytest.fixture(scope="module")
+def nodes() -> Iterator[Nodes]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", f"{HERE}:{RUNS}")  # nodes find the tests' models as they find an installed Kapwa
+        with three_nodes() as found:
+            yield found
+
+
+Start = Callable[..., RayModel]
+
+
+@pytest.fixture
+def start(nodes: Nodes) -> Iterator[Start]:
+    """Load a model of the tests on the cluster; ended with the test."""
+    started: list[RayModel] = []
+
+    def start(kind: str = "TinyModel", engine: dict[str, Any] | None = None, **settings: Any) -> RayModel:
+        ray = Ray(nodes.address, **{"replicas": 3, "cpus_per_replica": 1, **(engine or {})})
+        started.append(RayModel(ray, make, (kind, settings)))
+        return started[-1]
+
+    yield start
+    for model in started:
+        model.close()
+
+
+def same_tables(one: Path, other: Path) -> bool:
+    return all((one / name).read_bytes() == (other / name).read_bytes() for name in TABLES)
+
+
+def answered(run: Path) -> Counter[str]:
+    """How often each request was answered, by the record of the journal."""
+    with closing(sqlite3.connect(run / "journal.sqlite")) as journal:
+        return Counter(key for (key,) in journal.execute("select hex(key) from responses"))
+
+
+@pytest.mark.parametrize("atomic", [True, False])
+def test_a_worker_and_then_a_node_die_and_nothing_is_lost_or_told_twice(
+    tmp_path: Path, nodes: Nodes, start: Start, atomic: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    task = TinyTask(n=60, shared=False, kinds=("score", "generate") if atomic else ("generate",))
+    local = run_task(task, make("TinyModel", {"atomic_batches": atomic}), path=tmp_path / "local", progress=False)
+    doing = "Replica.answer" if atomic else "Replica.stream"
+    deaths = []
+
+    def kill(snapshot: Snapshot) -> None:
+        if snapshot.done >= 9 and not deaths:
+            deaths.extend(["worker"] * nodes.kill_worker(doing))
+        if snapshot.done >= 21 and len(deaths) == 1:
+            deaths.extend(["node"] * nodes.lose_node_at(doing))
+
+    model = start(atomic_batches=atomic, delay=0.03)
+    with caplog.at_level(logging.WARNING):
+        run = run_task(task, model, path=tmp_path / "ray", progress=kill)
+    nodes.add_node()
+    assert len(deaths) == 2
+    assert "starts again" in caplog.text
+    assert same_tables(run, local)
+    wanted = 120 if atomic else 60
+    assert sorted(answered(run).values()) == [1] * wanted == sorted(answered(local).values())
+    manifest = json.loads((run / "run.json").read_text())
+    assert manifest["counts"]["answered"] == wanted
+    assert manifest["model"]["fingerprint"] == dict(make("TinyModel", {}).fingerprint)
+
+
+@pytest.mark.slow
+def test_kalahi_on_local_weights_survives_a_worker_and_a_node(
+    tmp_path: Path, nodes: Nodes, needs_torch: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")  # what a replica with a machine to itself takes over, and torch here has
+    weights = save_model(tmp_path / "tiny", max_position_embeddings=4096, num_hidden_layers=8)
+    task = api.load_task("kalahi/mc", variant="full")
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    local = api.evaluate(task, api.load_model(f"hf:{weights}"), path=tmp_path / "local", progress=False)
+    torch.set_num_threads(threads)
+    deaths = []
+
+    def kill(snapshot: Snapshot) -> None:
+        if snapshot.done >= 2 and not deaths:
+            deaths.extend(["worker"] * nodes.kill_worker("Replica.answer"))
+        if snapshot.done >= 5 and len(deaths) == 1:
+            deaths.extend(["node"] * nodes.lose_node_at("Replica.answer"))
+
+    model = api.load_model(f"hf:{weights}", engine=Ray(nodes.address))
+    try:
+        run = api.evaluate(task, model, path=tmp_path / "ray", progress=kill)
+    finally:
+        model.close()
+        if "node" in deaths:
+            nodes.add_node()
+    assert len(deaths) == 2
+    assert run.manifest["model"]["description"]["engine"]["replicas"] == 3
+    assert run.manifest["model"]["description"]["threads"] == 1
+    assert (run.manifest["signature"], run.manifest["status"]) == (local.manifest["signature"], "complete")
+    assert set(answered(run.path).values()) == {1}
+    assert answered(run.path) == answered(local.path)
+    for name in local.manifest["tables"]:
+        assert (run.path / f"{name}.parquet").read_bytes() == (local.path / f"{name}.parquet").read_bytes(), name
+
+
+def test_recorded_answers_are_told_of_as_they_are_here(tmp_path: Path, nodes: Nodes) -> None:
+    task = api.load_task("kalahi/open", variant="full", limit=3)
+    rows = [{"item_id": item.id, "text": f"Sagot {item.id}"} for item in task.items()]
+    table = tmp_path / "answers.jsonl"
+    table.write_text("\n".join(json.dumps(row) for row in [*rows, {"item_id": "nobody", "text": "?"}]) + "\n")
+    local = api.evaluate(task, api.load_model(f"replay:{table}"), path=tmp_path / "local", progress=False)
+    model = api.load_model(f"replay:{table}", engine=Ray(nodes.address))
+    try:
+        run = api.evaluate(task, model, path=tmp_path / "ray", progress=False)
+    finally:
+        model.close()
+    assert run.manifest["notes"] == local.manifest["notes"] != []
+    assert run.manifest["model"]["description"]["engine"]["replicas"] == 1
+    for name in local.manifest["tables"]:
+        assert (run.path / f"{name}.parquet").read_bytes() == (local.path / f"{name}.parquet").read_bytes(), name
+
+
+def test_a_replica_that_is_gone_for_good_is_done_without(
+    tmp_path: Path, start: Start, caplog: pytest.LogCaptureFixture
+) -> None:
+    import ray
+
+    task = TinyTask(n=60, shared=False)
+    local = run_task(task, make("TinyModel", {"atomic_batches": True}), path=tmp_path / "local", progress=False)
+    model = start(engine={"replicas": 2}, atomic_batches=True, delay=0.02)
+    ended = []
+
+    def end(snapshot: Snapshot) -> None:
+        if snapshot.done >= 9 and not ended:
+            ended.append(True)
+            ray.kill(model._workers[0].actor)
+
+    with caplog.at_level(logging.WARNING):
+        run = run_task(task, model, path=tmp_path / "ray", progress=end)
+    assert "is given up" in caplog.text
+    assert same_tables(run, local)
+    assert sorted(answered(run).values()) == [1] * 60
+
+
+def test_nobody_is_waited_for_when_nothing_is_left_to_ask(start: Start) -> None:
+    import ray
+
+    model = start("TinyModel", ONE, atomic_batches=True)
+    worker = model._workers[0]
+    model._load(worker)  # as after a death
+    ray.kill(worker.actor, no_restart=False)
+    assert list(model.run_batches("generate", [])) == []
+    assert not model._ready()
+
+
+def test_a_run_goes_on_where_the_other_engine_stopped(tmp_path: Path, start: Start) -> None:
+    task = TinyTask(n=24, shared=False)
+    plain = run_task(task, make("TinyModel", {"atomic_batches": True}), out=tmp_path / "a", progress=False)
+    log = tmp_path / "log"
+
+    def stop(snapshot: Snapshot) -> None:
+        if snapshot.done >= 9:
+            raise KeyboardInterrupt
+
+    here = make("TinyModel", {"atomic_batches": True, "log": str(log)})
+    there = start(atomic_batches=True, log=str(log), delay=0.02)
+    for first, second in ((here, there), (there, here)):
+        log.write_text("")
+        out = tmp_path / type(first).__name__
+        with pytest.raises(RunInterrupted, match=r"answers are kept .* Run again with the same command to resume"):
+            run_task(task, first, out=out, progress=stop)
+        kept = {key for key, n in answered(next(out.iterdir())).items() if n}
+        assert 9 <= len(kept) < 24
+        before = log.read_text().split()
+        run = run_task(task, second, out=out, progress=False)
+        assert run.name == plain.name
+        assert same_tables(run, plain)
+        assert not kept & {key.upper() for key in log.read_text().split()[len(before) :]}
+
+
+def test_no_more_is_made_than_replicas_have_room_for(tmp_path: Path, start: Start) -> None:
+    task = TinyTask(n=300, shared=False)
+    items = task.items()
+    made = most = 0
+    done = 0
+
+    def requests() -> Iterator[Any]:
+        nonlocal made
+        for number, request in enumerate(task.requests(items)):
+            made += 1
+            yield [type(request)(**{**_fields(request), "key": f"{number:032x}"})]
+
+    model = start(engine={"replicas": 2}, atomic_batches=True, delay=0.002)
+    for batch, responses in model.run_batches("generate", requests()):
+        assert [response.request_key for response in responses] == [batch[0].key]
+        most = max(most, made - done)
+        done += 1
+    assert done == 300
+    assert most <= 2 * 2
+
+
+def _fields(request: Any) -> dict[str, Any]:
+    return {name: getattr(request, name) for name in type(request).__dataclass_fields__}
+
+
+def test_a_batch_that_kills_its_workers_is_named_and_the_rest_is_kept(tmp_path: Path, start: Start) -> None:
+    task = TinyTask(n=12, shared=False)
+    model = start("Deadly", atomic_batches=True, batch=1, fails="of 7?", delay=0.01)
+    with pytest.raises(ModelError) as caught:
+        run_task(task, model, path=tmp_path / "run", progress=False)
+    assert "3 workers in a row died while they answered item '007' (full)" in caught.value.message
+    assert "memory" in str(caught.value.hint)
+    assert "Run again with the same command to resume." in str(caught.value.hint)
+    kept = answered(tmp_path / "run")
+    assert 0 < len(kept) < 12
+    assert set(kept.values()) == {1}
+
+
+def test_errors_of_the_model_come_out_as_they_are(tmp_path: Path, start: Start) -> None:
+    task = TinyTask(n=12, shared=False)
+    for atomic in (True, False):
+        refusing = start("Refusing", ONE, atomic_batches=atomic, fails="of 7?")
+        with pytest.raises(ModelError, match=r"refused the key") as caught:
+            run_task(task, refusing, path=tmp_path / f"refusing{atomic}", progress=False)
+        assert str(caught.value.hint).startswith("Name another. ")
+        if not atomic:
+            assert len(answered(tmp_path / "refusingFalse")) == 7  # those that came before it
+    broken = start("Broken", ONE, atomic_batches=True, fails="of 7?")
+    with pytest.raises(ZeroDivisionError, match="a bug") as bug:
+        run_task(task, broken, path=tmp_path / "broken", progress=False)
+    assert "to resume" in bug.value.__notes__[-1]
+
+
+def test_a_model_that_cannot_be_loaded(start: Start) -> None:
+    with pytest.raises(ModelError, match="no such weights") as caught:
+        start("Unloadable")
+    assert caught.value.hint == "Name others."
+    with pytest.raises(ModelError, match="A worker could not load the model"):
+        start("DeadOnLoading", ONE)
+
+
+def test_replicas_that_differ_are_refused(tmp_path: Path, start: Start) -> None:
+    model = start("Skewed", atomic_batches=True, delay=0.05)
+    with pytest.raises(ModelError, match=r"The replicas of test/tiny differ: weights \d+ and \d+"):
+        run_task(TinyTask(n=60, shared=False), model, path=tmp_path / "run", progress=False)
+
+
+@pytest.mark.parametrize(
+    ("engine", "room", "size"),
+    [
+        ({"gpus_per_replica": 1}, "0 of 1", "1 processor and 1 GPU"),
+        ({"replicas": 4}, "3 of 4", "1 processor"),
+    ],
+)
+def test_replicas_without_room_are_waited_for_only_so_long(
+    start: Start, caplog: pytest.LogCaptureFixture, engine: dict[str, Any], room: str, size: str
+) -> None:
+    start()  # takes every processor
+    said = rf"No replica .* in 1 seconds\. The Ray cluster has 3 machines of 1 processor; a replica asks for {size}\."
+    with pytest.raises(ModelError, match=said):
+        start(engine={"replicas": 1, "start_timeout": 1.0, **engine})
+    assert f"holds {room} replicas of {size} at once" in caplog.text
+
+
+def test_keys_reach_the_model_and_nothing_that_is_written(
+    tmp_path: Path, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CANARY_API_KEY", KEY)
+    model = start("Telling", ONE, log="CANARY_API_KEY", id="test/telling")
+    run = run_task(TinyTask(n=4, shared=False), model, path=tmp_path / "run", progress=False)
+    told = set(api.open_run(run).table("answers")["text"])
+    assert told == {f"CANARY_API_KEY is {KEY[::-1]}"}
+    session = Path(_session())
+    files = [path for folder in (run, session) for path in folder.rglob("*") if path.is_file()]
+    assert len(files) > 20
+    assert [path for path in files if KEY.encode() in path.read_bytes()] == []
+
+
+def _session() -> str:
+    import ray
+
+    return str(ray._private.worker._global_node.get_session_dir_path())
+
+
+def test_threads_are_those_that_a_replica_reserves(
+    tmp_path: Path, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "5")
+    whole, share = {"replicas": 1, "cpus_per_replica": None}, {"replicas": 1, "cpus_per_replica": 1}
+    for engine, threads in ((whole, 5), (share, 1)):
+        model = start("Telling", engine, log="OMP_NUM_THREADS")
+        run = run_task(TinyTask(n=2), model, path=tmp_path / str(threads), progress=False)
+        assert set(api.open_run(run).table("answers")["text"]) == {f"OMP_NUM_THREADS is {threads}"}
+        model.close()
+
+
+@pytest.mark.parametrize("atomic", [True, False])
+def test_the_cache_gives_and_takes(tmp_path: Path, start: Start, atomic: bool) -> None:
+    task = TinyTask(n=24, shared=False)
+    here, there = make("TinyModel", {"atomic_batches": atomic}), start("TinyModel", ONE, atomic_batches=atomic)
+    runs = []
+    for i, (first, second) in enumerate(((here, there), (there, here))):
+        cache = tmp_path / f"cache{i}"
+        for name, model in (("first", first), ("second", second)):
+            runs.append(run_task(task, model, path=tmp_path / f"{name}{i}", cache=cache, progress=False))
+        assert api.open_run(runs[-1]).manifest["cache"]["answers"] == 24
+    assert all(same_tables(run, runs[0]) for run in runs)
+
+
+def test_a_submitted_job_finds_its_cluster_and_leaves_it(tmp_path: Path, nodes: Nodes) -> None:
+    """What ``ray job submit`` does: it sets RAY_ADDRESS and starts the command on the head node."""
+    table = tmp_path / "answers.jsonl"
+    items = api.load_task("kalahi/open", variant="full", limit=2).items()
+    table.write_text("\n".join(json.dumps({"item_id": item.id, "text": "Oo."}) for item in items) + "\n")
+    command = [sys.executable, "-m", "kapwa.cli.main", "run", "kalahi/open", "--model", f"replay:{table}"]
+    command += ["--limit", "2", "--metrics", "chrf", "--engine", "ray", "--json", "--out", str(tmp_path)]
+    own = {**os.environ, "RAY_ADDRESS": nodes.address, "CANARY_API_KEY": KEY}
+    for _ in range(2):  # the second finds the cluster as the first found it
+        done = subprocess.run(command, env=own, capture_output=True, text=True, check=False, timeout=120)
+        assert done.returncode == 0, done.stderr
+        manifest = json.loads(done.stdout)["manifest"]
+        assert manifest["model"]["description"]["engine"] | {"processors": 0, "ray": 0} == {
+            "name": "ray",
+            "ray": 0,
+            "replicas": 1,
+            "cpus_per_replica": 1.0,
+            "gpus_per_replica": 0.0,
+            "processors": 0,
+        }
+        assert KEY not in done.stderr + done.stdout
+
+
+def test_control_c_keeps_what_came_and_ends_what_was_started(tmp_path: Path) -> None:
+    command = [sys.executable, str(HERE / "interrupted_run.py"), str(tmp_path / "run")]
+    own = {**os.environ, "PYTHONPATH": f"{HERE}:{RUNS}", "CANARY_API_KEY": KEY}
+    with subprocess.Popen(command, env=own, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
+        assert process.stdout is not None
+        session = Path(process.stdout.readline().split()[1])
+        os.killpg(process.pid, signal.SIGINT)  # a terminal tells everybody in the foreground
+        said = process.stdout.read()
+    assert process.returncode == 0
+    kept = len(answered(tmp_path / "run"))
+    assert 6 <= kept < 400
+    assert said == f"Stopped. {kept} answers are kept in {tmp_path}/run. {AGAIN}\nclosed False\n"
+    assert [path for path in _processes() if session.name in path] == []
+    files = [path for path in session.rglob("*") if path.is_file()]
+    assert len(files) > 10
+    assert [path for path in files if KEY.encode() in path.read_bytes()] == []
+
+
+def _processes() -> Iterator[str]:
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            yield path.read_text(encoding="utf-8", errors="replace")
+
+
+def test_replicas_get_gpus_of_their_own(
+    tmp_path: Path, nodes: Nodes, start: Start, caplog: pytest.LogCaptureFixture
+) -> None:
+    node = nodes._cluster.add_node(num_cpus=2, num_gpus=2, object_store_memory=96 * 2**20)
+    try:
+        model = start(
+            "Telling", {"replicas": None, "gpus_per_replica": 1}, log="CUDA_VISIBLE_DEVICES", atomic_batches=True
+        )
+        run = run_task(TinyTask(n=24, shared=False), model, path=tmp_path / "run", progress=False)
+        told = set(api.open_run(run).table("answers")["text"])
+        assert told <= {f"CUDA_VISIBLE_DEVICES is {gpu}" for gpu in "01"} != set()
+        engine = api.open_run(run).manifest["model"]["description"]["engine"]
+        assert (engine["replicas"], engine["gpus_per_replica"]) == (2, 1.0)
+        assert "reserves" not in caplog.text
+        start("TinyModel", ONE, atomic_batches=True)
+        assert "No replica reserves one of the cluster's GPUs (--gpus-per-replica 1)" in caplog.text
+    finally:
+        nodes._cluster.remove_node(node)

@@ -1,0 +1,166 @@
+"""Forms of wrong answers: blinded, seeded, spread over questions and models, and read back as ratings."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from kapwa.errors import DataError, UsageError
+from kapwa.people import rating_files, rating_forms
+from kapwa.people.rating_forms import write_error_forms
+from kapwa.people.ratings import analyse_ratings
+from kapwa.records import Item
+from kapwa.suites.blend.criteria import CRITERIA
+from kapwa.suites.blend.questions import Group
+from kapwa.tables_io import read_sheet
+
+VARIANTS = ("local/inst-4", "en/inst-4")
+MODELS = ("first/model", "second/model")
+CODES = [criterion.code for criterion in CRITERIA]
+
+
+def item(country: str, number: int, variant: str) -> Item:
+    fields = {
+        "question": f"¿{number}?",
+        "question_en": f"{number}?",
+        "answers": (Group(("no",), ("no",), 1), Group(("té", "=té"), ("tea",), 3)),
+    }
+    return Item(f"{country}/q{number}", "blend", country, "es", "Food", "Food", variant, f"q{number}", fields)
+
+
+ITEMS = [item(c, n, v) for c in ("Mexico", "South Korea/North") for n in range(20) for v in VARIANTS]
+
+
+def answers(items: list[Item] = ITEMS) -> pl.DataFrame:
+    rows = [
+        {"item_id": one.id, "variant": one.variant, "model": model, "text": f"no {one.id} {model[0]}"}
+        for one in items
+        for model in MODELS
+    ]
+    return pl.DataFrame(rows)
+
+
+def write(out: Path, **options: Any) -> list[rating_forms.Forms]:
+    settings = {"per_country": 20, "people": 2, "criteria": CRITERIA, "formats": ("csv",)} | options
+    return write_error_forms(ITEMS, answers(), out, **settings)
+
+
+def key_rows(folder: Path) -> list[dict[str, str]]:
+    return [row.cells for row in read_sheet(folder / "errors-key.csv")]
+
+
+def test_one_folder_a_country(tmp_path: Path) -> None:
+    forms = write(tmp_path / "out")
+    assert [form.key.parent.name for form in forms] == ["Mexico", "South-Korea-North"]
+    assert [(form.items, form.people, form.notes) for form in forms] == [(20, 2, ())] * 2
+    for form in forms:
+        assert [sheet.name for sheet in form.sheets] == ["errors-p1.csv", "errors-p2.csv"]
+        assert all(path.is_file() for path in (*form.sheets, form.key, form.instructions))
+        text = form.instructions.read_text(encoding="utf-8")
+        assert all(f"**{code}**" in text for code in CODES)
+
+
+def test_the_draw_spreads_over_models_and_questions(tmp_path: Path) -> None:
+    for form in write(tmp_path / "out", per_country=40):
+        rows = key_rows(form.key.parent)
+        assert Counter(row["model"] for row in rows) == dict.fromkeys(MODELS, 20)
+        # 20 questions, two models, two variants: 40 answers take each question of each model once.
+        assert set(Counter((row["model"], row["cluster"]) for row in rows).values()) == {1}
+
+
+def test_sheets_do_not_tell_the_model(tmp_path: Path) -> None:
+    form = write(tmp_path / "out")[0]
+    with form.sheets[0].open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["form_id", "response_id", "question", "question_en", "people_said", "response", *CODES]
+    assert rows[0]["people_said"] == "té / =té (3); no (1)"
+    order = [row["response_id"] for row in rows]
+    other = [row.cells["response_id"] for row in read_sheet(form.sheets[1])]
+    assert sorted(order) == sorted(other)
+    assert order != other
+    models = {row["response_id"]: row["model"] for row in key_rows(form.key.parent)}
+    in_code_order = [models[code] for code in sorted(models)]
+    assert in_code_order != sorted(in_code_order)
+
+
+def test_equal_seeds_give_equal_forms(tmp_path: Path) -> None:
+    one, same, other = (write(tmp_path / name, seed=seed) for name, seed in (("a", 1), ("b", 1), ("c", 2)))
+    for first, second, third in zip(one, same, other, strict=True):
+        assert first.key.read_bytes() == second.key.read_bytes() != third.key.read_bytes()
+        assert first.sheets[0].read_bytes() == second.sheets[0].read_bytes()
+
+
+def test_a_larger_form_holds_the_smaller(tmp_path: Path) -> None:
+    def drawn(number: int) -> set[tuple[str, str, str]]:
+        form = write(tmp_path / str(number), per_country=number)[0]
+        return {(row["item_id"], row["variant"], row["model"]) for row in key_rows(form.key.parent)}
+
+    assert drawn(10) < drawn(30)
+
+
+def test_too_few_answers_are_all_taken(tmp_path: Path) -> None:
+    form = write(tmp_path / "out", per_country=120)[0]
+    assert form.items == 80
+    assert form.notes == ("Mexico has only 80 wrong answers; 120 were asked for.",)
+
+
+def test_filled_forms_are_read_as_ratings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rating_files, "find_criteria", lambda form: CRITERIA)
+    form = write(tmp_path / "out", people=3)[0]
+    for sheet in form.sheets:
+        rows = [row.cells for row in read_sheet(sheet)]
+        for row in rows:
+            row |= {code: "yes" if code == "Ste" else "no" for code in CODES}
+        with sheet.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+    ratings = rating_files.read_ratings(form.key.parent, form="blend", key=form.key)
+    found = analyse_ratings(ratings, CRITERIA, form="blend", replicates=100)
+    assert (found.responses, found.raters) == (20, 3)
+    assert sorted(ratings.frame["rater"].unique()) == ["p1", "p2", "p3"]
+    shares = {(row["model"], row["criterion"]): row["value"] for row in found.shares.to_dicts()}
+    assert all(value == (criterion == "Ste") for (_, criterion), value in shares.items())
+    assert {model for model, _ in shares} == set(MODELS)
+
+
+def test_answers_may_be_text_and_may_be_empty(tmp_path: Path) -> None:
+    plain = Item("x", "blend", "C", "es", "F", "F", "v", "x", {"question": "¿?", "answers": "té (3)"})
+    table = pl.DataFrame({"item_id": ["x"], "variant": ["v"], "model": ["m"], "text": [" "]})
+    form = write_error_forms([plain], table, tmp_path, criteria=CRITERIA, people=1, formats=("csv",))[0]
+    row = read_sheet(form.sheets[0])[0].cells
+    assert (row["question_en"], row["people_said"], row["response"]) == (
+        "",
+        "té (3)",
+        "(The model gave an empty answer.)",
+    )
+
+
+def test_folder_names_never_collide() -> None:
+    names = rating_forms._folder_names(["A b", "a/b", "../..", "한국"])
+    assert list(names.values()) == ["A-b", "a-b-2", "culture", "한국"]
+
+
+def test_bad_answers(tmp_path: Path) -> None:
+    table = answers()
+
+    def form(frame: pl.DataFrame, items: list[Item] = ITEMS) -> None:
+        write_error_forms(items, frame, tmp_path / "out", criteria=CRITERIA, formats=("csv",))
+
+    with pytest.raises(UsageError, match="no column 'model'"):
+        form(table.drop("model"))
+    with pytest.raises(DataError, match="more than once"):
+        form(pl.concat([table, table.head(1)]))
+    with pytest.raises(DataError, match="unknown item 'Mexico/q0'"):
+        form(table, ITEMS[1:])
+    with pytest.raises(DataError, match="no wrong answer"):
+        form(table.with_columns(text=pl.lit(None, pl.String)))
+    bare = [Item("x", "blend", "C", "es", "F", "F", "v", "x", {})]
+    with pytest.raises(DataError, match="has no question"):
+        form(pl.DataFrame({"item_id": ["x"], "variant": ["v"], "model": ["m"], "text": ["t"]}), bare)
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,59 @@
+"""A page opened in a real browser, from disk, for the tests of reports and of analyses."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+BROWSER = next((found for name in NAMES if (found := shutil.which(name))), None)
+QUIET = (
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+)
+AROUND = """<!doctype html><pre id="probe"></pre><iframe src="{page}" width="{width}" height="800"></iframe>
+<script>onmessage = e => document.getElementById('probe').textContent = e.data</script>"""
+
+
+def browse(page: Path, *flags: str) -> str:
+    assert BROWSER is not None
+    command = [BROWSER, *QUIET, f"--user-data-dir={page.parent / 'profile'}", *flags, page.as_uri()]
+    return subprocess.run(command, capture_output=True, text=True, timeout=180, check=True).stdout
+
+
+def without_policy(page: Path, more: str = "", instead: str = "") -> Path:
+    """A copy of the page without its policy, with a script of the test in it."""
+    text, found = re.subn(r'<meta http-equiv="Content-Security-Policy"[^>]*>', instead, page.read_text("utf-8"))
+    assert found == 1
+    copy = page.with_name("open.html")
+    copy.write_text(text.replace("</body>", more + "</body>"), encoding="utf-8")
+    return copy
+
+
+def probed(page: Path, *flags: str) -> dict[str, Any]:
+    """What the script of the test wrote into the element "probe"."""
+    dom = browse(page, "--virtual-time-budget=8000", "--dump-dom", *flags)
+    found: dict[str, Any] = json.loads(html.unescape(dom.partition('id="probe">')[2].partition("</pre>")[0]))
+    return found
+
+
+def laid_out(page: Path, script: str, width: int, *flags: str) -> dict[str, Any]:
+    """How the page looks in a window of ``width`` pixels (an iframe: windows cannot be that narrow)."""
+    around = page.with_name("around.html")
+    around.write_text(AROUND.format(page=without_policy(page, script).name, width=width), encoding="utf-8")
+    return probed(around, *flags)
+
+
+def printed(page: Path) -> str:
+    """The text of the page on paper; "" where no reader of PDF is installed."""
+    target = page.with_suffix(".pdf")
+    browse(page, "--virtual-time-budget=5000", f"--print-to-pdf={target}", "--no-pdf-header-footer")
+    assert target.read_bytes().startswith(b"%PDF")
+    reader = shutil.which("pdftotext")
+    command = [reader or "", str(target), "-"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout if reader else ""

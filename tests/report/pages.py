@@ -1,0 +1,60 @@
+"""A page taken apart, for the tests of reports and of analyses."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from html.parser import HTMLParser
+
+
+class Page(HTMLParser):
+    """Elements with what they stand in, visible text, and the scripts of a page."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self.scripts: list[str] = []
+        self._inside = ""
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag in ("style", "script"):
+            self._inside = tag
+            if tag == "script":
+                self.scripts.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == self._inside:
+            self._inside = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._inside == "script":
+            self.scripts[-1] += data
+        elif not self._inside:
+            self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join("".join(self.words).split())
+
+    def all(self, *tags: str) -> list[dict[str, str | None]]:
+        return [attrs for tag, attrs in self.elements if tag in tags]
+
+
+def assert_sound(page: Page) -> None:
+    """Headings descend one level at a time, ids and downloads have names of their own, links lead somewhere."""
+    levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch(r"h[1-6]", tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
+    ids = [attrs["id"] for _, attrs in page.elements if attrs.get("id")]
+    assert len(ids) == len(set(ids))
+    anchors = {(a["href"] or "")[1:] for a in page.all("a", "use") if (a.get("href") or "").startswith("#")}
+    assert anchors <= set(ids)
+    names = [attrs["download"] for attrs in page.all("a") if "download" in attrs]
+    assert len(names) == len(set(names))
+    pictures = [attrs for _, attrs in page.elements if attrs.get("role") in ("img", "region")]
+    assert pictures
+    assert all((attrs.get("aria-label") or "").strip() for attrs in pictures)

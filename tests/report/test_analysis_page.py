@@ -1,0 +1,254 @@
+"""The page of an analysis: whole, self-contained, escaped, accessible, and true to the tables."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import hashlib
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from analysis_fixtures import MadeAnalysis, make_analysis
+from pages import Page, assert_sound
+
+from kapwa.analysis.schemas import SCHEMAS, empty
+from kapwa.errors import UsageError
+from kapwa.report.analysis.page import BUDGET, build_analysis_report, render_analysis
+from kapwa.report.page import content_policy
+
+CANARY = "</script><script>document.title='owned'</script><!--<b onload=x>\"'&\u2028"
+VOID = {"meta", "input", "br", "link", "img", "base", "path", "use", "rect", "line", "circle", "image"}
+
+
+@pytest.fixture(scope="module")
+def html() -> str:
+    return render_analysis(make_analysis(notes=(("warning", "Two temperatures differ."), ("info", "Merged 2 rows."))))
+
+
+@pytest.fixture(scope="module")
+def page(html: str) -> Page:
+    return Page(html)
+
+
+def poisoned(analysis: MadeAnalysis) -> MadeAnalysis:
+    """The analysis with markup in every text a user, a file or a model can write."""
+    kept = {"estimator", "measure", "method", "test", "severity", "iso3", "attribute"}
+
+    def poison(name: str) -> pl.DataFrame:
+        frame: pl.DataFrame = getattr(analysis, name)
+        names = [c for c, kind in frame.schema.items() if kind == pl.String and c not in kept]
+        whole = pl.when(pl.col("topic") == "all").then(pl.lit("all")) if "topic" in names else None
+        texts = [pl.col(c) + CANARY for c in names if c != "topic"]
+        topics = [whole.otherwise(pl.col("topic") + CANARY).alias("topic")] if whole is not None else []
+        return frame.with_columns(*texts, *topics)
+
+    def tree(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key + CANARY if key in ("seed", "numpy") else key: tree(one) for key, one in value.items()}
+        if isinstance(value, list):
+            return [tree(one) for one in value]
+        return value + CANARY if isinstance(value, str) else value
+
+    frames = {name: poison(name) for name in SCHEMAS}
+    return dataclasses.replace(analysis, manifest=tree(analysis.manifest), path=Path("a" + CANARY), **frames)
+
+
+def test_a_page_is_written_whole_and_the_same_each_time(tmp_path: Path, html: str) -> None:
+    notes = (("warning", "Two temperatures differ."), ("info", "Merged 2 rows."))
+    out = build_analysis_report(make_analysis(notes=notes), tmp_path / "deep" / "one.html")
+    assert out == tmp_path / "deep" / "one.html"
+    assert out.read_text(encoding="utf-8") == html
+    assert html.startswith("<!doctype html>")
+    assert html.rstrip().endswith("</html>")
+
+
+def test_the_page_loads_nothing_and_its_policy_admits_its_own_code_only(html: str, page: Page) -> None:
+    policy = next(m["content"] for m in page.all("meta") if m.get("http-equiv") == "Content-Security-Policy")
+    css = html.partition("<style>")[2].partition("</style>")[0]
+    code = page.scripts[-1]
+    assert policy == content_policy(css, code)
+    assert policy.startswith("default-src 'none'")
+    assert base64.b64encode(hashlib.sha256(code.encode()).digest()).decode() in policy
+    assert "unsafe" not in policy
+    assert [one.get("type") for one in page.all("script")] == ["application/json", "application/json", None]
+    assert not page.all("link", "iframe", "object", "embed", "img", "base", "form")
+    for tag, attrs in page.elements:
+        assert "src" not in attrs, tag
+        assert "style" not in attrs, tag
+        assert not [name for name in attrs if name.startswith("on")], tag
+        href = attrs.get("href") or "#"
+        assert href.startswith(("#", "data:text/csv;", "data:image/png;")), href[:80]
+    assert not re.search(r"url\(|@import|@font-face", css)
+    assert not re.search(r"fetch\(|XMLHttpRequest|WebSocket|innerHTML|insertAdjacent|document\.write|eval\(", code)
+    assert set(re.findall(r"https?://[^\"'< ]+", html)) <= {
+        "http://www.w3.org/2000/svg",
+        "http://www.w3.org/1999/xlink",
+    }
+
+
+def test_markup_in_every_text_stays_text() -> None:
+    html = render_analysis(poisoned(make_analysis(models=("m",), identities=12, concepts=4)))
+    page = Page(html)
+    assert len(page.scripts) == 3
+    assert "document.title" not in page.scripts[2]
+    assert not page.all("b")
+    assert not [name for _, attrs in page.elements for name in attrs if name.startswith("on")]
+    assert page.text.count("document.title='owned'") > 50
+    texts, pairs = (json.loads(script) for script in page.scripts[:2])
+    assert texts["corpora"][0]["texts"][0][3].endswith(CANARY)
+    assert len(pairs) == 2
+    inside = "".join(page.scripts[:2])
+    assert not set("<>&\u2028\u2029") & set(inside)
+
+
+def test_every_section_has_its_place_and_the_manifest_is_told(page: Page) -> None:
+    headings = (
+        "What changes when the nationality does/Answers/What this means, and what it does not/"
+        "Do texts change with the nationality?/Do similar cultures get similar texts?/Where texts follow values/"
+        "Whose texts are alike/The words that change/Read the texts/Every concept/Methods and limits/How to cite"
+    )
+    facts = ("settings › permutations", "999", "kapwa:0.1.0|suite:eecc|measure:bleu", "Bhatt", "made-0123abcd")
+    assert [one for one in (*headings.split("/"), *facts) if one not in page.text] == []
+
+
+def test_headings_ids_links_and_names_are_sound(page: Page) -> None:
+    assert_sound(page)
+
+
+def test_pictures_tables_and_regions_have_names(html: str, page: Page) -> None:
+    named = [attrs for _, attrs in page.elements if attrs.get("role") in ("img", "region")]
+    assert len(named) > 30
+    assert html.count("<table") == html.count("<caption>")
+    assert all(len(attrs.get("aria-label") or "") > 40 for attrs in named if attrs["role"] == "img")
+    for box in re.findall(r".{60}<input type=\"checkbox\">.{20}", html):
+        assert '<label class="zoom">' in box
+    assert page.elements[0][1]["lang"] == "en"
+
+
+def test_everything_stands_in_the_page_without_its_script(html: str) -> None:
+    text = Page(re.sub(r"<script.*?</script>", "", html, flags=re.S)).text
+    for told in ("honesty", "photosynthesis", "grandmother", "Once upon a time", "Filipino", "Viet Nam", "τ"):
+        assert told in text
+    assert "storyteller-2b T 0.3, stories" in text
+
+
+def test_released_values_are_marked_as_reference(html: str, page: Page) -> None:
+    assert "One-way ANOVA as released" in page.text
+    assert "reference only: two estimators, unpaired" in page.text
+    assert "τ as the released code computes it (reference only)" in page.text
+    row = html[html.index("One-way ANOVA as released") :]
+    assert 'class="number faint"' in row[: row.index("</tr>")]
+
+
+@pytest.mark.parametrize(
+    ("model", "manifest", "expected"),
+    [
+        ("hf:HuggingFaceTB/SmolLM2-135M-Instruct", {}, ["135 million parameters"]),
+        ("smollm2", {"data": [{"illustrative": True}]}, ["135 million parameters", "measure nothing about a culture"]),
+        ("org/large-70b", {}, []),
+    ],
+)
+def test_cautions_stand_at_the_top(model: str, manifest: dict[str, Any], expected: list[str]) -> None:
+    made = make_analysis(models=(model,), tasks=("eecc/qa",), identities=8, concepts=3)
+    html = render_analysis(dataclasses.replace(made, manifest={**made.manifest, **manifest}))
+    top = Page(html[: html.index("<main>")]).text
+    for told in expected:
+        assert told in top
+    assert ('class="warning"' in html) is bool(expected)
+
+
+def test_warnings_stand_at_the_top_a_few_at_most_and_notes_among_the_methods() -> None:
+    notes = (("info", "Merged 2 rows."), *(("warning", f"Warning {k:02d}.") for k in range(40)))
+    html = render_analysis(make_analysis(models=("m",), tasks=("eecc/qa",), identities=8, concepts=3, notes=notes))
+    top, _, rest = html.partition("<main>")
+    assert top.count("Warning ") == 6
+    assert "Merged 2 rows." not in top
+    assert "Warning 39." in rest
+    assert "Merged 2 rows." in rest
+
+
+def test_where_files_lay_is_not_told() -> None:
+    made = make_analysis(models=("m",), tasks=("eecc/qa",), identities=8, concepts=3)
+    values = [{"name": "hofstede", "path": "/home/somebody/secret/hofstede.csv"}]
+    html = render_analysis(dataclasses.replace(made, manifest={**made.manifest, "values": values}))
+    assert "hofstede.csv" in html
+    assert "somebody" not in html
+
+
+@pytest.mark.parametrize("language", ["ar", "ko", "am", "as"])
+def test_texts_of_any_script_stand_whole_and_know_their_language(language: str) -> None:
+    made = make_analysis(models=("m",), tasks=("eecc/stories",), identities=8, concepts=3, language=language)
+    manifest = {**made.manifest, "corpora": [{"corpus": "m T 0.3", "task": "eecc/stories", "language": language}]}
+    html = render_analysis(dataclasses.replace(made, manifest=manifest))
+    texts = json.loads(Page(html).scripts[0])["corpora"][0]
+    assert texts["language"] == language
+    assert sorted(row[3] for row in texts["texts"]) == sorted(made.texts["text"])
+    assert f'<div class="text" dir="auto" lang="{language}">' in html
+
+
+def test_an_attribute_of_another_kind_has_its_own_words() -> None:
+    made = make_analysis(models=("m",), tasks=("eecc/qa",), identities=8, concepts=3, attribute="city", values=())
+    text = Page(render_analysis(made)).text
+    assert "What changes when the city does" in text
+    assert "across cities" in text
+    assert "nationalit" not in text
+    assert "Where texts follow values" not in text
+
+
+@pytest.mark.parametrize("gone", ["words", "texts", "similarity", "correlations", "concept_taus", "anchors", "tests"])
+def test_a_table_without_rows_leaves_its_place_to_a_sentence(gone: str) -> None:
+    made = make_analysis(models=("m",), tasks=("eecc/stories",), identities=8, concepts=3)
+    html = render_analysis(dataclasses.replace(made, **{gone: empty(gone)}))
+    assert html.rstrip().endswith("</html>")
+    told = {
+        "words": "This analysis holds no word tables.",
+        "texts": "This analysis keeps no texts for readers",
+        "similarity": "Not every two were compared",
+        "tests": "cannot be tested on so few concepts",
+    }
+    assert told.get(gone, "Answers") in Page(html).text
+
+
+def test_nulls_everywhere_are_dashes() -> None:
+    made = make_analysis(models=("m",), tasks=("eecc/stories",), identities=8, concepts=3)
+    nothing = {
+        name: getattr(made, name).with_columns(
+            pl.lit(None, dtype=kind).alias(column)
+            for column, kind in SCHEMAS[name].items()
+            if kind == pl.Float64 and column != "temperature"
+        )
+        for name in SCHEMAS
+    }
+    html = render_analysis(dataclasses.replace(made, **nothing))
+    assert "nan" not in Page(html).text.casefold().split()
+    assert "None" not in Page(html).text.split()
+
+
+def test_no_corpus_is_an_error_that_says_what_to_do() -> None:
+    made = make_analysis(models=("m",), identities=4, concepts=2)
+    with pytest.raises(UsageError, match="holds no corpus") as caught:
+        render_analysis(dataclasses.replace(made, corpora=empty("corpora")))
+    assert "kapwa analyze eecc" in str(caught.value.hint)
+
+
+@pytest.mark.slow
+def test_the_papers_size_stays_under_eight_megabytes_and_says_what_is_left_out() -> None:
+    models = [f"org/model-{k:02d}" for k in range(11)]
+    # Eleven configurations on two tasks; long stories, so that texts have to be chosen.
+    made = make_analysis(models=models, identities=193, concepts=345, shown=2, samples=1, wordy=400)
+    html = render_analysis(made)
+    assert len(html.encode()) <= BUDGET
+    page = Page(html)
+    told = re.search(r"([\d,]+) texts are in this page, of ([\d,]+) that the analysis keeps", page.text)
+    assert told is not None
+    shown, total = (int(number.replace(",", "")) for number in told.groups())
+    assert total == made.texts.height
+    assert 0 < shown < total
+    corpora = json.loads(page.scripts[0])["corpora"]
+    assert len(corpora) == 22
+    assert all(isinstance(one["texts"], str) for one in corpora)
+    assert len(json.loads(page.scripts[1])) == 22
