@@ -146,7 +146,7 @@ def kapwa_run(url: str, requests: int, concurrency: int) -> Callable[[], Any]:
             tempfile.TemporaryDirectory() as folder,
             AnswerStore(Path(folder) / "journal.sqlite", identity=index.identity) as journal,
         ):
-            meter = Meter(lambda _: None, "serving", total=index.distinct_total)
+            meter = Meter(lambda _: None, "serving", index.distinct_total)
             Execution(model, journal, meter).execute("generate", index.distinct())
             return journal.counts().answered
 

@@ -23,7 +23,6 @@ from kapwa.suites.base import Suite, Task
 if TYPE_CHECKING:
     import polars as pl
 
-    from kapwa.analysis.progress import Progress as AnalysisProgress
     from kapwa.analysis.result import Analysis
     from kapwa.parallel.base import Ray
     from kapwa.people.forms import Forms
@@ -296,7 +295,7 @@ def analyze(
     controls: str | Path | Sequence[str | Path] = (),
     out: str | Path = "analyses",
     path: str | Path | None = None,
-    progress: AnalysisProgress = None,
+    progress: Progress = None,
     engine: Ray | None = None,
     **settings: Any,
 ) -> Analysis:

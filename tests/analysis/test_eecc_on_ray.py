@@ -15,9 +15,9 @@ pytest.importorskip("ray")
 
 import kapwa
 from kapwa.analysis import distances, tables
-from kapwa.analysis.progress import Stand
 from kapwa.errors import MissingDependencyError, UsageError
 from kapwa.parallel.base import Ray
+from kapwa.runs.progress import Snapshot
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "parallel")]
 import engine_texts as texts  # noqa: E402
@@ -54,10 +54,10 @@ def test_a_lost_process_and_a_lost_node_change_no_number(
         written[path] += 1
         real(path, part)
 
-    def befalls(stand: Stand) -> None:
-        if stand.stage == _COMPARING and stand.done >= 6 and not lost:
+    def befalls(stand: Snapshot) -> None:
+        if stand.label == _COMPARING and stand.done >= 6 and not lost:
             lost.extend(["process"] * nodes.kill_worker("_run_task"))
-        if stand.stage == _COMPARING and stand.done >= 16 and len(lost) == 1:
+        if stand.label == _COMPARING and stand.done >= 16 and len(lost) == 1:
             lost.extend(["node"] * nodes.lose_node_at("_run_task"))
 
     summed: list[str] = []

@@ -24,7 +24,7 @@ class Bench:
         self.seen: list[Snapshot] = []
 
     def ask(self) -> Snapshot:
-        execution = Execution(self.model, self.journal, Meter(self.seen.append, "x", total=self.index.distinct_total))
+        execution = Execution(self.model, self.journal, Meter(self.seen.append, "x", self.index.distinct_total))
         for kind in KINDS:
             if kind in self.index.kinds:
                 execution.execute(kind, self.index.distinct(kind))

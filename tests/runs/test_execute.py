@@ -207,7 +207,7 @@ def test_a_full_group_is_committed_at_once(tmp_path: Path) -> None:
     bench = Bench(tmp_path, TinyTask(n=5, shared=False), TinyModel())
     keys = bench.keys
     with Committer(
-        lambda new: bench.journal.commit(new, {}), Meter(bench.seen.append, "x", total=5), interval=3600, group=2
+        lambda new: bench.journal.commit(new, {}), Meter(bench.seen.append, "x", 5), interval=3600, group=2
     ) as committer:
         # The first comes after a quiet time and is committed at once; then always two together.
         for key, durable in zip(keys, (1, 1, 3, 3, 5), strict=True):
@@ -230,7 +230,7 @@ def test_a_commit_that_fails_in_the_background_stops_the_asking(
 
     monkeypatch.setattr(bench.journal, "commit", full)
     committer = Committer(
-        lambda new: bench.journal.commit(new, {}), Meter(bench.seen.append, "x", total=3), interval=0.01, group=100
+        lambda new: bench.journal.commit(new, {}), Meter(bench.seen.append, "x", 3), interval=0.01, group=100
     )
     with committer:
         committer._last = time.monotonic() + 3600  # no commit but the clock's
@@ -395,12 +395,12 @@ def test_requests_are_made_when_a_model_has_room(tmp_path: Path, monkeypatch: py
 
 def test_what_had_come_when_ctrl_c_struck_is_kept(tmp_path: Path) -> None:
     bench = Bench(tmp_path, TinyTask(n=12, shared=False), Streaming())
-    meter = Meter(lambda _: None, "x", total=12)
+    meter = Meter(lambda _: None, "x", 12)
 
     def struck(responses: Sequence[Response]) -> None:
         raise KeyboardInterrupt
 
-    meter.add = struck  # type: ignore[method-assign]
+    meter.answered = struck  # type: ignore[method-assign]
     with pytest.raises(KeyboardInterrupt):
         Execution(bench.model, bench.journal, meter).execute("generate", bench.index.distinct("generate"))
     # The first was committed; the two behind it had been taken by the model and came after ``close``.

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import sys
+from typing import Any
 
 import pytest
 
@@ -9,19 +10,24 @@ from kapwa.records import ContinuationScore, Response, Usage
 from kapwa.runs.progress import Meter, PlainLines, Snapshot, clock, showing
 
 
-def test_speed_and_time_to_go_follow_from_this_process_alone() -> None:
-    half = Snapshot("x", "asking", total=100, done=60, asked=20, tokens=500, seconds=10.0)
-    assert (half.items_per_second, half.tokens_per_second, half.eta) == (2.0, 50.0, 20.0)
-
-
-def test_nothing_asked_yet_gives_no_time_to_go() -> None:
-    start = Snapshot("x", "asking", total=100, done=60)
-    assert (start.items_per_second, start.tokens_per_second, start.eta) == (0.0, 0.0, None)
-
-
-def test_the_summary_names_failures() -> None:
-    line = Snapshot("t m", "asking", 10, 4, failed=1, asked=4, tokens=8, seconds=2.0).line
-    assert line == "t m: asking, 4/10, 2.0 items/s, 4 tokens/s, 0:03 to go, 1 failed"
+@pytest.mark.parametrize(
+    ("counts", "said"),
+    [
+        ({}, "x: 0/100, asking"),
+        ({"done": 60, "kept": 60}, "x: 60/100, asking, 60 kept from before"),
+        ({"done": 60, "kept": 40, "amount": 500, "seconds": 10.0},
+         "x: 60/100, asking, 40 kept from before, 2.0 items/s, 50 tokens/s, 0:20 to go"),
+        ({"done": 1, "failed": 1, "seconds": 25.0}, "x: 1/100, asking, 25 s/item, 41:15 to go, 1 failed"),
+        ({"done": 1, "seconds": 10.0}, "x: 1/100, asking, 0.1 items/s, 16:30 to go"),
+        ({"done": 100, "seconds": 10.0, "stage": "judging"}, "x: 100/100, judging, 10.0 items/s"),
+        ({"stage": "", "unit": "texts", "done": 12, "kept": 2, "amount": 5000, "seconds": 5.0},
+         "x: 12/100, 2 kept from before, 1,000 texts/s, 0:44 to go"),
+        ({"stage": "", "unit": "texts", "total": 2_000, "done": 1_500, "kept": 1_500},
+         "x: 1,500/2,000, 1,500 kept from before"),
+    ],
+)  # fmt: skip
+def test_a_line_says_what_is_known(counts: dict[str, Any], said: str) -> None:
+    assert Snapshot(**{"label": "x", "stage": "asking", "total": 100, **counts}).line == said
 
 
 @pytest.mark.parametrize(("seconds", "shown"), [(0, "0:00"), (59.6, "1:00"), (3599, "59:59"), (3661, "1:01:01")])
@@ -29,24 +35,29 @@ def test_durations(seconds: float, shown: str) -> None:
     assert clock(seconds) == shown
 
 
-def test_plain_lines_come_at_each_stage_and_every_few_seconds() -> None:
+def test_plain_lines_come_at_each_stage_and_label_and_every_few_seconds() -> None:
     now, stream = [0.0], io.StringIO()
     show = PlainLines(stream, every=5.0, now=lambda: now[0])
     for at, stage, done in [(0, "asking", 0), (1, "asking", 1), (4, "asking", 2), (5, "asking", 3), (6, "judging", 3)]:
         now[0] = at
-        show(Snapshot("x", stage, 3, done))  # type: ignore[arg-type]
-    assert stream.getvalue().splitlines() == ["x: asking, 0/3", "x: asking, 3/3", "x: judging, 3/3"]
+        show(Snapshot("x", stage, 3, done, kept=done))
+    show(Snapshot("y", "", 2))
+    assert [line.partition(" kept")[0] for line in stream.getvalue().splitlines()] == [
+        *("x: 0/3, asking", "x: 3/3, asking, 3", "x: 3/3, judging, 3", "y: 0/2")
+    ]
 
 
 def test_the_meter_counts_what_is_durable() -> None:
     seen: list[Snapshot] = []
-    meter = Meter(seen.append, "x", total=10)
-    meter.known(4)
+    meter = Meter(seen.append, "x", 10)
+    meter.add(4, kept=4)
     score = ContinuationScore(-1.0, 3, 1, 1)
-    meter.add([Response("a", text="t", usage=Usage(9, 2)), Response("b", error="no"), Response("c", logprobs=(score,))])
+    meter.answered(
+        [Response("a", text="t", usage=Usage(9, 2)), Response("b", error="no"), Response("c", logprobs=(score,))]
+    )
     meter.enter("judging")
     last = seen[-1]
-    assert (last.done, last.failed, last.asked, last.tokens, last.stage) == (7, 1, 3, 5, "judging")
+    assert (last.done, last.kept, last.failed, last.asked, last.amount, last.stage) == (7, 4, 1, 3, 5, "judging")
     assert [s.done for s in seen] == [0, 4, 7, 7]
 
 
@@ -55,16 +66,25 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_without_a_terminal_nothing_is_shown_unless_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    for asked, shown in ((None, ""), (False, ""), (True, "x: asking, 1/3\n")):
-        stream = io.StringIO()
-        monkeypatch.setattr(sys, "stderr", stream)
-        with showing(asked) as show:
-            show(Snapshot("x", "asking", 3, 1))
-        assert stream.getvalue() == shown
+@pytest.mark.parametrize(
+    ("asked", "stream", "shown"),
+    [
+        (None, io.StringIO, ""),
+        (False, io.StringIO, ""),
+        (False, Terminal, ""),
+        (True, io.StringIO, "x: 1/3, asking\n"),
+    ],
+)
+def test_without_a_terminal_nothing_is_shown_unless_asked_for(
+    monkeypatch: pytest.MonkeyPatch, asked: bool | None, stream: type[io.StringIO], shown: str
+) -> None:
+    monkeypatch.setattr(sys, "stderr", stream())
+    with showing(asked) as show:
+        show(Snapshot("x", "asking", 3, 1))
+    assert sys.stderr.getvalue() == shown  # type: ignore[attr-defined]
 
 
-def test_a_terminal_gets_a_bar_on_stderr_only(
+def test_a_terminal_gets_a_bar_for_each_label_on_stderr_only(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     stream = Terminal()
@@ -72,19 +92,11 @@ def test_a_terminal_gets_a_bar_on_stderr_only(
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setenv("TERM", "xterm")
     with showing(None) as show:
-        show(Snapshot("kalahi/mc [b]model[/b]", "asking", 30, 12, failed=2, asked=12, tokens=24, seconds=6.0))
-    assert "kalahi/mc [b]model[/b]" in stream.getvalue()
-    for part in ("12/30", "2.0 items/s", "4 tokens/s", "0:09 to go", "2 failed"):
+        show(Snapshot("kalahi/mc [b]model[/b]", "asking", 30, 12, failed=2, amount=24, seconds=6.0))
+        show(Snapshot("summing up", "", 4, 4))
+    for part in ("kalahi/mc [b]model[/b]", "12/30", "asking, 2.0 items/s, 4 tokens/s, 0:09 to go, 2 failed", "4/4"):
         assert part in stream.getvalue()
     assert capsys.readouterr().out == ""
-
-
-def test_false_is_silent_on_a_terminal_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    stream = Terminal()
-    monkeypatch.setattr(sys, "stderr", stream)
-    with showing(False) as show:
-        show(Snapshot("x", "asking", 3, 1))
-    assert stream.getvalue() == ""
 
 
 def test_a_callable_gets_every_snapshot() -> None:
@@ -92,10 +104,3 @@ def test_a_callable_gets_every_snapshot() -> None:
     with showing(seen.append) as show:
         show(Snapshot("x", "done", 1, 1))
     assert seen == [Snapshot("x", "done", 1, 1)]
-
-
-@pytest.mark.parametrize(
-    ("asked", "seconds", "speed"), [(1, 25.0, "25 s/item"), (1, 10.0, "0.1 items/s"), (30, 20.0, "1.5 items/s")]
-)
-def test_a_slow_run_shows_what_an_item_takes(asked: int, seconds: float, speed: str) -> None:
-    assert speed in Snapshot("x", "asking", 100, asked, asked=asked, seconds=seconds).line

@@ -11,10 +11,10 @@ from kapwa.analysis.concept import Concept, concept_part, depends_on
 from kapwa.analysis.corpus import ConceptKey, Corpus
 from kapwa.analysis.inputs import Matched, Surveys, match
 from kapwa.analysis.parts import packed, part_key, part_path, write_part
-from kapwa.analysis.progress import Meter, Show
 from kapwa.analysis.settings import ConceptSettings, Settings
 from kapwa.analysis.variance_tables import Named
 from kapwa.parallel.base import Executor
+from kapwa.runs.progress import Meter, Show
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,8 +79,8 @@ def compute_parts(prepared: Sequence[Prepared], show: Show, executor: Executor) 
     wanted = {path: (one, key) for one in prepared for key, path in one.paths.items()}
     missing = {path: found for path, found in wanted.items() if not path.exists()}
     counted = Counted(len(wanted) - len(missing), len(missing), executor.name)
-    meter = Meter(show, "comparing texts", len(wanted))
-    meter.kept(counted.kept)
+    meter = Meter(show, "comparing texts", len(wanted), stage="", unit="texts")
+    meter.add(counted.kept, kept=counted.kept)
     jobs = (_Job(Concept(one.corpus.texts(key), one.settings), path) for path, (one, key) in missing.items())
     # Each process writes its own parts: a hundred of them would wait long for one that writes for all. The machines of
     # a cluster see no folder of ours: their parts come back, and are written here.
@@ -88,7 +88,7 @@ def compute_parts(prepared: Sequence[Prepared], show: Show, executor: Executor) 
     for done in executor.map(work, jobs, describe=str, inline=len(missing) <= 1):
         if not executor.shares_files:
             write_part(done.path, done.part)
-        meter.add(done.texts)
+        meter.add(1, amount=done.texts)
     return counted
 
 

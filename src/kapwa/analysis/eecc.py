@@ -15,7 +15,6 @@ from kapwa.analysis.corpus import open_corpora
 from kapwa.analysis.distances import compute_parts, prepare
 from kapwa.analysis.inputs import check_surveys, read_surveys
 from kapwa.analysis.parts import clear_unfinished
-from kapwa.analysis.progress import Progress, showing
 from kapwa.analysis.record import Times, code_of, manifest, write_analysis
 from kapwa.analysis.result import Analysis
 from kapwa.analysis.settings import Settings
@@ -24,6 +23,7 @@ from kapwa.errors import RunError, UsageError
 from kapwa.parallel.base import Ray
 from kapwa.parallel.local import open_executor
 from kapwa.runs.directory import run_lock
+from kapwa.runs.progress import Progress, showing
 
 PARTS = "parts"
 

@@ -17,7 +17,6 @@ import polars as pl
 from kapwa.analysis.concept import MOST_PERMUTED
 from kapwa.analysis.correlation_tables import anchors_table, concept_taus_table, correlations_table, values_table
 from kapwa.analysis.distances import Prepared, compute_again
-from kapwa.analysis.progress import Meter, Show
 from kapwa.analysis.schemas import SCHEMAS, empty, frame
 from kapwa.analysis.settings import Settings
 from kapwa.analysis.taus import ValuesOf
@@ -36,6 +35,7 @@ from kapwa.analysis.words.counts import WordCounts, WordSums
 from kapwa.errors import RunError
 from kapwa.languages.places import Place
 from kapwa.parallel.base import Executor
+from kapwa.runs.progress import Meter, Show
 
 log = logging.getLogger(__name__)
 Tables = Mapping[str, pl.DataFrame]
@@ -101,12 +101,12 @@ def make_tables(
 ) -> dict[str, pl.DataFrame]:
     """Return every table of the analysis; corpora, and topics within them, stand in the order they were given."""
     work = Work(prepared, settings)
-    meter = Meter(show, "summing up", work.jobs)
+    meter = Meter(show, "summing up", work.jobs, stage="", unit="texts")
     few = work.parts < _FEW[executor.name]
     jobs = work if few or executor.shares_files else map(_with_parts, work)
     for result in executor.map(tables_of, jobs, inline=few):
         work.take(result)
-        meter.add()
+        meter.add(1)
     tables = {}
     for name in SCHEMAS:
         frames = [one[name] for one in work.tables if name in one]

@@ -62,11 +62,12 @@ class Execution(NamedTuple):
         """Plan over all requests, so that a resumed run has the same batches; skip those answered whole."""
         missing = set(self.store.missing(request.key for request in requests))
         if not missing:
-            self.meter.known(len(requests))
+            self.meter.add(len(requests), kept=len(requests))
             return
         batches = [[requests[i] for i in batch] for batch in checked_plan(self.model, requests)]
         batches = [batch for batch in batches if any(request.key in missing for request in batch)]
-        self.meter.known(len(requests) - sum(map(len, batches)))
+        known = len(requests) - sum(map(len, batches))
+        self.meter.add(known, kept=known)
         earlier = environments(self.store.sessions())
         different = differences([*earlier, self.model.environment]) if earlier else None
         if different and different != differences(earlier):
@@ -78,7 +79,7 @@ class Execution(NamedTuple):
                 self.store.commit(responses, {"environment": dict(self.model.environment)})
                 if self.cache is not None:
                     self.cache.add_batch(batch, responses)
-                self.meter.add(responses)
+                self.meter.answered(responses)
 
     def _not_cached(self, batches: Iterable[Sequence[Request]]) -> Iterator[Sequence[Request]]:
         """Yield the batches that must be asked for; take the others from the cache when their turn comes."""
@@ -93,7 +94,7 @@ class Execution(NamedTuple):
         """Commit answers of the cache as this run's own."""
         if self.cache is not None and found:
             self.store.commit(found, {"cache": self.cache.origin})
-            self.meter.known(len(found))
+            self.meter.add(len(found), kept=len(found))
 
     def _answered(
         self, kind: Kind, batches: Iterable[Sequence[Request]]
@@ -115,7 +116,9 @@ class Execution(NamedTuple):
         missing = self._without_answer(requests)
         with Committer(self._commit, self.meter) as committer:
             if is_distributed(self.model):
-                with closing(self._answered(kind, _windows(missing, self.model.window(self.meter.total)))) as found:
+                with closing(
+                    self._answered(kind, _windows(missing, self.model.window(self.meter.state.total)))
+                ) as found:
                     for _, responses in found:
                         for response in responses:
                             committer.add(response)
@@ -141,7 +144,8 @@ class Execution(NamedTuple):
     def _without_answer(self, requests: Iterable[Request]) -> Iterator[Request]:
         for chunk in _windows(iter(requests), _LOOKUP):
             missing = set(self.store.missing(request.key for request in chunk))
-            self.meter.known(len(chunk) - len(missing))
+            known = len(chunk) - len(missing)
+            self.meter.add(known, kept=known)
             lacking = [request for request in chunk if request.key in missing]
             if self.cache is not None:
                 found = self.cache.take(lacking)
@@ -322,7 +326,7 @@ class Committer:
         with self._lock:
             durable, self._durable = self._durable, []
         if durable:
-            self._meter.add(durable)
+            self._meter.answered(durable)
 
 
 class StoredModel:
@@ -357,7 +361,7 @@ class StoredModel:
         fingerprint = dict(self._model.fingerprint)
         bound = [replace(request, key=request_key(request, fingerprint)) for request in requests]
         distinct = {request.key: request for request in bound}
-        meter = Meter(lambda _: None, self.id, total=len(distinct))
+        meter = Meter(lambda _: None, self.id, len(distinct))
         Execution(self._model, self._store, meter).execute("generate", distinct.values())
         found = list(self._store.read(request.key for request in bound))
         failed = next((response for response in found if response.failed), None)

@@ -1,4 +1,4 @@
-"""How far a run is: a snapshot anyone may be told of, and two ways to show such snapshots on stderr."""
+"""How far a run or an analysis is: counted by a meter, shown on stderr as a bar or as plain lines."""
 
 from __future__ import annotations
 
@@ -7,102 +7,73 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol, TextIO, TypeVar
+from typing import TextIO
 
 from kapwa.records import Response
 
-Stage = Literal["asking", "judging", "done"]
 _EVERY = 5.0
-
-
-class Shown(Protocol):
-    """What can be shown of any work that takes a while.
-
-    ``label``: which bar is of it; ``done``, ``total``, ``note``: what the bar says; ``line``: the same where there is
-    no bar; ``stage``: a change of it is told at once, and so is its end.
-    """
-
-    @property
-    def label(self) -> str: ...  # noqa: D102 - see the class
-    @property
-    def done(self) -> int: ...  # noqa: D102
-    @property
-    def total(self) -> int: ...  # noqa: D102
-    @property
-    def note(self) -> str: ...  # noqa: D102
-    @property
-    def line(self) -> str: ...  # noqa: D102
-    @property
-    def stage(self) -> str: ...  # noqa: D102
-
-
-State = TypeVar("State", bound=Shown)
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Where a run stands.
+    """Where a run, or one step of an analysis, stands.
 
-    ``total``: distinct requests; ``done``: those durable in the journal, errors included; ``failed``: those
-    whose answer is an error; ``asked``: answered by this process; ``tokens``: written (texts) or read
-    (log-probabilities) for them; ``seconds``: since this process began to ask.
+    ``label``: what is done; each has a bar of its own. ``stage``: a run's "asking", "judging" or "done". ``total``: of
+    a run, its distinct requests; ``done``: those durable in the journal, errors included; ``kept``: those of them that
+    this process did not have to ask; ``failed``: those whose answer is an error. ``amount`` of ``unit``: tokens written
+    or read, or texts compared, by this process in ``seconds``.
     """
 
     label: str
-    stage: Stage
+    stage: str
     total: int
-    done: int
+    done: int = 0
+    kept: int = 0
     failed: int = 0
-    asked: int = 0
-    tokens: int = 0
+    amount: int = 0
     seconds: float = 0.0
+    unit: str = "tokens"
 
     @property
-    def items_per_second(self) -> float:
-        """Requests answered per second by this process; 0 before the first."""
-        return self.asked / self.seconds if self.seconds > 0 else 0.0
-
-    @property
-    def tokens_per_second(self) -> float:
-        """Tokens per second of this process; 0 where the model does not count them."""
-        return self.tokens / self.seconds if self.seconds > 0 else 0.0
+    def asked(self) -> int:
+        """How many steps this process did itself."""
+        return self.done - self.kept
 
     @property
     def eta(self) -> float | None:
-        """Seconds to go at the speed so far; None before the first answer."""
-        return (self.total - self.done) / self.items_per_second if self.asked else None
+        """Seconds to go at the speed so far; None before the first step."""
+        return (self.total - self.done) * self.seconds / self.asked if self.asked and self.seconds > 0 else None
 
     @property
     def note(self) -> str:
-        """What stands beside a bar."""
-        return self._speeds() if self.stage == "asking" else self.stage
-
-    def _speeds(self) -> str:
-        """Say speed, time to go and failures, as far as they are known."""
-        speed, parts = self.items_per_second, []
-        if self.asked:
+        """What stands beside a bar: the stage, and what is known of speed, time to go and failures."""
+        parts = [self.stage] if self.stage else []
+        if self.kept:
+            parts.append(f"{self.kept:,} kept from before")
+        if self.asked and self.seconds > 0 and self.unit == "tokens":
+            pace = self.seconds / self.asked
             # A slow speed as its inverse, which would otherwise read as 0.0.
-            parts.append(f"{1 / speed:.0f} s/item" if 0 < speed < 0.1 else f"{speed:.1f} items/s")
-        if self.tokens:
-            parts.append(f"{self.tokens_per_second:.0f} tokens/s")
-        if self.stage == "asking" and self.eta is not None:
+            parts.append(f"{pace:.0f} s/item" if pace > 10 else f"{1 / pace:.1f} items/s")
+        if self.amount and self.seconds > 0:
+            parts.append(f"{self.amount / self.seconds:,.0f} {self.unit}/s")
+        if self.eta is not None and self.done < self.total:
             parts.append(f"{clock(self.eta)} to go")
         if self.failed:
-            parts.append(f"{self.failed} failed")
+            parts.append(f"{self.failed:,} failed")
         return ", ".join(parts)
 
     @property
     def line(self) -> str:
-        """One line for people: done, speed, time to go, failures."""
-        return ", ".join(filter(None, [f"{self.label}: {self.stage}", f"{self.done}/{self.total}", self._speeds()]))
+        """The same where there is no bar: "kalahi/mc smollm2: 4/10, asking, 2.0 items/s, 0:03 to go"."""
+        return ", ".join(filter(None, [f"{self.label}: {self.done:,}/{self.total:,}", self.note]))
 
 
-ProgressCallback = Callable[[Snapshot], None]
-Progress = bool | None | ProgressCallback
+Show = Callable[[Snapshot], None]
+Progress = bool | None | Show
 
 
 @contextmanager
-def showing(progress: bool | Callable[[State], None] | None) -> Iterator[Callable[[State], None]]:
+def showing(progress: Progress) -> Iterator[Show]:
     """Yield where snapshots go.
 
     ``progress``: None: a bar when stderr is a terminal, else nothing. True: a bar, or plain lines every few seconds
@@ -112,7 +83,7 @@ def showing(progress: bool | Callable[[State], None] | None) -> Iterator[Callabl
     if callable(progress):
         yield progress
     elif progress is False or (progress is None and not terminal):
-        yield lambda _state: None
+        yield lambda _snapshot: None
     elif terminal:
         with _bar() as show:
             yield show
@@ -128,25 +99,26 @@ def clock(seconds: float) -> str:
 
 
 class PlainLines:
-    """Write a line at each change of stage, where one is due, and every few seconds between."""
+    """Write a line for each new label or stage, for its end, and every few seconds between."""
 
     def __init__(self, stream: TextIO, every: float = _EVERY, now: Callable[[], float] = time.monotonic) -> None:
         """Write to ``stream``; ``now`` is the clock, in seconds."""
         self._stream, self._every, self._now = stream, every, now
-        self._stage: str | None = None
+        self._last: tuple[str, str] | None = None
         self._next = 0.0
 
-    def __call__(self, state: Shown) -> None:
+    def __call__(self, state: Snapshot) -> None:
         """Write ``state`` when it is time to."""
-        if state.stage == self._stage and state.done < state.total and self._now() < self._next:
+        where = (state.label, state.stage)
+        if where == self._last and state.done < state.total and self._now() < self._next:
             return
-        self._stage, self._next = state.stage, self._now() + self._every
+        self._last, self._next = where, self._now() + self._every
         self._stream.write(state.line + "\n")
         self._stream.flush()
 
 
 @contextmanager
-def _bar() -> Iterator[Callable[[Shown], None]]:
+def _bar() -> Iterator[Show]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
     from rich.progress import Progress as Bar
@@ -155,7 +127,7 @@ def _bar() -> Iterator[Callable[[Shown], None]]:
     with Bar(*columns, console=Console(stderr=True), transient=False) as bar:
         rows = {}
 
-        def show(state: Shown) -> None:
+        def show(state: Snapshot) -> None:
             if state.label not in rows:
                 rows[state.label] = bar.add_task("", total=None, note="")
             # A model's name may hold square brackets, which rich would read as markup.
@@ -166,23 +138,29 @@ def _bar() -> Iterator[Callable[[Shown], None]]:
 
 
 class Meter:
-    """Counts what is durable and tells ``show``; ``asked``: how many answers this process committed."""
+    """Counts what is done and tells ``show``; ``state`` is what it told last."""
 
-    def __init__(self, show: ProgressCallback, label: str, *, total: int) -> None:
-        self._show, self.total, self.asked = show, total, 0
-        self._began = time.monotonic()
-        self._state = Snapshot(label, "asking", total, 0)
-        show(self._state)
+    def __init__(self, show: Show, label: str, total: int, *, stage: str = "asking", unit: str = "tokens") -> None:
+        self._show, self._began = show, time.monotonic()
+        self.state = Snapshot(label, stage, total, unit=unit)
+        show(self.state)
 
-    def known(self, n: int) -> None:
-        """Count answers that need not be asked for."""
-        if n:
-            self._update(done=self._state.done + n)
+    def add(self, steps: int, *, kept: int = 0, failed: int = 0, amount: int = 0) -> None:
+        """Count steps, ``kept`` of which were done before."""
+        state = self.state
+        self.state = replace(
+            state,
+            done=state.done + steps,
+            kept=state.kept + kept,
+            failed=state.failed + failed,
+            amount=state.amount + amount,
+            seconds=time.monotonic() - self._began,
+        )
+        self._show(self.state)
 
-    def add(self, responses: Sequence[Response]) -> None:
+    def answered(self, responses: Sequence[Response]) -> None:
         """Count answers that were just committed."""
-        state, tokens = self._state, 0
-        self.asked += len(responses)
+        tokens = 0
         for response in responses:
             usage = response.usage
             # Tokens written for a text; tokens read for log-probabilities.
@@ -191,18 +169,9 @@ class Meter:
             else:
                 tokens += sum(score.n_tokens for score in response.logprobs or ())
                 tokens += usage.prompt_tokens if usage else 0
-        self._update(
-            done=state.done + len(responses),
-            failed=state.failed + sum(response.failed for response in responses),
-            asked=self.asked,
-            tokens=state.tokens + tokens,
-            seconds=time.monotonic() - self._began,
-        )
+        self.add(len(responses), failed=sum(response.failed for response in responses), amount=tokens)
 
-    def enter(self, stage: Stage) -> None:
+    def enter(self, stage: str) -> None:
         """Tell that the run has come to ``stage``."""
-        self._update(stage=stage)
-
-    def _update(self, **changes: object) -> None:
-        self._state = replace(self._state, **changes)  # type: ignore[arg-type]
-        self._show(self._state)
+        self.state = replace(self.state, stage=stage)
+        self._show(self.state)

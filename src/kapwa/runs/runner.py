@@ -86,7 +86,7 @@ def run_task(
         opened.enter_context(run_lock(folder))
         store = opened.enter_context(open_journal(folder, identity=index.identity))
         show = opened.enter_context(showing(progress))
-        meter = Meter(show, f"{task.name} {brief_model(model.id)}", total=index.distinct_total)
+        meter = Meter(show, f"{task.name} {brief_model(model.id)}", index.distinct_total)
         with _writable(folder):
             for part in folder.glob(".*.part*"):  # half-written files that a killed process left
                 part.unlink(missing_ok=True)
@@ -102,7 +102,7 @@ def run_task(
             # A model may tell more after it was asked; of older answers, the run that asked for them has told.
             described = (
                 manifests.describe(task, model, items, seed=seed)
-                if meter.asked
+                if meter.state.asked
                 else manifests.asked_by(described, earlier)
             )
             described["notes"] = [*notes, *(shared.notes if shared else ())]
