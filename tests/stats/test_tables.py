@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kapwa.errors import DataError, UsageError
 from kapwa.records import OUTCOMES, SCORE_COLUMNS
 from kapwa.stats.correlation import pearson, spearman
-from kapwa.stats.intervals import mean_estimate
+from kapwa.stats.intervals import mean_estimates
 from kapwa.stats.tables import CORRELATION_SCHEMA, ESTIMATE_SCHEMA, correlate_metrics, estimate_table
 
 METRICS = {"mc1": True, "mc2": False}
@@ -45,7 +45,7 @@ def test_every_row_equals_the_estimate_of_its_items() -> None:
         if row["group"] != "all":
             part = part.filter(pl.col(row["group"]) == row["stratum"])
         values = part["value"].fill_null(np.nan).to_numpy()
-        alone = mean_estimate(values, part["cluster"].to_list(), binary=METRICS[row["metric"]])
+        (alone,) = mean_estimates(values, part["cluster"].to_list(), binary=METRICS[row["metric"]])
         for field in ("value", "se", "low", "high"):
             assert row[field] == pytest.approx(getattr(alone, field), rel=1e-9), (field, row)
         assert (row["n"], row["clusters"], row["method"]) == (alone.n, alone.clusters, alone.method)

@@ -38,7 +38,7 @@ from kapwa.exchange.inspect_answers import (
 from kapwa.exchange.inspect_provider import KapwaAPI
 from kapwa.models.inspect import chat
 from kapwa.records import Item, Request
-from kapwa.stats.intervals import Estimate, mean_estimate
+from kapwa.stats.intervals import Estimate, mean_estimates
 from kapwa.suites.base import Judged
 
 _REASONS = {"unparsed": "invalid_response_format", "refused": "refusal", "empty": "no_response"}
@@ -101,7 +101,7 @@ def _estimate(scores: Sequence[SampleScore], *, binary: bool) -> Estimate:
     # In Kapwa's order, so that sums are the same to the last digit.
     ordered = sorted(scores, key=lambda score: [_about(score, name) for name in (*PART, "item_id")])
     values = [score.score.as_float() for score in ordered]
-    return mean_estimate(values, [_about(score, "cluster") for score in ordered] or None, binary=binary)
+    return mean_estimates(values, [_about(score, "cluster") for score in ordered] or None, binary=binary)[0]
 
 
 def _about(score: SampleScore, name: str) -> str:

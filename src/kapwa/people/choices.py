@@ -29,7 +29,7 @@ from kapwa.people.choice_files import Choices, read_choices
 from kapwa.people.forms import options_of
 from kapwa.records import Floor, Item
 from kapwa.stats.agreement import pairwise_kappa
-from kapwa.stats.intervals import Estimate, mean_estimate
+from kapwa.stats.intervals import Estimate, mean_estimates
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -125,7 +125,7 @@ def analyse_choices(choices: Choices, items: Sequence[Item], *, seed: int = 1, r
         notes.append(f"{asked - len(answered)} items were left empty by everybody.")
     return HumanBaseline(
         mean=_flat_estimate(right, clusters),
-        majority=mean_estimate([float(_two_thirds(line)) for line in right], clusters, binary=True),
+        majority=mean_estimates([float(_two_thirds(line)) for line in right], clusters, binary=True)[0],
         people=_people(choices, right, raters, clusters),
         table=_table(right),
         agreement=agreement,
@@ -146,7 +146,7 @@ def _two_thirds(line: Sequence[float | None]) -> bool:
 def _flat_estimate(right: Sequence[Sequence[float | None]], clusters: Sequence[str]) -> Estimate:
     values = [(mark, cluster) for line, cluster in zip(right, clusters, strict=True) for mark in line]
     made = [(mark, cluster) for mark, cluster in values if mark is not None]
-    return mean_estimate([mark for mark, _ in made], [cluster for _, cluster in made], binary=True)
+    return mean_estimates([mark for mark, _ in made], [cluster for _, cluster in made], binary=True)[0]
 
 
 def _people(
@@ -188,8 +188,8 @@ def _agreement(
             counts = [len(options_of(item)) for item in items]
             found.append(guessing_row(table, counts, clusters, seed=seed, replicates=replicates))
         rows += [{"coding": coding, **row} for row in found]
-        kappas = pairwise_kappa(np.array(table, dtype=object)).pairs
-        pairs += [(coding, raters[kappa.first], raters[kappa.second], kappa.value, kappa.n) for kappa in kappas]
+        kappas = pairwise_kappa(np.array(table, dtype=object))
+        pairs += [(coding, raters[first], raters[second], value, n) for first, second, value, n in kappas]
     names = {"coding": pl.String, "first": pl.String, "second": pl.String, "kappa": pl.Float64, "units": pl.Int64}
     return (
         pl.DataFrame(rows, schema={"coding": pl.String, **SCHEMA}),

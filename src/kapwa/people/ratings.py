@@ -15,7 +15,7 @@ import polars as pl
 from kapwa.errors import DataError
 from kapwa.people.agreement import NAMES, SCHEMA, agreement_rows
 from kapwa.people.rating_files import Ratings, parse_answer, read_ratings
-from kapwa.stats.intervals import mean_estimate
+from kapwa.stats.intervals import mean_estimates
 from kapwa.suites.base import Criterion, find_criteria, yes_means
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def _share_rows(frame: pl.DataFrame, code: str) -> list[dict[str, Any]]:
     for (model,), own in votes.group_by("model", maintain_order=True):
         judged = own.filter(pl.col("answered") > 0)
         verdicts = [has_majority(yes, answered) for yes, answered in judged.select("yes", "answered").iter_rows()]
-        found = mean_estimate([float(verdict) for verdict in verdicts], judged["cluster"].to_list(), binary=True)
+        (found,) = mean_estimates([float(verdict) for verdict in verdicts], judged["cluster"].to_list(), binary=True)
         rows.append(
             {
                 "model": model,

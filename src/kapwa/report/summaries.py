@@ -23,7 +23,7 @@ from kapwa.report.comparisons import (
 from kapwa.report.sentences import is_clear, outcome_words, phrase_words, verdict
 from kapwa.report.text import culture_name, isolate
 from kapwa.report.view import TaskView
-from kapwa.stats.intervals import Estimate, mean_estimate
+from kapwa.stats.intervals import Estimate, mean_estimates
 
 MOST_NAMED = 4
 
@@ -49,7 +49,7 @@ def equal_mean(view: TaskView, run: int, metric: str) -> Estimate | None:
     parts = items.with_columns(mean=pl.col("value").mean().over("culture"), weight=items.height / (cultures * n))
     overall = float(items.group_by("culture").agg(pl.col("value").mean())["value"].mean())  # type: ignore[arg-type]
     values = overall + (parts["value"] - parts["mean"]).to_numpy() * parts["weight"].to_numpy()
-    return mean_estimate(np.asarray(values), parts["cluster"].to_numpy())
+    return mean_estimates(np.asarray(values), parts["cluster"].to_numpy())[0]
 
 
 def across_sentences(view: TaskView) -> list[str]:

@@ -68,7 +68,7 @@ def results(
             raise RunError(f"{task.name} names a table {name!r}, which cannot be.", hint=_SUITE_BUG)
     binary = {name: info.binary for name, info in task.metrics.items()}
     seed = int(manifest["seed"])
-    estimates = estimate_table(judged.scores, metrics=binary, groups=task.groups, level=LEVEL, seed=seed)
+    estimates = estimate_table(judged.scores, metrics=binary, groups=task.groups, level=LEVEL)
     estimates = _within_range(estimates, task.metrics)
     pairs = list(estimates.select("metric", "variant").unique(maintain_order=True).iter_rows())
     signed = [(*pair, signature(manifest, *pair).full()) for pair in pairs]

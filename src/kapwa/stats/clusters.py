@@ -1,8 +1,9 @@
-"""Per-cluster sums of a matrix of values: all that clustered estimates need, for every column at once."""
+"""Per-cluster sums of a matrix of values, and all that clustered estimates take from them, for every column at once."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,82 +17,63 @@ IntArray = NDArray[np.intp]
 ROUNDING = 1e-12
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterSums:
-    """Sufficient statistics of ``columns`` metrics over ``clusters`` clusters; NaN values are left out.
+class ClusterSums(NamedTuple):
+    """Statistics of a matrix of values in clusters, NaN left out: one number per column, but for the first two.
 
-    ``sizes`` and ``totals``: (clusters, columns) number of values and their sum. ``scatter``: (columns,) sum of
-    squared deviations from the column's mean. ``largest``: (columns,) largest absolute value.
+    ``sizes`` and ``totals``: (clusters, columns) number of values and their sum. ``n``: values; ``clusters``: clusters
+    with at least one of them; ``mean``: over values, not over clusters; ``scatter``: sum of squared deviations from it.
+
+    ``se``: √(G/(G−1) · Σ_g (Σ_{i∈g} (x_i − x̄))²) / n, Miller (2024, arXiv 2411.00640) with the small-sample factor
+    G/(G−1); with clusters of one value the classical s/√n; NaN with fewer than two clusters.
+
+    ``df``: Satterthwaite degrees of freedom of the clustered variance, NaN with one cluster. Bell and McCaffrey (2002)
+    for an intercept-only regression with independent errors, where it has the closed form
+    n² / (Σ n_g² + (Σ a_g)² − Σ a_g²), a_g = n_g² / (n − n_g). Clusters of equal size give exactly G−1; one cluster
+    that holds most of the items gives far less, as it should.
+
+    ``kish_size``: effective sample size if all values of a cluster were the same, n² / Σ n_g² (Kish 1965).
+    ``design_effect``: clustered variance over the variance of as many independent values; NaN without spread. Held at 1
+    from below: an estimate under 1 is nearly always noise and would narrow the interval.
     """
 
     sizes: FloatArray
     totals: FloatArray
+    n: FloatArray
+    clusters: IntArray
+    mean: FloatArray
     scatter: FloatArray
-    largest: FloatArray
-
-    def columns(self, chosen: NDArray[np.bool_]) -> ClusterSums:
-        """Return the chosen columns only."""
-        return ClusterSums(self.sizes[:, chosen], self.totals[:, chosen], self.scatter[chosen], self.largest[chosen])
-
-    @property
-    def n(self) -> FloatArray:
-        """Values per column."""
-        return np.asarray(self.sizes.sum(axis=0))
-
-    @property
-    def clusters(self) -> IntArray:
-        """Clusters with at least one value, per column."""
-        return np.asarray(np.count_nonzero(self.sizes, axis=0), dtype=np.intp)
-
-    @property
-    def mean(self) -> FloatArray:
-        """Mean over values (not over clusters), per column; NaN where there are none."""
-        return _divide(self.totals.sum(axis=0), self.n)
-
-    def standard_error(self) -> FloatArray:
-        """Clustered standard error of the mean, per column; NaN with fewer than two clusters.
-
-        √(G/(G−1) · Σ_g (Σ_{i∈g} (x_i − x̄))²) / n: Miller (2024, arXiv 2411.00640) with the
-        small-sample factor G/(G−1). With clusters of one value it is the classical s/√n.
-        """
-        deviation = self.totals - self.sizes * np.nan_to_num(self.mean)
-        groups = self.clusters.astype(np.float64)
-        factor = _divide(groups, groups - 1)
-        error = _divide(np.sqrt(factor * (deviation**2).sum(axis=0)), self.n)
-        noise = ROUNDING * self.largest
-        return np.where(error <= noise, 0.0, error)
-
-    def degrees_of_freedom(self) -> FloatArray:
-        """Satterthwaite degrees of freedom of the clustered variance, per column; NaN with one cluster.
-
-        Bell and McCaffrey (2002) for an intercept-only regression with independent errors, where it has the
-        closed form n² / (Σ n_g² + (Σ a_g)² − Σ a_g²), a_g = n_g² / (n − n_g). Clusters of equal size give
-        exactly G−1; one cluster that holds most of the items gives far less, as it should.
-        """
-        n = self.n
-        share = _divide(self.sizes**2, n - self.sizes)
-        spread = (self.sizes**2).sum(axis=0) + share.sum(axis=0) ** 2 - (share**2).sum(axis=0)
-        return np.where(self.clusters > 1, _divide(n**2, spread), np.nan)
-
-    def kish_size(self) -> FloatArray:
-        """Effective sample size if all values of a cluster were the same: n² / Σ n_g² (Kish 1965)."""
-        squares: FloatArray = (self.sizes**2).sum(axis=0)
-        return _divide(self.n**2, squares)
-
-    def design_effect(self) -> FloatArray:
-        """Clustered variance over the variance of as many independent values, at least 1; NaN without spread.
-
-        Held at 1 from below: an estimate under 1 is nearly always noise and would narrow the interval.
-        """
-        n = self.n
-        independent = _divide(self.scatter, n * (n - 1))
-        ratio: FloatArray = np.maximum(_divide(self.standard_error() ** 2, independent), 1.0)
-        return ratio
+    se: FloatArray
+    df: FloatArray
+    kish_size: FloatArray
+    design_effect: FloatArray
 
 
-def _divide(a: FloatArray, b: FloatArray) -> FloatArray:
+def cluster_sums(values: FloatArray, codes: IntArray) -> ClusterSums:
+    """Sum a (rows, columns) matrix by cluster code; NaN entries count nowhere."""
+    present = ~np.isnan(values)
+    filled = np.where(present, values, 0.0)
+    order = np.argsort(codes, kind="stable")
+    starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
+    sizes, totals = (np.add.reduceat(part[order].astype(np.float64), starts, axis=0) for part in (present, filled))
+    n, groups = sizes.sum(axis=0), np.count_nonzero(sizes, axis=0)
+    mean = _divide(totals.sum(axis=0), n)
+    centre = np.nan_to_num(mean)
+    largest = np.abs(filled).max(axis=0, initial=0.0)
+    scatter = np.where(present, (filled - centre) ** 2, 0.0).sum(axis=0)
+    scatter[scatter <= (ROUNDING * largest) ** 2 * len(values)] = 0.0
+    factor = _divide(groups, groups - 1)
+    se = _divide(np.sqrt(factor * ((totals - sizes * centre) ** 2).sum(axis=0)), n)
+    se[se <= ROUNDING * largest] = 0.0
+    squares = (sizes**2).sum(axis=0)
+    share = _divide(sizes**2, n - sizes)
+    df = np.where(groups > 1, _divide(n**2, squares + share.sum(axis=0) ** 2 - (share**2).sum(axis=0)), np.nan)
+    design_effect = np.maximum(_divide(se**2, _divide(scatter, n * (n - 1))), 1.0)
+    return ClusterSums(sizes, totals, n, groups, mean, scatter, se, df, _divide(n**2, squares), design_effect)
+
+
+def _divide(a: ArrayLike, b: ArrayLike) -> FloatArray:
     """Divide, giving NaN (and no warning) where the divisor is zero."""
-    quotient: FloatArray = np.divide(a, b, out=np.full(np.broadcast(a, b).shape, np.nan), where=b != 0)
+    quotient: FloatArray = np.divide(a, b, out=np.full(np.broadcast(a, b).shape, np.nan), where=np.not_equal(b, 0))
     return quotient
 
 
@@ -108,24 +90,20 @@ def cluster_codes(clusters: ArrayLike | None, n: int) -> IntArray:
             f"There are {n} rows of values but the cluster labels have shape {given.shape}.",
             hint="Give one cluster label for each row.",
         )
-    missing = [row for row, label in enumerate(given, start=1) if label is None or _is_nan(label)]
-    if missing:
-        raise DataError(
-            "the cluster label is missing.",
-            row=missing[0],
-            column="cluster",
-            hint="Every item needs the name of the unit that was sampled.",
-        )
+    for row, label in enumerate(given, start=1):
+        if label is None or (isinstance(label, float) and np.isnan(label)):
+            hint = "Every item needs the name of the unit that was sampled."
+            raise DataError("the cluster label is missing.", row=row, column="cluster", hint=hint)
     # Labels keep their own type where they share one; mixed labels (3 and "a") sort as text.
     return np.asarray(np.unique(np.asarray(given.tolist()), return_inverse=True)[1], dtype=np.intp)
 
 
-def _is_nan(label: object) -> bool:
-    return isinstance(label, float) and np.isnan(label)
+def read_values(values: ArrayLike, binary: bool | Sequence[bool]) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """Return values as a float matrix, one column a metric (a vector is one column), and which columns are binary.
 
-
-def as_matrix(values: ArrayLike) -> FloatArray:
-    """Return values as a float matrix, one column a metric (a vector is one column); NaN marks missing."""
+    NaN marks missing. Raises UsageError for another shape, DataError for infinite values and for values of a binary
+    column outside 0 to 1.
+    """
     matrix = np.asarray(values, dtype=np.float64)
     if matrix.ndim == 1:
         matrix = matrix[:, None]
@@ -133,50 +111,20 @@ def as_matrix(values: ArrayLike) -> FloatArray:
         raise UsageError(f"Values must be a vector or a matrix (rows × metrics), not of shape {matrix.shape}.")
     if np.isinf(matrix).any():
         raise DataError("a value is infinite; an estimate needs finite values.", hint="Use NaN for 'not measured'.")
-    return matrix
-
-
-def cluster_sums(values: FloatArray, codes: IntArray) -> ClusterSums:
-    """Sum a (rows, columns) matrix by cluster code; NaN entries count nowhere."""
-    rows, columns = values.shape
-    if rows == 0:
-        empty = np.zeros((0, columns))
-        return ClusterSums(empty, empty, np.zeros(columns), np.zeros(columns))
-    order = np.argsort(codes, kind="stable")
-    starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
-    present = ~np.isnan(values)
-    filled = np.where(present, values, 0.0)
-    sizes = np.add.reduceat(present[order].astype(np.float64), starts, axis=0)
-    totals = np.add.reduceat(filled[order], starts, axis=0)
-    mean = _divide(totals.sum(axis=0), sizes.sum(axis=0))
-    scatter = np.where(present, (filled - np.nan_to_num(mean)) ** 2, 0.0).sum(axis=0)
-    largest = np.abs(filled).max(axis=0)
-    noise = (ROUNDING * largest) ** 2 * rows
-    return ClusterSums(sizes, totals, np.where(scatter <= noise, 0.0, scatter), largest)
+    flags = np.broadcast_to(np.asarray(binary, dtype=bool), matrix.shape[1:])
+    bad = np.argwhere(flags & ((matrix < 0) | (matrix > 1)))
+    if len(bad):
+        raise DataError(
+            f"a right/wrong metric has a value outside 0 to 1 at position {bad[0, 0] + 1}.",
+            hint="Right is 1, wrong is 0, and the mean of several samples of one item lies between.",
+        )
+    return matrix, flags
 
 
 def check_level(level: float) -> None:
     """Raise UsageError unless ``level`` is a confidence level strictly between 0 and 1."""
     if not 0 < level < 1:
         raise UsageError(f"The confidence level must lie between 0 and 1, not {level}.", hint="Use 0.95, for example.")
-
-
-def student_quantile(level: float, df: FloatArray) -> FloatArray:
-    """Two-sided Student t quantile for each number of degrees of freedom; NaN stays NaN."""
-    from scipy.special import stdtrit
-
-    return np.asarray(stdtrit(df, 0.5 + level / 2), dtype=np.float64)
-
-
-def check_unit_range(values: FloatArray, binary: NDArray[np.bool_]) -> None:
-    """Raise DataError when a column declared binary holds a value outside 0 to 1."""
-    bad = binary & ((values < 0) | (values > 1))
-    if bad.any():
-        row = int(np.argwhere(bad)[0][0])
-        raise DataError(
-            f"a right/wrong metric has a value outside 0 to 1 at position {row + 1}.",
-            hint="Right is 1, wrong is 0, and the mean of several samples of one item lies between.",
-        )
 
 
 def none_if_nan(value: float) -> float | None:

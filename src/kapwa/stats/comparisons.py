@@ -39,11 +39,6 @@ class Block(NamedTuple):
     items: pl.DataFrame
     metrics: tuple[str, ...]
 
-    def values(self, mask: np.ndarray | None = None) -> FloatArray:
-        """Return the (items, metrics) matrix, NaN where nothing was measured, of the rows in ``mask``."""
-        matrix = self.items.select(self.metrics).to_numpy().astype(np.float64)
-        return matrix if mask is None else matrix[mask]
-
 
 def checked_scores(scores: pl.DataFrame, metrics: Mapping[str, bool], groups: Sequence[str] = ()) -> pl.DataFrame:
     """Return the rows of the named metrics, or raise DataError or UsageError saying what does not fit."""
@@ -65,34 +60,26 @@ def checked_scores(scores: pl.DataFrame, metrics: Mapping[str, bool], groups: Se
         wanted = next(iter(metrics), "")
         raise UsageError(f"None of the wanted metrics is in the scores ({wanted!r}…).", hint=nearest(wanted, known))
     rows = scores.filter(pl.col("metric").is_in(list(metrics))).with_columns(pl.col("value").cast(pl.Float64))
-    _check_values(rows)
-    # Means over samples are summed in this order, so the last bit does not depend on the order of rows.
-    return rows.sort(_SAMPLE)
-
-
-def _check_values(rows: pl.DataFrame) -> None:
-    """Raise DataError for values that are not finite, unknown outcomes, missing clusters, repeated samples."""
+    finite, outcome = pl.col("value").is_finite(), pl.col("outcome")
     problems = (
-        (pl.col("value").is_nan() | pl.col("value").is_infinite(), "value", "the value is not a finite number"),
-        (~pl.col("outcome").is_in(OUTCOMES) | pl.col("outcome").is_null(), "outcome", "the outcome is unknown"),
+        (~finite, "value", "the value is not a finite number"),
+        (~outcome.is_in(OUTCOMES) | outcome.is_null(), "outcome", "the outcome is unknown"),
         *((pl.col(name).is_null(), name, f"the {name} is missing") for name in (*BLOCK, "item_id", "cluster")),
+        (pl.struct(_SAMPLE).is_duplicated(), None, "a score appears more than once"),
     )
-    hints = {"value": "Use null for 'not measured'.", "outcome": f"Outcomes are {', '.join(OUTCOMES)}."}
+    hints = {
+        "value": "Use null for 'not measured'.",
+        "outcome": f"Outcomes are {', '.join(OUTCOMES)}.",
+        None: "One row for each item, variant, metric and sample.",
+    }
     for condition, column, message in problems:
         bad = rows.filter(condition)
         if bad.height:
-            raise DataError(f"{message} ({_where(bad)}).", column=column, hint=hints.get(column))
-    repeated = rows.filter(pl.struct(_SAMPLE).is_duplicated())
-    if repeated.height:
-        raise DataError(
-            f"a score appears more than once ({_where(repeated)}).",
-            hint="One row for each item, variant, metric and sample.",
-        )
-
-
-def _where(rows: pl.DataFrame) -> str:
-    first = rows.row(0, named=True)
-    return f"item {first['item_id']!r}, variant {first['variant']!r}, metric {first['metric']!r}"
+            first = bad.row(0, named=True)
+            where = f"item {first['item_id']!r}, variant {first['variant']!r}, metric {first['metric']!r}"
+            raise DataError(f"{message} ({where}).", column=column, hint=hints.get(column))
+    # Means over samples are summed in this order, so the last bit does not depend on the order of rows.
+    return rows.sort(_SAMPLE)
 
 
 def blocks(rows: pl.DataFrame, metrics: Mapping[str, bool], columns: Sequence[str] = ()) -> list[Block]:
@@ -100,30 +87,11 @@ def blocks(rows: pl.DataFrame, metrics: Mapping[str, bool], columns: Sequence[st
 
     Samples of one item are not independent: only their mean counts. ``columns`` (such as the topic) are kept
     beside ``item_id`` and ``cluster``. Items are sorted by id, metrics are in the order of ``metrics``.
+    Raises DataError when one item carries two clusters (or topics, ...).
     """
-    kept = list(dict.fromkeys(("cluster", *columns)))
-    kept = [column for column in kept if column not in BLOCK]
-    if rows.is_empty():
-        return []
-    _check_item_columns(rows, kept)
-    parts = rows.partition_by(*BLOCK, as_dict=True)
-    found = []
-    for key in sorted(parts, key=lambda names: tuple(str(name) for name in names)):
-        part = parts[key]
-        present = set(part["metric"].unique().to_list())
-        names = tuple(name for name in metrics if name in present)
-        wide = part.pivot(on="metric", index="item_id", values="value", aggregate_function="mean")
-        labels = part.group_by("item_id").agg(pl.col(kept).first())
-        culture, language, variant = (str(name) for name in key)
-        items = labels.join(wide, on="item_id").sort("item_id")
-        found.append(Block(culture, language, variant, items, names))
-    return found
-
-
-def _check_item_columns(rows: pl.DataFrame, columns: Sequence[str]) -> None:
-    """Raise DataError when one item carries two clusters (or topics, ...)."""
-    counts = rows.group_by(*BLOCK, "item_id").agg(pl.col(columns).n_unique()).sort(*BLOCK, "item_id")
-    for column in columns:
+    kept = [column for column in dict.fromkeys(("cluster", *columns)) if column not in BLOCK]
+    counts = rows.group_by(*BLOCK, "item_id").agg(pl.col(kept).n_unique()).sort(*BLOCK, "item_id")
+    for column in kept:
         torn = counts.filter(pl.col(column) > 1)
         if torn.height:
             raise DataError(
@@ -131,6 +99,17 @@ def _check_item_columns(rows: pl.DataFrame, columns: Sequence[str]) -> None:
                 column=column,
                 hint="Every row of an item must carry the same value here.",
             )
+    found = []
+    parts = rows.partition_by(*BLOCK, as_dict=True)
+    for key in sorted(parts):
+        culture, language, variant = key
+        part = parts[key]
+        wide = part.pivot(on="metric", index="item_id", values="value", aggregate_function="mean")
+        labels = part.group_by("item_id").agg(pl.col(kept).first())
+        items = labels.join(wide, on="item_id").sort("item_id")
+        names = tuple(name for name in metrics if name in wide.columns)
+        found.append(Block(culture, language, variant, items, names))
+    return found
 
 
 # --- comparisons --------------------------------------------------------------------------------------------
@@ -151,17 +130,13 @@ def compare_variants(
     UsageError for a table that does not fit.
     """
     found = blocks(checked_scores(scores, metrics), metrics)
+    found.sort(key=lambda block: (block.culture, block.variant))
     pairs = [
-        (
-            _labels("variants", a.variant, b.variant, a)
-            | {"variant": None, "language": a.language if a.language == b.language else None},
-            a,
-            b,
-        )
-        for a, b in combinations(sorted(found, key=lambda block: (block.culture, block.variant)), 2)
+        (a.variant, a, b.variant, b)
+        for a, b in combinations(found, 2)
         if a.culture == b.culture and a.variant != b.variant
     ]
-    return _table(pairs, metrics, level=level, seed=seed, replicates=replicates)
+    return _table("variants", pairs, metrics, level=level, seed=seed, replicates=replicates)
 
 
 def compare_runs(
@@ -187,26 +162,10 @@ def compare_runs(
     """
     if label_a == label_b:
         raise UsageError(f"Both runs are called {label_a!r}.", hint="Give them different labels.")
-    sides = []
-    for scores in (scores_a, scores_b):
-        found = blocks(checked_scores(scores, metrics), metrics)
-        sides.append({(block.culture, block.language, block.variant): block for block in found})
-    pairs = []
-    for key in sorted(set(sides[0]) & set(sides[1])):
-        a, b = sides[0][key], sides[1][key]
-        pairs.append((_labels("runs", label_a, label_b, a), a, b))
-    return _table(pairs, metrics, level=level, seed=seed, replicates=replicates)
-
-
-def _labels(kind: str, a: str, b: str, block: Block) -> dict[str, Any]:
-    return {
-        "kind": kind,
-        "a": a,
-        "b": b,
-        "culture": block.culture,
-        "language": block.language,
-        "variant": block.variant,
-    }
+    sides = (blocks(checked_scores(scores, metrics), metrics) for scores in (scores_a, scores_b))
+    a, b = ({block[:3]: block for block in side} for side in sides)
+    pairs = [(label_a, a[key], label_b, b[key]) for key in sorted(a.keys() & b.keys())]
+    return _table("runs", pairs, metrics, level=level, seed=seed, replicates=replicates)
 
 
 def _aligned(a: Block, b: Block, names: Sequence[str]) -> tuple[FloatArray, FloatArray, np.ndarray]:
@@ -231,35 +190,38 @@ def _aligned(a: Block, b: Block, names: Sequence[str]) -> tuple[FloatArray, Floa
 
 
 def _table(
-    pairs: Sequence[tuple[dict[str, Any], Block, Block]],
+    kind: str,
+    pairs: Sequence[tuple[str, Block, str, Block]],
     metrics: Mapping[str, bool],
     *,
     level: float,
     seed: int,
     replicates: int,
 ) -> pl.DataFrame:
-    if not pairs:
-        return pl.DataFrame(schema=dict(COMPARISON_SCHEMA))
+    """Compare pairs of named blocks of one culture, metric by metric."""
     records = []
-    for labels, a, b in pairs:
-        names = [name for name in metrics if name in a.metrics and name in b.metrics]
+    for label_a, a, label_b, b in pairs:
+        labels = {
+            "kind": kind,
+            "a": label_a,
+            "b": label_b,
+            "culture": a.culture,
+            "language": a.language if a.language == b.language else None,
+            "variant": a.variant if a.variant == b.variant else None,
+        }
+        names = [name for name in a.metrics if name in b.metrics]
         if not names:
             continue
         left, right, clusters = _aligned(a, b, names)
         flags = [metrics[name] for name in names]
         found = paired_differences(left, right, clusters, binary=flags, level=level, seed=seed, replicates=replicates)
-        in_a, in_b = ~np.isnan(left), ~np.isnan(right)
-        for column, name in enumerate(names):
-            one = found[column]
-            records.append(
-                {
-                    **labels,
-                    "metric": name,
-                    **{field: getattr(one, field) for field in one.__slots__},
-                    "only_a": int((in_a & ~in_b)[:, column].sum()),
-                    "only_b": int((in_b & ~in_a)[:, column].sum()),
-                }
-            )
+        only_a, only_b = (
+            (~np.isnan(one) & np.isnan(other)).sum(axis=0).tolist() for one, other in ((left, right), (right, left))
+        )
+        records += [
+            {**labels, "metric": name, **one._asdict(), "only_a": only_a[k], "only_b": only_b[k]}
+            for k, (name, one) in enumerate(zip(names, found, strict=True))
+        ]
     order = {name: place for place, name in enumerate(metrics)}
     by_metric = pl.col("metric").replace_strict(order, return_dtype=pl.Int64)
     schema = {name: kind for name, kind in COMPARISON_SCHEMA.items() if name not in ("p_holm", "p_bh")}

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,21 +12,16 @@ from kapwa.errors import UsageError
 from kapwa.stats.clusters import (
     ClusterSums,
     FloatArray,
-    as_matrix,
     check_level,
-    check_unit_range,
     cluster_codes,
     cluster_sums,
     none_if_nan,
-    student_quantile,
+    read_values,
 )
 from kapwa.stats.resampling import bootstrap_mean_intervals
 
-IntervalKind = Literal["analytic", "bootstrap"]
 
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(NamedTuple):
     """A mean with its interval.
 
     ``n``: values measured; ``clusters``: sampled units they come from. ``value`` is None without values;
@@ -72,21 +66,8 @@ def effective_size(sums: ClusterSums, variance: FloatArray) -> FloatArray:
     """
     measured = sums.scatter > 0
     own = np.where(measured, sums.scatter, 1.0) / np.maximum(sums.n, 1)
-    size = sums.n * (variance / own) / sums.design_effect()
-    return np.where(measured & (variance > 0), size, sums.kish_size())
-
-
-def _wilson(sums: ClusterSums, quantile: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Standard error and Wilson interval on the effective sample size.
-
-    Where the clustered standard error is zero (all right, all wrong), that of one more right and one more wrong
-    answer stands in for it (Laplace's rule of succession): a zero would claim certainty.
-    """
-    mean, se = sums.mean, sums.standard_error()
-    size = effective_size(sums, mean * (1 - mean))
-    low, high = wilson_interval(mean, size, quantile)
-    padded = (mean * size + 1) / (size + 2)
-    return np.where(se > 0, se, np.sqrt(padded * (1 - padded) / (size + 2))), low, high
+    size = sums.n * (variance / own) / sums.design_effect
+    return np.where(measured & (variance > 0), size, sums.kish_size)
 
 
 def mean_estimates(
@@ -95,66 +76,15 @@ def mean_estimates(
     *,
     binary: bool | Sequence[bool] = False,
     level: float = 0.95,
-    interval: IntervalKind = "analytic",
+    interval: Literal["analytic", "bootstrap"] = "analytic",
     seed: int = 0,
     replicates: int = 2000,
 ) -> list[Estimate]:
-    """Estimate the mean of every column of a (rows, metrics) matrix at once; see :func:`mean_estimate`.
+    """Estimate the mean of every column of ``values`` with a clustered interval.
 
-    ``binary``: one flag, or one a column. NaN entries are left out of their own column only.
-    """
-    check_level(level)
-    matrix = as_matrix(values)
-    flags = np.broadcast_to(np.asarray(binary, dtype=bool), matrix.shape[1:])
-    check_unit_range(matrix, flags)
-    if interval not in ("analytic", "bootstrap"):
-        raise UsageError(f"There is no interval {interval!r}.", hint="Choose 'analytic' or 'bootstrap'.")
-    sums = cluster_sums(matrix, cluster_codes(clusters, matrix.shape[0]))
-    quantile = student_quantile(level, sums.degrees_of_freedom())
-    se = sums.standard_error()
-    low, high = sums.mean - quantile * se, sums.mean + quantile * se
-    wilson = flags & (interval == "analytic")
-    if interval == "bootstrap":
-        low, high = bootstrap_mean_intervals(sums, level=level, seed=seed, replicates=replicates)
-    if wilson.any():
-        se[wilson], low[wilson], high[wilson] = _wilson(sums.columns(wilson), quantile[wilson])
-    groups = sums.clusters
-    method = np.full(len(flags), "bootstrap-clustered" if interval == "bootstrap" else "t-clustered", dtype=object)
-    method[se == 0] = "no-spread"
-    method[wilson] = "wilson-clustered"
-    method[groups < 2] = "one-cluster"
-    method[groups == 0] = "no-data"
-    silent = np.isin(method.astype(str), ("no-data", "one-cluster", "no-spread"))
-    se, low, high = (np.where(silent, np.nan, x) for x in (se, low, high))
-    mean, n = sums.mean, sums.n
-    return [
-        Estimate(
-            value=none_if_nan(mean[k]),
-            se=none_if_nan(se[k]),
-            low=none_if_nan(low[k]),
-            high=none_if_nan(high[k]),
-            n=int(n[k]),
-            clusters=int(groups[k]),
-            method=method[k],
-        )
-        for k in range(len(flags))
-    ]
-
-
-def mean_estimate(
-    values: ArrayLike,
-    clusters: ArrayLike | None,
-    *,
-    binary: bool = False,
-    level: float = 0.95,
-    interval: IntervalKind = "analytic",
-    seed: int = 0,
-    replicates: int = 2000,
-) -> Estimate:
-    """Estimate the mean of ``values`` with a clustered interval.
-
-    ``values``: (n,) numbers, NaN where nothing was measured (left out); ``clusters``: (n,) labels of the sampled
-    units, None when each value is its own. ``binary``: right/wrong, values in [0, 1].
+    ``values``: (n,) or (n, metrics) numbers, NaN where nothing was measured (left out of its own column only);
+    ``clusters``: (n,) labels of the sampled units, None when each row is its own. ``binary``: right/wrong, values in
+    [0, 1]; one flag, or one a column.
 
     Standard error: clustered sandwich with G/(G−1) (Miller 2024, arXiv 2411.00640). Quantile: Student t with
     Satterthwaite degrees of freedom (G−1 for equal clusters). ``binary`` values always get a Wilson interval on
@@ -164,12 +94,40 @@ def mean_estimate(
     the cross-check and the formula that draws nothing is the default. Raises UsageError or DataError for lengths,
     levels and values that do not fit.
     """
-    return mean_estimates(
-        np.asarray(values, dtype=np.float64).reshape(-1, 1),
-        clusters,
-        binary=binary,
-        level=level,
-        interval=interval,
-        seed=seed,
-        replicates=replicates,
-    )[0]
+    from scipy.special import stdtrit
+
+    check_level(level)
+    matrix, flags = read_values(values, binary)
+    sums = cluster_sums(matrix, cluster_codes(clusters, len(matrix)))
+    quantile, se = stdtrit(sums.df, 0.5 + level / 2), sums.se
+    if interval == "bootstrap":
+        low, high = bootstrap_mean_intervals(sums, level=level, seed=seed, replicates=replicates)
+    elif interval == "analytic":
+        share = np.where(flags, sums.mean, 0.0)
+        size = effective_size(sums, share * (1 - share))
+        # All right or all wrong has a standard error of 0, which would claim certainty: that of one more right and one
+        # more wrong answer stands in for it (Laplace's rule of succession).
+        padded = (share * size + 1) / (size + 2)
+        se = np.where(flags & (se == 0), np.sqrt(padded * (1 - padded) / (size + 2)), se)
+        half = quantile * sums.se
+        wilson = wilson_interval(share, size, quantile)
+        low, high = np.where(flags, wilson, (sums.mean - half, sums.mean + half))
+    else:
+        raise UsageError(f"There is no interval {interval!r}.", hint="Choose 'analytic' or 'bootstrap'.")
+    method = np.select(
+        [sums.clusters == 0, sums.clusters == 1, flags & (interval == "analytic"), se == 0],
+        ["no-data", "one-cluster", "wilson-clustered", "no-spread"],
+        "bootstrap-clustered" if interval == "bootstrap" else "t-clustered",
+    )
+    blank = np.isin(method, ("no-data", "one-cluster", "no-spread"))
+    se, low, high = (np.where(blank, np.nan, part) for part in (se, low, high))
+    numbers = {"value": sums.mean, "se": se, "low": low, "high": high}
+    return [
+        Estimate(
+            **{name: none_if_nan(column[k]) for name, column in numbers.items()},
+            n=int(sums.n[k]),
+            clusters=int(sums.clusters[k]),
+            method=str(method[k]),
+        )
+        for k in range(len(flags))
+    ]

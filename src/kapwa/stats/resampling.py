@@ -31,42 +31,31 @@ def bootstrap_weights(groups: int, *, replicates: int, seed: int) -> FloatArray:
     return generator.multinomial(groups, np.full(groups, 1 / groups), size=replicates).astype(np.float64)
 
 
-def expanded_tail(level: float, groups: int, df: float) -> float:
-    """Tail probability of Hesterberg's expanded percentile interval.
-
-    A plain percentile interval is too narrow by √((G−1)/G) and uses normal instead of t quantiles; widening
-    the percentiles to Φ(−√(G/(G−1)) · t_df) repairs both (Hesterberg 2014, arXiv 1411.5279).
-    """
-    from scipy.special import ndtr, stdtrit
-
-    return float(ndtr(-np.sqrt(groups / (groups - 1)) * stdtrit(df, 0.5 + level / 2)))
-
-
 def bootstrap_mean_intervals(
     sums: ClusterSums, *, level: float, seed: int, replicates: int
 ) -> tuple[FloatArray, FloatArray]:
     """Expanded percentile intervals of each column's mean, resampling clusters; NaN with fewer than two.
 
-    Columns with the same clusters share their resamples, so a column's interval does not depend on which other
-    columns are computed beside it.
+    A plain percentile interval is too narrow by √((G−1)/G) and uses normal instead of t quantiles; widening
+    the percentiles to Φ(−√(G/(G−1)) · t_df) repairs both (Hesterberg 2014, arXiv 1411.5279). Columns with the same
+    clusters share their resamples, so a column's interval does not depend on the columns beside it.
     """
+    from scipy.special import ndtr, stdtrit
+
     check_replicates(replicates)
-    columns = sums.sizes.shape[1]
-    low, high = np.full(columns, np.nan), np.full(columns, np.nan)
+    low, high = np.full((2, len(sums.n)), np.nan)
     if not sums.sizes.size:
         return low, high
-    df = sums.degrees_of_freedom()
     patterns, member = np.unique(sums.sizes > 0, axis=1, return_inverse=True)
-    for index in range(patterns.shape[1]):
-        used, present = np.flatnonzero(member.ravel() == index), patterns[:, index]
-        groups = int(present.sum())
+    for index, present in enumerate(patterns.T):
+        used, groups = np.flatnonzero(member.ravel() == index), int(present.sum())
         if groups < 2:
             continue
         weights = bootstrap_weights(groups, replicates=replicates, seed=seed)
         block = np.ix_(present, used)
         means = (weights @ sums.totals[block]) / (weights @ sums.sizes[block])
-        for place, column in enumerate(used):
-            tail = expanded_tail(level, groups, float(df[column]))
+        tails = ndtr(-np.sqrt(groups / (groups - 1)) * stdtrit(sums.df[used], 0.5 + level / 2))
+        for place, (column, tail) in enumerate(zip(used, tails, strict=True)):
             low[column], high[column] = np.quantile(means[:, place], [tail, 1 - tail])
     return low, high
 
@@ -86,16 +75,11 @@ def _exact_integer(sums: FloatArray) -> float:
 
 
 def _exact_enumerated(sums: FloatArray) -> float:
-    """Exact two-sided p over all sign vectors."""
+    """Exact two-sided p over all sign vectors; the tolerance keeps ties ties."""
     outcomes = np.zeros(1)
     for value in sums:
         outcomes = np.concatenate([outcomes + value, outcomes - value])
-    return float(_as_extreme(outcomes, sums).mean())
-
-
-def _as_extreme(outcomes: FloatArray, sums: FloatArray) -> np.ndarray:
-    """Mark outcomes at least as far from zero as the observed sum; the tolerance keeps ties ties."""
-    return np.asarray(np.abs(outcomes) >= abs(sums.sum()) - 1e-10 * np.abs(sums).sum())
+    return float((np.abs(outcomes) >= abs(sums.sum()) - TIE * np.abs(sums).sum()).mean())
 
 
 def sign_flip_p_values(sums: FloatArray, *, replicates: int, seed: int) -> tuple[FloatArray, list[str]]:
@@ -130,7 +114,7 @@ def sign_flip_p_values(sums: FloatArray, *, replicates: int, seed: int) -> tuple
 def _sampled(sums: FloatArray, *, replicates: int, seed: int) -> FloatArray:
     """Monte Carlo p-values; all columns share the random signs, drawn in chunks to bound memory."""
     generator = np.random.default_rng(seed)
-    bar = np.abs(sums.sum(axis=0)) - 1e-10 * np.abs(sums).sum(axis=0)
+    bar = np.abs(sums.sum(axis=0)) - TIE * np.abs(sums).sum(axis=0)
     hits = np.zeros(sums.shape[1])
     for start in range(0, replicates, CHUNK):
         rows = min(CHUNK, replicates - start)

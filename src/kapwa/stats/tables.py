@@ -37,7 +37,6 @@ def estimate_table(
     metrics: Mapping[str, bool],
     groups: Sequence[str] = ("category", "topic"),
     level: float = 0.95,
-    seed: int = 0,
 ) -> pl.DataFrame:
     """Estimate each metric's mean by culture, language and variant, over all items and by stratum.
 
@@ -47,74 +46,50 @@ def estimate_table(
 
     ``n``: items with a value (samples of an item averaged first), ``clusters``: sampled units they come from.
     ``right`` … ``failed`` count rows, that is answers, by outcome; rows with a null value are in no mean but are
-    counted there. These intervals are analytic and draw nothing, so ``seed`` changes no figure.
+    counted there. These intervals are analytic and draw nothing.
     Returns :data:`ESTIMATE_SCHEMA`, sorted by culture, language, variant, group, stratum and metric.
     Raises DataError or UsageError for a table that does not fit.
     """
     rows = checked_scores(scores, metrics, groups)
-    rank = {name: place for place, name in enumerate((ALL, *groups))}
-    records = [
-        record
-        for block in blocks(rows, metrics, groups)
-        for group, stratum, mask in _strata(block, groups)
-        for record in _stratum_records(block, metrics, (group, stratum, mask), level, seed)
-    ]
+    records = []
+    for block in blocks(rows, metrics, groups):
+        values = block.items.select(block.metrics).to_numpy().astype(np.float64)
+        clusters = block.items["cluster"].to_numpy()
+        flags = [metrics[name] for name in block.metrics]
+        for group, stratum, mask in _strata(block, groups):
+            labels = dict(zip((*BLOCK, "group", "stratum"), (*block[:3], group, stratum), strict=True))
+            found = mean_estimates(values[mask], clusters[mask], binary=flags, level=level)
+            for metric, one in zip(block.metrics, found, strict=True):
+                records.append({**labels, "metric": metric, **one._asdict()})
     keys = (*BLOCK, "group", "stratum", "metric")
     estimates = pl.DataFrame(records, schema={k: v for k, v in ESTIMATE_SCHEMA.items() if k not in OUTCOMES})
-    order = {name: place for place, name in enumerate(metrics)}
+    counted = [(pl.col("outcome") == outcome).sum().cast(pl.Int64).alias(outcome) for outcome in OUTCOMES]
+    parts = [(pl.lit(ALL), pl.lit(ALL)), *((pl.lit(group), pl.col(group).cast(pl.String)) for group in groups)]
+    counts = pl.concat(
+        rows.with_columns(group=group, stratum=stratum).group_by(keys).agg(counted) for group, stratum in parts
+    )
+    by_group, by_metric = (
+        pl.col(column).replace_strict({name: place for place, name in enumerate(names)}, return_dtype=pl.Int64)
+        for column, names in (("group", (ALL, *groups)), ("metric", metrics))
+    )
     return (
-        estimates.join(_outcome_counts(rows, groups), on=keys, how="left", nulls_equal=True)
-        .sort(
-            *BLOCK,
-            pl.col("group").replace_strict(rank, return_dtype=pl.Int64),
-            "stratum",
-            pl.col("metric").replace_strict(order, return_dtype=pl.Int64),
-        )
+        estimates.join(counts, on=keys, how="left", nulls_equal=True)
+        .sort(*BLOCK, by_group, "stratum", by_metric)
         .select(*ESTIMATE_SCHEMA)
     )
 
 
 def _strata(block: Block, groups: Sequence[str]) -> Iterator[tuple[str, str, np.ndarray]]:
     """Yield (group, stratum, rows) with all items first."""
-    yield ALL, ALL, np.ones(block.items.height, dtype=bool)
+    everything = np.ones(block.items.height, dtype=bool)
+    yield ALL, ALL, everything
     for group in groups:
-        labels = block.items[group] if group in block.items.columns else None
-        if labels is None:  # culture, language and variant are constant within a block
-            yield group, str(getattr(block, group)), np.ones(block.items.height, dtype=bool)
+        if group in BLOCK:  # constant within a block
+            yield group, getattr(block, group), everything
             continue
+        labels = block.items[group]
         for stratum in labels.drop_nulls().unique().sort():
             yield group, str(stratum), (labels == stratum).fill_null(False).to_numpy()
-
-
-def _stratum_records(
-    block: Block, metrics: Mapping[str, bool], part: tuple[str, str, np.ndarray], level: float, seed: int
-) -> Iterator[dict[str, Any]]:
-    group, stratum, mask = part
-    clusters = block.items["cluster"].to_numpy()[mask]
-    flags = [metrics[name] for name in block.metrics]
-    estimates = mean_estimates(block.values(mask), clusters, binary=flags, level=level, seed=seed)
-    for column, metric in enumerate(block.metrics):
-        one = estimates[column]
-        yield {
-            "culture": block.culture,
-            "language": block.language,
-            "variant": block.variant,
-            "group": group,
-            "stratum": stratum,
-            "metric": metric,
-            **{name: getattr(one, name) for name in one.__slots__},
-        }
-
-
-def _outcome_counts(rows: pl.DataFrame, groups: Sequence[str]) -> pl.DataFrame:
-    """Count rows by outcome in every stratum."""
-    counts = [(pl.col("outcome") == outcome).sum().cast(pl.Int64).alias(outcome) for outcome in OUTCOMES]
-    tables = []
-    for group in (None, *groups):
-        name, stratum = (pl.lit(ALL), pl.lit(ALL)) if group is None else (pl.lit(group), pl.col(group).cast(pl.String))
-        labelled = rows.with_columns(name.alias("group"), stratum.alias("stratum"))
-        tables.append(labelled.group_by(*BLOCK, "group", "stratum", "metric").agg(counts))
-    return pl.concat(tables)
 
 
 def correlate_metrics(values: pl.DataFrame, *, level: float = 0.95) -> pl.DataFrame:
@@ -135,10 +110,10 @@ def correlate_metrics(values: pl.DataFrame, *, level: float = 0.95) -> pl.DataFr
     for name, column in columns.items():
         if np.isinf(column).any():
             raise DataError("a value is infinite.", column=name, hint="Use null for 'not measured'.")
-    records = []
-    for a, b in combinations(names, 2):
-        for coefficient, function in (("pearson", pearson), ("spearman", spearman)):
-            one = function(columns[a], columns[b], level=level)
-            fields = {name: getattr(one, name) for name in one.__slots__}
-            records.append({"metric_a": a, "metric_b": b, "coefficient": coefficient, **fields})
+    records = [
+        {"metric_a": a, "metric_b": b, "coefficient": function.__name__}
+        | function(columns[a], columns[b], level=level)._asdict()
+        for a, b in combinations(names, 2)
+        for function in (pearson, spearman)
+    ]
     return pl.DataFrame(records, schema=CORRELATION_SCHEMA)
