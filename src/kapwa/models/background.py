@@ -12,6 +12,8 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any, Generic, TypeVar
 
+from kapwa.errors import ModelError
+
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 Give = Callable[[Sequence[Result]], None]
@@ -44,14 +46,6 @@ class BackgroundLoop:
         except BaseException:
             future.cancel()
             raise
-
-    def stream(self, jobs: Iterable[Job], work: Work[Job, Result], workers: int, window: int) -> Stream[Job, Result]:
-        """Return an iterator over what ``work(job, give)`` gives for all jobs, in the order it comes.
-
-        At most ``workers`` jobs are worked on at once. ``jobs`` is read lazily, in the caller's thread: never more than
-        ``window`` jobs are held whose results were not taken.
-        """
-        return Stream(self, jobs, work, workers, window)
 
     def close(self) -> None:
         """Cancel what is open, run ``at_end``, stop the loop; harmless when never started or already closed.
@@ -86,11 +80,12 @@ class BackgroundLoop:
 
 
 class Stream(Generic[Job, Result]):
-    """The results of many jobs, in the order they come; made by :meth:`BackgroundLoop.stream`.
+    """An iterator over what ``work(job, give)`` gives for all ``jobs``, in the order it comes.
 
-    The first exception that the work raises ends the stream: it is raised after the results that had come by then.
-    After :meth:`close` the stream yields what came and was not taken. Its first result may then be one that was handed
-    out already: if Ctrl-C struck in between, nobody knows whether it arrived.
+    At most ``workers`` jobs are worked on at once. ``jobs`` is read lazily, in the caller's thread: never more than
+    ``window`` jobs are held whose results were not taken. The first exception that the work raises ends the stream: it
+    is raised after the results that had come by then. After :meth:`close` the stream yields what came and was not
+    taken.
     """
 
     def __init__(
@@ -98,7 +93,6 @@ class Stream(Generic[Job, Result]):
     ) -> None:
         self._loop, self._jobs, self._work, self._most, self._window = loop, iter(jobs), work, workers, window
         self._results: deque[Result] = deque()  # the loop's thread appends, the caller's thread takes
-        self._handed_out = False  # whether the first of the results was; it stays until the next one is asked for
         self._waiting: deque[Job] = deque()
         self._workers: set[asyncio.Task[None]] = set()
         self._more, self._closed = True, False
@@ -114,16 +108,12 @@ class Stream(Generic[Job, Result]):
 
     def __next__(self) -> Result:
         """Wait for the next result; raise what ended the work, or StopIteration after the last one."""
-        if self._handed_out:
-            self._handed_out = False
-            self._results.popleft()
         while True:
             self._news.clear()
             over = self._closed or (self._ended == self._begun and not self._feed())
             if self._results:
                 self._feed()
-                self._handed_out = True
-                return self._results[0]
+                return self._results.popleft()
             if self._error is not None and not self._closed:
                 self.close()
                 raise self._error
@@ -135,11 +125,10 @@ class Stream(Generic[Job, Result]):
     def close(self) -> None:
         """Cancel what is open, and wait for that for at most ``PATIENCE`` seconds."""
         if not self._closed:
-            self._closed, self._handed_out = True, False
-            if not self._loop.started:
-                return
-            with suppress(TimeoutError, CancelledError):
-                self._loop.call(self._cancel(), PATIENCE)
+            self._closed = True
+            if self._loop.started:
+                with suppress(TimeoutError, CancelledError):
+                    self._loop.call(self._cancel(), PATIENCE)
 
     def _feed(self) -> bool:
         """Hand jobs to the loop's thread where there is room for them; whether any were handed over."""
@@ -160,19 +149,25 @@ class Stream(Generic[Job, Result]):
             self._workers.add(asyncio.get_running_loop().create_task(self._do_jobs()))
 
     async def _do_jobs(self) -> None:
+        worker = asyncio.current_task()
         try:
             while self._waiting and self._error is None:
                 try:
                     await self._work(self._waiting.popleft(), self._give)
                 except asyncio.CancelledError:
-                    raise
+                    if worker is None or worker.cancelling():  # by us, in close
+                        raise
+                    self._error = self._error or ModelError(
+                        "A call to the model ended as if it had been cancelled, but nobody had cancelled it.",
+                        hint="If this happens again, report it to the authors of the model's backend.",
+                    )
                 except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
                     self._error = self._error or error
                 self._ended += 1
                 self._tell()
         finally:
             # Here and not in a callback, which comes later: jobs added in between would wait for a worker that ended.
-            self._workers.discard(asyncio.current_task())
+            self._workers.discard(worker)
 
     def _give(self, results: Sequence[Result]) -> None:
         self._results.extend(results)

@@ -14,7 +14,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from kapwa.errors import MissingDependencyError, ModelError, UsageError
-from kapwa.models.background import BackgroundLoop, Give
+from kapwa.models.background import BackgroundLoop, Give, Stream
 from kapwa.models.base import Capability, Model, ModelOptions, Responses, check_served
 from kapwa.models.inspect_settings import OF_REQUESTS, Settings, settings_of
 from kapwa.models.openai_chat import counted, grouped, shared_usage
@@ -125,7 +125,7 @@ class InspectModel(Model):
         the iterator cancels what is open.
         """
         window = self._settings.window
-        return self._loop.stream(grouped(batch, lambda: self._together), self._answers, window, window)
+        return Stream(self._loop, grouped(batch, lambda: self._together), self._answers, window, window)
 
     def close(self) -> None:
         """Close the provider's connections and the background thread."""

@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from typing import Any, TypeVar
 
 from kapwa.errors import UsageError, nearest
-from kapwa.models.background import BackgroundLoop, Give, Work
+from kapwa.models.background import BackgroundLoop, Give, Stream, Work
 from kapwa.models.base import Capability, Model, ModelOptions, Responses, check_served, refuse_secrets
 from kapwa.models.openai_chat import Dialect, answer, grouped
 from kapwa.models.openai_client import ATTEMPTS, BACKOFF, CallError, Client
@@ -142,7 +142,7 @@ class OpenAIModel(Model):
 
     def _stream(self, jobs: Iterable[Job], work: Work[Job, Response]) -> Responses:
         # More workers than open calls: those that wait before another attempt need no place.
-        return self._loop.stream(jobs, work, (AHEAD - 1) * self._concurrency, AHEAD * self._concurrency)
+        return Stream(self._loop, jobs, work, (AHEAD - 1) * self._concurrency, AHEAD * self._concurrency)
 
     async def _score(self, scorer: Scorer, request: Request, give: Give[Response]) -> None:
         if not request.continuations or not all(request.continuations):
