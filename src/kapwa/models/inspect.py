@@ -9,16 +9,16 @@ import asyncio
 import re
 import sys
 from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from kapwa.errors import MissingDependencyError, ModelError, UsageError
-from kapwa.models.background import BackgroundLoop, Give, Stream
+from kapwa.models.background import BackgroundLoop, Stream
 from kapwa.models.base import Capability, Model, ModelOptions, Responses, check_served
 from kapwa.models.inspect_settings import OF_REQUESTS, Settings, settings_of
-from kapwa.models.openai_chat import counted, grouped, shared_usage
-from kapwa.models.openai_client import FATAL, QUOTA, checked_url, hide, long_secrets, secret_forms
+from kapwa.models.openai_chat import answer, counted, grouped, shared_usage
+from kapwa.models.openai_client import FATAL, QUOTA, CallError, advice, checked_url, hide, long_secrets, secret_forms
 from kapwa.records import Message, Request, Response, Usage
 
 if TYPE_CHECKING:
@@ -29,13 +29,6 @@ if TYPE_CHECKING:
 # Providers that may give several samples of a prompt in one call; whether they do, the first answer tells.
 SEVERAL = frozenset(("openai", "openai-api", "google", "together", "vllm", "sglang"))
 _EXAMPLE = "Example: --model inspect:anthropic/claude-sonnet-4-5"
-_HINTS = {
-    401: "Set {key} to a key that the provider accepts.",
-    402: "The account has no credit left; top it up and run the same command again.",
-    403: "The key may not use this model or address; check the account's permissions.",
-    404: "Check the model's name, and --base-url where you gave one: it may lack a part, such as /v1.",
-    405: "Check --base-url.",
-}
 # Names of classes, since each provider brings its own HTTP library.
 _NO_CONNECTION = frozenset(
     (
@@ -89,7 +82,7 @@ class InspectModel(Model):
         self._model, self._name, self._settings = model, name, settings
         self._base_url = checked_url(model.api.base_url) if model.api.base_url else ""
         self._secrets = secret_forms([model.api.api_key or "", *(settings.sent.get("extra_headers") or {}).values()])
-        self._together = name.partition("/")[0] in SEVERAL
+        self.groups = name.partition("/")[0] in SEVERAL
         self._last_answer = -1.0
         self._loop = BackgroundLoop(model.api.aclose)
         self._sink, self._helpers = _Nowhere(), _Helpers()
@@ -125,44 +118,35 @@ class InspectModel(Model):
         the iterator cancels what is open.
         """
         window = self._settings.window
-        return Stream(self._loop, grouped(batch, lambda: self._together), self._answers, window, window)
+        return Stream(self._loop, grouped(batch, self), partial(answer, self, self._ask), window, window)
 
     def close(self) -> None:
         """Close the provider's connections and the background thread."""
         self._loop.close()
 
-    async def _answers(self, group: Sequence[Request], give: Give[Response]) -> None:
-        done, together = 0, True
-        while done < len(group):
-            rest = group[done:]
-            n = len(rest) if together and self._together else 1
-            started = asyncio.get_running_loop().time()
-            try:
-                output = await self._ask(rest[0], n)
-            except Exception as error:  # noqa: BLE001 - every provider has its own
-                fault = fault_of(error, self._secrets)
-                if n > 1 and fault.status in (400, 422):
-                    together = False  # perhaps the prompt is at fault, perhaps n; a single call tells which
-                    continue
-                give([self._failed(request, fault, started) for request in rest[:n]])
-                done += n
-                continue
-            self._last_answer = asyncio.get_running_loop().time()
-            answers = responses_of(rest[:n], output, self._secrets)
-            # One answer where several were asked for: this provider knows no num_choices.
-            self._together = self._together and together and len(answers) == n
-            give(answers)
-            done += len(answers)
-
-    async def _ask(self, request: Request, n: int) -> ModelOutput:
+    async def _ask(self, group: Sequence[Request]) -> list[Response]:
         from inspect_ai.model._model import use_model_event_sink
         from inspect_ai.util._background import background_target
 
-        config = self._config(request, n)
+        clock = asyncio.get_running_loop().time
+        started = clock()
         # Batch mode has a worker, which Inspect would tie to a running sample.
         background_target.set(self._helpers)  # type: ignore[arg-type]  # its Protocol has variadic type variables
-        with use_model_event_sink(self._sink):
-            return await self._model.generate(chat(request.messages), config=config, cache=False)
+        config = self._config(group[0], len(group))
+        try:
+            with use_model_event_sink(self._sink):
+                output = await self._model.generate(chat(group[0].messages), config=config, cache=False)
+        except Exception as error:  # noqa: BLE001 - every provider has its own
+            fault = fault_of(error, self._secrets)
+            gone = fault.down and self._last_answer < started
+            # A setting that the provider refuses, it refuses for every request.
+            blamed = fault.status in (400, 422) and fault.param in {"model", *OF_REQUESTS, *self._settings.sent}
+            if not (gone or fault.fatal or blamed):
+                raise fault from None
+            keys = " or ".join(self._model.api.api_key_vars) or "the provider's environment variable"
+            raise ModelError(f"{self.id}: {fault.message}.", hint=advice(fault, keys)) from None
+        self._last_answer = clock()
+        return responses_of(group, output, self._secrets)
 
     def _config(self, request: Request, n: int) -> GenerateConfig:
         from inspect_ai.model import GenerateConfig
@@ -173,14 +157,6 @@ class InspectModel(Model):
         values = (params.max_new_tokens, params.temperature, params.top_p, list(params.stop) or None, seed)
         asked = dict(zip(OF_REQUESTS, values, strict=True))
         return GenerateConfig(**{**asked, "num_choices": n if n > 1 else None, **self._settings.sent})
-
-    def _failed(self, request: Request, fault: Fault, started: float) -> Response:
-        gone = fault.down and self._last_answer < started
-        # A setting that the provider refuses, it refuses for every request.
-        blamed = fault.status in (400, 422) and fault.param in {"model", *OF_REQUESTS, *self._settings.sent}
-        if gone or fault.fatal or blamed:
-            raise trouble(fault, self._name, self._model.api.api_key_vars) from None
-        return Response(request.key, error=fault.message)
 
 
 def _opened(name: str, options: ModelOptions, settings: Settings) -> InspectsModel:
@@ -238,19 +214,7 @@ def _response(request: Request, choice: ChatCompletionChoice, usage: Usage | Non
     return Response(request.key, text=text, finish_reason=_FINISH_REASONS.get(reason, reason), usage=usage)
 
 
-@dataclass(slots=True)
-class Fault:
-    """One failed call. ``fatal``: every other would fail alike; ``down``: nobody was there to ask."""
-
-    message: str
-    status: int = 0
-    param: str = ""
-    fatal: bool = False
-    down: bool = False
-    quota: bool = False
-
-
-def fault_of(error: BaseException, secrets: Sequence[str]) -> Fault:
+def fault_of(error: BaseException, secrets: Sequence[str]) -> CallError:
     """Read an exception that Inspect, a provider or its HTTP library raised."""
     chain = list(_chain(error))
     status = next((found for found in map(_status, chain) if found), 0)
@@ -261,20 +225,11 @@ def fault_of(error: BaseException, secrets: Sequence[str]) -> Fault:
         text = f"HTTP {status}: {text}"
     elif name != _PREREQUISITE:
         text = f"{name}: {text}" if text else name
-    quota = any(str(getattr(one, "code", "")) in QUOTA for one in chain)
-    fatal = status in FATAL or quota or any(type(one).__name__ == _PREREQUISITE for one in chain)
-    return Fault(text, status, str(getattr(told, "param", None) or ""), fatal, down, quota)
-
-
-def trouble(fault: Fault, model: str, key_names: Sequence[str]) -> ModelError:
-    """Return the error for a fault that every request would meet, with what to do about it."""
-    hint = _HINTS.get(fault.status, "Check the address, the key and the model's name.")
-    if fault.quota:
-        hint = "The account's quota is used up; top it up and run the same command again to go on."
-    if fault.down:
-        hint = "Check --base-url, the network and that the server is running."
-    keys = " or ".join(key_names) or "the provider's environment variable"
-    return ModelError(f"inspect:{model}: {fault.message}.", hint=hint.format(key=keys))
+    fault = CallError(text, down=down)
+    fault.status, fault.param = status, str(getattr(told, "param", None) or "")
+    fault.code = next((code for one in chain if (code := str(getattr(one, "code", ""))) in QUOTA), "")
+    fault.fatal = status in FATAL or bool(fault.code) or any(type(one).__name__ == _PREREQUISITE for one in chain)
+    return fault
 
 
 def words(error: BaseException, secrets: Sequence[str] = ()) -> str:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from kapwa.errors import UsageError, nearest
 from kapwa.models.background import BackgroundLoop, Give, Stream, Work
 from kapwa.models.base import Capability, Model, ModelOptions, Responses, check_served, refuse_secrets
-from kapwa.models.openai_chat import Dialect, answer, grouped
+from kapwa.models.openai_chat import Dialect, answer, ask, grouped
 from kapwa.models.openai_client import ATTEMPTS, BACKOFF, CallError, Client
 from kapwa.models.openai_scoring import Scorer, find_scorer
 from kapwa.records import Request, Response
@@ -123,8 +123,8 @@ class OpenAIModel(Model):
         its retries yields a response with ``error``. Raises ModelError for what no request can survive
         (key refused, no such model, server gone). Closing the iterator cancels what is open.
         """
-        groups = grouped(batch, lambda: self._dialect.groups)
-        return self._stream(groups, partial(answer, self._client, self._dialect))
+        work = partial(answer, self._dialect, partial(ask, self._client, self._dialect))
+        return self._stream(grouped(batch, self._dialect), work)
 
     def score(self, batch: Iterable[Request]) -> Responses:
         """Yield the log-probabilities of each request's continuations, in any order; see :meth:`generate`.

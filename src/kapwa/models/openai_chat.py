@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
+from kapwa.models.background import Give
 from kapwa.models.openai_client import CallError, Client, hide, of_openai
 from kapwa.models.templates import PLAIN_TEMPLATE, Template
 from kapwa.records import Message, Request, Response, Usage
@@ -83,14 +84,20 @@ def plain_prompt(messages: Sequence[Message]) -> str:
     return Template("plain", None, PLAIN_TEMPLATE).prompt(messages)
 
 
-def grouped(requests: Iterable[Request], together: Callable[[], bool]) -> Iterator[tuple[Request, ...]]:
-    """Gather neighbours that differ only in ``sample`` and may be answered by one call, while ``together()`` is true.
+class Sampler(Protocol):
+    """A server as far as samples go. ``groups``: whether one call may ask for several; its answers may tell it not."""
+
+    groups: bool
+
+
+def grouped(requests: Iterable[Request], server: Sampler) -> Iterator[tuple[Request, ...]]:
+    """Gather neighbours that differ only in ``sample`` and may be answered by one call.
 
     Greedy requests stay single: servers refuse ``n`` there, and the answers would be copies.
     """
     group: list[Request] = []
     for request in requests:
-        if group and not (len(group) < GROUP and _joins(request, group[-1]) and together()):
+        if group and not (len(group) < GROUP and server.groups and _joins(request, group[-1])):
             yield tuple(group)
             group = []
         group.append(request)
@@ -108,20 +115,22 @@ def _joins(request: Request, last: Request) -> bool:
 
 
 async def answer(
-    client: Client, dialect: Dialect, group: Sequence[Request], give: Callable[[Sequence[Response]], None]
+    server: Sampler,
+    ask: Callable[[Sequence[Request]], Awaitable[list[Response]]],
+    group: Sequence[Request],
+    give: Give[Response],
 ) -> None:
     """Ask for every sample of a group; give one response for each as it comes, an error where none could be had.
 
-    Raises ModelError when every other request would fail in the same way.
+    ``ask`` makes one call and raises CallError where that fails, or ModelError where every other call would fail alike.
     """
     done, together = 0, True
     while done < len(group):
-        rest = group[done:]
-        n = len(rest) if together and dialect.groups else 1
+        rest = group[done:] if together and server.groups else group[done : done + 1]
         try:
-            answers = await _ask(client, dialect, rest[:n])
+            answers = await ask(rest)
         except CallError as fault:
-            if n > 1 and fault.status in (400, 422):
+            if len(rest) > 1 and fault.status in (400, 422):
                 together = False  # perhaps the prompt is at fault, perhaps n; a single call tells which
                 continue
             filtered = "content_filter" in fault.code or "content_policy" in fault.code
@@ -129,16 +138,17 @@ async def answer(
                 Response(request.key, text="", finish_reason="content_filter")
                 if filtered
                 else Response(request.key, error=fault.message)
-                for request in rest[:n]
+                for request in rest
             ]
         else:
-            # One answer where n were asked for, or where n was refused: this server knows no n.
-            dialect.groups = dialect.groups and together and len(answers) == n
+            # One answer where several were asked for, or where n was refused: this server knows no n.
+            server.groups = server.groups and together and len(answers) == len(rest)
         give(answers)
         done += len(answers)
 
 
-async def _ask(client: Client, dialect: Dialect, group: Sequence[Request]) -> list[Response]:
+async def ask(client: Client, dialect: Dialect, group: Sequence[Request]) -> list[Response]:
+    """Ask for the samples of ``group`` in one call, in the words that this server knows."""
     while True:
         body = dialect.request_body(group[0], len(group))
         try:

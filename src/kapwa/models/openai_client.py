@@ -39,10 +39,10 @@ QUOTA = frozenset({"insufficient_quota", "billing_hard_limit_reached"})  # a 429
 HIDDEN = "[key removed]"
 _KEY_LENGTH = 16  # shorter keys, such as "none" for a local server, are words that an answer may hold
 _HINTS = {
-    401: "Set OPENAI_API_KEY to a key this server accepts.",
+    401: "Set {keys} to a key that the server accepts.",
     402: "The account has no credit left; top it up and run the same command again.",
     403: "The key may not use this model or address; check the account's permissions.",
-    404: "Check the model's name ({url}/models lists them) and that the base URL ends in /v1.",
+    404: "Check the model's name (most servers list theirs under /models), and --base-url: it usually ends in /v1.",
     405: "Check --base-url: it usually ends in /v1 and holds no endpoint.",
     407: "Put user and password into the proxy's address: http://USER:PASSWORD@HOST:PORT, special characters as %XX.",
 }
@@ -65,6 +65,14 @@ class CallError(Exception):
         self.message, self.retry, self.fatal, self.down, self.hint = message, retry, fatal, down, hint
         self.wait: float | None = None
         self.status, self.code, self.param = 0, "", ""
+
+
+def advice(fault: CallError, keys: str) -> str:
+    """Return what to do about a fault that every request would meet; ``keys``: where the server's key is set."""
+    if fault.code in QUOTA:
+        return "The account's quota is used up; top it up and run the same command again to go on."
+    default = "Check --base-url, the key and the network, and that the server runs; see docs/how-to/served-models.md."
+    return fault.hint or _HINTS.get(fault.status, default).format(keys=keys)
 
 
 class Client:
@@ -149,10 +157,7 @@ class Client:
 
     def trouble(self, fault: CallError, model: str = "") -> ModelError:
         """Return the error for a fault that every request for ``model`` would meet, with what to do about it."""
-        default = "Check --base-url and that the server is running; see docs/how-to/served-models.md."
-        hint = fault.hint or _HINTS.get(fault.status, default).format(url=self.base_url)
-        if fault.code in QUOTA:
-            hint = "The account's quota is used up; top it up and run the same command again to go on."
+        hint = advice(fault, "OPENAI_API_KEY")
         if fault.status == 404 and self.listed and model and model not in self.listed:
             hint = f"The server has no model {model!r}. {nearest(model, self.listed)}"
         return ModelError(f"{self.base_url}: {fault.message}.", hint=hint)
