@@ -7,14 +7,17 @@ it can, ``score``; and a function ``load(name, options)``, named as an entry poi
 from __future__ import annotations
 
 import json
+import platform
 import re
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
+from kapwa import __version__
 from kapwa.errors import ModelError, UsageError
-from kapwa.models.environment import environment
 from kapwa.records import Capability, Request, Response
 
 __all__ = ["Capability", "Model", "ModelOptions", "Responses", "check_capabilities"]
@@ -124,7 +127,7 @@ class Model(Protocol):
         For example the device and the versions of libraries. Each session of a run records them; two sessions with
         different ones are not promised to give the same answers.
         """
-        return environment()
+        return {"kapwa": __version__}
 
     def plan(self, requests: Sequence[Request]) -> list[list[int]]:
         """Split ``requests`` into batches of indices; a deterministic function of the whole list."""
@@ -137,6 +140,17 @@ class Model(Protocol):
     def close(self) -> None:
         """Free what the model holds."""
         return
+
+
+@cache
+def processor() -> str:
+    """Return the kind of this machine's processor, as its system names it; its architecture where it has no name."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    named = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
+    return named or platform.processor() or platform.machine()
 
 
 def check_served(options: ModelOptions) -> None:

@@ -9,9 +9,8 @@ from functools import cached_property
 from typing import Any
 
 from kapwa.models import generation, network, scoring, templates, weights
-from kapwa.models.base import Capability, Model, ModelOptions, Responses
+from kapwa.models.base import Capability, Model, ModelOptions, Responses, processor
 from kapwa.models.encoding import EncodedRequest, Encoder, continuation_score
-from kapwa.models.environment import environment, processor
 from kapwa.models.network import Floats, inference
 from kapwa.models.templates import EncodingError
 from kapwa.models.tree import pack
@@ -99,14 +98,15 @@ class TransformersModel(Model):
         import transformers
 
         device = self._network.device
-        return environment(
-            device=torch.cuda.get_device_name(device) if device.type == "cuda" else str(device),
-            threads=torch.get_num_threads(),
-            torch=str(torch.__version__),
-            transformers=transformers.__version__,
-            batch_tokens=self.options.batch_tokens,
-            processor=processor(),
-        )
+        return {
+            **super().environment,
+            "device": torch.cuda.get_device_name(device) if device.type == "cuda" else str(device),
+            "threads": torch.get_num_threads(),
+            "torch": str(torch.__version__),
+            "transformers": transformers.__version__,
+            "batch_tokens": self.options.batch_tokens,
+            "processor": processor(),
+        }
 
     def plan(self, requests: Sequence[Request]) -> list[list[int]]:
         """Split ``requests`` into batches of indices; a deterministic function of the whole list."""

@@ -6,7 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol, Self, TypeGuard, TypeVar
+from typing import Final, Protocol, Self, TypeVar
 
 from kapwa.errors import UsageError
 from kapwa.models.base import Model
@@ -107,8 +107,3 @@ class DistributedModel(Model):
         whole. Another yields parts of it; requests without an answer come last, with no response. Responses are not
         checked.
         """
-
-
-def is_distributed(model: Model) -> TypeGuard[DistributedModel]:
-    """Whether ``model`` takes many batches at once."""
-    return isinstance(model, DistributedModel)

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from kapwa.errors import KapwaError, ModelError, UsageError
-from kapwa.models.base import Model, Responses
-from kapwa.models.environment import processor
+from kapwa.models.base import Model, Responses, processor
 from kapwa.parallel.base import Ray
 from kapwa.parallel.ray_cluster import Node, size
 from kapwa.records import Capability, Kind, Request, Response

@@ -29,7 +29,7 @@ from filelock import FileLock, Timeout
 from kapwa.errors import RunError
 from kapwa.files import in_the_way, jsonable, may_write
 from kapwa.models.base import Model
-from kapwa.parallel.base import is_distributed
+from kapwa.parallel.base import DistributedModel
 from kapwa.records import Request, Response
 from kapwa.runs.execute import flaw
 from kapwa.runs.store import AnswerStore
@@ -127,7 +127,9 @@ class AnswerCache:
 
     def _places(self, keys: Sequence[str]) -> list[str]:
         """Return the keys of a batch's answers: hashes of each key, all of the batch in order, and the environment."""
-        if not self._environment or is_distributed(self._model):  # replicas on another processor may have come since
+        if not self._environment or isinstance(
+            self._model, DistributedModel
+        ):  # replicas on another processor may have come since
             self._environment = json.dumps(dict(self._model.environment), sort_keys=True, default=str)
         batch = self._environment + "".join(keys)
         return [hashlib.blake2b((key + batch).encode(), digest_size=16).hexdigest() for key in keys]

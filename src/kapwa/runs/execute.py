@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from kapwa.errors import ModelError
 from kapwa.models.base import Model, Responses
-from kapwa.parallel.base import is_distributed
+from kapwa.parallel.base import DistributedModel
 from kapwa.records import Kind, Request, Response, request_key
 from kapwa.runs.progress import Meter
 from kapwa.runs.store import AnswerStore, Session
@@ -103,7 +103,7 @@ class Execution(NamedTuple):
 
         ``batches`` is consumed in this thread, and only as far as the model has room.
         """
-        if is_distributed(self.model):
+        if isinstance(self.model, DistributedModel):
             with closing(self.model.run_batches(kind, batches)) as stream:
                 for batch, responses in stream:
                     yield batch, list(checked(self.model, {r.key: r for r in batch}, responses))
@@ -115,10 +115,9 @@ class Execution(NamedTuple):
         """Hand over what is missing, one by one or in large windows; commit answers as they come."""
         missing = self._without_answer(requests)
         with Committer(self._commit, self.meter) as committer:
-            if is_distributed(self.model):
-                with closing(
-                    self._answered(kind, _windows(missing, self.model.window(self.meter.state.total)))
-                ) as found:
+            if isinstance(self.model, DistributedModel):
+                size = self.model.window(self.meter.state.total)
+                with closing(self._answered(kind, _windows(missing, size))) as found:
                     for _, responses in found:
                         for response in responses:
                             committer.add(response)

@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from kapwa.files import jsonable, write_text
-from kapwa.models.base import Model
-from kapwa.models.environment import processor
+from kapwa.models.base import Model, processor
 from kapwa.records import Item
 from kapwa.runs.execute import differences, environments
 from kapwa.runs.requests import RequestIndex
