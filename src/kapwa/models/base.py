@@ -13,10 +13,10 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from kapwa import __version__
 from kapwa.errors import ModelError, UsageError
 from kapwa.records import Capability, Request, Response
 
@@ -127,7 +127,7 @@ class Model(Protocol):
         For example the device and the versions of libraries. Each session of a run records them; two sessions with
         different ones are not promised to give the same answers.
         """
-        return {"kapwa": __version__}
+        return {"kapwa": version("kapwa")}
 
     def plan(self, requests: Sequence[Request]) -> list[list[int]]:
         """Split ``requests`` into batches of indices; a deterministic function of the whole list."""
