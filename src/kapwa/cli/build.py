@@ -55,5 +55,3 @@ def mcq(
         return
     note(f"{built.items} items from {built.questions} questions about {built.countries} cultures: {built.folder}")
     note(f"{len(built.skipped)} questions of a culture could not be used; {built.folder / 'skipped.csv'} says why.")
-    for line in built.notes:
-        note(f"Note: {line}")

@@ -8,7 +8,6 @@ shuffle in place of the alphabet, bounded variants in place of every combination
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 from collections import Counter
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kapwa.errors import UsageError, nearest
+from kapwa.files import replacing
 from kapwa.languages.english import language as english
 from kapwa.suites.base import DataSource
 from kapwa.suites.blend.judge import Answerer
@@ -26,7 +26,6 @@ from kapwa.suites.blend.mcq_build.options import (
     LEAST_VOTES,
     MOST_UNKNOWING,
     Choice,
-    Lexicon,
     Pool,
     Rule,
     Skipped,
@@ -71,7 +70,6 @@ class Built(NamedTuple):
     countries: int
     skipped: tuple[Skipped, ...]
     judged: int
-    notes: tuple[str, ...] = ()
 
 
 class Mcq(NamedTuple):
@@ -112,26 +110,15 @@ def build_mcq(
     review; ModelError when the judge fails.
     """
     folder = Path(out)
-    if rule not in MOST_UNKNOWING:
-        raise UsageError(f"There is no rule {rule!r}.", hint=nearest(rule, MOST_UNKNOWING))
-    if max_variants < 1:
-        raise UsageError(f"max_variants is {max_variants}; it must be at least 1.")
-    if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder} is a file, but multiple-choice questions are written into a folder.")
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / MCQ_NAME).is_file():
-        message = f"{folder} holds something else than built multiple-choice questions."
-        raise UsageError(message, hint="Name another folder with -o.")
+    _refuse_arguments(folder, rule, max_variants)
     groups = by_question(questions)
-    skipped = [reason for group in groups.values() if (reason := ineligible(group, rule)) is not None]
-    unfit = {one.question_id for one in skipped}
+    unfit = {name: reason for name, group in groups.items() if (reason := ineligible(group, rule)) is not None}
     fit = {name: group for name, group in groups.items() if name not in unfit}
     texts = {name: neutral(group[0]) for name, group in fit.items()}
-    lexicon = Lexicon()
-    found = [pool.target(question) for group in fit.values() for pool in [Pool(group, lexicon)] for question in group]
-    order = {name: place for place, name in enumerate(groups)}
-    skipped = sorted(
-        [*skipped, *(one for one in found if isinstance(one, Skipped))], key=lambda s: order[s.question_id]
-    )
+    found = [pool.target(question) for group in fit.values() for pool in [Pool(group)] for question in group]
+    order = list(groups)
+    skipped = [*unfit.values(), *(one for one in found if isinstance(one, Skipped))]
+    skipped.sort(key=lambda one: order.index(one.question_id))
     targets = [one for one in found if isinstance(one, Target)]
     targets.sort(key=lambda target: target.question.country)  # stable: questions stay in order
     answers = {name: frozenset(_texts(group)) for name, group in fit.items()}
@@ -140,8 +127,7 @@ def build_mcq(
         # Only pairs that a choice needs are judged. What comes out depends on the verdicts alone, not on the order in
         # which they came: the first fit combination in the seed's order is the same however it was found.
         chosen = [
-            (one, choose(one, lexicon, partial(verdicts.same, one.question.id), seed=seed, most=max_variants))
-            for one in targets
+            (one, choose(one, partial(verdicts.same, one.question.id), seed=seed, most=max_variants)) for one in targets
         ]
         pairs = _unjudged(chosen, verdicts, judge.id) if judge is not None else []
         if judge is None or not pairs:
@@ -166,6 +152,18 @@ def build_mcq(
     _write_folder(files, folder)
     countries, names = {mcq.question.country for mcq in mcqs}, {mcq.question.id for mcq in mcqs}
     return Built(folder, len(mcqs), len(names), len(countries), tuple(skipped), len(known))
+
+
+def _refuse_arguments(folder: Path, rule: str, max_variants: int) -> None:
+    if rule not in MOST_UNKNOWING:
+        raise UsageError(f"There is no rule {rule!r}.", hint=nearest(rule, MOST_UNKNOWING))
+    if max_variants < 1:
+        raise UsageError(f"max_variants is {max_variants}; it must be at least 1.")
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is a file, but multiple-choice questions are written into a folder.")
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / MCQ_NAME).is_file():
+        message = f"{folder} holds something else than built multiple-choice questions."
+        raise UsageError(message, hint="Name another folder with -o.")
 
 
 def _texts(group: Sequence[Question]) -> Iterator[str]:
@@ -283,10 +281,8 @@ def _write_folder(files: Mapping[str, bytes], out: Path) -> None:
         fresh, earlier = Path(beside) / "new", Path(beside) / "old"
         fresh.mkdir()
         for name, content in files.items():
-            with (fresh / name).open("wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
+            with replacing(fresh / name) as temporary:
+                temporary.write_bytes(content)
         if out.exists():
             out.rename(earlier)
         try:

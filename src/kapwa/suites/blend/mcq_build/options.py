@@ -9,9 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache
 from itertools import chain, islice, product
 from itertools import combinations as pairs
 from typing import Literal, NamedTuple
@@ -141,47 +142,36 @@ def neutral(question: Question) -> str:
     return re.sub(rf"\b(?:the )?{name}\b", "[country]", question.english)
 
 
-class Lexicon:
-    """Compares English answers: whether two might be the same."""
+@cache
+def _matcher() -> Matcher:
+    return Matcher(english)
 
-    def __init__(self) -> None:
-        self._matcher = Matcher(english)
-        self._keys = lru_cache(maxsize=1 << 16)(self._content_keys)
-        self.clash = lru_cache(maxsize=1 << 20)(self._clash)
 
-    def meaning(self, texts: Iterable[str], kind: Kind) -> Meaning:
-        """Prepare ``texts``, which are taken to mean the same."""
-        given = tuple(texts)
-        folded = frozenset(filter(None, map(english.fold, given)))
-        if kind != "text":
-            values = (mentioned_values(text, kind, english.words) for text in given)
-            return Meaning(kind, folded, frozenset(), frozenset(), frozenset().union(*values))
-        compact = frozenset(filter(None, (_SIGNS.sub("", text) for text in folded)))
-        return Meaning(kind, folded, compact, frozenset().union(*map(self._keys, folded)), frozenset())
+def meaning(texts: Iterable[str], kind: Kind) -> Meaning:
+    """Prepare English ``texts``, which are taken to mean the same."""
+    given = tuple(texts)
+    folded = frozenset(filter(None, map(english.fold, given)))
+    if kind != "text":
+        values = (mentioned_values(text, kind, english.words) for text in given)
+        return Meaning(kind, folded, frozenset(), frozenset(), frozenset().union(*values))
+    compact = frozenset(filter(None, (_SIGNS.sub("", text) for text in folded)))
+    words = (english.keys(token) for text in folded for token in english.tokens(text))
+    keys = (own for own in words if not own & _SMALL_WORDS)
+    return Meaning(kind, folded, compact, frozenset().union(*keys), frozenset())
 
-    def _clash(self, one: Meaning, other: Meaning) -> bool:
-        """Whether two meanings may be the same: equal, one within the other, a shared word or value, or a match."""
-        return bool(
-            one.spellings & other.spellings
-            or one.compact & other.compact
-            or one.values & other.values
-            or one.keys & other.keys
-            or (
-                one.kind == "text"
-                and (
-                    _contained(one.spellings, other.spellings, 1)
-                    or _contained(one.compact, other.compact, _LEAST_COMPACT)
-                )
-            )
-            or any(
-                self._matcher.match(a, b, one.kind) or self._matcher.match(b, a, one.kind)
-                for a, b in product(one.spellings, other.spellings)
-            )
-        )
 
-    def _content_keys(self, folded: str) -> frozenset[str]:
-        keys = map(english.keys, english.tokens(folded))
-        return frozenset(key for token_keys in keys if not token_keys & _SMALL_WORDS for key in token_keys)
+def clash(one: Meaning, other: Meaning) -> bool:
+    """Whether two meanings may be the same: equal, one within the other, a shared word or value, or a match."""
+    if one.spellings & other.spellings or one.compact & other.compact:
+        return True
+    if one.values & other.values or one.keys & other.keys:
+        return True
+    if one.kind == "text" and _contained(one.spellings, other.spellings, 1):
+        return True
+    if one.kind == "text" and _contained(one.compact, other.compact, _LEAST_COMPACT):
+        return True
+    match = _matcher().match
+    return any(match(a, b, one.kind) or match(b, a, one.kind) for a, b in product(one.spellings, other.spellings))
 
 
 def _contained(ones: frozenset[str], others: frozenset[str], least: int) -> bool:
@@ -192,8 +182,8 @@ def _contained(ones: frozenset[str], others: frozenset[str], least: int) -> bool
 class Pool:
     """All answers to one question: what wrong options there are, and which words people used for one thing."""
 
-    def __init__(self, group: Sequence[Question], lexicon: Lexicon) -> None:
-        self._group, self._lexicon = group, lexicon
+    def __init__(self, group: Sequence[Question]) -> None:
+        self._group = group
         # By folded answer, every text that annotators of some country grouped with it: synonyms that people made.
         self._synonyms: dict[str, set[str]] = {}
         for answers in (answers for question in group for answers in question.groups):
@@ -212,21 +202,21 @@ class Pool:
             return skipped(question, "no_english", "; ".join(group.local[0] for group in top if group.local))
         if not right:
             return skipped(question, "format", "; ".join(text for group in top for text in group.en))
-        accepted = self._lexicon.meaning((text for group in question.groups for text in group.en), question.kind)
+        accepted = meaning((text for group in question.groups for text in group.en), question.kind)
         # Words of two languages may look alike by accident, so there only whole answers are compared.
         native = {english.fold(text) for group in question.groups for text in group.local}
         candidates = tuple(
             one
             for one in self._candidates(question)
-            if not self._lexicon.clash(one.meaning, accepted) and not one.meaning.spellings & native
+            if not clash(one.meaning, accepted) and not one.meaning.spellings & native
         )
         texts = (_option_of(group, question) or next(iter(group.en), "") for group in question.groups)
         return Target(question, right, tuple(dict.fromkeys(filter(None, texts))), candidates)
 
     def _candidates(self, question: Question) -> Iterator[Candidate]:
         """Answers of other countries with enough votes, one for each spelling, in alphabetical order."""
-        votes: dict[str, dict[str, int]] = {}
-        cultures: dict[str, set[str]] = {}
+        votes: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        cultures: defaultdict[str, set[str]] = defaultdict(set)
         for other in self._group:
             if other.country == question.country or not _same_question(question, other):
                 continue
@@ -236,13 +226,12 @@ class Pool:
                 if group.votes < LEAST_VOTES or text is None or self._names_a_country.search(text):
                     continue
                 folded = english.fold(text)
-                spelt = votes.setdefault(folded, {})
-                spelt[text] = spelt.get(text, 0) + group.votes
-                cultures.setdefault(folded, set()).add(other.country)
+                votes[folded][text] += group.votes
+                cultures[folded].add(other.country)
         for folded, spelt in sorted(votes.items()):
             commonest = min(spelt, key=lambda text: (-spelt[text], text))
-            meaning = self._lexicon.meaning(sorted({*spelt, *self._synonyms.get(folded, ())}), question.kind)
-            yield Candidate(commonest, tuple(sorted(cultures[folded])), meaning)
+            said = {*spelt, *self._synonyms.get(folded, ())}
+            yield Candidate(commonest, tuple(sorted(cultures[folded])), meaning(said, question.kind))
 
 
 def _same_question(one: Question, other: Question) -> bool:
@@ -264,7 +253,7 @@ def skipped(question: Question, reason: str, detail: str) -> Skipped:
     return Skipped(question.country, question.id, question.topic, question.english, reason, detail)
 
 
-def choose(target: Target, lexicon: Lexicon, same: Same, *, seed: int, most: int) -> list[Choice] | Skipped:
+def choose(target: Target, same: Same, *, seed: int, most: int) -> list[Choice] | Skipped:
     """Choose up to ``most`` different combinations of a right answer and three wrong ones, by hashes of the seed.
 
     Wrong options differ from each other and, by ``same``, from every accepted answer; each stands for another
@@ -274,9 +263,8 @@ def choose(target: Target, lexicon: Lexicon, same: Same, *, seed: int, most: int
     item = target.question.item_id
     fit = [one for one in target.candidates if not any(same(one.text, text) for text in target.accepted)]
 
-    @cache
     def compatible(one: Candidate, other: Candidate) -> bool:
-        return not lexicon.clash(one.meaning, other.meaning) and not same(one.text, other.text)
+        return not clash(one.meaning, other.meaning) and not same(one.text, other.text)
 
     def combinations(right: str, attempt: int | str) -> Iterator[Choice]:
         """Every choice of three compatible candidates of three cultures, in an order that the attempt shuffles."""
@@ -287,23 +275,16 @@ def choose(target: Target, lexicon: Lexicon, same: Same, *, seed: int, most: int
                 if compatible(third, second) and (wrong := _with_cultures((first, second, third))) is not None:
                     yield Choice(right, wrong)
 
-    found: dict[tuple[str, frozenset[str]], Choice] = {}
-
-    def add(choice: Choice) -> None:
-        found.setdefault((choice.right, frozenset(text for text, _ in choice.wrong)), choice)
-
     turns = sorted(target.right, key=lambda text: rank(seed, item, "right", text))
-    for attempt in range(_TRIES * most):
-        for choice in islice(combinations(turns[attempt % len(turns)], attempt), 1):
-            add(choice)
-        if len(found) == most or not found:
-            break
-    if not found:
+    if next(combinations(turns[0], 0), None) is None:
         return skipped(target.question, "too_few_options", "; ".join(one.text for one in fit))
-    for choice in chain.from_iterable(combinations(right, "all") for right in target.right):
+    drawn = (islice(combinations(turns[i % len(turns)], i), 1) for i in range(_TRIES * most))
+    rest = (combinations(right, "all") for right in target.right)
+    found: dict[tuple[str, frozenset[str]], Choice] = {}
+    for choice in chain.from_iterable(chain(drawn, rest)):
+        found.setdefault((choice.right, frozenset(text for text, _ in choice.wrong)), choice)
         if len(found) == most:
             break
-        add(choice)
     return list(found.values())
 
 
