@@ -11,7 +11,7 @@ from kapwa.suites.blend.prompts import PromptBook, Template
 from kapwa.suites.blend.questions import Group, Question, region_of
 from kapwa.suites.blend.saq_match import Grader, Others
 from kapwa.suites.blend.saq_tables import judge_saq
-from kapwa.suites.blend.saq_task import SaqTask, saq_item
+from kapwa.suites.blend.saq_task import SaqOptions, SaqTask, saq_item
 
 GRADER = Grader()
 NOBODY = {"idk": 0, "no-answer": 0, "not-applicable": 0}
@@ -88,7 +88,7 @@ def answers(of: SaqTask, texts: Sequence[str | None]) -> list[Answer]:
 
 def judged(items: Sequence[Item], texts: Sequence[str | None], **changes: Any) -> Judged:
     """The judgement of replies to items of the small world."""
-    settings: dict[str, Any] = {"others": OTHERS, "grader": GRADER} | changes
+    settings: dict[str, Any] = {"options": SaqOptions(), "others": OTHERS, "grader": GRADER} | changes
     return judge_saq(items, answers(task(items), texts), **settings)
 
 

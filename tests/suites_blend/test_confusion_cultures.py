@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from saq_world import GRADER, OTHERS, item, judged
 
-from kapwa.suites.blend.confusion import CONFUSION_SCHEMA, Glossary
+from kapwa.suites.blend.confusion import CONFUSION_SCHEMA, english_wordings
 
 
 def rows(items: list[Any], texts: list[str | None]) -> dict[str, dict[str, Any]]:
@@ -48,8 +48,9 @@ def test_a_local_reply_meets_a_country_of_the_same_language() -> None:
 
 def test_a_local_reply_is_put_into_english_by_what_annotators_wrote() -> None:
     # 배 is a wrong fruit in North Korea and means pear; 사과 means apple, which is a dish nowhere.
-    assert Glossary(OTHERS, GRADER).english("배", "ko") == ("pear",)
-    assert Glossary(OTHERS, GRADER).english("수박", "ko") == ()
+    wordings = english_wordings(OTHERS, GRADER, "ko")
+    assert list(wordings["배"]) == ["pear"]
+    assert "수박" not in wordings
     found = rows([item("Spain", "fruit")], ["plátano"])
     assert found["US"]["matches"] == 0  # nobody in Spain's list said it
     assert rows([item("South_Korea", "dish")], ["hamburger"])["US"]["matches"] == 1

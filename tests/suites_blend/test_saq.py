@@ -129,7 +129,7 @@ def test_everybodys_answers_in_one_reply_are_not_right(separator: str) -> None:
 
 def test_a_list_that_somebody_answered_is_an_answer() -> None:
     asked = saq_item(question("US", "chant", group(2, "one, two, three, go team")), BOOK, "en", "inst-4")
-    result = judged([asked], ["One, two, three, go team!"], others=None)
+    result = judged([asked], ["One, two, three, go team!"])
     assert (value(result, "sem_b"), value(result, "too_many")) == (1.0, 0.0)
 
 
@@ -203,9 +203,9 @@ def test_no_items_give_empty_tables() -> None:
 def test_strangers_and_doubles_are_refused() -> None:
     given = answers(task([FRUIT]), ["사과"])
     with pytest.raises(UsageError, match="not among the items judged"):
-        judge_saq([item("Spain", "fruit")], given, grader=GRADER)
+        judge_saq([item("Spain", "fruit")], given, SaqOptions(), others=OTHERS, grader=GRADER)
     with pytest.raises(UsageError, match="two answers"):
-        judge_saq([FRUIT], [*given, *given], grader=GRADER)
+        judge_saq([FRUIT], [*given, *given], SaqOptions(), others=OTHERS, grader=GRADER)
 
 
 def test_unknown_languages_are_named() -> None:

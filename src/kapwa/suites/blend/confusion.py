@@ -10,7 +10,8 @@ them: ``split`` shares it out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -25,34 +26,15 @@ from kapwa.suites.blend.saq_grading import Graded
 from kapwa.suites.blend.saq_match import ENGLISH, Grader, Others, Target
 
 CONFUSION_SCHEMA: dict[str, Any] = {
-    "culture": pl.String,
-    "language": pl.String,
-    "variant": pl.String,
-    "other": pl.String,
-    "wrong": pl.Int64,
-    "matches": pl.Int64,
-    "share": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "split": pl.Float64,
+    **dict.fromkeys(("culture", "language", "variant", "other"), pl.String),
+    **dict.fromkeys(("wrong", "matches"), pl.Int64),
+    **dict.fromkeys(("share", "low", "high", "split"), pl.Float64),
 }
 
 
-def confusion_table(graded: Sequence[Graded], others: Others, grader: Grader) -> pl.DataFrame:
-    """Count, by country, variant and other country, the wrong replies that are right for the other.
-
-    ``wrong``: wrong replies to questions that the other country has a valid one of; ``matches``: those that give an
-    answer of the other's people; ``share`` their quotient with its 95 % interval, clustered by question; ``split``: the
-    same with a reply that fits k countries counting 1/k for each. Replies that are empty, refused or unreadable are
-    not wrong in this sense. Sorted by culture, variant and share, the largest first.
-    """
-    wrong: dict[tuple[str, str], list[Graded]] = {}
-    for one in graded:
-        if one.outcome == "wrong":
-            wrong.setdefault((one.item.culture, one.item.variant), []).append(one)
-    finder = _Finder(others, grader)
-    rows = [row for mine in wrong.values() for row in finder.rows(mine)]
-    table = pl.DataFrame(rows, schema=CONFUSION_SCHEMA, orient="row")
+def confusion_frame(rows: Iterable[tuple[Any, ...]]) -> pl.DataFrame:
+    """Return rows of :data:`CONFUSION_SCHEMA` sorted by culture, variant and share, the largest first."""
+    table = pl.DataFrame(list(rows), schema=CONFUSION_SCHEMA, orient="row")
     return table.sort("culture", "variant", "share", "other", descending=[False, False, True, False])
 
 
@@ -68,75 +50,72 @@ def confusion_rows(given: FloatArray, split: FloatArray, clusters: Sequence[str]
         yield count, int(np.nansum(given[:, place])), found.value, found.low, found.high, total / max(count, 1)
 
 
-class Glossary:
-    """English wordings of answers in each language, as annotators wrote them side by side."""
+def confusion_table(graded: Sequence[Graded], others: Others, grader: Grader) -> pl.DataFrame:
+    """Count, by country, variant and other country, the wrong replies that are right for the other.
 
-    def __init__(self, others: Others, grader: Grader) -> None:
-        self._others, self._grader = others, grader
-        self._english: dict[str, dict[str, dict[str, None]]] = {}
-
-    def english(self, text: str, language: str) -> tuple[str, ...]:
-        """Return the English wordings of a text that is word for word an answer in ``language``."""
-        if language not in self._english:
-            self._english[language] = self._entries(language)
-        return tuple(self._english[language].get(self._grader.matcher(language).language.fold(text), ()))
-
-    def _entries(self, language: str) -> dict[str, dict[str, None]]:
-        fold = self._grader.matcher(language).language.fold
-        entries: dict[str, dict[str, None]] = {}
-        for question in self._others.questions():
-            if canonical(question.language) == language:
-                for group in question.groups:
-                    for answer in group.local:
-                        entries.setdefault(fold(answer), {}).update(dict.fromkeys(group.en))
-        return entries
+    ``wrong``: wrong replies to questions that the other country has a valid one of; ``matches``: those that give an
+    answer of the other's people; ``share`` their quotient with its 95 % interval, clustered by question; ``split``: the
+    same with a reply that fits k countries counting 1/k for each. Replies that are empty, refused or unreadable are
+    not wrong in this sense. Sorted by :func:`confusion_frame`.
+    """
+    wrong: dict[tuple[str, str], list[Graded]] = {}
+    for one in graded:
+        if one.outcome == "wrong":
+            wrong.setdefault((one.item.culture, one.item.variant), []).append(one)
+    # Read for each language once: it goes through every question.
+    wordings = cache(partial(english_wordings, others, grader))
+    return confusion_frame(row for mine in wrong.values() for row in _rows(mine, others, grader, wordings))
 
 
-class _Finder:
-    """Finds whose answers wrong replies are."""
+Wordings = Mapping[str, Mapping[str, None]]
 
-    def __init__(self, others: Others, grader: Grader) -> None:
-        self._others, self._grader = others, grader
-        self._glossary = Glossary(others, grader)
 
-    def rows(self, wrong: Sequence[Graded]) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows of one country and variant."""
-        item = wrong[0].item
-        names = [country for country in self._others.countries if country != item.culture]
-        if not names:
-            return
-        given = self._given(wrong, names)
-        fits = np.nansum(given, axis=1, keepdims=True)
-        split = np.divide(given, fits, out=np.zeros_like(given), where=fits > 0)
-        for name, row in zip(names, confusion_rows(given, split, [one.item.cluster for one in wrong]), strict=True):
-            if row[0]:
-                yield (item.culture, item.language, item.variant, name, *row)
+def english_wordings(others: Others, grader: Grader, language: str) -> Wordings:
+    """Return, for each folded answer in ``language``, the English wordings that annotators wrote beside it."""
+    fold = grader.matcher(language).language.fold
+    found: dict[str, dict[str, None]] = {}
+    for question in others.questions():
+        if canonical(question.language) == language:
+            for group in question.groups:
+                for answer in group.local:
+                    found.setdefault(fold(answer), {}).update(dict.fromkeys(group.en))
+    return found
 
-    def _given(self, wrong: Sequence[Graded], names: Sequence[str]) -> FloatArray:
-        """1 where a reply (row) gives an answer of a country (column), 0 where not, NaN where it was not asked."""
-        given = np.full((len(wrong), len(names)), np.nan)
-        places = {name: place for place, name in enumerate(names)}
-        for row, one in enumerate(wrong):
-            said = list(self._sayings(one))
-            for other in self._others.of(one.item.cluster, one.item.culture):
-                fits = any(gives(matcher, text, other, language) for matcher, text, language in said)
-                given[row, places[other.country]] = fits
-        return given
 
-    def _sayings(self, one: Graded) -> Iterator[tuple[Matcher, str, str]]:
-        """What a reply says, in the languages it can be compared in: its own, English, and its English wording."""
-        language, reply = Target.of_item(one.item).language, one.reply
-        yield self._grader.matcher(language), reply.text, language
-        if language == ENGLISH:
-            return
-        english = self._grader.matcher(ENGLISH)
-        wordings = dict.fromkeys([reply.text])
+def _rows(
+    wrong: Sequence[Graded], others: Others, grader: Grader, wordings: Callable[[str], Wordings]
+) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of one country and variant."""
+    item = wrong[0].item
+    names = [country for country in others.countries if country != item.culture]
+    if not names:
+        return
+    given = np.full((len(wrong), len(names)), np.nan)
+    places = {name: place for place, name in enumerate(names)}
+    for row, one in enumerate(wrong):
+        said = list(_sayings(one, grader, wordings))
+        for other in others.of(one.item.cluster, one.item.culture):
+            given[row, places[other.country]] = any(_gives(*saying, other) for saying in said)
+    fits = np.nansum(given, axis=1, keepdims=True)
+    split = np.divide(given, fits, out=np.zeros_like(given), where=fits > 0)
+    for name, found in zip(names, confusion_rows(given, split, [one.item.cluster for one in wrong]), strict=True):
+        if found[0]:
+            yield (item.culture, item.language, item.variant, name, *found)
+
+
+def _sayings(one: Graded, grader: Grader, wordings: Callable[[str], Wordings]) -> Iterator[tuple[Matcher, str, str]]:
+    """What a reply says, in the languages it can be compared in: its own, English, and its English wording."""
+    language, reply = Target.of_item(one.item).language, one.reply
+    matcher, english = grader.matcher(language), grader.matcher(ENGLISH)
+    yield matcher, reply.text, language
+    if language != ENGLISH:
+        found = dict.fromkeys([reply.text])
         for text in (reply.text, *(() if reply.too_many else reply.answers)):
-            wordings |= dict.fromkeys(self._glossary.english(text, language))
-        yield from ((english, wording, ENGLISH) for wording in wordings)
+            found |= wordings(language).get(matcher.language.fold(text), {})
+        yield from ((english, wording, ENGLISH) for wording in found)
 
 
-def gives(matcher: Matcher, text: str, question: Question, language: str) -> bool:
+def _gives(matcher: Matcher, text: str, language: str, question: Question) -> bool:
     """Whether ``text`` gives an answer of a country's people, as far as they can be said in ``language``."""
     if language not in (ENGLISH, canonical(question.language)):
         return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ from kapwa.metrics.likelihood import NORMS, Vector, normalised
 from kapwa.records import Answer, Item, Outcome, Response
 from kapwa.suites.base import Judged
 from kapwa.suites.blend.choice_reader import ChoiceRead, read_choice
-from kapwa.suites.blend.confusion import CONFUSION_SCHEMA, confusion_rows
+from kapwa.suites.blend.confusion import confusion_frame, confusion_rows
 from kapwa.suites.blend.mcq_task import GENERATE_METRICS, lettered
 from kapwa.suites.blend.questions import ALL_LETTERS
 from kapwa.suites.items import case_frame, pair_answers, score_frame, score_row
@@ -32,7 +32,7 @@ OPTION_SCHEMA: dict[str, Any] = {
     **{"n_tokens": pl.Int64, "n_bytes": pl.Int64, "n_chars": pl.Int64, "logprob_letter": pl.Float64},
 }
 # Wrong replies stand first among the cases, right ones last.
-_MARGINS: dict[Outcome, float] = {"wrong": -1.0, "right": 1.0}
+_MARGINS: Mapping[Outcome, float] = {"wrong": -1.0, "right": 1.0}
 
 
 class _Reply(NamedTuple):
@@ -52,10 +52,6 @@ class _Reply(NamedTuple):
         if self.read.letter is not None:
             return "right" if self.read.letter == self.item.fields["answer"] else "wrong"
         return "empty" if not self.text.strip() else "refused" if is_refusal(self.text) else "unparsed"
-
-    @property
-    def margin(self) -> float:
-        return _MARGINS.get(self.outcome, 0.0)
 
 
 def option_of(item: Item, letter: str | None) -> tuple[str | None, str | None]:
@@ -92,17 +88,14 @@ def judge_generate(items: Sequence[Item], answers: Collection[Answer]) -> Judged
     replies = [_reply(item, sample, response) for item, sample, response in pair_answers(items, answers)]
     rows = [row for reply in replies for row in _generate_rows(reply)]
     read = pl.DataFrame([_answer_row(reply) for reply in replies], schema=ANSWER_SCHEMA, orient="row")
-    worst: dict[str, _Reply] = {}
-    for reply in replies:
-        known = worst.get(reply.item.id)
-        if reply.text is not None and (known is None or reply.margin < known.margin):
-            worst[reply.item.id] = reply
-    cases = [
-        case_of(one.item, "mcq_acc", one.margin, option_of(one.item, one.read.letter)[0] or one.text)
-        for one in sorted(worst.values(), key=lambda one: one.margin)
-    ]
-    tables = {"answers": read, "cases": case_frame(cases), "confusion": choice_confusion(items, read)}
-    return Judged(score_frame(rows), tables)
+    worst: dict[str, dict[str, Any]] = {}
+    for one in replies:
+        margin, known = _MARGINS.get(one.outcome, 0.0), worst.get(one.item.id)
+        if one.text is not None and (known is None or margin < known["margin"]):
+            got = option_of(one.item, one.read.letter)[0] or one.text
+            worst[one.item.id] = case_of(one.item, "mcq_acc", margin, got)
+    cases = case_frame(sorted(worst.values(), key=lambda case: case["margin"]))
+    return Judged(score_frame(rows), {"answers": read, "cases": cases, "confusion": choice_confusion(items, read)})
 
 
 def _reply(item: Item, sample: int, response: Response | None) -> _Reply:
@@ -199,17 +192,13 @@ def judge_likelihood(items: Sequence[Item], answers: Collection[Answer]) -> Judg
             )
         if not answer.response.failed:
             given[key][answer.request.continuations] = answer
-    scored = []
-    for item in items:
-        own = given[item.id, item.variant]
-        scored.append(_Scored(item, own.get(tuple(item.fields["options"])), own.get(tuple(item.fields["letters"]))))
+    scored = [
+        _Scored(item, *(given[item.id, item.variant].get(tuple(item.fields[name])) for name in ("options", "letters")))
+        for item in items
+    ]
     cases = [_likelihood_case(one, one.texts) for one in scored if one.texts is not None]
-    tables = {
-        "options": pl.DataFrame(
-            [row for one in scored for row in _option_rows(one)], schema=OPTION_SCHEMA, orient="row"
-        ),
-        "cases": case_frame(sorted(cases, key=lambda row: row["margin"])),
-    }
+    options = pl.DataFrame([row for one in scored for row in _option_rows(one)], schema=OPTION_SCHEMA, orient="row")
+    tables = {"options": options, "cases": case_frame(sorted(cases, key=lambda row: row["margin"]))}
     return Judged(score_frame(row for one in scored for row in _likelihood_rows(one)), tables)
 
 
@@ -251,25 +240,21 @@ def choice_confusion(items: Sequence[Item], answers: pl.DataFrame) -> pl.DataFra
     :func:`kapwa.suites.blend.mcq_judging.judge_generate`). ``wrong``: wrong choices where an option of the other
     culture was offered; ``matches``: how many chose it; ``share`` their quotient with its 95 % interval, clustered by
     question; with three wrong options a blind wrong choice gives 1/3. ``split``: the part of all wrong choices of the
-    culture and variant, so that they sum to 1 at most. Returns :data:`~kapwa.suites.blend.confusion.CONFUSION_SCHEMA`,
-    sorted by culture, variant and share, the largest first.
+    culture and variant, so that they sum to 1 at most. Returned by
+    :func:`~kapwa.suites.blend.confusion.confusion_frame`.
     """
     known = {(item.id, item.variant): item for item in items}
     wrong: dict[tuple[str, str, str], list[tuple[Item, str]]] = {}
-    for row in answers.filter((pl.col("outcome") == "wrong") & pl.col("chosen_culture").is_not_null()).iter_rows(
-        named=True
-    ):
-        item = known[row["item_id"], row["variant"]]
-        wrong.setdefault((item.culture, item.language, item.variant), []).append((item, row["chosen_culture"]))
-    rows = [(*key, *row) for key, chosen in wrong.items() for row in _rows(key[0], chosen)]
-    table = pl.DataFrame(rows, schema=CONFUSION_SCHEMA, orient="row")
-    return table.sort("culture", "variant", "share", "other", descending=[False, False, True, False])
+    chosen = answers.filter(pl.col("chosen_culture").is_not_null(), outcome="wrong")
+    for name, variant, culture in chosen.select("item_id", "variant", "chosen_culture").iter_rows():
+        item = known[name, variant]
+        wrong.setdefault((item.culture, item.language, item.variant), []).append((item, culture))
+    return confusion_frame((*key, *row) for key, chosen in wrong.items() for row in _rows(key[0], chosen))
 
 
 def _rows(culture: str, chosen: Sequence[tuple[Item, str]]) -> list[tuple[Any, ...]]:
     """For one culture and variant: other culture, wrong, matches, share, low, high, split."""
-    offered = dict.fromkeys(name for item, _ in chosen for name in item.fields["cultures"] if name != culture)
-    others = list(offered)
+    others = list(dict.fromkeys(name for item, _ in chosen for name in item.fields["cultures"] if name != culture))
     if not others:
         return []
     given = np.full((len(chosen), len(others)), np.nan)

@@ -91,18 +91,21 @@ class PromptBook:
         """Return one template; raise UsageError where the data has none of that id or in that language."""
         if country not in self._regions:
             raise UsageError(f"The data holds no country {country!r}.", hint=nearest(country, self._regions))
-        found = self._templates[country].get(prompt_id)
-        if found is None:
+        text = self.find(country, asked_in, prompt_id)
+        if not text and prompt_id not in self._templates[country]:
             raise UsageError(f"{country} has no prompt {prompt_id!r}.", hint=nearest(prompt_id, self.ids(country)))
-        region = self._regions[country]
-        text = found.english if asked_in == "en" else found.local
-        if not text and region.language == "en":  # the local language is English: either text is in it
-            text = found.english or found.local
         if not text:
-            name = language_name(region.language if asked_in == "local" else "en")
+            name = language_name(self._regions[country].language if asked_in == "local" else "en")
             hint = f"Ask in the other language, or add the prompt to prompts.csv (a template with {SLOT})."
             raise UsageError(f"{country} has no prompt {prompt_id!r} in {name}.", hint=hint)
         return text
+
+    def find(self, country: str, asked_in: AskedIn, prompt_id: str) -> str:
+        """Return one template of a country that is asked; "" where the data has none of that id or in that language."""
+        found = self._templates[country].get(prompt_id, Template("", ""))
+        if self._regions[country].language == "en":  # the local language is English: either text is in it
+            return (found.english or found.local) if asked_in == "en" else (found.local or found.english)
+        return found.english if asked_in == "en" else found.local
 
     def render(self, country: str, asked_in: AskedIn, prompt_id: str, question: str) -> str:
         """Put ``question`` into a template; every ``{q}`` is filled, other braces are left alone."""

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -47,6 +45,11 @@ class Group:
     votes: int
 
 
+def top_votes(groups: Sequence[Group]) -> int:
+    """Return the votes of the commonest answer; 0 when there is none."""
+    return max((group.votes for group in groups), default=0)
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """One question as one country was asked it, with its answer groups in file order.
@@ -77,7 +80,7 @@ class Question:
     @property
     def top_votes(self) -> int:
         """Votes of the commonest answer; 0 when there is none."""
-        return max((group.votes for group in self.groups), default=0)
+        return top_votes(self.groups)
 
     def text(self, asked_in: AskedIn) -> str:
         """The question in the language it is asked in."""
@@ -127,12 +130,8 @@ def is_valid_paper(question: Question) -> bool:
 
 def people_said(groups: Sequence[Group], *, english: bool = False) -> str:
     """Write people's answers in a line, the commonest first: "김치 (5); 김치찌개 / 찌개 (2)"."""
-    return "; ".join(_said(groups, english))
-
-
-def _said(groups: Sequence[Group], english: bool) -> Iterator[str]:
-    for group in groups:
-        yield f"{' / '.join((group.en or group.local) if english else group.local)} ({group.votes})"
+    said = (((group.en or group.local) if english else group.local, group.votes) for group in groups)
+    return "; ".join(f"{' / '.join(texts)} ({votes})" for texts, votes in said)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,55 +139,34 @@ class Region:
     """A country or region whose people were asked.
 
     ``country`` is its spelling in the data, ``name`` its English name for people; ``language`` the BCP-47 code of
-    its local language. ``territory`` is the ISO 3166-1 code of the state it is or lies in, ``subdivision`` its
-    ISO 3166-2 code where it is part of one; both "" where unknown. The released code calls Assam and West Java AS and
-    JB, which in ISO 3166-1 are American Samoa and unassigned.
+    its local language. ``territory`` is the ISO 3166-1 code of the state it is or lies in, "" where unknown. The
+    released code calls Assam and West Java AS and JB, which in ISO 3166-1 are American Samoa and unassigned.
     """
 
     country: str
     name: str
     language: str
-    territory: str
-    subdivision: str = ""
+    territory: str = ""
 
 
-_REGIONS = {
-    one.country: one
-    for one in (
-        Region("Algeria", "Algeria", "ar", "DZ"),
-        Region("Assam", "Assam", "as", "IN", "IN-AS"),
-        Region("Azerbaijan", "Azerbaijan", "az", "AZ"),
-        Region("China", "China", "zh", "CN"),
-        Region("Ethiopia", "Ethiopia", "am", "ET"),
-        Region("Greece", "Greece", "el", "GR"),
-        Region("Indonesia", "Indonesia", "id", "ID"),
-        Region("Iran", "Iran", "fa", "IR"),
-        Region("Mexico", "Mexico", "es", "MX"),
-        Region("North_Korea", "North Korea", "ko", "KP"),
-        # Several states of Nigeria; no one code of ISO 3166-2 names them together.
-        Region("Northern_Nigeria", "Northern Nigeria", "ha", "NG"),
-        Region("South_Korea", "South Korea", "ko", "KR"),
-        Region("Spain", "Spain", "es", "ES"),
-        Region("UK", "United Kingdom", "en", "GB"),
-        Region("US", "United States", "en", "US"),
-        Region("West_Java", "West Java", "su", "ID", "ID-JB"),
-    )
-}
+_NAMES = {"UK": "United Kingdom", "US": "United States"}
+_RELEASED = """
+    Algeria ar DZ, Assam as IN, Azerbaijan az AZ, China zh CN, Ethiopia am ET, Greece el GR, Indonesia id ID,
+    Iran fa IR, Mexico es MX, North_Korea ko KP, Northern_Nigeria ha NG, South_Korea ko KR, Spain es ES, UK en GB,
+    US en US, West_Java su ID
+"""
+_REGIONS = {country: (language, territory) for country, language, territory in map(str.split, _RELEASED.split(","))}
 COUNTRIES = tuple(_REGIONS)
 
 
-@cache
 def region_of(country: str, language: str = "") -> Region:
     """Return what is known of ``country``; ``language`` (from a card or column) goes before the table's.
 
-    For a country outside the table its territory is looked up by its English name, and is "" where no territory
-    has that name; its name is then its own spelling, with spaces for underscores.
+    The name of a country outside the table is its own spelling, with spaces for underscores.
     """
-    known = _REGIONS.get(country)
-    if known is None:
-        name = country.replace("_", " ")
-        return Region(country, name, language, _territories().get(name.casefold(), ""))
-    return replace(known, language=language or known.language)
+    usual, territory = _REGIONS.get(country, ("", ""))
+    name = _NAMES.get(country) or country.replace("_", " ")
+    return Region(country, name, language or usual, territory)
 
 
 def language_name(code: str) -> str:
@@ -196,14 +174,3 @@ def language_name(code: str) -> str:
     if code not in registry.available("languages"):
         return code
     return str(registry.load("languages", code).info.name)
-
-
-@cache
-def _territories() -> dict[str, str]:
-    """ISO 3166-1 codes by case-folded English name, its short form ("Iran") included where only one country has it."""
-    import iso3166
-
-    full = {name.casefold(): c.alpha2 for c in iso3166.countries for name in (c.name, c.apolitical_name)}
-    shorts = [(c.name.partition(",")[0].casefold(), c.alpha2) for c in iso3166.countries if "," in c.name]
-    counts = Counter(short for short, _ in shorts)
-    return {short: code for short, code in shorts if counts[short] == 1 and short not in full} | full

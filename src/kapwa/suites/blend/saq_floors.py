@@ -8,8 +8,8 @@ the selected questions for which the trick has a reply, each counting once. Exac
   but not the country would say. On the release, in English, SEM-B is 0.415 on average over countries.
 - **one other culture's usual answer**: the same for each other country alone, averaged over them (0.300).
 - **usual answer in the US**: the commonest answer of the country called US (0.340 on average over the other 15).
-- **another question's answer**: the country's own commonest answer to another question, the next five in an order that
-  only the seed decides, averaged.
+- **another question's answer**: the country's own commonest answer to another question, the next five in an order
+  of hashes of their ids, averaged.
 - **everybody's usual answers in one reply**: the distinct commonest answers of all countries, joined by commas, the
   country's own last. It would score near 1 if lists were not judged by their first answer.
 - **a person (leave one out)**, the ceiling: each vote is taken for the reply of one person and judged against the
@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from statistics import fmean
 from typing import Literal, NamedTuple
 
@@ -69,9 +70,8 @@ def leave_one_out(groups: Sequence[Group]) -> Sem:
 class FloorMaker:
     """Judges replies made of people's answers, each reply to one country's question once."""
 
-    def __init__(self, others: Others, grader: Grader, *, seed: int = 0, limit: int = MAX_ANSWERS) -> None:
-        self._others, self._grader = others, grader
-        self._seed, self._limit = seed, limit
+    def __init__(self, others: Others, grader: Grader, limit: int) -> None:
+        self._others, self._grader, self._limit = others, grader, limit
         self._known: dict[tuple[str, str, AskedIn, str], Sem] = {}
 
     def judge(self, question: Question, asked_in: AskedIn, text: str) -> Sem:
@@ -81,7 +81,7 @@ class FloorMaker:
             target, asked = Target.of_question(question, asked_in), question.text(asked_in)
             reply = read_reply(text, language=target.language, kind=target.kind, question=asked, limit=self._limit)
             _, hit = find_answer(reply, target, question.id, self._others, self._grader, self._limit)
-            self._known[key] = NOTHING if hit is None else Sem(1.0, hit.votes / target.top_votes)
+            self._known[key] = NOTHING if hit is None else Sem(1.0, hit.votes / question.top_votes)
         return self._known[key]
 
     def means(self, questions: Sequence[Question], asked_in: AskedIn) -> Iterator[tuple[str, Kind, Sem, int]]:
@@ -109,10 +109,10 @@ class FloorMaker:
         yield PERSON, "ceiling", _mean([leave_one_out(q.groups) for q in counted]), len(counted)
 
     def _shuffled(self, questions: Sequence[Question], language: str) -> dict[str, list[str]]:
-        """Return, for each question, commonest answers to the questions after it in a seeded order."""
+        """Return, for each question, commonest answers to the questions after it in an order of hashes."""
 
         def rank(question: Question) -> bytes:
-            return hashlib.blake2b(f"{self._seed}\0{question.item_id}".encode(), digest_size=16).digest()
+            return hashlib.blake2b(f"0\0{question.item_id}".encode(), digest_size=16).digest()
 
         order = sorted(questions, key=rank)
         count = min(_SHUFFLES, len(order) - 1)
@@ -122,15 +122,13 @@ class FloorMaker:
         }
 
 
-def saq_floors(
-    items: Sequence[Item], others: Others, grader: Grader, *, seed: int = 0, limit: int = MAX_ANSWERS
-) -> list[Floor]:
+def saq_floors(items: Sequence[Item], others: Others, grader: Grader, limit: int = MAX_ANSWERS) -> list[Floor]:
     """Return floors and ceiling of ``sem_b`` and ``sem_w`` for every variant; see the module for definitions.
 
     ``note`` is "" for means over all items of a variant, and names the culture where there are several. Values do not
     depend on the prompt, only on the language asked in.
     """
-    maker = FloorMaker(others, grader, seed=seed, limit=limit)
+    maker = FloorMaker(others, grader, limit)
     chosen: dict[str, dict[str, list[Question]]] = {}
     asked: dict[str, AskedIn] = {}
     for item in items:
@@ -149,11 +147,8 @@ def saq_floors(
             rows[variant] += [(*found, culture) for found in known.get(key, ())]
         known.clear()
         grader.forget()
-    return [
-        floor
-        for variant, mine in rows.items()
-        for floor in _variant_floors(variant, mine, several=len(chosen[variant]) > 1)
-    ]
+    made = (_variant_floors(variant, mine, several=len(chosen[variant]) > 1) for variant, mine in rows.items())
+    return list(chain.from_iterable(made))
 
 
 def _variant_floors(variant: str, rows: Sequence[tuple[str, Kind, Sem, int, str]], *, several: bool) -> Iterator[Floor]:
@@ -164,15 +159,10 @@ def _variant_floors(variant: str, rows: Sequence[tuple[str, Kind, Sem, int, str]
         if not total:
             continue
         whole = Sem(*(sum(sem[side] * count for sem, count, _ in mine) / total for side in (0, 1)))
-        yield from _pair(variant, name, whole, kind, "")
-        for sem, count, culture in mine if several else ():
+        for sem, count, culture in [(whole, total, ""), *(mine if several else ())]:
             if count:
-                yield from _pair(variant, name, sem, kind, culture)
-
-
-def _pair(variant: str, name: str, sem: Sem, kind: Kind, note: str) -> Iterator[Floor]:
-    yield Floor(SEM_B, variant, name, sem.b, kind, note)
-    yield Floor(SEM_W, variant, name, sem.w, kind, note)
+                yield Floor(SEM_B, variant, name, sem.b, kind, culture)
+                yield Floor(SEM_W, variant, name, sem.w, kind, culture)
 
 
 def _mean(values: Sequence[Sem]) -> Sem:

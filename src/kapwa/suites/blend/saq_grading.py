@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from kapwa.languages.identify import Identification, identify
 from kapwa.records import Answer, Item, Outcome, Response
+from kapwa.suites.blend.questions import top_votes
 from kapwa.suites.blend.replies import Reply, declines, read_reply
 from kapwa.suites.blend.reply_lists import n_words
 from kapwa.suites.blend.saq_match import ENGLISH, Grader, Hit, Others, Target, reference_reply
@@ -48,7 +49,7 @@ class Graded(NamedTuple):
     @property
     def weight(self) -> float:
         """SEM-W of the reply, in [0, 1]."""
-        return self.hit.votes / Target.of_item(self.item).top_votes if self.hit else 0.0
+        return self.hit.votes / top_votes(self.item.fields["answers"]) if self.hit else 0.0
 
 
 def local_asked(item: Item) -> bool:
@@ -71,26 +72,18 @@ def grade(
         by_culture.setdefault(item.culture, []).append(place)
     found: dict[int, Graded] = {}
     for places in by_culture.values():
-        for place in places:
-            item, sample, response = given[place]
-            # A filtered reply may come without text and without an error: the model said nothing.
-            text = None if response is None or response.failed else response.text or ""
-            found[place] = _graded(item, sample, response, text, options, others, grader)
+        found |= {place: _graded(*given[place], options, others, grader) for place in places}
         grader.forget()
     return [found[place] for place in range(len(given))]
 
 
 def _graded(
-    item: Item,
-    sample: int,
-    response: Response | None,
-    text: str | None,
-    options: SaqOptions,
-    others: Others,
-    grader: Grader,
+    item: Item, sample: int, response: Response | None, options: SaqOptions, others: Others, grader: Grader
 ) -> Graded:
-    if text is None:
+    if response is None or response.failed:
         return Graded(item, sample, response, None, _NO_REPLY, None, None, 0.0, False, Identification(None, 0.0))
+    # A filtered reply may come without text and without an error: the model said nothing.
+    text = response.text or ""
     target, fields = Target.of_item(item), item.fields
     reply = read_reply(
         text,
@@ -103,7 +96,8 @@ def _graded(
     reply, hit = find_answer(reply, target, item.cluster, others, grader, options.max_answers)
     local = None
     if local_asked(item):
-        local = hit is not None and (hit.language != ENGLISH or grader.gives_local(reply.text, target))
+        hits = grader.hits(reply.text, target) if hit is not None else ()
+        local = any(one.language == target.local_language for one in hits)
     reference = grader.reference(reference_reply(text, fields["prompt"]), target) or 0.0
     declined = hit is None and declines(text)
     return Graded(item, sample, response, text, reply, hit, local, reference, declined, identify(text))

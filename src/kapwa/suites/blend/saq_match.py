@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from kapwa.errors import UsageError
-from kapwa.languages.base import Language
 from kapwa.languages.identify import canonical
 from kapwa.languages.words import words
 from kapwa.metrics.matching import Matcher, Rule
@@ -41,27 +41,17 @@ class Target(NamedTuple):
         """The language it is asked in."""
         return self.local_language if self.asked_in == "local" else ENGLISH
 
-    @property
-    def top_votes(self) -> int:
-        """Votes of the commonest answer."""
-        return max((group.votes for group in self.groups), default=0)
-
-    def sides(self, group: Group) -> Iterator[tuple[str, tuple[str, ...]]]:
+    def sides(self, group: Group, *, reference: bool = False) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Yield a group's answers by language, in the order they are tried.
 
         Asked in the local language, answers in it come first and English ones count too; asked in English, English
-        ones alone. Where English is the local language both lists are English.
+        ones alone. Where English is the local language both lists are English; the released code (``reference``) then
+        looks only at what the file lists as English answers.
         """
         if self.local_language == ENGLISH:
-            yield ENGLISH, tuple(dict.fromkeys((*group.local, *group.en)))
+            yield ENGLISH, group.en if reference else tuple(dict.fromkeys((*group.local, *group.en)))
             return
         if self.asked_in == "local":
-            yield self.local_language, group.local
-        yield ENGLISH, group.en
-
-    def reference_sides(self, group: Group) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """The same as the released code has it: in English only what the file lists as English answers."""
-        if self.language != ENGLISH:
             yield self.local_language, group.local
         yield ENGLISH, group.en
 
@@ -77,21 +67,19 @@ class Hit(NamedTuple):
 
 
 class Grader:
-    """Compares replies with people's answers, each language's matcher made once.
+    """Compares replies with people's answers, each language's matcher made once."""
 
-    ``languages``: languages by code, in place of the registered ones.
-    """
-
-    def __init__(self, languages: Mapping[str, Language] | None = None) -> None:
-        self._languages = languages
+    def __init__(self) -> None:
         self._matchers: dict[str, Matcher] = {}
 
     def matcher(self, code: str) -> Matcher:
         """Return the matcher of a language; raise UsageError where Kapwa does not know the language."""
-        found = self._matchers.get(code)
-        if found is None:
-            found = self._matchers[code] = Matcher(self._language(code))
-        return found
+        if code not in self._matchers:
+            if code not in (known := available("languages")):
+                hint = f"Known are {', '.join(sorted(known))}. docs/how-to/add-a-language.md tells how to add one."
+                raise UsageError(f"Replies in the language {code!r} cannot be matched: no such language.", hint=hint)
+            self._matchers[code] = Matcher(load("languages", code))
+        return self._matchers[code]
 
     def forget(self) -> None:
         """Drop what the matchers of local languages remember.
@@ -99,16 +87,6 @@ class Grader:
         Countries are judged one after the other, and few share a language: what one needed the next does not.
         """
         self._matchers = {code: matcher for code, matcher in self._matchers.items() if code == ENGLISH}
-
-    def _language(self, code: str) -> Language:
-        if self._languages is not None and code in self._languages:
-            return self._languages[code]
-        if code not in available("languages"):
-            known = ", ".join(sorted(available("languages")))
-            hint = f"Known are {known}. docs/how-to/add-a-language.md tells how to add one."
-            raise UsageError(f"Replies in the language {code!r} cannot be matched: no such language.", hint=hint)
-        language: Language = load("languages", code)
-        return language
 
     def find(self, text: str, target: Target) -> Hit | None:
         """Return the first group, in file order, that ``text`` gives an answer of; None where it gives none."""
@@ -125,17 +103,13 @@ class Grader:
                     if rule is not None:
                         yield Hit(index, answer, code, rule, group.votes)
 
-    def gives_local(self, text: str, target: Target) -> bool:
-        """Whether ``text`` gives an answer written in the local language."""
-        return any(hit.language == target.local_language for hit in self.hits(text, target))
-
     def reference(self, text: str, target: Target) -> float | None:
         """Return the weight the released code gives ``text``: votes of the first matching group over the first group's.
 
         None where nothing matches. ``text`` is what :func:`reference_reply` leaves of a reply.
         """
         for group in target.groups:
-            for code, answers in target.reference_sides(group):
+            for code, answers in target.sides(group, reference=True):
                 matcher = self.matcher(code)
                 said = matcher.prepare(text)
                 if any(matcher.reference_match(said, answer) for answer in answers):
@@ -203,8 +177,7 @@ class Others:
 
         Of two equally common the first in the file; of one answer's wordings the first.
         """
-        said = said_in(question.groups[0], question.language, language)
-        return said[0] if said else ""
+        return next(iter(said_in(question.groups[0], question.language, language)), "")
 
     def usual_of_others(self, question_id: str, country: str, language: str) -> str:
         """Return the answer that is usual in most other countries, as said in ``language``; "" where there is none.
@@ -212,28 +185,23 @@ class Others:
         Each other country counts once, with its own commonest answer; answers are the same when their English
         wording has the same words. Of two equally common the one met first in the data wins.
         """
-        count: dict[tuple[str, ...], int] = {}
+        count: Counter[tuple[str, ...]] = Counter()
         wording: dict[tuple[str, ...], str] = {}
         for other in self.of(question_id, country):
-            english = self.usual(other, ENGLISH)
-            if not english:
-                continue
-            key = words(english)
-            count[key] = count.get(key, 0) + 1
-            if key not in wording or canonical(other.language) == language:
-                wording[key] = self.usual(other, language) or english
+            if english := self.usual(other, ENGLISH):
+                key = words(english)
+                count[key] += 1
+                if key not in wording or canonical(other.language) == language:
+                    wording[key] = self.usual(other, language) or english
         return wording[max(count, key=count.__getitem__)] if count else ""
 
     def all_usual(self, question: Question, language: str) -> list[str]:
         """Return the distinct commonest answers of all countries, the question's own last."""
-        asked = [*self.of(question.id, question.country), question]
         found: dict[tuple[str, ...], str] = {}
-        for one in asked:
-            text = self.usual(one, language)
-            if text:
-                key = words(text)
-                found.pop(key, None)
-                found[key] = text
+        for one in (*self.of(question.id, question.country), question):
+            if text := self.usual(one, language):
+                found.pop(words(text), None)
+                found[words(text)] = text
         return list(found.values())
 
     def first_of_many(self, text: str, target: Target, question_id: str, limit: int, grader: Grader) -> str | None:
@@ -261,10 +229,8 @@ class Others:
         for other in self._by_id.get(question_id, {}).values():
             spoken = canonical(other.language)
             for language in dict.fromkeys((target.language, ENGLISH)):
-                code = language if spoken == language else ENGLISH
-                answer = self.usual(other, language)
-                if answer:
-                    yield code, answer
+                if answer := self.usual(other, language):
+                    yield language if spoken == language else ENGLISH, answer
 
 
 def _standing(grader: Grader, text: str, answer: str, code: str) -> str:

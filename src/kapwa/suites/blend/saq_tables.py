@@ -21,7 +21,7 @@ from kapwa.records import SCORE_COLUMNS, Answer, Item, Outcome
 from kapwa.suites.base import Judged
 from kapwa.suites.blend.confusion import confusion_table
 from kapwa.suites.blend.judge import Judge, judge_agreement
-from kapwa.suites.blend.questions import Group, people_said
+from kapwa.suites.blend.questions import Group, people_said, top_votes
 from kapwa.suites.blend.saq_grading import Graded, grade, local_asked, to_be_judged
 from kapwa.suites.blend.saq_match import Grader, Others
 from kapwa.suites.blend.saq_task import SEM_B, SaqOptions, saq_metrics
@@ -43,37 +43,36 @@ Judgement = tuple[float | None, Outcome]
 def judge_saq(
     items: Sequence[Item],
     answers: Collection[Answer],
-    options: SaqOptions | None = None,
+    options: SaqOptions,
     *,
-    others: Others | None = None,
-    grader: Grader | None = None,
+    others: Others,
+    grader: Grader,
     judge: Judge | None = None,
 ) -> Judged:
     """Judge replies: one score row per item, sample and metric of :func:`kapwa.suites.blend.saq_task.saq_metrics`.
 
-    ``others``: what other countries answered, for the guard against unseparated lists and for the confusion table;
-    without it the guard knows the item's own answers only. A reply that is empty, declined or unreadable scores 0
-    with that outcome; failed and missing replies have null values. Tables: ``answers`` (one row a reply, with the
-    group, answer and rule that matched), ``cases`` (the worst reply of each item), ``confusion`` (with ``others``),
-    ``judge_agreement`` (with ``judge``, which adds its verdicts to ``answers`` and the metric ``sem_b_judge``).
+    ``others``: what other countries answered, for the guard against unseparated lists and for the confusion table.
+    A reply that is empty, declined or unreadable scores 0 with that outcome; failed and missing replies have null
+    values. Tables: ``answers`` (one row a reply, with the group, answer and rule that matched), ``cases`` (the worst
+    reply of each item), ``confusion``, ``judge_agreement`` (with ``judge``, which adds its verdicts to ``answers`` and
+    the metric ``sem_b_judge``).
     Raises UsageError for answers to unknown items and for two answers to one request.
     """
-    grader = grader or Grader()
-    settings = options or SaqOptions()
-    graded = grade(items, answers, settings, others or Others(()), grader)
-    scores = score_table(graded)
-    if settings.metrics:
-        compared = [Compared(one.item, one.sample, one.text, _references(one.item)) for one in graded]
-        scores = pl.concat([scores, score_frame(similarity_rows(settings, compared))])
-    rows = [_answer_row(one) for one in graded]
-    tables = {"answers": pl.DataFrame(rows, schema=ANSWER_SCHEMA, orient="row"), "cases": case_table(graded)}
-    if others is not None:
-        tables["confusion"] = confusion_table(graded, others, grader)
+    graded = grade(items, answers, options, others, grader)
     verdicts = judge.verdicts(graded) if judge is not None else None
+    scores = score_table(graded, verdicts)
+    if options.metrics:
+        compared = [Compared(one.item, one.sample, one.text, _references(one.item)) for one in graded]
+        scores = pl.concat([scores, score_frame(similarity_rows(options, compared))])
+    rows = [_answer_row(one) for one in graded]
+    tables = {
+        "answers": pl.DataFrame(rows, schema=ANSWER_SCHEMA, orient="row"),
+        "cases": case_table(graded),
+        "confusion": confusion_table(graded, others, grader),
+    }
     if verdicts is not None:
         tables["answers"] = tables["answers"].with_columns(pl.Series("judged_right", verdicts, dtype=pl.Boolean))
         tables["judge_agreement"] = judge_agreement(graded, verdicts)
-        scores = pl.concat([scores, _judge_rows(graded, verdicts)])
     return Judged(scores, tables)
 
 
@@ -86,41 +85,32 @@ def _references(item: Item) -> list[str]:
     return [*(text for group in groups for text in group.local), *english]
 
 
-def score_table(graded: Sequence[Graded]) -> pl.DataFrame:
+def score_table(graded: Sequence[Graded], verdicts: Sequence[bool | None] | None = None) -> pl.DataFrame:
     """Return the score rows of all replies: metric by metric, replies in order within each.
 
-    Made by columns: hundreds of thousands of rows as dictionaries would take most of the time and memory of judging.
+    ``verdicts``: a judging model's, for ``sem_b_judge``. Made by columns: hundreds of thousands of rows as dictionaries
+    would take most of the time and memory of judging.
     """
-    shared, judged = _shared(graded), [dict(_judgements(one)) for one in graded]
-    return pl.concat([_metric_rows(shared, judged, name) for name in saq_metrics()])
-
-
-def _judge_rows(graded: Sequence[Graded], verdicts: Sequence[bool | None]) -> pl.DataFrame:
-    judged = [{"sem_b_judge": _verdict(*pair)} for pair in zip(graded, verdicts, strict=True)]
-    return _metric_rows(_shared(graded), judged, "sem_b_judge")
-
-
-def _shared(graded: Sequence[Graded]) -> pl.DataFrame:
-    """What the score rows of each reply share, a row a reply."""
     rows = [(one.item.id, *(getattr(one.item, name) for name in _SHARED_FIELDS), one.sample) for one in graded]
-    return pl.DataFrame(rows, schema=_SHARED, orient="row")
+    shared = pl.DataFrame(rows, schema=_SHARED, orient="row")
+    judged = [dict(_judgements(one)) for one in graded]
+    for one, verdict, found in zip(graded, verdicts or (), judged, strict=False):
+        found["sem_b_judge"] = _verdict(one, verdict)
+    return pl.concat([_metric_rows(shared, judged, name) for name in saq_metrics(judged=verdicts is not None)])
 
 
 _SHARED_FIELDS = tuple(name for name in _SHARED if name not in ("item_id", "sample"))
 
 
-def _metric_rows(base: pl.DataFrame, judged: Sequence[dict[str, Judgement]], metric: str) -> pl.DataFrame:
+def _metric_rows(shared: pl.DataFrame, judged: Sequence[dict[str, Judgement]], metric: str) -> pl.DataFrame:
     """The rows of one metric: of the replies that it measures."""
     kept = [place for place, found in enumerate(judged) if metric in found]
-    return (
-        base[kept]
-        .with_columns(
-            pl.lit(metric).alias("metric"),
-            pl.Series("value", [judged[place][metric][0] for place in kept], dtype=pl.Float64),
-            pl.Series("outcome", [judged[place][metric][1] for place in kept], dtype=pl.String),
-        )
-        .select(SCORE_COLUMNS)
+    rows = shared[kept].with_columns(
+        pl.lit(metric).alias("metric"),
+        pl.Series("value", [judged[place][metric][0] for place in kept], dtype=pl.Float64),
+        pl.Series("outcome", [judged[place][metric][1] for place in kept], dtype=pl.String),
     )
+    return rows.select(SCORE_COLUMNS)
 
 
 def _judgements(one: Graded) -> Iterator[tuple[str, Judgement]]:
@@ -140,12 +130,8 @@ def _judgements(one: Graded) -> Iterator[tuple[str, Judgement]]:
     released: Outcome = "right" if one.reference > 0 else "wrong"
     yield "sem_b_reference", (float(one.reference > 0), released) if there else (None, "failed")
     yield "sem_w_reference", (one.reference if there else None, scored)
-    shares = (
-        ("too_many", one.reply.too_many),
-        ("refused", outcome == "refused"),
-        ("empty", outcome == "empty"),
-    )
-    yield from ((name, (float(holds) if there else None, scored)) for name, holds in shares)
+    shares = {"too_many": one.reply.too_many, "refused": outcome == "refused", "empty": outcome == "empty"}
+    yield from ((name, (float(holds) if there else None, scored)) for name, holds in shares.items())
 
 
 def _verdict(one: Graded, verdict: bool | None) -> Judgement:
@@ -167,7 +153,7 @@ def _answer_row(one: Graded) -> tuple[Any, ...]:
         *((len(reply.answers), reply.too_many, one.declined) if there else (None,) * 3),
         one.outcome,
         *((hit.group, hit.answer, hit.language, hit.rule, hit.votes) if hit else (None,) * 5),
-        max(group.votes for group in item.fields["answers"]),
+        top_votes(item.fields["answers"]),
         one.reference if there else None,
         *(item.language, one.found.language, one.found.confidence if there else None),
         reason == "length" if reason else None,
@@ -186,28 +172,20 @@ def case_table(graded: Sequence[Graded]) -> pl.DataFrame:
         key = (one.item.id, one.item.variant)
         if one.text is not None and (key not in worst or _margin(one) < worst[key][0]):
             worst[key] = (_margin(one), one)
-    said: dict[tuple[str, str, bool], str] = {}
-    return case_frame(_case(one, margin, said) for margin, one in sorted(worst.values(), key=lambda pair: pair[0]))
+    return case_frame(_case(one, margin) for margin, one in sorted(worst.values(), key=lambda pair: pair[0]))
 
 
 def _margin(one: Graded) -> float:
     if one.hit is not None:
         return one.weight
-    votes: list[int] = [group.votes for group in one.item.fields["answers"]]
-    return -max(votes) / sum(votes)
+    groups: Sequence[Group] = one.item.fields["answers"]
+    return -top_votes(groups) / sum(group.votes for group in groups)
 
 
-def _case(one: Graded, margin: float, said: dict[tuple[str, str, bool], str]) -> dict[str, Any]:
-    """One case; ``said`` keeps people's answers, so that variants of a question share one text."""
+def _case(one: Graded, margin: float) -> dict[str, Any]:
     item, fields = one.item, one.item.fields
+    in_english = people_said(fields["answers"], english=True)
     asked_in_english = item.language == "en"
-
-    def expected(english: bool) -> str:
-        key = (item.culture, item.cluster, english)
-        if key not in said:
-            said[key] = people_said(fields["answers"], english=english)
-        return said[key]
-
     return {
         "item_id": item.id,
         "variant": item.variant,
@@ -216,7 +194,7 @@ def _case(one: Graded, margin: float, said: dict[tuple[str, str, bool], str]) ->
         "margin": margin,
         "prompt": fields["question"],
         "prompt_gloss": None if asked_in_english else fields["question_en"],
-        "expected": expected(asked_in_english),
-        "expected_gloss": None if asked_in_english else expected(True),
+        "expected": in_english if asked_in_english else people_said(fields["answers"]),
+        "expected_gloss": None if asked_in_english else in_english,
         "got": one.text,
     }

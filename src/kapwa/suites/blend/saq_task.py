@@ -22,6 +22,9 @@ from kapwa.suites.blend.saq_match import ENGLISH, Grader, Others
 from kapwa.suites.items import ITEM_COLUMNS, item_columns, select
 from kapwa.suites.similarity import SimilarityOptions, similarity_infos
 
+if TYPE_CHECKING:
+    from kapwa.suites.blend.judge import Judge
+
 MAX_NEW_TOKENS = 128
 SEM_B, SEM_W = "sem_b", "sem_w"
 SAQ_HEADLINE = (SEM_B, SEM_W)
@@ -91,9 +94,6 @@ def saq_metrics(*, judged: bool = False) -> Mapping[str, MetricInfo]:
         if judged or name != "sem_b_judge"
     }
 
-
-if TYPE_CHECKING:
-    from kapwa.suites.blend.judge import Judge
 
 DEFAULT_VARIANTS = (variant_name("local", PROMPT_IDS[0]), variant_name("en", PROMPT_IDS[0]))
 
@@ -193,11 +193,6 @@ class SaqTask:
     def _languages(self) -> list[str]:
         return sorted({ENGLISH, *(item.fields["local_language"] for item in self.selected)})
 
-    def check(self) -> None:
-        """Find a language that cannot be matched now, not after every question was asked; raise UsageError."""
-        for code in self._languages():
-            self.grader.matcher(code)
-
 
 def open_saq_task(data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> SaqTask:
     """Read questions, select among them, and return the task.
@@ -208,9 +203,12 @@ def open_saq_task(data: str | Path | None, selection: Selection, options: Mappin
     """
     given = given_options("blend/saq", options, (*SaqOptions.names(), "prompts", "judge"))
     judge, prompts = given.pop("judge", None), given.pop("prompts", None)
-    if judge is not None and not hasattr(judge, "verdicts"):
-        hint = "Give kapwa.suites.blend.judge.Judge(model, cache), with a loaded model."
-        raise UsageError(f"judge is a {type(judge).__name__}, not a Judge.", hint=hint)
+    if judge is not None:
+        from kapwa.suites.blend.judge import Judge
+
+        if not isinstance(judge, Judge):
+            hint = "Give kapwa.suites.blend.judge.Judge(model), or what kapwa.load_judge returns."
+            raise UsageError(f"judge is a {type(judge).__name__}, not a Judge.", hint=hint)
     settings = SaqOptions(**given)
     read = read_data(data, prompts)
     items = saq_items(read, selection)
@@ -218,7 +216,7 @@ def open_saq_task(data: str | Path | None, selection: Selection, options: Mappin
     variants = tuple(dict.fromkeys((*VARIANTS, *(item.variant for item in items))))
     chosen = tuple(select(items, selection, known=variants, default=present))
     task = SaqTask(read.source, selection, chosen, tuple(read.questions), settings, judge)
-    task.check()
+    task.tools()  # a language that cannot be matched is found now, not after every question was asked
     return task
 
 
@@ -234,23 +232,13 @@ def saq_items(read: BlendData, selection: Selection) -> list[Item]:
     for variant in named or DEFAULT_VARIANTS:
         asked_in, prompt_id = split_variant(variant)
         for question in questions:
-            if not question.text(asked_in):
-                continue
-            if not named and not _offered(read.prompts, question.country, asked_in, prompt_id):
-                continue
-            items.append(saq_item(question, read.prompts, asked_in, prompt_id))
+            offered = bool(named) or read.prompts.find(question.country, asked_in, prompt_id) != ""
+            if offered and question.text(asked_in):
+                items.append(saq_item(question, read.prompts, asked_in, prompt_id))
     if cultures is not None and not items:
         # Nothing is left to select from, and select() is to say which countries there are.
         return [saq_item(q, read.prompts, "en", PROMPT_IDS[0]) for q in read.questions if is_valid_code(q)]
     return items
-
-
-def _offered(prompts: PromptBook, country: str, asked_in: AskedIn, prompt_id: str) -> bool:
-    try:
-        prompts.template(country, asked_in, prompt_id)
-    except UsageError:
-        return False
-    return True
 
 
 def saq_item(question: Question, prompts: PromptBook, asked_in: AskedIn, prompt_id: str) -> Item:
