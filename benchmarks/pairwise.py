@@ -83,7 +83,8 @@ def run_kapwa(job: dict[str, Any], backend: Literal["numba", "rapidfuzz"]) -> No
     from importlib.metadata import version
 
     from kapwa.analysis.concept import concept_part
-    from kapwa.metrics.distance import all_pairs_bleu, pair_distances, word_edits
+    from kapwa.metrics.distance import all_pairs_bleu, pair_distances
+    from kapwa.metrics.pairwise_edits import edit_blocks, read_texts
     from kapwa.metrics.tokens import encode, tokenizer_for
 
     groups = [i // SAMPLES for i in range(IDENTITIES * SAMPLES)]
@@ -97,7 +98,7 @@ def run_kapwa(job: dict[str, Any], backend: Literal["numba", "rapidfuzz"]) -> No
         found = pair_distances(encoded, groups, names, backend=backend)
         return {
             "tokenise": least(lambda: encode(texts, tokenizer), repeats),
-            "wed": least(lambda: word_edits(encoded, backend=backend), repeats),
+            "wed": least(lambda: list(edit_blocks(read_texts(encoded), backend=backend)), repeats),
             "bleu": least(lambda: all_pairs_bleu(encoded, groups, IDENTITIES), repeats),
             "both": least(lambda: pair_distances(encoded, groups, names, backend=backend), repeats),
             "all": least(lambda: concept_part(whole_concept(texts, backend)), repeats),
@@ -111,7 +112,7 @@ def run_kapwa(job: dict[str, Any], backend: Literal["numba", "rapidfuzz"]) -> No
         }
 
     tiny = encode(["a b c", "a c d"], tokenizer)
-    _, start = timed(lambda: word_edits(tiny, backend=backend))
+    _, start = timed(lambda: list(edit_blocks(read_texts(tiny), backend=backend)))
     result, times = measured(lambda: {kind: measure(kind) for kind in KINDS})
     packages = ("numpy", "numba" if backend == "numba" else "rapidfuzz")
     finish(result, times, first_call_s=start, versions={name: version(name) for name in packages})

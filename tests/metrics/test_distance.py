@@ -19,10 +19,13 @@ from kapwa.metrics.tokens import Encoded
 BACKENDS = ("numba", "rapidfuzz")
 
 
-def word_edit_distances(encoded: object, backend: str = "auto") -> np.ndarray:
-    """Edits by the tokens of the longer text; two empty texts: 0."""
-    lengths = np.maximum(np.diff(encoded.offsets), 1)
-    return distance.word_edits(encoded, backend=backend) / np.maximum.outer(lengths, lengths)
+def word_edits(made, backend="auto"):
+    """The whole symmetric matrix, put together from blocks."""
+    texts = pairwise_edits.read_texts(made)
+    found = np.zeros((len(texts.lengths),) * 2, np.int32)
+    for first, block in pairwise_edits.edit_blocks(texts, backend=backend):
+        found[first : first + len(block), first:] = block
+    return found + found.T
 
 
 @pytest.fixture(params=BACKENDS)
@@ -35,10 +38,9 @@ def backend(request):
 def encoded(texts):
     """Encode lists of small whole numbers; the vocabulary has no gaps, as kapwa.metrics.tokens.encode makes it."""
     flat = [token for text in texts for token in text]
-    vocabulary = sorted(set(flat))
-    number = {token: i for i, token in enumerate(vocabulary)}
-    offsets = np.concatenate([[0], np.cumsum([len(text) for text in texts], dtype=np.int64)]).astype(np.int64)
-    return Encoded(np.array([number[t] for t in flat], np.int32), offsets, tuple(map(str, vocabulary)))
+    vocabulary, ids = np.unique(np.array(flat, int), return_inverse=True)
+    offsets = np.cumsum([0, *map(len, texts)], dtype=np.int64)
+    return Encoded(ids.astype(np.int32), offsets, tuple(map(str, vocabulary)))
 
 
 def plain_edits(left, right):
@@ -87,7 +89,7 @@ text = st.lists(st.integers(0, 4), max_size=9) | st.lists(st.integers(0, 60), ma
 def test_edits_equal_the_textbook(name, texts):
     if name == "numba":
         pytest.importorskip("numba")
-    found = distance.word_edits(encoded(texts), backend=name)
+    found = word_edits(encoded(texts), backend=name)
     assert found.dtype == np.int32
     assert np.array_equal(found, plain_matrix(texts))
 
@@ -96,12 +98,12 @@ def test_edits_of_every_depth_of_words(backend):
     # The kernel takes words of 32 rows, four a pass: lengths around each border, and more texts than lanes.
     lengths = [*range(30, 35), 63, 64, 65, 95, 96, 97, 127, 128, 129, 160, 161, 255, 256, 257, *([40] * 30), 0, 1, 1]
     texts = texts_of(1, lengths, 50)
-    assert np.array_equal(distance.word_edits(encoded(texts), backend=backend), plain_matrix(texts))
+    assert np.array_equal(word_edits(encoded(texts), backend=backend), plain_matrix(texts))
 
 
 def test_edits_of_texts_of_2000_tokens(backend):
     texts = [*texts_of(2, [2000, 1990], 3000), [], [7]]
-    found = distance.word_edits(encoded(texts), backend=backend)
+    found = word_edits(encoded(texts), backend=backend)
     assert np.array_equal(found, plain_matrix(texts))
     assert 1000 < found[0, 1] < 2000
 
@@ -127,7 +129,7 @@ def test_both_kernels_agree_on_many_lengths_and_words():
     pytest.importorskip("numba")
     lengths = np.random.default_rng(5).integers(0, 400, 150)
     made = encoded(texts_of(6, lengths.tolist(), 2000, copied=0.8))
-    assert np.array_equal(distance.word_edits(made, backend="numba"), distance.word_edits(made, backend="rapidfuzz"))
+    assert np.array_equal(word_edits(made, backend="numba"), word_edits(made, backend="rapidfuzz"))
 
 
 def test_vocabularies_beyond_unicode_are_compared_as_numbers(monkeypatch):
@@ -135,7 +137,7 @@ def test_vocabularies_beyond_unicode_are_compared_as_numbers(monkeypatch):
     monkeypatch.setattr(pairwise_edits, "_CODE_POINTS", pairwise_edits._SURROGATE_COUNT + 10)
     read = pairwise_edits.read_texts(encoded(texts))
     assert isinstance(pairwise_edits.as_strings(read)[0], list)
-    assert np.array_equal(distance.word_edits(encoded(texts), backend="rapidfuzz"), plain_matrix(texts))
+    assert np.array_equal(word_edits(encoded(texts), backend="rapidfuzz"), plain_matrix(texts))
 
 
 # --- groups ----------------------------------------------------------------------------------------
@@ -174,7 +176,8 @@ def test_pair_distances_are_means_over_pairs(backend, cells, monkeypatch):
     assert found.samples.tolist() == [5, 1, 0, 40, 2, 0, 22]
     for mine, plain in ((found.wed, means), (found.wed_square, squares), (found.wed_square_reference, reference)):
         np.testing.assert_allclose(mine, plain, rtol=1e-13, atol=0)
-    assert np.array_equal(found.texts_wed, word_edit_distances(encoded(texts), backend=backend))
+    lengths = np.maximum([len(text) for text in texts], 1)
+    assert np.array_equal(found.texts_wed, plain_matrix(texts) / np.maximum.outer(lengths, lengths))
     assert distance.pair_distances(encoded(texts), groups, names, backend=backend).texts_wed is None
 
 
@@ -203,7 +206,7 @@ def test_nothing_to_compare():
     for matrix in (found.wed, found.wed_square, found.bleu):
         assert matrix.shape == (2, 2)
         assert np.isnan(matrix).all()
-    assert distance.word_edits(encoded([])).shape == (0, 0)
+    assert word_edits(encoded([])).shape == (0, 0)
 
 
 # --- what goes wrong -------------------------------------------------------------------------------
@@ -214,7 +217,7 @@ def test_nothing_to_compare():
 )
 def test_contradicting_arrays_are_refused(ids, offsets):
     with pytest.raises(UsageError, match="encoded texts must"):
-        distance.word_edits(Encoded(np.array(ids, np.int32), np.array(offsets), ("a", "b")))
+        word_edits(Encoded(np.array(ids, np.int32), np.array(offsets), ("a", "b")))
 
 
 def test_unfitting_groups_and_backends_are_refused():
@@ -224,15 +227,15 @@ def test_unfitting_groups_and_backends_are_refused():
     with pytest.raises(UsageError, match="Groups must be 0 to 0"):
         distance.pair_distances(made, [0, 1], ("a",))
     with pytest.raises(UsageError, match="Unknown backend 'cuda'"):
-        distance.word_edits(made, backend="cuda")
+        word_edits(made, backend="cuda")
 
 
 def test_without_numba_rapidfuzz_does_it(monkeypatch):
     monkeypatch.setattr(pairwise_edits, "_kernel", lambda: None)
     assert distance.resolve_backend() == "rapidfuzz"
-    assert distance.word_edits(encoded([[1], [2, 3]]))[0, 1] == 2
+    assert word_edits(encoded([[1], [2, 3]]))[0, 1] == 2
     with pytest.raises(MissingDependencyError, match="numba"):
-        distance.word_edits(encoded([[1], [2]]), backend="numba")
+        word_edits(encoded([[1], [2]]), backend="numba")
 
 
 def test_the_kernel_compiles_where_nothing_can_be_kept():
@@ -241,23 +244,21 @@ def test_the_kernel_compiles_where_nothing_can_be_kept():
         "from numba.core import caching\n"
         "caching.CacheImpl._locator_classes = []\n"
         "import numpy as np\n"
-        "from kapwa.metrics.distance import word_edits\n"
+        "from kapwa.metrics.pairwise_edits import edit_blocks, read_texts\n"
         "from kapwa.metrics.pairwise_numba import fill\n"
         "from kapwa.metrics.tokens import Encoded\n"
         "print(type(fill._cache).__name__)\n"
         "texts = Encoded(np.array([0, 1, 0], np.int32), np.array([0, 2, 3]), ('a', 'b'))\n"
-        "print(word_edits(texts, backend='numba').tolist())\n"
+        "print([block.tolist() for _, block in edit_blocks(read_texts(texts), backend='numba')])\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.split("\n")[:2] == ["NullCache", "[[0, 1], [1, 0]]"]
+    assert done.stdout.split("\n")[:2] == ["NullCache", "[[[0, 1], [0, 0]]]"]
 
 
 def test_self_check_passes_and_names_a_differing_pair(monkeypatch):
-    texts = texts_of(10, [0, 1, 5, 60, 61, 62, 300, 0, 20, 20], 40)
-    made, groups = encoded(texts), [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
-    distance.self_check(made, groups, seed=1)
-    distance.self_check(encoded([]), [], seed=1)
-    distance.self_check(encoded([[1]]), [0], seed=1)
+    made = encoded(texts_of(10, [0, 1, 5, 60, 61, 62, 300, 0, 20, 20], 40))
+    for some in (made, encoded([]), encoded([[1]])):
+        distance.self_check(some, seed=1)
     right = distance.edits_between
 
     def wrong(texts, pairs):
@@ -267,12 +268,86 @@ def test_self_check_passes_and_names_a_differing_pair(monkeypatch):
 
     monkeypatch.setattr(distance, "edits_between", wrong)
     with pytest.raises(KapwaError, match="texts 3 and 6"):
-        distance.self_check(made, groups, seed=1)
+        distance.self_check(made, seed=1)
 
 
-def test_self_check_names_a_differing_bleu(monkeypatch):
-    made, groups = encoded(texts_of(11, [30] * 4, 10)), [0, 0, 1, 1]
-    right = distance.all_pairs_bleu
-    monkeypatch.setattr(distance, "all_pairs_bleu", lambda *a: right(*a) + 1e-6)
-    with pytest.raises(KapwaError, match="BLEU of identity"):
-        distance.self_check(made, groups, seed=1)
+# --- estimates from some pairs ----------------------------------------------------------------------
+
+
+def corpus(seed, identities, samples):
+    """Texts whose identities differ much in how common their words are, so that pairs of one identity are alike."""
+    rng = np.random.default_rng(seed)
+    texts = []
+    for _ in range(identities):
+        common = rng.beta(0.5, 0.5)
+        for _ in range(samples):
+            size = rng.integers(8, 14)
+            texts.append(np.where(rng.random(size) < common, np.arange(size) % 7, rng.integers(0, 40, size)).tolist())
+    return encoded(texts), np.repeat(np.arange(identities), samples)
+
+
+def true_means(made, groups, identities):
+    squares = distance.pair_distances(made, groups, [str(i) for i in range(identities)]).wed_square
+    return np.nanmean(np.diag(squares)), squares[np.triu_indices(identities, 1)].mean()
+
+
+def test_all_pairs_give_the_exact_means(monkeypatch):
+    monkeypatch.setattr(distance, "_CHUNK", 7)
+    made, groups = corpus(1, 12, 3)
+    found = distance.sample_distances(made, groups, 12, pairs=1000, seed=1)
+    assert [mean.n for mean in found] == [mean.total for mean in found] == [12, 66]
+    for mean, value in zip(found, true_means(made, groups, 12), strict=True):
+        assert mean.estimate == pytest.approx(value, abs=1e-12)
+        assert mean.low == pytest.approx(mean.high, abs=1e-12)
+
+
+def test_pairs_are_drawn_uniformly_and_once():
+    rng = np.random.default_rng(2)
+    present = np.array([3, 5, 8, 9, 11])
+    seen = np.zeros((12, 12))
+    for _ in range(2000):
+        pairs, total = distance._draw_pairs(present, 4, rng)
+        assert total == 10
+        assert len({tuple(p) for p in pairs.tolist()}) == 4
+        assert (pairs[:, 0] < pairs[:, 1]).all()
+        seen[tuple(pairs.T)] += 1
+    drawn = seen[np.ix_(present, present)][np.triu_indices(5, 1)]
+    assert drawn.sum() == 8000
+    assert abs(drawn - 800).max() < 5 * np.sqrt(2000 * 0.4 * 0.6)
+
+
+def test_large_pair_numbers_are_decoded():
+    pairs, total = distance._draw_pairs(np.arange(10_000), 3000, np.random.default_rng(3))
+    assert total == 49_995_000
+    row, column = pairs.T
+    assert (row >= 0).all()
+    assert (row < column).all()
+    assert column.max() < 10_000
+    assert len(np.unique(pairs, axis=0)) == 3000
+
+
+def test_intervals_hold_the_corpus_means_as_often_as_they_say():
+    # Identities differ strongly, so that pairs sharing one are alike: sampling pairs still tells about this corpus.
+    made, groups = corpus(4, 40, 3)
+    expected, covered, rounds = true_means(made, groups, 40), np.zeros(2), 300
+    for seed in range(rounds):
+        found = distance.sample_distances(made, groups, 40, pairs=20, seed=seed)
+        covered += [mean.low <= value <= mean.high for mean, value in zip(found, expected, strict=True)]
+    assert (abs(covered / rounds - 0.95) < 0.045).all()  # over 3 standard errors of a share from 300
+
+
+def test_empty_texts_count_in_edits_and_no_texts_tell_nothing():
+    made = Encoded(np.arange(12, dtype=np.int32) % 6, np.array([0, 6, 12, 12, 12]), tuple("abcdef"))
+    within, across = distance.sample_distances(made, [0, 1, 2, 2], 3, pairs=10, seed=1)
+    assert (within.estimate, within.n, across.estimate) == (0.0, 1, pytest.approx(2 / 3))
+    assert np.isnan(within.low)
+    nothing = distance.sample_distances(encoded([]), [], 1, pairs=2, seed=1)
+    assert [(np.isnan(mean.estimate), mean.n) for mean in nothing] == [(True, 0)] * 2
+
+
+def test_same_seed_same_estimates():
+    made, groups = corpus(7, 15, 2)
+    first, again, other = (distance.sample_distances(made, groups, 15, pairs=20, seed=seed) for seed in (9, 9, 10))
+    assert first == again != other
+    with pytest.raises(UsageError, match="Cannot sample"):
+        distance.sample_distances(made, groups, 15, pairs=1, seed=1)

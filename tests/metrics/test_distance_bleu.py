@@ -10,19 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_distance import encoded
 
 from kapwa.errors import UsageError
 from kapwa.metrics import pairwise_bleu
 from kapwa.metrics.pairwise_bleu import all_pairs_bleu
-from kapwa.metrics.tokens import Encoded
-
-
-def encoded(texts):
-    flat = [token for text in texts for token in text]
-    vocabulary = sorted(set(flat))
-    number = {token: i for i, token in enumerate(vocabulary)}
-    offsets = np.concatenate([[0], np.cumsum([len(text) for text in texts], dtype=np.int64)]).astype(np.int64)
-    return Encoded(np.array([number[t] for t in flat], np.int32), offsets, tuple(map(str, vocabulary)))
 
 
 def grams(text, order):
@@ -38,7 +30,7 @@ def reference_length(prediction, references, brevity):
     return min(lengths, key=lambda n: (abs(n - len(prediction)), n))
 
 
-def plain_bleu(predictions, references, max_n, brevity):
+def plain_bleu(predictions, references, brevity, max_n=4):
     """The definition: every prediction with all references, counts clipped, geometric mean, brevity penalty."""
     predictions, references = [p for p in predictions if p], [r for r in references if r]
     if not predictions or not references:
@@ -60,13 +52,10 @@ def plain_bleu(predictions, references, max_n, brevity):
     return mean * (1.0 if length > against else math.exp(1 - against / length))
 
 
-def plain_matrix(texts, groups, count, max_n, brevity):
+def plain_matrix(texts, groups, count, brevity):
     sets = [[t for t, g in zip(texts, groups, strict=True) if g == wanted] for wanted in range(count)]
     return np.array(
-        [
-            [math.nan if i == j else plain_bleu(a, b, max_n, brevity) for j, b in enumerate(sets)]
-            for i, a in enumerate(sets)
-        ]
+        [[math.nan if i == j else plain_bleu(a, b, brevity) for j, b in enumerate(sets)] for i, a in enumerate(sets)]
     )
 
 
@@ -86,14 +75,13 @@ many = st.lists(st.integers(0, 8), max_size=40)
 
 @given(
     st.lists(st.tuples(few | many, st.integers(0, 3)), max_size=14),
-    st.integers(1, 5),
     st.sampled_from(["nmt", "closest", "average"]),
 )
 @settings(max_examples=150, deadline=None)
-def test_bleu_equals_its_definition(rows, max_n, brevity):
+def test_bleu_equals_its_definition(rows, brevity):
     texts, groups = [text for text, _ in rows], [group for _, group in rows]
-    found = all_pairs_bleu(encoded(texts), groups, 5, max_n=max_n, brevity=brevity)
-    np.testing.assert_allclose(found, plain_matrix(texts, groups, 5, max_n, brevity), rtol=0, atol=1e-12)
+    found = all_pairs_bleu(encoded(texts), groups, 5, brevity=brevity)
+    np.testing.assert_allclose(found, plain_matrix(texts, groups, 5, brevity), rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("brevity", ["nmt", "closest", "average"])
@@ -103,7 +91,7 @@ def test_sparse_and_dense_products_are_one(brevity, share, monkeypatch):
     texts = resembling(1, 60, 50, 20)
     groups = np.random.default_rng(2).integers(0, 20, 60)
     found = all_pairs_bleu(encoded(texts), groups, 21, brevity=brevity)
-    expected = plain_matrix(texts, groups.tolist(), 21, 4, brevity)
+    expected = plain_matrix(texts, groups.tolist(), 21, brevity)
     assert np.nanmax(expected) > 0.3
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
 
@@ -127,7 +115,7 @@ def test_long_repeated_and_identical_texts():
     texts = [long, long[5:], [1] * 2000, [1] * 7, long, [3], [], [4, 5]]
     groups = [0, 0, 1, 1, 2, 3, 4, 5]
     found = all_pairs_bleu(encoded(texts), groups, 6)
-    np.testing.assert_allclose(found, plain_matrix(texts, groups, 6, 4, "nmt"), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(found, plain_matrix(texts, groups, 6, "nmt"), rtol=0, atol=1e-12)
     assert found[2, 0] == 1.0
     assert found[0, 2] == pytest.approx(math.exp(1 - 4000 / 3995), abs=1e-15)
     assert found[3, 0] == 0.0
@@ -179,8 +167,6 @@ def test_wrong_arguments_are_refused():
     made = encoded([[1], [2]])
     with pytest.raises(UsageError, match="Unknown brevity rule 'longest'"):
         all_pairs_bleu(made, [0, 1], 2, brevity="longest")
-    with pytest.raises(UsageError, match="at least 1"):
-        all_pairs_bleu(made, [0, 1], 2, max_n=0)
     with pytest.raises(UsageError, match="Groups must be 0 to 0"):
         all_pairs_bleu(made, [0, 1], 1)
 

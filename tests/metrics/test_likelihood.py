@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kapwa.metrics.likelihood import NORMS, mc1, mc1_shared, mc2, mc2_reference, mc3, normalised
+from kapwa.metrics.likelihood import NORMS, mc1, mc2, mc2_reference, mc3, normalised
 from kapwa.records import ContinuationScore
 
 logprobs = st.lists(st.floats(-300, -0.01), min_size=1, max_size=6)
@@ -41,10 +41,10 @@ def test_mc3_counts_relevant_responses_above_all_irrelevant(relevant: list[float
 @given(logprobs, st.data())
 def test_mc1_is_strict_and_reports_ties(irrelevant: list[float], data: st.DataObject) -> None:
     best = data.draw(st.sampled_from(irrelevant) | st.floats(-300, -0.01))
-    value, tied = mc1(best, np.array(irrelevant))
+    value, shared = mc1(best, np.array(irrelevant))
     assert value == float(all(best > other for other in irrelevant))
-    assert tied == (best == max(irrelevant))
-    assert not (tied and value)
+    top = [other for other in (best, *irrelevant) if other == max(best, *irrelevant)]
+    assert shared == (1 / len(top) if best in top else 0.0)
 
 
 @given(logprobs, logprobs)
@@ -59,15 +59,8 @@ def test_reference_mc2_cannot_leave_its_cage(relevant: list[float], irrelevant: 
 @pytest.mark.parametrize("n_irrelevant", [1, 3, 4, 5])
 def test_a_model_without_preference_scores_chance(n_irrelevant: int) -> None:
     same = np.full(n_irrelevant, -1.5)
-    assert mc1(-1.5, same) == (0.0, True)
-    assert mc1_shared(-1.5, same) == pytest.approx(1 / (1 + n_irrelevant))
+    assert mc1(-1.5, same) == (0.0, pytest.approx(1 / (1 + n_irrelevant)))
     assert mc2(same, same) == 0.5
-
-
-def test_a_shared_tie_needs_the_top() -> None:
-    assert mc1_shared(-2.0, np.array([-2.0, -1.0])) == 0.0
-    assert mc1_shared(-1.0, np.array([-2.0, -1.0])) == 0.5
-    assert mc1_shared(-0.5, np.array([-2.0, -1.0])) == 1.0
 
 
 def test_each_norm_divides_by_its_length() -> None:

@@ -56,7 +56,7 @@ def concept_part(concept: Concept) -> Part:
     lengths = np.diff(encoded.offsets)
     if settings.backend not in _checked:
         # The fast kernels are held against the plain ones once a process, on the first texts that come.
-        distance.self_check(encoded, texts.groups, settings.seed)
+        distance.self_check(encoded, settings.seed)
         _checked.add(settings.backend)
     measured = _drawn(texts, encoded, settings) if settings.pairs else _exact(texts, encoded, settings)
     return Part(
@@ -108,9 +108,9 @@ def _exact(texts: ConceptTexts, encoded: Encoded, settings: ConceptSettings) -> 
 def _drawn(texts: ConceptTexts, encoded: Encoded, settings: ConceptSettings) -> dict[str, Reals]:
     """Estimate the mean variance within and across from drawn pairs of identities; nothing is known of single ones."""
     seed = concept_seed(settings.seed, *texts.key)
-    found = distance.sample_distances(encoded, texts.groups, texts.identities, pairs=settings.pairs, seed=seed)
-    within, across = found.within_wed_square, found.across_wed_square
-    unknown = np.full(len(texts.identities), _NAN)
+    g = len(texts.identities)
+    within, across = distance.sample_distances(encoded, texts.groups, g, pairs=settings.pairs, seed=seed)
+    unknown = np.full(g, _NAN)
     return {
         **dict.fromkeys(("within", "across", "within_reference", "across_reference"), unknown),
         "means": np.array([within.estimate / 2, across.estimate / 2, _NAN, _NAN]),

@@ -2,20 +2,20 @@
 
 Equal to the plain definitions (an edit distance a pair of texts, a corpus BLEU a pair of identities), computed
 thousands of times faster; ``benchmarks/pairwise.py`` measures by how much. Where all pairs are too many,
-:func:`~kapwa.metrics.pairwise_sample.sample_distances` estimates their means.
+:func:`sample_distances` estimates their means.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from kapwa.errors import KapwaError
+from kapwa.errors import KapwaError, UsageError
 from kapwa.metrics.pairwise_bleu import Brevity, all_pairs_bleu, check_groups
 from kapwa.metrics.pairwise_edits import (
     CELLS,
@@ -28,18 +28,14 @@ from kapwa.metrics.pairwise_edits import (
     read_texts,
     resolve_backend,
 )
-from kapwa.metrics.pairwise_sample import SampledDistances, SampledMean, sample_distances
 from kapwa.metrics.tokens import Encoded
-
-__all__ = [
-    "Backend", "Brevity", "PairDistances", "SampledDistances", "SampledMean", "all_pairs_bleu", "pair_distances",
-    "resolve_backend", "sample_distances", "self_check", "word_edits",
-]  # fmt: skip
 
 Matrix = npt.NDArray[np.float64]
 
 _STRIP = 64
-_CHECKED_TEXTS, _CHECKED_PAIRS = 16, 4
+_CHECKED_TEXTS = 16
+# Pairs of identities whose texts are compared at once.
+_CHUNK = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,28 +74,6 @@ class PairDistances:
         return found
 
 
-def word_edits(encoded: Encoded, *, backend: Backend = "auto") -> Edits:
-    """Levenshtein distance on tokens of every two texts: (N, N), symmetric.
-
-    ``backend``: "auto" takes numba where installed; both give the same integers. Raises UsageError for arrays that
-    are no encoded texts, MissingDependencyError for "numba" without it. Source: Levenshtein 1966.
-    """
-    texts = read_texts(encoded)
-    count = len(texts.lengths)
-    found: Edits = np.zeros((count, count), np.int32)
-    for first, block in edit_blocks(texts, backend=backend):
-        found[first : first + len(block), first:] = block
-    found += found.T
-    return found
-
-
-def _by_longer(edits: Edits, rows: Ints, columns: Ints) -> Matrix:
-    # No edits without tokens, so that dividing by 1 gives the 0 of two empty texts.
-    longer = np.maximum.outer(np.maximum(rows, 1).astype(np.int32), columns.astype(np.int32))
-    found: Matrix = edits / longer
-    return found
-
-
 def pair_distances(
     encoded: Encoded,
     groups: npt.ArrayLike,
@@ -134,11 +108,13 @@ def _summed(
     """Sum distances and their squares over pairs of texts, each counted once: (G, G) each, lower triangle 0."""
     order = np.argsort(labels, kind="stable")
     ordered, labels = texts.take(order), labels[order]
+    longest = np.maximum(ordered.lengths, 1).astype(np.int32)
     sums, squares = np.zeros((n_groups, n_groups)), np.zeros((n_groups, n_groups))
     kept = np.zeros((len(order), len(order))) if keep else None
     for first, strip in _strips(edit_blocks(ordered, backend=backend, cells=CELLS)):
         last = first + len(strip)
-        distances = _by_longer(strip, ordered.lengths[first:last], ordered.lengths[first:])
+        # No edits without tokens, so that dividing by 1 gives the 0 of two empty texts.
+        distances: Matrix = strip / np.maximum.outer(longest[first:last], longest[first:])
         if kept is not None:
             kept[first:last, first:] = distances
         rows, row_starts = np.unique(labels[first:last], return_index=True)
@@ -177,27 +153,14 @@ def _to_means(sums: Matrix, samples: Ints) -> None:
         np.fill_diagonal(sums, own)
 
 
-# --- checking the kernels against each other ------------------------------------------------------
+def self_check(encoded: Encoded, seed: int) -> None:
+    """Compare the edit distances of each two of 16 texts, drawn with ``seed``, with rapidfuzz's before a long analysis.
 
-
-def self_check(encoded: Encoded, groups: npt.ArrayLike, seed: int) -> None:
-    """Compare the fast kernels with slower ones on some pairs, drawn with ``seed``, before a long analysis.
-
-    Edit distances by the backend in use with rapidfuzz's for each two of 16 texts; BLEU with its plain definition
-    for 4 pairs of identities. Raises KapwaError naming the pair that differs.
+    Raises KapwaError naming the pair that differs.
     """
-    texts, labels = read_texts(encoded), np.asarray(groups, np.int64)
-    check_groups(labels, len(texts.lengths), int(labels.max(initial=-1)) + 1)
-    rng = np.random.default_rng(seed)
-    _check_edits(texts, rng)
-    present = np.unique(labels[texts.lengths > 0])
-    if len(present) > 1:
-        chosen = rng.choice(present, size=min(_CHECKED_PAIRS, len(present)), replace=False)
-        _check_bleu(encoded, labels, chosen)
-
-
-def _check_edits(texts: Texts, rng: np.random.Generator) -> None:
+    texts = read_texts(encoded)
     count = len(texts.lengths)
+    rng = np.random.default_rng(seed)
     chosen = np.sort(rng.choice(count, size=min(_CHECKED_TEXTS, count), replace=False))
     left, right = np.triu_indices(len(chosen), 1)
     if not len(left):
@@ -214,40 +177,80 @@ def _check_edits(texts: Texts, rng: np.random.Generator) -> None:
         )
 
 
-def _check_bleu(encoded: Encoded, labels: Ints, chosen: Ints) -> None:
-    fast = all_pairs_bleu(encoded, labels, int(labels.max()) + 1)
-    for first, second in zip(chosen, np.roll(chosen, 1), strict=True):
-        slow = _plain_bleu(
-            *([_tokens(encoded, i) for i in np.flatnonzero(labels == g).tolist()] for g in (first, second))
-        )
-        if not math.isclose(fast[first, second], slow, rel_tol=1e-9, abs_tol=1e-12):
-            raise KapwaError(
-                f"The BLEU of identity {first} against {second} is {fast[first, second]} by products of counts "
-                f"but {slow} by its definition.",
-                hint="Please report this with the versions of numpy and scipy.",
-            )
+# --- estimates from some pairs of identities --------------------------------------------------------
 
 
-def _tokens(encoded: Encoded, text: int) -> tuple[int, ...]:
-    return tuple(encoded.ids[encoded.offsets[text] : encoded.offsets[text + 1]].tolist())
+class SampledMean(NamedTuple):
+    """An estimated mean with its interval; ``n`` values measured of ``total``; NaN where nothing can be said."""
+
+    estimate: float
+    low: float
+    high: float
+    n: int
+    total: int
 
 
-def _plain_bleu(predictions: list[tuple[int, ...]], references: list[tuple[int, ...]]) -> float:
-    """Corpus BLEU with the shortest reference's length, by its definition."""
-    predictions, references = ([text for text in texts if text] for texts in (predictions, references))
-    logs = 0.0
-    for order in range(1, 5):
-        ceiling: Counter[tuple[int, ...]] = Counter()
-        for text in references:
-            ceiling |= _grams(text, order)
-        counts = [_grams(text, order) for text in predictions]
-        matches = sum((count & ceiling).total() for count in counts)
-        if not matches:
-            return 0.0
-        logs += math.log(matches / sum(count.total() for count in counts)) / 4
-    length, reference = sum(map(len, predictions)), len(predictions) * min(map(len, references))
-    return math.exp(logs + min(0.0, 1 - reference / length))
+def sample_distances(
+    encoded: Encoded, groups: npt.ArrayLike, n_groups: int, *, pairs: int, seed: int
+) -> tuple[SampledMean, SampledMean]:
+    """Estimate the means of the squared distances of :func:`pair_distances`, within and across, from some pairs.
+
+    ``pairs`` pairs of identities (and at most as many identities, for what is within: over distinct pairs of texts)
+    are drawn with ``seed`` among those with texts; if there are fewer, all are taken. Raises UsageError for unfitting
+    arrays and ``pairs`` below 2.
+
+    The pairs are a simple random sample, without replacement, of all pairs of the corpus's identities. About this
+    corpus (what all its pairs would give) the usual 95 % interval with the finite-population correction is right,
+    although pairs share identities: identities are fixed, only the choice of pairs is random (Cochran 1977, ch. 2).
+    """
+    if pairs < 2:
+        raise UsageError(f"Cannot sample {pairs} pairs.", hint="Give at least 2 pairs.")
+    texts, labels = read_texts(encoded), np.asarray(groups, np.int64)
+    check_groups(labels, len(texts.lengths), n_groups)
+    rng = np.random.default_rng(seed)
+    sizes = np.bincount(labels, minlength=n_groups)
+    members = np.split(np.argsort(labels, kind="stable"), np.cumsum(sizes)[:-1])
+    drawn, total = _draw_pairs(np.flatnonzero(sizes), pairs, rng)
+    across = [
+        np.stack(np.meshgrid(members[i], members[j], indexing="ij"), axis=-1).reshape(-1, 2) for i, j in drawn.tolist()
+    ]
+    several = np.flatnonzero(sizes > 1)
+    inside = np.sort(rng.choice(several, size=min(pairs, len(several)), replace=False))
+    within = [np.stack([members[i][side] for side in np.triu_indices(sizes[i], 1)], 1) for i in inside.tolist()]
+    return _estimate(_mean_squares(texts, within), len(several)), _estimate(_mean_squares(texts, across), total)
 
 
-def _grams(text: tuple[int, ...], order: int) -> Counter[tuple[int, ...]]:
-    return Counter(text[i : i + order] for i in range(len(text) - order + 1))
+def _draw_pairs(present: Ints, pairs: int, rng: np.random.Generator) -> tuple[Ints, int]:
+    """Draw pairs of identities without replacement: (P, 2), the smaller first, and how many there are in all."""
+    count = len(present)
+    total = count * (count - 1) // 2
+    number = np.sort(rng.choice(total, size=min(pairs, total), replace=False)) if total else np.zeros(0, np.int64)
+    # Pair number n lies in column j of the triangle below it: j(j−1)/2 ≤ n < j(j+1)/2.
+    column = ((1 + np.sqrt(1 + 8.0 * number)) / 2).astype(np.int64)
+    column -= column * (column - 1) // 2 > number
+    column += column * (column + 1) // 2 <= number
+    row = number - column * (column - 1) // 2
+    return np.stack([present[row], present[column]], axis=1), total
+
+
+def _mean_squares(texts: Texts, compared: list[Ints]) -> Matrix:
+    """Mean squared distance of each list of pairs of texts."""
+    found = [np.empty(0)]
+    for first in range(0, len(compared), _CHUNK):
+        part = compared[first : first + _CHUNK]
+        flat, sizes = np.concatenate(part), np.array([len(pairs) for pairs in part])
+        squares = (edits_between(texts, flat) / np.maximum(texts.lengths[flat].max(axis=1), 1)) ** 2
+        found.append(np.add.reduceat(squares, np.cumsum(sizes) - sizes) / sizes)
+    return np.concatenate(found)
+
+
+def _estimate(values: Matrix, total: int) -> SampledMean:
+    """Mean of a simple random sample (n,) of ``total`` values with its 95 % interval, Student's t."""
+    from scipy.special import stdtrit
+
+    n, mean = len(values), float(values.mean()) if len(values) else math.nan
+    if n < 2:
+        return SampledMean(mean, math.nan, math.nan, n, total)
+    error = math.sqrt((1 - n / total) * float(values.var(ddof=1)) / n)
+    half = float(stdtrit(n - 1, 0.975)) * error
+    return SampledMean(mean, mean - half, mean + half, n, total)

@@ -31,22 +31,17 @@ def normalised(scores: Sequence[ContinuationScore], norm: Norm) -> Vector:
     return sums / np.array([getattr(s, lengths) for s in scores], dtype=np.float64)
 
 
-def mc1(best: float, irrelevant: Vector) -> tuple[float, bool]:
-    """MC1: 1 if the best response beats every irrelevant one, else 0; and whether it tied for the top.
+def mc1(best: float, irrelevant: Vector) -> tuple[float, float]:
+    """MC1: 1 if the best response beats every irrelevant one, else 0; and the same with a tie shared.
 
-    Strictly greater, as the paper and its code say: a tie scores 0 and is reported.
+    Strictly greater, as the paper and its code say: a tie scores 0. Shared, it scores 1/k when the best response ties
+    for the top with k − 1 others, so that a model with no preference at all scores exactly chance,
+    1 / (1 + number of irrelevant responses).
     """
-    top = float(irrelevant.max())
-    return float(best > top), best == top
-
-
-def mc1_shared(best: float, irrelevant: Vector) -> float:
-    """MC1 with a tie shared: 1/k when the best response ties for the top with k − 1 others.
-
-    A model with no preference at all scores exactly chance, 1 / (1 + number of irrelevant responses).
-    """
-    top = max(best, float(irrelevant.max()))
-    return 0.0 if best < top else 1.0 / (1 + int((irrelevant == top).sum()))
+    if best < irrelevant.max():
+        return 0.0, 0.0
+    ties = int((irrelevant == best).sum())
+    return float(ties == 0), 1.0 / (1 + ties)
 
 
 def mc2(relevant: Vector, irrelevant: Vector) -> float:

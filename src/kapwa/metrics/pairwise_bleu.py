@@ -18,6 +18,7 @@ import numpy.typing as npt
 from kapwa.errors import UsageError
 from kapwa.metrics.pairwise_edits import Ints, Texts, read_texts
 from kapwa.metrics.tokens import Encoded
+from kapwa.metrics.tokens_nltk import gather
 
 Brevity = Literal["nmt", "closest", "average"]
 Matrix = npt.NDArray[np.float64]
@@ -28,6 +29,8 @@ _DENSE_CELLS, _DENSE_STEP = 250_000, 256
 """A dense block of features stays in the processor's cache, but is not so thin that the product is slow."""
 _DENSE_SHARE = 12
 """A feature of more than a twelfth of the identities is cheaper in a dense product than in a sparse one."""
+_ORDERS = 4
+"""N-grams are counted up to this length."""
 _EXACT_FLOAT32 = 2**24
 _INT32 = 2**31 - 1
 _BITS = 64
@@ -45,36 +48,25 @@ class Features(NamedTuple):
     counts: Ints
 
 
-class Lengths(NamedTuple):
-    """What BLEU needs of lengths: texts and tokens an identity, n-grams by length (max_n, G)."""
+class BleuTexts(NamedTuple):
+    """The texts that BLEU compares: those with tokens, sorted by identity, one after the other.
 
-    texts: Ints
+    ``groups``: the identity of each text. ``samples`` and ``tokens`` (G,): texts and tokens an identity; ``possible``
+    (4, G): its n-grams by length.
+    """
+
+    texts: Texts
+    groups: Ints
+    samples: Ints
     tokens: Ints
     possible: Ints
 
 
-class BleuTexts(NamedTuple):
-    """The texts that BLEU compares: those with tokens, sorted by identity."""
-
-    texts: Texts
-    groups: Ints
-    n_groups: int
-    max_n: int
-
-    def lengths(self) -> Lengths:
-        """Return the sums an identity."""
-        orders = np.maximum(self.texts.lengths[None, :] - np.arange(self.max_n)[:, None], 0)
-        sums = [np.bincount(self.groups, weights=row, minlength=self.n_groups).astype(np.int64) for row in orders]
-        return Lengths(np.bincount(self.groups, minlength=self.n_groups), sums[0], np.stack(sums))
-
-
-def all_pairs_bleu(
-    encoded: Encoded, groups: npt.ArrayLike, n_groups: int, *, max_n: int = 4, brevity: Brevity = "nmt"
-) -> Matrix:
+def all_pairs_bleu(encoded: Encoded, groups: npt.ArrayLike, n_groups: int, *, brevity: Brevity = "nmt") -> Matrix:
     """Corpus BLEU of each identity's texts against every other identity's.
 
     ``groups`` (N,): each text's identity, 0 to ``n_groups`` − 1. Returns (G, G), 0 to 1; ``[i, j]``: all texts of i
-    are predictions, each with all texts of j as its references. No smoothing: without a common ``max_n``-gram the
+    are predictions, each with all texts of j as its references. No smoothing: without a common 4-gram the
     value is 0. ``brevity``: the length a prediction is held against, of the shortest reference ("nmt", as
     tensorflow/nmt and Hugging Face's ``bleu`` do), the closest (as sacrebleu does; the shorter of two equally close)
     or their average. Empty texts are neither predictions nor references. NaN on the diagonal and for identities
@@ -82,47 +74,37 @@ def all_pairs_bleu(
 
     Source: Papineni et al. 2002; the paper of EECC, appendix on similarity. Raises UsageError for unfitting arrays.
     """
-    chosen = bleu_texts(encoded, groups, n_groups, max_n)
+    chosen = _bleu_texts(encoded, groups, n_groups)
     if brevity not in ("nmt", "closest", "average"):
         raise UsageError(f"Unknown brevity rule {brevity!r}.", hint="Known: nmt, closest, average.")
-    lengths, orders = chosen.lengths(), list(shared_features(chosen))
+    orders = list(_shared_features(chosen))
     found: Matrix = np.empty((n_groups, n_groups))
     step = max(1, CELLS // max(1, n_groups))
     for first in range(0, n_groups, step):
         rows = slice(first, min(first + step, n_groups))
-        matches = np.stack([_matches(features, rows, n_groups, int(lengths.tokens.max())) for features in orders])
-        reference = reference_lengths(chosen, lengths, rows, brevity)
-        found[rows] = score(
-            matches, lengths.possible[:, rows, None], lengths.tokens[rows, None].astype(float), reference
-        )
-    found[lengths.texts == 0] = np.nan
-    found[:, lengths.texts == 0] = np.nan
+        matches = np.stack([_matches(features, rows, n_groups, int(chosen.tokens.max())) for features in orders])
+        reference = _reference_lengths(chosen, rows, brevity)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.log(matches / chosen.possible[:, rows, None]).mean(axis=0)
+            logs += np.minimum(0.0, 1 - reference / chosen.tokens[rows, None].astype(float))
+            found[rows] = np.where((matches > 0).all(axis=0), np.exp(logs), 0.0)
+    found[chosen.samples == 0] = np.nan
+    found[:, chosen.samples == 0] = np.nan
     np.fill_diagonal(found, np.nan)
     return found
 
 
-def bleu_texts(
-    encoded: Encoded, groups: npt.ArrayLike, n_groups: int, max_n: int, *, only: Ints | None = None
-) -> BleuTexts:
-    """Return the texts with tokens (of the identities ``only``), sorted by identity, one after the other.
-
-    Raises UsageError for unfitting arrays.
-    """
+def _bleu_texts(encoded: Encoded, groups: npt.ArrayLike, n_groups: int) -> BleuTexts:
     texts, labels = read_texts(encoded), np.asarray(groups, np.int64)
     check_groups(labels, len(texts.lengths), n_groups)
-    if max_n < 1:
-        raise UsageError(f"BLEU counts n-grams up to a length of at least 1, not {max_n}.")
-    wanted = texts.lengths > 0
-    if only is not None:
-        wanted &= np.isin(labels, only)
-    kept = np.flatnonzero(wanted)
+    kept = np.flatnonzero(texts.lengths > 0)
     kept = kept[np.argsort(labels[kept], kind="stable")]
-    lengths = texts.lengths[kept]
-    starts = np.cumsum(lengths) - lengths
-    ids = texts.ids
-    if not np.array_equal(starts, texts.starts[kept]) or lengths.sum() != len(ids):
-        ids = ids[np.repeat(texts.starts[kept] - starts, lengths) + np.arange(lengths.sum())]
-    return BleuTexts(Texts(ids, starts, lengths, texts.size), labels[kept], n_groups, max_n)
+    lengths, labels = texts.lengths[kept], labels[kept]
+    ids, ends = gather(texts.ids, texts.starts[kept], lengths)
+    grams = np.maximum(lengths - np.arange(_ORDERS)[:, None], 0)
+    possible = np.stack([np.bincount(labels, weights=row, minlength=n_groups) for row in grams]).astype(np.int64)
+    samples = np.bincount(labels, minlength=n_groups)
+    return BleuTexts(Texts(ids, ends[:-1], lengths, texts.size), labels, samples, possible[0], possible)
 
 
 def check_groups(groups: Ints, count: int, n_groups: int) -> None:
@@ -133,29 +115,19 @@ def check_groups(groups: Ints, count: int, n_groups: int) -> None:
         raise UsageError(f"Groups must be 0 to {n_groups - 1}; found {groups.min()} to {groups.max()}.")
 
 
-def score(matches: Any, possible: Any, length: Matrix, reference: Matrix) -> Matrix:
-    """BLEU from clipped matches (max_n, …), n-grams (max_n, …), tokens and reference tokens: (…), 0 to 1."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.log(matches / possible).mean(axis=0)
-        logs += np.minimum(0.0, 1 - reference / length)
-        found: Matrix = np.where((matches > 0).all(axis=0), np.exp(logs), 0.0)
-    return found
-
-
-def reference_lengths(chosen: BleuTexts, lengths: Lengths, rows: slice, brevity: Brevity) -> Matrix:
+def _reference_lengths(chosen: BleuTexts, rows: slice, brevity: Brevity) -> Matrix:
     """Sum over an identity's predictions of the reference length each is held against: (rows, G)."""
-    size, (texts, labels, n_groups, _) = chosen.texts.lengths, chosen
+    size, labels = chosen.texts.lengths, chosen.groups
     present, starts = np.unique(labels, return_index=True)
-    found: Matrix = np.ones((rows.stop - rows.start, n_groups))  # 1 where nothing is compared: avoids dividing by 0
+    # 1 where nothing is compared: avoids dividing by 0
+    found: Matrix = np.ones((rows.stop - rows.start, len(chosen.samples)))
     if not len(present):
         return found
     if brevity != "closest":
-        each = (
-            np.minimum.reduceat(size, starts) if brevity == "nmt" else lengths.tokens[present] / lengths.texts[present]
-        )
-        found[:, present] = lengths.texts[rows, None] * each[None, :]
+        shortest, mean = np.minimum.reduceat(size, starts), chosen.tokens[present] / chosen.samples[present]
+        found[:, present] = chosen.samples[rows, None] * (shortest if brevity == "nmt" else mean)
         return found
-    big = int(texts.lengths.max()) + 1
+    big = int(size.max()) + 1
     for group in range(rows.start, rows.stop):
         mine = size[np.searchsorted(labels, group) : np.searchsorted(labels, group, "right")]
         # Distance first, length second: the smallest number is the closest reference, the shorter of two.
@@ -167,7 +139,7 @@ def reference_lengths(chosen: BleuTexts, lengths: Lengths, rows: slice, brevity:
 # --- features ---------------------------------------------------------------------------------------
 
 
-def shared_features(chosen: BleuTexts) -> Iterator[Features]:
+def _shared_features(chosen: BleuTexts) -> Iterator[Features]:
     """Yield, for each n-gram length, the features that at least two identities have."""
     ids, (_, starts, lengths, size) = chosen.texts.ids, chosen.texts
     count = len(ids)
@@ -176,14 +148,14 @@ def shared_features(chosen: BleuTexts) -> Iterator[Features]:
     left = np.repeat((starts + lengths).astype(kind), lengths) - np.arange(count, dtype=kind)
     grams: npt.NDArray[Any] = ids.astype(kind)
     kinds, places = size, np.arange(count)
-    for order in range(1, chosen.max_n + 1):
+    for order in range(1, _ORDERS + 1):
         keys = grams[places].astype(np.int64)
         if order > 1:
             keys *= size
             keys += ids[places + (order - 1)]
         numbers, kept, kinds = _shared_grams(*_sort(keys, places, kinds * size, count), text_of, chosen.groups)
         yield _count(numbers, text_of[kept], chosen)
-        if order < chosen.max_n:
+        if order < _ORDERS:
             grams = np.full(count + 1, -1, kind)
             grams[kept] = numbers
             # A longer n-gram that two identities share starts and continues with n-grams they share.
@@ -244,8 +216,9 @@ def _count(grams: npt.NDArray[Any], texts: npt.NDArray[Any], chosen: BleuTexts) 
     again = np.flatnonzero(~new_text)
     run = np.searchsorted(first, again) - 1
     numbers = np.flatnonzero(new_gram)[grams[again]] + again - first[run]
-    keys = np.sort(numbers * chosen.n_groups + chosen.groups[texts[again]])
-    more = _entries(*np.divmod(keys, chosen.n_groups))
+    n_groups = len(chosen.samples)
+    keys = np.sort(numbers * n_groups + chosen.groups[texts[again]])
+    more = _entries(*np.divmod(keys, n_groups))
     starts = np.concatenate([features.starts, features.starts[-1] + more.starts[1:]])
     return Features(starts, *(np.concatenate(both) for both in zip(features[1:], more[1:], strict=True)))
 

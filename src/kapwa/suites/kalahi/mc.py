@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from kapwa.metrics.likelihood import NORMS, Vector, mc1, mc1_shared, mc2, mc2_reference, mc3, normalised
+from kapwa.metrics.likelihood import NORMS, Vector, mc1, mc2, mc2_reference, mc3, normalised
 from kapwa.records import Answer, ContinuationScore, Item, Message, Outcome, Params, Request
 from kapwa.suites.base import Judged, MetricInfo
 from kapwa.suites.items import case_frame, score_frame, score_row
@@ -141,24 +141,26 @@ def _score_rows(scored: _Scored) -> Iterator[dict[str, Any]]:
     for norm in NORMS:
         suffix = "" if norm == "byte" else f"_{norm}"
         relevant, irrelevant, best = scored.split(normalised(scored.plain, norm))
-        yield score_row(item, f"mc1{suffix}", *_with_outcome(*mc1(best, irrelevant)))
+        value, shared = mc1(best, irrelevant)
+        yield score_row(item, f"mc1{suffix}", value, _mc1_outcome(value, shared))
         yield score_row(item, f"mc2{suffix}", mc2(relevant, irrelevant), "scored")
         yield score_row(item, f"mc3{suffix}", mc3(relevant, irrelevant), "scored")
         if norm == "byte":
-            yield score_row(item, "mc1_shared", mc1_shared(best, irrelevant), "scored")
+            yield score_row(item, "mc1_shared", shared, "scored")
     sums = [one.logprob_sum_reference for one in scored.reference]
     if None in sums:
         return  # the model could not score the closing tokens
     # The closing tokens count in the sum, the text's bytes alone in the divisor: as the released code has it.
     values = np.array(sums, dtype=np.float64) / np.array([one.n_bytes for one in scored.reference])
     relevant, irrelevant, best = scored.split(values)
-    yield score_row(item, "mc1_reference", *_with_outcome(*mc1(best, irrelevant)))
+    value, shared = mc1(best, irrelevant)
+    yield score_row(item, "mc1_reference", value, _mc1_outcome(value, shared))
     yield score_row(item, "mc2_reference", mc2_reference(relevant, irrelevant), "scored")
     yield score_row(item, "mc3_reference", mc3(relevant, irrelevant), "scored")
 
 
-def _with_outcome(value: float, tied: bool) -> tuple[float, Outcome]:
-    return value, "tie" if tied else "right" if value else "wrong"
+def _mc1_outcome(value: float, shared: float) -> Outcome:
+    return "right" if value else "tie" if shared else "wrong"
 
 
 def _continuation_rows(scored: _Scored) -> Iterator[dict[str, Any]]:
