@@ -16,7 +16,7 @@ from corpus_samples import CONCEPTS, IDENTITIES, sample_rows, write_jsonl, write
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kapwa.analysis.corpus import ConceptKey, index, open_corpora
+from kapwa.analysis.corpus import ConceptKey, open_corpora
 from kapwa.errors import DataError, RunError, UsageError
 
 FORMATS = ("jsonl", "csv", "tsv", "parquet")
@@ -46,8 +46,8 @@ def test_one_digest_whatever_the_format_and_the_order(tmp_path: Path) -> None:
     corpora += open_corpora([write_jsonl(tmp_path / "b.jsonl", rows[::-1])])
     assert len({corpus.digest for corpus in corpora}) == 1
     for key in corpora[0].concepts:
-        assert len({corpus.digest_of(key) for corpus in corpora}) == 1
-        assert corpora[0].texts(key).digest == corpora[0].digest_of(key)
+        assert len({corpus.concepts[key].digest for corpus in corpora}) == 1
+        assert corpora[0].texts(key).digest == corpora[0].concepts[key].digest
 
 
 @given(
@@ -91,7 +91,7 @@ def test_any_change_changes_the_digest_of_its_concept_alone(tmp_path_factory: py
         return
     touched = ConceptKey(rows[i]["topic"], rows[i]["concept"])
     assert after.digest != before.digest
-    assert {key for key in before.concepts if after.digest_of(key) != before.digest_of(key)} == {touched}
+    assert {key for key in before.concepts if after.concepts[key].digest != before.concepts[key].digest} == {touched}
 
 
 def test_item_ids_say_topic_concept_and_identity(tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ def test_what_is_wanting_is_counted_and_said(tmp_path: Path) -> None:
 def test_many_texts_in_any_order_are_sorted_a_few_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = sample_rows(50)
     (whole,) = open_corpora([write_rows(tmp_path / "a.parquet", rows)])
-    monkeypatch.setattr(index, "_HELD", 1_000)  # characters: many parts, and a group for each concept
+    monkeypatch.setattr("kapwa.analysis.corpus._HELD", 1_000)  # characters: many parts, and a group for each concept
     monkeypatch.setattr("kapwa.analysis.corpus.rows.BATCH", 7)
     (parts,) = open_corpora([write_jsonl(tmp_path / "b.jsonl", rows)])
     for key in whole.concepts:
@@ -242,11 +242,12 @@ def test_what_a_killed_process_left_is_taken_away(tmp_path: Path, monkeypatch: p
         os.utime(entry, (0, 0))
     (second,) = open_corpora([rows])
     assert all(entry.exists() for entry in ours)  # in use, however old
-    assert first.texts(first.concepts[0]).texts == second.texts(second.concepts[0]).texts
+    key = next(iter(first.concepts))
+    assert first.texts(key).texts == second.texts(key).texts
     for entry in ours:
         shutil.rmtree(entry)
     with pytest.raises(RunError, match="taken away"):
-        first.texts(first.concepts[0])
+        first.texts(key)
 
 
 def test_byte_order_mark_carriage_returns_and_blank_lines_do_no_harm(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def test_texts_come_back_with_their_line_breaks(tmp_path: Path, header: bool) ->
     assert (corpus.label, corpus.task, corpus.temperature) == ("gemma_2B_instruct T 0.3", "eecc/stories", 0.3)
     assert (corpus.attribute, corpus.identities) == ("nationality", ("American", "Thai"))
     assert (corpus.n_texts, corpus.samples, corpus.failed) == (16, 4, 0)
-    texts = corpus.texts(corpus.concepts[0])
+    texts = corpus.texts(next(iter(corpus.concepts)))
     assert texts.texts[:4] == tuple(f"{text} American honesty".replace("\t", " ") for text in TEXTS)
     assert texts.samples.tolist() == [0, 1, 2, 3] * 2
 
@@ -61,7 +61,7 @@ def test_an_empty_cell_is_an_answer_that_never_came(tmp_path: Path) -> None:
     path.write_text("\t".join(cells) + "\n" + rest, encoding="utf-8")
     (corpus,) = open_corpora([path])
     assert (corpus.failed, corpus.empty, corpus.short) == (2, 0, 2)
-    assert corpus.texts(corpus.concepts[0]).samples.tolist() == [0, 2, 0, 1, 2, 3]
+    assert corpus.texts(next(iter(corpus.concepts))).samples.tolist() == [0, 2, 0, 1, 2, 3]
 
 
 def test_broken_lines_are_refused(tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ def test_reading_leaves_the_run_as_it_was(copy: Path) -> None:
         entry.chmod(entry.stat().st_mode & ~0o222)
     try:
         (corpus,) = open_corpora([copy])
-        corpus.texts(corpus.concepts[0])
+        corpus.texts(next(iter(corpus.concepts)))
         assert {entry.name: entry.read_bytes() for entry in copy.iterdir()} == before
     finally:
         copy.chmod(0o755)

@@ -69,7 +69,7 @@ def prepare(corpus: Corpus, surveys: Surveys, store: Path, settings: Settings) -
     """Name the parts of a corpus, whose folder is ``store``, and match its identities with the surveys."""
     chosen = settings.concept(corpus.language, len(corpus.identities))
     depends = depends_on(chosen)
-    paths = {key: part_path(store, part_key(corpus.digest_of(key), depends)) for key in corpus.concepts}
+    paths = {key: part_path(store, part_key(corpus.concepts[key].digest, depends)) for key in corpus.concepts}
     return Prepared(corpus, chosen, paths, match(surveys, corpus))
 
 

@@ -308,9 +308,9 @@ def _notes(prepared: Sequence[Prepared]) -> pl.DataFrame:
 
 def _unpermuted(one: Prepared) -> Iterator[str]:
     """Say which concepts have too many texts for a permutation test."""
-    keys = [key for key in one.corpus.concepts if one.corpus.size_of(key) > MOST_PERMUTED]
+    keys = [key for key in one.corpus.concepts if one.corpus.concepts[key].texts > MOST_PERMUTED]
     if keys:
-        first, texts = keys[0], one.corpus.size_of(keys[0])
+        first, texts = keys[0], one.corpus.concepts[keys[0]].texts
         many = "1 concept" if len(keys) == 1 else f"{len(keys):,} concepts"
         yield (
             f"names were not permuted (PERMANOVA) for {many} of {len(one.corpus.concepts):,} with more than "

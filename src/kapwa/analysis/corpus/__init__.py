@@ -3,27 +3,45 @@
 >>> for corpus in open_corpora(["answers.jsonl"]):
 ...     for key in corpus.concepts:
 ...         texts = corpus.texts(key)
+
+Each answer is written to a temporary folder as it comes; then the concepts are sorted in groups of some ten megabytes,
+so that memory does not grow with the texts. A concept's texts are read when they are needed.
 """
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import os
+import shutil
+import sys
+import tempfile
+import time
 import unicodedata
+import weakref
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, groupby
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-from kapwa.analysis.corpus.index import Concept, Index
 from kapwa.analysis.corpus.rows import ATTRIBUTES, ConceptKey, CorpusName, Options
-from kapwa.analysis.corpus.sources import text_sources
-from kapwa.errors import DataError, UsageError, nearest
+from kapwa.analysis.corpus.sources import Source, text_sources
+from kapwa.errors import DataError, RunError, UsageError, nearest
 from kapwa.runs.directory import brief_model
 
 __all__ = ["ConceptKey", "ConceptTexts", "Corpus", "open_corpora"]
+
+_PREFIX = "kapwa-texts-"
+# Characters held in memory while they are gathered, and while they are sorted.
+_HELD = 1 << 25
+# Rows that are read together: about a concept.
+_ROW_GROUP = 1_000
+_PLACE = (*CorpusName._fields, *ConceptKey._fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,39 +60,61 @@ class ConceptTexts:
     digest: str
 
 
+@dataclass(slots=True)
+class Concept:
+    """What is known of a concept without reading its texts.
+
+    ``identities``: those with a text, sorted. ``texts``: how many; ``samples``: the most of one identity; ``failed``:
+    answers without a text; ``empty``: texts without a character; ``sources``: numbers of those that have a text.
+    ``digest``: sum of hashes, one of each text and what it is of, so that the order of files does not matter.
+    ``stored``: the Parquet file that holds the texts, and the first row.
+    """
+
+    number: int
+    characters: int = 0
+    identities: tuple[str, ...] = ()
+    texts: int = 0
+    samples: int = 0
+    failed: int = 0
+    empty: int = 0
+    sources: tuple[int, ...] = ()
+    digest: str = f"{0:032x}"
+    stored: tuple[Path, int] = (Path(), 0)
+
+
 class Corpus:
     """The texts of one model configuration on one task; :func:`open_corpora` makes them.
 
     ``label``: the model's short name and temperature, unique within the task. ``identities``: all, sorted.
-    ``concepts``: in order of first appearance. ``digest``: of all texts, whatever the files' order or format.
-    ``failed``: answers without a text; ``empty``: texts without a character; ``samples``: the most that one identity
-    has for one concept; ``absent``: per concept that lacks some, the identities without a text; ``short``: how many
-    texts are missing for every identity to have ``samples`` of every concept.
+    ``concepts``: what is known of each, in order of first appearance. ``digest``: of all texts, whatever the files'
+    order or format. ``failed``: answers without a text; ``empty``: texts without a character; ``samples``: the most
+    that one identity has for one concept; ``absent``: per concept that lacks some, the identities without a text;
+    ``short``: how many texts are missing for every identity to have ``samples`` of every concept.
     """
 
     def __init__(self, name: CorpusName, index: Index, label: str) -> None:
-        self._index, self._concepts = index, index.concepts[name]
-        found = list(self._concepts.values())
+        self._index = index  # its folder goes with the last corpus
+        self.concepts: Mapping[ConceptKey, Concept] = index.concepts[name]
+        found = list(self.concepts.values())
         self.label, self.task, self.model, self.temperature = label, name.task, name.model, name.temperature
         self.attribute, self.variant, self.language = name.attribute, name.variant, name.language or "en"
-        used = sorted(set().union(*(concept.sources for concept in found)))
+        used = sorted({source for concept in found for source in concept.sources})
         paths = [index.sources[number].path for number in used] or [source.path for source in index.sources]
-        self.source: Path = paths[0] if len(paths) == 1 else _common_folder(paths)
-        self._names = sorted(index.identities)
-        every = set().union(*(concept.counts for concept in found))
-        self.identities: tuple[str, ...] = tuple(who for who in self._names if index.identities[who] in every)
-        self.concepts: tuple[ConceptKey, ...] = tuple(self._concepts)
-        # A sum of 128-bit hashes needs no order, so it can be taken in one walk through unsorted files.
-        self.digest = f"{sum(concept.hash for concept in found) % (1 << 128):032x}"
-        self.n_texts = sum(sum(concept.counts.values()) for concept in found)
-        self.failed = sum(concept.failed for concept in found)
-        self.empty = sum(concept.empty for concept in found)
-        self.samples = max((n for concept in found for n in concept.counts.values()), default=0)
+        try:
+            self.source = paths[0] if len(paths) == 1 else Path(os.path.commonpath(paths))
+        except ValueError:  # some are relative, or on another drive
+            self.source = paths[0].parent
+        self.identities = tuple(sorted({who for concept in found for who in concept.identities}))
+        self.digest = _digest(int(concept.digest, 16) for concept in found)
+        self.n_texts, self.failed, self.empty = (
+            sum(getattr(concept, count) for concept in found) for count in ("texts", "failed", "empty")
+        )
+        self.samples = max(concept.samples for concept in found)
         self.short = len(found) * len(self.identities) * self.samples - self.n_texts
         self.absent: Mapping[ConceptKey, tuple[str, ...]] = {
-            key: tuple(who for who in self.identities if index.identities[who] not in concept.counts)
-            for key, concept in self._concepts.items()
-            if len(concept.counts) < len(self.identities)
+            key: tuple(sorted(set(self.identities).difference(concept.identities)))
+            for key, concept in self.concepts.items()
+            if len(concept.identities) < len(self.identities)
         }
 
     def __repr__(self) -> str:
@@ -83,34 +123,18 @@ class Corpus:
             f"{self.n_texts} texts)"
         )
 
-    def digest_of(self, key: ConceptKey) -> str:
-        """Return the digest of a concept's texts without reading them: that of :class:`ConceptTexts`."""
-        return f"{self._at(key).hash % (1 << 128):032x}"
-
-    def size_of(self, key: ConceptKey) -> int:
-        """Return how many texts a concept has, without reading them."""
-        return sum(self._at(key).counts.values())
-
     def texts(self, key: ConceptKey) -> ConceptTexts:
-        """Read the texts of one concept."""
-        concept = self._at(key)
-        table = self._index.read(concept)
-        places, groups = np.unique(table["identity"].to_numpy(), return_inverse=True)
-        return ConceptTexts(
-            key,
-            tuple(self._names[place] for place in places.tolist()),
-            groups.astype(np.int64),
-            table["sample"].to_numpy().astype(np.int64),
-            tuple(table["text"]),
-            self.digest_of(key),
-        )
-
-    def _at(self, key: ConceptKey) -> Concept:
-        concept = self._concepts.get(ConceptKey(*key))
+        """Read the texts of one concept; raise UsageError for one that there is not."""
+        concept = self.concepts.get(ConceptKey(*key))
         if concept is None:
             known = ["/".join(known) for known in self.concepts]
             raise UsageError(f"{self.label} has no concept {'/'.join(key)!r}.", hint=nearest("/".join(key), known))
-        return concept
+        path, first = concept.stored
+        if not path.is_file():
+            raise RunError(f"{path} was taken away while it was in use.", hint="Run again.")
+        table = pl.scan_parquet(path).slice(first, concept.texts).collect()
+        groups, samples = (one.to_numpy().astype(np.int64) for one in (table["identity"].rle_id(), table["sample"]))
+        return ConceptTexts(key, concept.identities, groups, samples, tuple(table["text"]), concept.digest)
 
     def notes(self) -> list[str]:
         """Say in sentences what is wanting, and which identities may be one, spelled in two ways."""
@@ -211,8 +235,157 @@ def _labels(names: Sequence[CorpusName], label: str | None) -> dict[CorpusName, 
     return labels
 
 
-def _common_folder(paths: Sequence[Path]) -> Path:
-    try:
-        return Path(os.path.commonpath(paths))
-    except ValueError:  # some are relative, or on another drive
-        return paths[0].parent
+# -- reading all sources --------------------------------------------------------------------------------
+
+
+class Index:
+    """The answers of all sources, sorted by concept in a temporary folder.
+
+    ``concepts``: by corpus and key, in order of first appearance. ``tasks``: all that the sources name, ``task`` or
+    not. Raises DataError naming file, row and column, where a source has no rows, and where two answers claim one
+    place; RunError where there is no room for the texts.
+    """
+
+    def __init__(self, sources: Sequence[Source], task: str | None) -> None:
+        self.sources = sources
+        self.concepts: dict[CorpusName, dict[ConceptKey, Concept]] = {}
+        self.tasks: dict[str, None] = {}
+        self._found: list[tuple[ConceptKey, Concept]] = []
+        try:
+            self._folder = _temporary_folder(self)
+            self._gather(task)
+            # Concepts are sorted in groups of about so many characters.
+            ends = accumulate(concept.characters for _, concept in self._found)
+            places = groupby(enumerate(ends), key=lambda end: end[1] // _HELD)
+            for place, numbers in places:
+                self._sort([number for number, _ in numbers], self._folder / f"sorted-{place}.parquet")
+            for path in self._folder.glob("part-*.parquet"):
+                path.unlink()
+        except OSError as error:
+            raise RunError(
+                f"Texts cannot be laid out in {tempfile.gettempdir()}: {error.strerror or error}.",
+                hint="They need as much free space as they have; name another folder in the variable TMPDIR.",
+            ) from error
+
+    def _gather(self, task: str | None) -> None:
+        """Read all sources and write their answers as they come, each with the number of its concept."""
+        held: list[pl.DataFrame] = []
+        characters = parts = 0
+        for source, (path, tables) in enumerate(self.sources):
+            rows = 0
+            for table in tables:
+                rows += table.height
+                self.tasks |= dict.fromkeys(table["task"].unique(maintain_order=True))
+                numbered = self._numbered(table if task is None else table.filter(pl.col("task") == task))
+                held.append(numbered.with_columns(source=pl.lit(source)))
+                characters += int(numbered["text"].str.len_chars().sum())
+                if characters > _HELD:
+                    pl.concat(held).write_parquet(self._folder / f"part-{parts}.parquet", compression="lz4")
+                    held, characters, parts = [], 0, parts + 1
+            if not rows:
+                raise DataError("holds no rows.", path=path)
+        if held:
+            pl.concat(held).write_parquet(self._folder / f"part-{parts}.parquet", compression="lz4")
+
+    def _numbered(self, table: pl.DataFrame) -> pl.DataFrame:
+        """Put the number of its concept in the place of what each row says of itself."""
+        places = table.group_by(_PLACE, maintain_order=True).agg(characters=pl.col("text").str.len_chars().sum())
+        numbers = []
+        for *place, characters in places.iter_rows():
+            key = ConceptKey(*place[-2:])
+            corpus = self.concepts.setdefault(CorpusName(*place[:-2]), {})
+            if key not in corpus:
+                corpus[key] = Concept(len(self._found))
+                self._found.append((key, corpus[key]))
+            corpus[key].characters += characters
+            numbers.append(corpus[key].number)
+        places = places.with_columns(number=pl.Series(numbers, dtype=pl.Int32))
+        table = table.join(places, on=_PLACE, nulls_equal=True, maintain_order="left")
+        return table.select("number", "identity", pl.col("sample").cast(pl.Int32), "row", "text")
+
+    def _sort(self, numbers: Sequence[int], path: Path) -> None:
+        """Write the texts of a few concepts to ``path``, sorted, and note what is known of each concept."""
+        chosen = pl.col("number").is_between(numbers[0], numbers[-1])
+        table = pl.scan_parquet(self._folder / "part-*.parquet").filter(chosen).collect(engine="streaming")
+        if table["sample"].null_count():  # the source numbers none
+            earlier = pl.col("sample").is_null().cum_sum().over("number", "identity", order_by=["source", "row"]) - 1
+            table = table.with_columns(pl.coalesce("sample", earlier))
+        for number, failed in table.filter(pl.col("text").is_null())["number"].value_counts().iter_rows():
+            self._found[number][1].failed = failed
+        table = table.drop_nulls("text").sort("number", "identity", "sample", "source", "row")
+        self._check_once(table)
+        keys = pl.Series(["\0".join(key) for key, _ in self._found]).gather(table["number"])
+        said = table.select(pl.concat_str(keys, "identity", "sample", "text", separator="\0").cast(pl.Binary))
+        digests = pl.Series([hashlib.blake2b(one, digest_size=16).digest() for one in said.to_series()])
+        facts = table.group_by("number", maintain_order=True).agg(
+            pl.col("identity").unique(maintain_order=True),
+            texts=pl.len(),
+            samples=pl.col("identity").unique_counts().max(),
+            empty=(pl.col("text") == "").sum(),
+            sources=pl.col("source").unique(),
+        )
+        first = 0
+        for number, identities, texts, samples, empty, sources in facts.iter_rows():
+            concept = self._found[number][1]
+            concept.identities, concept.sources = tuple(map(sys.intern, identities)), tuple(sources)
+            concept.texts, concept.samples, concept.empty = texts, samples, empty
+            concept.digest = _digest(int.from_bytes(one, "big") for one in digests[first : first + texts])
+            concept.stored = (path, first)
+            first += texts
+        columns = ("identity", "sample", "text")
+        table.select(columns).write_parquet(path, compression="lz4", row_group_size=_ROW_GROUP, statistics=False)
+
+    def _check_once(self, table: pl.DataFrame) -> None:
+        place = pl.col("number", "identity", "sample")
+        same = pl.all_horizontal(place == place.shift())
+        places = table.select(same.arg_true()).to_series()
+        if not len(places):
+            return
+        number, identity, sample, row, _, source = table.row(places[0])
+        *_, before, _, other = table.row(places[0] - 1)
+        key = self._found[number][0]
+        elsewhere = "" if other == source else f" of {self.sources[other].path}"
+        raise DataError(
+            f"answers {key.topic}/{key.concept}/{identity}, sample {sample}, again; "
+            f"row {before}{elsewhere} did so first.",
+            path=self.sources[source].path,
+            row=row,
+            hint="Keep one of them, number repeated answers in a column 'sample' (0, 1, ...), or tell models apart in "
+            "a column 'model', 'temperature' or 'run'.",
+        )
+
+
+def _digest(hashes: Iterable[int]) -> str:
+    """Sum up 128-bit hashes."""
+    return f"{sum(hashes) % (1 << 128):032x}"
+
+
+def _temporary_folder(owner: object) -> Path:
+    """Make a folder that goes with ``owner``, and take away those that killed processes left: nobody locks them."""
+    for left in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with contextlib.suppress(OSError):  # another user's, or in use
+            # A folder is a moment older than its lock.
+            if time.time() - left.stat().st_mtime > 60:
+                _remove(left, _locked(left))
+    folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+    weakref.finalize(owner, _remove, folder, _locked(folder))
+    return folder
+
+
+def _remove(folder: Path, lock: int) -> None:
+    os.close(lock)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _locked(folder: Path) -> int:
+    """Lock ``folder`` until the returned handle is closed, however the process ends; OSError where another has it."""
+    handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+    if sys.platform != "win32":  # no such lock there: what a killed process leaves stays
+        import fcntl
+
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(handle)
+            raise
+    return handle

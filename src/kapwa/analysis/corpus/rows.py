@@ -6,7 +6,7 @@ import csv
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -29,6 +29,7 @@ _FORM = (
     "or item_id (topic/concept/nationality), sample, text."
 )
 _KINDS = {bool: "true or false", int: "a number", float: "a number", list: "a list"}
+_TEXT = frozenset((str, type(None)))
 Value = TypeVar("Value")
 
 
@@ -109,11 +110,15 @@ def lines_of(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    decode = json.JSONDecoder().raw_decode
     for number, line in lines_of(path):
-        if not line.strip():
+        text = line.strip()
+        if not text:
             continue
         try:
-            record = json.loads(line)
+            record, end = decode(text)
+            if end < len(text):
+                raise json.JSONDecodeError("Extra data", text, end)
         except (json.JSONDecodeError, RecursionError) as error:
             reason = error.msg if isinstance(error, json.JSONDecodeError) else "nested too deeply"
             cut = None if line.endswith("\n") else "The file may be cut off here: its last line does not end."
@@ -150,46 +155,59 @@ def _csv_rows(path: Path, delimiter: str) -> Iterator[tuple[int, dict[str, Any]]
 
 def _text_tables(path: Path, options: Options, rows: Iterator[tuple[int, dict[str, Any]]]) -> Iterator[pl.DataFrame]:
     """Yield the rows of a text file as tables of strings; the first row says which columns there are."""
-    columns: Columns | None = None
-    for batch in batches(rows):
-        by_key = path.suffix.lower() in JSON_LINES
-        columns = columns or find_columns(list(batch[0][1]), path, options, fails_by_key=by_key)
-        cells: dict[str, list[str | None]] = {name: [] for name in columns.used}
-        for number, record in batch:
-            if "text" not in record:
-                hint = "Write null where the model gave no answer."
-                raise DataError("is missing.", path=path, row=number, column="text", hint=hint)
-            late = next((name for name in record if name in _MEANT and name not in columns.present), None)
-            if late is not None:
-                hint = "Write it in every row."
-                raise DataError("is not in the first row.", path=path, row=number, column=late, hint=hint)
-            for name, column in cells.items():
-                value = record.get(name)
-                if name == "error" and not value:
-                    value = None
-                elif value is not None and not isinstance(value, str):
-                    if name not in (*_NUMBERS, "error"):
-                        kind = "NaN" if str(value) == "nan" else _KINDS.get(type(value), f"a {type(value).__name__}")
-                        raise DataError(f"is {kind}, not text.", path=path, row=number, column=name)
-                    value = str(value)
-                column.append(value)
+    first = next(rows, None)
+    if first is None:
+        return
+    columns = _find_columns(list(first[1]), path, options)
+    for batch in batches(_cells(path, columns, chain([first], rows))):
+        numbers, *values = zip(*batch, strict=True)
+        cells: dict[str, Sequence[str | None]] = {}
+        for name, column in zip(columns.used, values, strict=True):
+            cells[name] = column if set(map(type, column)) <= _TEXT else _as_text(column, name, path, numbers)
+        schema = dict.fromkeys(cells, pl.String)
         try:
-            frame = pl.DataFrame(cells, schema=dict.fromkeys(cells, pl.String))
+            frame = pl.DataFrame(cells, schema=schema)
         except UnicodeEncodeError:
             # Lone surrogates, which no UTF-8 can hold, become U+FFFD, as in a journal.
             clean = {
                 name: [one and one.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for one in column]
                 for name, column in cells.items()
             }
-            frame = pl.DataFrame(clean, schema=dict.fromkeys(cells, pl.String))
-        yield _checked(frame.with_columns(row=pl.Series([number for number, _ in batch])), path, columns, options)
+            frame = pl.DataFrame(clean, schema=schema)
+        yield _checked(frame.with_columns(row=pl.Series(numbers)), path, columns, options)
+
+
+def _cells(path: Path, columns: Columns, rows: Iterable[tuple[int, dict[str, Any]]]) -> Iterator[tuple[Any, ...]]:
+    """Yield number and cells of each row; as tuples, for a garbage collector walks through dicts again and again."""
+    late = _MEANT - columns.present
+    for number, record in rows:
+        if "text" not in record:
+            hint = "Write null where the model gave no answer."
+            raise DataError("is missing.", path=path, row=number, column="text", hint=hint)
+        if not late.isdisjoint(record):
+            name = next(name for name in record if name in late)
+            raise DataError(
+                "is not in the first row.", path=path, row=number, column=name, hint="Write it in every row."
+            )
+        yield (number, *map(record.get, columns.used))
+
+
+def _as_text(column: Sequence[Any], name: str, path: Path, rows: Sequence[int]) -> list[str | None]:
+    """Write the numbers of a column as text; raise DataError for the first value of a column that must be text."""
+    if name in _NUMBERS:
+        return [None if value is None else str(value) for value in column]
+    if name == "error":
+        return [str(value) if value else None for value in column]
+    row, value = next((row, value) for row, value in zip(rows, column, strict=True) if type(value) not in _TEXT)
+    kind = "NaN" if str(value) == "nan" else _KINDS.get(type(value), f"a {type(value).__name__}")
+    raise DataError(f"is {kind}, not text.", path=path, row=row, column=name)
 
 
 def _parquet_tables(path: Path, options: Options) -> Iterator[pl.DataFrame]:
     try:
         scan = pl.scan_parquet(path)
         schema = dict(scan.collect_schema())
-        columns = find_columns(list(schema), path, options, row=None)
+        columns = _find_columns(list(schema), path, options)
         for name in columns.used:
             kind, number = schema[name], name in _NUMBERS
             text = kind in (pl.String, pl.Categorical, pl.Enum) or (kind == pl.Null and name != "text")
@@ -232,13 +250,9 @@ _OPTIONAL = ("task", "model", "temperature", "run", "variant", "language")
 _MEANT = frozenset({*ATTRIBUTES, *_OPTIONAL, "item_id", "topic", "concept", "sample"})
 
 
-def find_columns(
-    names: Sequence[str], path: Path, options: Options, *, row: int | None = 1, fails_by_key: bool = False
-) -> Columns:
-    """Decide which of ``names`` holds what; raise DataError naming the missing column and its nearest name.
-
-    ``row``: where the names stand in the file. ``fails_by_key``: whether a row may have a key ``error`` of its own.
-    """
+def _find_columns(names: Sequence[str], path: Path, options: Options) -> Columns:
+    """Decide which of ``names`` holds what; raise DataError naming the missing column and its nearest name."""
+    row = None if path.suffix.lower() in PARQUET else 1
 
     def missing(column: str) -> DataError:
         hint = f"{nearest(column, names)} {_FORM}"
@@ -264,7 +278,9 @@ def find_columns(
             hint=f"Name the one that was varied in the prompt, for example --attribute {candidates[0]}.",
         )
     identity = candidates[0] if len(candidates) == 1 else None
-    error = next((name for name in ("outcome", "error") if name in names), "error" if fails_by_key else None)
+    # A line of JSON may have a key "error" that the first one lacks.
+    known = (*names, "error") if path.suffix.lower() in JSON_LINES else names
+    error = next((name for name in ("outcome", "error") if name in known), None)
     wanted = {*_OPTIONAL, "sample", "text", *(("topic", "concept") if placed else ())} & set(names)
     wanted |= {name for name in (identity, error) if name} | ({"item_id"} if not (placed and identity) else set())
     attribute = options.attribute or identity or "nationality"
@@ -272,91 +288,104 @@ def find_columns(
     return Columns(attribute, identity, error, frozenset(names), tuple(sorted(wanted)), others)
 
 
+# A cell that may be wrong: where it is, in which column, what to say of its value, and the remedy.
+Check = tuple[pl.Expr, str, str | Callable[[str], str], str | None]
+
+
 def _checked(frame: pl.DataFrame, path: Path, columns: Columns, options: Options) -> pl.DataFrame:
     """Return a batch of strings as a table with :data:`COLUMNS`; raise DataError for the first cell that is wrong."""
-
-    def refuse(wrong: pl.Expr, column: str, message: Callable[[Any], str], hint: str | None = None) -> None:
-        found = frame.filter(wrong).head(1)
-        if found.height:
-            row = int(found["row"][0])
-            raise DataError(message(found[column][0]), path=path, row=row, column=column, hint=hint)
-
-    required = [name for name in ("item_id", "topic", "concept", columns.identity) if name and name in columns.used]
-    words = [*required, *(name for name in _OPTIONAL if name in columns.others and name != "temperature")]
-    frame = frame.with_columns(pl.col(words).str.normalize("NFC").str.strip_chars())
-    for name in words:
-        cell = pl.col(name)
-        if name in required:
-            hint = "Every row needs one; leave the row out if it is not known."
-            refuse(cell.is_null() | (cell == ""), name, lambda _: "is empty.", hint)
-        refuse(
-            (cell.str.len_chars() > 1000) | cell.str.contains("\n", literal=True),
-            name,
-            lambda value: f"is {len(value)} characters long or has line breaks: no name.",
-            "Look for a missing quote, or a separator in a cell.",
-        )
-    if "language" in columns.others:
-        for language in frame["language"].drop_nulls().unique():
-            try:
-                check_language(language or "en")
-            except UsageError as error:
-                said, hint = error.message, f"Write its code, such as 'en' or 'am'. {error.hint or ''}".strip()
-                refuse(pl.col("language") == language, "language", lambda _: said, hint)  # noqa: B023 - called at once
-    failed = pl.lit(False)
-    if columns.error is not None:
-        reason = pl.col(columns.error).fill_null("")
-        failed = (reason != "") if columns.error == "error" else reason == "failed"
-    too_long = pl.col("text").str.len_chars() > MAX_CELL
-    refuse(
-        ~failed & too_long,
-        "text",
-        lambda value: f"holds {len(value)} characters; at most {MAX_CELL} can be one text.",
-        "Shorten it, or look for a missing quote before it.",
-    )
-    temperature = sample = pl.lit(None)
-    if "temperature" in columns.others:
-        empty = pl.col("temperature").fill_null("") == ""
-        temperature = pl.col("temperature").cast(pl.Float64, strict=False)
-        wrong = ~empty & ~(temperature.is_finite() & (temperature >= 0)).fill_null(False)
-        refuse(wrong, "temperature", lambda value: f"{value[:40]!r} is not a number of at least 0.")
-    if "sample" in columns.others:
-        sample = pl.col("sample").str.strip_chars().cast(pl.Float64, strict=False)
-        whole = sample.is_finite() & (sample >= 0) & (sample < 2**31) & (sample == sample.floor())
-        refuse(
-            ~whole.fill_null(False),
-            "sample",
-            lambda value: f"{value[:40]!r} is not a whole number of at least 0." if value else "is empty.",
-            "Number the samples of an identity 0, 1, ..., or leave the column out.",
-        )
+    numbers = [name for name in _NUMBERS if name in columns.others]
+    words = [name for name in columns.used if name not in (*numbers, "text", columns.error)]
+    frame = frame.with_columns(*(_normal(frame[name]) for name in words), pl.col(numbers).str.strip_chars())
     if "item_id" in columns.used:
         parts = pl.col("item_id").str.extract_groups(r"^([^/]*[^/\s][^/]*)/(.*\S.*)/([^/]*[^/\s][^/]*)$")
         frame = frame.with_columns(parts.struct.rename_fields(["_topic", "_concept", "_identity"]).struct.unnest())
-        form = f"topic/concept/{columns.attribute}"
-        refuse(
-            pl.col("_topic").is_null(),
-            "item_id",
-            lambda value: f"{value[:60]!r} is not of the form {form}.",
-            _FORM,
-        )
+    checks = list(_checks(frame, columns, words))
+    found = frame.select(wrong.any().alias(str(place)) for place, (wrong, *_) in enumerate(checks)).row(0)
+    for (wrong, column, message, hint), refused in zip(checks, found, strict=True):
+        if refused:
+            row, value = frame.filter(wrong).select("row", column).row(0)
+            said = message if isinstance(message, str) else message(value)
+            raise DataError(said, path=path, row=row, column=column, hint=hint)
 
     def named(name: str, default: str) -> pl.Expr:
-        if name not in columns.others:
-            return pl.lit(default).alias(name)
-        return pl.when(pl.col(name).fill_null("") == "").then(pl.lit(default)).otherwise(pl.col(name)).alias(name)
+        cell = pl.when(pl.col(name) != "").then(name) if name in columns.others else pl.lit(None)
+        return pl.coalesce(cell, pl.lit(default)).alias(name)
+
+    def number(name: str, kind: type[pl.DataType]) -> pl.Expr:
+        cell = pl.col(name).cast(pl.Float64, strict=False) if name in numbers else pl.lit(None)
+        return cell.cast(kind).alias(name)
 
     placed = "topic" in columns.used
     return frame.select(
         named("task", options.task or DEFAULT_TASK),
         named("model", options.label or path.stem),
-        temperature.cast(pl.Float64).alias("temperature"),
-        named("run", ""),
-        named("variant", ""),
-        named("language", ""),
+        number("temperature", pl.Float64),
+        *(named(name, "") for name in ("run", "variant", "language")),
         pl.lit(columns.attribute).alias("attribute"),
         (pl.col("topic") if placed else pl.col("_topic").str.strip_chars()).alias("topic"),
         (pl.col("concept") if placed else pl.col("_concept").str.strip_chars()).alias("concept"),
         (pl.col(columns.identity) if columns.identity else pl.col("_identity").str.strip_chars()).alias("identity"),
-        sample.cast(pl.Int64).alias("sample"),
-        pl.when(~failed).then(pl.col("text")).alias("text"),
-        pl.col("row"),
+        number("sample", pl.Int64),
+        pl.when(~_failed(columns)).then("text").alias("text"),
+        "row",
     )
+
+
+def _normal(cells: pl.Series) -> pl.Series:
+    """Return names in NFC and without blanks around them; each is worked out once, for a column repeats few names."""
+    names = cells.unique()
+    return cells.replace(names, names.str.normalize("NFC").str.strip_chars())
+
+
+def _failed(columns: Columns) -> pl.Expr:
+    """Whether a row says that there is no answer."""
+    if columns.error is None:
+        return pl.lit(value=False)
+    reason = pl.col(columns.error).fill_null("")
+    return reason == "failed" if columns.error == "outcome" else reason != ""
+
+
+def _checks(frame: pl.DataFrame, columns: Columns, words: Sequence[str]) -> Iterator[Check]:
+    """Yield what may be wrong with the cells of a batch, in the order in which it is said."""
+    for name in words:
+        cell = pl.col(name)
+        if name not in _OPTIONAL or name == columns.identity:
+            hint = "Every row needs one; leave the row out if it is not known."
+            yield cell.fill_null("") == "", name, "is empty.", hint
+        yield (
+            (cell.str.len_chars() > 1000) | cell.str.contains("\n", literal=True),
+            name,
+            lambda value: f"is {len(value)} characters long or has line breaks: no name.",
+            "Look for a missing quote, or a separator in a cell.",
+        )
+    for language in frame["language"].drop_nulls().unique() if "language" in columns.others else ():
+        try:
+            check_language(language or "en")
+        except UsageError as error:
+            said, hint = error.message, f"Write its code, such as 'en' or 'am'. {error.hint or ''}".strip()
+            yield pl.col("language") == language, "language", said, hint
+    yield (
+        ~_failed(columns) & (pl.col("text").str.len_chars() > MAX_CELL),
+        "text",
+        lambda value: f"holds {len(value)} characters; at most {MAX_CELL} can be one text.",
+        "Shorten it, or look for a missing quote before it.",
+    )
+    for name in _NUMBERS:
+        if name not in columns.others:
+            continue
+        number = pl.col(name).cast(pl.Float64, strict=False)
+        known = (number.is_finite() & (number >= 0)).fill_null(value=False)
+        if name == "temperature":
+            wrong = ~known & (pl.col(name).fill_null("") != "")
+            yield wrong, name, lambda value: f"{value[:40]!r} is not a number of at least 0.", None
+        else:
+            yield (
+                ~(known & (number < 2**31) & (number == number.floor())).fill_null(value=False),
+                name,
+                lambda value: f"{value[:40]!r} is not a whole number of at least 0." if value else "is empty.",
+                "Number the samples of an identity 0, 1, ..., or leave the column out.",
+            )
+    if "item_id" in columns.used:
+        form = f"topic/concept/{columns.attribute}"
+        yield pl.col("_topic").is_null(), "item_id", lambda value: f"{value[:60]!r} is not of the form {form}.", _FORM
