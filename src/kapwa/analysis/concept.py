@@ -42,7 +42,7 @@ def depends_on(settings: ConceptSettings) -> dict[str, Any]:
 @lru_cache(maxsize=4)
 def tokenizer(language: str) -> Tokenizer:
     """Return the tokenizer of ``language``, one for the whole process; texts are lower-cased first, as released."""
-    return tokenizer_for(language, lower="before")
+    return tokenizer_for(language)
 
 
 def concept_part(concept: Concept) -> Part:

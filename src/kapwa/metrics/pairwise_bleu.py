@@ -18,7 +18,7 @@ import numpy.typing as npt
 from kapwa.errors import UsageError
 from kapwa.metrics.pairwise_edits import Ints, Texts, read_texts
 from kapwa.metrics.tokens import Encoded
-from kapwa.metrics.tokens_nltk import gather
+from kapwa.metrics.tokens_chunks import gather
 
 Brevity = Literal["nmt", "closest", "average"]
 Matrix = npt.NDArray[np.float64]

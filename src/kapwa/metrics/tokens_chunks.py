@@ -17,9 +17,15 @@ from __future__ import annotations
 
 import re
 from array import array
+from collections.abc import Sequence
 from typing import Any, Final
 
+import numpy as np
+import numpy.typing as npt
+
 from kapwa.metrics.tokens_punkt import ENDERS, SentenceEnds
+
+Ints = npt.NDArray[np.int32]
 
 # Codes of what is no chunk: nothing between two spaces, a line feed, the start of a text. The fourth stands for every
 # chunk that is not learned.
@@ -44,12 +50,12 @@ ANY, ANY_LINE, BREAK, MORE, LAST = range(5)
 AFTER = (" y", "\ny", "", " y", "")
 
 LONGEST = 256  # characters of a chunk worth learning; longer ones are no words
-_PLAIN = re.compile(r"([A-Za-z]+)([.,:;?!]?)")
+_PLAIN = re.compile(r"([a-z]+)([.,:;?!]?)")
 # Words that NLTK cuts in two, or that an apostrophe makes it cut.
 _CUT = frozenset({"cannot", "gimme", "gonna", "gotta", "lemme", "wanna"})
 _APOSTROPHE = frozenset({"more", "twas"})
-# What stands for a word of which NLTK's rules know nothing: '"Lagos's!' is cut where '"qqqq's!' is.
-_WORD = re.compile("[A-Za-z]{4,}")
+# What stands for a word of which NLTK's rules know nothing: '"lagos's!' is cut where '"qqqq's!' is.
+_WORD = re.compile("[a-z]{4,}")
 _STAND_IN: Final = "qqqq"
 _CLOSERS = re.compile("[\\])}>\"'‘’“”«»]+")
 _PERIOD = re.compile("(?<!\\.)\\.[\\])}>\"'‘’“”«»]*\\Z")
@@ -60,13 +66,13 @@ class Chunks(dict[str, int]):
     """Chunk to code, and the tables of codes: ``flags``, and the ids of a code's tokens as a stretch of ``flat``.
 
     One chunk has several codes where its tokens depend on what is around it (:meth:`variant`); the one stored under
-    the chunk holds after a space and before whatever. ``tokens``: the distinct tokens, by id, lower-cased.
+    the chunk holds after a space and before whatever. ``tokens``: the distinct tokens, by id.
     """
 
     def __init__(self, ends: SentenceEnds, words: Any, tokenize: Any) -> None:
         """``words``: NLTK's word tokenizer (one sentence to tokens); ``tokenize``: NLTK's both (text to tokens)."""
         super().__init__({"": NOTHING, "\n": LINE})
-        self._ends, self._words, self._tokenize = ends, words, tokenize
+        self._ends, self._words, self.tokenize = ends, words, tokenize
         self.flags = array("H", (0, 0, 0, WEIRD))
         self.starts = array("q", (0, 0, 0, 0))
         self.lengths = array("i", (0, 0, 0, 0))
@@ -87,10 +93,10 @@ class Chunks(dict[str, int]):
         return code
 
     def ids(self, tokens: list[str]) -> list[int]:
-        """Return the ids of lower-cased ``tokens``, new ones added."""
+        """Return the ids of ``tokens``, new ones added."""
         known = self._ids
         found = []
-        for token in map(str.lower, tokens):
+        for token in tokens:
             number = known.get(token)
             if number is None:
                 number = known[token] = len(self.tokens)
@@ -127,7 +133,7 @@ class Chunks(dict[str, int]):
         plain = _PLAIN.fullmatch(chunk)
         if plain is not None:
             word, mark = plain.groups()
-            if word.lower() not in _CUT and (mark != "." or self._ends.ends_plainly(word)):
+            if word not in _CUT and (mark != "." or self._ends.ends_plainly(word)):
                 ending = ENDER | ENDS if mark in (".", "?", "!") else 0  # no PERIOD: its sentence ends with it
                 return self._add(chunk, [word, mark] if mark else [word], ending)
         if chunk.split() != [chunk]:
@@ -143,7 +149,7 @@ class Chunks(dict[str, int]):
         found = _WORD.search(chunk)
         if found is None:
             return 0
-        word, rest, before = found.group().lower(), chunk[found.end() :], chunk[: found.start()]
+        word, rest, before = found.group(), chunk[found.end() :], chunk[: found.start()]
         if (
             word in _CUT
             or word in _APOSTROPHE
@@ -193,7 +199,7 @@ class Chunks(dict[str, int]):
         """Return the tokens NLTK cuts ``chunk`` into between ``before`` and ``after``."""
         text = BEFORE[before] + chunk + AFTER[after]
         whole = after == LAST or (after in (ANY, ANY_LINE) and any(sign in chunk for sign in ENDERS))
-        tokens: list[str] = self._tokenize(text) if whole else self._words(text)
+        tokens: list[str] = self.tokenize(text) if whole else self._words(text)
         assert before == AT_START or tokens[0] == "x"
         assert not AFTER[after] or tokens[-1] == "y"
         return tokens[before != AT_START : len(tokens) - bool(AFTER[after])]
@@ -205,3 +211,121 @@ class Chunks(dict[str, int]):
         self.flat.extend(self.ids(tokens))
         self._chunks.append(chunk)
         return len(self.flags) - 1
+
+
+class Batch:
+    """Texts on their way to ids. Positions count the chunks of all texts, white space left out."""
+
+    def __init__(self, chunks: Chunks, texts: Sequence[str]) -> None:
+        self._chunks, self._texts = chunks, texts
+        codes = array("i")
+        look_up = chunks.__getitem__
+        for text in texts:
+            codes.append(TEXT)
+            spread = text.replace("\n", " \n ") if "\n" in text else text
+            codes.extend(map(look_up, spread.split(" ")))
+        every = np.array(codes, np.int32)
+        filled = np.flatnonzero(every > TEXT)
+        self.codes = every[filled]
+        self._gaps = every[filled - 1]  # LINE, TEXT, or something that means a space
+        self.offsets = np.searchsorted(filled, np.append(np.flatnonzero(every == TEXT), len(every)))
+        self._flags = np.array(chunks.flags, np.uint16)[self.codes]
+        self._final = self.codes.copy()
+        self._broke: dict[int, bool] = {}
+
+    def encode(self, *, everything_whole: bool) -> tuple[Ints, npt.NDArray[np.int64], Sequence[str]]:
+        """Return ids of all tokens, where each text starts (N + 1), and tokens by id; or let NLTK do every text."""
+        filled_texts = np.flatnonzero(np.diff(self.offsets))
+        if everything_whole:
+            whole = set(filled_texts.tolist())
+        else:
+            weird = np.searchsorted(self.offsets, np.flatnonzero(self._flags & WEIRD), "right") - 1
+            whole = set(weird.tolist())
+            # NLTK takes white space in first place for none, and so two words of this beginning for one.
+            whole |= {i for i, text in enumerate(self._texts) if text[1:2] in tuple(ENDERS) and text[:1].isspace()}
+            whole |= self._resolve(filled_texts, whole)
+        return self._gather(sorted(whole))
+
+    def _resolve(self, filled_texts: npt.NDArray[np.int64], whole: set[int]) -> set[int]:
+        """Give every chunk whose tokens depend on its surroundings the code it has there; return texts to do whole."""
+        flags, gaps = self._flags, self._gaps
+        lasts = self.offsets[filled_texts + 1] - 1
+        ask = flags & (OPEN | CLOSERS | START) != 0
+        ask |= (flags & QUOTE != 0) & ((gaps == LINE) | (gaps == TEXT))
+        ask[lasts] |= flags[lasts] & ENDER != 0
+        positions = np.flatnonzero(ask)
+        texts = np.searchsorted(self.offsets, positions, "right") - 1
+        columns = (
+            positions,
+            texts,
+            flags[positions],
+            np.where(positions == self.offsets[texts], 0, flags[positions - 1]),
+            positions + 1 == self.offsets[texts + 1],
+        )
+        found: set[int] = set()
+        for position, text, here, before, last in zip(*(column.tolist() for column in columns), strict=True):
+            if text in whole or text in found:
+                continue
+            if here & CLOSERS and self._reaches_back(position, here, before):
+                found.add(text)
+            else:
+                self._settle(position, here, before, last)
+        return found
+
+    def _settle(self, position: int, flags: int, before: int, last: bool) -> None:
+        """Put the code of a chunk in its surroundings: ``before`` are the flags of the chunk before it in the text."""
+        code, gap, place, after = int(self.codes[position]), self._gaps[position], AFTER_SPACE, ANY
+        if gap == TEXT or self._ended(position - 1, before):
+            place = AT_START
+        elif gap == LINE:
+            place = AFTER_LINE
+        if last and flags & ENDER:
+            after = LAST
+        elif flags & OPEN:
+            broke = self._broke[position] = self._chunks.decide(code, int(self.codes[position + 1]))
+            after = BREAK if broke else MORE
+        # Only what its flags name can change the tokens: without QUOTE, all that comes before a chunk is alike.
+        if not flags & QUOTE:
+            place = AFTER_SPACE
+        if place != AFTER_SPACE or after != ANY:
+            self._final[position] = self._chunks.variant(code, place, after)
+
+    def _ended(self, position: int, flags: int) -> bool:
+        """Whether a sentence ends after the chunk at ``position``, settled before."""
+        return self._broke[position] if flags & OPEN else bool(flags & ENDS)
+
+    def _reaches_back(self, position: int, flags: int, before: int) -> bool:
+        """Whether closing punctuation may change the tokens of chunks before it, or belongs to their sentence."""
+        if before & CLOSERS:
+            return True
+        return bool(flags & PULLED if self._ended(position - 1, before) else before & PERIOD)
+
+    def _gather(self, whole: list[int]) -> tuple[Ints, npt.NDArray[np.int64], Sequence[str]]:
+        """Line up the tokens of all chunks; those of texts done whole stand in for their first chunk."""
+        chunks = self._chunks
+        extra: list[int] = []
+        starts = np.array(chunks.starts, np.int64)[self._final]
+        lengths = np.array(chunks.lengths, np.int64)[self._final]
+        for text in whole:
+            numbers = chunks.ids(chunks.tokenize(self._texts[text]))
+            first = self.offsets[text]
+            lengths[first : self.offsets[text + 1]] = 0
+            starts[first], lengths[first] = len(chunks.flat) + len(extra), len(numbers)
+            extra += numbers
+        flat = np.concatenate((np.array(chunks.flat, np.int32), np.array(extra, np.int32)))
+        ids, ends = gather(flat, starts, lengths)
+        return ids, ends[self.offsets], chunks.tokens
+
+
+def gather(
+    flat: Ints, starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]
+) -> tuple[Ints, npt.NDArray[np.int64]]:
+    """Return stretches of ``flat`` one after the other, and where each starts in the result (one more than there are).
+
+    ``starts``, ``lengths``: (n,), the stretches.
+    """
+    ends = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=ends[1:])
+    positions = np.repeat(starts - ends[:-1], lengths)
+    positions += np.arange(ends[-1])
+    return flat[positions], ends

@@ -68,9 +68,8 @@ class SentenceEnds:
         self._ahead: dict[str, tuple[Any, bool]] = {}
 
     def ends_plainly(self, word: str) -> bool:
-        """Whether ``word`` (ASCII letters only) and a period end a sentence whatever follows; False: look closer."""
-        lowered = word.lower()
-        return len(word) > 1 and lowered not in self._abbreviated and lowered not in self._collocated
+        """Whether ``word`` (small ASCII letters) and a period end a sentence whatever follows; False: look closer."""
+        return len(word) > 1 and word not in self._abbreviated and word not in self._collocated
 
     def verdict(self, chunk: str) -> bool | Any:
         """Return whether a sentence ends at the end of ``chunk``, or Punkt's token of it where the next word decides.

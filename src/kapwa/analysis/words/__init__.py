@@ -242,7 +242,7 @@ def _topics(corpus: Corpus, by_topic: bool) -> dict[str, list[ConceptKey]]:
 
 def _concept_counts(corpus: Corpus, key: ConceptKey) -> WordCounts:
     texts = corpus.texts(key)
-    encoded = encode(texts.texts, tokenizer_for(corpus.language, lower="before"))
+    encoded = encode(texts.texts, tokenizer_for(corpus.language))
     places = {identity: place for place, identity in enumerate(corpus.identities)}
     members = np.array([places[identity] for identity in texts.identities], np.int64)
     return count_words(encoded, texts.groups, len(texts.identities)).spread(members, len(corpus.identities))
