@@ -36,8 +36,8 @@ PROVED: Final = frozenset("3.9.1 3.9.2 3.9.3 3.9.4 3.10.0 3.10.1 3.10.2 3.10.3 3
 # Languages with a Punkt model of their own for finding sentences.
 _PUNKT: Final = dict(
     pair.split(":")
-    for pair in (
-        "cs:czech da:danish de:german en:english es:spanish et:estonian fi:finnish fr:french it:italian "  # noqa: SIM905
+    for pair in (  # noqa: SIM905
+        "cs:czech da:danish de:german en:english es:spanish et:estonian fi:finnish fr:french it:italian "
         "ml:malayalam nb:norwegian nl:dutch nn:norwegian no:norwegian pl:polish pt:portuguese ru:russian "
         "sl:slovene sv:swedish tr:turkish"
     ).split()
