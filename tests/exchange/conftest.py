@@ -28,11 +28,7 @@ def smollm2_in_lm_eval(needs_torch: None, smollm2_path: Path) -> Any:
     from lm_eval.models.huggingface import HFLM
 
     return HFLM(
-        pretrained=str(smollm2_path.parent),
-        gguf_file=smollm2_path.name,
-        dtype="float32",
-        device="cpu",
-        batch_size=2,
+        pretrained=str(smollm2_path.parent), gguf_file=smollm2_path.name, dtype="float32", device="cpu", batch_size=2
     )
 
 

@@ -121,7 +121,11 @@ def test_imports_have_every_form(edited: Callable[..., Path], tmp_path: Path) ->
     ("change", "file", "says"),
     [
         (lambda lines: [], MC, "holds no samples"),
-        (lambda lines: [{**lines[0], "resps": "x"}], MC, r"row 1, column 'resps'"),
+        (
+            lambda lines: [{**lines[0], "resps": "x"}],
+            MC,
+            r"row 1, column 'resps': is missing or of another type than lm-eval writes",
+        ),
         (
             lambda lines: [{**line, "resps": [[["no", "False"]]] * 3} for line in lines],
             MC,
@@ -130,8 +134,9 @@ def test_imports_have_every_form(edited: Callable[..., Path], tmp_path: Path) ->
         (
             lambda lines: [lines[0], {**lines[1], "arguments": {"gen_args_0": 1}}],
             MC,
-            "row 2, column 'arguments.gen_args_0'",
+            "row 2, column 'arguments.gen_args_0': is missing or of another type than lm-eval writes",
         ),
+        (lambda lines: [{k: v for k, v in lines[0].items() if k != "doc"}], MC, "column 'doc': is missing"),
         (lambda lines: [7], MC, "row 1: is not a JSON object"),
         (lambda v: v["configs"]["tiny_mc"].update(output_type="loglikelihood"), RESULTS, "of the type loglikelihood"),
         (lambda v: v["results"].update({"../../etc": {}}), RESULTS, "there are no samples of the task"),
@@ -153,9 +158,9 @@ def test_damaged_files_say_where(
     ("file", "kept", "says"),
     [
         (RESULTS, -40, "is not valid JSON"),
-        (MC, -40, "is not a JSON object"),
+        (MC, -40, "is not valid JSON"),
         (MC, None, r"there are no samples of the task tiny_mc(.|\n)*--log_samples"),
-        (RESULTS, None, r"holds no results_….json(.|\n)*Name lm-eval's"),
+        (RESULTS, None, r"holds no lm-eval results file \(results_….json\)(.|\n)*Name that file"),
     ],
 )
 def test_files_that_are_cut_or_gone_have_a_remedy(

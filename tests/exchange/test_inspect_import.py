@@ -298,9 +298,9 @@ def test_folders_and_missing_files(evaluated: Callable[..., Path], tmp_path: Pat
     path = evaluated(task)
     assert run_of(path.parent, tmp_path).manifest["task"].startswith("inspect/")
     evaluated(task)
-    with pytest.raises(DataError, match=r"holds 2 ….eval(.|\n)*Name one of them"):
+    with pytest.raises(DataError, match=r"holds 2 Inspect logs \(….eval\)(.|\n)*Name one of them"):
         run_of(path.parent, tmp_path)
-    with pytest.raises(DataError, match=r"holds no ….eval"):
+    with pytest.raises(DataError, match=r"holds no Inspect log \(….eval\)"):
         run_of(tmp_path / "runs", tmp_path)
     with pytest.raises(DataError, match=r"cannot be read: No such file(.|\n)*Name a log"):
         run_of(tmp_path / "none.eval", tmp_path)

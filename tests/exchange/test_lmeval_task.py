@@ -155,13 +155,7 @@ def same_as_imported(run: Run, file: Path, out: Path) -> None:
 # What a task may be told, and where its YAML files are.
 
 KALAHI = {"kapwa": {"task": "kalahi/mc"}}
-NAMES = [
-    "kapwa_blend_mcq",
-    "kapwa_blend_mcq_likelihood",
-    "kapwa_blend_saq",
-    "kapwa_kalahi_mc",
-    "kapwa_kalahi_open",
-]
+NAMES = ["kapwa_blend_mcq", "kapwa_blend_mcq_likelihood", "kapwa_blend_saq", "kapwa_kalahi_mc", "kapwa_kalahi_open"]
 
 
 class _Loader(yaml.SafeLoader):

@@ -34,8 +34,7 @@ Responses = Annotated[
     ),
 ]
 Values = Annotated[
-    list[Path] | None,
-    option("--values", "FILE", "A survey of cultural values, one row a country; repeatable."),
+    list[Path] | None, option("--values", "FILE", "A survey of cultural values, one row a country; repeatable.")
 ]
 Control = Annotated[
     list[str] | None,
@@ -80,10 +79,7 @@ CountryColumn = Annotated[
     ),
 ]
 Out = Annotated[Path, option("--out", "FOLDER", "Folder that holds the analyses.", show_default=True)]
-Report = Annotated[
-    Path | None,
-    option("-o --output", "FILE", "Also write the report as a page.", dir_okay=False),
-]
+Report = Annotated[Path | None, option("-o --output", "FILE", "Also write the report as a page.", dir_okay=False)]
 Attribute = Annotated[
     str | None,
     option(
@@ -94,12 +90,10 @@ Attribute = Annotated[
     ),
 ]
 Task = Annotated[
-    str | None,
-    option("--task", "NAME", "Only answers of this task; files that name none are of it.", panel=_READING),
+    str | None, option("--task", "NAME", "Only answers of this task; files that name none are of it.", panel=_READING)
 ]
 Label = Annotated[
-    str | None,
-    option("--label", "NAME", "What to call the model of files that name none.", panel=_READING),
+    str | None, option("--label", "NAME", "What to call the model of files that name none.", panel=_READING)
 ]
 Seed = Annotated[int, option("--seed", "N", "Seed of everything random; recorded.", min=0, show_default=True)]
 Workers = Annotated[
@@ -113,8 +107,7 @@ Workers = Annotated[
     ),
 ]
 Permutations = Annotated[
-    int,
-    option("--permutations", "N", "Permutations of every test.", panel=_COMPUTING, min=19, show_default=True),
+    int, option("--permutations", "N", "Permutations of every test.", panel=_COMPUTING, min=19, show_default=True)
 ]
 Pairs = Annotated[
     int | None,
@@ -138,8 +131,7 @@ Brevity = Annotated[
     ),
 ]
 Backend = Annotated[
-    str,
-    option("--backend", "NAME", "Kernels: auto, numba, rapidfuzz.", panel=_COMPUTING, show_default=True),
+    str, option("--backend", "NAME", "Kernels: auto, numba, rapidfuzz.", panel=_COMPUTING, show_default=True)
 ]
 
 

@@ -48,17 +48,10 @@ def ls(folder: Folder, json: Json = False) -> None:
 @app.command("prune")
 def prune(
     folder: Folder,
-    older_than: Annotated[
-        str | None,
-        option("--older-than", "AGE", "Answers added before: 12h, 30d, 8w."),
-    ] = None,
-    model: Annotated[
-        str | None,
-        option("--model -m", "MODEL", "Answers of this model, or model@revision."),
-    ] = None,
+    older_than: Annotated[str | None, option("--older-than", "AGE", "Answers added before: 12h, 30d, 8w.")] = None,
+    model: Annotated[str | None, option("--model -m", "MODEL", "Answers of this model, or model@revision.")] = None,
     max_size: Annotated[
-        str | None,
-        option("--max-size", "SIZE", "The oldest answers, until the file is no larger: 500M, 2G."),
+        str | None, option("--max-size", "SIZE", "The oldest answers, until the file is no larger: 500M, 2G.")
     ] = None,
     json: Json = False,
 ) -> None:

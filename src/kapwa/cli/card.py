@@ -24,13 +24,9 @@ def datasheet(
     path: Annotated[
         Path, typer.Argument(metavar="RUN_OR_FOLDER", help="A run, a data pack of any suite, or a folder of responses.")
     ],
-    out: Annotated[
-        Path | None,
-        option("-o --out", "FILE.md", "Write here, not to standard output."),
-    ] = None,
+    out: Annotated[Path | None, option("-o --out", "FILE.md", "Write here, not to standard output.")] = None,
     attribute: Annotated[
-        str | None,
-        option("--attribute", "COLUMN", "Responses: the column of what was varied, where several might be."),
+        str | None, option("--attribute", "COLUMN", "Responses: the column of what was varied, where several might be.")
     ] = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace FILE.md, and what people wrote in it.")

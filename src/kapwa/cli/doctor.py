@@ -16,8 +16,7 @@ Run = Annotated[
     typer.Argument(metavar="RUN", help="A run's folder, whose journal is read through.", show_default=False),
 ]
 Salvage = Annotated[
-    bool,
-    typer.Option("--salvage", help="Replace RUN's damaged journal by one with every answer that can be read."),
+    bool, typer.Option("--salvage", help="Replace RUN's damaged journal by one with every answer that can be read.")
 ]
 
 

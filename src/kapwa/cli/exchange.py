@@ -11,10 +11,7 @@ from kapwa.cli.options import Json, option
 from kapwa.cli.output import note, show_json
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.", show_default=False)]
-Format = Annotated[
-    str,
-    option("--format -f", "FORMAT", "eee, lm-eval, inspect, hf-eval-results, csv or parquet."),
-]
+Format = Annotated[str, option("--format -f", "FORMAT", "eee, lm-eval, inspect, hf-eval-results, csv or parquet.")]
 Folder = Annotated[Path, option("--output -o", "FOLDER", "The folder to write to.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace files that an earlier one wrote.")]
 Organization = Annotated[str | None, option("--organization", "NAME", "eee: who evaluated.")]
@@ -27,14 +24,8 @@ Relationship = Annotated[
         show_default=True,
     ),
 ]
-Dataset = Annotated[
-    str | None,
-    option("--dataset", "OWNER/NAME", "hf-eval-results: the benchmark on the Hub."),
-]
-TaskId = Annotated[
-    str | None,
-    option("--task-id", "ID", "hf-eval-results: the benchmark's task."),
-]
+Dataset = Annotated[str | None, option("--dataset", "OWNER/NAME", "hf-eval-results: the benchmark on the Hub.")]
+TaskId = Annotated[str | None, option("--task-id", "ID", "hf-eval-results: the benchmark's task.")]
 
 
 def export(

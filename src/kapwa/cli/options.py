@@ -35,8 +35,7 @@ Variant = Annotated[
     option("--variant", "NAMES", "Prompt variants, comma-separated, or 'all' \\[default: the suite's first]."),
 ]
 Country = Annotated[
-    str | None,
-    option("--country", "NAMES", "Only these cultures, comma-separated, as the data spells them, or 'all'."),
+    str | None, option("--country", "NAMES", "Only these cultures, comma-separated, as the data spells them, or 'all'.")
 ]
 Limit = Annotated[int | None, option("--limit", "N", "Only the first N items of each culture and variant.", min=1)]
 Where = Annotated[

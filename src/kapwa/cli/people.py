@@ -47,9 +47,7 @@ Choices = Annotated[
 Ratings = Annotated[
     list[Path],
     typer.Argument(
-        metavar="RATINGS",
-        help="Filled rating forms, or a table with a column for each criterion.",
-        show_default=False,
+        metavar="RATINGS", help="Filled rating forms, or a table with a column for each criterion.", show_default=False
     ),
 ]
 Task = Annotated[str, option("--task", "TASK", "The multiple-choice task the items belong to.", show_default=True)]
@@ -125,11 +123,7 @@ def agreement(
 
 
 def ratings(
-    ratings: Ratings,
-    form: Form = "kalahi",
-    key: opt.Key = None,
-    json: opt.Json = False,
-    seed: BootstrapSeed = 1,
+    ratings: Ratings, form: Form = "kalahi", key: opt.Key = None, json: opt.Json = False, seed: BootstrapSeed = 1
 ) -> None:
     """Analyse how people judged answers.
 

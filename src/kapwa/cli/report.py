@@ -14,10 +14,7 @@ Runs = Annotated[
     list[Path], typer.Argument(metavar="RUN", help="Run folders, or one analysis folder.", show_default=False)
 ]
 Page = Annotated[Path, option("-o --output", "FILE", "The page to write.", show_default=True)]
-Figures = Annotated[
-    Path | None,
-    option("--figures", "FOLDER", "Also write each chart as SVG and PNG here."),
-]
+Figures = Annotated[Path | None, option("--figures", "FOLDER", "Also write each chart as SVG and PNG here.")]
 Csv = Annotated[Path | None, option("--csv", "FOLDER", "Also write every table as CSV here.")]
 
 

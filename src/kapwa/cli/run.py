@@ -54,8 +54,7 @@ Scoring = Annotated[
     ),
 ]
 BatchTokens = Annotated[
-    int,
-    option("--batch-tokens", "N", "Padded tokens a batch may hold.", panel=_LOCAL, min=1, show_default=True),
+    int, option("--batch-tokens", "N", "Padded tokens a batch may hold.", panel=_LOCAL, min=1, show_default=True)
 ]
 Revision = Annotated[
     str | None,
@@ -72,16 +71,12 @@ Trust = Annotated[
         "--trust-remote-code", help="Run code that comes with the model's repository.", rich_help_panel=_LOCAL
     ),
 ]
-BaseUrl = Annotated[
-    str | None,
-    option("--base-url", "URL", "Address of an OpenAI-compatible server.", panel=_SERVED),
-]
+BaseUrl = Annotated[str | None, option("--base-url", "URL", "Address of an OpenAI-compatible server.", panel=_SERVED)]
 Concurrency = Annotated[
     int, option("--concurrency", "N", "Most requests open at once.", panel=_SERVED, min=1, show_default=True)
 ]
 Timeout = Annotated[
-    float,
-    option("--timeout", "SECONDS", "Seconds to wait for one answer.", panel=_SERVED, min=0.1, show_default=True),
+    float, option("--timeout", "SECONDS", "Seconds to wait for one answer.", panel=_SERVED, min=0.1, show_default=True)
 ]
 Extra = Annotated[
     list[str] | None,

@@ -10,8 +10,7 @@ from kapwa.cli.options import option
 from kapwa.cli.run import Task, finish
 
 Responses = Annotated[
-    Path,
-    option("--responses", "FILE", "JSON lines, CSV or XLSX with the columns item_id and text (and variant)."),
+    Path, option("--responses", "FILE", "JSON lines, CSV or XLSX with the columns item_id and text (and variant).")
 ]
 
 

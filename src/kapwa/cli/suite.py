@@ -47,10 +47,7 @@ def new(
 @app.command("add")
 def add(
     folder: Folder,
-    name: Annotated[
-        str | None,
-        option("--name", "NAME", "Its name. Default: the folder's."),
-    ] = None,
+    name: Annotated[str | None, option("--name", "NAME", "Its name. Default: the folder's.")] = None,
     mapping: Annotated[
         Path | None,
         option(
@@ -107,9 +104,7 @@ def list_(json: Json = False) -> None:
 
 
 @app.command("remove")
-def remove(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The suite's name.", show_default=False)],
-) -> None:
+def remove(name: Annotated[str, typer.Argument(metavar="NAME", help="The suite's name.", show_default=False)]) -> None:
     """Forget a suite's name. Its folder and its runs stay as they are."""
     from kapwa.suites.folders import remove_suite
 

@@ -38,10 +38,7 @@ MethodOption = Annotated[
         show_default=True,
     ),
 ]
-By = Annotated[
-    str | None,
-    option("--by", "topic", "List each topic by itself."),
-]
+By = Annotated[str | None, option("--by", "topic", "List each topic by itself.")]
 Identity = Annotated[
     str | None,
     option("--identity", "NAMES", "Show only these, comma-separated; they are still held against all others."),

@@ -103,8 +103,8 @@ class ItemDefaults(NamedTuple):
             )
 
 
-def only_file(path: Path, pattern: str, what: str) -> Path:
-    """Return ``path``, or the only file in the folder ``path`` that fits ``pattern``; ``what``: how people call it.
+def only_file(path: Path, pattern: str, noun: str) -> Path:
+    """Return ``path``, or the only file in the folder ``path`` that fits ``pattern``; ``noun``: what one is.
 
     Raises DataError for a folder with none or several.
     """
@@ -113,8 +113,9 @@ def only_file(path: Path, pattern: str, what: str) -> Path:
     found = sorted(path.rglob(pattern))
     if len(found) != 1:
         names = ", ".join(str(file.relative_to(path)) for file in found[:3])
-        hint = f"Name one of them: {names}" if found else f"Name {what}."
-        raise DataError(f"holds {len(found) or 'no'} {pattern.replace('*', '…')}.", path=path, hint=hint)
+        hint = f"Name one of them: {names}" if found else "Name that file, or the folder that holds it."
+        nouns = f"{len(found)} {noun}s" if found else f"no {noun}"
+        raise DataError(f"holds {nouns} ({pattern.replace('*', '…')}).", path=path, hint=hint)
     return found[0]
 
 

@@ -120,7 +120,7 @@ def read_log(path: Path) -> InspectLog:
     Kapwa's, and a log of an evaluation that did not finish or that lacks samples.
     """
     need_inspect("An import of Inspect's logs")
-    log = _opened(base.only_file(path, "*.eval", "the log's file"))
+    log = _opened(base.only_file(path, "*.eval", "Inspect log"))
     header, file = log.header, log.file
     retry = f"Finish it: inspect eval-retry {shlex.quote(str(file))}"
     if "manifest" in (header.eval.metadata or {}).get(METADATA, ()):

@@ -135,7 +135,7 @@ def _imported(file: Path, results: Mapping[str, Any], defaults: base.ItemDefault
 
 def _read_results(path: Path) -> tuple[Path, dict[str, Any]]:
     """Return the results JSON at ``path``, or the only one in the folder ``path``, and its path."""
-    file = base.only_file(path, "results_*.json", "lm-eval's results_<date>.json")
+    file = base.only_file(path, "results_*.json", "lm-eval results file")
     try:
         results = json.loads(read_text(file))
     except DataError as error:
@@ -184,11 +184,13 @@ def _sample(line: str, path: Path, row: int) -> Sample:
     try:
         return Sample.model_validate({**json.loads(line), "row": row})
     except ValidationError as error:
-        first = error.errors()[0]
-        column = ".".join(map(str, first["loc"]))
-        raise DataError(f"{first['msg']}.", path=path, row=row, column=column, hint=_COPY_AGAIN) from None
-    except (TypeError, ValueError, RecursionError):
-        raise DataError("is not a JSON object.", path=path, row=row, hint=_COPY_AGAIN) from None
+        column = ".".join(map(str, error.errors()[0]["loc"]))
+        why = "is missing or of another type than lm-eval writes."
+    except TypeError:
+        column, why = None, "is not a JSON object."
+    except (ValueError, RecursionError):
+        column, why = None, "is not valid JSON."
+    raise DataError(why, path=path, row=row, column=column, hint=_COPY_AGAIN)
 
 
 def _origin(results: Mapping[str, Any], samples: TaskSamples) -> dict[str, Any]:
