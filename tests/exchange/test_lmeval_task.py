@@ -15,7 +15,7 @@ from polars.testing import assert_frame_equal
 
 import kapwa
 from kapwa import api
-from kapwa.cli.harness import lm_eval_path
+from kapwa.cli.exchange import lm_eval_path
 from kapwa.errors import ModelError, UsageError
 from kapwa.exchange import LM_EVAL_TASKS
 from kapwa.exchange.lm_eval_answers import likelihood_arguments, responses_of, task_of

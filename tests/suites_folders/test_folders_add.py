@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 import kapwa
 from kapwa import registry
 from kapwa.cli.main import app
-from kapwa.cli.options import sampling_seed
 from kapwa.errors import DataError, UsageError
 from kapwa.suites.folders import FORMS, add_suite, check_folder, check_named, new_suite, remove_suite
 from kapwa.user_suites import registered
@@ -57,7 +56,7 @@ def test_a_folder_with_a_name_is_asked_as_the_form_is(form: str, tmp_path: Path)
         assert (named.data.name, named.data.digest) == ("ours", plain.data.digest)
     suite = registry.load("suites", "ours")
     assert (suite.form, suite.folder, suite.pack_names()) == (form, tmp_path / "mine", [])
-    assert sampling_seed(f"ours/{entry.tasks[0]}", 7) == (7 if form == "eecc" else None)
+    assert suite.draws_samples is (form == "eecc")
 
 
 def test_a_folder_that_is_not_empty_is_left_alone(tmp_path: Path) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,118 +22,80 @@ _READING = "Reading answers"
 _COMPUTING = "Computing"
 _SURVEYS = "Surveys"
 
-Runs = Annotated[
-    list[Path] | None, typer.Argument(metavar="[RUN]...", help="Run folders, or files of answers.", show_default=False)
-]
-Responses = Annotated[
-    list[Path] | None,
-    option(
-        "--responses",
-        "PATH",
-        "Answers from elsewhere: a jsonl, Parquet, CSV or TSV file, a folder of them, or the released layout; "
-        "repeatable.",
-    ),
-]
-Values = Annotated[
-    list[Path] | None, option("--values", "FILE", "A survey of cultural values, one row a country; repeatable.")
-]
-Control = Annotated[
-    list[str] | None,
-    option(
-        "--control",
-        "NAME",
-        "Hold this fixed in partial Mantel tests: geography, region, language, or a table of distances between "
-        "countries; repeatable.",
-    ),
-]
-Keep = Annotated[
-    list[str] | None,
-    option(
-        "--keep",
-        "COLUMN",
-        "Keep this question of a survey although it looks like a code; TABLE:COLUMN means that of one table; "
-        "repeatable.",
-        panel=_SURVEYS,
-    ),
-]
-Drop = Annotated[
-    list[str] | None,
-    option("--drop", "COLUMN", "Leave this question of a survey out, named as for --keep; repeatable.", panel=_SURVEYS),
-]
-Choose = Annotated[
-    list[str] | None,
-    option(
-        "--choose",
-        "NAME=CODE",
-        "Which country an ambiguous identity or row of a survey is, e.g. Congolese=COD; nothing after = leaves "
-        "it out; repeatable.",
-        panel=_SURVEYS,
-    ),
-]
-CountryColumn = Annotated[
-    str | None,
-    option(
-        "--country-column",
-        "COLUMN",
-        "The column that names the rows of the surveys, where its header does not say so.",
-        panel=_SURVEYS,
-    ),
-]
-Out = Annotated[Path, option("--out", "FOLDER", "Folder that holds the analyses.", show_default=True)]
-Report = Annotated[Path | None, option("-o --output", "FILE", "Also write the report as a page.", dir_okay=False)]
-Attribute = Annotated[
-    str | None,
-    option(
-        "--attribute",
-        "COLUMN",
-        "The column that was varied in the prompt \\[default: nationality, or its like].",
-        panel=_READING,
-    ),
-]
-Task = Annotated[
-    str | None, option("--task", "NAME", "Only answers of this task; files that name none are of it.", panel=_READING)
-]
-Label = Annotated[
-    str | None, option("--label", "NAME", "What to call the model of files that name none.", panel=_READING)
-]
-Seed = Annotated[int, option("--seed", "N", "Seed of everything random; recorded.", min=0, show_default=True)]
-Workers = Annotated[
-    int | None,
-    option(
-        "--workers",
-        "N",
-        "Processes \\[default: one a core]; with --engine ray, tasks at a time.",
-        panel=_COMPUTING,
-        min=1,
-    ),
-]
-Permutations = Annotated[
-    int, option("--permutations", "N", "Permutations of every test.", panel=_COMPUTING, min=19, show_default=True)
-]
-Pairs = Annotated[
-    int | None,
-    option(
-        "--pairs",
-        "N",
-        "Estimate variance from so many pairs of identities, drawn for each concept \\[default: all pairs, up to "
-        "2,000 identities].",
-        panel=_COMPUTING,
-        min=2,
-    ),
-]
-Brevity = Annotated[
-    str,
-    option(
-        "--brevity",
-        "RULE",
-        "Which reference's length BLEU takes: nmt (the shortest, as released), closest, average.",
-        panel=_COMPUTING,
-        show_default=True,
-    ),
-]
-Backend = Annotated[
-    str, option("--backend", "NAME", "Kernels: auto, numba, rapidfuzz.", panel=_COMPUTING, show_default=True)
-]
+
+def parse_choice(pair: str) -> tuple[str, str]:
+    """Turn ``name=code`` into what a name means."""
+    from kapwa.errors import UsageError
+
+    name, equals, code = pair.partition("=")
+    if not name or not equals:
+        raise UsageError(f"--choose {pair!r} is not of the form name=code.", hint="For example: Congolese=COD")
+    return name.strip(), code.strip()
+
+
+@dataclass(kw_only=True)
+class AnalysisOptions:
+    """How texts are read and compared: fields of :class:`kapwa.analysis.settings.Settings`."""
+
+    attribute: Annotated[
+        str | None,
+        option("COLUMN", "The column that was varied in the prompt \\[default: nationality, or its like].", _READING),
+    ] = None
+    task: Annotated[
+        str | None, option("NAME", "Only answers of this task; files that name none are of it.", _READING)
+    ] = None
+    label: Annotated[str | None, option("NAME", "What to call the model of files that name none.", _READING)] = None
+    workers: Annotated[
+        int | None,
+        option("N", "Processes \\[default: one a core]; with --engine ray, tasks at a time.", _COMPUTING, min=1),
+    ] = None
+    permutations: Annotated[int, option("N", "Permutations of every test.", _COMPUTING, min=19)] = 999
+    pairs: Annotated[
+        int | None,
+        option(
+            "N",
+            "Estimate variance from so many pairs of identities, drawn for each concept \\[default: all pairs, up to "
+            "2,000 identities].",
+            _COMPUTING,
+            min=2,
+        ),
+    ] = None
+    brevity: Annotated[
+        str,
+        option(
+            "RULE",
+            "Which reference's length BLEU takes: nmt (the shortest, as released), closest, average.",
+            _COMPUTING,
+        ),
+    ] = "nmt"
+    backend: Annotated[str, option("NAME", "Kernels: auto, numba, rapidfuzz.", _COMPUTING)] = "auto"
+    keep: Annotated[
+        list[str] | None,
+        option(
+            "COLUMN",
+            "Keep this question of a survey although it looks like a code; TABLE:COLUMN means that of one table; "
+            "repeatable.",
+            _SURVEYS,
+        ),
+    ] = None
+    drop: Annotated[
+        list[str] | None,
+        option("COLUMN", "Leave this question of a survey out, named as for --keep; repeatable.", _SURVEYS),
+    ] = None
+    choose: Annotated[
+        list[Any] | None,
+        option(
+            "NAME=CODE",
+            "Which country an ambiguous identity or row of a survey is, e.g. Congolese=COD; nothing after = leaves "
+            "it out; repeatable.",
+            _SURVEYS,
+            parser=parse_choice,
+        ),
+    ] = None
+    country_column: Annotated[
+        str | None,
+        option("COLUMN", "The column that names the rows of the surveys, where its header does not say so.", _SURVEYS),
+    ] = None
 
 
 @app.callback()
@@ -141,29 +104,40 @@ def analyze() -> None:
 
 
 @app.command("eecc")
+@opt.grouped
 def eecc(
-    runs: Runs = None,
-    responses: Responses = None,
-    values: Values = None,
-    control: Control = None,
-    out: Out = Path("analyses"),
-    output: Report = None,
+    runs: Annotated[
+        list[Path] | None, typer.Argument(metavar="[RUN]...", help="Run folders, or files of answers.")
+    ] = None,
+    responses: Annotated[
+        list[Path] | None,
+        option(
+            "PATH",
+            "Answers from elsewhere: a jsonl, Parquet, CSV or TSV file, a folder of them, or the released layout; "
+            "repeatable.",
+        ),
+    ] = None,
+    values: Annotated[
+        list[Path] | None, option("FILE", "A survey of cultural values, one row a country; repeatable.")
+    ] = None,
+    control: Annotated[
+        list[str] | None,
+        option(
+            "NAME",
+            "Hold this fixed in partial Mantel tests: geography, region, language, or a table of distances between "
+            "countries; repeatable.",
+        ),
+    ] = None,
+    out: Annotated[Path, option("FOLDER", "Folder that holds the analyses.")] = Path("analyses"),
+    output: Annotated[
+        Path | None, option("FILE", "Also write the report as a page.", names="-o --output", dir_okay=False)
+    ] = None,
     json: opt.Json = False,
-    attribute: Attribute = None,
-    task: Task = None,
-    label: Label = None,
-    seed: Seed = 0,
-    workers: Workers = None,
-    permutations: Permutations = 999,
-    pairs: Pairs = None,
-    brevity: Brevity = "nmt",
-    backend: Backend = "auto",
-    keep: Keep = None,
-    drop: Drop = None,
-    choose: Choose = None,
-    country_column: CountryColumn = None,
+    seed: opt.Seed = 0,
     engine: opt.Engine = "local",
     address: opt.Address = None,
+    *,
+    chosen: AnalysisOptions,
 ) -> None:
     """Say how texts change with nationality (or another attribute), and whether they do so as values do.
 
@@ -172,33 +146,19 @@ def eecc(
     """
     from kapwa import api
     from kapwa.errors import UsageError
+    from kapwa.report.analysis.terminal import render_analysis
 
     sources = [*(runs or ()), *(responses or ())]
     if not sources:
         raise UsageError("Nothing to analyze is named.", hint="Name run folders, or answers with --responses PATH.")
     check_place(out, folder=True)
     check_place(output)
+    choose = dict(chosen.choose or ())
+    settings = {**vars(chosen), "keep": chosen.keep or (), "drop": chosen.drop or (), "choose": choose, "seed": seed}
+    where = opt.open_engine(engine, address=address)
     try:
         found = api.analyze(
-            sources,
-            values=values or (),
-            controls=control or (),
-            out=out,
-            progress=True,
-            attribute=attribute,
-            task=task,
-            label=label,
-            seed=seed,
-            workers=workers,
-            permutations=permutations,
-            pairs=pairs,
-            brevity=brevity,
-            backend=backend,
-            keep=keep or (),
-            drop=drop or (),
-            choose=_chosen(choose or ()),
-            country_column=country_column,
-            engine=opt.open_engine(engine, address),
+            sources, values=values or (), controls=control or (), out=out, progress=True, engine=where, **settings
         )
     except KeyboardInterrupt:
         note("Stopped. What was compared is kept: the same command goes on from here.")
@@ -206,10 +166,8 @@ def eecc(
     if json:
         show_json(found.as_dict())
     else:
-        from kapwa.report.analysis.terminal import render_analysis
-
         show(render_analysis(found))
-    for line in _left_out(found, values or (), choose or ()):
+    for line in _left_out(found, values or (), choose):
         note(line)
     note(f"Analysis: {found.path}")
     if output is not None:
@@ -221,11 +179,11 @@ def eecc(
 _FEW = 3
 
 
-def _left_out(found: Analysis, values: Sequence[Path], choose: Sequence[str]) -> Iterator[str]:
+def _left_out(found: Analysis, values: Sequence[Path], choose: Mapping[str, str]) -> Iterator[str]:
     """Say of each survey, in one line, which rows and questions nobody asked to leave out are not in the analysis."""
     from kapwa.analysis.values import read_values
 
-    settled = {*_chosen(choose), *found.values["identity"]}
+    settled = {*choose, *found.values["identity"]}
     dropped = {told["path"]: told["dropped"] for told in found.manifest["values"]}
     for path in values:
         table = read_values(path, country=found.manifest["settings"].get("country_column"))
@@ -242,16 +200,3 @@ def _some(noun: str, names: Sequence[str]) -> str:
         return ""
     shown = ", ".join(repr(name) for name in names[:_FEW]) + (", …" if len(names) > _FEW else "")
     return f"{len(names):,} {noun}{'' if len(names) == 1 else 's'} ({shown})"
-
-
-def _chosen(pairs: Sequence[str]) -> dict[str, str]:
-    """Turn ``name=code`` options into what names mean."""
-    from kapwa.errors import UsageError
-
-    found: dict[str, str] = {}
-    for pair in pairs:
-        name, equals, code = pair.partition("=")
-        if not name or not equals:
-            raise UsageError(f"--choose {pair!r} is not of the form name=code.", hint="For example: Congolese=COD")
-        found[name.strip()] = code.strip()
-    return found

@@ -15,7 +15,7 @@ from kapwa.cli.output import note, show, show_json
 
 app = typer.Typer(help="See or shrink a folder of answers that runs share (kapwa run --cache).", no_args_is_help=True)
 
-Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="The cache, as named with --cache.", show_default=False)]
+Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="The cache, as named with --cache.")]
 _DAYS = {"h": 3600, "d": 86_400, "w": 7 * 86_400}
 _BYTES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
@@ -48,10 +48,12 @@ def ls(folder: Folder, json: Json = False) -> None:
 @app.command("prune")
 def prune(
     folder: Folder,
-    older_than: Annotated[str | None, option("--older-than", "AGE", "Answers added before: 12h, 30d, 8w.")] = None,
-    model: Annotated[str | None, option("--model -m", "MODEL", "Answers of this model, or model@revision.")] = None,
+    older_than: Annotated[str | None, option("AGE", "Answers added before: 12h, 30d, 8w.")] = None,
+    model: Annotated[
+        str | None, option("MODEL", "Answers of this model, or model@revision.", names="--model -m")
+    ] = None,
     max_size: Annotated[
-        str | None, option("--max-size", "SIZE", "The oldest answers, until the file is no larger: 500M, 2G.")
+        str | None, option("SIZE", "The oldest answers, until the file is no larger: 500M, 2G.")
     ] = None,
     json: Json = False,
 ) -> None:

@@ -11,16 +11,16 @@ import typer
 from kapwa.cli.options import Json
 from kapwa.cli.output import show, show_json, tell
 
-Run = Annotated[
-    Path | None,
-    typer.Argument(metavar="RUN", help="A run's folder, whose journal is read through.", show_default=False),
-]
-Salvage = Annotated[
-    bool, typer.Option("--salvage", help="Replace RUN's damaged journal by one with every answer that can be read.")
-]
 
-
-def doctor(run: Run = None, salvage: Salvage = False, json: Json = False) -> None:
+def doctor(
+    run: Annotated[
+        Path | None, typer.Argument(metavar="RUN", help="A run's folder, whose journal is read through.")
+    ] = None,
+    salvage: Annotated[
+        bool, typer.Option("--salvage", help="Replace RUN's damaged journal by one with every answer that can be read.")
+    ] = False,
+    json: Json = False,
+) -> None:
     """Check this installation, or the answers of a run.
 
     Every answer is held against its checksum; exit code 1 when the journal is damaged. With --salvage, a damaged

@@ -1,4 +1,4 @@
-"""``kapwa export`` and ``kapwa import``: runs in the files of other tools, and their results as runs."""
+"""``kapwa export``, ``import`` and ``lm-eval-path``: runs for other tools, their results as runs, tasks for lm-eval."""
 
 from __future__ import annotations
 
@@ -8,35 +8,25 @@ from typing import Annotated
 import typer
 
 from kapwa.cli.options import Json, option
-from kapwa.cli.output import note, show_json
+from kapwa.cli.output import note, show_json, tell
 
-RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.", show_default=False)]
-Format = Annotated[str, option("--format -f", "FORMAT", "eee, lm-eval, inspect, hf-eval-results, csv or parquet.")]
-Folder = Annotated[Path, option("--output -o", "FOLDER", "The folder to write to.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace files that an earlier one wrote.")]
-Organization = Annotated[str | None, option("--organization", "NAME", "eee: who evaluated.")]
-Relationship = Annotated[
-    str,
-    option(
-        "--relationship",
-        "WORD",
-        "eee: the evaluator's to the model's maker: first_party, third_party, collaborative or other.",
-        show_default=True,
-    ),
-]
-Dataset = Annotated[str | None, option("--dataset", "OWNER/NAME", "hf-eval-results: the benchmark on the Hub.")]
-TaskId = Annotated[str | None, option("--task-id", "ID", "hf-eval-results: the benchmark's task.")]
 
 
 def export(
-    run: RunFolder,
-    form: Format,
-    output: Folder,
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    form: Annotated[
+        str, option("FORMAT", "eee, lm-eval, inspect, hf-eval-results, csv or parquet.", names="--format -f")
+    ],
+    output: Annotated[Path, option("FOLDER", "The folder to write to.", names="--output -o")],
     overwrite: Overwrite = False,
-    organization: Organization = None,
-    relationship: Relationship = "other",
-    dataset: Dataset = None,
-    task_id: TaskId = None,
+    organization: Annotated[str | None, option("NAME", "eee: who evaluated.")] = None,
+    relationship: Annotated[
+        str,
+        option("WORD", "eee: the evaluator's to the model's maker: first_party, third_party, collaborative or other."),
+    ] = "other",
+    dataset: Annotated[str | None, option("OWNER/NAME", "hf-eval-results: the benchmark on the Hub.")] = None,
+    task_id: Annotated[str | None, option("ID", "hf-eval-results: the benchmark's task.")] = None,
     json: Json = False,
 ) -> None:
     """Write a run in the form of another tool.
@@ -58,24 +48,14 @@ def export(
     _tell("files", paths, json)
 
 
-Result = Annotated[
-    Path,
-    typer.Argument(
-        metavar="RESULT", help="lm-eval's results_….json, an Inspect log, or a folder with one.", show_default=False
-    ),
-]
-Source = Annotated[str, option("--format -f", "FORMAT", "lm-eval or inspect.")]
-Out = Annotated[Path, option("--output -o", "FOLDER", "Folder that holds the run folders.", show_default=True)]
-Culture = Annotated[str | None, option("--culture", "NAME", "Whose culture the items are about.")]
-Language = Annotated[str | None, option("--language", "CODE", "The language they are asked in.")]
-
-
 def import_(
-    result: Result,
-    form: Source,
-    output: Out = Path("runs"),
-    culture: Culture = None,
-    language: Language = None,
+    result: Annotated[
+        Path, typer.Argument(metavar="RESULT", help="lm-eval's results_….json, an Inspect log, or a folder with one.")
+    ],
+    form: Annotated[str, option("FORMAT", "lm-eval or inspect.", names="--format -f")],
+    output: Annotated[Path, option("FOLDER", "Folder that holds the run folders.", names="--output -o")] = Path("runs"),
+    culture: Annotated[str | None, option("NAME", "Whose culture the items are about.")] = None,
+    language: Annotated[str | None, option("CODE", "The language they are asked in.")] = None,
     overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
@@ -98,3 +78,18 @@ def _tell(what: str, paths: list[Path], json: bool) -> None:
         return
     for path in paths:
         note(f"Wrote {path}")
+
+
+def lm_eval_path(json: Json = False) -> None:
+    """Print the folder of Kapwa's tasks for lm-eval.
+
+    Use: lm-eval run --include_path "$(kapwa lm-eval-path)" --tasks kapwa_kalahi_mc ...
+
+    With --json the tasks are listed too. lm-eval itself is the extra kapwa[lm-eval].
+    """
+    from kapwa.exchange import LM_EVAL_TASKS
+
+    if json:
+        show_json({"path": str(LM_EVAL_TASKS), "tasks": sorted(file.stem for file in LM_EVAL_TASKS.glob("*.yaml"))})
+    else:
+        tell(str(LM_EVAL_TASKS))

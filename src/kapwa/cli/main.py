@@ -13,25 +13,9 @@ from typing import Annotated
 import typer
 
 import kapwa
-from kapwa.cli import (
-    analyze,
-    build,
-    cache,
-    card,
-    compare,
-    data,
-    doctor,
-    exchange,
-    harness,
-    lists,
-    people,
-    report,
-    score,
-    suite,
-    values,
-    words,
-)
+from kapwa.cli import analyze, benchmark, cache, doctor, exchange, lists, people, report, suite, texts
 from kapwa.cli import run as run_verb
+from kapwa.cli.options import option
 from kapwa.cli.output import Harmless, note
 from kapwa.errors import KapwaError
 from kapwa.user_suites import CONFIG_VARIABLE
@@ -47,29 +31,22 @@ app = typer.Typer(
 )
 
 
-def _show_version(asked: bool) -> None:
-    if asked:
-        typer.echo(f"kapwa {kapwa.__version__}")
-        raise typer.Exit
-
-
-@app.callback()
+@app.callback(invoke_without_command=True)
 def main(
+    context: typer.Context,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log what is done, to stderr.")] = False,
     config: Annotated[
         Path | None,
-        typer.Option(
-            "--config",
-            metavar="FOLDER",
-            help="Your settings: the suites you added. Default: $KAPWA_CONFIG, else ~/.config/kapwa.",
-            show_default=False,
-        ),
+        option("FOLDER", "Your settings: the suites you added \\[default: $KAPWA_CONFIG, else ~/.config/kapwa]."),
     ] = None,
-    _version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and stop.")
-    ] = False,
+    version: Annotated[bool, typer.Option("--version", help="Show the version and stop.")] = False,
 ) -> None:
     """Set up logging and the user's settings for every verb."""
+    if version:
+        typer.echo(f"kapwa {kapwa.__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        context.fail("Missing command.")
     if config is not None:
         # The environment reaches every process that the verb may start.
         os.environ[CONFIG_VARIABLE] = str(config)
@@ -81,18 +58,18 @@ def main(
 
 _EVALUATE = "Evaluate a model"
 app.command("run", rich_help_panel=_EVALUATE)(run_verb.run)
-app.command("score", rich_help_panel=_EVALUATE)(score.score)
+app.command("score", rich_help_panel=_EVALUATE)(run_verb.score)
 app.command("report", rich_help_panel=_EVALUATE)(report.report)
-app.command("compare", rich_help_panel=_EVALUATE)(compare.compare)
+app.command("compare", rich_help_panel=_EVALUATE)(report.compare)
 _TEXTS = "Compare texts across cultures"
 app.add_typer(analyze.app, name="analyze", rich_help_panel=_TEXTS)
-app.command("words", rich_help_panel=_TEXTS)(words.words)
-app.add_typer(values.app, name="values", rich_help_panel=_TEXTS)
+app.command("words", rich_help_panel=_TEXTS)(texts.words)
+app.add_typer(texts.values, name="values", rich_help_panel=_TEXTS)
 _BENCHMARK = "Make a benchmark"
 app.add_typer(suite.app, name="suite", rich_help_panel=_BENCHMARK)
-app.add_typer(data.app, name="data", rich_help_panel=_BENCHMARK)
-app.add_typer(build.app, name="build", rich_help_panel=_BENCHMARK)
-app.add_typer(card.app, name="card", rich_help_panel=_BENCHMARK)
+app.add_typer(benchmark.data, name="data", rich_help_panel=_BENCHMARK)
+app.add_typer(benchmark.build, name="build", rich_help_panel=_BENCHMARK)
+app.add_typer(benchmark.card, name="card", rich_help_panel=_BENCHMARK)
 _PEOPLE = "Ask people"
 app.command("forms", rich_help_panel=_PEOPLE)(people.forms)
 app.command("agreement", rich_help_panel=_PEOPLE)(people.agreement)
@@ -100,7 +77,7 @@ app.command("ratings", rich_help_panel=_PEOPLE)(people.ratings)
 _OTHERS = "Work with other tools"
 app.command("export", rich_help_panel=_OTHERS)(exchange.export)
 app.command("import", rich_help_panel=_OTHERS)(exchange.import_)
-app.command("lm-eval-path", rich_help_panel=_OTHERS)(harness.lm_eval_path)
+app.command("lm-eval-path", rich_help_panel=_OTHERS)(exchange.lm_eval_path)
 _HERE = "See what there is"
 app.command("suites", rich_help_panel=_HERE)(lists.suites)
 app.command("models", rich_help_panel=_HERE)(lists.models)

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
-# The control characters of ASCII and Latin-1, but for tab and line feed.
+# Names and answers from elsewhere may hold characters that steer a terminal: the control characters of ASCII and
+# Latin-1, but for tab and line feed. They are shown as U+FFFD.
 _STEERING = dict.fromkeys({*range(0x20), *range(0x7F, 0xA0)} - {0x09, 0x0A}, "\N{REPLACEMENT CHARACTER}")
 # Tables of numbers are laid out to be whole at this many columns. A narrower terminal breaks their lines; it would
 # be worse if it cut numbers off.
@@ -41,17 +42,12 @@ def show_json(value: Any) -> None:
 
 def tell(text: str) -> None:
     """Print a result in words to stdout."""
-    sys.stdout.write(harmless(text) + "\n")
+    sys.stdout.write(text.translate(_STEERING) + "\n")
 
 
 def note(text: str) -> None:
     """Print a line for people to stderr."""
-    sys.stderr.write(harmless(text) + "\n")
-
-
-def harmless(text: str) -> str:
-    """Show characters that would steer a terminal as U+FFFD: names and answers from elsewhere may hold them."""
-    return text.translate(_STEERING)
+    sys.stderr.write(text.translate(_STEERING) + "\n")
 
 
 class Harmless(logging.Formatter):
@@ -59,7 +55,7 @@ class Harmless(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line to be shown."""
-        return harmless(super().format(record))
+        return super().format(record).translate(_STEERING)
 
 
 def check_place(path: Path | None, *, folder: bool = False) -> None:

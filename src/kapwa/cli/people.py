@@ -11,62 +11,29 @@ from kapwa.cli import options as opt
 from kapwa.cli.options import option
 from kapwa.cli.output import note, show, show_json
 
-Suite = Annotated[
-    str, typer.Argument(metavar="SUITE", help="The suite whose forms to write, e.g. kalahi.", show_default=False)
-]
-Items = Annotated[
-    int | None, option("--items", "N", "How many items to draw; all without it.", min=1, show_default=True)
-]
-FormSeed = Annotated[int, option("--seed", "N", "Seed of the draw and of every shuffle.", show_default=True)]
-People = Annotated[int, option("--people", "N", "How many people fill each form.", min=1, show_default=True)]
-Groups = Annotated[
-    int, option("--groups", "N", "Split the answers to rate among so many groups.", min=1, show_default=True)
-]
-Answers = Annotated[
-    list[Path] | None,
-    option("--answers --run", "RUN", "Runs whose answers people are to rate; repeatable. Writes rating forms."),
-]
-PerCountry = Annotated[
-    int | None,
-    option(
-        "--per-country",
-        "N",
-        "Draw so many wrong answers of each culture, for people to say what is wrong with them.",
-        min=1,
-    ),
-]
-Out = Annotated[Path, option("--out", "FOLDER", "Folder for the sheets and the key.", show_default=True)]
-Choices = Annotated[
-    list[Path],
-    typer.Argument(
-        metavar="CHOICES",
-        help="Filled choice forms, or a table with the columns item_id, rater, choice.",
-        show_default=False,
-    ),
-]
-Ratings = Annotated[
-    list[Path],
-    typer.Argument(
-        metavar="RATINGS", help="Filled rating forms, or a table with a column for each criterion.", show_default=False
-    ),
-]
-Task = Annotated[str, option("--task", "TASK", "The multiple-choice task the items belong to.", show_default=True)]
-Form = Annotated[str, option("--form", "SUITE", "Whose criteria the columns are.", show_default=True)]
-BootstrapSeed = Annotated[int, option("--seed", "N", "Seed of the bootstrap intervals.", show_default=True)]
+BootstrapSeed = Annotated[int, option("N", "Seed of the bootstrap intervals.")]
 
 
 def forms(
-    suite: Suite,
+    suite: Annotated[str, typer.Argument(metavar="SUITE", help="The suite whose forms to write, e.g. kalahi.")],
     data: opt.Data = None,
     variant: opt.Variant = None,
     where: opt.Where = None,
-    items: Items = None,
-    seed: FormSeed = 1,
-    people: People = 3,
-    groups: Groups = 1,
-    answers: Answers = None,
-    per_country: PerCountry = None,
-    out: Out = Path("forms"),
+    items: Annotated[int | None, option("N", "How many items to draw; all without it.", min=1)] = None,
+    seed: Annotated[int, option("N", "Seed of the draw and of every shuffle.")] = 1,
+    people: Annotated[int, option("N", "How many people fill each form.", min=1)] = 3,
+    groups: Annotated[int, option("N", "Split the answers to rate among so many groups.", min=1)] = 1,
+    answers: Annotated[
+        list[Path] | None,
+        option(
+            "RUN", "Runs whose answers people are to rate; repeatable. Writes rating forms.", names="--answers --run"
+        ),
+    ] = None,
+    per_country: Annotated[
+        int | None,
+        option("N", "Draw so many wrong answers of each culture, for people to say what is wrong with them.", min=1),
+    ] = None,
+    out: Annotated[Path, option("FOLDER", "Folder for the sheets and the key.")] = Path("forms"),
 ) -> None:
     """Write blinded sheets for people to fill.
 
@@ -98,8 +65,15 @@ def forms(
 
 
 def agreement(
-    choices: Choices,
-    task: Task = "kalahi/mc",
+    choices: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="CHOICES",
+            help="Filled choice forms, or a table with the columns item_id, rater, choice.",
+            show_default=False,
+        ),
+    ],
+    task: Annotated[str, option("TASK", "The multiple-choice task the items belong to.")] = "kalahi/mc",
     data: opt.Data = None,
     variant: opt.Variant = None,
     where: opt.Where = None,
@@ -123,7 +97,14 @@ def agreement(
 
 
 def ratings(
-    ratings: Ratings, form: Form = "kalahi", key: opt.Key = None, json: opt.Json = False, seed: BootstrapSeed = 1
+    ratings: Annotated[
+        list[Path],
+        typer.Argument(metavar="RATINGS", help="Filled rating forms, or a table with a column for each criterion."),
+    ],
+    form: Annotated[str, option("SUITE", "Whose criteria the columns are.")] = "kalahi",
+    key: opt.Key = None,
+    json: opt.Json = False,
+    seed: BootstrapSeed = 1,
 ) -> None:
     """Analyse how people judged answers.
 

@@ -1,4 +1,4 @@
-"""``kapwa report``: one HTML page of one run or several, or of one analysis."""
+"""``kapwa report``: one HTML page of runs or of an analysis; ``kapwa compare``: what changed between two runs."""
 
 from __future__ import annotations
 
@@ -7,65 +7,69 @@ from typing import Annotated
 
 import typer
 
-from kapwa.cli.options import option
-from kapwa.cli.output import check_place, note
-
-Runs = Annotated[
-    list[Path], typer.Argument(metavar="RUN", help="Run folders, or one analysis folder.", show_default=False)
-]
-Page = Annotated[Path, option("-o --output", "FILE", "The page to write.", show_default=True)]
-Figures = Annotated[Path | None, option("--figures", "FOLDER", "Also write each chart as SVG and PNG here.")]
-Csv = Annotated[Path | None, option("--csv", "FOLDER", "Also write every table as CSV here.")]
+from kapwa.cli.options import Json, option
+from kapwa.cli.output import check_place, note, show, show_json
 
 
-def report(runs: Runs, output: Page = Path("report.html"), figures: Figures = None, csv: Csv = None) -> None:
+def report(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Run folders, or one analysis folder.")],
+    output: Annotated[Path, option("FILE", "The page to write.", names="-o --output")] = Path("report.html"),
+    figures: Annotated[Path | None, option("FOLDER", "Also write each chart as SVG and PNG here.")] = None,
+    csv: Annotated[Path | None, option("FOLDER", "Also write every table as CSV here.")] = None,
+) -> None:
     """Write one HTML page about runs, or about an analysis.
 
     The page is self-contained: it opens from disk, without a network.
     """
-    from kapwa.analysis.result import is_analysis
+    from kapwa import api
+    from kapwa.analysis.result import export_csv, is_analysis
+    from kapwa.errors import UsageError
+    from kapwa.report.analysis.page import build_analysis_report, save_analysis_figures
+    from kapwa.report.figures import save_figures
+    from kapwa.report.page import build_report
 
     check_place(output)
     check_place(figures, folder=True)
     check_place(csv, folder=True)
     analyses = [path for path in runs if is_analysis(path)]
-    if analyses:
-        _of_analysis(analyses, runs, output, figures, csv)
-    else:
-        _of_runs(runs, output, figures, csv)
-
-
-def _of_runs(runs: list[Path], output: Path, figures: Path | None, csv: Path | None) -> None:
-    from kapwa import api
-    from kapwa.report.figures import save_figures
-    from kapwa.report.page import build_report
-
-    opened = [api.open_run(path) for path in runs]
-    note(f"Report: {build_report(opened, output)}")
-    if figures is not None:
-        for path in save_figures(opened, figures):
+    if not analyses:
+        opened = [api.open_run(path) for path in runs]
+        note(f"Report: {build_report(opened, output)}")
+        for path in save_figures(opened, figures) if figures is not None else ():
             note(f"Figure: {path}")
-    if csv is not None:
-        for run in opened:
-            note(f"Tables: {api.export_csv(run, csv / run.path.name)}")
-
-
-def _of_analysis(analyses: list[Path], named: list[Path], output: Path, figures: Path | None, csv: Path | None) -> None:
-    from kapwa import api
-    from kapwa.analysis.result import export_csv
-    from kapwa.errors import UsageError
-    from kapwa.report.analysis.page import build_analysis_report, save_analysis_figures
-
-    if len(named) > 1:
-        other = next(path for path in named if path != analyses[0]) if len(set(named)) > 1 else analyses[0]
+        if csv is not None:
+            for run in opened:
+                note(f"Tables: {api.export_csv(run, csv / run.path.name)}")
+        return
+    if len(runs) > 1:
+        other = next((path for path in runs if path != analyses[0]), analyses[0])
         raise UsageError(
             f"{analyses[0]} is an analysis, and a page of one holds nothing else; {other} was named too.",
             hint="Write a page for each, or analyze everything together: kapwa analyze eecc RUN...",
         )
     analysis = api.open_analysis(analyses[0])
     note(f"Report: {build_analysis_report(analysis, output)}")
-    if figures is not None:
-        for path in save_analysis_figures(analysis, figures):
-            note(f"Figure: {path}")
+    for path in save_analysis_figures(analysis, figures) if figures is not None else ():
+        note(f"Figure: {path}")
     if csv is not None:
         note(f"Tables: {export_csv(analysis, csv / analysis.path.name)}")
+
+
+def compare(
+    run_a: Annotated[Path, typer.Argument(metavar="RUN_A", help="A run folder.")],
+    run_b: Annotated[Path, typer.Argument(metavar="RUN_B", help="Another run folder of the same task.")],
+    json: Json = False,
+) -> None:
+    """Compare two runs, paired item by item.
+
+    Shows difference, interval, p-value, and the smallest difference these items could have shown.
+    """
+    from kapwa import api
+    from kapwa.report.terminal import render_comparison
+
+    first, second = api.open_run(run_a), api.open_run(run_b)
+    frame = api.compare(first, second)
+    if json:
+        show_json(frame.to_dicts())
+    else:
+        show(render_comparison(frame, first.manifest["metrics"]))

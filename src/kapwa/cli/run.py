@@ -1,9 +1,9 @@
-"""``kapwa run``: ask a model, judge its answers, write a run folder with a report."""
+"""``kapwa run``: ask a model, judge its answers, write a run folder with a report; ``kapwa score``: judge answers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -15,142 +15,91 @@ from kapwa.cli.output import note, show, show_json
 
 _LOCAL = "Local models"
 _SERVED = "Served models"
-_OPEN = "Open tasks"
-Task = Annotated[
-    str, typer.Argument(metavar="TASK", help="What to measure, e.g. kalahi/mc (see: kapwa suites).", show_default=False)
-]
-Model = Annotated[
-    str,
-    option(
-        "--model -m", "MODEL", "Who answers: smollm2, hf:<id or folder>, openai:<name>, inspect:<name>, replay:<file>."
-    ),
-]
-Seed = Annotated[int, option("--seed", "N", "Seed of everything random; recorded.", show_default=True)]
-Dtype = Annotated[
-    str,
-    option(
-        "--dtype", "TYPE", "Numeric type of the weights: float32, bfloat16, float16.", panel=_LOCAL, show_default=True
-    ),
-]
-Device = Annotated[str, option("--device", "DEVICE", "auto, cpu, cuda, cuda:1, mps.", panel=_LOCAL, show_default=True)]
-Template = Annotated[
-    str,
-    option(
-        "--template",
-        "TEMPLATE",
-        "chat (the tokenizer's own), plain (base models), or auto.",
-        panel=_LOCAL,
-        show_default=True,
-    ),
-]
-Scoring = Annotated[
-    str,
-    option(
-        "--scoring",
-        "METHOD",
-        "tree, prefix, plain, or auto (the fastest that agrees).",
-        panel=_LOCAL,
-        show_default=True,
-    ),
-]
-BatchTokens = Annotated[
-    int, option("--batch-tokens", "N", "Padded tokens a batch may hold.", panel=_LOCAL, min=1, show_default=True)
-]
-Revision = Annotated[
-    str | None,
-    option(
-        "--revision",
-        "REVISION",
-        "Commit, tag or branch of a hub model; of a served one, what names the version that answers.",
-        panel=_LOCAL,
-    ),
-]
-Trust = Annotated[
-    bool,
-    typer.Option(
-        "--trust-remote-code", help="Run code that comes with the model's repository.", rich_help_panel=_LOCAL
-    ),
-]
-BaseUrl = Annotated[str | None, option("--base-url", "URL", "Address of an OpenAI-compatible server.", panel=_SERVED)]
-Concurrency = Annotated[
-    int, option("--concurrency", "N", "Most requests open at once.", panel=_SERVED, min=1, show_default=True)
-]
-Timeout = Annotated[
-    float, option("--timeout", "SECONDS", "Seconds to wait for one answer.", panel=_SERVED, min=0.1, show_default=True)
-]
-Extra = Annotated[
-    list[str] | None,
-    option(
-        "--extra",
-        "NAME=JSON",
-        'A setting only the backend knows, as name=JSON, e.g. body={"temperature": null}; repeatable.',
-        panel=_SERVED,
-    ),
-]
-How = Annotated[
-    str | None,
-    option(
-        "--how",
-        "WAY",
-        "Multiple choice by generate (the model writes a letter) or likelihood.",
-        panel="Everyday knowledge",
-    ),
-]
-NewTokens = Annotated[
-    int | None,
-    option(
-        "--max-new-tokens",
-        "N",
-        "Longest answer in tokens. Default: 256, eecc/qa 100, eecc/stories 1000.",
-        panel=_OPEN,
-        min=1,
-    ),
-]
+Task = Annotated[str, typer.Argument(metavar="TASK", help="What to measure, e.g. kalahi/mc (see: kapwa suites).")]
 
 
+@dataclass(kw_only=True)
+class ModelOptions:
+    """How a model is loaded or reached: fields of :class:`kapwa.models.base.ModelOptions`."""
+
+    dtype: Annotated[str, option("TYPE", "Numeric type of the weights: float32, bfloat16, float16.", _LOCAL)] = (
+        "float32"
+    )
+    device: Annotated[str, option("DEVICE", "auto, cpu, cuda, cuda:1, mps.", _LOCAL)] = "auto"
+    template: Annotated[
+        str, option("TEMPLATE", "chat (the tokenizer's own), plain (base models), or auto.", _LOCAL)
+    ] = "auto"
+    scoring: Annotated[str, option("METHOD", "tree, prefix, plain, or auto (the fastest that agrees).", _LOCAL)] = (
+        "auto"
+    )
+    batch_tokens: Annotated[int, option("N", "Padded tokens a batch may hold.", _LOCAL, min=1)] = 4096
+    revision: Annotated[
+        str | None,
+        option(
+            "REVISION",
+            "Commit, tag or branch of a hub model; of a served one, what names the version that answers.",
+            _LOCAL,
+        ),
+    ] = None
+    trust_remote_code: Annotated[
+        bool,
+        typer.Option(
+            "--trust-remote-code", help="Run code that comes with the model's repository.", rich_help_panel=_LOCAL
+        ),
+    ] = False
+    base_url: Annotated[str | None, option("URL", "Address of an OpenAI-compatible server.", _SERVED)] = None
+    concurrency: Annotated[int, option("N", "Most requests open at once.", _SERVED, min=1)] = 64
+    timeout: Annotated[float, option("SECONDS", "Seconds to wait for one answer.", _SERVED, min=0.1)] = 120.0
+    extra: Annotated[
+        list[Any] | None,
+        option(
+            "NAME=JSON",
+            'A setting only the backend knows, as name=JSON, e.g. body={"temperature": null}; repeatable.',
+            _SERVED,
+            parser=opt.parse_extra,
+        ),
+    ] = None
+
+
+@opt.grouped
 def run(
     task: Task,
-    model: Model,
-    data: opt.Data = None,
-    variant: opt.Variant = None,
-    limit: opt.Limit = None,
-    where: opt.Where = None,
-    country: opt.Country = None,
-    language: opt.Language = None,
-    prompt: opt.Prompt = None,
-    matcher: opt.Matcher = "lexical",
-    judge: opt.Judge = None,
-    how: How = None,
-    concepts: opt.Concepts = None,
-    nationalities: opt.Identities = None,
-    samples: opt.Samples = None,
-    temperature: opt.Temperature = None,
+    model: Annotated[
+        str,
+        option(
+            "MODEL",
+            "Who answers: smollm2, hf:<id or folder>, openai:<name>, inspect:<name>, replay:<file>.",
+            names="--model -m",
+        ),
+    ],
+    chosen: opt.TaskOptions,
+    how: Annotated[
+        str | None,
+        option("WAY", "Multiple choice by generate (the model writes a letter) or likelihood.", "Everyday knowledge"),
+    ] = None,
+    temperature: Annotated[
+        float | None,
+        option("T", "Temperature that texts are drawn at \\[default: the task's own; most are greedy].", min=0.0),
+    ] = None,
+    max_new_tokens: Annotated[
+        int | None, option("N", "Longest answer in tokens \\[default: the task's own].", min=1)
+    ] = None,
+    seed: opt.Seed = 0,
     out: opt.Out = opt.RUNS,
-    cache: opt.Cache = None,
     json: opt.Json = False,
-    seed: Seed = 0,
-    validators: opt.Validators = None,
+    cache: Annotated[
+        Path | None,
+        option(
+            "FOLDER", "Share answers between runs: take those that the folder holds, add the new ones. Made if need be."
+        ),
+    ] = None,
+    validators: Annotated[
+        Path | None, option("FILE", "Validators' choices: their accuracy becomes the human ceiling.")
+    ] = None,
     key: opt.Key = None,
-    metrics: opt.Metrics = None,
-    bertscore_model: opt.BertScore = None,
-    bleurt_model: opt.Bleurt = None,
-    max_new_tokens: NewTokens = None,
-    dtype: Dtype = "float32",
-    device: Device = "auto",
-    template: Template = "auto",
-    scoring: Scoring = "auto",
-    batch_tokens: BatchTokens = 4096,
-    revision: Revision = None,
-    trust_remote_code: Trust = False,
-    base_url: BaseUrl = None,
-    concurrency: Concurrency = 64,
-    timeout: Timeout = 120.0,
-    extra: Extra = None,
-    engine: opt.Engine = "local",
-    address: opt.Address = None,
-    replicas: opt.Replicas = None,
-    cpus_per_replica: opt.CpusPerReplica = None,
-    gpus_per_replica: opt.GpusPerReplica = None,
+    *,
+    loading: ModelOptions,
+    place: opt.EngineOptions,
 ) -> None:
     """Ask a model and judge its answers.
 
@@ -161,58 +110,38 @@ def run(
     from kapwa.runs.runner import check_places
 
     check_places(out, cache)
-    with _before_asking():
-        where_to_run = opt.open_engine(engine, address, replicas, cpus_per_replica, gpus_per_replica)
-        opened = api.load_task(
-            task,
-            data=data,
-            variant=variant,
-            limit=limit,
-            where=opt.parse_where(where, country),
-            language=language,
-            prompt=prompt,
-            judge=opt.open_judge(matcher, judge, out),
-            how=how,
-            concepts=opt.parse_list(concepts),
-            identities=opt.parse_list(nationalities),
-            samples=samples,
-            temperature=temperature,
-            seed=opt.sampling_seed(task, seed),
-            metrics=opt.parse_list(metrics),
-            bertscore_model=bertscore_model,
-            bleurt_model=bleurt_model,
-            max_new_tokens=max_new_tokens,
-        )
-        who = api.load_model(
-            model,
-            engine=where_to_run,
-            dtype=dtype,
-            device=device,
-            template=template,
-            scoring=scoring,
-            batch_tokens=batch_tokens,
-            revision=revision,
-            trust_remote_code=trust_remote_code,
-            base_url=base_url,
-            concurrency=concurrency,
-            timeout=timeout,
-            extra=opt.parse_extra(extra),
-        )
-    finish(opened, who, out=out, cache=cache, json=json, seed=seed, validators=validators, key=key)
-
-
-@contextmanager
-def _before_asking() -> Iterator[None]:
-    """Say, where Ctrl-C ends the opening of task and model, that there is nothing to go on from."""
     try:
-        yield
+        engine = opt.open_engine(**vars(place))
+        opened = chosen.open(task, out, seed=seed, how=how, temperature=temperature, max_new_tokens=max_new_tokens)
+        settings = {**vars(loading), "extra": dict(loading.extra or ())}
+        who = api.load_model(model, engine=engine, **settings)
     except KeyboardInterrupt:
         note("Stopped before anything was asked.")
         raise typer.Exit(130) from None
+    finish(opened, who, out=out, cache=cache, json=json, seed=seed, validators=validators, key=key)
+
+
+@opt.grouped
+def score(
+    task: Task,
+    responses: Annotated[
+        Path, option("FILE", "JSON lines, CSV or XLSX with the columns item_id and text (and variant).")
+    ],
+    chosen: opt.TaskOptions,
+    out: opt.Out = opt.RUNS,
+    json: opt.Json = False,
+) -> None:
+    """Judge answers you already have.
+
+    Writes a run folder with a report, as if a model had just given the answers.
+    """
+    from kapwa import api
+
+    finish(chosen.open(task, out), api.load_model(f"replay:{responses}"), out=out, json=json)
 
 
 def finish(task: Any, model: Any, *, json: bool, **settings: Any) -> None:
-    """Evaluate, write the run's own report, and show the result; shared with ``kapwa score``."""
+    """Evaluate, write the run's own report, and show the result."""
     from kapwa import api
     from kapwa.report.page import build_report
     from kapwa.report.terminal import render_run

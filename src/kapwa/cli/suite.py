@@ -12,8 +12,6 @@ from kapwa.cli.output import note, show, show_json
 
 app = typer.Typer(help="Make your own data a suite: start a folder, add it, list and remove names.")
 
-Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of the data.", show_default=False)]
-
 
 @app.callback()
 def suite() -> None:
@@ -30,9 +28,7 @@ def new(
             show_default=False,
         ),
     ],
-    folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="A folder that is empty or not there yet.", show_default=False)
-    ],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A folder that is empty or not there yet.")],
 ) -> None:
     """Start a folder of a form: a card, example rows to replace, and a README for those who write it."""
     from kapwa.suites.folders import new_suite
@@ -46,14 +42,14 @@ def new(
 
 @app.command("add")
 def add(
-    folder: Folder,
-    name: Annotated[str | None, option("--name", "NAME", "Its name. Default: the folder's.")] = None,
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of the data.")],
+    name: Annotated[str | None, option("NAME", "Its name. Default: the folder's.")] = None,
     mapping: Annotated[
         Path | None,
         option(
-            "--map",
             "FILE",
             "Which columns of somebody else's table are which fields. Default: the folder's mapping.yaml.",
+            names="--map",
         ),
     ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="The name may belong to another folder.")] = False,
@@ -104,7 +100,7 @@ def list_(json: Json = False) -> None:
 
 
 @app.command("remove")
-def remove(name: Annotated[str, typer.Argument(metavar="NAME", help="The suite's name.", show_default=False)]) -> None:
+def remove(name: Annotated[str, typer.Argument(metavar="NAME", help="The suite's name.")]) -> None:
     """Forget a suite's name. Its folder and its runs stay as they are."""
     from kapwa.suites.folders import remove_suite
 

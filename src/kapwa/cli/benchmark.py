@@ -1,0 +1,128 @@
+"""``kapwa data``, ``build`` and ``card``: check data, make questions of what people answered, describe data."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kapwa.cli import options as opt
+from kapwa.cli.options import Json, option
+from kapwa.cli.output import note, show, show_json
+
+data = typer.Typer(help="List sample packs, or check data.", invoke_without_command=True)
+
+
+@data.callback()
+def packs(context: typer.Context) -> None:
+    """List the sample packs that ship with Kapwa (illustrative, not reviewed by native speakers)."""
+    if context.invoked_subcommand is not None:
+        return
+    from rich.table import Table
+
+    from kapwa.inventory import suites
+
+    table = Table("--data", "suite", "folder", box=None, padding=(0, 2, 0, 0))
+    for suite in suites():
+        for name in suite.pack_names():
+            table.add_row(f"sample:{name}", suite.name, str(suite.packs / name))
+    show(table)
+    show(
+        "\nIllustrative, not reviewed by native speakers. Your own data: --data FOLDER (see: kapwa data check FOLDER)."
+    )
+
+
+@data.command("check")
+def check(
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="A file or folder, or the name of a suite you added.")],
+    json: Json = False,
+) -> None:
+    """List every oddity of a data file or folder, with row numbers.
+
+    Exit code 2 when a run would stop at one of them.
+    """
+    from kapwa.api import check_data
+
+    found = check_data(path)
+    if json:
+        show_json(found.as_dict())
+    else:
+        from kapwa.report.terminal import render_check
+
+        show(render_check(found))
+    if any(finding.severity == "error" for finding in found.findings):
+        raise typer.Exit(2)
+
+
+build = typer.Typer(help="Make questions from what people answered.", no_args_is_help=True)
+
+
+@build.callback()
+def _build() -> None:
+    """Make questions from what people answered."""
+
+
+@build.command("mcq")
+def mcq(
+    data: opt.Data = None,
+    output: Annotated[Path, option("FOLDER", "The folder to write.", names="-o --output")] = Path("mcq"),
+    rule: Annotated[str, option("RULE", "Which questions to keep: code (as released) or paper.")] = "code",
+    seed: Annotated[int, option("N", "Seed of the draw and of the order of options.")] = 0,
+    max_variants: Annotated[int, option("N", "Most multiple-choice items for a question.", min=1)] = 5,
+    judge: Annotated[str | None, option("MODEL", "A model that says whether two options mean the same.")] = None,
+    review: Annotated[
+        Path | None, option("FILE", "verdicts.csv of an earlier build, with a person's overrides.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Build multiple-choice questions: the answer of one culture among the answers of others.
+
+    The same seed gives the same questions everywhere. Pairs of options that might mean the same are listed in
+    verdicts.csv, where a person can overrule them.
+    """
+    from kapwa import api
+
+    built = api.build_mcq(data, output, rule=rule, seed=seed, max_variants=max_variants, judge=judge, review=review)
+    if json:
+        show_json(built._asdict() | {"folder": str(built.folder), "skipped": [row._asdict() for row in built.skipped]})
+        return
+    note(f"{built.items} items from {built.questions} questions about {built.countries} cultures: {built.folder}")
+    note(f"{len(built.skipped)} questions of a culture could not be used; {built.folder / 'skipped.csv'} says why.")
+
+
+card = typer.Typer(help="Write documents that travel with a dataset.", no_args_is_help=True)
+
+
+@card.callback()
+def _card() -> None:
+    """Write documents that travel with a dataset."""
+
+
+@card.command("datasheet")
+def datasheet(
+    path: Annotated[
+        Path, typer.Argument(metavar="RUN_OR_FOLDER", help="A run, a data pack of any suite, or a folder of responses.")
+    ],
+    out: Annotated[Path | None, option("FILE.md", "Write here, not to standard output.", names="-o --out")] = None,
+    attribute: Annotated[
+        str | None, option("COLUMN", "Responses: the column of what was varied, where several might be.")
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace FILE.md, and what people wrote in it.")
+    ] = False,
+) -> None:
+    """Write a datasheet: the questions of Gebru et al. (2021), answered as far as files can.
+
+    What was counted or recorded stands with its source. What only people know is left as a marked question; nothing is
+    made up.
+    """
+    from kapwa.analysis.datasheet import TO_ANSWER, datasheet, write_datasheet
+
+    if out is None:
+        sys.stdout.write(datasheet(path, attribute=attribute))
+        return
+    written = write_datasheet(path, out, attribute=attribute, overwrite=overwrite)
+    open_ones = written.read_text(encoding="utf-8").count(f"> **{TO_ANSWER}:**")
+    note(f"{written}: {open_ones} questions are left for people to answer.")

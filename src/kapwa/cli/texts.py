@@ -1,0 +1,143 @@
+"""``kapwa words``: the words that mark each identity's texts; ``kapwa values check``: whether a survey can be used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
+
+import typer
+
+from kapwa.cli.options import Json, option, parse_list
+from kapwa.cli.output import note, show, show_json
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from kapwa.analysis.words import WordList
+
+
+def words(
+    runs: Annotated[
+        list[Path] | None, typer.Argument(metavar="[RUN]...", help="Run folders, or files and folders of texts.")
+    ] = None,
+    responses: Annotated[
+        list[Path] | None,
+        option("PATH", "A file or folder of texts that were made elsewhere (jsonl, Parquet, CSV, TSV); repeatable."),
+    ] = None,
+    top: Annotated[int, option("N", "Words listed per identity.", min=1)] = 15,
+    method: Annotated[
+        str, option("NAME", "tfidf (as published), or logodds: log-odds with a Dirichlet prior, and z-scores.")
+    ] = "tfidf",
+    by: Annotated[str | None, option("topic", "List each topic by itself.")] = None,
+    identity: Annotated[
+        Any,
+        option("NAMES", "Show only these, comma-separated; they are still held against all others.", parser=parse_list),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """List the words that mark the texts about each identity, against those about all the others.
+
+    Stop words, numbers and punctuation are left out. Each corpus (a model's texts of one task) has its own lists.
+    """
+    from kapwa.analysis.corpus import open_corpora
+    from kapwa.analysis.words import Method, word_lists
+    from kapwa.errors import UsageError, nearest
+
+    sources = [*(runs or ()), *(responses or ())]
+    if not sources:
+        raise UsageError("There is nothing to read.", hint="Name a run folder, or texts with --responses PATH.")
+    if by not in (None, "topic"):
+        raise UsageError(f"Words can be listed by topic, not by {by!r}.", hint="Use --by topic.")
+    if method not in get_args(Method):
+        raise UsageError(f"There is no method {method!r} of listing words.", hint=nearest(method, get_args(Method)))
+    corpora = open_corpora(sources)
+    if identity == ():
+        raise UsageError("No identity is named.", hint="Name some after --identity, or leave it out for all.")
+    known = {name for corpus in corpora for name in corpus.identities}
+    for name in identity or ():
+        if name not in known:
+            raise UsageError(f"There are no texts about {name!r}.", hint=nearest(name, known))
+    rows = []
+    for corpus in corpora:
+        for found in word_lists(corpus, method=cast(Method, method), top=top, by_topic=by is not None):
+            shown = found if identity is None else found.only(identity)
+            if json:
+                rows += shown.table().to_dicts()
+            else:
+                _show(shown)
+    if json:
+        show_json(rows)
+
+
+def _show(found: WordList) -> None:
+    show(_table(found))
+    if not found.words.height:
+        note("No word marks any of them.")
+    elif found.z_needed is not None:
+        note(f"* above chance for all words of all identities together (z of {found.z_needed:.1f} and more)")
+
+
+def _table(found: WordList) -> Table:
+    from rich.table import Table
+
+    topic = "" if found.topic == "all" else f", {found.topic}"
+    table = Table(title=f"{found.corpus}, {found.task}{topic}", title_justify="left", show_lines=False)
+    table.add_column("Identity", no_wrap=True)
+    table.add_column("Words, the most telling first", ratio=1)
+    for (identity,), rows in found.words.group_by("identity", maintain_order=True):
+        scores = rows["score"] if found.z_needed is None else rows["z"]
+        table.add_row(
+            str(identity),
+            ", ".join(
+                f"{word} {score:.1f}{'*' * (found.z_needed is not None and score >= found.z_needed)}"
+                for word, score in zip(rows["word"], scores, strict=True)
+            ),
+        )
+    return table
+
+
+values = typer.Typer(
+    help="Check tables of cultural values (Hofstede, World Values Survey, your own).", no_args_is_help=True
+)
+
+
+@values.callback()
+def _values() -> None:
+    """Check tables of cultural values."""
+
+
+@values.command("check")
+def check(
+    path: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A table: one row a country, one column a question, any file kind.")
+    ],
+    identities: Annotated[
+        Path | None, option("FILE", "Say which of these nationalities have values (one a line).")
+    ] = None,
+    country: Annotated[
+        str | None,
+        option(
+            "COLUMN",
+            "The column that names the row, where its header does not say so.",
+            names="--country-column --country",
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Say what a table of cultural values holds, and list every oddity with row numbers.
+
+    Columns, scales, codes among the answers, missing cells, names that match no country. Exit code 2 when an analysis
+    would stop at one of them.
+    """
+    from kapwa.analysis.values.check import check_values, read_identities
+
+    named = None if identities is None else read_identities(identities)
+    found = check_values(path, identities=named, country=country)
+    if json:
+        show_json(found.as_dict())
+    else:
+        from kapwa.report.terminal import render_check
+
+        show(render_check(found.report))
+    if any(finding.severity == "error" for finding in found.report.findings):
+        raise typer.Exit(2)
