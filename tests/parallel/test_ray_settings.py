@@ -42,7 +42,7 @@ def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any], said:
 
 def test_the_options_of_an_engine_that_is_not_used_are_refused() -> None:
     assert open_engine("local") is None
-    assert open_engine("ray", address="auto", replicas=8, cpus_per_replica=None, gpus_per_replica=1.0) == Ray("auto", 8, None, 1.0)
+    assert open_engine("ray", address="auto", replicas=8, gpus_per_replica=1.0) == Ray("auto", 8, None, 1.0)
     options = {"address": "auto", "replicas": 2, "cpus_per_replica": 1.0, "gpus_per_replica": 0.0}
     for name, value in options.items():
         with pytest.raises(UsageError, match=f"--{name.replace('_', '-')} says how Ray is used") as caught:
