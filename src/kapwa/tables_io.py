@@ -24,6 +24,7 @@ MAX_UNPACKED = 1_000_000_000
 # How much of a file tells what parts its cells, and above how many lines of title the header is looked for.
 _LOOKED_AT = 65_536
 _TITLE_LINES = 3
+_OTHER_SEPARATORS = (";", "\t", "|", "؛")
 _SHOWN = 40
 _MINUTE = datetime.timedelta(minutes=1)
 # The number of a line in its file, and its cells.
@@ -179,14 +180,22 @@ def _as_table(path: Path, first: _Line, lines: Iterable[_Line], separator: str) 
 
 
 def _misplaced_header(path: Path, lines: Sequence[_Line]) -> DataError | None:
-    """Say where the columns' names are when the first of a table's ``lines`` is a title: one cell above several."""
+    """Say where the columns' names are when the first of a table's ``lines`` is a title: one cell above several.
+
+    Or say what parts the cells, where the header is one cell and every line holds the same other sign.
+    """
+    names = [cell.strip() for cell in lines[0][1] if cell.strip()]
+    sign = next((one for one in _OTHER_SEPARATORS if all(any(one in cell for cell in cells) for _, cells in lines)), "")
+    if len(names) == 1 and sign:
+        message = f"holds one column, whose name has {sign!r} in it: its cells seem to be parted by that."
+        return DataError(message, path=path, row=lines[0][0], hint="Save it as 'CSV UTF-8', parted by commas.")
     counts = [sum(1 for cell in cells if cell.strip()) for _, cells in lines[: _TITLE_LINES + 1]]
     below = next((i for i, count in enumerate(counts) if count > 1), 0)
     # A table of one column may have rows with a separator too many; a title's rows all have as many cells.
     even = len({len(cells) for _, cells in lines[below:]}) == 1
     if not below or (len(lines[0][1]) == 1 and not (even and len(lines) > below + 1)):
         return None
-    title, row = next(cell.strip() for cell in lines[0][1] if cell.strip()), lines[below][0]
+    title, row = names[0], lines[below][0]
     hint = f"Remove {'the rows' if row - lines[0][0] > 1 else f'row {lines[0][0]}'} above it: a table begins with it."
     shown = title if len(title) <= _SHOWN else f"{title[: _SHOWN - 1]}…"
     message = f"holds {shown!r} alone; the header seems to be in row {row}."

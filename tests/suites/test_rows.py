@@ -32,6 +32,7 @@ class Answer(Row):
 
     unique: ClassVar[tuple[str, ...]] = ("id",)
     more_columns: ClassVar[str] = "x_[a-z]+"
+    more_shown: ClassVar[tuple[str, ...]] = ("x_<word>",)
 
     id: Filled = Field(alias="answer_id")
     texts: Annotated[FilledTexts, LOCAL] = Field(alias="answers")
@@ -54,8 +55,10 @@ def read(
     folder: Path, text: str, defaults: dict[str, str] | None = None
 ) -> tuple[list[Answer], list[tuple[object, ...]]]:
     (folder / "answers.csv").write_text(text, encoding="utf-8")
-    found = read_rows(read_records(folder / "answers.csv"), Answer, CARD if defaults is None else defaults)
-    return found.rows, [(one.row, one.column, f"{one.message} {one.hint}") for one in found.problems]
+    table = read_records(folder / "answers.csv")
+    found = read_rows(table, Answer, CARD if defaults is None else defaults)
+    problems = [*table.problems, *found.problems]
+    return found.rows, [(one.row, one.column, f"{one.message} {one.hint}") for one in problems]
 
 
 def test_cells_become_values_and_defaults_fill_empty_ones(tmp_path: Path) -> None:
@@ -91,13 +94,26 @@ def test_what_is_wrong_with_a_cell(row: str, column: str, said: str, tmp_path: P
 
 
 def test_wrong_columns_and_a_table_of_nobody_are_said_once(tmp_path: Path) -> None:
-    _, problems = read(tmp_path, "answer_id,answer,x_note,Votes\n1,a,b,2\n2,c,d,3\n")
-    assert [(row, column) for row, column, _ in problems] == [(1, "answers"), (1, "answer"), (1, "Votes")]
+    _, problems = read(tmp_path, "answer_id,answer,x_note,Votes,x_1\n1,a,b,2,c\n2,c,d,3,e\n")
+    assert [(row, column) for row, column, _ in problems] == [(1, n) for n in ("answers", "answer", "Votes", "x_1")]
     assert "Did you mean 'answers'?" in str(problems[1][2])
+    assert "x_<word>" in str(problems[3][2])
+    _, problems = read(tmp_path, "Answer_ID,answers\n1,a\n")
+    assert [(column, message) for _, column, message in problems] == [
+        ("Answer_ID", "is not a column of this form. Did you mean 'answer_id'? Names are in small letters.")
+    ]
     _, problems = read(tmp_path, "answer_id,answers\n1,a\n2,b\n", {})
     ((row, _, message),) = problems
     assert row is None
     assert "neither which culture nor which language" in str(message)
+
+
+@pytest.mark.parametrize("rows", ["1|a\n2|b\n", "1|a, b\n2|c, d\n", "1|a\n2|b, c, d\n"])
+def test_a_table_parted_by_another_sign_says_so_whatever_its_rows_hold(rows: str, tmp_path: Path) -> None:
+    _, problems = read(tmp_path, f"answer_id|answers\n{rows}")
+    ((row, _, message),) = problems
+    assert (row, "holds one column, whose name has '|' in it" in str(message)) == (1, True)
+    assert str(message).endswith("Save it as 'CSV UTF-8', parted by commas.")
 
 
 def test_all_problems_of_a_table_are_listed_in_its_order(tmp_path: Path) -> None:

@@ -30,8 +30,8 @@ def test_spanish_prompts_are_spanish_throughout() -> None:
 
 
 def test_our_wording_is_not_the_released_one(eecc_data: Path) -> None:
-    released = [load(eecc_data, task).prompt_set() for task in TASKS]
-    ours = [load(None, task).prompt_set() for task in TASKS]
+    released = [load(eecc_data, task) for task in TASKS]
+    ours = [load(None, task) for task in TASKS]
     concepts = {concept.name.casefold() for prompts in released for concept in prompts.concepts}
     assert not concepts & {concept.name.casefold() for prompts in ours for concept in prompts.concepts}
     templates = {template.text for prompts in released for template in prompts.templates}

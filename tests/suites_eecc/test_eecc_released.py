@@ -26,7 +26,7 @@ STORY_TOPICS = {"moral_values": 15, "specific_settings": 10, "specific_character
     [("eecc/qa", 345, QA_TOPICS, 66_585), ("eecc/stories", 35, STORY_TOPICS, 6_755)],
 )
 def test_the_paper_counts_hold(eecc_data: Path, task: str, concepts: int, topics: dict[str, int], prompts: int) -> None:
-    found = load(eecc_data, task).prompt_set()
+    found = load(eecc_data, task)
     assert found.attribute == "nationality"
     assert len(found.concepts) == concepts
     assert Counter(concept.topic for concept in found.concepts) == topics

@@ -139,6 +139,19 @@ def test_a_folder_without_a_card_has_one_error(tmp_path: Path) -> None:
     assert "Put a card.yaml beside it" in error.message
 
 
+def test_what_a_folder_without_a_card_holds_is_counted(tmp_path: Path) -> None:
+    counts = check_folder(folder_of(tmp_path, card="")).report.counts
+    assert (counts["questions"], counts["answer groups"], counts["votes"]) == (3, 3, 12)
+
+
+@pytest.mark.parametrize("column", ["votes", "english"])
+def test_a_header_in_capitals_is_one_fault(column: str, tmp_path: Path) -> None:
+    capitals = [tuple(name.title() if name == column else name for name in ANSWERS[0]), *ANSWERS[1:]]
+    (error,) = check_folder(folder_of(tmp_path, answers=capitals)).errors
+    assert error.column == column.title()
+    assert f"Did you mean '{column}'? Names are in small letters." in error.message
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [

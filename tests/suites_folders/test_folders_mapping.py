@@ -12,7 +12,7 @@ import yaml
 import kapwa
 from kapwa.errors import DataError
 from kapwa.suites.folders import add_suite, check_folder
-from kapwa.suites.folders.convert import cultures_of, read_locale
+from kapwa.suites.folders.convert import country_of, cultures_of, language_of
 
 SHORT = """locale\tid\tquestion\tanswers
 es-MX\t01\t¿Qué se unta en el pan por la mañana?\tmantequilla | cajeta | Cajeta
@@ -226,12 +226,12 @@ def test_situations_through_a_mapping(tmp_path: Path) -> None:
     ],
 )
 def test_locales(text: str, language: str, country: str) -> None:
-    assert read_locale(text) == (language, country)
+    assert (language_of(text), country_of(text)) == (language, country)
 
 
 @pytest.mark.parametrize("text", ["es", "xx-99", "es-QQ", "", "Mexico"])
 def test_what_is_no_locale(text: str) -> None:
-    assert read_locale(text) is None
+    assert country_of(text) == ""
 
 
 def test_a_country_of_several_languages_is_several_cultures() -> None:

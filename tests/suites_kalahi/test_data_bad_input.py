@@ -69,7 +69,8 @@ def test_missing_columns_and_empty_cells(tmp_path: Path, column: str) -> None:
     error = _refusal(write_pack(tmp_path / "b", [ROW, SECOND | {column: "  "}]))
     assert (error.row, error.column) == (3, column)
     assert "is empty" in error.message
-    assert error.hint
+    several = column in ("relevant", "irrelevant")
+    assert error.hint == ("Write at least three responses, separated by ';'." if several else "Every row needs one.")
 
 
 def test_a_misspelt_column_names_the_nearest(tmp_path: Path) -> None:
@@ -143,6 +144,16 @@ def test_a_text_where_yaml_needs_a_list_and_a_list_where_it_needs_text(tmp_path:
     assert "is a list" in error.message
 
 
+@pytest.mark.parametrize("relevant", ["", "relevant: ", "relevant: []", "relevant: ' ; '"])
+def test_responses_left_out_in_yaml_have_the_same_remedy(relevant: str, tmp_path: Path) -> None:
+    sound = {name: cell for name, cell in ROW.items() if name != "relevant"}
+    other = SECOND | {"relevant": SECOND["relevant"].split(";")}
+    text = yaml.safe_dump([sound], sort_keys=False) + (f"  {relevant}\n" if relevant else "") + yaml.safe_dump([other])
+    error = _refusal(_pack(tmp_path, text, "situations.yaml"))
+    assert (error.row, error.column, error.message) == (1, "relevant", "is empty.")
+    assert error.hint == "Write at least three responses, separated by ';'."
+
+
 @pytest.mark.parametrize(
     ("old", "new", "row", "column", "message"),
     [
@@ -165,6 +176,8 @@ def test_bad_cards(tmp_path: Path, old: str, new: str, row: int | None, column: 
     assert error.path == tmp_path / "card.yaml"
     assert (error.row, error.column) == (row, column)
     assert message in error.message
+    if message == "missing from the card":
+        assert str(error.hint).startswith(f"Add a line '{column}: …'; see ")
 
 
 def test_an_unknown_field_of_a_card_names_the_nearest(tmp_path: Path) -> None:

@@ -60,14 +60,14 @@ def add(
     Data that would stop a run are not added: every error is listed with its file, row and column, and the exit code
     is 2. Only the name and the place are kept; the folder stays where it is and can go on growing.
     """
-    from kapwa.suites.folders.adding import check_folder, register_checked
+    from kapwa.suites.folders import add_suite, check_folder
 
     checked = check_folder(folder, mapping)
     if checked.errors:
         _show_report(checked.report, json=json)
         note(f"Not added: {len(checked.errors)} error{'s' * (len(checked.errors) > 1)}.")
         raise typer.Exit(2)
-    entry = register_checked(checked, folder, name, mapping=mapping, replace=replace)
+    entry = add_suite(folder, name, mapping=mapping, replace=replace, checked=checked)
     tasks = [f"{entry.name}/{task}" for task in entry.tasks]
     if json:
         show_json({**_plain(entry), "check": checked.report.as_dict()})

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from kapwa.datasets.findings import Finding
 from kapwa.datasets.tables import Located, load_yaml
@@ -20,16 +20,18 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=10_000)]
 
 # The shape of a BCP-47 tag (RFC 5646 without grandfathered tags): language, script, region, variants, extensions.
-_BCP47 = re.compile(
+LANGUAGE_TAG = (
     r"[A-Za-z]{2,3}(-[A-Za-z]{3}){0,3}"
     r"(-[A-Za-z]{4})?(-([A-Za-z]{2}|\d{3}))?(-([A-Za-z\d]{5,8}|\d[A-Za-z\d]{3}))*"
     r"(-[A-WY-Za-wy-z\d](-[A-Za-z\d]{2,8})+)*(-x(-[A-Za-z\d]{1,8})+)?"
 )
+Tag = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, pattern=f"^{LANGUAGE_TAG}$")]
+NO_TAG = "{!r} is not a BCP-47 language tag such as 'fil', 'ar' or 'zh-Hant'."
 
 
 def is_language_tag(tag: str) -> bool:
     """Whether ``tag`` has the shape of a BCP-47 language tag, such as "fil", "ar" or "zh-Hant-TW"."""
-    return _BCP47.fullmatch(tag) is not None
+    return re.fullmatch(LANGUAGE_TAG, tag) is not None
 
 
 def tag_hint(tag: str) -> str | None:
@@ -44,51 +46,33 @@ class Card(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     culture: Text
-    language: Text
+    language: Tag
     title: Text
     version: Text
     licence: Text
-    authors: list[Text]
+    authors: Annotated[list[Text], Field(min_length=1)]
     collected: Text
     consent: Text
     reviewed_by_native_speakers: bool
-    limits: list[Text]
+    limits: Annotated[list[Text], Field(min_length=1)]
     illustrative: bool = False
     citation: str = ""
 
-    @field_validator("language")
-    @classmethod
-    def _language_tag(cls, tag: str) -> str:
-        if not is_language_tag(tag):
-            raise ValueError(f"{tag!r} is not a BCP-47 language tag such as 'fil', 'ar' or 'zh-Hant'")
-        return tag
 
-    @field_validator("authors", "limits")
-    @classmethod
-    def _not_empty(cls, values: list[str]) -> list[str]:
-        if not values:
-            raise ValueError("the list is empty; name at least one")
-        return values
-
-
-def read_card(path: Path) -> tuple[Card | None, list[DataError]]:
-    """Read ``card.yaml``: the card and no errors, or None and every error with its row, field and remedy."""
-    return read_model(path, Card, "card", "see the form in docs/reference.")
-
-
-def read_model(path: Path, model: type[ModelT], what: str, see: str) -> tuple[ModelT | None, list[DataError]]:
+def read_model(
+    path: Path, model: type[ModelT], what: str = "card", see: str = "see the form in docs/reference."
+) -> tuple[ModelT | None, list[DataError]]:
     """Read a YAML file as ``model``: that and no errors, or None and every error with its row, field and remedy.
 
     ``what`` names the file in errors, ``see`` says where its form is described.
     """
     try:
         located = load_yaml(path)
+        if not isinstance(located.value, dict):
+            raise DataError(f"is not a {what}.", path=path, row=1, hint=f"Write 'field: value' lines; {see}")
+        return model.model_validate(located.value), []
     except DataError as error:
         return None, [error]
-    if not isinstance(located.value, dict):
-        return None, [DataError(f"is not a {what}.", path=path, row=1, hint=f"Write 'field: value' lines; {see}")]
-    try:
-        return model.model_validate(located.value), []
     except ValidationError as error:
         return None, [_field_error(path, located, model, what, see, detail) for detail in error.errors()]
 
@@ -101,14 +85,17 @@ def _field_error(path: Path, located: Located, model: type[BaseModel], what: str
             message = rest
             place = (part, rest.split("'")[1]) if rest.startswith("'") else (part,)
     column = ".".join(step for step in place if isinstance(step, str)) or None
-    if kind == "missing":
-        return DataError(f"is missing from the {what}.", path=path, column=column, hint=f"Add it; {see}")
     row = located.line(place)
-    if kind == "extra_forbidden":
-        hint = nearest(str(place[-1]), model.model_fields)
-        return DataError(f"is not a field of a {what}.", path=path, row=row, column=column, hint=hint)
-    remedy = (tag_hint(str(detail["input"])) if column == "language" else None) or _REMEDIES.get(kind)
-    return DataError(f"{message.rstrip('.')}.", path=path, row=row, column=column, hint=remedy or see.capitalize())
+    hint = _REMEDIES.get(kind) or see.capitalize()
+    if kind == "missing":
+        message, row, hint = f"is missing from the {what}.", None, f"Add a line '{column}: …'; {see}"
+    elif kind == "extra_forbidden":
+        message, hint = f"is not a field of a {what}.", nearest(str(place[-1]), model.model_fields)
+    elif kind == "string_pattern_mismatch":
+        message, hint = NO_TAG.format(detail["input"]), tag_hint(str(detail["input"])) or hint
+    elif kind == "too_short":
+        message = "the list is empty; name at least one."
+    return DataError(f"{message.rstrip('.')}.", path=path, row=row, column=column, hint=hint)
 
 
 def card_findings(cards: Sequence[Mapping[str, Any]], paths: Sequence[Path]) -> Iterator[Finding]:

@@ -16,11 +16,11 @@ from pathlib import Path
 from textwrap import shorten
 from typing import Any, NamedTuple
 
-from kapwa.datasets.card import CARD_NAME, card_findings, read_card
+from kapwa.datasets.card import CARD_NAME, Card, card_findings, read_model
 from kapwa.datasets.findings import DataSource, Finding
 from kapwa.datasets.rows import UNKNOWN_DEFAULTS, Defaults, RowT, read_rows
 from kapwa.datasets.tables import TABLE_SUFFIXES, Record, Table, read_records
-from kapwa.errors import DataError, UsageError, nearest, raise_first
+from kapwa.errors import DataError, UsageError, nearest
 from kapwa.files import digest
 
 PREFIX = "hub:"
@@ -34,11 +34,12 @@ class HubId(NamedTuple):
     revision: str | None
 
 
-class Fetched(NamedTuple):
-    """A dataset's files on this machine, and the name (with its commit) that identifies them."""
+class Location(NamedTuple):
+    """Where named data lies; ``name`` is what a run calls them, ``repository`` theirs on the hub ("" elsewhere)."""
 
-    folder: Path
     name: str
+    path: Path
+    repository: str = ""
 
 
 def hub_id(text: str, own_dataset: str) -> HubId | None:
@@ -53,52 +54,39 @@ def hub_id(text: str, own_dataset: str) -> HubId | None:
     return HubId(match["repo"], match["revision"])
 
 
-def fetch(wanted: HubId, patterns: Sequence[str]) -> Fetched:
-    """Download the files of a dataset that match ``patterns`` (or find them in the cache).
-
-    Raises UsageError saying why it cannot.
-    """
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import (
-        GatedRepoError,
-        HfHubHTTPError,
-        HFValidationError,
-        LocalEntryNotFoundError,
-        RepositoryNotFoundError,
-        RevisionNotFoundError,
-    )
-
-    shown = f"The dataset {wanted.repo!r}"
-    try:
-        folder = snapshot_download(
-            wanted.repo, repo_type="dataset", revision=wanted.revision, allow_patterns=list(patterns)
-        )
-    except RevisionNotFoundError:
-        message = f"{shown} has no revision {wanted.revision!r}."
-        raise UsageError(message, hint="Leave out '@…' for the newest.") from None
-    except GatedRepoError:
-        raise UsageError(
-            f"{shown} is gated.", hint="Accept its terms on the hub, then log in with 'hf auth login'."
-        ) from None
-    except RepositoryNotFoundError:
-        raise UsageError(f"{shown} is not on the hub, or is private.", hint="Check the spelling, or log in.") from None
-    except HFValidationError as error:
-        raise UsageError(f"{wanted.repo!r} is not a hub id: {error}") from None
-    except (LocalEntryNotFoundError, HfHubHTTPError, OSError) as error:
-        raise UsageError(f"{shown} cannot be fetched ({_reason(error)}).", hint=_OFFLINE) from None
-    path = Path(folder)
-    return Fetched(path, f"{wanted.repo}@{path.name[:12]}")
-
-
 _OFFLINE = (
     "It is not in the cache, and the hub cannot be reached. Check the connection (HF_HUB_OFFLINE must not be 1), "
     "or download the files elsewhere and give their folder."
 )
 
 
-def _reason(error: Exception) -> str:
-    # The first sentence says why; what follows is advice for callers of the hub library.
-    return shorten(str(error).partition(". ")[0], 160, placeholder=" …") or type(error).__name__
+def fetch(wanted: HubId, patterns: Sequence[str]) -> Location:
+    """Download the files of a dataset that match ``patterns`` (or find them in the cache); named with its commit.
+
+    Raises UsageError saying why it cannot.
+    """
+    from huggingface_hub import errors, snapshot_download
+
+    shown = f"The dataset {wanted.repo!r}"
+    try:
+        folder = snapshot_download(
+            wanted.repo, repo_type="dataset", revision=wanted.revision, allow_patterns=list(patterns)
+        )
+    except errors.RevisionNotFoundError:
+        message, hint = f"{shown} has no revision {wanted.revision!r}.", "Leave out '@…' for the newest."
+    except errors.GatedRepoError:
+        message, hint = f"{shown} is gated.", "Accept its terms on the hub, then log in with 'hf auth login'."
+    except errors.RepositoryNotFoundError:
+        message, hint = f"{shown} is not on the hub, or is private.", "Check the spelling, or log in."
+    except errors.HFValidationError as error:
+        message, hint = f"{wanted.repo!r} is not a hub id: {error}", ""
+    except (errors.LocalEntryNotFoundError, errors.HfHubHTTPError, OSError) as error:
+        # The first sentence says why; what follows is advice for callers of the hub library.
+        why = shorten(str(error).partition(". ")[0], 160, placeholder=" …") or type(error).__name__
+        message, hint = f"{shown} cannot be fetched ({why}).", _OFFLINE
+    else:
+        return Location(f"{wanted.repo}@{Path(folder).name[:12]}", Path(folder), wanted.repo)
+    raise UsageError(message, hint=hint or None)
 
 
 SAMPLE = "sample"
@@ -134,24 +122,6 @@ def odd_names(folder: Path, stems: Iterable[str], suffixes: Collection[str]) -> 
     return None
 
 
-def no_such_data(text: str, packs: Iterable[str], *, hub_id: str | None = None) -> UsageError:
-    """Return the error for a name that is no data; the nearest of packs, neighbours and ``hub_id`` is suggested."""
-    known = [SAMPLE, *(f"{SAMPLE}:{name}" for name in packs), *([hub_id] if hub_id else [])]
-    with contextlib.suppress(OSError, ValueError):
-        known += [str(sibling) for sibling in Path(text).parent.iterdir() if not sibling.name.startswith(".")]
-    shown = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
-    others = " Another hub data set is written hub:OWNER/NAME." if hub_id else ""
-    return UsageError(f"There is no file, folder or data set {shown!r}.", hint=nearest(text, known) + others)
-
-
-class Location(NamedTuple):
-    """Where named data lies; ``name`` is what a run calls them, ``repository`` theirs on the hub ("" elsewhere)."""
-
-    name: str
-    path: Path
-    repository: str = ""
-
-
 def locate(
     data: str | Path | None, packs: Path, *, own_dataset: str = "", patterns: Sequence[str] = (), default: str = ""
 ) -> Location:
@@ -174,10 +144,14 @@ def locate(
     if path is not None:
         return Location(path.name if path.is_file() else path.resolve().name, path)
     wanted = hub_id(text, own_dataset) if own_dataset else None
-    if wanted is None:
-        raise no_such_data(text, samples, hub_id=own_dataset or None)
-    fetched = fetch(wanted, patterns)
-    return Location(fetched.name, fetched.folder, wanted.repo)
+    if wanted is not None:
+        return fetch(wanted, patterns)
+    known = [SAMPLE, *(f"{SAMPLE}:{name}" for name in samples), *([own_dataset] if own_dataset else [])]
+    with contextlib.suppress(OSError, ValueError):
+        known += [str(sibling) for sibling in Path(text).parent.iterdir() if not sibling.name.startswith(".")]
+    shown = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+    others = " Another hub data set is written hub:OWNER/NAME." if own_dataset else ""
+    raise UsageError(f"There is no file, folder or data set {shown!r}.", hint=nearest(text, known) + others)
 
 
 def sample_packs(packs: Path) -> dict[str, Path]:
@@ -231,7 +205,7 @@ class DataSet:
         path = folder / CARD_NAME
         if not path.is_file():
             return {}
-        card, problems = read_card(path)
+        card, problems = read_model(path, Card)
         self.problems += problems
         self.note_file(path, name)
         if card is None:
@@ -280,7 +254,3 @@ class DataSet:
                 text = "no card.yaml: licence, authors, consent and limits are not stated"
                 yield Finding("note", str(folder), text)
         yield from card_findings(self.cards, self.card_paths or [path])
-
-    def refuse_problems(self) -> None:
-        """Raise the first problem, saying how many more there are."""
-        raise_first(self.problems)

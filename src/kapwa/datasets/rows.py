@@ -11,13 +11,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from pydantic import (
-    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -31,14 +31,13 @@ from pydantic import (
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import PydanticCustomError
 
-from kapwa.datasets.card import is_language_tag, tag_hint
+from kapwa.datasets.card import NO_TAG, Tag, tag_hint
 from kapwa.datasets.findings import Finding
 from kapwa.datasets.tables import Record, Table
-from kapwa.datasets.text_checks import WrittenText, find_lost_letters
 from kapwa.errors import DataError, nearest
+from kapwa.languages.scripts import has_script, scripts_of
 
 SEPARATOR = ";"
-_OTHER_SEPARATORS = (";", "\t", "|", "؛")
 TRUE_WORDS, _FALSE_WORDS = ("true", "yes", "1", "x"), ("", "false", "no", "0")
 MOST_VOTES = 1_000_000
 _WHOLE = re.compile(r"[0-9]{1,7}")
@@ -80,18 +79,6 @@ def _yes_or_no(cell: Any) -> bool:
     if value not in TRUE_WORDS + _FALSE_WORDS:
         raise cell_error(f"{value!r} is neither true nor false.")
     return value in TRUE_WORDS
-
-
-def _said(value: str) -> str:
-    if not value:
-        raise cell_error("is empty, and no card says it.", "Fill it in, or put a card.yaml beside the file.")
-    return value
-
-
-def _tag(value: str) -> str:
-    if not is_language_tag(_said(value)):
-        raise cell_error(f"{value!r} is not a BCP-47 language tag such as 'fil' or 'ar'.", tag_hint(value))
-    return value
 
 
 def _as_whole(cell: Any, least: int) -> int | None:
@@ -137,8 +124,8 @@ FilledTexts = Annotated[
 ]
 YesNo = Annotated[bool, BeforeValidator(_yes_or_no), WithJsonSchema({"type": ["string", "boolean", "null"]})]
 # The row's own culture or language, else the card's.
-Culture = Annotated[str, StringConstraints(strip_whitespace=True), AfterValidator(_said), WithJsonSchema(_TEXT)]
-Language = Annotated[str, StringConstraints(strip_whitespace=True), AfterValidator(_tag), WithJsonSchema(_TEXT)]
+Culture = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), WithJsonSchema(_TEXT)]
+Language = Annotated[Tag, WithJsonSchema(_TEXT)]
 
 
 class WrittenIn(NamedTuple):
@@ -161,8 +148,12 @@ class Row(BaseModel):
 
     # The columns that no two rows may have the same values in; the first is named in the error.
     unique: ClassVar[tuple[str, ...]] = ()
-    # Names of further columns that may be there, as a regular expression; their cells are in ``model_extra``.
-    more_columns: ClassVar[str] = ""
+    # Names of further columns that may be there, as a regular expression, and what hints call them; their cells are
+    # in ``model_extra``.
+    more_columns: ClassVar[str] = "(?!)"
+    more_shown: ClassVar[tuple[str, ...]] = ()
+    # What to do where a column's cell is empty, if it is not "Every row needs one.".
+    remedies: ClassVar[Mapping[str, str]] = {}
 
     origin: SkipJsonSchema[SkipValidation[Origin]]
 
@@ -207,30 +198,29 @@ def read_rows(
     problems = column_problems(table, model, what)
     if problems or not table.records:
         return RowsRead([], problems, [])
-    values, problems = _settled(table, known, dict(defaults or {}))
-    lost = find_lost_letters(_written_texts(table, model, values, language_of))
+    values = dict(defaults or {})
+    whose_data = {"culture", "language"} & set(known)
+    if whose_data and not (values.get("culture") or whose_data <= set(table.header)):
+        hint = "Put a card.yaml beside it (the form in docs/reference), or add the columns culture and language."
+        problems = [DataError("says neither which culture nor which language it is.", path=table.path, hint=hint)]
+        values |= UNKNOWN_DEFAULTS
+    lost = find_lost_letters(_written_texts(table, model, values.get("language", ""), language_of))
     if lost.problems:  # lost letters cause other errors too, which would only repeat this one
         return RowsRead([], [*problems, *lost.problems], lost.oddities)
-    cells = [_filled(table, record, known, values) for record in table.records]
+    cells: list[dict[str, Any]] = []
+    for record in table.records:
+        own: dict[str, Any] = dict(record.cells)
+        own |= {name: values[name] for name in values if name in known and not str(own.get(name, "")).strip()}
+        cells.append({**own, "origin": Origin(table.path, record.row)})
     found, wrong = _validated(cells, model)
     wrong += _repeated(cells, model)
     for row in found:
-        for name, message, hint in row.contradictions():
+        for name, message, remedy in row.contradictions():
             declared = model.model_fields.get(name)
-            wrong.append(_placed(row.origin, (declared and declared.alias) or name, message, hint))
+            wrong.append(_placed(row.origin, (declared and declared.alias) or name, message, remedy))
     wrong.sort(key=lambda one: one.row or 0)
     bad = {one.row for one in wrong}
     return RowsRead([row for row in found if row.origin.row not in bad], [*problems, *wrong], lost.oddities)
-
-
-def _filled(table: Table, record: Record, known: Mapping[str, bool], values: Defaults) -> dict[str, Any]:
-    """Return a record's cells with the defaults in place of empty ones, and where they are."""
-    cells: dict[str, Any] = dict(record.cells)
-    for name, value in values.items():
-        if name in known and not str(cells.get(name, "")).strip():
-            cells[name] = value
-    cells["origin"] = Origin(table.path, record.row)
-    return cells
 
 
 def _validated(cells: Sequence[dict[str, Any]], model: type[RowT]) -> tuple[list[RowT], list[DataError]]:
@@ -242,17 +232,20 @@ def _validated(cells: Sequence[dict[str, Any]], model: type[RowT]) -> tuple[list
         details = error.errors(include_url=False)
     bad = {int(detail["loc"][0]) for detail in details}
     sound = adapter.validate_python([row for i, row in enumerate(cells) if i not in bad])
-    return sound, [_cell_problem(cells[int(detail["loc"][0])]["origin"], detail) for detail in details]
+    return sound, [_cell_problem(cells[int(detail["loc"][0])]["origin"], model, detail) for detail in details]
 
 
-def _cell_problem(origin: Origin, detail: Any) -> DataError:
-    column, context = str(detail["loc"][1]), detail.get("ctx", {})
-    if detail["type"] in ("missing", "string_too_short", "too_short"):
-        listed = detail["type"] == "too_short"
-        return _placed(
-            origin, column, "is empty.", "Separate several texts with ';'." if listed else "Every row needs one."
-        )
-    if detail["type"] == "string_type":
+def _cell_problem(origin: Origin, model: type[Row], detail: Any) -> DataError:
+    column, context, kind = str(detail["loc"][1]), detail.get("ctx", {}), detail["type"]
+    if kind == "string_pattern_mismatch":
+        return _placed(origin, column, NO_TAG.format(detail["input"]), tag_hint(detail["input"]))
+    if kind == "string_too_short" and column in UNKNOWN_DEFAULTS:
+        hint = "Fill it in, or put a card.yaml beside the file."
+        return _placed(origin, column, "is empty, and no card says it.", hint)
+    if kind in ("missing", "string_too_short", "too_short"):
+        usual = "Separate several texts with ';'." if kind == "too_short" else "Every row needs one."
+        return _placed(origin, column, "is empty.", model.remedies.get(column, usual))
+    if kind == "string_type":
         return _placed(origin, column, "is a list, but one text is needed.")
     return _placed(origin, column, str(context.get("message") or f"{detail['msg']}."), context.get("hint"))
 
@@ -278,36 +271,26 @@ def column_problems(table: Table, model: type[Row], what: str) -> list[DataError
     header, known = table.header, columns_of(model)
     if not header:
         return []
-    if len(header) == 1 and (sign := next((sign for sign in _OTHER_SEPARATORS if sign in header[0]), "")):
-        message = f"holds one column, whose name has {sign!r} in it: its cells seem to be parted by that."
-        return [DataError(message, path=table.path, row=1, hint="Save it as 'CSV UTF-8', parted by commas.")]
-    missing = [name for name, required in known.items() if required and name not in header]
-    unknown = [name for name in header if name not in known and not re.fullmatch(model.more_columns or "$.", name)]
+    unknown = [name for name in header if name not in known and not re.fullmatch(model.more_columns, name)]
     # "ID" is the missing "id", and one fault.
-    meant = {name: name.casefold() for name in unknown if name.casefold() in known and name.casefold() not in header}
+    written = {name.casefold(): name for name in unknown}
+    missing = [name for name, required in known.items() if required and name not in header]
     problems = [
         DataError("is missing.", path=table.path, row=1, column=name, hint=nearest(name, header))
         for name in missing
-        if name not in meant.values()
+        if name.casefold() not in written
     ]
+    meant = {name.casefold(): name for name in known if name not in header}
     for name in unknown:
-        hint = f"Did you mean {meant[name]!r}? Names are in small letters." if name in meant else nearest(name, known)
+        right = meant.get(name.casefold())
+        hint = f"Did you mean {right!r}? Names are in small letters." if right else ""
+        hint = hint or nearest(name, (*known, *model.more_shown))
         problems.append(DataError(f"is not a column of {what}.", path=table.path, row=1, column=name, hint=hint))
     return problems
 
 
-def _settled(table: Table, known: Mapping[str, bool], values: dict[str, str]) -> tuple[Defaults, list[DataError]]:
-    """Give the defaults stand-ins and one problem when nothing says whose data it is."""
-    wanted = {"culture", "language"} & set(known)
-    if values.get("culture") or not wanted or wanted <= set(table.header):
-        return values, []
-    message = "says neither which culture nor which language it is."
-    hint = "Put a card.yaml beside it (the form in docs/reference), or add the columns culture and language."
-    return {**values, **UNKNOWN_DEFAULTS}, [DataError(message, path=table.path, hint=hint)]
-
-
 def _written_texts(
-    table: Table, model: type[Row], values: Defaults, language_of: Callable[[Record], str] | None
+    table: Table, model: type[Row], usual: str, language_of: Callable[[Record], str] | None
 ) -> Iterator[WrittenText]:
     """Yield every text of a marked column with the language that it should be in."""
     marked = [
@@ -317,11 +300,11 @@ def _written_texts(
         if isinstance(mark, WrittenIn)
     ]
     # A column such as text_fil says its language itself.
-    more = [name for name in table.header if re.fullmatch(model.more_columns or "$.", name)]
+    more = [name for name in table.header if re.fullmatch(model.more_columns, name)]
     marked += [(name, WrittenIn(name.partition("_")[2], prose=False)) for name in more]
     english = [column for column, mark in marked if mark.language == "en"]
     for record in table.records:
-        own = str(record.cells.get("language", "")).strip() or values.get("language", "")
+        own = str(record.cells.get("language", "")).strip() or usual
         local = language_of(record) if language_of else own
         glosses = {record.cells.get(column) for column in english}
         for column, mark in marked:
@@ -333,6 +316,80 @@ def _written_texts(
                 yield WrittenText(table.path, record.row, column, mark.language or local, text, prose)
 
 
+_RUN = re.compile(r"\?{2}")
+_IN_A_WORD = re.compile(r"[^\W\d_]\?+[^\W\d_]")
+_LETTER = re.compile(r"[^\W\d_]")
+_LOST = "Save the table as 'CSV UTF-8' (or XLSX) from where its letters are still there."
+
+
+class WrittenText(NamedTuple):
+    """A cell and the language it should be in ("" where nobody says).
+
+    ``prose``: the text is one that must be written in that language, not a name or a number that may be in another.
+    """
+
+    path: Path
+    row: int
+    column: str
+    language: str
+    text: str
+    prose: bool
+
+
+class LostLetters(NamedTuple):
+    """Columns that hold no language any more, which stop a run, and single odd cells, which do not."""
+
+    problems: list[DataError]
+    oddities: list[Finding]
+
+
+def is_lost(text: str, language: str) -> bool:
+    """Whether a text's letters seem lost: "?" where each was, and none left of the language's script."""
+    scripts = scripts_of(language)
+    if not _LETTER.search(text):
+        return bool(_RUN.search(text)) or text.strip() == "?"
+    return bool(scripts and _RUN.search(text) and not has_script(text, scripts))
+
+
+def find_lost_letters(cells: Iterable[WrittenText]) -> LostLetters:
+    """Judge a table's texts: an error for a column most of whose cells are lost, else a warning for each odd cell.
+
+    Only a language with a script of its own makes an error of it: its text cannot do without the letters that no
+    Western code page has.
+    """
+    found = LostLetters([], [])
+    columns: defaultdict[tuple[Path, str, str], list[WrittenText]] = defaultdict(list)
+    for cell in cells:
+        columns[cell.path, cell.column, cell.language].append(cell)
+    for (path, column, language), own in columns.items():
+        lost = [cell for cell in own if is_lost(cell.text, language)]
+        if scripts_of(language) and 2 * len(lost) > len(own):
+            message = (
+                f"holds '?' where its letters were, and so do {len(lost)} of {len(own)} cells of the column: "
+                f"the table was saved in a code without the letters of {language!r}."
+            )
+            found.problems.append(DataError(message, path=path, row=lost[0].row, column=column, hint=_LOST))
+        else:
+            found.oddities.extend(_odd_letters(own))
+    return found
+
+
+def _odd_letters(cells: Sequence[WrittenText]) -> Iterator[Finding]:
+    for cell in cells:
+        scripts = scripts_of(cell.language)
+        message = ""
+        inside = None if "://" in cell.text else _IN_A_WORD.search(cell.text)
+        if is_lost(cell.text, cell.language):
+            message = f"holds '?' where letters should be. {_LOST}"
+        elif inside:
+            message = f"'?' stands inside a word ({inside[0]!r}): a letter may be lost. {_LOST}"
+        elif cell.prose and scripts and not has_script(cell.text, scripts):
+            names = " or ".join(scripts).replace("_", " ")
+            message = f"holds no letter of the {names} script, though the language is {cell.language!r}"
+        if message:
+            yield Finding("warning", str(cell.path), message, cell.row, cell.column)
+
+
 def schema_of(model: type[BaseModel], name: str, version: str) -> dict[str, Any]:
     """Return the JSON Schema of a row (or card, or mapping) as a JSON object, under a name of the forms."""
     schema = model.model_json_schema(mode="validation")
@@ -341,8 +398,7 @@ def schema_of(model: type[BaseModel], name: str, version: str) -> dict[str, Any]
     for cell in schema["properties"].values():
         if cell.get("anyOf") == [{"type": "integer"}, {"type": "null"}]:
             cell["anyOf"] = counted
-    more = model.more_columns if issubclass(model, Row) else ""
-    if more:
-        schema |= {"patternProperties": {f"^(?:{more})$": _TEXT}, "additionalProperties": False}
+    if issubclass(model, Row) and model.more_shown:
+        schema |= {"patternProperties": {f"^(?:{model.more_columns})$": _TEXT}, "additionalProperties": False}
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": f"urn:kapwa:forms:{version}:{name}"}
     return {**schema, **head, "title": name, "version": version}

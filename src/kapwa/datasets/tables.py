@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -48,27 +48,17 @@ def _unix_lines(cell: Cell) -> Cell:
 
 def peek_header(path: Path) -> tuple[str, ...]:
     """Guess a table file's columns without judging it; () when it has none or cannot be read."""
-    suffix = path.suffix.lower()
-    if suffix in (".csv", ".tsv", ".tab"):
-        return _peek_csv(path)
-    if suffix in TABLE_SUFFIXES:
-        return read_records(path).header
-    return ()
-
-
-def _peek_csv(path: Path) -> tuple[str, ...]:
+    if path.suffix.lower() not in (".csv", ".tsv", ".tab"):
+        return read_records(path).header if path.suffix.lower() in TABLE_SUFFIXES else ()
     try:
         with path.open("rb") as file:
             raw = file.read(_PEEKED)
-    except OSError:
+        wide = raw.startswith((b"\xff\xfe", b"\xfe\xff"))
+        text = raw.decode("utf-16" if wide else "utf-8-sig", errors="replace").replace("\0", "")
+        separator = separator_of(text, path.suffix)
+        return tuple(cell.strip() for cell in next(csv.reader(io.StringIO(text, newline=""), delimiter=separator), []))
+    except (OSError, csv.Error):
         return ()
-    wide = raw.startswith((b"\xff\xfe", b"\xfe\xff"))
-    text = raw.decode("utf-16" if wide else "utf-8-sig", errors="replace").replace("\0", "")
-    try:
-        first = next(csv.reader(io.StringIO(text, newline=""), delimiter=separator_of(text, path.suffix)), [])
-    except csv.Error:
-        return ()
-    return tuple(cell.strip() for cell in first)
 
 
 def _yaml_table(path: Path) -> Table:
@@ -140,60 +130,41 @@ def load_yaml(path: Path) -> Located:
         row = text[: error.position].count("\n") + 1
         raise DataError(f"holds the character {error.character!r}, which YAML forbids.", path=path, row=row) from None
     except yaml.MarkedYAMLError as error:
-        raise _marked(error, path) from None
+        hint = "Put texts that hold ': ', '#' or quotes between quotes, and indent with spaces."
+        line = error.problem_mark.line + 1 if error.problem_mark else None
+        raise DataError(f"is not valid YAML ({error.problem}).", path=path, row=line, hint=hint) from None
     except RecursionError:
         raise DataError("is nested too deeply.", path=path) from None
     if node is None:
         raise DataError("is empty.", path=path)
-    builder = _YamlBuilder(path)
-    return Located(builder.build(node, ()), builder.lines)
+    lines: dict[_Place, int] = {}
+    return Located(_plain_value(node, (), path, lines), lines)
 
 
-def _marked(error: yaml.MarkedYAMLError, path: Path) -> DataError:
-    row = error.problem_mark.line + 1 if error.problem_mark else None
-    return DataError(
-        f"is not valid YAML ({error.problem}).",
-        path=path,
-        row=row,
-        hint="Put texts that hold ': ', '#' or quotes between quotes, and indent with spaces.",
-    )
+_loader = yaml.SafeLoader("")
 
 
-class _YamlBuilder:
-    """Turns composed nodes into values, noting each one's line."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.lines: dict[_Place, int] = {}
-        self.loader = yaml.SafeLoader("")
-
-    def build(self, node: yaml.Node, place: _Place) -> Any:
-        line = node.start_mark.line + 1
-        self.lines.setdefault(place, line)
-        if len(place) > _MAX_DEPTH or len(self.lines) > _MAX_NODES:
-            raise DataError("is nested too deeply, or repeats itself without end.", path=self.path, row=line)
-        if isinstance(node, yaml.SequenceNode):
-            return [self.build(child, (*place, i)) for i, child in enumerate(node.value)]
-        if isinstance(node, yaml.MappingNode):
-            return {key: self.build(child, (*place, key)) for key, child in self._pairs(node, place)}
-        return self._scalar(node, line)
-
-    def _pairs(self, node: yaml.MappingNode, place: _Place) -> Iterator[tuple[str, yaml.Node]]:
-        seen: set[str] = set()
+def _plain_value(node: yaml.Node, place: _Place, path: Path, lines: dict[_Place, int]) -> Any:
+    """Turn a composed node into plain values, noting the line of each part in ``lines``."""
+    line = node.start_mark.line + 1
+    lines.setdefault(place, line)
+    if len(place) > _MAX_DEPTH or len(lines) > _MAX_NODES:
+        raise DataError("is nested too deeply, or repeats itself without end.", path=path, row=line)
+    if isinstance(node, yaml.SequenceNode):
+        return [_plain_value(child, (*place, i), path, lines) for i, child in enumerate(node.value)]
+    if isinstance(node, yaml.MappingNode):
+        values: dict[str, Any] = {}
         for key_node, child in node.value:
-            line = key_node.start_mark.line + 1
+            line, key = key_node.start_mark.line + 1, str(key_node.value)
             if not isinstance(key_node, yaml.ScalarNode):
-                raise DataError("a key must be a word.", path=self.path, row=line)
-            key = str(key_node.value)
-            if key in seen:
-                raise DataError("appears twice.", path=self.path, row=line, column=key)
-            seen.add(key)
-            self.lines[(*place, key)] = line
-            yield key, child
-
-    def _scalar(self, node: yaml.Node, line: int) -> Any:
-        try:
-            return self.loader.construct_object(node)
-        except (yaml.YAMLError, ValueError) as error:
-            reason = getattr(error, "problem", None) or error
-            raise DataError(f"holds a value that cannot be read ({reason}).", path=self.path, row=line) from None
+                raise DataError("a key must be a word.", path=path, row=line)
+            if key in values:
+                raise DataError("appears twice.", path=path, row=line, column=key)
+            lines[(*place, key)] = line
+            values[key] = _plain_value(child, (*place, key), path, lines)
+        return values
+    try:
+        return _loader.construct_object(node)
+    except (yaml.YAMLError, ValueError) as error:
+        reason = getattr(error, "problem", None) or error
+        raise DataError(f"holds a value that cannot be read ({reason}).", path=path, row=line) from None

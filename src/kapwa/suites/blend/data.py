@@ -9,9 +9,9 @@ from pathlib import Path
 from kapwa.datasets.card import CARD_NAME
 from kapwa.datasets.findings import DataSource
 from kapwa.datasets.packs import DataSet, children, locate, odd_names, table_files
+from kapwa.datasets.rows import find_lost_letters
 from kapwa.datasets.tables import read_records
-from kapwa.datasets.text_checks import find_lost_letters
-from kapwa.errors import DataError
+from kapwa.errors import DataError, raise_first
 from kapwa.suites.blend.form import read_tables
 from kapwa.suites.blend.prompts import PromptBook, Templates, read_prompts, written_prompts
 from kapwa.suites.blend.questions import COUNTRIES, Entry, Question, region_of
@@ -69,7 +69,7 @@ def read_data(data: str | Path | None, prompts: str | Path | None = None) -> Ble
     found = load_path(place.path, place.name)
     if prompts is not None:
         _replace_prompts(found, Path(prompts))
-    found.refuse_problems()
+    raise_first(found.problems)
     return BlendData([entry.question for entry in found.entries], found.prompts(), found.source())
 
 

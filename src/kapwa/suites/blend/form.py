@@ -130,7 +130,7 @@ def read_tables(data: DataSet, questions: Table, answers: Table, defaults: Defau
 
     whose = {"culture": defaults.get("culture") or UNKNOWN_DEFAULTS["culture"]}
     rows = data.read(answers, AnswerRow, whose, what="a table of answers", language_of=language_of)
-    if any(problem.row in (None, 1) for problem in data.problems[before:]):
+    if any(problem.row == 1 for problem in data.problems[before:]):
         return []  # a table of wrong columns
     unread = {str(record.cells.get("id", "")).strip() for record in questions.records} - {row.id for row in asked}
     groups = _grouped(data, rows, asked, unread, whose["culture"])
@@ -140,7 +140,9 @@ def read_tables(data: DataSet, questions: Table, answers: Table, defaults: Defau
 def _left_out(table: Table, column: str, known: Sequence[str], *, unless: str) -> Iterator[DataError]:
     """Say that an optional column is missing, where one beside it may be the same misspelt, or ``unless`` is absent."""
     header = set(table.header)
-    if "id" in header and column not in header and (unless not in header or not header <= set(known)):
+    if any(name.casefold() == column for name in header):
+        return  # it is there, or the reader says that its name is in capitals
+    if "id" in header and (unless not in header or not header <= set(known)):
         hint = nearest(column, table.header)
         yield DataError("is missing.", path=table.path, row=1, column=column, hint=hint)
 

@@ -252,7 +252,7 @@ def _found(text: str) -> tuple[Path, str]:
         if wanted is None:
             raise UsageError(f"There is no file, folder or data set {text!r}.", hint=_HINT)
         fetched = fetch(wanted, hub_files(text, CHOICE_FILES))
-        path, name = fetched.folder, fetched.name
+        path, name = fetched.path, fetched.name
     file = _table_in(path) if path.is_dir() else path
     if file is None:
         raise DataError("holds no multiple-choice questions.", path=path, hint=_HINT)

@@ -12,9 +12,8 @@ from pydantic.json_schema import SkipJsonSchema
 
 from kapwa.datasets.findings import Finding
 from kapwa.datasets.packs import DataSet
-from kapwa.datasets.rows import Filled, Row, Text, columns_of
+from kapwa.datasets.rows import Filled, Row, Text, WrittenText, columns_of
 from kapwa.datasets.tables import Record, Table
-from kapwa.datasets.text_checks import WrittenText
 from kapwa.errors import DataError, UsageError, nearest
 from kapwa.suites.blend.questions import AskedIn, Region, language_name
 

@@ -22,7 +22,6 @@ from kapwa.suites.eecc.form import (
     RELEASE_CARD,
     Concept,
     Identity,
-    PromptSet,
     Template,
     attribute_of,
     identity_model,
@@ -50,11 +49,6 @@ class Prompts(DataSet):
     concepts: list[Concept] = field(default_factory=list)
     identities: list[Identity] = field(default_factory=list)
     by_role: dict[str, Table] = field(default_factory=dict)
-
-    def prompt_set(self) -> PromptSet:
-        """Return what the task asks; raise the first problem, with how many more there are."""
-        self.refuse_problems()
-        return PromptSet(self.attribute, tuple(self.templates), tuple(self.concepts), tuple(self.identities))
 
 
 def load(data: str | Path | None, task: str) -> Prompts:
@@ -151,15 +145,13 @@ def _merged(found: DataSet, rows: Sequence[NamedT], column: str) -> list[NamedT]
     for row in rows:
         before = first.setdefault((row.topic if isinstance(row, Concept) else "", row.name), row)
         path, number = row.origin
-        if before is row:
-            continue
+        said = f"{row.name!r} is already row {before.origin.row}"
         if before.texts != row.texts:
-            message = f"{row.name!r} is already row {before.origin.row}, written otherwise in prompts."
             hint = "Keep one of the two rows."
+            message = f"{said}, written otherwise in prompts."
             found.problems.append(DataError(message, path=path, row=number, column=column, hint=hint))
-        else:
-            message = f"{row.name!r} is already row {before.origin.row}: the two are merged"
-            found.oddities.append(Finding("warning", str(path), message, number, column))
+        elif before is not row:
+            found.oddities.append(Finding("warning", str(path), f"{said}: the two are merged", number, column))
     return list(first.values())
 
 

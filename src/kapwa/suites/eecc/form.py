@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import AfterValidator, ConfigDict, Field, create_model
 
-from kapwa.datasets.card import Card, is_language_tag
+from kapwa.datasets.card import LANGUAGE_TAG, Card
 from kapwa.datasets.rows import LOCAL, NAMES, CellProblem, Filled, Language, Row, Text, cell_error
 from kapwa.datasets.tables import Record, Table
 from kapwa.errors import DataError
@@ -139,7 +138,6 @@ ARTICLES = ("article", "vowel")
 PLACEHOLDERS = ("concept", "identity", *ARTICLES)
 # The name of a column of identities: what changes from one prompt to the next.
 ATTRIBUTE = re.compile(r"[a-z][a-z0-9_ -]{0,39}")
-_TEXT_OF = r"text_[A-Za-z0-9-]+"
 _PLACE = re.compile(r"\{([^{}]*)\}")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,63}")
 # The released files have no header: two columns (three for templates), the last of which says it all.
@@ -241,19 +239,13 @@ class Named(Row):
 
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, Text]
-    more_columns: ClassVar[str] = _TEXT_OF
+    more_columns: ClassVar[str] = f"text_{LANGUAGE_TAG}"
+    more_shown: ClassVar[tuple[str, ...]] = ("text_<language> (a BCP-47 tag, as in text_fil)",)
 
     name: Annotated[Filled, NAMES]
     text: Annotated[Text, NAMES] = Field("", description="How prompts of any language write it, if not by its name.")
     notes: Text = Field("", description="The writers' own; never asked or scored.")
     source: Text = Field("", description="The writers' own; never asked or scored.")
-
-    def contradictions(self) -> Iterator[CellProblem]:
-        """Yield columns such as text_fil whose end is no language."""
-        for column in self.model_extra or {}:
-            language = column.removeprefix("text_")
-            if not is_language_tag(language):
-                yield CellProblem(column, f"{language!r} is not a BCP-47 language tag such as 'fil' or 'ar'.")
 
     @property
     def texts(self) -> dict[str, str]:
@@ -296,20 +288,10 @@ def identity_model(attribute: str) -> type[Identity]:
     return create_model("Identity", __base__=Identity, name=name)
 
 
-@dataclass(frozen=True, slots=True)
-class PromptSet:
-    """What one task asks: every template with every concept for every identity."""
-
-    attribute: str
-    templates: tuple[Template, ...]
-    concepts: tuple[Concept, ...]
-    identities: tuple[Identity, ...]
-
-
 def attribute_of(table: Table) -> str:
     """Return the name of the one column of a table of identities that is not of the form; raise DataError without."""
     fixed = {name for name in Identity.model_fields if name not in ("name", "origin")}
-    own = [name for name in table.header if name not in fixed and not re.fullmatch(_TEXT_OF, name)]
+    own = [name for name in table.header if name not in fixed and not name.startswith("text_")]
     if len(own) == 1 and ATTRIBUTE.fullmatch(own[0]):
         return own[0]
     hint = "Name one column after the attribute that changes (nationality, religion, city, persona, …)"

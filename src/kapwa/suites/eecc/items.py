@@ -2,77 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 
 from kapwa.errors import UsageError, nearest
 from kapwa.languages import places as place_names
 from kapwa.records import Item
 from kapwa.suites.base import Selection
-from kapwa.suites.eecc.data import file_of, lines_of, read_identities
-from kapwa.suites.eecc.form import REFERENCE, Concept, Identity, PromptSet, Template
+from kapwa.suites.eecc.data import Prompts, file_of, lines_of, read_identities
+from kapwa.suites.eecc.form import REFERENCE, Concept, Identity, Template
 from kapwa.suites.items import select
 
 ALL = "all"
 
 
-def choose_concepts(prompts: PromptSet, wanted: Sequence[str] | None) -> PromptSet:
+def choose_concepts(prompts: Prompts, wanted: Sequence[str] | None) -> None:
     """Keep the concepts named ("honesty", or "moral_values/honesty"), in the data's order; None or "all" keeps all.
 
     Capitals make no difference. One name that is a file stands for the names in it, one a line.
     Raises UsageError naming the nearest concept for one that the data does not hold.
     """
     if wanted is None or list(wanted) == [ALL]:
-        return prompts
+        return
     file = file_of(wanted)
-    names = list(wanted) if file is None else lines_of(file)
+    names = {name.casefold(): name for name in (wanted if file is None else lines_of(file))}
     if not names:
         raise UsageError("No concept is named.", hint="Name some, or leave the option out for all.")
-    by_name: dict[str, list[Concept]] = {}
-    for concept in prompts.concepts:
-        for name in (concept.name, f"{concept.topic}/{concept.name}"):
-            by_name.setdefault(name.casefold(), []).append(concept)
-    chosen: set[tuple[str, str]] = set()
-    for name in names:
-        if name.casefold() not in by_name:
-            known = {concept.name for concept in prompts.concepts}
-            raise UsageError(f"The data holds no concept {name!r}.", hint=nearest(name, known))
-        chosen |= {(one.topic, one.name) for one in by_name[name.casefold()]}
-    return replace(prompts, concepts=tuple(one for one in prompts.concepts if (one.topic, one.name) in chosen))
+    known = [{one.name.casefold(), f"{one.topic}/{one.name}".casefold()} for one in prompts.concepts]
+    for folded, name in names.items():
+        if not any(folded in own for own in known):
+            hint = nearest(name, {concept.name for concept in prompts.concepts})
+            raise UsageError(f"The data holds no concept {name!r}.", hint=hint)
+    prompts.concepts = [one for one, own in zip(prompts.concepts, known, strict=True) if own & set(names)]
 
 
-def choose_identities(prompts: PromptSet, wanted: Sequence[str] | None) -> tuple[PromptSet, Mapping[str, bytes]]:
-    """Keep the identities named, in the data's order; None or "all" keeps all. Also return the bytes of a file read.
+def choose_identities(prompts: Prompts, wanted: Sequence[str] | None) -> None:
+    """Keep the identities named, in the data's order; None or "all" keeps all.
 
     One name that is a file takes the place of the data's identities: one a line (.txt), or a table as in a pack, whose
-    column is named after the attribute. Identities that the data holds keep what it says of them.
+    column is named after the attribute. Identities that the data holds keep what it says of them. The file becomes one
+    of the data's files, so that their digest covers it.
     Raises UsageError for a name that the data does not hold, DataError for a file that is not of the form.
     """
     if wanted is None or list(wanted) == [ALL]:
-        return prompts, {}
+        return
     file = file_of(wanted)
     if file is not None:
         attribute, listed = read_identities(file, prompts.attribute)
         known = {one.name: one for one in prompts.identities} if attribute == prompts.attribute else {}
         # What the file leaves unsaid (a country, a spelling), the data may say.
-        own = tuple(known.get(one.name, one) if not (one.country or one.texts) else one for one in listed)
-        return replace(prompts, attribute=attribute, identities=own), {f"identities of {file.name}": file.read_bytes()}
+        prompts.identities = [known.get(one.name, one) if not (one.country or one.texts) else one for one in listed]
+        prompts.attribute = attribute
+        prompts.note_file(file, f"identities of {file.name}")
+        return
     names = [one.name for one in prompts.identities]
-    folded = {name.casefold() for name in names}
-    for name in wanted:
-        if name.casefold() not in folded:
+    chosen = {name.casefold(): name for name in wanted}
+    for folded, name in chosen.items():
+        if folded not in {known.casefold() for known in names}:
             hint = f"{nearest(name, names)} Others: name a file that lists them."
             raise UsageError(f"The data holds no {prompts.attribute} {name!r}.", hint=hint)
-    chosen = {name.casefold() for name in wanted}
-    return replace(prompts, identities=tuple(one for one in prompts.identities if one.name.casefold() in chosen)), {}
+    prompts.identities = [one for one in prompts.identities if one.name.casefold() in chosen]
 
 
-def variants_of(prompts: PromptSet) -> tuple[str, ...]:
+def variants_of(prompts: Prompts) -> tuple[str, ...]:
     """Return every variant the templates give, the first template's own first."""
     return tuple(variant for template in prompts.templates for variant in template.variants())
 
 
-def build_items(prompts: PromptSet, selection: Selection) -> list[Item]:
+def build_items(prompts: Prompts, selection: Selection) -> list[Item]:
     """Return the selected items; without named variants, those of the first template.
 
     Within a variant the identities of one concept follow one another, so that texts can be compared concept by
@@ -99,7 +95,7 @@ def _country(identity: Identity, attribute: str) -> str:
 
 
 def _item(
-    prompts: PromptSet, template: Template, concept: Concept, identity: Identity, country: str, variant: str
+    prompts: Prompts, template: Template, concept: Concept, identity: Identity, country: str, variant: str
 ) -> Item:
     who = (identity.name, identity.written_in(template.language), country)
     return Item(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import logging
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -14,8 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
-from kapwa.errors import UsageError
-from kapwa.files import digest
+from kapwa.errors import UsageError, raise_first
 from kapwa.languages.identify import differs, identify
 from kapwa.languages.phrases import is_refusal
 from kapwa.metrics.base import is_blank
@@ -28,8 +26,6 @@ from kapwa.suites.items import ITEM_COLUMNS, item_columns
 
 if TYPE_CHECKING:
     from kapwa.suites.base import Task
-
-log = logging.getLogger(__name__)
 
 SAMPLES, TEMPERATURE = 5, 0.3
 # The paper's limits (section 4.2): explanations are cut short, stories may end.
@@ -112,100 +108,58 @@ def judge(items: Sequence[Item], answers: Iterable[Answer], samples: int) -> Jud
     """Return one score row per item and metric of ``METRICS``, each the mean over the item's samples.
 
     ``answers`` is walked through once, in any order, and may hold millions: memory grows with items times samples by
-    eight bytes. A value is null where no sample can tell: no answer came (outcome "failed"), the language is
+    40 bytes. A value is null where no sample can tell: no answer came (outcome "failed"), the language is
     undecided, a recorded answer does not say why it ended, or there are not two samples to differ.
     Raises UsageError for an answer to an unknown item, and for two answers to one sample.
     """
-    tally = _Tally(items, samples)
+    place = {(item.id, item.variant): i for i, item in enumerate(items)}
+    values = np.full((len(_COUNTED), len(items), samples), np.nan, dtype=np.float32)
+    seen, answered = np.zeros((2, len(items), samples), dtype=np.bool_)
+    prints = np.zeros((len(items), samples), dtype=np.int64)
     for request, response in answers:
-        tally.add(request.item_id, request.variant, request.sample, response)
-    return Judged(tally.scores())
-
-
-class _Tally:
-    """Sums over the samples of each item. ``sums`` and ``counts`` have shape (metrics, items)."""
-
-    def __init__(self, items: Sequence[Item], samples: int) -> None:
-        self.items = items
-        self.place = {(item.id, item.variant): i for i, item in enumerate(items)}
-        self.sums = np.zeros((len(_COUNTED), len(items)))
-        self.counts = np.zeros((len(_COUNTED), len(items)), dtype=np.int64)
-        self.seen = np.zeros((len(items), samples), dtype=np.bool_)
-        self.answered = np.zeros((len(items), samples), dtype=np.bool_)
-        self.prints = np.zeros((len(items), samples), dtype=np.int64)
-
-    def add(self, item_id: str, variant: str, sample: int, response: Response) -> None:
-        """Count one answer."""
-        i = self.place.get((item_id, variant))
-        where = f"item {item_id!r} (variant {variant!r})"
-        if i is None or not 0 <= sample < self.seen.shape[1]:
+        i, sample = place.get((request.item_id, request.variant)), request.sample
+        where = f"item {request.item_id!r} (variant {request.variant!r})"
+        if i is None or not 0 <= sample < samples:
             raise UsageError(
                 f"An answer names {where}, sample {sample}, which is not among those judged.",
                 hint="Judge with the data and selection the answers were made from.",
             )
-        if self.seen[i, sample]:
+        if seen[i, sample]:
             raise UsageError(f"There are two answers to {where}, sample {sample}.", hint="Remove one of them.")
-        self.seen[i, sample] = True
-        if response.failed:
-            return
-        text = response.text or ""
-        self.answered[i, sample] = True
-        self.prints[i, sample] = hash(text)  # equal texts have equal prints; of 2^64, no two others will meet
-        for row, value in enumerate(_values(text, self.items[i], response)):
-            if value is not None:
-                self.sums[row, i] += value
-                self.counts[row, i] += 1
-
-    def scores(self) -> pl.DataFrame:
-        """Return the long score table, metric by metric, items in their order."""
-        means = dict(
-            zip(_COUNTED, np.divide(self.sums, self.counts, where=self.counts > 0, out=self.sums * np.nan), strict=True)
+        seen[i, sample] = True
+        if not response.failed:
+            text = response.text or ""
+            answered[i, sample] = True
+            prints[i, sample] = hash(text)  # equal texts have equal prints; of 2^64, no two others will meet
+            values[:, i, sample] = _values(text, items[i], response)
+    counts, n = (~np.isnan(values)).sum(axis=2), answered.sum(axis=1)
+    sums = np.nansum(values, axis=2, dtype=np.float64)
+    means = dict(zip(_COUNTED, np.divide(sums, counts, where=counts > 0, out=np.full(sums.shape, np.nan)), strict=True))
+    means[DISTINCT] = np.full(len(items), np.nan)
+    for row in np.flatnonzero(n > 1):
+        means[DISTINCT][row] = len(np.unique(prints[row, answered[row]])) / n[row]
+    about = pl.DataFrame([item_columns(item) for item in items], schema=dict.fromkeys(ITEM_COLUMNS, pl.String))
+    tables = [
+        about.with_columns(
+            sample=pl.lit(0, pl.Int64),
+            metric=pl.lit(metric),
+            value=pl.Series(means[metric], dtype=pl.Float64).fill_nan(None),
+            outcome=pl.Series(np.where(n > 0, "scored", "failed"), dtype=pl.String),
         )
-        means[DISTINCT] = self._distinct()
-        answered = self.answered.any(axis=1)
-        about = pl.DataFrame([item_columns(item) for item in self.items], schema=dict.fromkeys(ITEM_COLUMNS, pl.String))
-        tables = [
-            about.with_columns(
-                sample=pl.lit(0, pl.Int64),
-                metric=pl.lit(metric),
-                value=pl.Series(means[metric], dtype=pl.Float64).fill_nan(None),
-                outcome=pl.Series(np.where(answered, "scored", "failed"), dtype=pl.String),
-            )
-            for metric in METRICS
-        ]
-        return pl.concat(tables).select(SCORE_COLUMNS)
-
-    def _distinct(self) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """Share of different texts among an item's answered samples; NaN below two."""
-        n = self.answered.sum(axis=1)
-        found = np.full(len(self.items), np.nan)
-        for i in np.flatnonzero(n > 1):
-            found[i] = len(np.unique(self.prints[i, self.answered[i]])) / n[i]
-        return found
+        for metric in METRICS
+    ]
+    return Judged(pl.concat(tables).select(SCORE_COLUMNS))
 
 
 def _values(text: str, item: Item, response: Response) -> tuple[float | None, ...]:
     """What one text says of each of ``_COUNTED``, in order; None where it cannot tell."""
+    # Whether it ended at the limit a recorded answer, and some servers, do not say.
+    truncated = {"length": 1.0, "stop": 0.0}.get(response.finish_reason or "")
     if is_blank(text):
-        return 0.0, 0.0, _truncated(response), 1.0, 0.0, None
-    return (
-        float(len(text.split())),
-        float(_names(item.fields["names"]).search(text) is not None),
-        _truncated(response),
-        0.0,
-        float(is_refusal(text)),
-        _other_language(text, item.language),
-    )
-
-
-def _truncated(response: Response) -> float | None:
-    """Whether the text ended at the limit; a recorded answer, and some servers, do not say."""
-    return {"length": 1.0, "stop": 0.0}.get(response.finish_reason or "")
-
-
-def _other_language(text: str, asked: str) -> float | None:
-    found = differs(asked, identify(text[:_IDENTIFIED]))
-    return None if found is None else float(found)
+        return 0.0, 0.0, truncated, 1.0, 0.0, None
+    named = _names(item.fields["names"]).search(text) is not None
+    other_language = differs(item.language, identify(text[:_IDENTIFIED]))
+    return float(len(text.split())), float(named), truncated, 0.0, float(is_refusal(text)), other_language
 
 
 @cache
@@ -286,28 +240,19 @@ class EeccTask:
 def open_eecc_task(name: str, data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> Task:
     """Return ``eecc/qa`` or ``eecc/stories`` over the chosen concepts and identities of ``data``."""
     given = given_options(name, options, (*EeccOptions.names(), "nationalities"))
-    settings = EeccOptions(**{"max_new_tokens": NEW_TOKENS[name], **_named(given)})
-    found = load(data, name)
-    prompts = choose_concepts(found.prompt_set(), settings.concepts)
-    prompts, files = choose_identities(prompts, settings.identities)
-    for oddity in found.oddities:
-        log.info("%s, row %s: %s", oddity.path, oddity.row, oddity.message)
-    # A file of identities that stands in for the data's own is part of what the digest covers.
-    source = dataclasses.replace(found.source(), digest=digest({**found.files, **files}))
+    if "nationalities" in given:  # what most users call identities
+        if "identities" in given:
+            raise UsageError("Name either nationalities or identities: they are one list.")
+        given["identities"] = given.pop("nationalities")
+    for option in {"concepts", "identities"} & set(given):
+        parts = given[option].split(",") if isinstance(given[option], str) else given[option]
+        given[option] = tuple(part.strip() for part in parts if part.strip())
+    settings = EeccOptions(**{"max_new_tokens": NEW_TOKENS[name], **given})
+    prompts = load(data, name)
+    raise_first(prompts.problems)
+    choose_concepts(prompts, settings.concepts)
+    choose_identities(prompts, settings.identities)
     # "all" names the variants of the released data; of other data, it means all of theirs.
     wanted = variants_of(prompts) if selection.variants == VARIANTS else selection.variants
     chosen = build_items(prompts, dataclasses.replace(selection, variants=wanted))
-    return EeccTask(name, source, selection, tuple(chosen), settings, prompts.attribute)
-
-
-def _named(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Names as tuples; "nationalities" is what most users call identities."""
-    if "nationalities" in given and "identities" in given:
-        raise UsageError("Name either nationalities or identities: they are one list.")
-    renamed = {"identities" if key == "nationalities" else key: value for key, value in given.items()}
-    return {key: _listed(value) if key in ("concepts", "identities") else value for key, value in renamed.items()}
-
-
-def _listed(value: str | Sequence[str]) -> tuple[str, ...]:
-    parts = value.split(",") if isinstance(value, str) else value
-    return tuple(part.strip() for part in parts if part.strip())
+    return EeccTask(name, prompts.source(), selection, tuple(chosen), settings, prompts.attribute)

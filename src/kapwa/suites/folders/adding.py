@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kapwa import registry
-from kapwa.datasets.card import CARD_NAME, read_card
+from kapwa.datasets.card import CARD_NAME, Card, read_model
 from kapwa.datasets.findings import CheckReport, Finding
 from kapwa.datasets.packs import odd_names
 from kapwa.datasets.tables import TABLE_SUFFIXES, peek_header, read_records
@@ -116,20 +116,16 @@ def _report(form: str, data: Path) -> CheckReport:
     return suite.check(data) or CheckReport(form, str(data), {}, [])
 
 
-def _mapped_report(form: str, task: str, folder: Path, mapping_path: Path) -> CheckReport:
-    from tempfile import TemporaryDirectory
+def _mapped_report(form: str, task: str, folder: Path, mapping: Path) -> CheckReport:
+    from kapwa.suites.folders.layout import laid_out
 
-    from kapwa.suites.folders.layout import converted, write_layout
-
-    mapping, found = converted(folder, mapping_path)
-    findings = [Finding.of(one, folder) for one in found.problems]
-    if not found.tables:
-        return CheckReport(form, str(folder), {"rows": found.rows}, findings)
-    with TemporaryDirectory(prefix="kapwa-") as name:
-        place = write_layout(Path(name).resolve(), folder, mapping_path, mapping, found)
-        report = place.translated_report(_report(form, place.data_of(f"{form}/{task}")))
-    counts = {"rows": found.rows, **report.counts}
-    return CheckReport(form, str(folder), counts, [*findings, *report.findings])
+    with laid_out(folder, mapping) as place:
+        found = place.found
+        report = CheckReport(form, str(folder), {}, [])
+        if found.tables:
+            report = place.translated_report(_report(form, place.data_of(f"{form}/{task}")))
+    findings = [*(Finding.of(one, folder) for one in found.problems), *report.findings]
+    return CheckReport(form, str(folder), {"rows": found.rows, **report.counts}, findings)
 
 
 def _examples(folder: Path) -> Iterator[Finding]:
@@ -157,43 +153,39 @@ def check_named(path: str | Path) -> CheckReport | None:
 
 
 def add_suite(
-    folder: str | Path, name: str | None = None, *, mapping: str | Path | None = None, replace: bool = False
+    folder: str | Path,
+    name: str | None = None,
+    *,
+    mapping: str | Path | None = None,
+    replace: bool = False,
+    checked: Checked | None = None,
 ) -> Registered:
     """Check a folder and give it a name, so that ``NAME/TASK`` is a task wherever tasks are named.
 
-    ``name``: None takes the folder's. ``replace``: the name may belong to another folder. The user's list of names
-    is ``suites.json`` in :func:`kapwa.user_suites.config_folder`. Raises what :func:`check_folder` does, the first
-    error of the data with how many more there are, and UsageError for a name that cannot be or is taken.
+    ``name``: None takes the folder's. ``replace``: the name may belong to another folder. ``checked``: what
+    :func:`check_folder` said of it, where it was asked. The user's list of names is ``suites.json`` in
+    :func:`kapwa.user_suites.config_folder`. Raises what :func:`check_folder` does, the first error of the data with how
+    many more there are, and UsageError for a name that cannot be or is taken.
     """
-    checked = check_folder(folder, mapping)
-    return register_checked(checked, folder, name, mapping=mapping, replace=replace)
-
-
-def register_checked(
-    checked: Checked, folder: str | Path, name: str | None, *, mapping: str | Path | None = None, replace: bool = False
-) -> Registered:
-    """Give a folder that was checked a name; see :func:`add_suite`."""
-    place = Path(folder).resolve()
+    checked = checked or check_folder(folder, mapping)
     if checked.errors:
         first, others = checked.errors[0], len(checked.errors) - 1
         more = f" ({others} more: 'kapwa data check' lists them all.)" if others else ""
         raise DataError(f"{first.message}{more}", path=first.path, row=first.row, column=first.column)
+    place = Path(folder).resolve()
     chosen = name if name is not None else place.name.lower()
     check_name(chosen)
     if chosen in registry.installed("suites"):
         value = registry.installed("suites")[chosen].value
         raise UsageError(f"{chosen!r} is the name of an installed suite ({value}).", hint="Choose another with --name.")
     own = Path(mapping).resolve() if mapping is not None else None
-    entry = Registered(chosen, checked.form, place, checked.tasks, _title(place, own), own)
+    # A mapping elsewhere may bring its own card.
+    cards = [folder / CARD_NAME for folder in (*([own.parent] if own else []), place)]
+    path = next((card for card in cards if card.is_file()), None)
+    card = read_model(path, Card)[0] if path else None
+    entry = Registered(chosen, checked.form, place, checked.tasks, card.title if card else "", own)
     register(entry, replace=replace)
     return entry
-
-
-def _title(folder: Path, mapping: Path | None) -> str:
-    cards = [place / CARD_NAME for place in (*([mapping.parent] if mapping else []), folder)]
-    path = next((card for card in cards if card.is_file()), None)
-    card = read_card(path)[0] if path else None
-    return card.title if card else ""
 
 
 def remove_suite(name: str) -> Registered:

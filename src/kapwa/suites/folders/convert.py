@@ -120,26 +120,26 @@ class MappedRow:
         return {name: value for name, value in whose_data.items() if value}
 
 
-def convert(mapping: ColumnMapping, folder: Path, lay_out: Callable[[MappedRow, Converted], None]) -> Converted:
-    """Read every table of the mapping in ``folder``; ``lay_out`` adds a sound row to the form's tables."""
+def convert(mapping: ColumnMapping, folder: Path) -> Converted:
+    """Read every table of the mapping in ``folder``, and lay its sound rows out as those of the form."""
     converted = Converted()
     tables = list(_tables(mapping, folder, converted))
     named = mapping.values.get("culture", {}) if "culture" not in mapping.columns else {}
     column = mapping.columns.get("locale", "")
-    found = (str(record.cells.get(column, "")).strip() for table in tables for record in table.records)
-    cultures = cultures_of([text for text in found if text], named)
-    if "locale" in mapping.constants:
-        cultures |= cultures_of([mapping.constants["locale"]], named)
+    locales = [str(record.cells.get(column, "")).strip() for table in tables for record in table.records]
+    locales.append(mapping.constants.get("locale", ""))
+    cultures = cultures_of(filter(None, locales), named)
     for table in tables:
         for record in table.records:
             row = MappedRow(mapping, table, record, cultures)
-            lay_out(row, converted)
+            _LAYOUTS[mapping.form](row, converted)
             converted.problems += row.problems
             converted.rows += 1
     return converted
 
 
 def _tables(mapping: ColumnMapping, folder: Path, converted: Converted) -> Iterator[Table]:
+    """Yield the tables that hold every column of the mapping; what is wrong with others is noted."""
     for name in mapping.tables:
         files = sorted(path for path in folder.glob(name) if path.is_file()) if "*" in name else [folder / name]
         if not files:
@@ -152,17 +152,20 @@ def _tables(mapping: ColumnMapping, folder: Path, converted: Converted) -> Itera
                 converted.problems.append(DataError("is of an unknown kind.", path=file, hint=hint))
                 continue
             table = read_records(file)
-            missing = list(_missing(mapping, table)) if table.header else []
+            missing = [
+                DataError(
+                    "is missing.",
+                    path=file,
+                    row=1,
+                    column=column,
+                    hint=f"The mapping takes {name!r} from it. {nearest(column, table.header)}",
+                )
+                for name, column in mapping.columns.items()
+                if table.header and column not in table.header
+            ]
             converted.problems += [*table.problems, *missing]
             if not missing:
                 yield table
-
-
-def _missing(mapping: ColumnMapping, table: Table) -> Iterator[DataError]:
-    for name, column in mapping.columns.items():
-        if column not in table.header:
-            hint = f"The mapping takes {name!r} from it. {nearest(column, table.header)}"
-            yield DataError("is missing.", path=table.path, row=1, column=column, hint=hint)
 
 
 _LETTERS = "ABCD"
@@ -268,7 +271,7 @@ def lay_situation(row: MappedRow, to: Converted) -> None:
         to.add("situations", cells, row.origin)
 
 
-LAYOUTS: Mapping[Form, Callable[[MappedRow, Converted], None]] = {
+_LAYOUTS: Mapping[Form, Callable[[MappedRow, Converted], None]] = {
     "kalahi": lay_situation,
     "blend/saq": lay_short_answers,
     "blend/mcq": lay_multiple_choice,
@@ -278,30 +281,20 @@ LAYOUTS: Mapping[Form, Callable[[MappedRow, Converted], None]] = {
 _LOCALE = re.compile(r"([A-Za-z]{2,3})(?:[-_]([A-Za-z]{4}))?[-_]([A-Za-z]{2})")
 
 
-class Locale(NamedTuple):
-    """A language (BCP-47) and a country's name."""
-
-    language: str
-    country: str
-
-
 def language_of(text: str) -> str:
     """Return the language of a locale whatever its country is ("su" of "su-JB"); "" where it is no locale."""
     match = _LOCALE.fullmatch(text.strip())
     return "" if match is None else match[1].lower() + (f"-{match[2].title()}" if match[2] else "")
 
 
-def read_locale(text: str) -> Locale | None:
-    """Read "es-MX", "es_MX" or "zh-Hant-TW"; None where it is no locale, or its country is none of ISO 3166-1.
+def country_of(text: str) -> str:
+    """Return the country of "es-MX", "es_MX" or "zh-Hant-TW"; "" where it is no locale or of no country of ISO 3166-1.
 
     Countries are spelled as in BLEnD where it has this language of them ("South_Korea" for ko-KR), else by their
     short name in ISO 3166-1.
     """
     match = _LOCALE.fullmatch(text.strip())
-    if match is None:
-        return None
-    country = _country(match[1].lower(), match[3].upper())
-    return Locale(language_of(text), country) if country else None
+    return "" if match is None else _country(match[1].lower(), match[3].upper())
 
 
 @cache
@@ -327,15 +320,12 @@ def cultures_of(locales: Iterable[str], named: Mapping[str, str]) -> dict[str, s
     Where a country has several languages they stand beside its name ("Singapore (ta)"), for a culture has one local
     language. Locales that cannot be read are left out.
     """
-    distinct = dict.fromkeys(locales)
-    read = {text: found for text in distinct if text not in named and (found := read_locale(text))}
+    found = {text: named.get(text) or country_of(text) for text in locales}
     languages: defaultdict[str, set[str]] = defaultdict(set)
-    for found in read.values():
-        languages[found.country].add(found.language)
-    own = {
-        text: found.country
-        if len(languages[found.country]) == 1
-        else f"{found.country} ({language_name(found.language)})"
-        for text, found in read.items()
-    }
-    return {**own, **{text: named[text] for text in distinct if text in named}}
+    for text, culture in found.items():
+        if text not in named:
+            languages[culture].add(language_of(text))
+    for text, culture in found.items():
+        if text not in named and len(languages[culture]) > 1:
+            found[text] = culture and f"{culture} ({language_name(language_of(text))})"
+    return {text: culture for text, culture in found.items() if culture}

@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kapwa.datasets.card import CARD_NAME
-from kapwa.datasets.findings import CheckReport, Finding
-from kapwa.datasets.rows import Origin
-from kapwa.errors import DataError, raise_first
-from kapwa.suites.folders.convert import LAYOUTS, Converted, convert
+from kapwa.datasets.findings import CheckReport
+from kapwa.errors import DataError
+from kapwa.suites.folders.convert import Converted, convert
 from kapwa.suites.folders.mapping import ColumnMapping, read_mapping
 
 PROMPTS = "prompts.csv"
@@ -25,12 +24,12 @@ _RENAMED = {"answers": {"local": "answers", "english": "answers_en"}}
 
 @dataclass(frozen=True, slots=True)
 class LaidOut:
-    """A folder of the form, and where each of its rows came from."""
+    """A folder of the form made of mapped tables, and where each of its rows came from."""
 
     folder: Path
     source: Path
     mapping: ColumnMapping
-    origins: Mapping[str, tuple[Origin, ...]]
+    found: Converted
     copied: Mapping[str, Path]
 
     def data_of(self, task: str) -> Path:
@@ -45,67 +44,53 @@ class LaidOut:
 
     def translated_report(self, report: CheckReport) -> CheckReport:
         """Return a check's report with the places that the user knows."""
-        findings = [self._finding(finding) for finding in report.findings]
+        findings = []
+        for one in report.findings:
+            path, row, column = self._place(one.path, one.row, one.column)
+            message = one.message.replace(str(self.folder), str(self.source))
+            findings.append(replace(one, path=str(path), row=row, column=column, message=message))
         return replace(report, path=str(self.source), findings=findings)
-
-    def _finding(self, finding: Finding) -> Finding:
-        path, row, column = self._place(finding.path, finding.row, finding.column)
-        message = finding.message.replace(str(self.folder), str(self.source))
-        return replace(finding, path=str(path), row=row, column=column, message=message)
 
     def _place(self, path: str, row: int | None, column: str | None) -> tuple[Path, int | None, str | None]:
         file = Path(path)
         if file.name in self.copied:
             own = self.copied[file.name]
             return own, row if own.name == file.name else None, column
-        origins = self.origins.get(file.stem, ())
-        if not origins:
+        rows = self.found.tables.get(file.stem, ())
+        if not rows:
             return self.source, None, column
         name = _RENAMED.get(file.stem, {}).get(column or "", column or "")
         column = self.mapping.columns.get(name, column)
-        if row is None or not 1 <= row <= len(origins):
-            return origins[0].path, None, column
-        return origins[row - 1].path, origins[row - 1].row, column
-
-
-def converted(folder: Path, mapping_path: Path) -> tuple[ColumnMapping, Converted]:
-    """Read the mapping and the tables in ``folder`` that it names, keeping every problem of the tables.
-
-    Raises DataError for a mapping that is none.
-    """
-    mapping = read_mapping(mapping_path)
-    return mapping, convert(mapping, folder, LAYOUTS[mapping.form])
+        if row is None or not 1 <= row <= len(rows):
+            return rows[0].origin.path, None, column
+        return *rows[row - 1].origin, column
 
 
 @contextmanager
 def laid_out(folder: Path, mapping_path: Path) -> Iterator[LaidOut]:
-    """Yield a folder of the form for the tables in ``folder``; it is gone afterwards.
+    """Yield a folder of the form for the tables in ``folder`` as far as they can be read; it is gone afterwards.
 
-    Raises the first problem (DataError), saying how many more there are.
+    Each table has one JSON line a row; the card and the prompts beside the mapping are copied. What could not be read
+    is in ``found.problems``. Raises DataError for a mapping that is none.
     """
-    mapping, found = converted(folder, mapping_path)
-    raise_first(found.problems)
-    with tempfile.TemporaryDirectory(prefix="kapwa-") as name:
-        yield write_layout(Path(name).resolve(), folder, mapping_path, mapping, found)
-
-
-def write_layout(to: Path, folder: Path, mapping_path: Path, mapping: ColumnMapping, found: Converted) -> LaidOut:
-    """Write the form's tables into ``to``, one JSON line a row, with the card and the prompts beside the mapping."""
-    for table, rows in found.tables.items():
-        lines = (json.dumps(row.cells, ensure_ascii=False, sort_keys=True) for row in rows)
-        (to / f"{table}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8", newline="")
-    copied = {}
-    for name in (CARD_NAME, PROMPTS):
-        # A mapping elsewhere may bring its own card, for the folder is somebody else's.
-        own = next((file for place in (mapping_path.parent, folder) if (file := place / name).is_file()), None)
-        if own is not None:
-            shutil.copyfile(own, to / name)
-            copied[name] = own
-    if mapping.prompts and PROMPTS not in copied:
-        with (to / PROMPTS).open("w", encoding="utf-8", newline="") as out:
-            writer = csv.writer(out)
-            writer.writerow(("culture", "id", "english", "local"))
-            writer.writerows((one.culture, one.id, one.english, one.local) for one in mapping.prompts)
-        copied[PROMPTS] = mapping_path
-    origins = {table: tuple(row.origin for row in rows) for table, rows in found.tables.items()}
-    return LaidOut(to, folder, mapping, origins, copied)
+    mapping = read_mapping(mapping_path)
+    found = convert(mapping, folder)
+    with tempfile.TemporaryDirectory(prefix="kapwa-") as temporary:
+        to = Path(temporary).resolve()
+        for table, rows in found.tables.items():
+            lines = (json.dumps(row.cells, ensure_ascii=False, sort_keys=True) for row in rows)
+            (to / f"{table}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8", newline="")
+        copied = {}
+        for name in (CARD_NAME, PROMPTS):
+            # A mapping elsewhere may bring its own card, for the folder is somebody else's.
+            own = next((file for place in (mapping_path.parent, folder) if (file := place / name).is_file()), None)
+            if own is not None:
+                shutil.copyfile(own, to / name)
+                copied[name] = own
+        if mapping.prompts and PROMPTS not in copied:
+            with (to / PROMPTS).open("w", encoding="utf-8", newline="") as out:
+                writer = csv.writer(out)
+                writer.writerow(("culture", "id", "english", "local"))
+                writer.writerows((one.culture, one.id, one.english, one.local) for one in mapping.prompts)
+            copied[PROMPTS] = mapping_path
+        yield LaidOut(to, folder, mapping, found, copied)

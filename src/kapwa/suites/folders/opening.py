@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from kapwa import registry
-from kapwa.errors import DataError, UsageError
+from kapwa.errors import DataError, UsageError, raise_first
 from kapwa.suites.base import Selection, Suite, Task
 from kapwa.user_suites import Registered
 
@@ -32,13 +32,11 @@ def folder_suite(
     base: Suite = registry.load("suites", form)
     place, own_mapping = Path(folder), None if mapping is None else Path(mapping)
     chosen = tuple(tasks) if tasks is not None else tasks_in(place, own_mapping).get(form, ())
-    known = {full.partition("/")[2]: what for full, what in base.tasks.items()}
-
     return dataclasses.replace(
         base,
         name=name,
         title=title or name,
-        tasks={f"{name}/{task}": known[task] for task in chosen if task in known},
+        tasks={f"{name}/{task}": base.tasks[f"{form}/{task}"] for task in chosen if f"{form}/{task}" in base.tasks},
         packs=place,
         open_task=_Opener(base, name, place, own_mapping),
         check=lambda _path: None,  # the suite whose form it has checks it, and says what its folders hold
@@ -98,6 +96,7 @@ def open_task(
 
     folder = Path(data)
     with laid_out(folder if folder.is_dir() else folder.parent, found) as place:
+        raise_first(place.found.problems)
         try:
             opened = suite.open_task(task, place.data_of(task), selection, options)
         except DataError as error:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kapwa.datasets.findings import CheckReport
-from kapwa.suites.base import Criterion, Selection, Suite
+from kapwa.suites.base import Criterion, Selection, Suite, given_options
 
 if TYPE_CHECKING:
     from kapwa.suites.base import Task
@@ -52,9 +52,21 @@ CRITERIA: tuple[Criterion, ...] = (
 
 def open_task(name: str, data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> Task:
     """Read the situations, select among them, and return the task called ``name``."""
-    from kapwa.suites.kalahi.task import open_kalahi_task
+    from kapwa.suites.items import select
+    from kapwa.suites.kalahi.data import read_situations
+    from kapwa.suites.kalahi.mc import ChoiceTask
+    from kapwa.suites.kalahi.open import OpenOptions, OpenTask
 
-    return open_kalahi_task(name, data, selection, options)
+    given = given_options(name, options, OpenOptions.names() if name == "kalahi/open" else ())
+    situations, source = read_situations(data)
+    # A file may hold only one variant: then that one is meant.
+    present = [variant for variant in VARIANTS if any(item.variant == variant for item in situations)]
+    chosen = tuple(select(situations, selection, known=VARIANTS, default=present[:1]))
+    if name == "kalahi/mc":
+        return ChoiceTask(source, selection, chosen)
+    settings = OpenOptions(**given)
+    settings.signatures()  # a missing encoder is found now, not after every question was asked
+    return OpenTask(source, selection, chosen, settings)
 
 
 def check(path: Path) -> CheckReport | None:

@@ -15,7 +15,7 @@ from kapwa.datasets.text_checks import joined_otherwise, lacks_final_sign, table
 from kapwa.records import Item
 from kapwa.suites.kalahi import VARIANTS, released
 from kapwa.suites.kalahi.data import Situations, is_situation_data, load_path
-from kapwa.suites.kalahi.floors import chance_mc1, longest_is_best, shortest_is_best
+from kapwa.suites.kalahi.floors import by_length, chance_mc1
 from kapwa.suites.kalahi.form import CATEGORIES, SUITE, Entry, reference_response
 
 FEWEST_RESPONSES = 3
@@ -162,8 +162,8 @@ def _length_findings(reading: Situations, path: Path) -> Iterator[Finding]:
         own = [item for item in items if item.culture == culture]
         chances = [chance_mc1(item) for item in own]
         chance, margin = fmean(chances), _Z * math.sqrt(sum(p * (1 - p) for p in chances)) / len(own)
-        for name, rule in (("longest", longest_is_best), ("shortest", shortest_is_best)):
-            share = fmean(map(rule, own))
+        for name, sign in (("longest", 1), ("shortest", -1)):
+            share = fmean(by_length(item, sign) for item in own)
             severity: Severity = "warning" if share > chance + margin else "note"
             message = f"{culture}: choosing the {name} response is right for {share:.1%} of {len(own)} items"
             yield Finding(severity, str(path), f"{message} (chance {chance:.1%}, 95% of chance within ±{margin:.1%})")
@@ -188,8 +188,8 @@ def _counts(reading: Situations, rows: Sequence[Entry]) -> dict[str, int | float
     counts["responses"] = sum(len(item.fields["relevant"]) + len(item.fields["irrelevant"]) for item in main)
     if main:
         counts["chance MC1"] = fmean(map(chance_mc1, main))
-        counts["longest"] = fmean(map(longest_is_best, main))
-        counts["shortest"] = fmean(map(shortest_is_best, main))
+        counts["longest"] = fmean(by_length(item, 1) for item in main)
+        counts["shortest"] = fmean(by_length(item, -1) for item in main)
     if any("release" in item.fields for item in items):
         counts["release"] = released.RELEASE
     return counts

@@ -74,7 +74,7 @@ def open_floors(items: Sequence[Item], options: SimilarityOptions) -> list[Floor
         for variant in dict.fromkeys(item.variant for item in items)
         for trick in _tricks([item for item in items if item.variant == variant], variant)
     ]
-    trials = [trial for trick in tricks for trial in trick.trials]
+    trials = [one for trick in tricks for one in trick.trials]
     near = {name: closeness(m, trials) for name, m in options.computed().items() if name not in _NEURAL}
     floors: list[Floor] = []
     start = 0
@@ -97,26 +97,27 @@ def _tricks(items: Sequence[Item], variant: str) -> Iterator[_Trick]:
             "the best response to another situation",
             "floor",
             variant,
-            [_trial(item, other.fields["best"]) for item, other, _ in paired],
+            [trial(item, other.fields["best"]) for item, other, _ in paired],
             [weight for *_, weight in paired],
         )
         joined = [
-            _trial(item, " ".join(other.fields["best"] for other in others))
+            trial(item, " ".join(other.fields["best"] for other in others))
             for item, others in zip(items, strangers, strict=True)
             if others
         ]
         note = f"the best responses to up to {_OTHERS} other situations, joined: what length alone earns"
         yield _Trick("many other answers", note, "floor", variant, joined, [1.0] * len(joined))
-    echoes = [_trial(item, item.fields["prompt"]) for item in items]
+    echoes = [trial(item, item.fields["prompt"]) for item in items]
     yield _Trick("the prompt repeated", "the prompt itself", "floor", variant, echoes, [1.0] * len(echoes))
     left_out = [pair for item in items for pair in _left_out(item)]
     if left_out:
         note = "each relevant response against the others, one irrelevant left out to keep the groups equal"
-        trials, weights = [trial for trial, _ in left_out], [weight for _, weight in left_out]
+        trials, weights = [one for one, _ in left_out], [weight for _, weight in left_out]
         yield _Trick("people's answers", note, "ceiling", variant, trials, weights)
 
 
-def _trial(item: Item, text: str) -> Trial:
+def trial(item: Item, text: str) -> Trial:
+    """Hold ``text`` against the responses of ``item``."""
     return Trial(text, item.fields["relevant"], item.fields["irrelevant"])
 
 

@@ -11,7 +11,7 @@ from kapwa.datasets.findings import DataSource
 from kapwa.datasets.packs import DataSet, children, locate, table_files
 from kapwa.datasets.rows import columns_of
 from kapwa.datasets.tables import TABLE_SUFFIXES, peek_header
-from kapwa.errors import DataError
+from kapwa.errors import DataError, raise_first
 from kapwa.records import Item
 from kapwa.suites.kalahi import released
 from kapwa.suites.kalahi.form import Entry, Situation, situation_items
@@ -38,7 +38,7 @@ def read_situations(data: str | Path | None) -> tuple[list[Item], DataSource]:
     """
     place = locate(data, PACKS, own_dataset=HUB_ID, patterns=HUB_FILES)
     found = load_path(place.path, place.name, released.CARD if place.repository == HUB_ID else None)
-    found.refuse_problems()
+    raise_first(found.problems)
     return [entry.item for entry in found.entries], found.source()
 
 

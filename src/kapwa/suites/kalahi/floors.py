@@ -8,7 +8,8 @@ every irrelevant response: these rules give the published facts of the released 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from statistics import fmean
 
 from kapwa.records import Floor, Item
@@ -16,12 +17,14 @@ from kapwa.suites.kalahi import VARIANTS
 
 _NORMS = ("", "_char", "_token", "_sum", "_reference")
 METRICS = ("mc1_shared", *(f"{family}{norm}" for family in ("mc1", "mc2", "mc3") for norm in _NORMS))
-
-HUMAN_PAPER = 0.8910
-HUMAN_IMPLIED = (111 * 3 + 31 * 2 + 8 * 1) / 450
-_SOURCES = (
-    ("human", HUMAN_PAPER, "mean of three validators, Kalahi section 4.1 (150 full prompts)"),
-    ("human (implied)", HUMAN_IMPLIED, "111, 31 and 8 of 150 best responses chosen by 3, 2 and 1 of three validators"),
+# People were asked the released full prompts, to choose among the best and the irrelevant responses.
+_PEOPLE = (
+    ("human", 0.8910, "mean of three validators, Kalahi section 4.1 (150 full prompts)"),
+    (
+        "human (implied)",
+        (111 * 3 + 31 * 2 + 8 * 1) / 450,
+        "111, 31 and 8 of 150 best responses chosen by 3, 2 and 1 of three validators",
+    ),
 )
 
 
@@ -36,36 +39,8 @@ def chance_mc2(item: Item) -> float:
     return relevant / (relevant + irrelevant)
 
 
-def longest_is_best(item: Item) -> bool:
-    """Whether the best response has more characters than every irrelevant one."""
-    return len(item.fields["best"]) > max(map(len, item.fields["irrelevant"]))
-
-
-def shortest_is_best(item: Item) -> bool:
-    """Whether the best response has fewer characters than every irrelevant one."""
-    return len(item.fields["best"]) < min(map(len, item.fields["irrelevant"]))
-
-
-def layout(item: Item, seed: int = 0) -> tuple[str, ...]:
-    """Lay out the best and the irrelevant responses as shown to people, in an order that only the seed decides.
-
-    The order is that of a hash of seed, item and response, so it is the same on every machine and Python, and
-    for every variant of the situation.
-    """
-
-    def rank(response: str) -> bytes:
-        return hashlib.blake2b("\0".join((str(seed), item.id, response)).encode(), digest_size=16).digest()
-
-    return tuple(sorted((item.fields["best"], *item.fields["irrelevant"]), key=rank))
-
-
-def first_is_best(item: Item, seed: int = 0) -> bool:
-    """Whether the best response stands first in :func:`layout`."""
-    return bool(layout(item, seed)[0] == item.fields["best"])
-
-
-def _by_length(item: Item, family: str, sign: int) -> float:
-    """What choosing the longest (``sign`` 1) or the shortest (-1) response scores.
+def by_length(item: Item, sign: int, family: str = "mc1") -> float:
+    """Return what choosing the longest (``sign`` 1) or the shortest (-1) response scores.
 
     MC3 is the share of relevant responses ahead of every irrelevant one; in ``mc1_shared`` ties are split evenly.
     """
@@ -78,23 +53,41 @@ def _by_length(item: Item, family: str, sign: int) -> float:
     return float(best > max(lengths))
 
 
-def _tricks(metric: str, seed: int) -> dict[str, Callable[[Item], float]]:
-    """Name and value of every floor of a metric; a metric that is not multiple choice has none."""
-    family = "mc1_shared" if metric == "mc1_shared" else metric.split("_", 1)[0]
-    if family == "mc2":
-        return {"no preference": chance_mc2}
-    if not family.startswith(("mc1", "mc3")):
-        return {}
-    tricks: dict[str, Callable[[Item], float]] = {
-        # MC3: every relevant response comes first among itself and the irrelevant ones as often as the best does.
+def first_is_best(item: Item) -> bool:
+    """Whether the best response comes first of the best and the irrelevant ones, in the order of a hash.
+
+    The hash is of item and response, so the order is the same on every machine, and for every variant.
+    """
+    responses = (item.fields["best"], *item.fields["irrelevant"])
+    hashes = [hashlib.blake2b(f"0\0{item.id}\0{text}".encode(), digest_size=16).digest() for text in responses]
+    return hashes[0] == min(hashes)
+
+
+_CHOICE: Mapping[str, Callable[[Item], float]] = {
+    "chance": chance_mc1,
+    "longest": partial(by_length, sign=1),
+    "shortest": partial(by_length, sign=-1),
+    "first position": first_is_best,
+}
+# By the letters and digit that a metric begins with.
+_TRICKS: Mapping[str, Mapping[str, Callable[[Item], float]]] = {
+    "mc1": _CHOICE,
+    "mc1_shared": {
+        **_CHOICE,
+        "longest": partial(by_length, sign=1, family="mc1_shared"),
+        "shortest": partial(by_length, sign=-1, family="mc1_shared"),
+    },
+    "mc2": {"no preference": chance_mc2},
+    # Every relevant response comes first among itself and the irrelevant ones as often as the best does.
+    "mc3": {
         "chance": chance_mc1,
-        "longest": lambda item: _by_length(item, family, 1),
-        "shortest": lambda item: _by_length(item, family, -1),
-    }
-    return tricks if family == "mc3" else {**tricks, "first position": lambda item: first_is_best(item, seed)}
+        "longest": partial(by_length, sign=1, family="mc3"),
+        "shortest": partial(by_length, sign=-1, family="mc3"),
+    },
+}
 
 
-def floors(items: Sequence[Item], metrics: Sequence[str] = METRICS, seed: int = 0) -> list[Floor]:
+def floors(items: Sequence[Item]) -> list[Floor]:
     """Return the floors of every metric and variant present, and the ceiling where people's score is known.
 
     Over all items ``note`` is ""; where there are several cultures, each has its own floors too, with its name
@@ -111,15 +104,14 @@ def floors(items: Sequence[Item], metrics: Sequence[str] = METRICS, seed: int = 
         for note, group in groups.items():
             found += [
                 Floor(metric, variant, name, fmean(map(trick, group)), note=note)
-                for metric in metrics
-                for name, trick in _tricks(metric, seed).items()
+                for metric in METRICS
+                for name, trick in _TRICKS.get(metric, _TRICKS[metric[:3]]).items()
             ]
-        # People were asked the released full prompts, to choose among the best and the irrelevant responses.
         if variant == "full" and present and all("release" in item.fields for item in present):
             found += [
                 Floor(metric, variant, name, value, kind="ceiling", note=source)
-                for metric in metrics
+                for metric in METRICS
                 if metric.startswith("mc1")
-                for name, value, source in _SOURCES
+                for name, value, source in _PEOPLE
             ]
     return found

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import Field
 
@@ -22,6 +23,10 @@ from kapwa.datasets.rows import (
     YesNo,
 )
 from kapwa.records import Item
+from kapwa.suites.base import DataSource, Selection
+
+if TYPE_CHECKING:
+    import polars as pl
 
 SUITE = "kalahi"
 CATEGORIES = ("ethics", "shared knowledge")
@@ -41,6 +46,7 @@ TOPICS = (
 )
 PARTS = ("user", "context", "personal_situation", "instruction")
 RESPONSES = ("relevant", "irrelevant")
+SEVERAL = "Write at least three responses, separated by ';'."
 _PARTS_OF = {"full": PARTS, "partial": PARTS[1:], "unenriched": ("context", "instruction")}
 
 
@@ -48,6 +54,7 @@ class Situation(Row):
     """One variation of a situation; lists may be texts parted by ';'."""
 
     unique: ClassVar[tuple[str, ...]] = ("id",)
+    remedies: ClassVar[Mapping[str, str]] = dict.fromkeys(RESPONSES, SEVERAL)
 
     id: Filled = Field(description="The variation's own id; it stays a text, so zeros before it are kept.")
     cluster: Filled = Field(description="The situation that variations share: intervals are clustered by it.")
@@ -116,11 +123,6 @@ def reference_response(text: str) -> str:
     return text if text.endswith(".") else text + "."
 
 
-def join_parts(parts: Iterable[str]) -> str:
-    """Join the parts of a prompt that are not empty, one a line."""
-    return "\n".join(part for part in parts if part)
-
-
 def situation_items(situations: Sequence[Situation]) -> list[Entry]:
     """Lay out rows as items: every row full and partial, one row of each cluster unenriched.
 
@@ -141,7 +143,7 @@ def _item(situation: Situation, variant: str) -> Item:
     glosses = [str(getattr(situation, f"{name}_en")) for name in PARTS if kept[name]]
     gloss: dict[str, str | tuple[str, ...]] = {
         # A prompt is glossed only where every part of it is.
-        "prompt": join_parts(glosses) if all(glosses) else "",
+        "prompt": "\n".join(glosses) if all(glosses) else "",
         "best": situation.best_en,
         "relevant": situation.relevant_en,
         "irrelevant": situation.irrelevant_en,
@@ -156,7 +158,7 @@ def _item(situation: Situation, variant: str) -> Item:
         variant=variant,
         cluster=situation.cluster,
         fields={
-            "prompt": join_parts(kept.values()),
+            "prompt": "\n".join(filter(None, kept.values())),
             **kept,
             "best": situation.best,
             "relevant": situation.relevant,
@@ -164,3 +166,39 @@ def _item(situation: Situation, variant: str) -> Item:
             "gloss": {name: value for name, value in gloss.items() if value},
         },
     )
+
+
+@dataclass(frozen=True, slots=True)
+class SituationTask:
+    """What the tasks of this suite share: their items, and how a report shows them."""
+
+    data: DataSource
+    selection: Selection
+    selected: tuple[Item, ...]
+    suite: ClassVar[str] = SUITE
+    groups: ClassVar[tuple[str, ...]] = ("category", "topic")
+
+    def items(self) -> list[Item]:
+        """Return the selected situations, in file order within each variant."""
+        return list(self.selected)
+
+    def item_table(self, items: Sequence[Item]) -> pl.DataFrame:
+        """Return one row per situation and variant: parts, responses and English glosses."""
+        import polars as pl
+
+        from kapwa.suites.items import ITEM_COLUMNS, item_columns
+
+        texts = ("prompt", *PARTS, "best")
+        schema: dict[str, Any] = dict.fromkeys((*ITEM_COLUMNS, *texts), pl.String)
+        schema |= {**dict.fromkeys(RESPONSES, pl.List(pl.String)), "gloss": pl.String, "best_gloss": pl.String}
+        rows = [
+            {
+                **item_columns(item),
+                **{name: item.fields[name] for name in texts},
+                **{name: list(item.fields[name]) for name in RESPONSES},
+                "gloss": item.fields["gloss"].get("prompt"),
+                "best_gloss": item.fields["gloss"].get("best"),
+            }
+            for item in items
+        ]
+        return pl.DataFrame(rows, schema=schema)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from kapwa.metrics.likelihood import NORMS, Vector, mc1, mc2, mc2_reference, mc3, normalised
-from kapwa.records import Answer, ContinuationScore, Item, Message, Outcome, Params, Request
+from kapwa.records import Answer, Capability, ContinuationScore, Item, Message, Params, Request
 from kapwa.suites.base import Judged, MetricInfo
 from kapwa.suites.items import case_frame, score_frame, score_row
-from kapwa.suites.kalahi.form import reference_response
+from kapwa.suites.kalahi.floors import floors
+from kapwa.suites.kalahi.form import SituationTask, reference_response
 
 _PAPER = "Kalahi §4.2 and appendix F"
 _CODE = "the released Kalahi code"
@@ -27,39 +29,37 @@ _PHRASES = {
 }
 
 
-def _metric_table() -> dict[str, MetricInfo]:
-    rows: list[tuple[str, str]] = []
-    for norm in NORMS:
-        suffix = "" if norm == "byte" else f"_{norm}"
-        per = f"per {_NORM_WORDS[norm]}" if norm != "sum" else "summed"
-        rows += [
-            (f"mc1{suffix}", f"MC1: best beats every irrelevant response ({per})"),
-            (f"mc2{suffix}", f"MC2: probability mass on relevant responses ({per})"),
-            (f"mc3{suffix}", f"MC3: relevant responses that beat every irrelevant one ({per})"),
-        ]
-    rows += [
-        ("mc1_shared", "MC1 with ties shared (per UTF-8 byte)"),
-        ("mc1_reference", "MC1 as released (closing tokens scored)"),
-        ("mc2_reference", "MC2 as released (exponential taken twice)"),
-        ("mc3_reference", "MC3 as released (closing tokens scored)"),
-    ]
-    caged = (float(1 / (1 + np.e)), float(np.e / (1 + np.e)))  # an exponential taken twice leaves no more room
-    return {
-        name: MetricInfo(
-            name,
-            title,
-            *(caged if name == "mc2_reference" else (0.0, 1.0)),
-            binary=name.startswith("mc1") and name != "mc1_shared",
-            reference=name.endswith("_reference"),
-            source=_CODE if name.endswith("_reference") else _PAPER,
-            phrase=_PHRASES[name[:3]],
-            higher_is_better=True,
-        )
-        for name, title in rows
-    }
-
-
-MC_METRICS: Mapping[str, MetricInfo] = _metric_table()
+_OF_EACH_NORM = (
+    ("mc1", "MC1: best beats every irrelevant response"),
+    ("mc2", "MC2: probability mass on relevant responses"),
+    ("mc3", "MC3: relevant responses that beat every irrelevant one"),
+)
+_SUFFIXES = {norm: "" if norm == "byte" else f"_{norm}" for norm in NORMS}
+_TITLES = {
+    f"{name}{suffix}": f"{title} ({f'per {_NORM_WORDS[norm]}' if norm != 'sum' else 'summed'})"
+    for norm, suffix in _SUFFIXES.items()
+    for name, title in _OF_EACH_NORM
+} | {
+    "mc1_shared": "MC1 with ties shared (per UTF-8 byte)",
+    "mc1_reference": "MC1 as released (closing tokens scored)",
+    "mc2_reference": "MC2 as released (exponential taken twice)",
+    "mc3_reference": "MC3 as released (closing tokens scored)",
+}
+# An exponential taken twice leaves no more room.
+_RANGES = {"mc2_reference": (float(1 / (1 + np.e)), float(np.e / (1 + np.e)))}
+MC_METRICS: Mapping[str, MetricInfo] = {
+    name: MetricInfo(
+        name,
+        title,
+        *_RANGES.get(name, (0.0, 1.0)),
+        binary=name.startswith("mc1") and name != "mc1_shared",
+        reference=name.endswith("_reference"),
+        source=_CODE if name.endswith("_reference") else _PAPER,
+        phrase=_PHRASES[name[:3]],
+        higher_is_better=True,
+    )
+    for name, title in _TITLES.items()
+}
 MC_HEADLINE = ("mc1", "mc2")
 
 
@@ -99,16 +99,6 @@ class _Scored(NamedTuple):
         return values[: self.n_relevant], values[self.n_relevant :], float(values[self.best])
 
 
-def _scored(item: Item, answer: Answer) -> _Scored:
-    assert answer.response.logprobs is not None
-    by_text = dict(zip(answer.request.continuations, answer.response.logprobs, strict=True))
-    relevant = item.fields["relevant"]
-    texts = (*relevant, *item.fields["irrelevant"])
-    reference = [by_text[reference_response(text)] for text in texts]
-    best = texts.index(item.fields["best"])
-    return _Scored(item, texts, [by_text[text] for text in texts], reference, len(relevant), best)
-
-
 def judge_mc(items: Sequence[Item], answers: Collection[Answer]) -> Judged:
     """Turn log-probabilities into MC1, MC2 and MC3 rows, a continuation table and the report's cases.
 
@@ -123,7 +113,13 @@ def judge_mc(items: Sequence[Item], answers: Collection[Answer]) -> Judged:
         if answer is None:
             scores += [score_row(item, name, None, "failed") for name in MC_METRICS]
             continue
-        scored = _scored(item, answer)
+        assert answer.response.logprobs is not None
+        by_text = dict(zip(answer.request.continuations, answer.response.logprobs, strict=True))
+        relevant = item.fields["relevant"]
+        texts = (*relevant, *item.fields["irrelevant"])
+        reference = [by_text[reference_response(text)] for text in texts]
+        best = texts.index(item.fields["best"])
+        scored = _Scored(item, texts, [by_text[text] for text in texts], reference, len(relevant), best)
         scores += _score_rows(scored)
         continuations += _continuation_rows(scored)
         cases.append(_case(scored))
@@ -138,29 +134,21 @@ def judge_mc(items: Sequence[Item], answers: Collection[Answer]) -> Judged:
 
 def _score_rows(scored: _Scored) -> Iterator[dict[str, Any]]:
     item = scored.item
-    for norm in NORMS:
-        suffix = "" if norm == "byte" else f"_{norm}"
-        relevant, irrelevant, best = scored.split(normalised(scored.plain, norm))
-        value, shared = mc1(best, irrelevant)
-        yield score_row(item, f"mc1{suffix}", value, _mc1_outcome(value, shared))
-        yield score_row(item, f"mc2{suffix}", mc2(relevant, irrelevant), "scored")
-        yield score_row(item, f"mc3{suffix}", mc3(relevant, irrelevant), "scored")
-        if norm == "byte":
-            yield score_row(item, "mc1_shared", shared, "scored")
+    values = {suffix: normalised(scored.plain, norm) for norm, suffix in _SUFFIXES.items()}
     sums = [one.logprob_sum_reference for one in scored.reference]
-    if None in sums:
-        return  # the model could not score the closing tokens
-    # The closing tokens count in the sum, the text's bytes alone in the divisor: as the released code has it.
-    values = np.array(sums, dtype=np.float64) / np.array([one.n_bytes for one in scored.reference])
-    relevant, irrelevant, best = scored.split(values)
-    value, shared = mc1(best, irrelevant)
-    yield score_row(item, "mc1_reference", value, _mc1_outcome(value, shared))
-    yield score_row(item, "mc2_reference", mc2_reference(relevant, irrelevant), "scored")
-    yield score_row(item, "mc3_reference", mc3(relevant, irrelevant), "scored")
-
-
-def _mc1_outcome(value: float, shared: float) -> Outcome:
-    return "right" if value else "tie" if shared else "wrong"
+    if None not in sums:  # else the model could not score the closing tokens
+        # They count in the sum, the text's bytes alone in the divisor: as the released code has it.
+        n_bytes = np.array([one.n_bytes for one in scored.reference])
+        values["_reference"] = np.array(sums, dtype=np.float64) / n_bytes
+    for suffix, of_texts in values.items():
+        relevant, irrelevant, best = scored.split(of_texts)
+        value, shared = mc1(best, irrelevant)
+        yield score_row(item, f"mc1{suffix}", value, "right" if value else "tie" if shared else "wrong")
+        mass = mc2_reference if suffix == "_reference" else mc2
+        yield score_row(item, f"mc2{suffix}", mass(relevant, irrelevant), "scored")
+        yield score_row(item, f"mc3{suffix}", mc3(relevant, irrelevant), "scored")
+        if not suffix:
+            yield score_row(item, "mc1_shared", shared, "scored")
 
 
 def _continuation_rows(scored: _Scored) -> Iterator[dict[str, Any]]:
@@ -222,3 +210,18 @@ _CONTINUATION_SCHEMA: dict[str, Any] = {
     "n_bytes_reference": pl.Int64,
     "boundary": pl.String,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceTask(SituationTask):
+    """``kalahi/mc``: is the best response the likeliest? (Kalahi section 4.2, multiple choice)."""
+
+    name: ClassVar[str] = "kalahi/mc"
+    needs: ClassVar[frozenset[Capability]] = frozenset({"score"})
+    headline: ClassVar[tuple[str, ...]] = MC_HEADLINE
+    metrics: ClassVar[Mapping[str, MetricInfo]] = MC_METRICS
+    # Nothing can be set: every normalisation comes from one pass.
+    options: ClassVar[Mapping[str, Any]] = {}
+    requests = staticmethod(mc_requests)
+    score = staticmethod(judge_mc)
+    floors = staticmethod(floors)

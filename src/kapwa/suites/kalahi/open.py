@@ -16,10 +16,11 @@ from kapwa.errors import UsageError
 from kapwa.languages.identify import Identification, differs, identify
 from kapwa.languages.phrases import is_refusal
 from kapwa.metrics.base import Metric, is_blank, load_metric
-from kapwa.records import Answer, Item, Outcome, Response
+from kapwa.records import Answer, Capability, Floor, Item, Message, Outcome, Params, Request, Response
 from kapwa.suites.base import Judged, MetricInfo
 from kapwa.suites.items import case_frame, pair_answers, score_frame, score_row
-from kapwa.suites.kalahi.closeness import Closeness, Trial, accuracy, closeness
+from kapwa.suites.kalahi.closeness import Closeness, accuracy, closeness, open_floors, trial
+from kapwa.suites.kalahi.form import SituationTask
 from kapwa.suites.similarity import MODEL_FREE, SimilarityOptions
 
 # Margins, closest responses and the headline are taken from this one, so it is always computed.
@@ -52,18 +53,14 @@ class OpenOptions(SimilarityOptions):
 
 def open_metrics(options: OpenOptions) -> Mapping[str, MetricInfo]:
     """Return how every metric of ``kalahi/open`` reads, in the order reports show them."""
-    return {info.name: info for info in _infos(options)}
-
-
-def _infos(options: OpenOptions) -> Iterator[MetricInfo]:
-    for metric in options.similarities():
-        yield from _similarity_infos(metric)
+    infos = [info for metric in options.similarities() for info in _similarity_infos(metric)]
     for name, title in (
         (LANGUAGE, "Answered in another language"),
         (REFUSED, "Declined to answer (by wording)"),
         (EMPTY, "Empty answers"),
     ):
-        yield MetricInfo(name, title, 0.0, 1.0, binary=True, source="Kapwa", higher_is_better=False)
+        infos.append(MetricInfo(name, title, 0.0, 1.0, binary=True, source="Kapwa", higher_is_better=False))
+    return {info.name: info for info in infos}
 
 
 def _similarity_infos(metric: Metric) -> Iterator[MetricInfo]:
@@ -157,12 +154,15 @@ def judge_open(items: Sequence[Item], answers: Collection[Answer], options: Open
         row for i, one in enumerate(given) for row in _score_rows(one, {m: c[i] for m, c in near.items()}, settings)
     )
     margins = near[HEADLINE_METRIC]
+    signatures = pl.DataFrame(
+        list(settings.signatures().items()), schema={"metric": pl.String, "signature": pl.String}, orient="row"
+    )
     return Judged(
         score_frame(rows),
         {
             "answers": pl.DataFrame(list(map(_answer_row, given, margins)), schema=ANSWER_SCHEMA),
             "cases": case_frame(_cases(given, margins)),
-            "signatures": _signatures(settings),
+            "signatures": signatures,
         },
     )
 
@@ -178,16 +178,12 @@ def _given(item: Item, sample: int, response: Response | None) -> _Given:
 def _closenesses(given: Sequence[_Given], options: OpenOptions) -> dict[str, list[Closeness | None]]:
     """Return closeness by metric, beside ``given``; None for answers that are not there."""
     there = [i for i, one in enumerate(given) if one.text is not None]
-    trials = [_trial(given[i]) for i in there]
+    trials = [trial(given[i].item, given[i].text or "") for i in there]
     near: dict[str, list[Closeness | None]] = {}
     for name, metric in options.computed().items():
         found = dict(zip(there, closeness(metric, trials), strict=True))
         near[name] = [found.get(i) for i in range(len(given))]
     return near
-
-
-def _trial(one: _Given) -> Trial:
-    return Trial(one.text or "", one.item.fields["relevant"], one.item.fields["irrelevant"])
 
 
 def _score_rows(one: _Given, near: Mapping[str, Closeness | None], options: OpenOptions) -> Iterator[dict[str, Any]]:
@@ -272,9 +268,35 @@ def _case(one: _Given, margin: float) -> dict[str, Any]:
     }
 
 
-def _signatures(options: OpenOptions) -> pl.DataFrame:
-    signatures = options.signatures()
-    return pl.DataFrame(
-        {"metric": list(signatures), "signature": list(signatures.values())},
-        schema={"metric": pl.String, "signature": pl.String},
-    )
+@dataclass(frozen=True, slots=True)
+class OpenTask(SituationTask):
+    """``kalahi/open``: is a free answer closer to relevant responses than to irrelevant ones?"""
+
+    settings: OpenOptions
+    name: ClassVar[str] = "kalahi/open"
+    needs: ClassVar[frozenset[Capability]] = frozenset({"generate"})
+    headline: ClassVar[tuple[str, ...]] = OPEN_HEADLINE
+
+    @property
+    def metrics(self) -> Mapping[str, MetricInfo]:
+        """Every metric this task reports, given which similarities were asked for."""
+        return open_metrics(self.settings)
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """What was asked for: similarity metrics, neural model names, length of the answer."""
+        return self.settings.as_dict()
+
+    def requests(self, items: Sequence[Item]) -> Iterator[Request]:
+        """Yield one greedy generation request per item (256 new tokens unless set otherwise)."""
+        params = Params(max_new_tokens=self.settings.max_new_tokens, temperature=0.0)
+        for item in items:
+            yield Request(item.id, item.variant, "generate", (Message("user", item.fields["prompt"]),), params=params)
+
+    def score(self, items: Sequence[Item], answers: Collection[Answer]) -> Judged:
+        """Judge texts; see :func:`judge_open`."""
+        return judge_open(items, answers, self.settings)
+
+    def floors(self, items: Sequence[Item]) -> list[Floor]:
+        """Return what an answer to another situation scores, for the metrics without a model."""
+        return open_floors(items, self.settings)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, ClassVar, NamedTuple
+from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, Field
 
@@ -15,7 +15,7 @@ from kapwa.datasets.tables import Table
 from kapwa.files import digest
 from kapwa.records import Item
 from kapwa.suites.kalahi import VARIANTS
-from kapwa.suites.kalahi.form import SUITE, Entry, join_parts, response_problems
+from kapwa.suites.kalahi.form import PARTS, SEVERAL, SUITE, Entry, response_problems
 
 FILE_NAMES = ("filipino.csv", "filipino_partially_enriched.csv", "filipino_unenriched.csv")
 # What only a released table has.
@@ -59,6 +59,7 @@ class ReleasedRow(Row):
     """One row of a released table, before its prompt is taken apart."""
 
     unique: ClassVar[tuple[str, ...]] = ("id", "variant")
+    remedies: ClassVar[Mapping[str, str]] = {"relevant_answers": SEVERAL, "irrelevant_answers": SEVERAL}
 
     id: Filled = Field(alias="prompt_variation_id")
     cluster: Filled = Field(alias="prompt_id")
@@ -98,35 +99,21 @@ def defaults_of(table: Table, card: Defaults) -> Defaults:
     return {**whose, "variant": variant}
 
 
-class Parts(NamedTuple):
-    """A prompt taken apart; lines that no rule explains are in the context."""
-
-    user: str
-    context: str
-    personal_situation: str
-    instruction: str
-
-
 def released_entries(rows: Sequence[ReleasedRow]) -> list[Entry]:
     """Turn rows into items, variant by variant in file order, with their prompts taken apart."""
-    parser = PromptParser(rows)
-    known = {variant: is_release(rows, variant) for variant in VARIANTS}
-    ordered = [row for variant in VARIANTS for row in rows if row.variant == variant]
-    return [Entry(_item(row, parser.parts(row), known[row.variant]), *row.origin) for row in ordered]
+    partial = {row.id: row.lines for row in rows if row.variant == "partial"}
+    skeletons = _skeletons(rows)
+    entries = []
+    for variant in VARIANTS:
+        release = {"release": RELEASE} if is_release(rows, variant) else {}
+        for row in rows:
+            if row.variant == variant:
+                parts = _prompt_parts(row, partial.get(row.id), skeletons.get((row.culture, row.cluster)))
+                entries.append(Entry(_item(row, parts, release), *row.origin))
+    return entries
 
 
-def _item(row: ReleasedRow, parts: Parts, released: bool) -> Item:
-    fields = {
-        # As released, byte for byte: stray spaces inside a prompt change what a model is asked, so they stay.
-        "prompt": row.prompt,
-        **parts._asdict(),
-        "best": row.best,
-        "relevant": row.relevant,
-        "irrelevant": row.irrelevant,
-        "gloss": {},
-    }
-    if released:
-        fields["release"] = RELEASE
+def _item(row: ReleasedRow, parts: Mapping[str, str], release: Mapping[str, str]) -> Item:
     return Item(
         id=row.id,
         suite=SUITE,
@@ -136,51 +123,36 @@ def _item(row: ReleasedRow, parts: Parts, released: bool) -> Item:
         topic=row.topic,
         variant=row.variant,
         cluster=row.cluster,
-        fields=fields,
+        fields={
+            # As released, byte for byte: stray spaces inside a prompt change what a model is asked, so they stay.
+            "prompt": row.prompt,
+            **parts,
+            "best": row.best,
+            "relevant": row.relevant,
+            "irrelevant": row.irrelevant,
+            "gloss": {},
+            **release,
+        },
     )
 
 
-class PromptParser:
-    """Finds User, Context, Personal situation and Instruction in prompts whose lines carry no labels.
+def _prompt_parts(row: ReleasedRow, partial: tuple[str, ...] | None, skeleton: frozenset[str] | None) -> dict[str, str]:
+    """Find User, Context, Personal situation and Instruction in a prompt whose lines carry no labels.
 
     The rule, exact on the released files: the last line is the Instruction; what the full prompt has before
     the partial one is the User line; what the partial prompt has beyond the unenriched one of its cluster, just
     before the Instruction, is the Personal situation; the rest is the Context. Where a cluster has no
-    unenriched prompt, the lines that all its variations share stand for it. Where a variant is absent the
-    User line cannot be told from the Context, and stays in it.
+    unenriched prompt, the lines that all its variations share (``skeleton``) stand for it. Where a variant is absent
+    the User line cannot be told from the Context, and stays in it.
     """
-
-    def __init__(self, rows: Sequence[ReleasedRow]) -> None:
-        self._partial = {row.id: row.lines for row in rows if row.variant == "partial"}
-        self._skeletons = _skeletons(rows)
-
-    def user(self, row: ReleasedRow) -> str | None:
-        """The User line, "" when the prompt has none, None when it cannot be known."""
-        if row.variant != "full":
-            return ""
-        partial = self._partial.get(row.id)
-        if partial is None:
-            return None
-        if row.lines == partial:
-            return ""
-        return row.lines[0] if row.lines[1:] == partial else None
-
-    def parts(self, row: ReleasedRow) -> Parts:
-        """Take one prompt apart; joined by line breaks, the parts give back its lines."""
-        user = self.user(row) or ""
-        lines = row.lines[1:] if user else row.lines
-        if len(lines) < 2:
-            return Parts(user, join_parts(lines), "", "")
-        personal = self._personal_situation(row, lines)
-        context = lines[:-2] if personal else lines[:-1]
-        return Parts(user, "\n".join(context), personal, lines[-1])
-
-    def _personal_situation(self, row: ReleasedRow, lines: Sequence[str]) -> str:
-        skeleton = self._skeletons.get((row.culture, row.cluster))
-        if skeleton is None or len(lines) < 3:
-            return ""
-        added = [line for line in lines[1:-1] if line not in skeleton]
-        return lines[-2] if added == [lines[-2]] else ""
+    has_user = row.variant == "full" and row.lines[1:] == partial
+    user, lines = (row.lines[0], row.lines[1:]) if has_user else ("", row.lines)
+    personal, instruction = "", lines[-1] if len(lines) > 1 else ""
+    added = [line for line in lines[1:-1] if skeleton is not None and line not in skeleton]
+    if added and added == [lines[-2]]:
+        personal = lines[-2]
+    context = lines[: len(lines) - bool(personal) - bool(instruction)]
+    return dict(zip(PARTS, (user, "\n".join(context), personal, instruction), strict=True))
 
 
 def _skeletons(rows: Sequence[ReleasedRow]) -> dict[tuple[str, str], frozenset[str]]:
