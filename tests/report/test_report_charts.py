@@ -41,10 +41,10 @@ from kapwa.report.charts import (
     ticks,
 )
 from kapwa.report.figures import chart_file, every_chart, png, save_figures
-from kapwa.report.heat import confusion_chart, confusions, heat_class, heat_domain, stratum_charts
-from kapwa.report.plots import axis_domain, breakdown_charts, headline_chart, map_charts, task_charts, variant_charts
+from kapwa.report.heat import confusion_chart, heat_domain, stratum_charts
+from kapwa.report.plots import axis_domain, breakdown_charts, headline_charts, task_charts, variant_charts
 from kapwa.report.view import arrange
-from kapwa.report.worldmap import MapChart, definitions, map_svg, place_of, world
+from kapwa.report.worldmap import MapChart, definitions, map_charts, map_svg, place_of, world
 
 CSS = (Path(__file__).parents[2] / "src/kapwa/report/templates/report.css").read_text(encoding="utf-8")
 _spec = importlib.util.spec_from_file_location("make_world", Path(__file__).parents[2] / "tools/make_world.py")
@@ -65,7 +65,7 @@ def every() -> list[Any]:
 
 def first_chart(*runs: Any) -> RowChart:
     view = arrange(list(runs) or [make_run()])[0]
-    return headline_chart(view, view.subjects[0], "mc1")
+    return headline_charts(view, view.subjects[0])[0]
 
 
 def drawn(chart: Any) -> list[str]:
@@ -143,7 +143,7 @@ def test_the_heat_map_prints_the_estimates_it_is_made_of() -> None:
     view = arrange([wide_run()])[0]
     chart = stratum_charts(view)[0]
     subject = next(s for s in view.subjects if s.culture == "Iran")
-    strata = view.strata(0, subject, "sem_b", "topic")
+    strata = view.strata(0, subject, "topic")
     row = chart.squares[list(chart.rows).index("Iran")]
     for name, square in zip(chart.columns, row, strict=True):
         assert square is not None
@@ -161,7 +161,7 @@ def test_few_items_stand_in_brackets_and_repeated_groups_are_drawn_once() -> Non
 
 def test_confusion_leaves_the_diagonal_empty_and_puts_it_on_the_diagonal() -> None:
     view = arrange([wide_run()])[0]
-    chart = confusion_chart(view, confusions(view)[0])
+    chart = confusion_chart(view, view.confusions()[0])
     assert list(chart.rows) == list(chart.columns)
     for i, row in enumerate(chart.squares):
         assert [j for j, square in enumerate(row) if square is None] == [i]
@@ -297,7 +297,7 @@ def test_countries_carry_their_colour_and_regions_stand_where_they_are() -> None
         place = place_of(culture.replace("_", " "))
         assert row is not None
         if isinstance(place, str):
-            assert colours[f"#iso-{place}"] == heat_class(row["value"], chart.domain)
+            assert colours[f"#iso-{place}"] == f"q{heat_step(row['value'], chart.domain)}"
     assert [spot.label.rpartition(" ")[0] for spot in chart.spots if spot.label] == [
         "Assam",
         "Northern Nigeria",

@@ -8,32 +8,22 @@ import numpy as np
 import polars as pl
 import pytest
 from report_fixtures import make_run
-from wide_fixtures import CULTURES, VARIANTS, choice_run, fake_language, wide_run
+from wide_fixtures import CULTURES, VARIANTS, choice_run, wide_run
 
-from kapwa.report import comparisons
 from kapwa.report.comparisons import (
     contrast_table,
     contrasts,
-    language_name,
-    resource_level,
     run_pairs,
     split,
     variant_name,
 )
-from kapwa.report.heat import by_score, confusions
 from kapwa.report.plots import contrast_charts, culture_charts
 from kapwa.report.relations import relation_charts, relation_table, relations
-from kapwa.report.summaries import across_sentences, contrast_sentences, equal_mean, loss_sentences, tally_sentences
+from kapwa.report.sentences import loss_sentences
+from kapwa.report.summaries import across_sentence, contrast_sentences, equal_mean, tally_sentences
 from kapwa.report.terminal import render_run
 from kapwa.report.view import TaskView, arrange
 from kapwa.stats.comparisons import compare_variants
-
-
-@pytest.fixture(autouse=True)
-def _languages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(comparisons, "_language", fake_language)
-    language_name.cache_clear()
-    resource_level.cache_clear()
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +103,7 @@ def test_cultures_stand_on_one_axis_the_highest_first(wide: TaskView) -> None:
     values = [line.dots[0].value for line in plot.lines]
     assert len(values) == 16
     assert values == sorted(values, reverse=True)
-    assert [line.label for line in plot.lines] == [s.label for s in by_score(wide, "sem_b")]
+    assert [line.label for line in plot.lines] == [s.label for s in wide.by_score("sem_b")]
     for line in plot.lines:
         assert line.dots[0].low is not None
         assert line.zone is not None
@@ -154,7 +144,7 @@ def test_the_equal_mean_is_the_mean_of_culture_means_with_clusters_shared() -> N
     few = (pl.col("culture") == "US") & (pl.col("item_id") > "US/Q-010")
     run.scores = run.scores.filter(~few)
     view = arrange([run])[0]
-    mean = equal_mean(view, 0, "sem_b")
+    mean = equal_mean(view, 0)
     shown = run.scores.filter((pl.col("metric") == "sem_b") & (pl.col("variant") == "local/inst-4"))
     means = shown.group_by("culture").agg(pl.col("value").mean())["value"]
     assert mean is not None
@@ -163,16 +153,16 @@ def test_the_equal_mean_is_the_mean_of_culture_means_with_clusters_shared() -> N
     # Alike to the last digit: the same question in two cultures is one piece of evidence, not two.
     double = run.scores.with_columns(pl.col("culture") + "_2", pl.col("item_id") + "_2")
     run.scores = pl.concat([run.scores, double])
-    twice = equal_mean(arrange([run])[0], 0, "sem_b")
+    twice = equal_mean(arrange([run])[0], 0)
     assert twice is not None
     assert twice.se == pytest.approx(mean.se)
 
 
 def test_sentences_say_the_mean_the_extremes_the_floor_and_people(wide: TaskView) -> None:
-    said = across_sentences(wide)[0]
+    said = across_sentence(wide, 0)
     assert said.startswith("wide-model gave an answer that people there give to ")
     assert "of 960 questions on average over 16 cultures (95% interval" in said
-    worst, best = by_score(wide, "sem_b")[-1], by_score(wide, "sem_b")[0]
+    worst, best = wide.by_score("sem_b")[-1], wide.by_score("sem_b")[0]
     assert f"({worst.label}) to" in said
     assert f"({best.label})" in said
     assert "better than other cultures' usual answer in" in said
@@ -185,7 +175,7 @@ def test_a_model_whose_every_request_failed_is_told_so() -> None:
     run.scores = gone
     lost = [pl.lit(None, dtype=pl.Float64).alias(name) for name in ("value", "low", "high")]
     run.estimates = run.estimates.with_columns(*lost, pl.lit(6).alias("failed"), pl.lit(0).alias("n"))
-    said = across_sentences(arrange([run])[0])[0]
+    said = across_sentence(arrange([run])[0], 0)
     assert said.startswith("wide-model has no score: ")
     assert "24 failed and got no answer" in said
 
@@ -251,10 +241,10 @@ def test_of_more_cultures_than_fit_a_screen_the_terminal_shows_both_ends(monkeyp
 
 
 def test_confusion_is_shown_in_the_language_all_cultures_share(wide: TaskView) -> None:
-    assert [one.variant for one in confusions(wide)] == ["en/inst-4"]
+    assert [one.variant for one in wide.confusions()] == ["en/inst-4"]
     local = arrange([wide_run(variants=("local/inst-4",))])[0]
-    assert [one.variant for one in confusions(local)] == ["local/inst-4"]
-    assert confusions(arrange([make_run()])[0]) == []
+    assert [one.variant for one in local.confusions()] == ["local/inst-4"]
+    assert arrange([make_run()])[0].confusions() == []
 
 
 def test_two_tasks_of_one_model_are_correlated_across_cultures() -> None:

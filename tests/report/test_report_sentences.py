@@ -20,7 +20,7 @@ from kapwa.report.sentences import (
     score_sentence,
     verdict_words,
 )
-from kapwa.report.view import Mark
+from kapwa.report.view import Mark, Marks
 from kapwa.suites.kalahi.open import OpenOptions, open_metrics
 
 MC1 = {
@@ -44,7 +44,7 @@ def row(value: float | None, low: float | None, high: float | None, n: int = 16,
 
 
 def told(value: float | None, low: float | None, high: float | None, *marks: Mark, **more: Any) -> str:
-    return score_sentence(Reading("smollm2", row(value, low, high, **more), MC1, marks, SITUATIONS))
+    return score_sentence(Reading("smollm2", row(value, low, high, **more), MC1, Marks.of(marks), SITUATIONS))
 
 
 def test_an_interval_that_holds_chance_says_so_in_one_sentence() -> None:
@@ -94,7 +94,7 @@ def test_a_metric_that_is_no_share_reads_in_its_own_unit() -> None:
         "m",
         row(-0.0123, -0.05, 0.02),
         DIFF,
-        (Mark("the prompt repeated", 0.01, False, *["repeating the prompt"] * 2),),
+        Marks.of([Mark("the prompt repeated", 0.01, False, *["repeating the prompt"] * 2)]),
         SITUATIONS,
     )
     assert score_sentence(reading) == (
@@ -105,7 +105,7 @@ def test_a_metric_that_is_no_share_reads_in_its_own_unit() -> None:
 
 def test_shares_of_closer_answers_name_the_measure() -> None:
     info = open_metrics(OpenOptions())["chrfpp_acc"]
-    sentence = score_sentence(Reading("m", row(0.5, 0.3, 0.7), asdict(info), (), SITUATIONS))
+    sentence = score_sentence(Reading("m", row(0.5, 0.3, 0.7), asdict(info), Marks(), SITUATIONS))
     assert sentence == (
         "m wrote an answer closer to a relevant than to an irrelevant response in 50% of 16 situations, by chrF++ "
         "(95% interval 30–70%)."
@@ -114,7 +114,7 @@ def test_shares_of_closer_answers_name_the_measure() -> None:
 
 def test_a_plugins_phrase_goes_first_and_cannot_reach_attributes() -> None:
     info = {**MC1, "phrase": "knew {value} of {items} {0.__class__} {title}"}
-    assert score_sentence(Reading("m", row(0.5, 0.3, 0.7), info, ())).startswith(
+    assert score_sentence(Reading("m", row(0.5, 0.3, 0.7), info, Marks())).startswith(
         "m knew 50% of 16 items {0.__class__} MC1: best first ("
     )
 
@@ -129,21 +129,21 @@ def test_the_words_agree_with_the_interval(a: float, b: float, value: float, cha
 
 
 def test_small_samples_and_lost_answers_are_told_beside_the_score() -> None:
-    small = Reading("m", row(0.5, 0.2, 0.8, clusters=13, unparsed=2, failed=1), MC1, (), SITUATIONS)
+    small = Reading("m", row(0.5, 0.2, 0.8, clusters=13, unparsed=2, failed=1), MC1, Marks(), SITUATIONS)
     assert caution_sentences([small]) == [
         "Only 13 of these situations are independent, so only large differences show.",
         "m: 1 failed and got no answer, 2 could not be read.",
     ]
-    assert caution_sentences([Reading("m", row(0.5, 0.2, 0.8), MC1, (), SITUATIONS)]) == [
+    assert caution_sentences([Reading("m", row(0.5, 0.2, 0.8), MC1, Marks(), SITUATIONS)]) == [
         "This rests on 16 situations, so only large differences show."
     ]
-    assert caution_sentences([Reading("m", row(0.5, 0.4, 0.6, n=150), MC1, (), SITUATIONS)]) == []
+    assert caution_sentences([Reading("m", row(0.5, 0.4, 0.6, n=150), MC1, Marks(), SITUATIONS)]) == []
     assert caution_sentences([]) == []
 
 
 def test_outcomes_are_told_by_number() -> None:
-    assert outcome_words(row(0.5, 0, 1)) == ""
-    assert outcome_words(row(0.5, 0, 1, refused=1, empty=3, tie=2)) == "1 was refused, 3 were empty, 2 were ties"
+    assert outcome_words([row(0.5, 0, 1)]) == ""
+    assert outcome_words([row(0.5, 0, 1, refused=1, empty=3, tie=2)]) == "1 was refused, 3 were empty, 2 were ties"
 
 
 def pair(

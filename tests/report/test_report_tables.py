@@ -11,7 +11,7 @@ import pytest
 from report_fixtures import make_run
 
 from kapwa.report import comparisons, tables
-from kapwa.report.cases import worst_cases
+from kapwa.report.page import worst_cases
 from kapwa.report.relations import correlation_table
 from kapwa.report.view import TaskView, arrange
 
@@ -141,12 +141,12 @@ def test_the_worst_cases_come_first_and_models_that_agree_stand_together() -> No
     view = view_of(make_run("a", skill=0.3), make_run("b", skill=0.3))
     cases = worst_cases(view, view.subjects[0])
     assert cases is not None
-    misses = [sum(len(said.models) for said in case.said if not said.right) for case in cases.cases]
+    misses = [sum(len(said.models) for said in case["said"] if not said.right) for case in cases.cases]
     assert misses == sorted(misses, reverse=True)
-    both = next(case for case in cases.cases if len(case.said) == 1)
-    assert [name for name, _ in both.said[0].models] == ["a", "b"]
-    assert both.prompt_gloss
-    assert both.language == "fil"
+    both = next(case for case in cases.cases if len(case["said"]) == 1)
+    assert [name for name, _ in both["said"][0].models] == ["a", "b"]
+    assert both["prompt_gloss"]
+    assert both["language"] == "fil"
     assert cases.items == 16
     assert cases.wrong >= len(cases.cases)
 
@@ -157,9 +157,9 @@ def test_long_answers_are_cut_and_nothing_said_says_so() -> None:
     view = view_of(run)
     cases = worst_cases(view, view.subjects[0])
     assert cases is not None
-    assert cases.cases[0].said[0].text == "(nothing)"
-    assert len(cases.cases[0].prompt) == 1000
-    assert cases.cases[0].prompt.endswith("…")
+    assert cases.cases[0]["said"][0].text == "(nothing)"
+    assert len(cases.cases[0]["prompt"]) == 1000
+    assert cases.cases[0]["prompt"].endswith("…")
 
 
 def test_no_case_table_is_no_section() -> None:
@@ -182,7 +182,7 @@ def test_of_very_many_pairs_the_clearest_are_shown_and_all_downloaded() -> None:
 def test_the_failures_csv_is_bounded_and_keeps_the_worst(monkeypatch: pytest.MonkeyPatch) -> None:
     view = view_of(make_run(cultures=("Filipino",)))
     whole = worst_cases(view, view.subjects[0])
-    monkeypatch.setattr("kapwa.report.cases.CSV_SIZE", 1200)
+    monkeypatch.setattr("kapwa.report.page.CSV_SIZE", 1200)
     part = worst_cases(view, view.subjects[0])
     assert whole is not None
     assert part is not None

@@ -51,7 +51,7 @@ def test_estimates_are_found_by_culture_variant_and_metric() -> None:
     assert row is not None
     assert row["value"] == pytest.approx(expected)
     assert view.estimate(0, subject, "none") is None
-    assert sum(r["n"] for r in view.strata(0, subject, "mc1", "topic").values()) == 16
+    assert sum(r["n"] for r in view.strata(0, subject, "topic").values()) == 16
 
 
 def test_headline_metrics_come_first_and_unknown_ones_keep_their_name() -> None:
@@ -60,7 +60,7 @@ def test_headline_metrics_come_first_and_unknown_ones_keep_their_name() -> None:
     del run.manifest["metrics"]["mc2"]
     view = arrange([run])[0]
     assert next(iter(view.metrics)) == "mc3"
-    assert view.title_of("mc2") == "mc2"
+    assert view.titles["mc2"] == "mc2"
 
 
 def test_a_cultures_own_floor_replaces_the_one_over_all_cultures() -> None:
@@ -68,7 +68,7 @@ def test_a_cultures_own_floor_replaces_the_one_over_all_cultures() -> None:
     overall = [("mc1", "full", "chance", 0.9, "floor", ""), ("mc1", "full", "other", 0.05, "floor", "")]
     run.floors = pl.concat([pl.DataFrame(overall, schema=run.floors.schema, orient="row"), run.floors])
     view = arrange([run])[0]
-    by_name = {mark.name: mark.value for mark in view.marks(view.subjects[1], "mc1")}
+    by_name = {mark.name: mark.value for mark in view.marks(view.subjects[1], "mc1").every}
     assert view.subjects[1].culture == "Ilokano"
     assert by_name["chance"] == pytest.approx(0.26)
     assert by_name["other"] == 0.05

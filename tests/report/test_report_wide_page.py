@@ -10,22 +10,9 @@ import pytest
 from pages import Page, assert_sound
 from report_fixtures import MadeRun, make_run
 from test_report_page import CANARY, poison_tree
-from wide_fixtures import CULTURES, choice_run, fake_language, wide_run
+from wide_fixtures import CULTURES, choice_run, wide_run
 
-from kapwa.report import comparisons
 from kapwa.report.page import build_report, render_page
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _languages() -> object:
-    patch = pytest.MonkeyPatch()
-    patch.setattr(comparisons, "_language", fake_language)
-    comparisons.language_name.cache_clear()
-    comparisons.resource_level.cache_clear()
-    yield
-    patch.undo()
-    comparisons.language_name.cache_clear()
-    comparisons.resource_level.cache_clear()
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,6 @@ import polars as pl
 from report_fixtures import MadeRun, case_row, metric_info
 from report_texts import TEXTS
 
-from kapwa.languages.base import LanguageInfo
 from kapwa.stats.comparisons import COMPARISON_SCHEMA
 from kapwa.stats.tables import estimate_table
 
@@ -49,11 +48,6 @@ CULTURES: dict[str, Culture] = {
     "US": Culture("en", "high", 0.76),
     "West_Java": Culture("su", "low", 0.31),
 }
-NAMES = {
-    "ar": "Arabic", "as": "Assamese", "az": "Azerbaijani", "zh": "Chinese", "am": "Amharic", "el": "Greek",
-    "id": "Indonesian", "fa": "Persian", "es": "Spanish", "ko": "Korean", "ha": "Hausa", "en": "English",
-    "su": "Sundanese",
-}  # fmt: skip
 TOPICS = ("Food", "Sport", "Family", "Education", "Holidays/Celebration/Leisure", "Work life")
 VARIANTS = ("local/inst-4", "en/inst-4", "local/pers-3", "en/pers-3")
 # What asking in a local language adds, by how much text the language has.
@@ -70,20 +64,6 @@ PHRASES = {
     "sem_b": "gave an answer that people there give to {value} of {items}",
     "mcq_acc": "chose the right option in {value} of {items}",
 }
-
-
-@dataclass(frozen=True)
-class FakeLanguage:
-    """A language that knows its name and level only."""
-
-    info: LanguageInfo
-
-
-def fake_language(code: str) -> FakeLanguage | None:
-    """What the report asks the registry for, so that no test depends on which languages are installed."""
-    name = NAMES.get(code)
-    level = next((culture.level for culture in CULTURES.values() if culture.language == code), "")
-    return FakeLanguage(LanguageInfo(code, name, (), level)) if name else None
 
 
 def wide_run(

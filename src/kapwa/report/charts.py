@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from kapwa.report.numbers import decimal
 from kapwa.report.text import COMMON_FONTS, MINUS, font_for, isolate, label_text
@@ -38,6 +38,7 @@ _SHAPES["diamond"] = "M0-6l6 6-6 6-6-6z"
 _LATIN = re.compile(r"([0-9A-Za-zÀ-\u024f][ -\u024f]*)")
 STEP = 17  # pixels from one line of text to the next
 DODGE = 13  # pixels between the dots of two models in one row
+FEW_ITEMS = 10  # what rests on fewer is grey, or in brackets: its interval says little more than "unknown"
 
 
 class Dot(NamedTuple):
@@ -105,17 +106,24 @@ class Marker:
 
 
 @dataclass(frozen=True, slots=True)
-class RowChart:
-    """Rows on one axis. ``subject`` is whose culture, or which model; ``alt`` the words that stand for the picture.
-
-    ``compact``: one line of text a row, for many of them. ``band`` shades all rows up to a value, ``zero`` marks 0.
-    ``keys`` pairs what else is drawn ("zone", "top", "accent", "faint", "bar", "band", "mean") and what it means.
-    """
+class Chart:
+    """What every chart has: ``subject`` is whose culture, or which model; ``alt`` the words for the picture."""
 
     key: str
     title: str
     subject: str
     alt: str
+
+
+@dataclass(frozen=True, slots=True)
+class RowChart(Chart):
+    """Rows on one axis.
+
+    ``compact``: one line of text a row, for many of them. ``band`` shades all rows up to a value, ``zero`` marks 0.
+    ``keys`` pairs what else is drawn ("zone", "top", "accent", "faint", "bar", "band", "mean") and what it means.
+    """
+
+    kind: ClassVar = "rows"
     lines: Sequence[Line]
     markers: Sequence[Marker] = ()
     series: Sequence[str] = ()
@@ -125,12 +133,6 @@ class RowChart:
     compact: bool = False
     keys: Sequence[tuple[str, str]] = ()
     zero: bool = False
-    kind: str = "rows"
-
-    @property
-    def drawn(self) -> bool:
-        """Whether there is anything to see."""
-        return any(line.dots or line.boxes or line.histogram for line in self.lines)
 
     @property
     def legend(self) -> list[tuple[str, str]]:
@@ -154,23 +156,15 @@ class Square(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class HeatChart:
+class HeatChart(Chart):
     """A matrix of values: rows and columns with names, squares row by row (None: nothing there), the colour scale."""
 
-    key: str
-    title: str
-    subject: str
-    alt: str
+    kind: ClassVar = "heat"
     rows: Sequence[str]
     columns: Sequence[str]
     squares: Sequence[Sequence[Square | None]]
     domain: tuple[float, float]
     share: bool
-    kind: str = "heat"
-
-    def step(self, square: Square) -> int:
-        """The colour of a cell."""
-        return heat_step(square.value, self.domain)
 
     @property
     def noted(self) -> bool:
@@ -187,17 +181,13 @@ class Point(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class ScatterChart:
+class ScatterChart(Chart):
     """Two tasks against each other: a numbered dot for each culture, the highest first."""
 
-    key: str
-    title: str
-    subject: str
-    alt: str
+    kind: ClassVar = "scatter"
     points: Sequence[Point]
     across: str
     upwards: str
-    kind: str = "scatter"
 
     @property
     def names(self) -> list[str]:
@@ -235,11 +225,6 @@ def _upright(x: str, name: str, y: tuple[str, str] = ("0", "100%")) -> str:
     return f'<line class="{name}" x1="{x}" x2="{x}" y1="{y[0]}" y2="{y[1]}"/>'
 
 
-def _shade(x: Callable[[float], str], low: float, high: float, name: str) -> str:
-    wide = float(x(high)[:-1]) - float(x(low)[:-1])
-    return f'<rect class="{name}" x="{x(low)}" width="{wide:.5g}%" height="100%"/>' if wide > 0 else ""
-
-
 def _mark(x: str, y: float, series: int, *, muted: bool = False) -> str:
     colour, shape, filled = SERIES[series % len(SERIES)]
     names = f"{'faint' if muted else colour} mark{'' if filled else ' hollow'}"
@@ -248,13 +233,14 @@ def _mark(x: str, y: float, series: int, *, muted: bool = False) -> str:
 
 def row_svg(chart: RowChart, line: Line) -> str:
     """The plot of one row: what stands in an SVG element as wide as the plot and as high as the row."""
-    x = _scale(chart.domain)
-    under = [_shade(x, chart.domain[0], chart.band, "zone")] if chart.band is not None else []
-    under += [_shade(x, chart.domain[0], line.zone, "zone")] if line.zone is not None else []
-    under += [_shade(x, *line.band, "chance")] if line.band is not None else []
+    x, start, under = _scale(chart.domain), chart.domain[0], list[str]()
+    shaded = [(start, chart.band, "zone"), (start, line.zone, "zone")]
+    for low, high, name in [*shaded, (*line.band, "chance")] if line.band else shaded:
+        if high is not None and (wide := float(x(high)[:-1]) - float(x(low)[:-1])) > 0:
+            under.append(f'<rect class="{name}" x="{x(low)}" width="{wide:.5g}%" height="100%"/>')
     under += [_upright(x(value), "grid") for value in ticks(chart.domain, share=chart.share)]
     under += [_upright(x(m.value), "ceiling" if m.ceiling else "floor") for m in chart.markers]
-    under += [_upright(x(0.0), "floor")] if chart.zero and chart.domain[0] < 0 < chart.domain[1] else []
+    under += [_upright(x(0.0), "floor")] if chart.zero and start < 0 < chart.domain[1] else []
     under += [_upright(x(line.top), "ceiling", ("15%", "85%"))] if line.top is not None else []
     return "".join(under) + f'<svg y="50%" overflow="visible">{"".join(_shapes(line, x))}</svg>'
 

@@ -76,66 +76,49 @@ def contrasts(names: Sequence[str], axis: Axis) -> list[Contrast]:
     return found
 
 
-def asked_name(asked: str) -> str:
-    """What a first part is called: "the local language", "English"."""
-    return "the local language" if asked == LOCAL else language_name(asked)
-
-
-def prompt_name(prompt: str) -> str:
-    """What a second part is called: "asked directly", else the id itself."""
-    return PROMPTS[prompt][0] if prompt in PROMPTS else f"prompt {label_text(prompt)}"
-
-
 def variant_name(name: str) -> str:
     """What a variant is called: "in the local language, asked directly"; its own name where it has another form."""
     parts = split(name)
-    return label_text(name) if parts is None else f"in {asked_name(parts.asked)}, {prompt_name(parts.prompt)}"
+    return label_text(name) if parts is None else f"{part_words(parts.asked, 'asked')}, {part_words(parts.prompt)}"
+
+
+def part_words(part: str, axis: str = "prompt") -> str:
+    """What a part of a variant's name is called: "in English" on the axis "asked", else "asked directly"."""
+    if axis == "asked":
+        return f"in {asked_name(part)}"
+    return PROMPTS[part][0] if part in PROMPTS else f"prompt {label_text(part)}"
 
 
 def part_names(row: Mapping[str, Any], axis: str) -> tuple[str, str]:
     """What the two variants of a contrast are called: "local language" and "English", "direct" and "persona"."""
-    parts = [split(str(row[side])) for side in ("a", "b")]
-    names = [
-        str(row[side])
-        if part is None
-        else PROMPTS.get(part.prompt, ("", label_text(part.prompt)))[1]
-        if axis == "prompt"
-        else asked_name(part.asked).removeprefix("the ")
-        for side, part in zip("ab", parts, strict=True)
-    ]
-    return names[0], names[1]
+    parts = [str(row[side]).split("/", 1)[axis == "prompt"] for side in ("a", "b")]
+    if axis == "asked":
+        return asked_name(parts[0]).removeprefix("the "), asked_name(parts[1]).removeprefix("the ")
+    first, second = (PROMPTS.get(part, ("", label_text(part)))[1] for part in parts)
+    return first, second
 
 
 def held_name(axis: str, held: str) -> str:
     """What the part is called that both variants of a contrast share."""
-    return prompt_name(held) if axis == "asked" else f"in {asked_name(held)}"
+    return part_words(held, "prompt" if axis == "asked" else "asked")
+
+
+def asked_name(asked: str) -> str:
+    """What a first part is called: "the local language", "English"."""
+    return "the local language" if asked == LOCAL else language_facts(asked)[0]
 
 
 @cache
-def language_name(code: str) -> str:
-    """The English name of a language that Kapwa knows; else the code."""
-    language = _language(code)
-    return str(language.info.name) if language is not None else label_text(code)
+def language_facts(code: str) -> tuple[str, str]:
+    """The English name of a language, and how much text there is in it: a key of LEVELS, "" where nobody classed it.
 
-
-@cache
-def resource_level(code: str) -> str:
-    """How much text there is in a language for those who build models, a key of LEVELS; "" where nobody classed it."""
-    language = _language(code) if code else None
-    found = str(language.info.resource) if language is not None else ""
-    return found if found in LEVELS else ""
-
-
-@cache
-def _language(code: str) -> Any:
-    """The language as registered, or None: a report must be readable where a language is not installed."""
-    base = code.partition("-")[0]
-    if base not in registry.available("languages"):
-        return None
+    A language that is not installed has its code for a name: a report must be readable there too.
+    """
     try:
-        return registry.load("languages", base)
+        info = registry.load("languages", code.partition("-")[0]).info
     except KapwaError:
-        return None
+        return label_text(code), ""
+    return str(info.name), str(info.resource) if info.resource in LEVELS else ""
 
 
 def contrast_language(view: TaskView, row: Mapping[str, Any]) -> str:
@@ -166,29 +149,28 @@ def _contrast(view: TaskView, run: int, contrast: Contrast) -> pl.DataFrame:
         if contrast.axis == "prompt" or view.language_of(subject, first) != view.language_of(subject, second)
     ]
     table, frame = pl.DataFrame(schema=COMPARISON_SCHEMA), view.runs[run].comparisons
-    if frame.height and view.headline:
+    if frame.height:
         pair = pl.col("a").is_in((first, second)) & pl.col("b").is_in((first, second))
-        kept = frame.filter((pl.col("metric") == view.headline[0]) & pair & pl.col("culture").is_in(wanted))
+        kept = frame.filter((pl.col("metric") == view.metric) & pair & pl.col("culture").is_in(wanted))
         table = kept.select(pl.col(name).cast(kind) for name, kind in COMPARISON_SCHEMA.items())
     missing = [culture for culture in wanted if culture not in set(table["culture"])]
     if missing:
         table = pl.concat([table, _compared(view, run, contrast, missing)])
     label = view.labels[run] if len(view.runs) > 1 else ""
     return _oriented(table, first).with_columns(
-        pl.lit(label).alias("model"), pl.lit(contrast.axis).alias("axis"), pl.lit(contrast.held).alias("held")
+        model=pl.lit(label), axis=pl.lit(contrast.axis), held=pl.lit(contrast.held)
     )
 
 
 def _compared(view: TaskView, run: int, contrast: Contrast, cultures: list[str]) -> pl.DataFrame:
-    metric = view.headline[0]
     chosen = pl.col("variant").is_in((contrast.first, contrast.second)) & pl.col("culture").is_in(cultures)
-    scores = view.runs[run].scores.filter((pl.col("metric") == metric) & chosen)
+    scores = view.runs[run].scores.filter((pl.col("metric") == view.metric) & chosen)
     if not scores.height:
         return pl.DataFrame(schema=COMPARISON_SCHEMA)
     # Two languages are two blocks to the statistics; told apart by their variant they are one.
     one_language = scores.with_columns(pl.lit("").alias("language"))
-    binary = bool(view.metrics[metric].get("binary"))
-    return compare_variants(one_language, metrics={metric: binary}, replicates=REPLICATES)
+    binary = bool(view.metrics[view.metric].get("binary"))
+    return compare_variants(one_language, metrics={view.metric: binary}, replicates=REPLICATES)
 
 
 def _oriented(table: pl.DataFrame, first: str) -> pl.DataFrame:
@@ -196,10 +178,9 @@ def _oriented(table: pl.DataFrame, first: str) -> pl.DataFrame:
     turned = pl.col("a") != first
     columns = []
     for a, b in (("a", "b"), ("a_value", "b_value"), ("only_a", "only_b")):
-        for name, other in ((a, b), (b, a)):
-            columns.append(pl.when(turned).then(pl.col(other)).otherwise(pl.col(name)).alias(name))
+        columns += [pl.when(turned).then(b).otherwise(a).alias(a), pl.when(turned).then(a).otherwise(b).alias(b)]
     for name, other in (("difference", "difference"), ("low", "high"), ("high", "low")):
-        columns.append(pl.when(turned).then(-pl.col(other)).otherwise(pl.col(name)).alias(name))
+        columns.append(pl.when(turned).then(-pl.col(other)).otherwise(name).alias(name))
     return table.with_columns(columns)
 
 
@@ -211,7 +192,7 @@ def run_pairs(view: TaskView) -> pl.DataFrame:
     a long table, and its cross-check most of the time.
     """
     named = view.headline[:1] if view.many else view.headline
-    metrics = {name: bool(view.metrics[name].get("binary")) for name in named if name in view.metrics}
+    metrics = {name: bool(view.metrics[name].get("binary")) for name in named}
     wanted = (pl.col("variant") == view.variant) & pl.col("metric").is_in(list(metrics))
     scores = [(label, run.scores.filter(wanted)) for label, run in zip(view.labels, view.runs, strict=True)]
     tables = []
@@ -227,10 +208,9 @@ def variant_pairs(view: TaskView) -> pl.DataFrame:
     """Each run's own comparisons of prompt variants on the first headline metric, with a ``model`` column."""
     tables = []
     for label, run in zip(view.labels, view.runs, strict=True):
-        frame = run.comparisons
-        if frame.height and view.headline:
-            kept = frame.filter(pl.col("metric") == view.headline[0])
-            tables.append(kept.with_columns(pl.lit(label if len(view.runs) > 1 else "").alias("model")))
+        if run.comparisons.height:
+            kept = run.comparisons.filter(pl.col("metric") == view.metric)
+            tables.append(kept.with_columns(model=pl.lit(label if len(view.runs) > 1 else "")))
     return pl.concat(tables, how="diagonal_relaxed") if tables else pl.DataFrame()
 
 
@@ -240,15 +220,13 @@ def correlations(view: TaskView) -> pl.DataFrame | None:
         return None
     measured = {}
     for name, info in view.metrics.items():
-        values = [] if info.get("reference") else [_mean(view, i, name) for i in range(len(view.runs))]
+        values = []
+        for i in range(0 if info.get("reference") else len(view.runs)):
+            rows = (view.estimate(i, subject, name) for subject in view.subjects)
+            known = [row["value"] for row in rows if row is not None and row["value"] is not None]
+            values.append(float(np.mean(known)) if known else None)
         if any(value is not None for value in values):
             measured[name] = values
     if len(measured) < 2:
         return None
     return correlate_metrics(pl.DataFrame(measured, schema=dict.fromkeys(measured, pl.Float64)))
-
-
-def _mean(view: TaskView, run: int, metric: str) -> float | None:
-    rows = (view.estimate(run, subject, metric) for subject in view.subjects)
-    values = [row["value"] for row in rows if row is not None and row["value"] is not None]
-    return float(np.mean(values)) if values else None

@@ -18,12 +18,14 @@ from kapwa.report.charts import (
     DODGE,
     HEAT,
     STEP,
+    Chart,
     HeatChart,
     RowChart,
     ScatterChart,
     axis_svg,
     head_height,
     head_svg,
+    heat_step,
     key_svg,
     row_svg,
     scale_svg,
@@ -33,11 +35,10 @@ from kapwa.report.charts import (
 from kapwa.report.relations import relation_charts, relations
 from kapwa.report.text import COMMON_FONTS, label_text
 from kapwa.report.view import arrange
-from kapwa.report.worldmap import MapChart, definitions, map_svg, world
+from kapwa.report.worldmap import MapChart, definitions, map_charts, map_svg, world
 from kapwa.runs.directory import Run
 
 PNG_SCALE = 2
-Chart = RowChart | HeatChart | MapChart | ScatterChart
 # Colours of maps with two sides: ochre below zero, teal above, the stronger the further.
 SIDES = {f"b{k}": colour for k, colour in enumerate(("#ecd9b8", "#d9b677", "#b98a35", "#8a5a0c"))}
 SIDES |= {f"a{k}": colour for k, colour in enumerate(("#cfe6e3", "#93c8c5", "#459aa0", "#0b5f67"))}
@@ -59,15 +60,14 @@ def every_chart(runs: Sequence[Run]) -> list[Chart]:
     views, found = arrange(runs), list[Chart]()
     for view in views:
         if view.many:
-            drawn = [chart for metric in view.headline for chart in plots.culture_charts(view, metric)]
-            found += [chart for chart in drawn if chart.drawn]
-            found += [*plots.map_charts(view), *heat.stratum_charts(view)]
+            found += [chart for metric in view.headline for chart in plots.culture_charts(view, metric)]
+            found += [*map_charts(view), *heat.stratum_charts(view)]
         else:
             found += plots.task_charts(view)
         for axis in comparisons.AXES:
             found += plots.contrast_charts(view, comparisons.contrast_table(view, axis))
-        found += [heat.confusion_chart(view, one) for one in heat.confusions(view)]
-    return found + list(relation_charts(relations(views)))
+        found += [heat.confusion_chart(view, one) for one in view.confusions()]
+    return found + relation_charts(relations(views))
 
 
 def save_pictures(pictures: Iterable[tuple[str, str]], folder: Path) -> list[Path]:
@@ -139,6 +139,7 @@ def chart_file(chart: Chart) -> str:
         return file_svg(720, *_heat_file(chart, title))
     if isinstance(chart, MapChart):
         return _map_file(chart)
+    assert isinstance(chart, ScatterChart)
     rows = math.ceil(len(chart.points) / 3)
     names = [
         text_svg(f"{240 * (k // rows)}", 448 + STEP * (k % rows), f"{k + 1} {_wrapped(name, 34, 1)[0]}", "ink small")
@@ -197,7 +198,7 @@ def _heat_file(chart: HeatChart, title: Sequence[str]) -> tuple[float, Sequence[
         for j, square in enumerate(squares):
             if square is None:
                 continue
-            x, step = 150 + j * wide, chart.step(square)
+            x, step = 150 + j * wide, heat_step(square.value, chart.domain)
             ink = "paper" if step >= DARK_FROM else "ink"
             size = f'width="{wide - 1:.4g}" height="{high - 1:.4g}"'
             parts.append(f'<rect class="q{step}" x="{x:.5g}" y="{y:.5g}" {size}/>')

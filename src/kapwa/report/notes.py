@@ -113,11 +113,17 @@ def methods(view: TaskView) -> Methods:
             marks.setdefault(clean(row["name"]), clean(row["note"]))
     listed = [one.get("limits") for one in cards]
     limits = [limit for value in listed for limit in (value if isinstance(value, list | tuple) else [value])]
+    metrics = []
+    for name, info in view.metrics.items():
+        ends, span, source = [info.get("low"), info.get("high")], "any number", clean(info.get("source") or "")
+        if None not in ends:
+            span = " to ".join(numbers.decimal(end, 3).rstrip("0").rstrip(".") for end in ends)
+        metrics.append((name, f"{view.titles[name]}. Range {span}." + (f" Source: {source}." if source else "")))
     return Methods(
         asked=[said for label, run in zip(view.labels, view.runs, strict=True) for said in _asked(label, run)],
         intervals=[f"{method}: {METHODS[method]}" for method in METHODS if method in used]
         + [clean(method) for method in sorted(used - set(METHODS))],
-        metrics=[(name, _metric_words(view, name)) for name in view.metrics],
+        metrics=metrics,
         marks=list(marks.items()),
         cards=[
             [(CARD[key], _card_text(one[key])) for key in CARD if one.get(key) not in (None, "", [])] for one in cards
@@ -153,17 +159,6 @@ def _asked(label: str, run: Run) -> Iterator[str]:
     )
     noted = manifest.get("notes")
     yield from (f"{isolate(label)}: {clean(note)}" for note in (noted if isinstance(noted, list) else ()))
-
-
-def _metric_words(view: TaskView, name: str) -> str:
-    """What a metric is called, its range, its source."""
-    info = view.metrics[name]
-    ends = [info.get("low"), info.get("high")]
-    span = "any number"
-    if None not in ends:
-        span = " to ".join(numbers.decimal(end, 3).rstrip("0").rstrip(".") for end in ends)
-    source = clean(info.get("source") or "")
-    return f"{view.title_of(name)}. Range {span}." + (f" Source: {source}." if source else "")
 
 
 def versions(runs: Sequence[Run]) -> list[tuple[str, str]]:

@@ -8,28 +8,30 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
 from kapwa.files import slug, write_text
 from kapwa.report import charts, comparisons, heat, notes, numbers, plots, sentences, summaries, tables
-from kapwa.report.cases import worst_cases
 from kapwa.report.relations import correlation_table, relation_charts, relation_table, relations
-from kapwa.report.text import clean, isolate
+from kapwa.report.text import clean, isolate, truncate
 from kapwa.report.view import Subject, TaskView, arrange
-from kapwa.report.worldmap import definitions, map_svg, world
+from kapwa.report.worldmap import definitions, map_charts, map_svg, world
 from kapwa.runs.directory import Run
+from kapwa.tables_io import csv_text
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
     from markupsafe import Markup
 
 CORRELATED = 6  # metrics whose agreement is shown; the CSV holds all
 TOLD_PAIRS = 3  # differences told one by one; of more only those that are clear
+SHOWN = 5  # failures of one culture
+CSV_SIZE = 600_000  # bytes of all failure tables of one task: the page must stay small enough to mail
+LONGEST = 1000  # columns of text shown of one prompt or answer
 AXES: Mapping[comparisons.Axis, tuple[str, str]] = {
     "asked": (
         "In which language it is asked",
@@ -44,6 +46,8 @@ AXES: Mapping[comparisons.Axis, tuple[str, str]] = {
     ),
 }
 _RANGE = re.compile(r"[−+]?\d[\d.]*(?:–| to )[−+]?\d[\d.]*%?")
+_TEXTS = ("prompt", "prompt_gloss", "expected", "expected_gloss", "got", "got_gloss")
+_DRAWING = (charts.row_svg, charts.head_svg, charts.axis_svg, charts.key_svg, charts.scale_svg, charts.scatter_svg)
 Part = dict[str, Any]  # what the template is told of a section
 
 
@@ -62,65 +66,47 @@ def render_page(runs: Sequence[Run]) -> str:
     views = arrange(runs)
     parts = [_task_part(view) for view in views]
     related = relations(views) if len(views) > 1 else []
-    css = asset("report.css")
     # A report must be readable where its suite is not installed.
     question = views[0].suite.question if views[0].suite is not None else views[0].task
-    return (
-        environment()
-        .get_template("report.html.j2")
-        .render(
-            parts=parts,
-            single=len(parts) == 1,
-            relations={"figures": figures(relation_charts(related), whose=True), "table": relation_table(related)}
-            if related
-            else None,
-            title=question if len(parts) == 1 else "What the models know",
-            lead=notes.page_lead(views),
-            warnings=list(dict.fromkeys(warning for part in parts for warning in part["warnings"])),
-            versions=notes.versions(runs),
-            made=notes.made(runs),
-            maps=any(part["across"] and part["across"]["maps"] for part in parts),
-            css=css,
-            policy=content_policy(css),
-        )
+    return render(
+        "report.html.j2",
+        ["report.css"],
+        parts=parts,
+        single=len(parts) == 1,
+        relations={"figures": relation_charts(related), "table": relation_table(related)} if related else None,
+        title=question if len(parts) == 1 else "What the models know",
+        lead=notes.page_lead(views),
+        warnings=list(dict.fromkeys(warning for part in parts for warning in part["warnings"])),
+        versions=notes.versions(runs),
+        made=notes.made(runs),
+        maps=any(part["across"] and part["across"]["maps"] for part in parts),
     )
 
 
-def asset(name: str) -> Markup:
-    """One of our own style sheets or scripts, to stand in a page as it is: the policy admits exactly these bytes."""
-    from markupsafe import Markup
+def render(template: str, styles: Sequence[str], script: str = "", **told: Any) -> str:
+    """Fill a template with our own style sheets and script; the page's policy admits exactly these bytes.
 
-    text = resources.files("kapwa.report").joinpath("templates", name).read_text(encoding="utf-8")
-    return Markup(text)  # noqa: S704
-
-
-def content_policy(css: str, script: str = "") -> str:
-    """The page's Content-Security-Policy: nothing loads or runs but what is known by its hash."""
-    style, code = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (css, script))
-    own = f"script-src 'sha256-{code}'; img-src data:; " if script else ""
-    return f"default-src 'none'; style-src 'sha256-{style}'; {own}base-uri 'none'; form-action 'none'"
-
-
-def environment() -> Environment:
-    """The templates of all pages: everything is escaped but what draws (it escapes every label itself)."""
+    Everything is escaped but what draws, which escapes every label itself.
+    """
     from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
-    from markupsafe import Markup
 
-    def drawn(draw: Callable[..., str]) -> Callable[..., Markup]:
-        return lambda *args, **named: Markup(draw(*args, **named))  # noqa: S704 - tests put markup into every label
-
-    made = Environment(
+    texts = resources.files("kapwa.report").joinpath("templates")
+    css = "".join(texts.joinpath(name).read_text(encoding="utf-8") for name in styles)
+    code = texts.joinpath(script).read_text(encoding="utf-8") if script else ""
+    style, run = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (css, code))
+    own = f"script-src 'sha256-{run}'; img-src data:; " if script else ""
+    environment = Environment(
         loader=PackageLoader("kapwa.report"),
         autoescape=select_autoescape(default=True, default_for_string=True),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"unbroken": unbroken, "csv_href": tables.csv_href, "slug": slug}
-    drawing = (charts.row_svg, charts.head_svg, charts.axis_svg, charts.key_svg, charts.scale_svg, charts.scatter_svg)
-    made.globals |= {draw.__name__: drawn(draw) for draw in (*drawing, map_svg, definitions)}
-    made.globals |= {"head_height": charts.head_height, "world": world, "steps": len(charts.HEAT)}
-    return made
+    environment.filters |= {"unbroken": unbroken, "csv_href": tables.csv_href, "slug": slug}
+    environment.globals |= {draw.__name__: draw for draw in (*_DRAWING, map_svg, definitions, world)}
+    environment.globals |= {"head_height": charts.head_height, "heat_step": charts.heat_step}
+    policy = f"default-src 'none'; style-src 'sha256-{style}'; {own}base-uri 'none'; form-action 'none'"
+    return environment.get_template(template).render(told, css=css, script=code, policy=policy)
 
 
 def unbroken(text: str) -> Markup:
@@ -130,53 +116,54 @@ def unbroken(text: str) -> Markup:
     return Markup(_RANGE.sub(r'<span class="unbroken">\g<0></span>', str(escape(text))))  # noqa: S704 - escaped above
 
 
-def figures(found: Iterable[Any], *, whose: bool = False) -> list[Part]:
-    """Charts with their captions, without those that show nothing; ``whose`` names the model in the caption."""
-    shown = [chart for chart in found if not isinstance(chart, charts.RowChart) or chart.drawn]
-    return [{"chart": c, "title": f"{c.title}: {isolate(c.subject)}" if whose else c.title} for c in shown]
-
-
 def _task_part(view: TaskView) -> Part:
     """What the page says of one task: culture by culture where they are few (``across`` is None)."""
+    several = len(view.runs) > 1
     axes, across = _axes(view) if view.split_variants else [], _across(view) if view.many else None
+    pairs = comparisons.run_pairs(view) if several else pl.DataFrame()
     # Contrasts of one part at a time say more than all pairs of variants.
-    pairs = comparisons.run_pairs(view) if len(view.runs) > 1 else pl.DataFrame()
     variants = pl.DataFrame() if axes or len(view.variants) < 2 else comparisons.variant_pairs(view)
-    correlated = comparisons.correlations(view) if len(view.runs) > 1 else None
-    confused = heat.confusions(view)
+    correlated = comparisons.correlations(view) if several else None
+    confused = view.confusions()
     subjects = [
         {"subject": s, "cases": worst_cases(view, s)} | ({} if across else _culture(view, s)) for s in view.subjects
     ]
-    marks = [mark for s in view.subjects for metric in view.headline for mark in view.marks(s, metric)]
-    topics = [across] if across else subjects
+    marks = [mark for s in view.subjects for metric in view.headline for mark in view.marks(s, metric).every]
     told = view.suite.tasks.get(view.task, "") if view.suite is not None else ""
-    return {
+    part: Part = {
         "view": view,
+        "several": several,
         "question": f"{view.task}: {told}" if told else view.task,
         "across": across,
         "axes": axes,
         "whose": {
-            "figures": figures([heat.confusion_chart(view, one) for one in confused], whose=len(confused) > 1),
+            "figures": [heat.confusion_chart(view, one) for one in confused],
             "tables": [tables.confusion_table(view, one) for one in confused],
         }
         if confused
         else None,
         "subjects": subjects,
-        "topics": any(part["breakdown"] or part["strata"] for part in topics),
-        "failures": any(part["cases"] for part in subjects),
+        "topics": any(one["breakdown"] or one["strata"] for one in ([across] if across else subjects)),
+        "failures": any(one["cases"] for one in subjects),
         "floors": any(not mark.ceiling for mark in marks),
         "ceilings": any(mark.ceiling for mark in marks),
-        "pairs": tables.comparison_table(view, pairs, "pairs", "Models compared on the same items"),
-        "pair_sentences": summaries.tally_sentences(view, pairs) if across else _pair_sentences(view, pairs),
-        "variants": tables.comparison_table(view, variants, "variants", "Prompt variants compared on the same items"),
-        "variant_sentences": _pair_sentences(view, variants),
+        "pairs": None,
+        "variants": None,
         "counts": tables.counts_table(view),
-        "losses": summaries.loss_sentences(view),
+        "losses": sentences.loss_sentences(view),
         "correlations": None if correlated is None else correlation_table(view, correlated, CORRELATED),
         "methods": notes.methods(view),
         "signatures": tables.signature_table(view),
         "warnings": notes.warnings(view),
     }
+    if pairs.height:
+        part["pairs"] = tables.comparison_table(view, pairs, "pairs", "Models compared on the same items")
+        part["pair_sentences"] = summaries.tally_sentences(view, pairs) if across else _pair_sentences(view, pairs)
+    if variants.height:
+        caption = "Prompt variants compared on the same items"
+        part["variants"] = tables.comparison_table(view, variants, "variants", caption)
+        part["variant_sentences"] = _pair_sentences(view, variants)
+    return part
 
 
 def _culture(view: TaskView, subject: Subject) -> Part:
@@ -185,43 +172,40 @@ def _culture(view: TaskView, subject: Subject) -> Part:
     return {
         "sentences": [sentences.score_sentence(reading) for reading in readings],
         "cautions": sentences.caution_sentences(readings),
-        "headline": figures(plots.headline_chart(view, subject, metric) for metric in view.headline),
+        "headline": plots.headline_charts(view, subject),
         "scores": tables.scores_table(view, subject, reference=False),
         "reference": tables.scores_table(view, subject, reference=True),
-        "breakdown": figures(plots.breakdown_charts(view, subject)),
+        "breakdown": plots.breakdown_charts(view, subject),
         "strata": tables.strata_table(view, subject),
-        "variants": figures(plots.variant_charts(view, subject)),
+        "variants": plots.variant_charts(view, subject) if len(view.variants) > 1 else [],
     }
 
 
 def _across(view: TaskView) -> Part:
     """Everything that many cultures share a chart or a table for."""
-    several = len(view.runs) > 1
-    first, *rest = view.headline or [""]
-    by_culture = {name: tables.culture_table(view, name) for name in (first, *view.metrics)}
-    plain = [name for name, info in view.metrics.items() if not info.get("reference") and name != first]
-    reference = [name for name, info in view.metrics.items() if info.get("reference")]
-    maps = plots.map_charts(view)
+    by_culture = {name: tables.culture_table(view, name) for name in view.metrics}
+    first = by_culture.pop(view.metric)
+    released = [name for name in by_culture if view.metrics[name].get("reference")]
+    maps = map_charts(view)
     return {
-        "sentences": summaries.across_sentences(view),
+        "sentences": [summaries.across_sentence(view, i) for i in range(len(view.runs))],
         "cautions": _cautions(view, [name for chart in maps for name in chart.absent]),
-        "headline": figures(chart for metric in (first, *rest) for chart in plots.culture_charts(view, metric)),
-        "maps": figures(maps, whose=several),
-        "scores": by_culture[first],
-        "others": [by_culture[name] for name in plain if by_culture[name]],
-        "reference": [by_culture[name] for name in reference if by_culture[name]],
-        "breakdown": figures(heat.stratum_charts(view), whose=several),
+        "headline": [chart for metric in view.headline for chart in plots.culture_charts(view, metric)],
+        "maps": maps,
+        "scores": first,
+        "others": [table for name, table in by_culture.items() if table and name not in released],
+        "reference": [table for name, table in by_culture.items() if table and name in released],
+        "breakdown": heat.stratum_charts(view),
         "strata": tables.strata_tables(view),
     }
 
 
 def _cautions(view: TaskView, absent: Sequence[str]) -> list[str]:
     """What must be known beside the scores: few items, cultures that the map or the main variant lacks."""
-    metric = view.headline[0] if view.headline else ""
-    rows = [(subject, view.estimate(i, subject, metric)) for i in range(len(view.runs)) for subject in view.subjects]
-    asked = {subject: row for subject, row in rows if row}
-    missing = [isolate(subject.label) for subject in view.subjects if subject not in asked]
-    least = min((int(row["n"]) for _, row in rows if row), default=sentences.SMALL_SAMPLE)
+    runs = range(len(view.runs))
+    found = {s: [row for i in runs if (row := view.estimate(i, s, view.metric))] for s in view.subjects}
+    missing = [isolate(subject.label) for subject, rows in found.items() if not rows]
+    least = min((int(row["n"]) for rows in found.values() for row in rows), default=sentences.SMALL_SAMPLE)
     said = []
     if least < sentences.SMALL_SAMPLE:
         few = numbers.count(least, *view.noun)
@@ -236,19 +220,16 @@ def _axes(view: TaskView) -> list[Part]:
     found = []
     for axis, (title, lead) in AXES.items():
         frame = comparisons.contrast_table(view, axis)
-        table = tables.contrast_table(view, frame)
-        if table is not None:
-            told = summaries.contrast_sentences(view, frame)
-            drawn = figures(plots.contrast_charts(view, frame), whose=len(view.runs) > 1)
-            found.append(
-                {"axis": axis, "title": title, "lead": lead, "sentences": told, "figures": drawn, "table": table}
-            )
+        if frame.height:
+            told, drawn = summaries.contrast_sentences(view, frame), plots.contrast_charts(view, frame)
+            part: Part = {"axis": axis, "title": title, "lead": lead, "sentences": told, "figures": drawn}
+            found.append({**part, "table": tables.contrast_table(view, frame)})
     return found
 
 
 def _pair_sentences(view: TaskView, frame: pl.DataFrame) -> list[str]:
     """Tell the paired differences of the first headline metric: all where they are few, else the clear ones."""
-    rows = [row for row in frame.iter_rows(named=True) if row["metric"] == view.headline[0]]
+    rows = [row for row in frame.iter_rows(named=True) if row["metric"] == view.metric]
     clear = [row for row in rows if sentences.is_clear(row)]
     told, said = rows if len(rows) <= TOLD_PAIRS else clear, []
     for row in told:
@@ -256,7 +237,77 @@ def _pair_sentences(view: TaskView, frame: pl.DataFrame) -> list[str]:
         where = [isolate(clean(row["culture"]))] if len(view.subjects) > 1 else []
         where += [isolate(clean(row["model"]))] if row.get("model") else []
         head = f"{', '.join(where)}: " if where else ""
-        said.append(head + sentences.comparison_sentence(named, view.info(row["metric"]), view.noun))
+        said.append(head + sentences.comparison_sentence(named, view.metrics[view.metric], view.noun))
     if len(told) < len(rows):
         said.append(sentences.others_sentence(len(rows) - len(clear), len(rows)))
     return said
+
+
+# --- where models fail
+
+
+class Said(NamedTuple):
+    """What one or more models preferred or said, and for each its margin; below zero is wrong."""
+
+    models: list[tuple[str, str]]
+    text: str
+    gloss: str
+    right: bool
+
+
+class Cases(NamedTuple):
+    """The worst items of one culture, as the template shows them; ``wrong`` of ``items`` at least one model missed."""
+
+    cases: list[Part]
+    wrong: int
+    items: int
+    csv: str
+
+
+def worst_cases(view: TaskView, subject: Subject) -> Cases | None:
+    """The items most models got wrong, by the widest margin first; None when the suite keeps no cases.
+
+    They are those of the main variant, by the first headline metric that has any, else by any metric.
+    """
+    by_item: dict[str, list[tuple[int, Mapping[str, Any]]]] = {}
+    main = pl.col("variant") == view.variant
+    for run, frame in view.table("cases"):
+        here = frame.filter((pl.col("culture") == subject.culture) & main & pl.col("margin").is_not_null())
+        metrics = here["metric"].unique(maintain_order=True).to_list()
+        named = [name for name in view.headline if name in metrics] or metrics
+        for row in here.filter(pl.col("metric") == named[0]).iter_rows(named=True) if named else ():
+            by_item.setdefault(row["item_id"], []).append((run, row))
+    if not by_item:
+        return None
+    missed = {item: rows for item, rows in by_item.items() if any(row["margin"] <= 0 for _, row in rows)}
+    margins = {item: [row["margin"] for _, row in rows] for item, rows in missed.items()}
+    # Most models wrong first, then the lowest mean margin.
+    order = {item: (-sum(one <= 0 for one in found), sum(found) / len(found)) for item, found in margins.items()}
+    ranked = sorted(missed.items(), key=lambda pair: (order[pair[0]], pair[0]))
+    # Another variant may ask an item in another language.
+    columns = ("item_id", "topic", "language")
+    frames = [run.scores.filter(main).select(columns).unique(maintain_order=True) for run in view.runs]
+    details = {item: (topic or "", language or "") for frame in frames for item, topic, language in frame.iter_rows()}
+    # The CSV holds the worst, as many as fit the culture's part of its size.
+    names = ("item_id", "variant", "culture", "metric", "margin", *_TEXTS)
+    room, kept = CSV_SIZE // len(view.subjects), list[list[Any]]()
+    for place, case in (pair for _, rows in ranked for pair in rows):
+        cells = [view.labels[place], *(case[name] for name in names)]
+        room -= sum(len(str(cell).encode("utf-8", "replace")) for cell in cells)
+        if room < 0 and kept:
+            break
+        kept.append(cells)
+    cases = [_case(view, item, rows, *details.get(item, ("", ""))) for item, rows in ranked[:SHOWN]]
+    return Cases(cases, len(missed), len(by_item), csv_text(("model", *names), kept))
+
+
+def _case(view: TaskView, item: str, rows: list[tuple[int, Mapping[str, Any]]], topic: str, language: str) -> Part:
+    """One item: its texts, and what the models preferred or said; those that agree stand together."""
+    shown = [{name: truncate(clean(row[name] or "").strip(), LONGEST) for name in _TEXTS} for _, row in rows]
+    said: dict[tuple[str, bool], Said] = {}
+    for (run, row), texts in zip(rows, shown, strict=True):
+        text, right = texts["got"] or "(nothing)", row["margin"] > 0
+        group = said.setdefault((text, right), Said([], text, texts["got_gloss"], right))
+        group.models.append((view.labels[run], numbers.decimal(row["margin"], 3, plus=True)))
+    told = {"item_id": clean(item), "topic": clean(topic), "language": clean(language), "said": list(said.values())}
+    return {**told, **shown[0]}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import polars as pl
@@ -39,47 +39,40 @@ def relations(views: Sequence[TaskView]) -> list[Relation]:
 
     Only shares (0 to 1) and at least four shared cultures. Pearson's r with Fisher's interval across cultures.
     """
-    found = []
+    found = list[Relation]()
     for one, other in combinations(views, 2):
         if one.task == other.task or one.manifest.get("suite") != other.manifest.get("suite"):
             continue
-        if all(view.headline and numbers.is_share(view.metrics.get(view.headline[0], {})) for view in (one, other)):
-            found += [relation for i, j in _same_models(one, other) for relation in _of_runs(one, i, other, j)]
+        if all(numbers.is_share(view.metrics[view.metric]) for view in (one, other)):
+            models, others = (
+                [(str(run.manifest["model"]["id"]), str(run.manifest["model"].get("revision"))) for run in view.runs]
+                for view in (one, other)
+            )
+            for i, j in product(range(len(models)), range(len(others))):
+                found += _of_runs(one, i, other, j) if models[i] == others[j] else ()
     return found
 
 
-def _same_models(one: TaskView, other: TaskView) -> Iterator[tuple[int, int]]:
-    def identity(view: TaskView, run: int) -> tuple[str, str]:
-        model = view.runs[run].manifest["model"]
-        return str(model["id"]), str(model.get("revision"))
-
-    for i in range(len(one.runs)):
-        for j in range(len(other.runs)):
-            if identity(one, i) == identity(other, j):
-                yield i, j
-
-
 def _of_runs(one: TaskView, i: int, other: TaskView, j: int) -> Iterator[Relation]:
-    for first in one.variants:
-        for second in other.variants:
-            points = tuple(_points(one, i, first, other, j, second))
-            if len(points) >= LEAST_CULTURES:
-                yield Relation(
-                    one.labels[i],
-                    _named(one, first),
-                    _named(other, second),
-                    points,
-                    pearson([p.x for p in points], [p.y for p in points]),
-                    _languages(one, first) == _languages(other, second),
-                )
+    for first, second in product(one.variants, other.variants):
+        points = tuple(_points(one, i, first, other, j, second))
+        if len(points) >= LEAST_CULTURES:
+            yield Relation(
+                one.labels[i],
+                _named(one, first),
+                _named(other, second),
+                points,
+                pearson([p.x for p in points], [p.y for p in points]),
+                _languages(one, first) == _languages(other, second),
+            )
 
 
 def _points(one: TaskView, i: int, first: str, other: TaskView, j: int, second: str) -> Iterator[Point]:
     theirs = {subject.culture: subject for subject in other.subjects}
     for subject in one.subjects:
         if subject.culture in theirs:
-            x = one.estimate(i, subject, one.headline[0], first)
-            y = other.estimate(j, theirs[subject.culture], other.headline[0], second)
+            x = one.estimate(i, subject, one.metric, first)
+            y = other.estimate(j, theirs[subject.culture], other.metric, second)
             if x and y and numbers.known(x["value"]) and numbers.known(y["value"]):
                 yield Point(subject.label, x["value"], y["value"])
 

@@ -11,17 +11,24 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from kapwa.report import numbers
+from kapwa.report.comparisons import variant_name
 from kapwa.report.text import isolate
-from kapwa.report.view import Estimate, Mark, Subject, TaskView
+from kapwa.report.view import Estimate, Marks, Subject, TaskView
 
 Verdict = Literal["above", "below", "unclear"]
 
 # How metrics read in a sentence that bring no ``phrase`` of their own.
 SHARE_PHRASE = "came out right in {value} of {items} on “{title}”"
 PLAIN_PHRASE = "scored {value} on “{title}” over {items}"
-
-BASES = ("chance", "no preference")
 SMALL_SAMPLE = 30
+# What an answer may become besides right or wrong: in words of one, and of many.
+LOSSES = {
+    "failed": ("failed and got no answer", "failed and got no answer"),
+    "unparsed": ("could not be read", "could not be read"),
+    "refused": ("was refused", "were refused"),
+    "empty": ("was empty", "were empty"),
+    "tie": ("was a tie", "were ties"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,33 +38,22 @@ class Reading:
     model: str
     estimate: Estimate
     info: Mapping[str, Any]
-    marks: Sequence[Mark]
+    marks: Marks
     noun: tuple[str, str] = ("item", "items")
 
 
 def readings(view: TaskView, subject: Subject) -> list[Reading]:
     """The first headline metric of every model for one culture, ready to be told."""
-    if not view.headline:
-        return []
-    metric = view.headline[0]
-    marks = view.marks(subject, metric)
-    found = [(label, view.estimate(i, subject, metric)) for i, label in enumerate(view.labels)]
-    return [
-        Reading(isolate(label), row, view.info(metric), marks, view.noun) for label, row in found if row is not None
-    ]
+    marks, info = view.marks(subject, view.metric), view.metrics[view.metric]
+    found = [(label, view.estimate(i, subject, view.metric)) for i, label in enumerate(view.labels)]
+    return [Reading(isolate(label), row, info, marks, view.noun) for label, row in found if row is not None]
 
 
 def verdict(low: float | None, high: float | None, mark: float) -> Verdict:
     """Where an interval lies with respect to a mark; an interval that touches it is "unclear"."""
-    if low is None or high is None or not (numbers.known(low) and numbers.known(high)):
+    if not (numbers.known(low) and numbers.known(high)):
         return "unclear"
     return "above" if low > mark else "below" if high < mark else "unclear"
-
-
-def base_floor(marks: Sequence[Mark]) -> Mark | None:
-    """The floor a score is first held against: guessing where there is such a thing, else the highest floor."""
-    floors = [mark for mark in marks if not mark.ceiling]
-    return next((mark for mark in floors if mark.name in BASES), floors[-1] if floors else None)
 
 
 def score_sentence(reading: Reading) -> str:
@@ -68,43 +64,31 @@ def score_sentence(reading: Reading) -> str:
     """
     row, info = reading.estimate, reading.info
     if not numbers.known(row["value"]):
-        gone, (one, many) = outcome_words(row), reading.noun
+        gone, (one, many) = outcome_words([row]), reading.noun
         return (
             f"{reading.model} has no score: {f'of its {many}, {gone}' if gone else f'there was no {one} to measure'}."
         )
-    digits = _digits(reading)
-    value = numbers.amount(row["value"], info, digits)
+    low, high, digits, between = row["low"], row["high"], 0, "too few to give an interval"
+    if numbers.known(low) and numbers.known(high):
+        # Whole percents where the interval is wide, unless rounding would hide which side of a mark it ends on.
+        rounded = {numbers.amount(end, info, 0) for end in (low, high)}
+        hidden = any(numbers.amount(mark.value, info, 0) in rounded for mark in reading.marks.every)
+        digits = int(hidden or high - low <= 0.05)
+        between = f"95% interval {numbers.interval(low, high, info, digits)}"
     items = numbers.count(int(row["n"]), *reading.noun)
-    between = "too few to give an interval"
-    if numbers.known(row["low"]) and numbers.known(row["high"]):
-        between = f"95% interval {numbers.interval(row['low'], row['high'], info, digits)}"
     clauses = _floor_clauses(reading, digits)
-    top = next((mark for mark in reading.marks if mark.ceiling), None)
-    if top is not None:
-        clauses += (
-            f". People score {numbers.amount(top.value, info, digits)}"
-            + {"below": "", "unclear": ", which the interval includes", "above": ": it is above what people score"}[
-                verdict(row["low"], row["high"], top.value)
-            ]
-        )
-    return f"{reading.model} {phrase_words(info, value, items)} ({between}){clauses}."
-
-
-def _digits(reading: Reading) -> int:
-    """Whole percents where the interval is wide, unless rounding would hide which side of a mark it ends on."""
-    ends = (reading.estimate["low"], reading.estimate["high"])
-    if not all(map(numbers.known, ends)):
-        return 0
-    if ends[1] - ends[0] <= 0.05:
-        return 1
-    rounded = {numbers.amount(end, reading.info, 0) for end in ends}
-    return int(any(numbers.amount(mark.value, reading.info, 0) in rounded for mark in reading.marks))
+    if reading.marks.top is not None:
+        people = reading.marks.top.value
+        beside = {"below": "", "unclear": ", which the interval includes", "above": ": it is above what people score"}
+        clauses += f". People score {numbers.amount(people, info, digits)}{beside[verdict(low, high, people)]}"
+    told = phrase_words(info, numbers.amount(row["value"], info, digits), items)
+    return f"{reading.model} {told} ({between}){clauses}."
 
 
 def _floor_clauses(reading: Reading, digits: int) -> str:
     """What guessing would give, and, above that, what the best trick that takes no knowledge would."""
-    row, base = reading.estimate, base_floor(reading.marks)
-    if base is None:
+    row, base, best = reading.estimate, reading.marks.base, reading.marks.best
+    if base is None or best is None:
         return ""
     against = verdict(row["low"], row["high"], base.value)
     told = f"; {base.words} would give {numbers.amount(base.value, reading.info, digits)}: "
@@ -113,7 +97,6 @@ def _floor_clauses(reading: Reading, digits: int) -> str:
         "below": f"it is worse than {base.words}",
         "unclear": f"it cannot be told apart from {base.words}",
     }[against]
-    best = [mark for mark in reading.marks if not mark.ceiling][-1]
     if best.name != base.name and against == "above":
         at = numbers.amount(best.value, reading.info, digits)
         told += {
@@ -136,21 +119,33 @@ def caution_sentences(readings: Sequence[Reading]) -> list[str]:
             said.append(f"Only {clusters} of these {many} {alone} independent, so only large differences show.")
         else:
             said.append(f"This rests on {numbers.count(n, one, many)}, so only large differences show.")
-    said += [f"{r.model}: {gone}." for r in readings if (gone := outcome_words(r.estimate))]
+    said += [f"{r.model}: {gone}." for r in readings if (gone := outcome_words([r.estimate]))]
     return said
 
 
-def outcome_words(row: Mapping[str, Any]) -> str:
+def outcome_words(rows: Sequence[Mapping[str, Any]]) -> str:
     """Say what did not become a plain right or wrong: "2 could not be read, 3 failed"; "" when nothing."""
-    words = (
-        ("failed", "failed and got no answer", "failed and got no answer"),
-        ("unparsed", "could not be read", "could not be read"),
-        ("refused", "was refused", "were refused"),
-        ("empty", "was empty", "were empty"),
-        ("tie", "was a tie", "were ties"),
-    )
-    parts = [f"{int(row.get(key) or 0)} {one if row[key] == 1 else many}" for key, one, many in words if row.get(key)]
-    return ", ".join(parts)
+    totals = {name: sum(int(row.get(name) or 0) for row in rows) for name in LOSSES}
+    return ", ".join(f"{total} {LOSSES[name][total > 1]}" for name, total in totals.items() if total)
+
+
+def loss_sentences(view: TaskView) -> list[str]:
+    """What did not become a plain right or wrong, by model, culture and variant; many cultures are summed."""
+    told = []
+    for i, label in enumerate(view.labels):
+        for members in [view.subjects] if view.many else [[subject] for subject in view.subjects]:
+            for variant in view.variants:
+                rows = {s: row for s in members if (row := view.estimate(i, s, view.metric, variant)) is not None}
+                words = outcome_words(list(rows.values()))
+                if not words:
+                    continue
+                gone = {isolate(s.label): sum(int(row.get(name) or 0) for name in LOSSES) for s, row in rows.items()}
+                where = [isolate(label), *([] if view.many else gone)]
+                where += [variant_name(variant) if view.many else variant] if len(view.variants) > 1 else []
+                most = max(gone, key=lambda name: gone[name])
+                ends = f"; the most in {most} ({gone[most]})." if view.many else "."
+                told.append(f"{', '.join(where)}: {words}{ends}")
+    return told
 
 
 def comparison_sentence(row: Mapping[str, Any], info: Mapping[str, Any], noun: tuple[str, str]) -> str:
@@ -161,21 +156,19 @@ def comparison_sentence(row: Mapping[str, Any], info: Mapping[str, Any], noun: t
     difference = row["difference"]
     if not numbers.known(difference):
         return f"{row['a']} and {row['b']} share too few {noun[1]} to be compared."
-    sense = "higher" if difference > 0 else "lower"
-    size = numbers.points(difference, info, 1)
-    between = numbers.change_interval(row["low"], row["high"], info, 1)
-    p = row.get("p_holm") if numbers.known(row.get("p_holm")) else row.get("p_value")
     over = f"on the same {numbers.count(int(row['n']), *noun)}"
-    if difference == 0:
-        lead = f"{row['a']} and {row['b']} scored the same {over}"
-    else:
+    lead = f"{row['a']} and {row['b']} scored the same {over}"
+    if difference != 0:
+        size, sense = numbers.points(difference, info, 1), "higher" if difference > 0 else "lower"
+        between = numbers.change_interval(row["low"], row["high"], info, 1)
         lead = f"{row['a']} scored {size} {sense} than {row['b']} {over} (95% interval {between})"
-    told = numbers.p_value(p)
+    holm = row.get("p_holm")
+    told = numbers.p_value(holm if numbers.known(holm) else row.get("p_value"))
     told = told if told.startswith("<") else f"= {told}"
     if is_clear(row):
         return f"{lead}: more than noise would explain (p {told})."
     # Say why a difference whose own interval excludes zero is still no finding.
-    adjusted = ", all comparisons allowed for" if not _holds_zero(row) and numbers.known(row.get("p_holm")) else ""
+    adjusted = ", all comparisons allowed for" if not _holds_zero(row) and numbers.known(holm) else ""
     mde, missed = row.get("mde"), ""
     # What could have been seen; nothing where the observed difference is larger, for it would confuse.
     if mde is not None and numbers.known(mde) and abs(difference) < mde:
@@ -196,7 +189,7 @@ def others_sentence(unclear: int, total: int) -> str:
 def is_clear(row: Mapping[str, Any]) -> bool:
     """Whether a paired difference is more than noise: Holm's p below 0.05 and an interval without zero."""
     p = row.get("p_holm") if numbers.known(row.get("p_holm")) else row.get("p_value")
-    return p is not None and numbers.known(p) and p < 0.05 and not _holds_zero(row)
+    return numbers.known(p) and p < 0.05 and not _holds_zero(row)
 
 
 def verdict_words(row: Mapping[str, Any]) -> str:
@@ -210,15 +203,13 @@ def verdict_words(row: Mapping[str, Any]) -> str:
 
 def phrase_words(info: Mapping[str, Any], value: str, items: str) -> str:
     """How a metric reads in a sentence: "chose the best answer in 24% of 16 situations"."""
-    name = str(info.get("name", ""))
-    shares = numbers.is_share(info)
-    template = info.get("phrase") or (SHARE_PHRASE if info.get("binary") and shares else PLAIN_PHRASE)
+    plain = SHARE_PHRASE if info.get("binary") and numbers.is_share(info) else PLAIN_PHRASE
     # Plain replacement: a template or title from a plugin must not be able to reach attributes.
-    title = str(info.get("title") or name)
-    filled = str(template).replace("{short}", title.partition(":")[0]).replace("{title}", title)
+    title = str(info.get("title") or info.get("name") or "")
+    filled = str(info.get("phrase") or plain).replace("{short}", title.partition(":")[0]).replace("{title}", title)
     return filled.replace("{value}", value).replace("{items}", items)
 
 
 def _holds_zero(row: Mapping[str, Any]) -> bool:
     low, high = row.get("low"), row.get("high")
-    return low is not None and high is not None and numbers.known(low) and numbers.known(high) and low <= 0 <= high
+    return numbers.known(low) and numbers.known(high) and low <= 0 <= high

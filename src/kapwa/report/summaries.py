@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,13 +12,10 @@ import polars as pl
 from kapwa.report import numbers
 from kapwa.report.comparisons import (
     LEVELS,
-    asked_name,
     contrast_language,
     held_name,
-    prompt_name,
-    resource_level,
-    split,
-    variant_name,
+    language_facts,
+    part_words,
 )
 from kapwa.report.sentences import is_clear, outcome_words, phrase_words, verdict
 from kapwa.report.text import culture_name, isolate
@@ -28,15 +25,15 @@ from kapwa.stats.intervals import Estimate, mean_estimates
 MOST_NAMED = 4
 
 
-def equal_mean(view: TaskView, run: int, metric: str) -> Estimate | None:
-    """Mean over cultures of the main variant, each counting alike; None where nothing was measured.
+def equal_mean(view: TaskView, run: int) -> Estimate | None:
+    """Mean of the first headline metric over cultures, each counting alike; None where nothing was measured.
 
     The interval is Student's with a standard error clustered by sampled unit, which cultures may share (one question
     put to all of them): v̄ + (v − v̄_c) · N / (C · n_c) has the mean over cultures as its mean and, summed by
     cluster, the linearised residuals of it. Cultures are taken as they are, not as a sample of cultures.
     """
     rows = view.runs[run].scores.filter(
-        (pl.col("metric") == metric) & (pl.col("variant") == view.variant) & pl.col("value").is_not_null()
+        (pl.col("metric") == view.metric) & (pl.col("variant") == view.variant) & pl.col("value").is_not_null()
     )
     if not rows.height:
         return None
@@ -52,22 +49,14 @@ def equal_mean(view: TaskView, run: int, metric: str) -> Estimate | None:
     return mean_estimates(np.asarray(values), parts["cluster"].to_numpy())[0]
 
 
-def across_sentences(view: TaskView) -> list[str]:
-    """Tell each model's first headline metric over all cultures: mean, extremes, floors, people."""
-    if not view.headline:
-        return []
-    return [sentence for i in range(len(view.runs)) if (sentence := _model_sentence(view, i))]
-
-
-def _model_sentence(view: TaskView, run: int) -> str:
-    metric = view.headline[0]
-    info = view.metrics.get(metric, {})
-    mean = equal_mean(view, run, metric)
-    rows = [(subject, view.estimate(run, subject, metric)) for subject in view.subjects]
+def across_sentence(view: TaskView, run: int) -> str:
+    """Tell a model's first headline metric over all cultures: mean, extremes, floors, people."""
+    info, mean = view.metrics[view.metric], equal_mean(view, run)
+    rows = [(subject, view.estimate(run, subject, view.metric)) for subject in view.subjects]
     found = [(subject, row) for subject, row in rows if row is not None and numbers.known(row["value"])]
     model = isolate(view.labels[run])
     if mean is None or not found:
-        gone = outcome_words(_summed(row for _, row in rows if row is not None))
+        gone = outcome_words([row for _, row in rows if row is not None])
         return f"{model} has no score: {gone or 'there was nothing to measure'}."
     value = numbers.amount(mean.value, info, 1)
     items = numbers.count(sum(int(row["n"]) for _, row in found), *view.noun)
@@ -76,28 +65,19 @@ def _model_sentence(view: TaskView, run: int) -> str:
     told = f"{model} {phrase_words(info, value, items)} on average over {len(found)} cultures{between}"
     found.sort(key=lambda pair: pair[1]["value"])
     ends = [f"{numbers.amount(row['value'], info, 0)} ({isolate(s.label)})" for s, row in (found[0], found[-1])]
-    return f"{told}: from {ends[0]} to {ends[1]}.{_floor_words(view, found, metric)}"
+    return f"{told}: from {ends[0]} to {ends[1]}.{_floor_words(view, found)}"
 
 
-def _summed(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    total: Counter[str] = Counter()
-    for row in rows:
-        total.update({name: int(row.get(name) or 0) for name in ("failed", "unparsed", "refused", "empty", "tie")})
-    return dict(total)
-
-
-def _floor_words(view: TaskView, found: Sequence[tuple[Any, Mapping[str, Any]]], metric: str) -> str:
+def _floor_words(view: TaskView, found: Sequence[tuple[Any, Mapping[str, Any]]]) -> str:
     """In how many cultures a model beats the best trick, and in how many it reaches people."""
     floors, tops, names = Counter[str](), Counter[str](), Counter[str]()
     for subject, row in found:
-        marks = view.marks(subject, metric)
-        below = [mark for mark in marks if not mark.ceiling]
-        above = [mark for mark in marks if mark.ceiling]
-        if below:
-            names[below[-1].words] += 1
-            floors[verdict(row["low"], row["high"], below[-1].value)] += 1
-        if above:
-            tops[verdict(row["low"], row["high"], above[0].value)] += 1
+        marks = view.marks(subject, view.metric)
+        if marks.best:
+            names[marks.best.words] += 1
+            floors[verdict(row["low"], row["high"], marks.best.value)] += 1
+        if marks.top:
+            tops[verdict(row["low"], row["high"], marks.top.value)] += 1
     told = ""
     if floors:
         trick = next(iter(names)) if len(names) == 1 else "the best trick without cultural knowledge"
@@ -118,9 +98,9 @@ def tally_sentences(view: TaskView, frame: pl.DataFrame) -> list[str]:
     if not frame.height:
         return []
     told = []
-    kept = frame.filter(pl.col("metric") == view.headline[0])
+    kept = frame.filter(pl.col("metric") == view.metric)
     for (a, b), rows in kept.group_by("a", "b", maintain_order=True):
-        told.append(f"{_tally(rows.to_dicts(), isolate(str(a)), f'than {isolate(str(b))}')}")
+        told.append(_tally(rows.to_dicts(), isolate(str(a)), f"than {isolate(str(b))}"))
     return told
 
 
@@ -154,22 +134,14 @@ def _named(rows: Sequence[Mapping[str, Any]]) -> str:
 def contrast_sentences(view: TaskView, table: pl.DataFrame) -> list[str]:
     """Tell each model's contrast, for each part that its variants share; by level of language on the axis "asked"."""
     told = []
-    info = view.metrics.get(view.headline[0], {}) if view.headline else {}
+    info = view.metrics[view.metric]
     for (label, held), frame in table.group_by("model", "held", maintain_order=True) if table.height else ():
         rows = frame.to_dicts()
         axis = rows[0]["axis"]
         who = f"{isolate(str(label or view.labels[0]))}, {held_name(axis, str(held))},"
-        first, second = (_asked(axis, str(rows[0][side])) for side in ("a", "b"))
+        first, second = (part_words(rows[0][side].split("/", 1)[axis == "prompt"], axis) for side in ("a", "b"))
         told.append(_tally(rows, who, f"{first} than {second}") + _levels(view, rows, info))
     return told
-
-
-def _asked(axis: str, variant: str) -> str:
-    """How a variant was asked, as far as the axis goes: "in English", "asked directly"."""
-    parts = split(variant)
-    if parts is None:
-        return f"with {variant}"
-    return f"in {asked_name(parts.asked)}" if axis == "asked" else prompt_name(parts.prompt)
 
 
 def _levels(view: TaskView, rows: Sequence[Mapping[str, Any]], info: Mapping[str, Any]) -> str:
@@ -178,7 +150,7 @@ def _levels(view: TaskView, rows: Sequence[Mapping[str, Any]], info: Mapping[str
         return ""
     values: dict[str, list[float]] = {level: [] for level in LEVELS if level}
     for row in rows:
-        level = resource_level(contrast_language(view, row))
+        level = language_facts(contrast_language(view, row))[1]
         if level in values and numbers.known(row["difference"]):
             values[level].append(row["difference"])
     unit = " in points" if numbers.is_share(info) else ""
@@ -188,22 +160,3 @@ def _levels(view: TaskView, rows: Sequence[Mapping[str, Any]], info: Mapping[str
 
 
 _LEVEL_WORDS = {"high": "languages with much text", "mid": "languages with some", "low": "languages with little"}
-
-
-def loss_sentences(view: TaskView) -> list[str]:
-    """What did not become a plain right or wrong, by model, culture and variant; many cultures are summed."""
-    metric, told = view.headline[0] if view.headline else "", []
-    for i, label in enumerate(view.labels):
-        for members in [view.subjects] if view.many else [[subject] for subject in view.subjects]:
-            for variant in view.variants:
-                rows = [(s, view.estimate(i, s, metric, variant)) for s in members]
-                gone = {isolate(s.label): _summed([row]) for s, row in rows if row is not None}
-                words = outcome_words(_summed(gone.values()))
-                if not words:
-                    continue
-                where = [isolate(label), *([] if view.many else gone)]
-                where += [variant_name(variant) if view.many else variant] if len(view.variants) > 1 else []
-                most = max(gone, key=lambda name: sum(gone[name].values()))
-                ends = f"; the most in {most} ({sum(gone[most].values())})." if view.many else "."
-                told.append(f"{', '.join(where)}: {words}{ends}")
-    return told

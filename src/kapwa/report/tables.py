@@ -5,16 +5,17 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from kapwa.report import numbers
-from kapwa.report.comparisons import contrast_language, held_name, language_name, part_names, variant_name
-from kapwa.report.heat import FEW_ITEMS, Confusion, by_score
-from kapwa.report.sentences import base_floor, is_clear, verdict_words
+from kapwa.report.charts import FEW_ITEMS
+from kapwa.report.comparisons import contrast_language, held_name, language_facts, part_names, variant_name
+from kapwa.report.sentences import is_clear, verdict_words
 from kapwa.report.text import clean, culture_name, isolate, label_text
-from kapwa.report.view import Estimate, Subject, TaskView
+from kapwa.report.view import Confusion, Estimate, Subject, TaskView
 from kapwa.tables_io import csv_text
 
 MOST_PAIRS = 40
@@ -80,10 +81,8 @@ def tidy_csv(view: TaskView, found: Iterable[tuple[str, Subject, Estimate | None
     for label, subject, row in found:
         if row is None:
             continue
-        marks = view.marks(subject, row["metric"], row["variant"])
-        floors, tops = [m.value for m in marks if not m.ceiling], [m.value for m in marks if m.ceiling]
-        base = base_floor(marks)
-        beside = (base.value if base else None, floors[-1] if floors else None, tops[0] if tops else None)
+        _, base, best, top = view.marks(subject, row["metric"], row["variant"])
+        beside = [mark.value if mark else None for mark in (base, best, top)]
         rows.append([view.task, *(row[k] for k in TIDY[1:7]), label, *(row[k] for k in TIDY[8:15]), *beside])
     return csv_text(TIDY, rows)
 
@@ -98,13 +97,11 @@ def score_cell(row: Estimate | None, info: Mapping[str, Any], *, strong: bool = 
 
 def mark_cells(view: TaskView, subject: Subject, metric: str) -> tuple[Cell, Cell]:
     """Two cells: what takes no cultural knowledge, and what people score."""
-    info, marks = view.info(metric), view.marks(subject, metric)
-    base, top = base_floor(marks), next((mark for mark in marks if mark.ceiling), None)
+    info, (_, base, best, top) = view.metrics[metric], view.marks(subject, metric)
     floor = Cell(numbers.NOTHING, muted=True)
-    if base is not None:
-        other = [mark for mark in marks if not mark.ceiling][-1]
-        best = f"; {other.words}: {numbers.amount(other.value, info)}" if other.name != base.name else ""
-        floor = Cell(numbers.amount(base.value, info), base.words + best)
+    if base is not None and best is not None:
+        trick = f"; {best.words}: {numbers.amount(best.value, info)}" if best.name != base.name else ""
+        floor = Cell(numbers.amount(base.value, info), base.words + trick)
     return floor, NONE if top is None else Cell(numbers.amount(top.value, info), number=True)
 
 
@@ -127,7 +124,7 @@ def scores_table(view: TaskView, subject: Subject, *, reference: bool) -> Table 
             continue
         strong = name in view.headline
         cells = [score_cell(row, info, strong=strong) for row in found]
-        rows.append([Cell(view.title_of(name), name, strong=strong), *cells, *mark_cells(view, subject, name)])
+        rows.append([Cell(view.titles[name], name, strong=strong), *cells, *mark_cells(view, subject, name)])
         tidy += [(label, subject, row) for label, row in zip(view.labels, found, strict=True)]
     if not rows:
         return None
@@ -143,7 +140,7 @@ def scores_table(view: TaskView, subject: Subject, *, reference: bool) -> Table 
 
 def culture_table(view: TaskView, metric: str) -> Table | None:
     """One metric by culture: every model's score and interval, floors and people beside; the CSV holds all variants."""
-    info, subjects = view.info(metric), by_score(view, metric)
+    info, subjects = view.metrics[metric], view.by_score(metric)
     if not subjects:
         return None
     marks = [mark_cells(view, subject, metric) for subject in subjects]
@@ -154,7 +151,7 @@ def culture_table(view: TaskView, metric: str) -> Table | None:
     for subject, pair in zip(subjects, marks, strict=True):
         found = [view.estimate(i, subject, metric) for i in range(len(view.runs))]
         n = max((int(row["n"]) for row in found if row is not None), default=0)
-        cells = [Cell(subject.label, language_name(view.language_of(subject, view.variant)))]
+        cells = [Cell(subject.label, language_facts(view.language_of(subject, view.variant))[0])]
         cells += [score_cell(row, info, strong=metric in view.headline) for row in found]
         cells += [pair[side]._replace(small="" if len(names) == 1 else pair[side].small) for side in kept]
         rows.append([*cells, Cell(f"{n:,}", number=True, muted=n < FEW_ITEMS)])
@@ -166,7 +163,7 @@ def culture_table(view: TaskView, metric: str) -> Table | None:
     )
     return Table(
         key=f"{view.slug}-cultures-{metric}",
-        caption=f"{view.title_of(metric)}{_of_variant(view)}",
+        caption=f"{view.titles[metric]}{_of_variant(view)}",
         head=["Culture", *view.labels, *((FLOOR, PEOPLE)[side] for side in kept), "Items"],
         rows=rows,
         csv=tidy_csv(view, every),
@@ -176,22 +173,21 @@ def culture_table(view: TaskView, metric: str) -> Table | None:
 
 def strata_table(view: TaskView, subject: Subject) -> Table | None:
     """The first headline metric by category and topic, with the number of items beside."""
-    metric = view.headline[0] if view.headline else ""
     rows: list[list[Cell]] = []
     tidy: list[tuple[str, Subject, Estimate | None]] = []
     for group in view.groups:
-        by_run = [view.strata(i, subject, metric, group) for i in range(len(view.runs))]
+        by_run = [view.strata(i, subject, group) for i in range(len(view.runs))]
         for stratum in dict.fromkeys(s for strata in by_run for s in strata):
             found = [strata.get(stratum) for strata in by_run]
             n = max(int(row["n"]) for row in found if row is not None)
             cells = [Cell(clean(stratum or "(none given)"), group), Cell(f"{n:,}", number=True, muted=n < FEW_ITEMS)]
-            rows.append(cells + [score_cell(row, view.metrics[metric], few=FEW_ITEMS) for row in found])
+            rows.append(cells + [score_cell(row, view.metrics[view.metric], few=FEW_ITEMS) for row in found])
             tidy += [(label, subject, row) for label, row in zip(view.labels, found, strict=True)]
     if not rows:
         return None
     return Table(
         key=f"{view.slug}-breakdown-{subject.culture}",
-        caption=f"{view.title_of(metric)} by {' and '.join(view.groups)}: {_whose(view, subject)}",
+        caption=f"{view.titles[view.metric]} by {' and '.join(view.groups)}: {_whose(view, subject)}",
         head=["Part", "Items", *view.labels],
         rows=rows,
         csv=tidy_csv(view, tidy),
@@ -201,27 +197,24 @@ def strata_table(view: TaskView, subject: Subject) -> Table | None:
 
 def strata_tables(view: TaskView) -> list[Table]:
     """The numbers of the heat maps: a row for each culture, a column for each topic, one table a model and grouping."""
-    metric, tables = view.headline[0] if view.headline else "", []
-    info, subjects = view.info(metric), by_score(view, metric)
-    for group in view.groups:
-        for i, label in enumerate(view.labels):
-            found = {subject: view.strata(i, subject, metric, group) for subject in subjects}
-            names = sorted({name for strata in found.values() for name in strata})
-            if names:
-                tidy = ((label, subject, row) for subject, strata in found.items() for row in strata.values())
-                tables.append(
-                    Table(
-                        key=f"{view.slug}-{group}-{i}-{label}",
-                        caption=f"{view.title_of(metric)} by {label_text(group)}: {isolate(label)}{_of_variant(view)}",
-                        head=["Culture", *(clean(name or "(none given)") for name in names)],
-                        rows=[
-                            [Cell(s.label), *(score_cell(strata.get(n), info, few=FEW_ITEMS) for n in names)]
-                            for s, strata in found.items()
-                        ],
-                        csv=tidy_csv(view, tidy),
-                        note=f"Under each value its 95% interval. Grey: fewer than {FEW_ITEMS} items.",
-                    )
-                )
+    info, subjects, tables = view.metrics[view.metric], view.by_score(view.metric), []
+    for group, (i, label) in product(view.groups, enumerate(view.labels)):
+        found = {subject: view.strata(i, subject, group) for subject in subjects}
+        names = sorted({name for strata in found.values() for name in strata})
+        if not names:
+            continue
+        table = Table(
+            key=f"{view.slug}-{group}-{i}-{label}",
+            caption=f"{view.titles[view.metric]} by {label_text(group)}: {isolate(label)}{_of_variant(view)}",
+            head=["Culture", *(clean(name or "(none given)") for name in names)],
+            rows=[
+                [Cell(s.label), *(score_cell(strata.get(name), info, few=FEW_ITEMS) for name in names)]
+                for s, strata in found.items()
+            ],
+            csv=tidy_csv(view, ((label, s, row) for s, strata in found.items() for row in strata.values())),
+            note=f"Under each value its 95% interval. Grey: fewer than {FEW_ITEMS} items.",
+        )
+        tables.append(table)
     return tables
 
 
@@ -238,9 +231,9 @@ def comparison_table(view: TaskView, frame: pl.DataFrame, key: str, caption: str
         note += f" The {shown.height} clearest of {frame.height:,} differences; all are in the CSV."
     rows = []
     for row in shown.iter_rows(named=True):
-        info, clear = view.info(row["metric"]), is_clear(row)
+        info, clear = view.metrics[row["metric"]], is_clear(row)
         where = [isolate(clean(row["culture"]))] if len(view.subjects) > 1 else []
-        where += [view.title_of(row["metric"]).split(":")[0]]
+        where += [view.titles[row["metric"]].split(":")[0]]
         where += [isolate(clean(row["model"]))] if row.get("model") else []
         between = numbers.change_interval(row["low"], row["high"], info)
         rows.append(
@@ -262,13 +255,13 @@ def contrast_table(view: TaskView, frame: pl.DataFrame) -> Table | None:
     if not frame.height:
         return None
     axis, held = frame["axis"][0], frame["held"][0]
-    info = view.info(view.headline[0])
+    info = view.metrics[view.metric]
     shown = frame.filter(pl.col("held") == held).to_dicts()
     first, second = part_names(shown[0], axis)
     rows = []
     for row in sorted(shown, key=lambda row: (row["model"], -(row["difference"] or 0.0))):
         clear = is_clear(row)
-        small = [language_name(contrast_language(view, row))] if axis == "asked" else []
+        small = [language_facts(contrast_language(view, row))[0]] if axis == "asked" else []
         small += [isolate(clean(row["model"]))] if row["model"] else []
         between = numbers.change_interval(row["low"], row["high"], info)
         rows.append(
@@ -283,7 +276,7 @@ def contrast_table(view: TaskView, frame: pl.DataFrame) -> Table | None:
     names = [name[:1].upper() + name[1:] for name in (first, second)]
     return Table(
         key=f"{view.slug}-{axis}",
-        caption=f"{view.title_of(view.headline[0])}: {first} minus {second}, {held_name(axis, held)}",
+        caption=f"{view.titles[view.metric]}: {first} minus {second}, {held_name(axis, held)}",
         head=["Culture", *names, "Difference", "p (Holm)", "Items"],
         rows=rows,
         csv=frame_csv(frame),
@@ -295,7 +288,7 @@ def confusion_table(view: TaskView, confusion: Confusion) -> Table:
     """For each culture, whose answers were given most often in place of its own; the CSV holds every pair."""
     label, share = view.labels[confusion.run], {"low": 0.0, "high": 1.0}
     rows = []
-    for subject in by_score(view, view.headline[0]):
+    for subject in view.by_score(view.metric):
         mine = confusion.table.filter(pl.col("culture") == subject.culture)
         if not mine.height:
             continue
@@ -322,15 +315,17 @@ def confusion_table(view: TaskView, confusion: Confusion) -> Table:
 
 def counts_table(view: TaskView) -> Table:
     """What became of every answer, by model, culture and variant; many cultures together, and each in the CSV."""
-    metric = view.headline[0] if view.headline else next(iter(view.metrics), "")
     groups = [[subject] for subject in view.subjects] if not view.many else [list(view.subjects)]
     found: list[tuple[str, str, list[tuple[Subject, Estimate]], dict[str, int | None]]] = []
-    for i, label in enumerate(view.labels):
-        for members in groups:
-            for variant in view.variants:
-                rows = [(s, row) for s in members if (row := view.estimate(i, s, metric, variant)) is not None]
-                if rows:
-                    found.append((label, variant, rows, _flagged(view, i, members, variant)))
+    for (i, label), members, variant in product(enumerate(view.labels), groups, view.variants):
+        rows = [(s, row) for s in members if (row := view.estimate(i, s, view.metric, variant)) is not None]
+        if rows:
+            flagged: dict[str, int | None] = {}
+            for name in FLAGS:
+                marked = [row for s in members if (row := view.estimate(i, s, name, variant)) is not None]
+                values = [row["value"] * row["n"] for row in marked if numbers.known(row["value"])]
+                flagged[name] = sum(map(round, values)) if marked else None
+            found.append((label, variant, rows, flagged))
     used = [name for name in OUTCOMES if any(row.get(name) for _, _, rows, _ in found for _, row in rows)]
     looked = FLAGS if view.many else ["answered_other_language"]
     flags = [name for name in looked if any(flagged.get(name) is not None for *_, flagged in found)]
@@ -354,23 +349,12 @@ def counts_table(view: TaskView) -> Table:
     together = ", all cultures together" if view.many else ""
     return Table(
         key=f"{view.slug}-counts",
-        caption=f"What became of every answer{together} ({view.title_of(metric)})",
+        caption=f"What became of every answer{together} ({view.titles[view.metric]})",
         head=["Model", *(OUTCOMES[name] for name in used), *(FLAGS[name] for name in flags)],
         rows=table,
         csv=csv_text(head, tidy),
         note=note,
     )
-
-
-def _flagged(view: TaskView, run: int, subjects: Sequence[Subject], variant: str) -> dict[str, int | None]:
-    """How many answers each flag metric marks; None for tasks without that metric."""
-    counts: dict[str, int | None] = {}
-    for name in FLAGS:
-        rows = [view.estimate(run, subject, name, variant) for subject in subjects]
-        found = [row for row in rows if row is not None]
-        known = [row for row in found if numbers.known(row["value"])]
-        counts[name] = sum(round(row["value"] * row["n"]) for row in known) if found else None
-    return counts
 
 
 def signature_table(view: TaskView) -> Table:

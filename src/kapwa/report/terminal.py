@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,16 +12,15 @@ import polars as pl
 from kapwa.datasets.findings import CheckReport, Finding, Severity
 from kapwa.report import notes, numbers, sentences
 from kapwa.report.comparisons import variant_name
-from kapwa.report.summaries import across_sentences, loss_sentences
+from kapwa.report.summaries import across_sentence
 from kapwa.report.text import label_text
-from kapwa.report.view import Subject, TaskView, arrange
+from kapwa.report.view import arrange
 from kapwa.runs.directory import Run
 
 if TYPE_CHECKING:
     from rich.console import Group, RenderableType
     from rich.table import Table
     from rich.text import Text
-
 
 MOST_ROWS = 24
 # Of more cultures than fit a screen, so many at each end are shown.
@@ -37,26 +36,43 @@ def render_run(run: Run) -> Group:
     from rich.text import Text
 
     view = arrange([run])[0]
-    told = across_sentences(view) if view.many else []
-    for subject in [] if view.many else view.subjects:
-        head = f"{subject.label}: " if len(view.subjects) > 1 else ""
+    subjects = view.subjects
+    if view.many and len(subjects) > MOST_ROWS:
+        ranked = view.by_score(view.metric)
+        subjects = ranked if len(ranked) <= 2 * _AT_EACH_END else [*ranked[:_AT_EACH_END], *ranked[-_AT_EACH_END:]]
+    # Many cultures in every metric and variant would run off the screen.
+    metrics, variants = ([view.metric], view.variants[:1]) if view.many else (view.headline, view.variants)
+    told = [across_sentence(view, 0)] if view.many else []
+    for subject in [] if view.many else subjects:
+        head = f"{subject.label}: " if len(subjects) > 1 else ""
         told += [head + sentences.score_sentence(reading) for reading in sentences.readings(view, subject)]
-    lines: list[RenderableType] = [Text(label_text(sentence)) for sentence in told]
-    lines += [Text(""), _run_table(view)]
-    hidden = len(view.subjects) - len(_shown_subjects(view))
-    if hidden:
-        lines.append(Text(f"The highest and the lowest; {hidden} more between them in the report.", style="dim"))
-    others = len(view.metrics) - (1 if view.many else len(view.headline))
-    if view.many and len(view.variants) > 1:
-        lines.append(
-            Text(f"The variant shown: {variant_name(view.variant)}; other variants in the report.", style="dim")
-        )
+    columns = ["Metric", "Culture", "Variant", "Score", "95% interval", "Floor", "People", "n"]
+    table = new_table(columns, names=columns[:3])
+    for metric, subject, variant in product(metrics, subjects, variants):
+        row = view.estimate(0, subject, metric, variant)
+        if row is None:
+            continue
+        info, marks = view.metrics[metric], view.marks(subject, metric, variant)
+        cells = [metric, label_text(subject.label), label_text(variant), numbers.amount(row["value"], info)]
+        cells += [numbers.interval(row["low"], row["high"], info)]
+        cells += [numbers.amount(mark.value if mark else None, info) for mark in (marks.base, marks.top)]
+        table.add_row(*map(Text, cells), f"{row['n']:,}")
+    under, others = [], len(view.metrics) - len(metrics)
+    if len(subjects) < len(view.subjects):
+        hidden = len(view.subjects) - len(subjects)
+        under.append(f"The highest and the lowest; {hidden} more between them in the report.")
+    if len(variants) < len(view.variants):
+        under.append(f"The variant shown: {variant_name(view.variant)}; other variants in the report.")
     if others > 0:
-        lines.append(
-            Text(f"{numbers.count(others, 'other metric')} in estimates.parquet and in the report.", style="dim")
-        )
-    lines += [Text(label_text(said), style="yellow") for said in (*notes.warnings(view), *loss_sentences(view))]
-    return Group(*lines)
+        under.append(f"{numbers.count(others, 'other metric')} in estimates.parquet and in the report.")
+    warned = (*notes.warnings(view), *sentences.loss_sentences(view))
+    return Group(
+        *(Text(label_text(sentence)) for sentence in told),
+        Text(""),
+        table,
+        *(Text(line, style="dim") for line in under),
+        *(Text(label_text(said), style="yellow") for said in warned),
+    )
 
 
 def render_comparison(frame: pl.DataFrame, metrics: Mapping[str, Mapping[str, Any]] | None = None) -> Group:
@@ -129,38 +145,6 @@ def _first_metrics(frame: pl.DataFrame) -> pl.DataFrame:
             break
         kept.append(metric)
     return frame.filter(pl.col("metric").is_in(kept))
-
-
-def _run_table(view: TaskView) -> Table:
-    from rich.text import Text
-
-    columns = ["Metric", "Culture", "Variant", "Score", "95% interval", "Floor", "People", "n"]
-    table = new_table(columns, names=columns[:3])
-    # Many cultures in every metric and variant would run off the screen.
-    metrics, variants = (view.headline[:1], view.variants[:1]) if view.many else (view.headline, view.variants)
-    for metric in metrics:
-        for subject in _shown_subjects(view):
-            for variant in variants:
-                row = view.estimate(0, subject, metric, variant)
-                if row is None:
-                    continue
-                info, marks = view.info(metric), view.marks(subject, metric, variant)
-                base, top = sentences.base_floor(marks), next((mark for mark in marks if mark.ceiling), None)
-                cells = [metric, label_text(subject.label), label_text(variant), numbers.amount(row["value"], info)]
-                cells += [numbers.interval(row["low"], row["high"], info)]
-                cells += [numbers.amount(mark.value if mark else None, info) for mark in (base, top)]
-                table.add_row(*map(Text, cells), f"{row['n']:,}")
-    return table
-
-
-def _shown_subjects(view: TaskView) -> Sequence[Subject]:
-    """All subjects where they fit a screen; else the highest, then the lowest, by the headline score."""
-    if not view.many or len(view.subjects) <= MOST_ROWS:
-        return view.subjects
-    rows = [(subject, view.estimate(0, subject, view.headline[0], view.variant)) for subject in view.subjects]
-    known = [(subject, row["value"]) for subject, row in rows if row is not None and row["value"] is not None]
-    ranked = [subject for subject, _ in sorted(known, key=lambda pair: -pair[1])]
-    return ranked if len(ranked) <= 2 * _AT_EACH_END else [*ranked[:_AT_EACH_END], *ranked[-_AT_EACH_END:]]
 
 
 def _comparison_cells(row: Mapping[str, Any], info: Mapping[str, Any]) -> list[str]:

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from kapwa import registry
-from kapwa.errors import KapwaError, RunError, UsageError
+from kapwa.errors import KapwaError, UsageError
+from kapwa.report.numbers import known
 from kapwa.report.text import clean, culture_name, label_text
 from kapwa.runs.directory import Run
 from kapwa.suites.base import Suite
@@ -18,6 +19,7 @@ from kapwa.suites.base import Suite
 Estimate = dict[str, Any]
 # With more cultures than this the page puts them on one axis instead of one after the other.
 MANY = 3
+MAX_SERIES = 4  # models in one chart
 # What floors and ceilings that every suite may have are called in a sentence, and in a chart.
 _FLOOR_WORDS = {
     "chance": ("guessing", "guessing"),
@@ -50,6 +52,32 @@ class Mark(NamedTuple):
     short: str  # in a chart: "longest answer"
 
 
+class Marks(NamedTuple):
+    """Floors, lowest first, then ceilings, and those a score is held against; None where there is none."""
+
+    every: Sequence[Mark] = ()
+    base: Mark | None = None  # guessing where there is such a thing, else the highest floor
+    best: Mark | None = None  # the highest floor: the best trick without cultural knowledge
+    top: Mark | None = None  # what people score
+
+    @classmethod
+    def of(cls, marks: Sequence[Mark]) -> Marks:
+        """Sort ``marks`` out."""
+        every = sorted(marks, key=lambda mark: (mark.ceiling, mark.value))
+        floors, tops = [m for m in every if not m.ceiling], [m for m in every if m.ceiling]
+        best = floors[-1] if floors else None
+        base = next((mark for mark in floors if mark.name in ("chance", "no preference")), best)
+        return cls(every, base, best, tops[0] if tops else None)
+
+
+class Confusion(NamedTuple):
+    """Whose answers one run gave where it was wrong; ``table`` has a column ``value``, the share to show."""
+
+    run: int
+    variant: str
+    table: pl.DataFrame
+
+
 @dataclass(eq=False)
 class TaskView:
     """The runs of one task over one data source, ready to be told side by side.
@@ -57,14 +85,15 @@ class TaskView:
     Attributes:
         manifest: That of the first run; task and data are the same in all of them.
         slug: The task's name as it can stand in file names and anchors, with the data's digest.
-        headline: The metrics that stand for the task.
+        headline: The metrics that stand for the task; ``metric`` is the first of them.
         groups: The columns by which results are broken down, over all runs.
         variants: Prompt variants in the order of the data.
         variant: The first of them, which headline numbers are of.
         split_variants: Whether variants have names of two parts, "<asked in>/<prompt>".
-        metrics: How each metric reads, over all runs, the headline ones first.
+        metrics: How each metric reads, over all runs, the headline ones first; ``titles`` is what people call them.
         subjects: Cultures in the order of the data; one for each language where a variant was asked in several.
         many: Whether there are more cultures than can be read one after the other.
+        series: The runs, four to a chart, each with what to add to the chart's key where there are several.
         suite: The suite as registered, or None: a report must be readable where its suite is not installed.
         noun: What one item is called, singular and plural.
     """
@@ -82,47 +111,45 @@ class TaskView:
         self.headline: list[str] = list(dict.fromkeys(name for one in manifests for name in one.get("headline", ())))
         self.groups: list[str] = list(dict.fromkeys(name for one in manifests for name in one.get("groups", ())))
         # Estimates by (culture, language, variant, group, stratum, metric), and by stratum of each grouping.
-        self._estimates: list[dict[tuple[str, ...], Estimate]] = []
-        self._strata: list[dict[tuple[str, ...], dict[str, Estimate]]] = []
+        self._estimates: list[dict[tuple[str, ...], Estimate]] = [{} for _ in self.runs]
+        self._strata: list[dict[tuple[str, ...], dict[str, Estimate]]] = [{} for _ in self.runs]
         # The languages in which each culture was asked each variant.
         self._spoken: dict[tuple[str, str], list[str]] = {}
         # Floors and ceilings of each metric and variant, run by run.
         self._floors: dict[tuple[str, str], list[list[dict[str, Any]]]] = {}
+        metrics: dict[str, Mapping[str, Any]] = {}
         for i, run in enumerate(self.runs):
-            found: dict[tuple[str, ...], Estimate] = {}
-            strata: dict[tuple[str, ...], dict[str, Estimate]] = {}
+            metrics = dict(run.manifest.get("metrics", {})) | metrics
             for row in run.estimates.iter_rows(named=True):
+                metrics.setdefault(row["metric"], {})
                 stratum = "" if row["group"] == "all" else row["stratum"] or ""
                 where = (row["culture"], row["language"], row["variant"], row["group"])
-                found[*where, stratum, row["metric"]] = row
-                strata.setdefault((*where, row["metric"]), {})[stratum] = row
+                self._estimates[i][*where, stratum, row["metric"]] = row
+                self._strata[i].setdefault((*where, row["metric"]), {})[stratum] = row
                 languages = self._spoken.setdefault((row["culture"], row["variant"]), [])
                 languages += [] if row["language"] in languages else [row["language"]]
-            self._estimates.append(found)
-            self._strata.append(strata)
             for row in run.floors.iter_rows(named=True):
                 by_run = self._floors.setdefault((row["metric"], row["variant"]), [[] for _ in self.runs])
                 by_run[i].append(row)
+        self.metric = next(iter([*self.headline, *metrics]), "")
+        ordered = dict.fromkeys([*self.headline, self.metric, *metrics])
+        self.metrics: dict[str, Mapping[str, Any]] = {name: metrics.get(name) or {"name": name} for name in ordered}
+        self.titles = {name: label_text(info.get("title") or name) for name, info in self.metrics.items()}
         named = [name for one in manifests for name in one.get("selection", {}).get("variants") or ()]
         asked = list(dict.fromkeys(variant for _, variant in self._spoken))
         self.variants: list[str] = [name for name in dict.fromkeys(named) if name in asked] or asked
         self.variant = self.variants[0] if self.variants else ""
         self.split_variants = any(0 < name.find("/") < len(name) - 1 for name in self.variants)
-        self.metrics = self._find_metrics()
         self.subjects = self._find_subjects()
         self.many = len(self.subjects) > MANY
-        self.suite = _find_suite(str(self.manifest.get("suite", "")))
+        members = list(range(len(self.runs)))
+        chunks = [members[i : i + MAX_SERIES] for i in range(0, len(members), MAX_SERIES)]
+        self.series = [("" if len(chunks) == 1 else f"-{k}", chunk) for k, chunk in enumerate(chunks, start=1)]
+        try:
+            self.suite: Suite | None = registry.load("suites", str(self.manifest.get("suite", "")))
+        except KapwaError:
+            self.suite = None
         self.noun: tuple[str, str] = ("item", "items") if self.suite is None else self.suite.noun
-
-    def _find_metrics(self) -> dict[str, Mapping[str, Any]]:
-        """How metrics read; those that no manifest describes get their bare name."""
-        found: dict[str, Mapping[str, Any]] = {}
-        for run in self.runs:
-            found.update({name: info for name, info in run.manifest.get("metrics", {}).items() if name not in found})
-            for name in run.estimates.get_column("metric").unique(maintain_order=True) if run.estimates.width else ():
-                found.setdefault(name, {"name": name, "title": name})
-        first = [name for name in self.headline if name in found]
-        return {name: found[name] for name in (*first, *(n for n in found if n not in first))}
 
     def _find_subjects(self) -> list[Subject]:
         """Cultures, or pairs of culture and language, with what charts and tables call them."""
@@ -145,32 +172,23 @@ class TaskView:
         spoken = self._spoken.get((subject.culture, variant), ())
         return spoken[0] if len(spoken) == 1 else subject.language
 
-    def info(self, metric: str) -> Mapping[str, Any]:
-        """How a metric reads; empty for one that is not known."""
-        return self.metrics.get(metric, {})
-
-    def title_of(self, metric: str) -> str:
-        """The metric's name for people."""
-        return label_text(self.metrics.get(metric, {}).get("title") or metric)
-
     def estimate(self, run: int, subject: Subject, metric: str, variant: str | None = None) -> Estimate | None:
         """The overall estimate of one run, or None when the run has none."""
         wanted = self.variant if variant is None else variant
         where = (subject.culture, self.language_of(subject, wanted), wanted, "all", "", metric)
         return self._estimates[run].get(where)
 
-    def strata(self, run: int, subject: Subject, metric: str, group: str) -> dict[str, Estimate]:
-        """The estimates of one run by stratum of ``group`` ("category" or "topic")."""
-        where = (subject.culture, self.language_of(subject, self.variant), self.variant, group, metric)
+    def strata(self, run: int, subject: Subject, group: str) -> dict[str, Estimate]:
+        """The first headline metric of one run by stratum of ``group`` ("category" or "topic")."""
+        where = (subject.culture, self.language_of(subject, self.variant), self.variant, group, self.metric)
         return self._strata[run].get(where, {})
 
-    def marks(self, subject: Subject, metric: str, variant: str | None = None) -> list[Mark]:
-        """Floors, lowest first, then ceilings, of a metric for one culture."""
-        wanted = self.variant if variant is None else variant
+    def marks(self, subject: Subject, metric: str, variant: str | None = None) -> Marks:
+        """Floors and ceilings of a metric for one culture."""
         cultures = {s.culture for s in self.subjects}
         suite_words = self.suite.floor_words if self.suite is not None else {}
         found: dict[tuple[str, bool], Mark] = {}
-        for rows in self._floors.get((metric, wanted), ()):
+        for rows in self._floors.get((metric, self.variant if variant is None else variant), ()):
             # A culture's own floors (named in the note) stand in place of those over all cultures.
             own = [row for row in rows if row["note"] == subject.culture]
             named = {row["name"] for row in own}
@@ -180,30 +198,39 @@ class TaskView:
                 words = suite_words.get(name) or _FLOOR_WORDS.get(name) or (name, name)
                 mark = Mark(name, float(row["value"]), row["kind"] == "ceiling", *words)
                 found.setdefault((mark.name, mark.ceiling), mark)
-        return sorted(found.values(), key=lambda mark: (mark.ceiling, mark.value))
+        return Marks.of(list(found.values()))
+
+    def by_score(self, metric: str) -> list[Subject]:
+        """Cultures with a score in the main variant, the highest first (mean over models)."""
+        found = []
+        for subject in self.subjects:
+            rows = [self.estimate(i, subject, metric) for i in range(len(self.runs))]
+            values = [row["value"] for row in rows if row is not None and known(row["value"])]
+            if values:
+                found.append((sum(values) / len(values), subject))
+        return [subject for _, subject in sorted(found, key=lambda pair: (-pair[0], pair[1].label))]
 
     def table(self, name: str) -> list[tuple[int, pl.DataFrame]]:
         """A suite's own table of each run that has it, with the run's index."""
+        tables = [(i, run.table(name)) for i, run in enumerate(self.runs) if name in run.tables]
+        return [(i, frame) for i, frame in tables if frame.height]
+
+    def confusions(self) -> list[Confusion]:
+        """Whose answers each model gives where it is wrong, from the tables ``confusion``; [] where there are none.
+
+        Of the variants one is shown: the first that asks every culture in one language (answers can be compared best
+        there), else the main one.
+        """
+        shared = (v for v in self.variants if len({self.language_of(subject, v) for subject in self.subjects}) == 1)
+        variant = next(shared, self.variant)
         found = []
-        for i, run in enumerate(self.runs):
-            try:
-                frame = run.table(name)
-            except (RunError, UsageError, KeyError, FileNotFoundError):
-                continue  # this suite writes none by that name
-            if frame.height:
-                found.append((i, frame))
+        for i, frame in self.table("confusion"):
+            if {"culture", "variant", "other", "share"} <= set(frame.columns):
+                kept = frame.filter((pl.col("variant") == variant) & pl.col("share").is_not_null())
+                value = pl.col("split") if "split" in frame.columns else pl.col("share")
+                if kept.height:
+                    found.append(Confusion(i, variant, kept.with_columns(value.alias("value"))))
         return found
-
-
-def _find_suite(name: str) -> Suite | None:
-    """The suite registered as ``name``, or None where it is not installed or does not load."""
-    if name not in registry.available("suites"):
-        return None
-    try:
-        found: Suite = registry.load("suites", name)
-    except KapwaError:
-        return None
-    return found
 
 
 def arrange(runs: Sequence[Run]) -> list[TaskView]:

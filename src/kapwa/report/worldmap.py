@@ -12,11 +12,15 @@ from dataclasses import dataclass
 from functools import cache
 from html import escape
 from importlib import resources
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from kapwa.files import slug
-from kapwa.report.charts import text_svg
+from kapwa.report import numbers
+from kapwa.report.charts import Chart, heat_step, text_svg
+from kapwa.report.heat import heat_domain
+from kapwa.report.view import TaskView
 
+LEAST_PLACES = 4  # with fewer, a map says less than a line of text
 _UNNUMBERED = {"XKX": "Kosovo"}  # outlines that carry no ISO number, by the name they have
 
 Place = str | tuple[int, int]  # the id of an outline, or a point on the map
@@ -32,20 +36,51 @@ class Spot(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class MapChart:
+class MapChart(Chart):
     """A world map. ``steps`` pairs colour classes and what they span; or ``domain`` gives a scale of seven colours."""
 
-    key: str
-    title: str
-    subject: str
-    alt: str
+    kind: ClassVar = "map"
     spots: Sequence[Spot]
     absent: Sequence[str]
     domain: tuple[float, float] = (0.0, 1.0)
     share: bool = True
     steps: Sequence[tuple[str, str]] = ()
     heading: str = ""  # what stands before the title where a map stands alone
-    kind: str = "map"
+
+
+def map_charts(view: TaskView) -> list[MapChart]:
+    """The first headline metric on a map, one for each model, all on one colour scale; [] where few can be placed."""
+    info, title = view.metrics[view.metric], f"{view.titles[view.metric]}, on the map"
+    found = []
+    for i in range(len(view.runs)):
+        rows = [(subject.label, view.estimate(i, subject, view.metric)) for subject in view.subjects]
+        found.append({label: row["value"] for label, row in rows if row is not None and numbers.known(row["value"])})
+    placed = [[value for label, value in values.items() if place_of(label) is not None] for values in found]
+    if max(map(len, placed), default=0) < LEAST_PLACES:
+        return []
+    domain = heat_domain([value for values in placed for value in values], info)
+    charts = []
+    for i, values in enumerate(found):
+        told = {label: f"{label} {numbers.amount(value, info, 0)}" for label, value in values.items()}
+        spots = [
+            Spot(place, f"q{heat_step(values[label], domain)}", text, "" if isinstance(place, str) else text)
+            for label, text in told.items()
+            if (place := place_of(label)) is not None
+        ]
+        if spots:
+            charts.append(
+                MapChart(
+                    key=f"{view.slug}-{slug(view.labels[i])}-map-{i}",
+                    title=title,
+                    subject=view.labels[i],
+                    alt=f"World map of {view.titles[view.metric]}, {view.labels[i]}. {'; '.join(told.values())}.",
+                    spots=spots,
+                    absent=[label for label in values if place_of(label) is None],
+                    domain=domain,
+                    share=numbers.is_share(info),
+                )
+            )
+    return charts
 
 
 @cache

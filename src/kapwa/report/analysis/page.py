@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from kapwa.analysis.result import Analysis
 from kapwa.files import write_text
@@ -23,8 +22,9 @@ from kapwa.report.analysis.view import (
     task_words,
     versions,
 )
-from kapwa.report.figures import Chart, chart_file, save_pictures
-from kapwa.report.page import Part, asset, content_policy, environment, figures
+from kapwa.report.charts import Chart
+from kapwa.report.figures import chart_file, save_pictures
+from kapwa.report.page import Part, render
 from kapwa.report.text import isolate, label_text
 from kapwa.report.worldmap import MapChart
 
@@ -32,7 +32,6 @@ BUDGET = 8_000_000  # bytes of a page
 MOST_OPEN = 6  # corpora whose long tables stand open
 MOST_PANES = 24  # corpora shown one by one
 MOST_TEXTS = 3_500_000  # bytes of texts for the explorer
-LEAST_TEXTS = 250_000
 _AIR = 20_000
 
 
@@ -49,40 +48,20 @@ def build_analysis_report(analysis: Analysis, path: Path) -> Path:
 
 def render_analysis(analysis: Analysis) -> str:
     """Return the report as HTML text."""
-    from markupsafe import Markup
-
     view = AnalysisView(analysis)
+    told = _told(view)
+    page = ("analysis.html.j2", ["report.css", "analysis.css"], "analysis.js")
+    fixed = len(render(*page, **told, texts=explorer.Texts("", 0, 0)).encode())
+    texts = explorer.texts_within(view, min(MOST_TEXTS, BUDGET - fixed - _AIR))
+    return render(*page, **told, texts=texts)
+
+
+def _told(view: AnalysisView) -> Part:
+    """Everything the template is told, but for the texts of the explorer."""
     found = {corpus.number: heatmap.likenesses(view, corpus) for corpus in view.corpora[:MOST_PANES]}
-    told = _told(view, found)
-    template = environment().get_template("analysis.html.j2")
-
-    def render(texts: explorer.Texts, pairs: str) -> str:
-        # JSON whose "<" is escaped cannot leave its element.
-        data = {"texts_json": Markup(texts.json), "pairs_json": Markup(pairs)}  # noqa: S704
-        return template.render(told, texts=texts, exact=len(pairs) > 2, **data)
-
-    none, pairs = explorer.Texts(explorer.script_json({"corpora": []}), 0, 0), explorer.pairs_json(found)
-    fixed = len(render(none, pairs).encode())
-    if fixed + LEAST_TEXTS > BUDGET:
-        pairs = explorer.script_json({})
-        fixed = len(render(none, pairs).encode())
-    room = max(LEAST_TEXTS, min(MOST_TEXTS, BUDGET - fixed - _AIR))
-    texts = explorer.texts_within(view, room)
-    size = len(texts.json.encode())
-    if size > room:
-        # Characters are one to three bytes each.
-        texts = explorer.texts_within(view, room * len(texts.json) // size)
-    return render(texts, pairs)
-
-
-def _told(view: AnalysisView, found: Mapping[int, Sequence[Likeness]]) -> dict[str, Any]:
-    """Everything the template is told, but for the texts and pairs of the explorer."""
-    from markupsafe import Markup
-
-    css, script = asset("report.css") + asset("analysis.css"), asset("analysis.js")
     one, many = view.attribute
     maps = charts.tau_maps(view)
-    taus = [figures(group) for group in charts.tau_charts(view).values()]
+    taus = list(charts.tau_charts(view).values())
     released = charts.tau_charts(view, "reference")
     panes = [_pane(view, view.corpora[number], maps.get(number, ()), alike) for number, alike in found.items()]
     most = max(int(corpus.row["identities"]) for corpus in view.corpora)
@@ -99,12 +78,13 @@ def _told(view: AnalysisView, found: Mapping[int, Sequence[Likeness]]) -> dict[s
         "cautions": cautions(view),
         "remarks": remarks(view),
         "headline": sentences.headline(view),
-        "variance": figures(charts.variance_charts(view)),
-        "taus": [taus[0] if taus else [], [figure for group in taus[1:] for figure in group]],
-        "released": [figure for group in released.values() for figure in figures(group)],
+        "variance": charts.variance_charts(view),
+        "taus": [taus[0] if taus else [], [chart for group in taus[1:] for chart in group]],
+        "released": [chart for group in released.values() for chart in group],
         "fold": len(view.corpora) > MOST_OPEN,
         "scale": next((chart.steps for group in maps.values() for chart in group), []),
-        "heat_key": Markup(heatmap.key_svg()),  # noqa: S704
+        "heat_key": heatmap.key_svg(),
+        "pairs": explorer.pairs_json(found),
         "panes": panes,
         "left_out": len(view.corpora) - len(panes),
         "measures": lists.measures_told(view),
@@ -119,9 +99,6 @@ def _told(view: AnalysisView, found: Mapping[int, Sequence[Likeness]]) -> dict[s
         "signatures": signatures(view.analysis.manifest),
         "citations": citations(view),
         "folder": isolate(label_text(view.analysis.path.name)),
-        "css": css,
-        "script": script,
-        "policy": content_policy(css, script),
     }
 
 
@@ -129,7 +106,7 @@ def _pane(view: AnalysisView, corpus: Corpus, maps: Sequence[MapChart], alike: S
     """Everything the page shows of one corpus alone."""
     return {
         "corpus": corpus,
-        "maps": figures(chart for chart in maps if chart.spots),
+        "maps": [chart for chart in maps if chart.spots],
         "heats": [_heat(one) for one in alike],
         "countries": lists.country_list(view, corpus),
         "words": lists.word_list(view, corpus),
@@ -139,14 +116,12 @@ def _pane(view: AnalysisView, corpus: Corpus, maps: Sequence[MapChart], alike: S
 
 def _heat(one: Likeness) -> Part:
     """One picture of likeness: its SVG, the words that stand for it, its colour key, its groups."""
-    from markupsafe import Markup
-
     low, high = heatmap.colour_range(one)
     return {
         "measure": one.measure,
         "alt": f"Heat map: mean {measure_words(one.measure)} of every two of {len(one.names)} identities, "
         f"{one.corpus.full}, in the order of a tree that puts like ones together. Its groups are listed below.",
-        "svg": Markup(heatmap.page_svg(one, f"heat-{one.corpus.number}-{one.measure}")),  # noqa: S704 - escaped there
+        "svg": heatmap.page_svg(one, f"heat-{one.corpus.number}-{one.measure}"),
         "low": heatmap.end_words(one, low),
         "high": heatmap.end_words(one, high),
         "groups": [[isolate(label_text(name)) for name in group] for group in one.groups],
