@@ -82,14 +82,13 @@ def test_a_worker_and_then_a_node_die_and_nothing_is_lost_or_told_twice(
 ) -> None:
     task = TinyTask(n=60, shared=False, kinds=("score", "generate") if atomic else ("generate",))
     local = run_task(task, make("TinyModel", {"atomic_batches": atomic}), path=tmp_path / "local", progress=False)
-    doing = "Replica.answer" if atomic else "Replica.stream"
     deaths = []
 
     def kill(snapshot: Snapshot) -> None:
         if snapshot.done >= 9 and not deaths:
-            deaths.extend(["worker"] * nodes.kill_worker(doing))
+            deaths.extend(["worker"] * nodes.kill_worker("Replica.answer"))
         if snapshot.done >= 21 and len(deaths) == 1:
-            deaths.extend(["node"] * nodes.lose_node_at(doing))
+            deaths.extend(["node"] * nodes.lose_node_at("Replica.answer"))
 
     model = start(atomic_batches=atomic, delay=0.03)
     with caplog.at_level(logging.WARNING):

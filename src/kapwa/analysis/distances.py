@@ -85,7 +85,7 @@ def compute_parts(prepared: Sequence[Prepared], show: Show, executor: Executor) 
     # Each process writes its own parts: a hundred of them would wait long for one that writes for all. The machines of
     # a cluster see no folder of ours: their parts come back, and are written here.
     work = _compute_and_write if executor.shares_files else _compute
-    for done in executor.map(work, jobs, describe=str, inline=len(missing) <= 1):
+    for done in (map if len(missing) <= 1 else executor.map)(work, jobs):
         if not executor.shares_files:
             write_part(done.path, done.part)
         meter.add(1, amount=done.texts)

@@ -104,7 +104,7 @@ def make_tables(
     meter = Meter(show, "summing up", work.jobs, stage="", unit="texts")
     few = work.parts < _FEW[executor.name]
     jobs = work if few or executor.shares_files else map(_with_parts, work)
-    for result in executor.map(tables_of, jobs, inline=few):
+    for result in (map if few else executor.map)(tables_of, jobs):
         work.take(result)
         meter.add(1)
     tables = {}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol, Self, TypeVar
+from typing import Final, Self, TypeVar
 
 from kapwa.errors import UsageError
 from kapwa.models.base import Model
@@ -45,22 +45,16 @@ class Ray:
     def __post_init__(self) -> None:
         if self.address is not None and not self.address.strip():
             raise UsageError("The address of the Ray cluster is empty.", hint="For example: auto, or 10.0.0.5:6379")
-        _check("replicas", self.replicas, whole=True, least=1)
-        _check("cpus_per_replica", self.cpus_per_replica, least=0.001)
-        _check("gpus_per_replica", self.gpus_per_replica, least=0.0)
-        _check("start_timeout", self.start_timeout, least=0.001)
+        numbers = (("replicas", 1), ("cpus_per_replica", 0.001), ("gpus_per_replica", 0), ("start_timeout", 0.001))
+        for name, least in numbers:
+            value = getattr(self, name)
+            kind, what = (int, "a whole number") if name == "replicas" else (int | float, "a number")
+            number = isinstance(value, kind) and not isinstance(value, bool)
+            if value is not None and not (number and least <= value < math.inf):
+                raise UsageError(f"{name} is {value!r}; it must be {what} of at least {least:g}.")
 
 
-def _check(name: str, value: float | None, *, least: float, whole: bool = False) -> None:
-    if value is None:
-        return
-    kind = int if whole else int | float
-    if isinstance(value, bool) or not isinstance(value, kind) or not math.isfinite(value) or value < least:
-        number = "a whole number" if whole else "a number"
-        raise UsageError(f"{name} is {value!r}; it must be {number} of at least {least:g}.")
-
-
-class Executor(Protocol):
+class Executor(ABC):
     """Runs one function over many inputs: in processes of this machine (``local``) or on a Ray cluster (``ray``).
 
     A context manager; leaving it frees what was started. ``shares_files``: whether tasks see this machine's folders.
@@ -69,25 +63,20 @@ class Executor(Protocol):
     name: str
     shares_files: bool
 
-    def __enter__(self) -> Self: ...
+    def __enter__(self) -> Self:
+        return self
 
-    def __exit__(self, *_: object) -> None: ...
+    def __exit__(self, *_: object) -> None:
+        return
 
-    def map(
-        self,
-        work: Callable[[Input], Output],
-        tasks: Iterable[Input],
-        *,
-        describe: Callable[[Input], str] = str,
-        inline: bool = False,
-    ) -> Iterator[Output]:
-        """Yield ``work(task)`` for every task, in order of completion; ``inline``: in this process, in order.
+    @abstractmethod
+    def map(self, work: Callable[[Input], Output], tasks: Iterable[Input]) -> Iterator[Output]:
+        """Yield ``work(task)`` for every task, in order of completion.
 
         ``work`` and the tasks must be picklable. Only a few tasks are read ahead, and more are read after each result,
-        so a result may add tasks. ``describe`` names a task in messages. The first error ends it: tasks that run are
-        stopped. Raises the error of the task itself, or RunError where workers die.
+        so a result may add tasks. The first error ends it: tasks that run are stopped. Raises the error of the task
+        itself, or RunError where workers die; it names the task by its ``str()``, where it is known.
         """
-        ...
 
 
 class DistributedModel(Model):

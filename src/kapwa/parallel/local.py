@@ -17,7 +17,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
 from multiprocessing.connection import wait as wait_for
-from typing import Final, Self
+from typing import Final
 
 from kapwa.errors import RunError
 from kapwa.parallel.base import ONE_THREAD, Executor, Input, Output, Ray
@@ -38,7 +38,7 @@ def open_executor(engine: Ray | None, *, processes: int, tasks_at_once: int | No
     return RayExecutor(engine, tasks_at_once)
 
 
-class LocalExecutor:
+class LocalExecutor(Executor):
     """Processes of this machine; see :class:`kapwa.parallel.base.Executor`. One process means this one."""
 
     name = "local"
@@ -47,89 +47,60 @@ class LocalExecutor:
     def __init__(self, processes: int) -> None:
         self.processes = processes
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def map(
-        self,
-        work: Callable[[Input], Output],
-        tasks: Iterable[Input],
-        *,
-        describe: Callable[[Input], str] = str,  # noqa: ARG002 - a pool cannot tell which task killed its worker
-        inline: bool = False,
-    ) -> Iterator[Output]:
+    def map(self, work: Callable[[Input], Output], tasks: Iterable[Input]) -> Iterator[Output]:
         """Yield ``work(task)`` for every task."""
-        if inline or self.processes == 1:
+        if self.processes == 1:
             yield from map(work, tasks)
             return
         others = set(multiprocessing.active_children())
-        with _environment(ONE_THREAD):
-            pool = ProcessPoolExecutor(
-                self.processes, mp_context=multiprocessing.get_context("spawn"), initializer=_start_worker
-            )
-            try:
-                yield from _results(pool, work, iter(tasks), self.processes * AHEAD)
-            except BrokenProcessPool as error:
-                raise RunError(
-                    "A worker process ended before its work was done.",
-                    hint="It may have run out of memory: use fewer --workers. What is done is kept.",
-                ) from error
-            except BrokenPipeError as error:
-                # A worker that could not start closed the pipe; the command line would take it for a reader that left.
-                raise RunError("Worker processes cannot be started.", hint="Try --workers 1.") from error
-            except BaseException:
-                # What workers write is written whole or not at all, so they can be stopped at any moment.
-                for process in set(multiprocessing.active_children()) - others:
-                    process.terminate()
-                raise
-            finally:
-                pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _results(
-    pool: ProcessPoolExecutor, work: Callable[[Input], Output], tasks: Iterator[Input], ahead: int
-) -> Iterator[Output]:
-    waiting: set[Future[Output]] = {_submit(pool, work, task) for task in islice(tasks, ahead)}
-    while waiting:
-        done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-        yield from (future.result() for future in done)
-        waiting |= {_submit(pool, work, task) for task in islice(tasks, len(done))}
-
-
-def _submit(pool: ProcessPoolExecutor, work: Callable[[Input], Output], task: Input) -> Future[Output]:
-    """Submit one task; a worker that this starts does not run the user's script again.
-
-    A spawned process imports the main module. A script without ``if __name__ == '__main__':`` would begin the whole
-    analysis anew in each worker. Work that other modules define needs nothing of the main module.
-    """
-    main = sys.modules["__main__"]
-    if work.__module__ == "__main__":
-        return pool.submit(work, task)
-    names = vars(main)
-    hidden: dict[str, object] = {name: names.pop(name) for name in ("__file__", "__spec__") if name in names}
-    main.__spec__ = None
-    try:
-        return pool.submit(work, task)
-    finally:
-        names.update(hidden)
+        spawn = multiprocessing.get_context("spawn")
+        pool = ProcessPoolExecutor(self.processes, mp_context=spawn, initializer=_start_worker)
+        source, waiting = iter(tasks), set[Future[Output]]()
+        try:
+            while True:
+                new = list(islice(source, self.processes * AHEAD - len(waiting)))
+                with _spawning():
+                    waiting |= {pool.submit(work, task) for task in new}
+                if not waiting:
+                    break
+                done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                yield from (future.result() for future in done)
+        except BrokenProcessPool as error:
+            raise RunError(
+                "A worker process ended before its work was done.",
+                hint="It may have run out of memory: use fewer --workers. What is done is kept.",
+            ) from error
+        except BrokenPipeError as error:
+            # A worker that could not start closed the pipe; the command line would take it for a reader that left.
+            raise RunError("Worker processes cannot be started.", hint="Try --workers 1.") from error
+        except BaseException:
+            # What workers write is written whole or not at all, so they can be stopped at any moment.
+            for process in set(multiprocessing.active_children()) - others:
+                process.terminate()
+            raise
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
 
 
 @contextlib.contextmanager
-def _environment(values: dict[str, str]) -> Iterator[None]:
-    """Set environment variables for the processes that start inside."""
-    before = {name: os.environ.get(name) for name in values}
-    os.environ.update(values)
+def _spawning() -> Iterator[None]:
+    """Let processes that start inside compute with one thread each, and not run the user's script again.
+
+    A spawned process imports the main module: a script without ``if __name__ == '__main__':`` would begin the whole
+    analysis anew in each worker. What Kapwa runs in workers needs nothing of that module.
+    """
+    main = vars(sys.modules["__main__"])
+    hidden: dict[str, object] = {name: main.pop(name) for name in ("__file__", "__spec__") if name in main}
+    main["__spec__"] = None
+    before = {name: os.environ[name] for name in ONE_THREAD if name in os.environ}
+    os.environ.update(ONE_THREAD)
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+        main.update(hidden)
+        for name in ONE_THREAD:
+            del os.environ[name]
+        os.environ.update(before)
 
 
 def _start_worker() -> None:

@@ -14,10 +14,10 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from importlib.metadata import version
 from itertools import islice
-from typing import Any, Final, NamedTuple, Self, TextIO
+from typing import Any, Final, NamedTuple, TextIO
 
-from kapwa.errors import KapwaError, MissingDependencyError, RunError, UsageError
-from kapwa.parallel.base import ONE_THREAD, Input, Output, Ray
+from kapwa.errors import MissingDependencyError, RunError, UsageError
+from kapwa.parallel.base import ONE_THREAD, Executor, Input, Output, Ray
 from kapwa.parallel.local import AHEAD
 
 log = logging.getLogger(__name__)
@@ -29,11 +29,16 @@ ATTEMPTS: Final = 4
 _LOOK_EVERY = 5.0
 _SAY_EVERY = 60.0
 _SAME_VERSIONS = "Install the same versions of Python, ray and kapwa on every machine of the cluster as here."
-_SAME_TOKENS = (
-    "Set RAY_AUTH_MODE to the same (token or disabled) wherever ray and kapwa start. With tokens, copy "
-    "~/.ray/auth_token from the cluster's first machine to the others."
+_START_ONE = (
+    "Start one (ray start --head), name its address (--address HOST:PORT), or leave --address out to use this machine "
+    "alone."
 )
-_ABOUT_TOKENS = re.compile("InvalidAuthToken|Unauthenticated|AuthenticationError|authentication token")
+# A cluster that asks for a token closes the connection without a word.
+_JOIN = (
+    f"Check that it runs (ray status). {_SAME_VERSIONS} Set RAY_AUTH_MODE, which is {{mode}} here, to the same (token "
+    "or disabled) wherever ray and kapwa start; with tokens, copy ~/.ray/auth_token from the cluster's first machine "
+    "to the others."
+)
 _MISSING_MODULE = re.compile(r"No module named '([\w.]+)'")
 
 
@@ -88,14 +93,10 @@ def require_ray() -> Any:
     return ray
 
 
-class _Connection:
+class _Shared:
     """The connection of this process, which overlapping :func:`connected` blocks share."""
 
-    def __init__(self) -> None:
-        self.users, self.local, self.end = 0, False, contextlib.ExitStack()
-
-
-_shared = _Connection()
+    users, local, end = 0, False, contextlib.ExitStack()
 
 
 @contextlib.contextmanager
@@ -108,17 +109,17 @@ def connected(settings: Ray) -> Iterator[Cluster]:
     no cluster, where it has other versions or tokens, or where Ray cannot be started.
     """
     ray = require_ray()
-    ours = _shared.users > 0 or not ray.is_initialized()
-    if ours and not _shared.users:
+    ours = _Shared.users > 0 or not ray.is_initialized()
+    if ours and not _Shared.users:
         address = settings.address or os.environ.get("RAY_ADDRESS") or LOCAL
-        _shared.end, _shared.local = _connect(ray, address), address == LOCAL
-    _shared.users += ours
+        _Shared.end, _Shared.local = _connect(ray, address), address == LOCAL
+    _Shared.users += ours
     try:
-        yield Cluster(own=ours and _shared.local)
+        yield Cluster(own=ours and _Shared.local)
     finally:
-        _shared.users -= ours
-        if ours and not _shared.users:
-            _shared.end.close()
+        _Shared.users -= ours
+        if ours and not _Shared.users:
+            _Shared.end.close()
 
 
 def _connect(ray: Any, address: str) -> contextlib.ExitStack:
@@ -168,40 +169,21 @@ def _check_address(address: str) -> None:
             hint="Start kapwa on the cluster (ray job submit), or name the cluster's own address, such as HOST:6379.",
         )
     host, _, port = address.rpartition(":")
-    if not host or not port.isdigit():
-        return
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
-    except (OSError, OverflowError) as error:
-        raise _no_cluster(address, f"{getattr(error, 'strerror', None) or error}.") from None
+    if host and port.isdigit():
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
+        except (OSError, OverflowError) as error:
+            raise RunError(
+                f"There is no Ray cluster at {address!r}: {getattr(error, 'strerror', None) or error}.", hint=_START_ONE
+            ) from None
 
 
-def _not_connected(address: str, error: Exception) -> KapwaError:
-    said = brief(error)
+def _not_connected(address: str, error: Exception) -> RunError:
     if address == LOCAL:
-        return RunError(
-            f"Ray cannot be started on this machine: {said}", hint="Check the space in /tmp/ray and the memory."
-        )
-    if "mismatch" in said:
-        return RunError(f"The Ray cluster at {address} runs other versions: {said}", hint=_SAME_VERSIONS)
-    if _ABOUT_TOKENS.search(f"{type(error).__name__}: {error}") or (
-        isinstance(error, ConnectionError) and ":" in address
-    ):
-        # Somebody listens there. A cluster that asks for a token closes the connection without a word.
-        mode = os.environ.get("RAY_AUTH_MODE", "not set")
-        return RunError(
-            f"The Ray cluster at {address!r} does not accept this process (RAY_AUTH_MODE is {mode} here): {said}",
-            hint=_SAME_TOKENS,
-        )
-    return _no_cluster(address, said)
-
-
-def _no_cluster(address: str, why: str) -> RunError:
-    return RunError(
-        f"There is no Ray cluster at {address!r}: {why}",
-        hint="Start one (ray start --head), name its address (--address HOST:PORT), "
-        "or leave --address out to use this machine alone.",
-    )
+        said, hint = "Ray cannot be started on this machine", "Check the space in /tmp/ray and the memory."
+    else:
+        said, hint = f"The Ray cluster at {address!r} cannot be joined", _JOIN
+    return RunError(f"{said}: {brief(error)}", hint=hint.format(mode=os.environ.get("RAY_AUTH_MODE", "not set")))
 
 
 def brief(error: BaseException) -> str:
@@ -217,14 +199,8 @@ def death_reason(error: BaseException) -> str:
 
 def lost_worker() -> tuple[type[Exception], ...]:
     """Return the errors that Ray raises where a worker, a machine, or a result that lay there is gone."""
-    known = require_ray().exceptions
-    return (
-        known.RayActorError,
-        known.NodeDiedError,
-        known.WorkerCrashedError,
-        known.OutOfMemoryError,
-        known.ObjectLostError,
-    )
+    names = ("RayActorError", "NodeDiedError", "WorkerCrashedError", "OutOfMemoryError", "ObjectLostError")
+    return tuple(getattr(require_ray().exceptions, name) for name in names)
 
 
 @contextlib.contextmanager
@@ -255,19 +231,11 @@ def _no_module(error: Exception) -> RunError | None:
     return RunError(f"A machine of the Ray cluster has no module {missing[1]!r}.", hint=hint)
 
 
-class _Task(NamedTuple):
-    """A task in flight. ``stored``: its input in Ray's store, from where it can be sent again."""
-
-    name: str
-    stored: Any
-    attempt: int = 1
-
-
-class RayExecutor:
+class RayExecutor(Executor):
     """Tasks on a Ray cluster; see :class:`kapwa.parallel.base.Executor`. Joins the cluster with the first task.
 
     Machines need the same Kapwa, and no folder in common. A task whose worker or machine dies is sent again, up to four
-    times; Ray's own retries are off, because they never end for tasks without enough memory and name no task.
+    times; Ray's own retries are off, because they never end for tasks without enough memory.
     """
 
     name = "ray"
@@ -277,41 +245,26 @@ class RayExecutor:
         self._settings, self._tasks_at_once = settings, tasks_at_once
         self._cluster: Cluster | None = None
         self._end = contextlib.ExitStack()
-        self._slots, self._look_at = 1, 0.0
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._end.close()
 
-    def map(
-        self,
-        work: Callable[[Input], Output],
-        tasks: Iterable[Input],
-        *,
-        describe: Callable[[Input], str] = str,
-        inline: bool = False,
-    ) -> Iterator[Output]:
+    def map(self, work: Callable[[Input], Output], tasks: Iterable[Input]) -> Iterator[Output]:
         """Yield ``work(task)`` for every task."""
-        if inline:
-            yield from map(work, tasks)
-            return
         if self._cluster is None:
             self._cluster = self._end.enter_context(connected(self._settings))
         ray = require_ray()
         remote = ray.remote(num_cpus=1, max_retries=0, runtime_env={"env_vars": ONE_THREAD})(_run_task)
-        waiting = iter(tasks)
+        source = iter(tasks)
         flying: dict[Any, _Task] = {}
-
-        def send(task: _Task) -> None:
-            flying[remote.remote(work, version("kapwa"), task.stored)] = task
-
+        slots, look_at = self._tasks_at_once or 0, 0.0
         try:
             while True:
+                if self._tasks_at_once is None and time.monotonic() >= look_at:  # a cluster grows and shrinks
+                    slots, look_at = AHEAD * max(1, self._cluster.room(1)), time.monotonic() + _LOOK_EVERY
                 with ray_errors():
-                    for new in islice(waiting, max(0, self._room(self._cluster) - len(flying))):
-                        send(_Task(describe(new), ray.put(new)))
+                    new = [_Task(str(task), ray.put(task)) for task in islice(source, max(0, slots - len(flying)))]
+                    flying |= {remote.remote(work, version("kapwa"), task.stored): task for task in new}
                     if not flying:
                         return
                     done, _ = ray.wait(list(flying), num_returns=1, timeout=_SAY_EVERY)
@@ -323,7 +276,8 @@ class RayExecutor:
                         with ray_errors():
                             result = ray.get(reference)
                     except lost_worker() as error:
-                        send(_next_attempt(task, error))
+                        again = _next_attempt(task, error)
+                        flying[remote.remote(work, version("kapwa"), again.stored)] = again
                     else:
                         yield result
         finally:
@@ -332,34 +286,37 @@ class RayExecutor:
                 with contextlib.suppress(Exception):
                     ray.cancel(reference, force=True)
 
-    def _room(self, cluster: Cluster) -> int:
-        """Return how many tasks may be in flight; a cluster grows and shrinks meanwhile."""
-        if self._tasks_at_once is not None:
-            return self._tasks_at_once
-        if time.monotonic() >= self._look_at:
-            self._slots, self._look_at = AHEAD * max(1, cluster.room(1)), time.monotonic() + _LOOK_EVERY
-        return self._slots
+
+class _Task(NamedTuple):
+    """A task in flight. ``stored``: its input in Ray's store, from where it can be sent again."""
+
+    name: str
+    stored: Any
+    attempt: int = 1
 
 
 def _next_attempt(task: _Task, error: Exception) -> _Task:
+    kind = type(error).__name__
     if task.attempt == ATTEMPTS:
         raise RunError(
-            f"{task.name} lost its worker {ATTEMPTS} times, last by {type(error).__name__}.",
+            f"{task.name} lost its worker {ATTEMPTS} times, last by {kind}.",
             hint="It may need more memory than a worker has: use machines with more memory for each processor, or "
             "fewer --workers. What is done is kept.",
         ) from error
-    log.warning(
-        "%s lost its worker (%s); attempt %d of %d.", task.name, type(error).__name__, task.attempt + 1, ATTEMPTS
-    )
+    log.warning("%s lost its worker (%s); attempt %d of %d.", task.name, kind, task.attempt + 1, ATTEMPTS)
     return task._replace(attempt=task.attempt + 1)
 
 
 def _run_task(work: Callable[[Input], Output], wanted: str, task: Input) -> Output:
-    """Do one task on a machine of the cluster, where another Kapwa might come to other numbers."""
-    here = version("kapwa")
-    if here != wanted:
-        raise RunError(
-            f"A machine of the Ray cluster has kapwa {here}, this process {wanted}.",
-            hint=f"Install kapwa=={wanted} on every machine.",
-        )
+    """Do one task on a machine of the cluster."""
+    check_version(version("kapwa"), wanted)
     return work(task)
+
+
+def check_version(there: str, here: str) -> None:
+    """Raise RunError where a machine of the cluster has another Kapwa, which might come to other numbers."""
+    if there != here:
+        raise RunError(
+            f"A machine of the Ray cluster has kapwa {there}, this process {here}.",
+            hint=f"Install kapwa=={here} on every machine.",
+        )

@@ -8,17 +8,16 @@ from __future__ import annotations
 import math
 import os
 import re
-import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from kapwa.errors import KapwaError, ModelError, UsageError
-from kapwa.models.base import Model, Responses, processor
+from kapwa.models.base import Model
 from kapwa.parallel.base import Ray
-from kapwa.parallel.ray_cluster import Node, size
+from kapwa.parallel.ray_cluster import Node, check_version
 from kapwa.records import Capability, Kind, Request, Response
 
 THREADS: Final = "OMP_NUM_THREADS"
@@ -70,8 +69,6 @@ class Facts(NamedTuple):
     fingerprint: dict[str, Any]
     description: dict[str, Any]
     environment: dict[str, Any]
-    kapwa: str
-    processor: str
 
 
 class Replica:
@@ -82,24 +79,27 @@ class Replica:
     def facts(self, recipe: Recipe) -> Facts:
         """Return what the model says of itself now; a served model knows more after it was asked."""
         model = self._load(recipe)
-        described = dict(model.fingerprint), dict(model.description), dict(model.environment)
-        here = version("kapwa"), processor()
-        return Facts(model.id, model.revision, model.capabilities, model.atomic_batches, *described, *here)
+        told = dict(model.fingerprint), dict(model.description), dict(model.environment)
+        return Facts(model.id, model.revision, model.capabilities, model.atomic_batches, *told)
 
     def plan(self, recipe: Recipe, requests: Sequence[Request]) -> tuple[list[list[int]], Facts]:
         """Return the model's plan, and the facts after planning."""
         return self._load(recipe).plan(requests), self.facts(recipe)
 
-    def answer(self, recipe: Recipe, kind: Kind, batch: Sequence[Request]) -> list[Response]:
-        """Return all responses to ``batch``."""
-        return list(self._responses(recipe, kind, batch))
+    def answer(self, recipe: Recipe, kind: Kind, batch: Sequence[Request]) -> Iterator[list[Response]]:
+        """Yield the responses to ``batch``: a planned batch at once, others in groups as they come.
 
-    def stream(self, recipe: Recipe, kind: Kind, batch: Sequence[Request]) -> Iterator[list[Response]]:
-        """Yield the responses to ``batch`` in groups as they come; those before an error go first."""
+        Of others, the responses before an error go first.
+        """
+        model = self._load(recipe)
+        responses = model.score(batch) if kind == "score" else model.generate(batch)
+        if model.atomic_batches:
+            yield list(responses)
+            return
         group: list[Response] = []
         sent = time.monotonic()
         try:
-            for response in self._responses(recipe, kind, batch):
+            for response in responses:
                 group.append(response)
                 if len(group) >= _GROUP or time.monotonic() - sent >= _INTERVAL:
                     yield group
@@ -109,41 +109,26 @@ class Replica:
             raise
         yield group
 
-    def _responses(self, recipe: Recipe, kind: Kind, batch: Sequence[Request]) -> Responses:
-        model = self._load(recipe)
-        return model.score(batch) if kind == "score" else model.generate(batch)
-
     def _load(self, recipe: Recipe) -> Model:
         if self._model is None:
             os.environ.update(recipe.environment)
-            _set_threads(recipe.threads)
+            # Ray gives libraries as many threads as the worker reserved processors.
+            os.environ.pop(THREADS, None)
+            if recipe.threads is not None:
+                os.environ[THREADS] = recipe.threads
             if Path(recipe.folder).is_dir():
                 os.chdir(recipe.folder)
             self._model = recipe.open_model(*recipe.arguments)
         return self._model
 
 
-def _set_threads(threads: str | None) -> None:
-    """Undo what Ray sets: it gives libraries as many threads as the worker reserved processors."""
-    if threads is None:
-        os.environ.pop(THREADS, None)
-        return
-    os.environ[THREADS] = threads
-    torch = sys.modules.get("torch")
-    if torch is not None:
-        torch.set_num_threads(int(threads))
-
-
 def check_same(first: Facts, other: Facts) -> None:
-    """Raise ModelError unless two replicas are the same model under the same libraries.
+    """Raise RunError for another Kapwa, and ModelError unless two replicas are one model under the same libraries.
 
     The kind of processor may differ, because few clusters have only one; the run says where there are several.
     """
-    if other.kapwa != version("kapwa"):
-        raise ModelError(
-            f"A machine of the Ray cluster has kapwa {other.kapwa}, this process {version('kapwa')}.",
-            hint=f"Install kapwa=={version('kapwa')} on every machine.",
-        )
+    here = version("kapwa")
+    check_version(other.environment.get("kapwa", here), here)
     one, two = (
         {"id": facts.id, "revision": facts.revision, **facts.fingerprint, **facts.environment, "processor": None}
         for facts in (first, other)
@@ -158,12 +143,6 @@ def check_same(first: Facts, other: Facts) -> None:
         )
 
 
-def named_items(requests: Iterable[Request]) -> str:
-    """Name the items of ``requests``, the first few of many."""
-    names = list(dict.fromkeys(f"{request.item_id!r} ({request.variant})" for request in requests))
-    return f"{', '.join(names[:3])} and {len(names) - 3} more" if len(names) > 3 else ", ".join(names)
-
-
 class Layout(NamedTuple):
     """``replicas`` of ``cpus`` processors and ``gpus`` GPUs each; ``threads`` None: a replica has its machine alone."""
 
@@ -171,10 +150,6 @@ class Layout(NamedTuple):
     cpus: float
     gpus: float
     threads: int | None
-
-    def described(self) -> str:
-        """Say the size of a replica."""
-        return size(self.cpus, self.gpus)
 
 
 def lay_out(settings: Ray, nodes: Sequence[Node]) -> Layout:
@@ -193,22 +168,15 @@ def lay_out(settings: Ray, nodes: Sequence[Node]) -> Layout:
         shares = [node.cpus // room for node, room in zip(working, rooms, strict=True) if room]
         return Layout(replicas, 1.0, gpus, max(1, int(min(shares))) if max(rooms, default=0) > 1 else None)
     replicas = settings.replicas or max(1, len(working))
-    share = _share(replicas, working)
+    # The most processors that each of so many replicas can have; 1 in a cluster that has yet to grow.
+    sizes = {math.floor(node.cpus / k) for node in working for k in range(1, replicas + 1)}
+    share = max((n for n in sizes if n >= 1 and sum(node.room(n) for node in working) >= replicas), default=1)
+    if working and sum(node.room(share) for node in working) < replicas:
+        raise UsageError(
+            f"{replicas} replicas of at least one processor do not fit: the Ray cluster has "
+            f"{sum(node.cpus for node in working):g}.",
+            hint="Ask for fewer replicas, or let them share processors (--cpus-per-replica 0.5).",
+        )
     # Machines of one size give their libraries the same threads; other threads move the last digits.
     alone = all(node.room(share) <= 1 for node in working) and len({node.cpus for node in working}) <= 1
-    return Layout(replicas, share, 0.0, None if alone else max(1, int(share)))
-
-
-def _share(replicas: int, nodes: Sequence[Node]) -> float:
-    """Return the most processors each of ``replicas`` can have on ``nodes``."""
-    if not nodes:
-        return 1.0  # a cluster that has yet to grow
-    sizes = {math.floor(node.cpus / k) for node in nodes for k in range(1, replicas + 1)}
-    fitting = [size for size in sizes if size >= 1 and sum(node.room(size) for node in nodes) >= replicas]
-    if fitting:
-        return float(max(fitting))
-    processors = sum(node.cpus for node in nodes)
-    raise UsageError(
-        f"{replicas} replicas of at least one processor do not fit: the Ray cluster has {processors:g}.",
-        hint="Ask for fewer replicas, or let them share processors (--cpus-per-replica 0.5).",
-    )
+    return Layout(replicas, float(share), 0.0, None if alone else share)
