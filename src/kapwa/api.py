@@ -270,19 +270,19 @@ def build_mcq(data: str | Path | None, out: str | Path, *, judge: str | Model | 
     ``settings``: ``rule``, ``seed``, ``max_variants`` and ``review`` of
     :func:`kapwa.suites.blend.mcq_build.build_mcq`, which see for what it writes and raises.
     """
-    from kapwa.suites.blend.data import read_questions
+    from kapwa.suites.blend.data import read_data
     from kapwa.suites.blend.mcq_build import build_mcq
 
-    questions, source = read_questions(data)
+    read = read_data(data)
     if judge is None:
-        return build_mcq(questions, out, source=source, **settings)
+        return build_mcq(read.questions, out, source=read.source, **settings)
     from kapwa.runs.execute import StoredModel
 
     model = load_model(judge) if isinstance(judge, str) else judge
     # Its answers lie beside the folder, so that a build that was stopped asks only what is missing.
     with closing(StoredModel(model, Path(f"{Path(out)}.answers.sqlite"))) as kept:
         try:
-            return build_mcq(questions, out, judge=kept, source=source, **settings)
+            return build_mcq(read.questions, out, judge=kept, source=read.source, **settings)
         finally:
             if isinstance(judge, str):
                 model.close()

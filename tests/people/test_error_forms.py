@@ -15,7 +15,7 @@ from kapwa.people import rating_files, rating_forms
 from kapwa.people.rating_forms import write_error_forms
 from kapwa.people.ratings import analyse_ratings
 from kapwa.records import Item
-from kapwa.suites.blend.criteria import CRITERIA
+from kapwa.suites.blend import CRITERIA
 from kapwa.suites.blend.questions import Group
 from kapwa.tables_io import read_sheet
 

@@ -10,7 +10,7 @@ import pytest
 from releasewriter import ENGLISH, entry, write_annotations, write_release, write_rows
 
 from kapwa.errors import DataError
-from kapwa.suites.blend.data import BlendData, load_path, read_data, read_questions
+from kapwa.suites.blend.data import BlendData, load_path, read_data
 from kapwa.suites.blend.questions import (
     COUNTRIES,
     IDK_KEYS,
@@ -137,7 +137,7 @@ def test_source_names_the_release(blend: BlendData, blend_data: Path) -> None:
 
 
 def test_released_layout(release: Path) -> None:
-    questions, source = read_questions(release)
+    questions, source = read_data(release).questions, read_data(release).source
     assert [question.item_id for question in questions] == [
         f"{country}/{question_id}" for country in ("South_Korea", "Spain") for question_id in ENGLISH
     ]
@@ -151,20 +151,20 @@ def test_released_layout(release: Path) -> None:
 
 def test_hub_layout_gives_the_same_questions(release: Path, tmp_path: Path) -> None:
     from_hub = write_release(tmp_path / "hub", hub=True)
-    assert read_questions(from_hub)[0] == read_questions(release)[0]
+    assert read_data(from_hub).questions == read_data(release).questions
 
 
 def test_aggregated_answers_is_the_same_key(release: Path) -> None:
-    before = read_questions(release)[0]
+    before = read_data(release).questions
     entries = {question_id: entry("Spain", question_id) for question_id in ENGLISH}
     for one in entries.values():
         one["aggregated_answers"] = one.pop("annotations")
     write_annotations(release, "Spain", entries)
-    assert read_questions(release)[0] == before
+    assert read_data(release).questions == before
 
 
 def test_swapped_columns_are_seen_through(release: Path) -> None:
-    before = read_questions(release)[0]
+    before = read_data(release).questions
     rows = [
         {"ID": i, "Topic": "Family", "Question": entry("Spain", i)["en_question"], "Translation": e["question"]}
         for i, e in ((i, entry("Spain", i)) for i in ENGLISH)
@@ -177,10 +177,10 @@ def test_swapped_columns_are_seen_through(release: Path) -> None:
 
 def test_digest_does_not_depend_on_the_place(tmp_path: Path) -> None:
     one, other = write_release(tmp_path / "a" / "set"), write_release(tmp_path / "b" / "set")
-    assert read_questions(one)[1].digest == read_questions(other)[1].digest
+    assert read_data(one).source.digest == read_data(other).source.digest
     path = other / "prompts/Spain_prompts.csv"
     path.write_text(path.read_text(encoding="utf-8").replace("R:", "Respuesta:"), encoding="utf-8")
-    assert read_questions(one)[1].digest != read_questions(other)[1].digest
+    assert read_data(one).source.digest != read_data(other).source.digest
 
 
 @pytest.mark.parametrize(

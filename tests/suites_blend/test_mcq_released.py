@@ -5,29 +5,23 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 from scipy.stats import chisquare
 
 from kapwa.languages.english import language as english
 from kapwa.metrics.matching import Matcher
-from kapwa.suites.blend.data import read_questions
+from kapwa.suites.blend.data import BlendData
 from kapwa.suites.blend.mcq_build import Built, build_mcq
 from kapwa.suites.blend.mcq_build.options import Rule, by_question, ineligible
 from kapwa.suites.blend.mcq_data import ChoiceQuestion, read_mcq
 from kapwa.suites.blend.mcq_task import item_of, mcq_floors
 from kapwa.suites.blend.questions import Question
 
-SHARED = Path(__file__).resolve().parents[3] / "shared"
-
 
 @pytest.fixture(scope="module")
-def answers() -> list[Question]:
-    folder = SHARED / "data" / "blend"
-    if not folder.is_dir():
-        pytest.skip("the released BLEnD data is not beside this checkout (../shared/data/blend)")
-    return read_questions(folder)[0]
+def answers(blend: BlendData) -> list[Question]:
+    return blend.questions
 
 
 @pytest.fixture(scope="module")

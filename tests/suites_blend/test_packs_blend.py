@@ -8,9 +8,9 @@ from collections import Counter
 import pytest
 
 from kapwa.datasets.packs import sample_packs
+from kapwa.suites.blend import LANGUAGES, PROMPTS
 from kapwa.suites.blend.check import check
 from kapwa.suites.blend.data import PACKS, BlendData, read_data
-from kapwa.suites.blend.prompts import ASKED_IN, PROMPT_IDS
 from kapwa.suites.blend.questions import is_valid_code, is_valid_paper
 
 
@@ -21,7 +21,7 @@ def sample() -> BlendData:
 
 def templates(data: BlendData) -> set[str]:
     countries = {question.country for question in data.questions}
-    return {data.prompts.template(country, a, p) for country in countries for a in ASKED_IN for p in PROMPT_IDS}
+    return {data.prompts.template(country, a, p) for country in countries for a in LANGUAGES for p in PROMPTS}
 
 
 def words(text: str) -> set[str]:
@@ -79,7 +79,7 @@ def test_one_question_is_not_valid(sample: BlendData) -> None:
 
 def test_prompts_in_every_language(sample: BlendData) -> None:
     for country in ("Egypt", "Mexico", "Philippines", "South_Korea", "US"):
-        texts = {sample.prompts.render(country, a, p, "¿?") for a in ASKED_IN for p in PROMPT_IDS}
+        texts = {sample.prompts.render(country, a, p, "¿?") for a in LANGUAGES for p in PROMPTS}
         assert len(texts) == (2 if country == "US" else 4)
     prefixes = {c: sample.prompts.reply_prefixes(c, "local", "inst-4")[0] for c in ("Egypt", "Mexico", "Philippines")}
     assert prefixes == {"Egypt": "الجواب:", "Mexico": "Respuesta:", "Philippines": "Sagot:"}

@@ -13,20 +13,17 @@ from saq_world import answers, item, task
 from kapwa.errors import UsageError
 from kapwa.runs.outputs import results
 from kapwa.suites.base import Selection
-from kapwa.suites.blend import SAQ_VARIANTS, VARIANTS, open_task, saq_variants, suite
+from kapwa.suites.blend import PROMPTS, SAQ_VARIANTS, VARIANTS, open_task, saq_variants, suite
 from kapwa.suites.blend.data import BlendData
 from kapwa.suites.blend.mcq_task import HOWS
-from kapwa.suites.blend.prompts import PROMPT_IDS
-from kapwa.suites.blend.prompts import VARIANTS as PROMPT_VARIANTS
 from kapwa.suites.blend.saq_task import saq_items
 
 
 def test_names_are_those_of_the_parts() -> None:
-    assert set(SAQ_VARIANTS) == set(PROMPT_VARIANTS)
-    assert (*SAQ_VARIANTS, *HOWS) == VARIANTS
+    assert VARIANTS == (*SAQ_VARIANTS, *HOWS) == ("local/inst-4", "en/inst-4", "local/pers-3", "en/pers-3", *HOWS)
     assert suite.packs.is_dir()
     assert saq_variants() == ("local/inst-4", "en/inst-4")
-    assert saq_variants(["en"], PROMPT_IDS) == ("en/inst-4", "en/pers-3")
+    assert saq_variants(["en"], PROMPTS) == ("en/inst-4", "en/pers-3")
     assert saq_variants(prompts=["pers-3"]) == ("local/pers-3", "en/pers-3")
     with pytest.raises(UsageError, match="'korean'"):
         saq_variants(["korean"])

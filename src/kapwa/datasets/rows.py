@@ -180,6 +180,13 @@ def columns_of(model: type[Row]) -> dict[str, bool]:
     return {found.alias or name: found.is_required() for name, found in fields.items()}
 
 
+def known_part(table: Table, model: type[Row]) -> Table:
+    """Return ``table`` without the columns that ``model`` does not have, for files that hold more than is read."""
+    known = columns_of(model)
+    records = [Record(one.row, {k: v for k, v in one.cells.items() if k in known}) for one in table.records]
+    return table._replace(header=tuple(name for name in table.header if name in known), records=records)
+
+
 def read_rows(
     table: Table,
     model: type[RowT],

@@ -8,17 +8,17 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from kapwa.datasets.findings import CheckReport
 from kapwa.errors import UsageError, nearest
-from kapwa.suites.base import Selection, Suite
-from kapwa.suites.blend.criteria import CRITERIA, YES_MEANS
+from kapwa.suites.base import Criterion, Selection, Suite
 
 if TYPE_CHECKING:
     from kapwa.suites.base import Task
 
-LANGUAGES = ("local", "en")
+AskedIn = Literal["local", "en"]
+LANGUAGES: tuple[AskedIn, ...] = ("local", "en")
 PROMPTS = ("inst-4", "pers-3")
 SAQ_VARIANTS = tuple(f"{language}/{prompt}" for prompt in PROMPTS for language in LANGUAGES)
 MCQ_VARIANTS = ("generate", "likelihood")
@@ -73,12 +73,56 @@ def sample_data(task: str, folder: Path) -> bool:
     """Build the questions of ``blend/mcq`` from the sample packs in ``folder``; no pack holds any."""
     if task != "blend/mcq":
         return False
-    from kapwa.suites.blend.data import read_questions
+    from kapwa.suites.blend.data import read_data
     from kapwa.suites.blend.mcq_build import build_mcq
 
-    questions, source = read_questions(None)
-    build_mcq(questions, folder, source=source)
+    read = read_data(None)
+    build_mcq(read.questions, folder, source=read.source)
     return True
+
+
+# The classes of wrong answers of the human evaluation (section 5). Unlike in Kalahi, a yes is no praise: it means that
+# the answer is of the class; it may be of several, or of none.
+CRITERIA: tuple[Criterion, ...] = (
+    Criterion(
+        "Ste",
+        "Stereotypical",
+        "Does the answer give what the country is known for, or a cliché about it, in place of what people there "
+        "usually do, eat, watch or use?",
+        "BLEnD, section 5",
+    ),
+    Criterion(
+        "Par",
+        "Partially correct",
+        "Is part of the answer right, such as one of several things it lists, while the rest is wrong or too vague?",
+        "BLEnD, section 5",
+    ),
+    Criterion(
+        "Ref",
+        "Refusal",
+        "Does the answer decline to answer, say that it cannot know, or say nothing about the question?",
+        "BLEnD, section 5",
+    ),
+    Criterion(
+        "Non",
+        "Nonsensical",
+        "Does the answer make no sense as an answer to the question, or name something that does not exist?",
+        "BLEnD, section 5",
+    ),
+    Criterion(
+        "Unn",
+        "Unnatural language",
+        "Is the answer worded as people there would not say it: in another language or variety, or translated word "
+        "for word?",
+        "BLEnD, section 5",
+    ),
+    Criterion(
+        "Oth",
+        "Different country's view",
+        "Is the answer one that would be right for another country or region?",
+        "BLEnD, section 5",
+    ),
+)
 
 
 suite = Suite(
@@ -104,5 +148,5 @@ suite = Suite(
         "people's answers": ("people", "people"),
     },
     criteria=CRITERIA,
-    yes_means=YES_MEANS,
+    yes_means="is of this class of error",
 )

@@ -120,42 +120,38 @@ def _no_constant(name: str) -> NoReturn:
 
 def _entries(text: str) -> Iterator[JsonEntry]:
     """Walk over the outermost level; what lies deeper is left to the standard decoder."""
-    rows = _Rows(text)
     position = _past(text, 0)
     closing = "]" if text.startswith("[", position) else "}" if _MAPPING.match(text, position) else ""
-    if closing:
-        position = _past(text, position + 1)
+    position, counted, row = _past(text, position + len(closing)), 0, 1
     while position < len(text) and not (closing and text.startswith(closing, position)):
-        row, key = rows.at(position), ""
+        row, counted, key = row + text.count("\n", counted, position), position, ""
         if closing == "}":
-            key, end = _decoded(text, position)
+            key, position = _decoded(text, position)
             if not isinstance(key, str):
-                raise json.JSONDecodeError("a key must be a text in quotes", text, position)
-            position = _past(text, _expected(":", text, _past(text, end)))
+                raise json.JSONDecodeError("a key must be a text in quotes", text, counted)
+            position = _expected(":", text, position)
         value, position = _decoded(text, position)
         yield JsonEntry(key, value, row)
-        position = _past(text, position)
         if closing and not text.startswith(closing, position):
-            position = _past(text, _expected(",", text, position))
+            position = _expected(",", text, position)
             if text.startswith(closing, position):
                 raise json.JSONDecodeError("a comma before the end", text, position)
-    if closing:
-        position = _past(text, _expected(closing, text, position))
-        if position < len(text):
-            raise json.JSONDecodeError("it goes on after its end", text, position)
+    if closing and _expected(closing, text, position) < len(text):
+        raise json.JSONDecodeError("it goes on after its end", text, _expected(closing, text, position))
 
 
 _DECODER = json.JSONDecoder(parse_constant=_no_constant)
 
 
 def _decoded(text: str, position: int) -> tuple[Any, int]:
-    """The value at ``position`` and where it ends."""
+    """The value at ``position``, and where the white space after it ends."""
     try:
-        return _DECODER.raw_decode(text, position)
+        value, end = _DECODER.raw_decode(text, position)
     except json.JSONDecodeError:
         raise
     except (ValueError, RecursionError) as error:  # NaN, numbers of thousands of digits, brackets in brackets
         raise json.JSONDecodeError(str(error)[:80], text, position) from None
+    return value, _past(text, end)
 
 
 def _past(text: str, position: int) -> int:
@@ -165,21 +161,10 @@ def _past(text: str, position: int) -> int:
 
 
 def _expected(sign: str, text: str, position: int) -> int:
+    """Where what follows ``sign`` begins."""
     if not text.startswith(sign, position):
         raise json.JSONDecodeError(f"expected {sign!r}", text, position)
-    return position + 1
-
-
-class _Rows:
-    """Numbers of lines, for positions that only grow."""
-
-    def __init__(self, text: str) -> None:
-        self._text, self._row, self._counted = text, 1, 0
-
-    def at(self, position: int) -> int:
-        self._row += self._text.count("\n", self._counted, position)
-        self._counted = position
-        return self._row
+    return _past(text, position + 1)
 
 
 def read_annotations(path: Path) -> AnnotationFile:

@@ -14,9 +14,9 @@ from kapwa.datasets.rows import UNKNOWN_DEFAULTS
 from kapwa.datasets.text_checks import cell_oddities, joined_otherwise
 from kapwa.errors import UsageError
 from kapwa.suites.base import Selection
+from kapwa.suites.blend import LANGUAGES, PROMPTS
 from kapwa.suites.blend.data import PROMPT_FILE, BlendData, Survey, is_question_data, load_path
 from kapwa.suites.blend.mcq_data import is_choice_data, read_choices
-from kapwa.suites.blend.prompts import ASKED_IN, PROMPT_IDS
 from kapwa.suites.blend.questions import KINDS, Entry, Kind, Question, is_valid_code, is_valid_paper, kind_of, region_of
 
 SUITE = "blend"
@@ -80,8 +80,8 @@ def _prompt_findings(found: Survey, path: Path) -> Iterator[Finding]:
             message = f"{country} brings no prompts: it can be asked in English only, with Kapwa's own wording"
             yield Finding("note", str(path), message)
             continue
-        for prompt_id in PROMPT_IDS:
-            for asked_in in ASKED_IN:
+        for prompt_id in PROMPTS:
+            for asked_in in LANGUAGES:
                 try:
                     book.template(country, asked_in, prompt_id)
                 except UsageError as error:
@@ -113,7 +113,7 @@ def _run_findings(found: Survey, path: Path) -> Iterator[Finding]:
 def _unasked(questions: Sequence[Question]) -> str:
     if not any(map(is_valid_code, questions)):
         return "Of each question nobody gave an answer, or too many could give none."
-    return f"Add prompts in the language of the questions: {PROMPT_FILE}, with the prompt {PROMPT_IDS[0]!r}."
+    return f"Add prompts in the language of the questions: {PROMPT_FILE}, with the prompt {PROMPTS[0]!r}."
 
 
 _ADD_A_LANGUAGE = "docs/how-to/add-a-language.md tells how to add one."

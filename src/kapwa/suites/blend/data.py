@@ -51,14 +51,8 @@ class Survey(DataSet):
         return PromptBook([region_of(*pair) for pair in pairs], self.templates)
 
 
-def read_questions(data: str | Path | None) -> tuple[list[Question], DataSource]:
-    """Read questions, country by country in file order, and say where they came from; see :func:`read_data`."""
-    found = read_data(data)
-    return found.questions, found.source
-
-
 def read_data(data: str | Path | None, prompts: str | Path | None = None) -> BlendData:
-    """Read questions, answers and prompts.
+    """Read questions country by country in file order, their answers and prompts, and say where they came from.
 
     ``data``: None or "sample" (every sample pack), "sample:PACK", a pack folder, a folder of packs, the released
     folder, or a hub id (see :func:`kapwa.datasets.packs.hub_id`). ``prompts``: a prompt file or a folder of released

@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from kapwa.datasets.findings import DataSource
-from kapwa.datasets.packs import existing, fetch, hub_id
+from kapwa.datasets.packs import locate, table_files
 from kapwa.datasets.rows import (
     UNKNOWN_DEFAULTS,
     CellProblem,
@@ -23,12 +23,13 @@ from kapwa.datasets.rows import (
     Text,
     cell_error,
     columns_of,
+    known_part,
     read_rows,
 )
-from kapwa.datasets.tables import Record, Table, load_yaml, read_records
-from kapwa.errors import DataError, UsageError, nearest, raise_first
+from kapwa.datasets.tables import Table, load_yaml, read_records
+from kapwa.errors import DataError, nearest, raise_first
 from kapwa.files import digest
-from kapwa.suites.blend.data import BLEND_ID, CHOICE_FILES, hub_files
+from kapwa.suites.blend.data import BLEND_ID, CHOICE_FILES, PACKS, hub_files
 from kapwa.suites.blend.questions import ALL_LETTERS
 from kapwa.suites.blend.released import RELEASE_CARD
 from kapwa.tables_io import rearm
@@ -189,26 +190,28 @@ def read_mcq(data: str | Path) -> tuple[list[ChoiceQuestion], DataSource]:
     that holds it; or a hub id such as "nayeon212/BLEnD". Raises UsageError for a name that means nothing, DataError
     naming file, row and column for a file that is not of either layout.
     """
-    path, name = _found(str(data))
+    place = locate(data, PACKS, own_dataset=BLEND_ID, patterns=hub_files(data, CHOICE_FILES))
+    path = _table_in(place.path)
+    if path is None:
+        raise DataError("holds no multiple-choice questions.", path=place.path, hint=_HINT)
     questions, problems, released = _read(path)
     raise_first(problems)
     card_path = path.with_name(CARD_NAME)
     card = RELEASE_CARD.model_dump() if released else _card(card_path)
     files = {one.name: one.read_bytes() for one in (path, card_path) if one.is_file()}
-    source = DataSource(name, path, digest(files), card, bool(card.get("illustrative")))
-    return questions, source
+    return questions, DataSource(place.name, path, digest(files), card, bool(card.get("illustrative")))
 
 
-def read_choices(data: str | Path) -> tuple[list[ChoiceQuestion], list[DataError]]:
-    """Read as :func:`read_mcq` does, but go on after a row that cannot be asked: the sound rows, and every problem."""
-    return _read(_found(str(data))[0])[:2]
+def read_choices(path: Path) -> tuple[list[ChoiceQuestion], list[DataError]]:
+    """Read a place that :func:`is_choice_data`, going on after a bad row: the sound rows and every problem."""
+    return _read(_table_in(path) or path)[:2]
 
 
 def is_choice_data(path: Path) -> bool:
     """Whether a place holds multiple-choice questions, by their columns; a folder's own ``mcq`` need not be sound."""
-    if path.is_dir() and _own_table(path):
+    if table_files(path, "mcq", _TABLES):
         return True
-    file = _table_in(path) if path.is_dir() else path
+    file = _table_in(path)
     if file is None or file.suffix.lower() not in _TABLES or not file.is_file():
         return False
     return _layout(read_records(file)) is not None
@@ -228,12 +231,8 @@ def _read(path: Path) -> tuple[list[ChoiceQuestion], list[DataError], bool]:
     model = _layout(table)
     if model is None:
         return [], list(table.problems) or [_unknown_layout(path, table.header)], False
-    # Other columns may stand beside those of the form.
-    known = columns_of(model)
-    records = [Record(one.row, {k: v for k, v in one.cells.items() if k in known}) for one in table.records]
-    kept = table._replace(header=tuple(name for name in table.header if name in known), records=records)
     usual = {**UNKNOWN_DEFAULTS, "language": "en"}
-    found: RowsRead[Any] = read_rows(kept, model, usual, what="multiple-choice questions")
+    found: RowsRead[Any] = read_rows(known_part(table, model), model, usual, what="multiple-choice questions")
     return [row.choice for row in found.rows], [*table.problems, *found.problems], model is ReleasedChoiceRow
 
 
@@ -243,36 +242,13 @@ _HINT = (
 )
 
 
-def _found(text: str) -> tuple[Path, str]:
-    path = existing(text)
-    if path is not None:
-        name = path.resolve().name
-    else:
-        wanted = hub_id(text, BLEND_ID)
-        if wanted is None:
-            raise UsageError(f"There is no file, folder or data set {text!r}.", hint=_HINT)
-        fetched = fetch(wanted, hub_files(text, CHOICE_FILES))
-        path, name = fetched.path, fetched.name
-    file = _table_in(path) if path.is_dir() else path
-    if file is None:
-        raise DataError("holds no multiple-choice questions.", path=path, hint=_HINT)
-    return file, name
-
-
-def _own_table(folder: Path) -> Path | None:
-    """The table ``mcq`` of a folder, in whichever format it is, ``mcq.csv`` first."""
-    stem = Path(MCQ_NAME).stem
-    return next((folder / f"{stem}{suffix}" for suffix in _TABLES if (folder / f"{stem}{suffix}").is_file()), None)
-
-
-def _table_in(folder: Path) -> Path | None:
-    """The table of a folder: its own, else the released file anywhere in it."""
-    own = _own_table(folder)
-    if own is not None:
-        return own
-    found = sorted(path for name in RELEASED_NAMES for path in folder.rglob(name))
-    if not found:
-        found = sorted(path for path in folder.rglob("*mc*question*/**/*") if path.suffix.lower() in _TABLES)
+def _table_in(place: Path) -> Path | None:
+    """The table at a place: itself, a folder's own (``mcq.csv`` first), else the released file anywhere in it."""
+    if not place.is_dir():
+        return place
+    found = table_files(place, "mcq", _TABLES)
+    found = found or sorted(path for name in RELEASED_NAMES for path in place.rglob(name))
+    found = found or sorted(path for path in place.rglob("*mc*question*/**/*") if path.suffix.lower() in _TABLES)
     return found[0] if found else None
 
 

@@ -12,16 +12,13 @@ from pydantic.json_schema import SkipJsonSchema
 
 from kapwa.datasets.findings import Finding
 from kapwa.datasets.packs import DataSet
-from kapwa.datasets.rows import Filled, Row, Text, WrittenText, columns_of
-from kapwa.datasets.tables import Record, Table
+from kapwa.datasets.rows import Filled, Row, Text, WrittenText, known_part
+from kapwa.datasets.tables import Table
 from kapwa.errors import DataError, UsageError, nearest
-from kapwa.suites.blend.questions import AskedIn, Region, language_name
+from kapwa.suites.blend import LANGUAGES, PROMPTS, SAQ_VARIANTS, AskedIn
+from kapwa.suites.blend.questions import Region, language_name
 
 SLOT = "{q}"
-DIRECT, PERSONA = "inst-4", "pers-3"
-PROMPT_IDS = (DIRECT, PERSONA)
-ASKED_IN: tuple[AskedIn, ...] = ("local", "en")
-VARIANTS = tuple(f"{asked_in}/{prompt_id}" for prompt_id in PROMPT_IDS for asked_in in ASKED_IN)
 
 # Signs alone around a question, such as its question mark, say nothing of a language.
 _WORDED = re.compile(r"[^\W\d_]|\?{2}")
@@ -31,8 +28,8 @@ _EVERY = "*"
 
 # For data that brings no prompts; {country} is filled in, and only the English ones can be offered.
 _DEFAULTS = {
-    DIRECT: "Give one short answer to this question, without explaining it.\n\nQuestion: {q}\nAnswer:",
-    PERSONA: (
+    PROMPTS[0]: "Give one short answer to this question, without explaining it.\n\nQuestion: {q}\nAnswer:",
+    PROMPTS[1]: (
         "You live in {country} and a visitor from abroad asks you about everyday life there. Give one short "
         "answer, without explaining it.\n\n{q}"
     ),
@@ -64,7 +61,6 @@ class ReleasedPromptRow(Row):
     culture: SkipJsonSchema[Text] = ""
 
 
-COLUMNS = ("id", "english", "local")
 Templates = dict[tuple[str, str], Template]
 
 
@@ -137,18 +133,13 @@ def answer_label(template: str) -> str:
     return last if last.endswith(_COLONS) else ""
 
 
-def variant_name(asked_in: AskedIn, prompt_id: str) -> str:
-    """Name a variant of an item: "local/inst-4"."""
-    return f"{asked_in}/{prompt_id}"
-
-
 def split_variant(variant: str) -> tuple[AskedIn, str]:
     """Take a variant's name apart; raise UsageError when it is not ``local/ID`` or ``en/ID``."""
     asked_in, _, prompt_id = variant.partition("/")
-    for known in ASKED_IN:
+    for known in LANGUAGES:
         if asked_in == known and prompt_id:
             return known, prompt_id
-    raise UsageError(f"There is no variant {variant!r}.", hint=f"{nearest(variant, VARIANTS)} (language/prompt)")
+    raise UsageError(f"There is no variant {variant!r}.", hint=f"{nearest(variant, SAQ_VARIANTS)} (language/prompt)")
 
 
 def read_prompts(data: DataSet, path: Path, country: str = "") -> Templates:
@@ -161,9 +152,7 @@ def read_prompts(data: DataSet, path: Path, country: str = "") -> Templates:
     data.tables.remove(table)
     model: type[PromptRow] | type[ReleasedPromptRow] = PromptRow
     if "English" in table.header:
-        model, known = ReleasedPromptRow, columns_of(ReleasedPromptRow)
-        records = [Record(one.row, {k: v for k, v in one.cells.items() if k in known}) for one in table.records]
-        table = table._replace(header=tuple(name for name in table.header if name in known), records=records)
+        model, table = ReleasedPromptRow, known_part(table, ReleasedPromptRow)
     first: dict[tuple[str, str], int] = {}
     templates: Templates = {}
     for row in data.read(table, model, {"culture": country or _EVERY}, what="a prompt file"):

@@ -10,9 +10,9 @@ from typing import Literal, NamedTuple
 
 from kapwa import registry
 from kapwa.datasets.rows import Origin
+from kapwa.suites.blend import AskedIn
 
 Kind = Literal["text", "number", "date", "time"]
-AskedIn = Literal["local", "en"]
 
 KINDS: tuple[Kind, ...] = ("text", "number", "date", "time")
 # What an annotator could say instead of an answer; files may hold other keys beside these.

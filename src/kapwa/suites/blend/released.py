@@ -13,8 +13,8 @@ from pydantic import Field
 from kapwa.datasets.card import Card
 from kapwa.datasets.findings import Finding
 from kapwa.datasets.packs import DataSet
-from kapwa.datasets.rows import Filled, Row, columns_of
-from kapwa.datasets.tables import Record, Table, read_records
+from kapwa.datasets.rows import Filled, Row, known_part
+from kapwa.datasets.tables import read_records
 from kapwa.errors import DataError, nearest
 from kapwa.suites.blend.annotations import Annotation, AnnotationFile, read_annotations
 from kapwa.suites.blend.form import MANY_LANGUAGES
@@ -77,9 +77,6 @@ class ReleasedRow(Row):
     translation: str = Field(alias="Translation")
 
 
-_COLUMNS = tuple(columns_of(ReleasedRow))
-
-
 def find_release(folder: Path) -> list[CountryFiles]:
     """Return the files of each country in a folder of the released layout (or its ``data`` folder), by country."""
     for root in (folder, folder / "data"):
@@ -125,9 +122,9 @@ def read_country(data: DataSet, files: CountryFiles) -> list[Entry]:
     answers = read_annotations(files.annotations)
     data.problems += answers.problems
     data.oddities += answers.oddities
-    table = _question_table(files.questions)
+    table = read_records(files.questions)
     data.problems += table.problems
-    rows = data.read(table, ReleasedRow, what="a question file")
+    rows = data.read(known_part(table, ReleasedRow), ReleasedRow, what="a question file")
     if not rows or not answers.annotations:
         return []
     return list(_joined(data, region, files.questions, rows, answers))
@@ -139,13 +136,6 @@ def _missing_file(files: CountryFiles) -> DataError:
     suffix = "_data.json" if lacking == "annotations" else "_questions.csv"
     hint = f"Put {files.country}{suffix} into the folder {lacking!r}, as the authors released it."
     return DataError(f"{files.country} has no file of {lacking}.", path=present, hint=hint)
-
-
-def _question_table(path: Path) -> Table:
-    """One country's question file, CSV or JSON; columns that are not read are left out."""
-    table = read_records(path)
-    records = [Record(one.row, {k: v for k, v in one.cells.items() if k in _COLUMNS}) for one in table.records]
-    return table._replace(header=tuple(name for name in table.header if name in _COLUMNS), records=records)
 
 
 def _joined(

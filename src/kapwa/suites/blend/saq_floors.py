@@ -26,7 +26,8 @@ from statistics import fmean
 from typing import Literal, NamedTuple
 
 from kapwa.records import Floor, Item
-from kapwa.suites.blend.questions import MAX_ANSWERS, AskedIn, Group, Question
+from kapwa.suites.blend import AskedIn
+from kapwa.suites.blend.questions import MAX_ANSWERS, Group, Question
 from kapwa.suites.blend.replies import read_reply
 from kapwa.suites.blend.saq_grading import find_answer
 from kapwa.suites.blend.saq_match import Grader, Others, Target, said_in

@@ -12,7 +12,8 @@ from kapwa.languages.words import words
 from kapwa.metrics.matching import Matcher, Rule
 from kapwa.records import Item
 from kapwa.registry import available, load
-from kapwa.suites.blend.questions import AskedIn, Group, Kind, Question, is_valid_code
+from kapwa.suites.blend import AskedIn
+from kapwa.suites.blend.questions import Group, Kind, Question, is_valid_code
 
 ENGLISH = "en"
 

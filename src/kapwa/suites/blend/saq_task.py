@@ -15,9 +15,10 @@ from kapwa.languages.identify import canonical
 from kapwa.metrics.matching import VERSION
 from kapwa.records import Answer, Capability, Floor, Item, Message, Params, Request
 from kapwa.suites.base import DataSource, Judged, MetricInfo, Selection, given_options
+from kapwa.suites.blend import PROMPTS, SAQ_VARIANTS, AskedIn, saq_variants
 from kapwa.suites.blend.data import BlendData, read_data
-from kapwa.suites.blend.prompts import PROMPT_IDS, VARIANTS, PromptBook, split_variant, variant_name
-from kapwa.suites.blend.questions import MAX_ANSWERS, AskedIn, Question, is_valid_code, is_valid_paper, people_said
+from kapwa.suites.blend.prompts import PromptBook, split_variant
+from kapwa.suites.blend.questions import MAX_ANSWERS, Question, is_valid_code, is_valid_paper, people_said
 from kapwa.suites.blend.saq_match import ENGLISH, Grader, Others
 from kapwa.suites.items import ITEM_COLUMNS, item_columns, select
 from kapwa.suites.similarity import SimilarityOptions, similarity_infos
@@ -95,7 +96,7 @@ def saq_metrics(*, judged: bool = False) -> Mapping[str, MetricInfo]:
     }
 
 
-DEFAULT_VARIANTS = (variant_name("local", PROMPT_IDS[0]), variant_name("en", PROMPT_IDS[0]))
+DEFAULT_VARIANTS = saq_variants()
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +214,7 @@ def open_saq_task(data: str | Path | None, selection: Selection, options: Mappin
     read = read_data(data, prompts)
     items = saq_items(read, selection)
     present = [variant for variant in DEFAULT_VARIANTS if any(item.variant == variant for item in items)]
-    variants = tuple(dict.fromkeys((*VARIANTS, *(item.variant for item in items))))
+    variants = tuple(dict.fromkeys((*SAQ_VARIANTS, *(item.variant for item in items))))
     chosen = tuple(select(items, selection, known=variants, default=present))
     task = SaqTask(read.source, selection, chosen, tuple(read.questions), settings, judge)
     task.tools()  # a language that cannot be matched is found now, not after every question was asked
@@ -237,7 +238,7 @@ def saq_items(read: BlendData, selection: Selection) -> list[Item]:
                 items.append(saq_item(question, read.prompts, asked_in, prompt_id))
     if cultures is not None and not items:
         # Nothing is left to select from, and select() is to say which countries there are.
-        return [saq_item(q, read.prompts, "en", PROMPT_IDS[0]) for q in read.questions if is_valid_code(q)]
+        return [saq_item(q, read.prompts, "en", PROMPTS[0]) for q in read.questions if is_valid_code(q)]
     return items
 
 
@@ -254,7 +255,7 @@ def saq_item(question: Question, prompts: PromptBook, asked_in: AskedIn, prompt_
         language=local if asked_in == "local" else ENGLISH,
         category=question.topic,
         topic=question.topic,
-        variant=variant_name(asked_in, prompt_id),
+        variant=f"{asked_in}/{prompt_id}",
         cluster=question.id,
         fields={
             "question": text,
