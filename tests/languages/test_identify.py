@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kapwa.languages.identify import Identification, canonical, differs, identifiable, identify, same_language
+from kapwa.languages.codes import canonical, same_language
+from kapwa.languages.identify import Identification, differs, identifiable, identify
 
 TEXTS = {
     "fil": "Kausapin mo muna ang iyong mga magulang bago ka magdesisyon.",

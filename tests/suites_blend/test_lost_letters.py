@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kapwa.datasets.rows import WrittenText, find_lost_letters, is_lost
-from kapwa.languages.scripts import scripts_of
+from kapwa.languages.codes import scripts_of
 from kapwa.suites.blend.data import load_path as load_questions
 from kapwa.suites.kalahi.data import load_path as load_situations
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from kapwa.datasets.findings import Finding
 from kapwa.datasets.tables import Located, load_yaml
 from kapwa.errors import DataError, nearest
-from kapwa.languages.scripts import code_named
+from kapwa.languages.codes import code_named
 
 CARD_NAME = "card.yaml"
 ModelT = TypeVar("ModelT", bound=BaseModel)

@@ -35,7 +35,7 @@ from kapwa.datasets.card import NO_TAG, Tag, tag_hint
 from kapwa.datasets.findings import Finding
 from kapwa.datasets.tables import Record, Table
 from kapwa.errors import DataError, nearest
-from kapwa.languages.scripts import has_script, scripts_of
+from kapwa.languages.codes import has_script, scripts_of
 
 SEPARATOR = ";"
 TRUE_WORDS, _FALSE_WORDS = ("true", "yes", "1", "x"), ("", "false", "no", "0")

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kapwa.languages.base import Language, ReplyWords, Words, counted, rules_tool, stripped_forms
+from kapwa.languages.base import Language, ReplyWords, Words, counted, stripped_forms
 from kapwa.languages.folding import Folding
 
 _SERIES = {0x1210: 0x1200, 0x1280: 0x1200, 0x12B8: 0x1200, 0x1220: 0x1230, 0x12D0: 0x12A0, 0x1340: 0x1338}
@@ -67,7 +67,7 @@ language = Language(
     code="am",
     name="Amharic",
     resource="low",
-    tools=(lambda: rules_tool("am", "1"),),
+    rules="1",
     variants=_variants,
     folding=FOLDING,
     words=Words(

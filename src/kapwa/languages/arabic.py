@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import chain
 
 from kapwa.languages.base import (
     Language,
@@ -20,14 +19,12 @@ from kapwa.languages.base import (
     Words,
     counted,
     lemma,
-    rules_tool,
     simplemma_tool,
     stem,
     stemmer_tool,
 )
-from kapwa.languages.folding import Folding
+from kapwa.languages.folding import ARABIC_MARKS, Folding
 
-_VOWEL_SIGNS = dict.fromkeys(chain(range(0x610, 0x61B), range(0x64B, 0x660), (0x640, 0x670), range(0x6D6, 0x6EE)))
 _LETTERS = {"أ": "ا", "إ": "ا", "آ": "ا", "ٱ": "ا", "ى": "ي", "ئ": "ي", "ؤ": "و", "ة": "ه", "ی": "ي", "ک": "ك"}
 _CLITICS = re.compile(r"^[وف]?(?:(?:[بك]?ال|لل)(?=..)|[بلك](?=...))|^[وف](?=...)")
 
@@ -60,7 +57,7 @@ def _variants(token: str) -> set[str]:
     return found
 
 
-FOLDING = Folding(after=_VOWEL_SIGNS | str.maketrans(_LETTERS))
+FOLDING = Folding(after=ARABIC_MARKS | str.maketrans(_LETTERS))
 _UNITS = counted(
     FOLDING(
         "صفر واحد/واحدة/إحدى/أحد/الواحدة اثنان/اثنين/اثنتان/اثنتين/اثنا/اثني/اثنتا/اثنتي/الثانية ثلاثة/ثلاث/الثالثة "
@@ -95,7 +92,8 @@ language = Language(
     code="ar",
     name="Arabic",
     resource="high",
-    tools=(simplemma_tool, stemmer_tool, lambda: rules_tool("ar", "1")),
+    tools=(simplemma_tool, stemmer_tool),
+    rules="1",
     variants=_variants,
     folding=FOLDING,
     words=Words(

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 
-from kapwa.languages.base import Language, ReplyWords, Words, counted, rules_tool, stripped_forms
+from kapwa.languages.base import Language, ReplyWords, Words, counted, stripped_forms
 from kapwa.languages.folding import Folding
 
 _DOT = "\u09bc"
@@ -29,15 +30,6 @@ _LETTER = re.compile("[অ-হৰৱ]")
 
 _SOUNDS = str.maketrans("শষছটঠডঢণঙঝঈঊীূ", "সসচতথদধনংজইউিু", "ঁ'" + _MUTE)
 _DOTTED = ((re.compile(f"য(?!{_DOT})"), "জ"), (re.compile(f"[ডঢ]{_DOT}"), "ৰ"), (re.compile("[ৃঋ]"), "ৰি"))
-
-
-class _AssameseFolding(Folding):
-    """Folds letters, and puts misplaced dots right."""
-
-    __slots__ = ()
-
-    def _once(self, text: str) -> str:
-        return _MISPLACED.sub(rf"\1{_DOT}\2", super()._once(text))
 
 
 def _stripped(word: str) -> Iterator[str]:
@@ -60,7 +52,7 @@ def _variants(token: str) -> set[str]:
     return found | set(map(_by_sound, found))
 
 
-FOLDING = _AssameseFolding(replace=_SPELLINGS)
+FOLDING = Folding(replace=_SPELLINGS, last=partial(_MISPLACED.sub, rf"\1{_DOT}\2"))
 _NUMBERS = (
     counted(FOLDING("শূন্য এক দুই তিনি চাৰি পাঁচ ছয় সাত আঠ ন/নয় দহ এঘাৰ বাৰ তেৰ চৈধ্য পোন্ধৰ ষোল্ল সোতৰ ওঠৰ ঊনৈশ"))
     | counted(FOLDING("বিশ/কুৰি ত্ৰিশ চল্লিশ পঞ্চাশ ষাঠি সত্তৰ আশী নব্বৈ এশ"), 20, 10)
@@ -72,7 +64,7 @@ language = Language(
     code="as",
     name="Assamese",
     resource="low",
-    tools=(lambda: rules_tool("as", "1"),),
+    rules="1",
     variants=_variants,
     folding=FOLDING,
     words=Words(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kapwa.languages.base import Language, ReplyWords, Words, counted, rules_tool, stripped_forms
+from kapwa.languages.base import Language, ReplyWords, Words, counted, stripped_forms
 from kapwa.languages.folding import Folding
 
 # A stands for a or ə, I for ı, i, u or ü. The plural, "in" and "from" are safe on stems of two letters (ev, at).
@@ -70,7 +70,7 @@ language = Language(
     code="az",
     name="Azerbaijani",
     resource="low",
-    tools=(lambda: rules_tool("az", "1"),),
+    rules="1",
     variants=_variants,
     folding=FOLDING,
     words=Words(

@@ -96,17 +96,19 @@ class ReplyWords:
 class Language:
     """One language. Pure and deterministic; callers memoise the results of :meth:`keys`.
 
-    ``tools`` are functions, so that no version is looked up at import. ``variants`` gets a folded token and gives
-    further keys (lemma, stem, stripped forms); ``folding`` and ``cut`` fold a text and cut it into words. ``scripts``:
-    Unicode names of the scripts it is written in, () for Latin. ``inside``: fewest characters for which a hit inside
-    a longer word counts; 0 where only whole words count.
+    ``tools`` are functions, so that no version is looked up at import, and give None for what is not installed;
+    ``rules`` is the version of the module's own affix and spelling rules ("" without any): raise it with every change
+    of decisions. ``variants`` gets a folded token and gives further keys (lemma, stem, stripped forms); ``folding`` and
+    ``cut`` fold a text and cut it into words. ``scripts``: Unicode names of the scripts it is written in, () for Latin.
+    ``inside``: fewest characters for which a hit inside a longer word counts; 0 where only whole words count.
     """
 
     code: str
     name: str
     resource: str
-    tools: tuple[Callable[[], Tool], ...]
     variants: Callable[[str], Iterable[str]]
+    tools: tuple[Callable[[], Tool | None], ...] = ()
+    rules: str = ""
     folding: Folding = field(default_factory=Folding)
     cut: Callable[[str], tuple[str, ...]] = spaced_tokens
     words: Words = field(default_factory=Words)
@@ -119,7 +121,8 @@ class Language:
     @cached_property
     def info(self) -> LanguageInfo:
         """What this is, and what it is made with."""
-        tools = tuple(dict.fromkeys(tool() for tool in self.tools))
+        own = [Tool(f"kapwa rules ({self.code})", self.rules, "Apache-2.0")] if self.rules else []
+        tools = (*filter(None, (tool() for tool in self.tools)), *own)
         return LanguageInfo(self.code, self.name, tools, self.resource, self.reviewed, self.notes)
 
     def fold(self, text: str) -> str:
@@ -144,11 +147,6 @@ def installed(distribution: str, licence: str) -> Tool:
 # Lemma dictionaries for 54 languages, and the Snowball stemmers.
 simplemma_tool = partial(installed, "simplemma", "MIT")
 stemmer_tool = partial(installed, "PyStemmer", "MIT AND BSD-3-Clause")
-
-
-def rules_tool(code: str, version: str) -> Tool:
-    """Kapwa's own affix and spelling rules for a language; raise ``version`` with every change of decisions."""
-    return Tool(f"kapwa rules ({code})", version, "Apache-2.0")
 
 
 @lru_cache(maxsize=_MEMO)

@@ -9,7 +9,7 @@ from functools import lru_cache, partial
 
 import regex  # type: ignore[import-untyped, unused-ignore]
 
-from kapwa.languages.base import Language, ReplyWords, Words, counted, installed, rules_tool
+from kapwa.languages.base import Language, ReplyWords, Words, counted, installed
 from kapwa.languages.folding import spaced_tokens
 
 _HAN = regex.compile(r"\p{Han}+")
@@ -54,7 +54,8 @@ language = Language(
     code="zh",
     name="Chinese",
     resource="high",
-    tools=(partial(installed, "rjieba", "MIT"), lambda: rules_tool("zh", "1")),
+    tools=(partial(installed, "rjieba", "MIT"),),
+    rules="1",
     variants=_variants,
     cut=_cut,
     words=Words(

@@ -8,7 +8,6 @@ from kapwa.languages.base import (
     Words,
     counted,
     lemma,
-    rules_tool,
     simplemma_tool,
     stem,
     stemmer_tool,
@@ -81,7 +80,8 @@ language = Language(
     code="en",
     name="English",
     resource="high",
-    tools=(simplemma_tool, stemmer_tool, lambda: rules_tool("en", "1")),
+    tools=(simplemma_tool, stemmer_tool),
+    rules="1",
     variants=_variants,
     cut=_cut,
     words=Words(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kapwa.languages.base import Language, ReplyWords, Words, counted, lemma, rules_tool, simplemma_tool
+from kapwa.languages.base import Language, ReplyWords, Words, counted, lemma, simplemma_tool
 from kapwa.languages.folding import unaccented
 
 _VOWELS = "aeiou"
@@ -35,7 +35,8 @@ language = Language(
     code="fil",
     name="Filipino",
     resource="mid",
-    tools=(simplemma_tool, lambda: rules_tool("fil", "1")),
+    tools=(simplemma_tool,),
+    rules="1",
     variants=_variants,
     words=Words(
         numbers=_NUMBERS,

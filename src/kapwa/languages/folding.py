@@ -7,9 +7,10 @@ case folding and a language's own table each can undo the normal form of another
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
+from itertools import chain
 
 import regex  # type: ignore[import-untyped, unused-ignore]
 
@@ -33,6 +34,9 @@ _PUNCTUATION = str.maketrans(
         **{sign: " " + unicodedata.normalize("NFKC", sign) for sign in "¼½¾⅐⅑⅒⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"},
     }
 )
+# Vowel signs of Arabic letters, and the stroke that lengthens words: they are seldom written.
+_MARKED = (range(0x610, 0x61B), range(0x64B, 0x660), (0x640, 0x670), range(0x6D6, 0x6EE))
+ARABIC_MARKS = dict.fromkeys(chain.from_iterable(_MARKED))
 _ROUNDS = 8
 
 
@@ -80,13 +84,15 @@ class Folding:
 
     ``before`` and ``after`` are tables for :meth:`str.translate` (``str.maketrans({...})``): ``before`` sees
     upper-case letters (Azerbaijani I → ı), ``after`` sees NFKC lower-case ones. ``replace``: (old, new) strings,
-    for spellings of several characters, applied before ``after``. ``keep``: invisible characters that stay.
+    for spellings of several characters, applied before ``after``. ``keep``: invisible characters that stay. ``last``:
+    what else the language folds, done at the end.
     """
 
     before: Mapping[int, str | int | None] = field(default_factory=dict)
     after: Mapping[int, str | int | None] = field(default_factory=dict)
     replace: tuple[tuple[str, str], ...] = ()
     keep: str = ""
+    last: Callable[[str], str] = str
 
     def __call__(self, text: str) -> str:
         """Return folded ``text``: NFC, lower case, ASCII digits, straight quotes, single spaces. Idempotent."""
@@ -110,4 +116,4 @@ class Folding:
             text = text.replace(old, new)
         if self.after:
             text = text.translate(self.after)
-        return unicodedata.normalize("NFC", ascii_digits(_GAPS.sub(" ", text).strip()))
+        return self.last(unicodedata.normalize("NFC", ascii_digits(_GAPS.sub(" ", text).strip())))

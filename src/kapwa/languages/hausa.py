@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 
-from kapwa.languages.base import Language, ReplyWords, Words, counted, rules_tool
+from kapwa.languages.base import Language, ReplyWords, Words, counted
 from kapwa.languages.folding import Folding, unaccented
 
 _ENDING = re.compile(r"(?<=..[aeiou])[nr](?:sa|ta|su|ka|ki|ku|mu)?$")
@@ -37,7 +37,7 @@ language = Language(
     code="ha",
     name="Hausa",
     resource="low",
-    tools=(lambda: rules_tool("ha", "1"),),
+    rules="1",
     variants=_variants,
     folding=FOLDING,
     words=Words(

@@ -16,25 +16,11 @@ from collections import defaultdict
 from functools import cache
 from typing import Any, NamedTuple
 
+from kapwa.languages.codes import canonical, family, same_language
+
 MIN_LETTERS = 8
 MIN_CONFIDENCE = 0.7
 
-# Codes the identifier, users and data sets write differently for one language.
-_ALIASES = {"tl": "fil", "tgl": "fil", "in": "id", "iw": "he", "ji": "yi", "mo": "ro", "uzs": "uz"}
-_ALIASES |= {"eng": "en", "ind": "id", "zsm": "ms", "msa": "ms", "cmn": "zh", "zho": "zh", "arb": "ar", "ara": "ar"}
-_ALIASES |= {"spa": "es", "fas": "fa", "pes": "fa", "prs": "fa", "kor": "ko", "ell": "el", "hau": "ha", "aze": "az"}
-_ALIASES |= {"azj": "az", "azb": "az", "amh": "am", "asm": "as", "sun": "su", "jav": "jv", "tha": "th", "mya": "my"}
-_ALIASES |= {"vie": "vi", "jpn": "ja", "fra": "fr", "deu": "de", "por": "pt", "rus": "ru", "hin": "hi", "tam": "ta"}
-# ISO 639-3 macrolanguages, by the codes that occur here.
-_MACRO = {
-    **dict.fromkeys(("ar", "arz", "ary", "apc", "ajp", "aeb", "acm", "arq"), "ara"),
-    **dict.fromkeys(("zh", "yue", "wuu", "nan", "hak", "lzh"), "zho"),
-    **dict.fromkeys(("id", "ms", "min", "bjn"), "msa"),
-    **dict.fromkeys(("no", "nb", "nn"), "nor"),
-    **dict.fromkeys(("sr", "hr", "bs", "sh"), "hbs"),
-    **dict.fromkeys(("ku", "sdh", "ckb", "kmr"), "kur"),
-    **dict.fromkeys(("lv", "ltg"), "lav"),
-}
 # Languages the identifier does not know, and what it takes them for: such an answer proves nothing.
 _MISTAKEN_FOR = {
     "su": frozenset({"jv", "id", "ms", "ace", "bcl"}),
@@ -60,28 +46,6 @@ def _identifier() -> Any:
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
 
 
-@cache
-def canonical(code: str) -> str:
-    """Return the primary subtag of a BCP-47 code in Kapwa's spelling: ``tl`` and ``fil-PH`` give ``fil``."""
-    primary = code.strip().replace("_", "-").split("-")[0].lower()
-    return _ALIASES.get(primary, primary)
-
-
-@cache
-def _family(code: str) -> str:
-    known = canonical(code)
-    return _MACRO.get(known, known)
-
-
-def same_language(a: str, b: str) -> bool:
-    """Whether two BCP-47 codes name one language, or languages of one ISO 639-3 macrolanguage.
-
-    Script and region are ignored (zh-Hans = zh-Hant). Filipino and Tagalog are one language. Indonesian
-    and Malay, the Arabics, the Chineses, the Norwegians and Serbo-Croatian count as same each.
-    """
-    return _family(a) == _family(b)
-
-
 def identify(text: str) -> Identification:
     """Return the language of ``text``; None below 8 letters or 0.7 confidence, or for no language at all."""
     if sum(map(str.isalpha, text)) < MIN_LETTERS:
@@ -90,23 +54,19 @@ def identify(text: str) -> Identification:
     totals: dict[str, float] = defaultdict(float)
     likeliest: dict[str, str] = {}
     for code, probability in ranked:
-        totals[_family(code)] += probability
-        likeliest.setdefault(_family(code), canonical(code))
-    family = max(totals, key=totals.__getitem__)
-    confidence = min(float(totals[family]), 1.0)
-    if confidence < MIN_CONFIDENCE or family == _NO_LANGUAGE:
+        totals[family(code)] += probability
+        likeliest.setdefault(family(code), canonical(code))
+    likely = max(totals, key=totals.__getitem__)
+    confidence = min(float(totals[likely]), 1.0)
+    if confidence < MIN_CONFIDENCE or likely == _NO_LANGUAGE:
         return Identification(None, confidence)
-    return Identification(likeliest[family], confidence)
+    return Identification(likeliest[likely], confidence)
 
 
 @cache
-def _families() -> frozenset[str]:
-    return frozenset(map(_family, _identifier().labels)) - {_NO_LANGUAGE}
-
-
 def identifiable(code: str) -> bool:
     """Whether :func:`identify` can ever answer with this language or its macrolanguage."""
-    return _family(code) in _families()
+    return family(code) in set(map(family, _identifier().labels)) - {_NO_LANGUAGE}
 
 
 def differs(asked: str, found: Identification) -> bool | None:

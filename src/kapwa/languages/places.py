@@ -13,17 +13,18 @@ import csv
 import difflib
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from types import MappingProxyType
+from typing import NamedTuple
 
 # Attributes whose values are names of places; a language or a religion has no country, however it is spelt.
 PLACE_ATTRIBUTES = ("nationality", "country")
 
 _CODE = re.compile(r"[A-Z]{2}|[A-Z]{3}|GB-[A-Z]{3}")
-_NUMBER = re.compile(r"\d{1,3}(?:\.0)?")  # spreadsheets strip zeros, and give 8.0 for 008
+_NUMBER = re.compile(r"\d{1,3}(?:\.0)?")
 _SHORT = {"st": "saint", "rep": "republic", "dem": "democratic", "fed": "federated"}
 # "State of" is left out: the state of Georgia is not the country.
 _OFFICIAL = re.compile(
@@ -73,7 +74,7 @@ def resolve(text: str, *, attribute: str = "nationality") -> Place | Ambiguous |
     """
     if attribute not in PLACE_ATTRIBUTES:
         return None
-    found = _by_code(text.strip()) or _by_name(text)
+    found = _by_code(text.strip()) or next(filter(None, map(_index().names.get, _readings(text))), ())
     if len(found) > 1:
         return Ambiguous(text, found)
     return found[0] if found else None
@@ -86,13 +87,12 @@ def is_code(text: str) -> bool:
 
 def place_of(iso3: str) -> Place | None:
     """Return the place with the code ``iso3`` (as in :attr:`Place.iso3`), or None."""
-    return next(iter(_index().codes.get(iso3, ())), None)
+    return _index().codes.get(iso3)
 
 
-@cache
 def places() -> tuple[Place, ...]:
     """Return every place, in order of its code."""
-    return tuple(entry.place for entry in _entries())
+    return _index().places
 
 
 def part_of(text: str) -> Place | None:
@@ -133,18 +133,10 @@ def fold(text: str) -> str:
 
 
 def _by_code(text: str) -> tuple[Place, ...]:
-    if _CODE.fullmatch(text):
-        return _index().codes.get(text, ())
-    if _NUMBER.fullmatch(text):
-        return _index().codes.get(text.partition(".")[0].zfill(3), ())
-    return ()
-
-
-def _by_name(text: str) -> tuple[Place, ...]:
-    for name in _readings(text):
-        if found := _index().names.get(name):
-            return found
-    return ()
+    # Spreadsheets strip zeros from numbers, and give 8.0 for 008.
+    code = text if _CODE.fullmatch(text) else text.partition(".")[0].zfill(3) if _NUMBER.fullmatch(text) else ""
+    found = _index().codes.get(code)
+    return (found,) if found else ()
 
 
 def _readings(text: str) -> Iterator[str]:
@@ -160,49 +152,33 @@ def _readings(text: str) -> Iterator[str]:
         yield short
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    place: Place
-    names: tuple[str, ...]
+_TEXTS = ("identity", "country", "iso2", "iso3", "numeric", "region", "subregion")
 
 
-@dataclass(frozen=True, slots=True)
-class _Index:
-    codes: Mapping[str, tuple[Place, ...]]
+class _Index(NamedTuple):
+    """Every place, in order of its code; by each of its codes, and by every folded name of any."""
+
+    places: tuple[Place, ...]
+    codes: Mapping[str, Place]
     names: Mapping[str, tuple[Place, ...]]
 
 
 @cache
-def _entries() -> tuple[_Entry, ...]:
-    text = resources.files("kapwa.languages").joinpath("places.csv").read_text(encoding="utf-8")
-    return tuple(_entry(row) for row in csv.DictReader(text.splitlines()))
-
-
-def _entry(row: Mapping[str, str]) -> _Entry:
-    place = Place(
-        identity=row["identity"],
-        country=row["country"],
-        iso2=row["iso2"],
-        iso3=row["iso3"],
-        numeric=row["numeric"],
-        latitude=float(row["latitude"]),
-        longitude=float(row["longitude"]),
-        languages=tuple(row["languages"].split()),
-        region=row["region"],
-        subregion=row["subregion"],
-    )
-    more = [name for column in ("demonyms", "names") for name in row[column].split("|") if name]
-    return _Entry(place, (place.identity, place.country, *more))
-
-
-@cache
 def _index() -> _Index:
-    codes: dict[str, tuple[Place, ...]] = {}
-    names: dict[str, tuple[Place, ...]] = {}
-    for entry in _entries():
-        place = entry.place
-        for code in filter(None, (place.iso2, place.iso3, place.numeric)):
-            codes[code] = (place,)
-        for name in dict.fromkeys(map(fold, entry.names)):
-            names[name] = (*names.get(name, ()), place)
-    return _Index(MappingProxyType(codes), MappingProxyType(names))
+    found: list[Place] = []
+    codes: dict[str, Place] = {}
+    names: defaultdict[str, tuple[Place, ...]] = defaultdict(tuple)
+    text = resources.files("kapwa.languages").joinpath("places.csv").read_text(encoding="utf-8")
+    for row in csv.DictReader(text.splitlines()):
+        place = Place(
+            **{name: row[name] for name in _TEXTS},
+            latitude=float(row["latitude"]),
+            longitude=float(row["longitude"]),
+            languages=tuple(row["languages"].split()),
+        )
+        found.append(place)
+        codes |= {code: place for code in (place.iso2, place.iso3, place.numeric) if code}
+        more = filter(None, (*row["demonyms"].split("|"), *row["names"].split("|")))
+        for name in dict.fromkeys(map(fold, (place.identity, place.country, *more))):
+            names[name] += (place,)
+    return _Index(tuple(found), codes, dict(names))

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kapwa.languages.base import Language, ReplyWords, Words, counted, rules_tool, stripped_forms
+from kapwa.languages.base import Language, ReplyWords, Words, counted, stripped_forms
 from kapwa.languages.folding import Folding, unaccented
 
 _PREFIXES = ("di", "ka", "pa", "pi", "sa", "ti", "ba", "nga", "pang", "pam", "pan")
@@ -44,16 +44,8 @@ def _variants(token: str) -> set[str]:
     return found | {_LOAN.sub("", word) for word in found}
 
 
-class _SundaneseFolding(Folding):
-    """Folds text and drops accents: é and e are one letter in everyday typing."""
-
-    __slots__ = ()
-
-    def _once(self, text: str) -> str:
-        return unaccented(super()._once(text))
-
-
-FOLDING = _SundaneseFolding()
+# Without accents: é and e are one letter in everyday typing.
+FOLDING = Folding(last=unaccented)
 _UNITS = counted("nol/enol hiji dua tilu opat lima genep tujuh dalapan salapan sapuluh sabelas")
 _NUMBERS = _UNITS | {"saratus": 100, "sarebu": 1000, "rebu": 1000}
 _NUMBERS |= {f"{word} belas": value + 10 for word, value in _UNITS.items() if 1 < value < 10}
@@ -65,7 +57,7 @@ language = Language(
     code="su",
     name="Sundanese",
     resource="low",
-    tools=(lambda: rules_tool("su", "1"),),
+    rules="1",
     variants=_variants,
     folding=FOLDING,
     words=Words(

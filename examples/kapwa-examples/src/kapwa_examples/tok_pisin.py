@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kapwa.languages.base import Language, Words, counted, rules_tool
+from kapwa.languages.base import Language, Words, counted
 
 
 def _variants(token: str) -> set[str]:
@@ -13,7 +13,7 @@ language = Language(
     code="tpi",
     name="Tok Pisin (example)",
     resource="low",
-    tools=(lambda: rules_tool("tpi", "1"),),
+    rules="1",
     variants=_variants,
     words=Words(numbers=counted("wan tu tri foa faiv sikis seven et nain ten", 1)),
 )

@@ -6,7 +6,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from kapwa import registry
 from kapwa.datasets.findings import CheckReport, Finding, Severity
@@ -19,7 +18,7 @@ from kapwa.suites.blend.data import PROMPT_FILE, BlendData, Survey, is_question_
 from kapwa.suites.blend.mcq_data import is_choice_data, read_choices
 from kapwa.suites.blend.questions import KINDS, Entry, Kind, Question, is_valid_code, is_valid_paper, kind_of, region_of
 
-SUITE = "blend"
+Counts = dict[str, int | float | str]
 # How an answer of each kind is written; "\d" is any script's digit.
 FORMATS: Mapping[Kind, tuple[str, re.Pattern[str]]] = {
     "time": ("HH:MM", re.compile(r"([01]?\d|2[0-4]):[0-5]\d")),
@@ -41,35 +40,25 @@ def check(path: Path) -> CheckReport | None:
     What stops a run is an "error", what may change a number a "warning", the rest a "note". Reading goes on
     after an error wherever it can, so that one check shows as much as possible.
     """
-    reports = [report for report in (_check_answers(path), _check_choices(path)) if report is not None]
-    if not reports:
-        return None
-    counts = {name: value for report in reports for name, value in report.counts.items()}
-    return CheckReport(SUITE, str(path), counts, [one for report in reports for one in report.findings])
-
-
-def _check_answers(path: Path) -> CheckReport | None:
-    if not is_question_data(path):
-        return None
-    found = load_path(path)
-    findings = list(found.findings(path))
-    findings += [finding for entry in found.entries for finding in question_findings(entry)]
-    findings += [*country_findings(found.entries), *_prompt_findings(found, path)]
-    if not found.problems:
-        findings += _run_findings(found, path)
-    return CheckReport(SUITE, str(path), _counts(found), findings)
-
-
-def _check_choices(path: Path) -> CheckReport | None:
-    if not is_choice_data(path):
-        return None
-    questions, problems = read_choices(path)
-    counts: dict[str, int | float | str] = {}
-    if questions:
-        counts = {"multiple-choice questions": len(questions), "cultures": len({one.country for one in questions})}
-    for letter in sorted({question.answer for question in questions}):
-        counts[f"right option {letter}"] = sum(question.answer == letter for question in questions)
-    return CheckReport(SUITE, str(path), counts, [Finding.of(one, path) for one in problems])
+    answers, choices = is_question_data(path), is_choice_data(path)
+    counts: Counts = {}
+    findings: list[Finding] = []
+    if answers:
+        found = load_path(path)
+        counts |= _counts(found)
+        findings += found.findings(path)
+        findings += [finding for entry in found.entries for finding in question_findings(entry)]
+        findings += [*country_findings(found.entries), *_prompt_findings(found, path)]
+        findings += [] if found.problems else _run_findings(found, path, choices)
+    if choices:
+        questions, problems = read_choices(path)
+        if questions:
+            cultures = len({one.country for one in questions})
+            counts |= {"multiple-choice questions": len(questions), "cultures": cultures}
+        letters = Counter(question.answer for question in questions)
+        counts |= {f"right option {letter}": letters[letter] for letter in sorted(letters)}
+        findings += [Finding.of(one, path) for one in problems]
+    return CheckReport("blend", str(path), counts, findings) if answers or choices else None
 
 
 def _prompt_findings(found: Survey, path: Path) -> Iterator[Finding]:
@@ -88,7 +77,7 @@ def _prompt_findings(found: Survey, path: Path) -> Iterator[Finding]:
                     yield Finding("warning", str(path), error.message)
 
 
-def _run_findings(found: Survey, path: Path) -> Iterator[Finding]:
+def _run_findings(found: Survey, path: Path, choices: bool) -> Iterator[Finding]:
     """What stops blend/saq as it is run by default: an error, or a warning where something of the folder can be run."""
     from kapwa.suites.blend.saq_task import saq_items
 
@@ -100,31 +89,28 @@ def _run_findings(found: Survey, path: Path) -> Iterator[Finding]:
     unmatched = [code for code in cultures if code not in known]
     # Prompts of other names can be asked by name, and cultures of other languages without these.
     by_name = bool(found.templates and not cultures and any(map(is_valid_code, questions)))
-    stops = len(unmatched) == len(cultures) and not by_name and not is_choice_data(path)
+    stops = len(unmatched) == len(cultures) and not by_name and not choices
     severity: Severity = "error" if stops else "warning"
     if questions and not cultures:
-        yield Finding(severity, str(path), f"nothing is left to ask, which stops blend/saq. {_unasked(questions)}")
+        why = f"Add prompts in the language of the questions: {PROMPT_FILE}, with the prompt {PROMPTS[0]!r}."
+        if not any(map(is_valid_code, questions)):
+            why = "Of each question nobody gave an answer, or too many could give none."
+        yield Finding(severity, str(path), f"nothing is left to ask, which stops blend/saq. {why}")
     for code in unmatched:
         left_out = "" if stops else f" Or leave out {', '.join(cultures[code])} with --country."
         message = f"replies in the language {code!r} cannot be matched, which stops blend/saq."
         yield Finding(severity, str(path), f"{message} {_ADD_A_LANGUAGE}{left_out}", column="language")
 
 
-def _unasked(questions: Sequence[Question]) -> str:
-    if not any(map(is_valid_code, questions)):
-        return "Of each question nobody gave an answer, or too many could give none."
-    return f"Add prompts in the language of the questions: {PROMPT_FILE}, with the prompt {PROMPTS[0]!r}."
-
-
 _ADD_A_LANGUAGE = "docs/how-to/add-a-language.md tells how to add one."
 
 
-def _counts(found: Survey) -> dict[str, int | float | str]:
+def _counts(found: Survey) -> Counts:
     if not found.entries:
         return {}
     questions = [entry.question for entry in found.entries]
     groups = [group for question in questions for group in question.groups]
-    counts: dict[str, int | float | str] = {
+    counts: Counts = {
         "countries": len({question.country for question in questions}),
         "languages": ", ".join(sorted({question.language for question in questions})),
         "questions": len(questions),
@@ -136,7 +122,14 @@ def _counts(found: Survey) -> dict[str, int | float | str]:
         "valid (code)": sum(map(is_valid_code, questions)),
         "valid (paper)": sum(map(is_valid_paper, questions)),
     }
-    counts |= _id_counts(questions)
+    # Topics and kinds, each question id once: with what most countries have.
+    same: defaultdict[str, list[Question]] = defaultdict(list)
+    for question in questions:
+        same[question.id].append(question)
+    topics = Counter(_commonest([one.topic for one in own]) for own in same.values())
+    kinds = Counter(_commonest([one.kind for one in own]) for own in same.values())
+    counts |= {f"topic {topic}": number for topic, number in topics.most_common()}
+    counts |= {f"{kind} questions": kinds[kind] for kind in KINDS}
     counts["prompts"] = len(found.templates)
     for country in dict.fromkeys(question.country for question in questions):
         own = [question for question in questions if question.country == country]
@@ -145,36 +138,18 @@ def _counts(found: Survey) -> dict[str, int | float | str]:
     return counts
 
 
-def _id_counts(questions: Sequence[Question]) -> dict[str, int | float | str]:
-    """Topics and kinds, each question id once: with what most countries have."""
-    topics: dict[str, Counter[str]] = {}
-    kinds: dict[str, Counter[str]] = {}
-    for question in questions:
-        topics.setdefault(question.id, Counter())[question.topic] += 1
-        kinds.setdefault(question.id, Counter())[question.kind] += 1
-    of_topic = Counter(found.most_common(1)[0][0] for found in topics.values())
-    of_kind = Counter(found.most_common(1)[0][0] for found in kinds.values())
-    counts: dict[str, int | float | str] = {f"topic {topic}": number for topic, number in of_topic.most_common()}
-    return counts | {f"{kind} questions": of_kind[kind] for kind in KINDS}
-
-
-class _Oddity(NamedTuple):
-    """An oddity of a question: of its row (``group`` None) or of an answer group, and of which of their columns."""
-
-    severity: Severity
-    message: str
-    column: str | None = None
-    group: int | None = None
+# An oddity of a question: severity, message, the column, and which answer group it is of (None: of the question's row).
+_Oddity = tuple[Severity, str, str, int | None]
 
 
 def question_findings(entry: Entry) -> Iterator[Finding]:
     """Yield every oddity of one question and its answers."""
-    for said in (*_text_oddities(entry.question), *_answer_oddities(entry)):
-        origin = entry.groups[said.group] if entry.groups and said.group is not None else entry
-        yield Finding(said.severity, str(origin.path), said.message, origin.row, _column(entry, said.column))
+    for severity, message, column, group in (*_text_oddities(entry.question), *_answer_oddities(entry)):
+        origin = entry.groups[group] if entry.groups and group is not None else entry
+        yield Finding(severity, str(origin.path), message, origin.row, _column(entry, column))
 
 
-def _column(entry: Entry, column: str | None) -> str | None:
+def _column(entry: Entry, column: str) -> str:
     """The column of a table; of the released files, where one entry holds all, the question's id."""
     return entry.question.id if entry.groups is None else column
 
@@ -184,41 +159,35 @@ def _text_oddities(question: Question) -> Iterator[_Oddity]:
         for oddity in cell_oddities(text):
             # Ends are kept as they are here: the released prompts ask questions as the files have them.
             message = oddity.message.replace("(removed on reading)", "(kept)")
-            yield _Oddity(oddity.severity, f"{name} text: {message}", name.lower())
-    if question.local == question.english and question.language.partition("-")[0] not in (
-        "en",
-        UNKNOWN_DEFAULTS["language"],
-    ):
+            yield oddity.severity, f"{name} text: {message}", name.lower(), None
+    foreign = question.language.partition("-")[0] not in ("en", UNKNOWN_DEFAULTS["language"])
+    if question.local == question.english and foreign:
         message = f"the local text is the English one, though the language is {question.language!r}"
-        yield _Oddity("warning", message, "local")
+        yield "warning", message, "local", None
 
 
 def _answer_oddities(entry: Entry) -> Iterator[_Oddity]:
     question = entry.question
     votes, unable = sum(group.votes for group in question.groups), sum(question.idks.values())
     if not question.groups:
-        yield _Oddity("warning", f"nobody answered ({unable} did not know): both rules drop the question", "id")
+        yield "warning", f"nobody answered ({unable} did not know): both rules drop the question", "id", None
     elif question.counted and votes + unable < USUAL_ANNOTATORS:
         message = f"{votes} votes and {unable} without an answer: fewer than {USUAL_ANNOTATORS} people"
-        yield _Oddity("note", message, "id")
+        yield "note", message, "id", None
     seen: dict[str, int] = {}
     for place, group in enumerate(question.groups):
         if not group.en and question.english:
-            message = (
-                f"{_named(entry, place)} ({group.local[0]!r}) has no English: it counts only in the local language"
-            )
-            yield _Oddity("warning", message, "english", place)
-        for answer in dict.fromkeys(group.local):
+            message = f"({group.local[0]!r}) has no English: it counts only in the local language"
+            yield "warning", f"{_named(entry, place)} {message}", "english", place
+        local = dict.fromkeys(group.local)
+        for answer in local:
             if seen.setdefault(answer, place) != place:
                 message = f"{answer!r} is in {_named(entry, seen[answer])} and again in {_named(entry, place)}"
-                yield _Oddity("warning", message, "local", place)
-        local = dict.fromkeys(group.local)
-        for column, answers in (
-            ("local", local),
-            ("english", [one for one in dict.fromkeys(group.en) if one not in local]),
-        ):
+                yield "warning", message, "local", place
+        english = [one for one in dict.fromkeys(group.en) if one not in local]
+        for column, answers in (("local", local), ("english", english)):
             for severity, message in _spelling(question.kind, answers):
-                yield _Oddity(severity, message, column, place)
+                yield severity, message, column, place
 
 
 def _named(entry: Entry, place: int) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from kapwa.languages.identify import canonical
+from kapwa.languages.codes import canonical
 from kapwa.metrics.matching import Matcher
 from kapwa.stats.clusters import FloatArray
 from kapwa.stats.intervals import mean_estimates

@@ -36,13 +36,6 @@ from kapwa.tables_io import rearm
 
 LETTERS = "ABCD"
 MCQ_NAME, CARD_NAME = "mcq.csv", "card.yaml"
-MCQ_COLUMNS = (
-    *("id", "country", "question_id", "topic", "question"),
-    *(f"option_{letter}" for letter in LETTERS),
-    "answer",
-    *(f"culture_{letter}" for letter in LETTERS),
-    "variant",
-)
 RELEASED_NAMES = ("mc_questions_file.csv", "mc_questions_file.json", "mc_questions_file.jsonl")
 NO_TOPIC = "not given"
 _TABLES = (".csv", ".tsv", ".jsonl", ".json", ".parquet", ".xlsx")
@@ -170,7 +163,9 @@ class ReleasedChoiceRow(Row):
         return _choice_problems(self.choice, "answer_idx", "choices")
 
 
-RELEASED_COLUMNS = tuple(columns_of(ReleasedChoiceRow))
+MCQ_COLUMNS, RELEASED_COLUMNS = (
+    tuple(name for name, required in columns_of(model).items() if required) for model in (ChoiceRow, ReleasedChoiceRow)
+)
 
 
 def _choice_problems(choice: ChoiceQuestion, answer: str, options: str) -> Iterator[CellProblem]:

@@ -8,9 +8,8 @@ set lists its options). A trick that ties scores the share it would win by drawi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any, ClassVar, Literal, cast
@@ -26,7 +25,6 @@ from kapwa.suites.items import ITEM_COLUMNS, item_columns, select
 How = Literal["generate", "likelihood"]
 HOWS: tuple[How, ...] = ("generate", "likelihood")
 MAX_NEW_TOKENS = 128
-MCQ_OPTIONS = ("how", "max_new_tokens")
 HEADLINES: Mapping[How, tuple[str, ...]] = {"generate": ("mcq_acc",), "likelihood": ("mcq_text", "mcq_letter")}
 
 
@@ -184,31 +182,20 @@ class McqTask:
         return pl.DataFrame([{name: row[name] for name in schema} for row in rows], schema=schema)
 
 
-Trick = Callable[[Item], float]
-
-
-def chance(item: Item) -> float:
-    """A blind choice: 1 / number of options."""
-    return 1.0 / len(item.fields["options"])
-
-
-def always(letter: str, item: Item) -> float:
-    """1 where ``letter`` is the right one."""
-    return float(item.fields["answer"] == letter)
-
-
-def by_length(sign: int, item: Item) -> float:
-    """The option of most characters (``sign`` 1) or fewest (-1); ties shared."""
-    lengths = [sign * len(text) for text in item.fields["options"]]
-    right = lengths[item.fields["letters"].index(item.fields["answer"])]
-    return 1.0 / lengths.count(right) if right == max(lengths) else 0.0
-
-
-def alphabetical(item: Item) -> float:
-    """The option that comes first in the alphabet (case-folded code points)."""
-    options = item.fields["options"]
+def tricks(item: Item, letters: Sequence[str]) -> dict[str, float]:
+    """Return what every trick scores on an item, in [0, 1]; ties are shared. ``letters``: all of the set."""
+    options, answer = item.fields["options"], item.fields["answer"]
+    right = options[item.fields["letters"].index(answer)]
+    lengths = [len(text) for text in options]
+    shared = 1.0 / lengths.count(len(right))
     first = min(options, key=lambda text: (text.casefold(), text))
-    return float(options[item.fields["letters"].index(item.fields["answer"])] == first)
+    return {
+        "chance": 1.0 / len(options),
+        **{f"always {letter}": float(answer == letter) for letter in letters},
+        "longest": shared if len(right) == max(lengths) else 0.0,
+        "shortest": shared if len(right) == min(lengths) else 0.0,
+        "alphabetical first": float(right == first),
+    }
 
 
 def mcq_floors(items: Sequence[Item]) -> list[Floor]:
@@ -218,22 +205,15 @@ def mcq_floors(items: Sequence[Item]) -> list[Floor]:
     """
     found: list[Floor] = []
     for how in HOWS:
-        groups: dict[str, list[Item]] = {"": [item for item in items if item.variant == how]}
-        letters = sorted({letter for item in groups[""] for letter in item.fields["letters"]})
-        tricks: dict[str, Trick] = {
-            "chance": chance,
-            **{f"always {letter}": partial(always, letter) for letter in letters},
-            "longest": partial(by_length, 1),
-            "shortest": partial(by_length, -1),
-            "alphabetical first": alphabetical,
-        }
-        for item in groups[""]:
-            groups.setdefault(item.culture, []).append(item)
-        for note, group in groups.items():
-            if group and not (note and len(groups) == 2):  # one culture is all there is
-                for name, trick in tricks.items():
-                    value = fmean(map(trick, group))
-                    found += [Floor(metric, how, name, value, note=note) for metric in METRICS[how]]
+        asked = [item for item in items if item.variant == how]
+        letters = sorted({letter for item in asked for letter in item.fields["letters"]})
+        scores = [(item.culture, tricks(item, letters)) for item in asked]
+        cultures = list(dict.fromkeys(item.culture for item in asked))
+        for note in ("", *(cultures if len(cultures) > 1 else ())) if asked else ():
+            group = [values for culture, values in scores if note in ("", culture)]
+            for name in group[0]:
+                value = fmean(values[name] for values in group)
+                found += [Floor(metric, how, name, value, note=note) for metric in METRICS[how]]
     return found
 
 
@@ -243,7 +223,7 @@ def open_mcq_task(data: str | Path | None, selection: Selection, options: Mappin
     ``options``: ``how`` ("generate" or "likelihood"; else the variant selected) and ``max_new_tokens``. Raises
     UsageError for unknown options or values, and when ``data`` is None: there is no set without people's answers.
     """
-    given = given_options("blend/mcq", options, MCQ_OPTIONS)
+    given = given_options("blend/mcq", options, ("how", "max_new_tokens"))
     how = _how(given.get("how"), selection)
     length = given.get("max_new_tokens", MAX_NEW_TOKENS)
     if isinstance(length, bool) or not isinstance(length, int) or length < 1:

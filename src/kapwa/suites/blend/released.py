@@ -20,8 +20,6 @@ from kapwa.suites.blend.annotations import Annotation, AnnotationFile, read_anno
 from kapwa.suites.blend.form import MANY_LANGUAGES
 from kapwa.suites.blend.questions import COUNTRIES, Entry, Kind, Question, Region, kind_of, region_of
 
-# The hub's folders are the repository's with "_hf" after their names, and have no prompts.
-_FOLDERS = {"annotations": ("annotations", "annotations_hf"), "questions": ("questions", "questions_hf")}
 _FILES = {
     "annotations": re.compile(r"(?P<country>.+?)_data(_aggregated)?\.jsonl?"),
     "questions": re.compile(r"(?P<country>.+?)_questions\.(csv|jsonl?)"),
@@ -93,19 +91,14 @@ def prompt_files(folder: Path) -> dict[str, Path]:
 
 
 def _role_files(root: Path, role: str) -> dict[str, Path]:
-    files: dict[str, Path] = {}
-    for name in _FOLDERS.get(role, (role,)):
-        files = _matching(root / name, role) | files
-    return files
+    # The hub's folders are the repository's with "_hf" after their names.
+    return _matching(root / f"{role}_hf", role) | _matching(root / role, role)
 
 
 def _matching(folder: Path, role: str) -> dict[str, Path]:
-    files: dict[str, Path] = {}
-    for path in sorted(folder.iterdir()) if folder.is_dir() else []:
-        match = _FILES[role].fullmatch(path.name)
-        if match and path.is_file():
-            files.setdefault(match["country"], path)
-    return files
+    # Of two files of a country the first by name counts, so they are gone through from the last.
+    named = ((_FILES[role].fullmatch(path.name), path) for path in sorted(folder.glob("*"), reverse=True))
+    return {match["country"]: path for match, path in named if match and path.is_file()}
 
 
 def read_country(data: DataSet, files: CountryFiles) -> list[Entry]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from kapwa.errors import UsageError
-from kapwa.languages.identify import canonical
+from kapwa.languages.codes import canonical
 from kapwa.languages.words import words
 from kapwa.metrics.matching import Matcher, Rule
 from kapwa.records import Item

@@ -11,7 +11,7 @@ import polars as pl
 
 from kapwa.errors import UsageError
 from kapwa.files import digest
-from kapwa.languages.identify import canonical
+from kapwa.languages.codes import canonical
 from kapwa.metrics.matching import VERSION
 from kapwa.records import Answer, Capability, Floor, Item, Message, Params, Request
 from kapwa.suites.base import DataSource, Judged, MetricInfo, Selection, given_options

@@ -1,4 +1,4 @@
-"""In which script a language is written, and what languages are called in English.
+"""Codes of languages: how each is spelled, which belong together, their English names and their scripts.
 
 Languages written in Latin letters alone are left out of the scripts: a text in them cannot be told from English by its
 letters. Scripts are those in common use by CLDR 46 (supplemental language data); a language with several has each.
@@ -11,8 +11,23 @@ from functools import cache
 import regex  # type: ignore[import-untyped, unused-ignore]
 
 from kapwa import registry
-from kapwa.languages.identify import canonical
 
+# Codes the identifier, users and data sets write differently for one language.
+_ALIASES = {"tl": "fil", "tgl": "fil", "in": "id", "iw": "he", "ji": "yi", "mo": "ro", "uzs": "uz"}
+_ALIASES |= {"eng": "en", "ind": "id", "zsm": "ms", "msa": "ms", "cmn": "zh", "zho": "zh", "arb": "ar", "ara": "ar"}
+_ALIASES |= {"spa": "es", "fas": "fa", "pes": "fa", "prs": "fa", "kor": "ko", "ell": "el", "hau": "ha", "aze": "az"}
+_ALIASES |= {"azj": "az", "azb": "az", "amh": "am", "asm": "as", "sun": "su", "jav": "jv", "tha": "th", "mya": "my"}
+_ALIASES |= {"vie": "vi", "jpn": "ja", "fra": "fr", "deu": "de", "por": "pt", "rus": "ru", "hin": "hi", "tam": "ta"}
+# ISO 639-3 macrolanguages, by the codes that occur here.
+_MACRO = {
+    **dict.fromkeys(("ar", "arz", "ary", "apc", "ajp", "aeb", "acm", "arq"), "ara"),
+    **dict.fromkeys(("zh", "yue", "wuu", "nan", "hak", "lzh"), "zho"),
+    **dict.fromkeys(("id", "ms", "min", "bjn"), "msa"),
+    **dict.fromkeys(("no", "nb", "nn"), "nor"),
+    **dict.fromkeys(("sr", "hr", "bs", "sh"), "hbs"),
+    **dict.fromkeys(("ku", "sdh", "ckb", "kmr"), "kur"),
+    **dict.fromkeys(("lv", "ltg"), "lav"),
+}
 # Unicode script names (the property Script), as the module regex knows them.
 _SCRIPTS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("am", "ti", "tig", "gez", "byn", "wal"), ("Ethiopic",)),
@@ -51,6 +66,29 @@ _NAMES = {
     **{"malay": "ms", "javanese": "jv", "tagalog": "fil", "cebuano": "ceb", "ilocano": "ilo", "maori": "mi"},
     **{"quechua": "qu", "guarani": "gn", "nahuatl": "nah", "farsi": "fa"},
 }
+
+
+@cache
+def canonical(code: str) -> str:
+    """Return the primary subtag of a BCP-47 code in Kapwa's spelling: ``tl`` and ``fil-PH`` give ``fil``."""
+    primary = code.strip().replace("_", "-").split("-")[0].lower()
+    return _ALIASES.get(primary, primary)
+
+
+@cache
+def family(code: str) -> str:
+    """Return the ISO 639-3 macrolanguage of a code ("msa" for Indonesian), itself where it is in none."""
+    known = canonical(code)
+    return _MACRO.get(known, known)
+
+
+def same_language(a: str, b: str) -> bool:
+    """Whether two BCP-47 codes name one language, or languages of one ISO 639-3 macrolanguage.
+
+    Script and region are ignored (zh-Hans = zh-Hant). Filipino and Tagalog are one language. Indonesian
+    and Malay, the Arabics, the Chineses, the Norwegians and Serbo-Croatian count as same each.
+    """
+    return family(a) == family(b)
 
 
 def scripts_of(language: str) -> tuple[str, ...]:
