@@ -103,7 +103,7 @@ def twin(folder: Path, layer: int, hypothesis: str, reference: str) -> float:
 @QUICK
 @given(pairs=st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=5), layer=st.integers(1, 4))
 def test_bertscore_equals_its_definition(encoder: Path, pairs: list[tuple[str, str]], layer: int) -> None:
-    values = BertScore(str(encoder), layer, batch_size=3).score_pairs([h for h, _ in pairs], [r for _, r in pairs])
+    values = BertScore(str(encoder), layer).score_pairs([h for h, _ in pairs], [r for _, r in pairs])
     wanted = [twin(encoder, layer, h, r) for h, r in pairs]
     np.testing.assert_allclose(values, wanted, atol=1e-5)
 
@@ -165,7 +165,7 @@ def test_bleurt_is_the_head_s_number_for_reference_and_hypothesis(rater: Path, p
         with torch.no_grad():
             return model(**tokenizer(reference, hypothesis, return_tensors="pt")).logits.item()
 
-    values = Bleurt(str(rater), batch_size=2).score_pairs([h for h, _ in pairs], [r for _, r in pairs])
+    values = Bleurt(str(rater)).score_pairs([h for h, _ in pairs], [r for _, r in pairs])
     np.testing.assert_allclose(values, [rate(h, r) for h, r in pairs], atol=1e-5)
 
 

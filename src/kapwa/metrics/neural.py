@@ -1,7 +1,7 @@
 """BERTScore and BLEURT through plain transformers: closeness of meaning as an encoder sees it.
 
-Weights are a hub id or a local folder. Nothing is downloaded unless ``download=True``; a hub id must be
-in the local cache. Code that comes with a checkpoint is never run.
+Weights are a hub id or a local folder. Nothing is downloaded; a hub id must be in the local cache. Code that
+comes with a checkpoint is never run.
 
 BLEURT checkpoints that load: those ported to a stock architecture with a one-number head, such as
 ``Elron/bleurt-tiny-128``, ``Elron/bleurt-base-512``, ``Elron/bleurt-large-512`` (BERT). Those that do
@@ -12,12 +12,11 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,11 +39,12 @@ _BEST_LAYERS = {
 }
 # Pairs whose embeddings are held at once; bounds memory whatever the number of pairs.
 _BLOCK = 256
+# Texts, or pairs of texts, that a model reads at once.
+_BATCH = 32
 
 
-@dataclass(frozen=True, slots=True)
-class _Loaded:
-    """A model ready to read, its tokenizer, and the most tokens it takes."""
+class _Loaded(NamedTuple):
+    """A model ready to read, its tokenizer, the most tokens it takes, and which weights it has."""
 
     torch: Any
     model: Any
@@ -53,55 +53,20 @@ class _Loaded:
     revision: str
 
 
-def _digest(folder: Path) -> str:
-    """Hash the weights of a local folder: a folder's name says nothing about what is in it."""
-    state = hashlib.blake2b(digest_size=8)
-    for path in sorted([*folder.glob("*.safetensors"), *folder.glob("*.bin")]):
-        with path.open("rb") as file:
-            while part := file.read(1 << 20):
-                state.update(part)
-    return state.hexdigest()
-
-
-def _device(torch: Any, wanted: str) -> str:
-    if wanted != "auto":
-        return wanted
-    return "cuda" if torch.cuda.is_available() else "cpu"
-
-
-def _max_tokens(model: Any, tokenizer: Any) -> int:
-    # RoBERTa keeps two positions for itself; tokenizers without a limit report 10^30.
-    positions = getattr(model.config, "max_position_embeddings", None) or 512
-    reserved = 2 if getattr(model.config, "model_type", "") in ("roberta", "xlm-roberta", "camembert") else 0
-    return min(int(tokenizer.model_max_length), int(positions) - reserved)
-
-
 class _Neural:
-    """What both share: options, lazy loading with clear refusals, the parts of a signature."""
+    """What both share: lazy loading with clear refusals, batches, the parts of a signature."""
 
     name: str
     title: str
     source: str
-    purpose: str
     auto_class: str
     # Weights a checkpoint may lack, because the metric never reads them.
     unused: tuple[str, ...] = ()
     low: float | None = None
     high: float | None = None
 
-    def __init__(  # the options of a checkpoint, all of them with defaults
-        self,
-        model_name: str,
-        *,
-        revision: str | None = None,
-        device: str = "auto",
-        batch_size: int = 32,
-        download: bool = False,
-    ) -> None:
-        if batch_size < 1:
-            raise UsageError(f"batch_size must be at least 1, not {batch_size}.")
-        self.model_name, self.revision = str(model_name), revision
-        self.device, self.batch_size, self.download = device, batch_size, download
+    def __init__(self, model_name: str, *, device: str = "auto") -> None:
+        self.model_name, self.device = str(model_name), device
 
     @cached_property
     def _loaded(self) -> _Loaded:
@@ -109,8 +74,8 @@ class _Neural:
             import torch
             import transformers
         except ImportError:
-            raise MissingDependencyError("transformers", extra="neural", purpose=self.purpose) from None
-        where = {"revision": self.revision, "local_files_only": not self.download, "trust_remote_code": False}
+            raise MissingDependencyError("transformers", extra="neural", purpose=self.title) from None
+        where = {"local_files_only": True, "trust_remote_code": False}
         try:
             tokenizer = transformers.AutoTokenizer.from_pretrained(self.model_name, **where)
             model, info = getattr(transformers, self.auto_class).from_pretrained(
@@ -118,41 +83,44 @@ class _Neural:
             )
         except (OSError, ValueError, KeyError, ImportError) as error:
             raise self._refusal(error) from None
-        self._check_weights(info["missing_keys"])
-        self._check_head(model.config)
-        model = model.eval().to(_device(torch, self.device))
-        return _Loaded(torch, model, tokenizer, _max_tokens(model, tokenizer), self._revision(model))
+        # Weights that transformers filled with random numbers would give random scores.
+        missing = sorted(key for key in info["missing_keys"] if not any(part in key for part in self.unused))
+        if missing:
+            raise ModelError(
+                f"{self.title} cannot use {self.model_name!r}: its file lacks the weights {missing[0]!r}"
+                + (f" and {len(missing) - 1} more." if len(missing) > 1 else "."),
+                hint="It was made for another purpose; choose a checkpoint that carries them.",
+            )
+        config = model.config
+        self._check_head(config)
+        # RoBERTa keeps two positions for itself; tokenizers without a limit report 10^30.
+        positions = getattr(config, "max_position_embeddings", None) or 512
+        reserved = 2 if getattr(config, "model_type", "") in ("roberta", "xlm-roberta", "camembert") else 0
+        device = ("cuda" if torch.cuda.is_available() else "cpu") if self.device == "auto" else self.device
+        return _Loaded(
+            torch,
+            model.eval().to(device),
+            tokenizer,
+            max_tokens=min(int(tokenizer.model_max_length), int(positions) - reserved),
+            revision=_revision(Path(self.model_name), config),
+        )
 
     def _refusal(self, error: Exception) -> ModelError:
         reason = str(error).strip().split("\n")[0]
         if "trust_remote_code" in reason or "does not recognize this architecture" in str(error):
             return ModelError(
-                f"{self.purpose} cannot use {self.model_name!r}: it needs its own code, which is not run.",
+                f"{self.title} cannot use {self.model_name!r}: it needs its own code, which is not run.",
                 hint=f"Choose a checkpoint of a stock architecture, e.g. {BLEURT_MODEL} or {BERTSCORE_MODEL}.",
             )
         if Path(self.model_name).exists():
             hint = "The folder must hold config.json, the tokenizer and the weights."
         else:
-            reason = reason if self.download else "it is neither a folder nor in the local cache."
+            reason = "it is neither a folder nor in the local cache."
             hint = f"Fetch it once with 'hf download {self.model_name}', or name a local folder."
-        return ModelError(f"{self.purpose} cannot load {self.model_name!r}: {reason}", hint=hint)
+        return ModelError(f"{self.title} cannot load {self.model_name!r}: {reason}", hint=hint)
 
     def _check_head(self, config: Any) -> None:
         """Raise ModelError where the model's output is not what the metric reads; any hidden states will do."""
-
-    def _check_weights(self, lacking: Iterable[str]) -> None:
-        """Refuse weights that transformers filled with random numbers: they would give random scores."""
-        missing = sorted(key for key in lacking if not any(part in key for part in self.unused))
-        if missing:
-            raise ModelError(
-                f"{self.purpose} cannot use {self.model_name!r}: its file lacks the weights {missing[0]!r}"
-                + (f" and {len(missing) - 1} more." if len(missing) > 1 else "."),
-                hint="It was made for another purpose; choose a checkpoint that carries them.",
-            )
-
-    def _revision(self, model: Any) -> str:
-        folder = Path(self.model_name)
-        return _digest(folder) if folder.is_dir() else str(getattr(model.config, "_commit_hash", None) or "unknown")
 
     def _signature(self, *parts: str) -> str:
         loaded = self._loaded
@@ -165,8 +133,20 @@ class _Neural:
     def _batches(self, texts: Sequence[Any], length: Callable[[Any], int]) -> Iterator[list[int]]:
         """Yield indices by rising length: little padding, and the same batches for the same texts."""
         order = sorted(range(len(texts)), key=lambda i: (length(texts[i]), i))
-        for start in range(0, len(order), self.batch_size):
-            yield order[start : start + self.batch_size]
+        for start in range(0, len(order), _BATCH):
+            yield order[start : start + _BATCH]
+
+
+def _revision(folder: Path, config: Any) -> str:
+    """Return the hub's commit, or a hash of the weights of a folder, whose name says nothing about what is in it."""
+    if not folder.is_dir():
+        return str(getattr(config, "_commit_hash", None) or "unknown")
+    state = hashlib.blake2b(digest_size=8)
+    for path in sorted([*folder.glob("*.safetensors"), *folder.glob("*.bin")]):
+        with path.open("rb") as file:
+            while part := file.read(1 << 20):
+                state.update(part)
+    return state.hexdigest()
 
 
 class BertScore(_Neural):
@@ -182,13 +162,12 @@ class BertScore(_Neural):
 
     name, title = "bertscore", "BERTScore"
     source = "Zhang et al. 2020, section 3"
-    purpose = "BERTScore"
     auto_class = "AutoModel"
     unused = ("pooler",)
     low, high = -1.0, 1.0
 
-    def __init__(self, model_name: str = BERTSCORE_MODEL, layer: int | None = None, **options: Any) -> None:
-        super().__init__(model_name, **options)
+    def __init__(self, model_name: str = BERTSCORE_MODEL, layer: int | None = None, *, device: str = "auto") -> None:
+        super().__init__(model_name, device=device)
         self._layer_asked = layer
 
     @cached_property
@@ -258,11 +237,10 @@ class Bleurt(_Neural):
 
     name, title = "bleurt", "BLEURT"
     source = "Sellam et al. 2020"
-    purpose = "BLEURT"
     auto_class = "AutoModelForSequenceClassification"
 
-    def __init__(self, model_name: str = BLEURT_MODEL, **options: Any) -> None:
-        super().__init__(model_name, **options)
+    def __init__(self, model_name: str = BLEURT_MODEL, *, device: str = "auto") -> None:
+        super().__init__(model_name, device=device)
 
     def _check_head(self, config: Any) -> None:
         if config.num_labels != 1:
@@ -282,20 +260,15 @@ class Bleurt(_Neural):
         values = np.zeros(len(pairs))
         kept = [i for i, pair in enumerate(pairs) if not any(map(is_blank, pair))]
         for batch in self._batches(kept, lambda i: len(pairs[i][0]) + len(pairs[i][1])):
-            values[[kept[i] for i in batch]] = self._rate([pairs[kept[i]] for i in batch])
+            rows, loaded = [kept[i] for i in batch], self._loaded
+            encoded = loaded.tokenizer(
+                *(list(side) for side in zip(*(pairs[i] for i in rows), strict=True)),
+                padding=True,
+                truncation="longest_first",
+                max_length=loaded.max_tokens,
+                return_tensors="pt",
+            )
+            with loaded.torch.inference_mode():
+                logits = loaded.model(**encoded.to(loaded.model.device)).logits[:, 0]
+            values[rows] = logits.double().cpu().numpy()
         return values
-
-    def _rate(self, pairs: Sequence[tuple[str, str]]) -> Vector:
-        loaded = self._loaded
-        encoded = loaded.tokenizer(
-            [reference for reference, _ in pairs],
-            [hypothesis for _, hypothesis in pairs],
-            padding=True,
-            truncation="longest_first",
-            max_length=loaded.max_tokens,
-            return_tensors="pt",
-        )
-        with loaded.torch.inference_mode():
-            logits = loaded.model(**encoded.to(loaded.model.device)).logits[:, 0]
-        rated: Vector = logits.double().cpu().numpy()
-        return rated

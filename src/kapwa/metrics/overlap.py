@@ -50,20 +50,13 @@ class _Overlap(ABC):
 class _Sacre(_Overlap):
     """A metric of sacreBLEU, whose own signature is kept."""
 
-    @cached_property
-    def _scorer(self) -> Any:
-        scorer = self._make()
-        # sacreBLEU knows its signature only after it has seen the number of references.
-        scorer.sentence_score("a", ["a"])
-        return scorer
-
-    @abstractmethod
-    def _make(self) -> Any:
-        """Return the library's scorer."""
+    _scorer: Any
 
     @property
     def signature(self) -> str:
         """Return sacreBLEU's signature after the metric's name."""
+        # sacreBLEU knows its signature only after it has seen the number of references.
+        self._scorer.sentence_score("a", ["a"])
         return f"{self.name}|{self._scorer.get_signature()}"
 
     def _similarity(self, hypothesis: str, reference: str) -> float:
@@ -83,7 +76,8 @@ class Bleu(_Sacre):
     def __init__(self) -> None:
         self.name, self.title = "bleu", "BLEU"
 
-    def _make(self) -> Any:
+    @cached_property
+    def _scorer(self) -> Any:
         from sacrebleu.metrics.bleu import BLEU
 
         return BLEU(effective_order=True, smooth_method="exp", tokenize="13a")
@@ -107,7 +101,8 @@ class Chrf(_Sacre):
         self.name = "chrf" + "p" * word_order
         self.title = "chrF" + "+" * word_order
 
-    def _make(self) -> Any:
+    @cached_property
+    def _scorer(self) -> Any:
         from sacrebleu.metrics.chrf import CHRF
 
         return CHRF(word_order=self.word_order)
@@ -171,15 +166,6 @@ class _NoSynonyms:
         return []
 
 
-class _MemoStemmer:
-    """Porter's stemmer, each word once: METEOR stems every word again for every reference."""
-
-    def __init__(self) -> None:
-        from nltk.stem.porter import PorterStemmer
-
-        self.stem = lru_cache(maxsize=65536)(PorterStemmer().stem)
-
-
 class Meteor(_Overlap):
     """METEOR by exact and (English, Porter) stem matches; no synonyms, which exist for few languages.
 
@@ -194,9 +180,13 @@ class Meteor(_Overlap):
 
     @cached_property
     def _score(self) -> Any:
+        from nltk.stem.porter import PorterStemmer
         from nltk.translate.meteor_score import single_meteor_score
 
-        return partial(single_meteor_score, stemmer=_MemoStemmer(), wordnet=_NoSynonyms())
+        stemmer = PorterStemmer()
+        # METEOR stems every word again for every reference.
+        stemmer.stem = lru_cache(maxsize=65536)(stemmer.stem)
+        return partial(single_meteor_score, stemmer=stemmer, wordnet=_NoSynonyms())
 
     @property
     def signature(self) -> str:

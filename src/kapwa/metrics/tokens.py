@@ -99,19 +99,18 @@ class NltkTokenizer:
         return f"word_tokenize|punkt:{self.model}|lower:before|version:{versions}"
 
     def __call__(self, text: str) -> list[str]:
-        """Return the tokens of ``text``."""
-        ids, _, tokens = self.encode_distinct((text,))
-        return [tokens[number] for number in ids.tolist()]
+        """Return the tokens of ``text`` as NLTK itself cuts it, slowly."""
+        return list(self._chunks.tokenize(text.lower()))
 
     def encode_distinct(self, texts: Sequence[str]) -> tuple[Ints, npt.NDArray[np.int64], Sequence[str]]:
         """Return token ids of all texts one after the other, where each text starts (N + 1), and tokens by id.
 
-        Ids are this tokenizer's own and may leave gaps; :func:`kapwa.metrics.tokens.encode` makes them a vocabulary.
+        Ids are this tokenizer's own and may leave gaps; :func:`encode` makes them a vocabulary.
         """
         with self._lock:
             if self._chunks.size() > MEMORY:
                 del self._chunks
-            return Batch(self._chunks, [text.lower() for text in texts]).encode(everything_whole=not is_proved())
+            return Batch(self._chunks, [text.lower() for text in texts]).encode()
 
     @cached_property
     def _chunks(self) -> Chunks:
@@ -191,7 +190,7 @@ def encode(texts: Sequence[str], tokenizer: Tokenizer) -> Encoded:
     distinct = {text: number for number, text in enumerate(dict.fromkeys(texts))}
     ids, offsets, tokens = (
         tokenizer.encode_distinct(tuple(distinct))
-        if isinstance(tokenizer, NltkTokenizer)
+        if isinstance(tokenizer, NltkTokenizer) and is_proved()
         else _encode_each(tuple(distinct), tokenizer)
     )
     used = np.zeros(len(tokens), bool)

@@ -233,17 +233,14 @@ class Batch:
         self._final = self.codes.copy()
         self._broke: dict[int, bool] = {}
 
-    def encode(self, *, everything_whole: bool) -> tuple[Ints, npt.NDArray[np.int64], Sequence[str]]:
-        """Return ids of all tokens, where each text starts (N + 1), and tokens by id; or let NLTK do every text."""
+    def encode(self) -> tuple[Ints, npt.NDArray[np.int64], Sequence[str]]:
+        """Return the ids of all tokens, where each text starts (N + 1), and tokens by id."""
         filled_texts = np.flatnonzero(np.diff(self.offsets))
-        if everything_whole:
-            whole = set(filled_texts.tolist())
-        else:
-            weird = np.searchsorted(self.offsets, np.flatnonzero(self._flags & WEIRD), "right") - 1
-            whole = set(weird.tolist())
-            # NLTK takes white space in first place for none, and so two words of this beginning for one.
-            whole |= {i for i, text in enumerate(self._texts) if text[1:2] in tuple(ENDERS) and text[:1].isspace()}
-            whole |= self._resolve(filled_texts, whole)
+        weird = np.searchsorted(self.offsets, np.flatnonzero(self._flags & WEIRD), "right") - 1
+        whole = set(weird.tolist())
+        # NLTK takes white space in first place for none, and so two words of this beginning for one.
+        whole |= {i for i, text in enumerate(self._texts) if text[1:2] in tuple(ENDERS) and text[:1].isspace()}
+        whole |= self._resolve(filled_texts, whole)
         return self._gather(sorted(whole))
 
     def _resolve(self, filled_texts: npt.NDArray[np.int64], whole: set[int]) -> set[int]:
