@@ -88,19 +88,18 @@ def run_kapwa(job: dict[str, Any], backend: Literal["numba", "rapidfuzz"]) -> No
     from kapwa.metrics.tokens import encode, tokenizer_for
 
     groups = [i // SAMPLES for i in range(IDENTITIES * SAMPLES)]
-    names = tuple(map(str, range(IDENTITIES)))
     tokenizer = tokenizer_for("en")  # as released: lower-cased text is cut
 
     def measure(kind: str) -> dict[str, Any]:
         texts, repeats = texts_of(kind, 0), REPEATS[backend][kind]
         encode(texts_of(kind, 1), tokenizer)
         encoded = encode(texts, tokenizer)
-        found = pair_distances(encoded, groups, names, backend=backend)
+        found = pair_distances(encoded, groups, IDENTITIES, backend=backend)
         return {
             "tokenise": least(lambda: encode(texts, tokenizer), repeats),
             "wed": least(lambda: list(edit_blocks(read_texts(encoded), backend=backend)), repeats),
             "bleu": least(lambda: all_pairs_bleu(encoded, groups, IDENTITIES), repeats),
-            "both": least(lambda: pair_distances(encoded, groups, names, backend=backend), repeats),
+            "both": least(lambda: pair_distances(encoded, groups, IDENTITIES, backend=backend), repeats),
             "all": least(lambda: concept_part(whole_concept(texts, backend)), repeats),
             "tokens_a_text": len(encoded.ids) / len(texts),
             "mean_wed": float(found.wed.mean()),

@@ -85,7 +85,7 @@ def test_variance_is_that_of_the_kernels_and_the_statistics(analyze: Analyze, co
     found = analyze(corpus)
     table = texts.rows().filter(topic="places", concept="river")
     groups = np.repeat(np.arange(len(texts.WHO)), texts.SAMPLES)
-    distances = pair_distances(encode(table["text"].to_list(), tokenizer_for("en")), groups, texts.WHO)
+    distances = pair_distances(encode(table["text"].to_list(), tokenizer_for("en")), groups, len(texts.WHO))
     ours = lexical_variance(distances.wed_square, distances.samples)
     theirs = lexical_variance_reference(distances.wed, distances.wed_square_reference)
     rows = {row["estimator"]: row for row in found.variance.filter(concept="river").iter_rows(named=True)}
@@ -98,7 +98,7 @@ def test_tau_is_the_mean_over_anchors_of_kendalls(analyze: Analyze, corpus: Path
     found = analyze(corpus, values=survey)
     table = texts.rows().filter(concept="courage")
     groups = np.repeat(np.arange(len(texts.WHO)), texts.SAMPLES)
-    distances = pair_distances(encode(table["text"].to_list(), tokenizer_for("en")), groups, texts.WHO)
+    distances = pair_distances(encode(table["text"].to_list(), tokenizer_for("en")), groups, len(texts.WHO))
     culture = cultural_distance(read_values(survey), texts.WHO)
     picked = np.ix_(culture.index, culture.index)
     for measure, likeness in (("bleu", distances.similarity[picked]), ("wed", -distances.wed[picked])):

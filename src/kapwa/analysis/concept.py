@@ -78,14 +78,14 @@ def concept_seed(seed: int, *names: str) -> int:
 
 
 def _exact(texts: ConceptTexts, encoded: Encoded, settings: ConceptSettings) -> dict[str, Reals]:
-    groups, identities = texts.groups, texts.identities
+    groups, g = texts.groups, len(texts.identities)
     permuted = len(groups) <= MOST_PERMUTED and int(np.bincount(groups).max()) > 1
     found = distance.pair_distances(
-        encoded, groups, identities, brevity=settings.brevity, backend=settings.backend, keep_texts=permuted
+        encoded, groups, g, brevity=settings.brevity, backend=settings.backend, keep_texts=permuted
     )
     ours = lexical_variance(found.wed_square, found.samples)
     theirs = lexical_variance_reference(found.wed, found.wed_square_reference)
-    upper = np.triu_indices(len(identities), 1)
+    upper = np.triu_indices(g, 1)
     tested = np.full(3, _NAN)
     if found.texts_wed is not None:
         seed = concept_seed(settings.seed, *texts.key)

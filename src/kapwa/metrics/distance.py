@@ -8,7 +8,7 @@ thousands of times faster; ``benchmarks/pairwise.py`` measures by how much. Wher
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -51,7 +51,6 @@ class PairDistances:
     NaN where there is no pair: identities without texts, the diagonal of ``bleu``, and that of ``wed`` with one text.
     """
 
-    identities: tuple[str, ...]
     samples: Ints
     wed: Matrix
     wed_square: Matrix
@@ -77,7 +76,7 @@ class PairDistances:
 def pair_distances(
     encoded: Encoded,
     groups: npt.ArrayLike,
-    identities: Sequence[str],
+    n_groups: int,
     *,
     brevity: Brevity = "nmt",
     backend: Backend = "auto",
@@ -85,21 +84,21 @@ def pair_distances(
 ) -> PairDistances:
     """Return word edit distances and BLEU of every two identities.
 
-    ``groups`` (N,): each text's place in ``identities``; not all need have texts. ``brevity``: see
+    ``groups`` (N,): each text's identity, 0 to ``n_groups`` − 1; not all need have texts. ``brevity``: see
     :func:`all_pairs_bleu`. Memory: a few matrices of identities and blocks of bounded size; every two texts' distance
     only for ``keep_texts``. Raises UsageError for unfitting arrays.
     """
     labels = np.asarray(groups, np.int64)
     texts = read_texts(encoded)
-    check_groups(labels, len(texts.lengths), len(identities))
-    wed, square, kept = _summed(texts, labels, len(identities), backend, keep_texts)
-    samples = np.bincount(labels, minlength=len(identities)).astype(np.int64)
+    check_groups(labels, len(texts.lengths), n_groups)
+    wed, square, kept = _summed(texts, labels, n_groups, backend, keep_texts)
+    samples = np.bincount(labels, minlength=n_groups).astype(np.int64)
     with np.errstate(invalid="ignore"):
         reference = 2 * np.diag(square) / samples**2
     _to_means(wed, samples)
     _to_means(square, samples)
-    bleu = all_pairs_bleu(encoded, labels, len(identities), brevity=brevity)
-    return PairDistances(tuple(identities), samples, wed, square, reference, bleu, kept)
+    bleu = all_pairs_bleu(encoded, labels, n_groups, brevity=brevity)
+    return PairDistances(samples, wed, square, reference, bleu, kept)
 
 
 def _summed(

@@ -22,7 +22,7 @@ LANES = 32
 """Texts compared at once by the fast kernel; a block has at least so many rows."""
 _DISTINCT = 0.9
 """Below this share of distinct texts it pays to compare only these and to copy the rest."""
-_SURROGATES, _SURROGATE_COUNT, _CODE_POINTS = 0xD800, 0x800, 0x110000
+_SURROGATES, _SURROGATE_COUNT = 0xD800, 0x800
 
 
 class Texts(NamedTuple):
@@ -90,7 +90,7 @@ def edits_between(texts: Texts, pairs: Ints) -> Edits:
     from rapidfuzz.process import cpdist
 
     used, place = np.unique(pairs, return_inverse=True)
-    strings = as_strings(texts.take(used))
+    strings = _as_strings(texts.take(used))
     left, right = ([strings[i] for i in side] for side in place.reshape(-1, 2).T)
     found: Edits = cpdist(left, right, scorer=Levenshtein.distance, dtype=np.int32, workers=1)
     return found
@@ -108,7 +108,7 @@ def edit_blocks(texts: Texts, *, backend: Backend = "auto", cells: int = CELLS) 
             yield 0, _square(texts, chosen)
         return
     step = max(LANES, cells // count // LANES * LANES)
-    strings = as_strings(texts) if chosen == "rapidfuzz" else []
+    strings = _as_strings(texts) if chosen == "rapidfuzz" else []
     for first in range(0, count, step):
         last = min(first + step, count)
         yield first, _rectangle(texts, first, last) if chosen == "numba" else _by_rapidfuzz(strings, first, last)
@@ -122,7 +122,7 @@ def _square(texts: Texts, backend: Literal["numba", "rapidfuzz"]) -> Edits:
         block = _square(texts.take(distinct), backend)
         whole: Edits = np.triu((block + block.T)[np.ix_(copies, copies)])
         return whole
-    return _rectangle(texts, 0, count) if backend == "numba" else _by_rapidfuzz(as_strings(texts), 0, count)
+    return _rectangle(texts, 0, count) if backend == "numba" else _by_rapidfuzz(_as_strings(texts), 0, count)
 
 
 def _distinct(texts: Texts) -> tuple[Ints, Ints]:
@@ -150,7 +150,7 @@ def _rectangle(texts: Texts, first: int, last: int) -> Edits:
     return out
 
 
-def _by_rapidfuzz(strings: Sequence[Sequence[Any]], first: int, last: int) -> Edits:
+def _by_rapidfuzz(strings: Sequence[str], first: int, last: int) -> Edits:
     from rapidfuzz.distance import Levenshtein
     from rapidfuzz.process import cdist
 
@@ -164,16 +164,16 @@ def _by_rapidfuzz(strings: Sequence[Sequence[Any]], first: int, last: int) -> Ed
     return block
 
 
-def as_strings(texts: Texts) -> list[str] | list[list[int]]:
-    """Return each text as a string with one character a token, or as ids where Unicode has too few characters.
+def _as_strings(texts: Texts) -> list[str]:
+    """Return each text as a string with one character a token; Unicode has a million for them.
 
     Frequent tokens get the first characters: rapidfuzz finds those below 256 in a table, others by hashing.
     """
-    spans = list(zip(texts.starts.tolist(), (texts.starts + texts.lengths).tolist(), strict=True))
-    if texts.size > _CODE_POINTS - _SURROGATE_COUNT:
-        return [texts.ids[start:stop].tolist() for start, stop in spans]
     points = np.empty(texts.size, np.uint32)
     points[np.argsort(-np.bincount(texts.ids, minlength=texts.size), kind="stable")] = np.arange(texts.size)
     points[points >= _SURROGATES] += _SURROGATE_COUNT
     whole = points[texts.ids].astype("<u4").tobytes().decode("utf-32-le")
-    return [whole[start:stop] for start, stop in spans]
+    return [
+        whole[start : start + length]
+        for start, length in zip(texts.starts.tolist(), texts.lengths.tolist(), strict=True)
+    ]

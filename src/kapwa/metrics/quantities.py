@@ -93,16 +93,12 @@ def _han(numeral: str) -> int:
     return total + section + digit
 
 
-def _value(literal: str) -> Iterator[float]:
+def _value(literal: str) -> list[float]:
     """Values of a numeral with separators: three digits after each are thousands, else one is a decimal point."""
-    if _THOUSANDS.fullmatch(literal):
-        yield float(regex.sub(r"[^0-9]", "", literal))
-        return
     parts = regex.split(r"[.,٫٬ ]", literal)
-    if len(parts) == 2:
-        yield float(f"{parts[0]}.{parts[1]}")
-    else:
-        yield from map(float, parts)
+    if _THOUSANDS.fullmatch(literal):
+        return [float("".join(parts))]
+    return [float(".".join(parts))] if len(parts) == 2 else [float(part) for part in parts]
 
 
 def _compose(values: Iterable[int]) -> Iterator[int]:
@@ -152,8 +148,7 @@ class Quantities:
             hours = _alternatives(words.hour)
             self._hour_before = regex.compile(rf"{start}(?:{hours})\s*$")
             self._hour_after = regex.compile(rf"^\s?(?:{hours}){edge}")
-        multipliers = {word: value for word, value in words.numbers.items() if value >= 1000}
-        self._multipliers = multipliers
+        multipliers = [word for word, value in words.numbers.items() if value >= 1000]
         self._times = regex.compile(rf"\s?({_alternatives(multipliers)}){edge}") if multipliers else None
         word = rf"{start}(?:{_alternatives(words.numbers)}){edge}"
         self._number_word = regex.compile(word)
@@ -165,24 +160,21 @@ class Quantities:
         )
 
     def _digits(self, folded: str) -> str:
-        """Return the text with number words in digits, if it has no digits."""
-        text: str = _ETHIOPIC.sub(_ethiopic, folded)
-        text = str(_DOTTED.sub(r"\1\2", text))
+        """Return the text with number words in digits, if it has no digits: "twenty-one" 21, "two, three" 2, 3."""
+        values = self._words.numbers
+        text: str = _DOTTED.sub(r"\1\2", _ETHIOPIC.sub(_ethiopic, folded))
         if any(sign.isdecimal() for sign in text):
             return text
         if self._glued:
             text = _HAN_NUMERAL.sub(lambda hit: str(_han(hit.group())), text)
-            return str(self._korean.sub(lambda hit: str(self._words.numbers[hit.group(1)]), text))
-        return self._spell_out(text)
-
-    def _spell_out(self, text: str) -> str:
-        """Write runs of number words in digits: "twenty-one" 21, "treinta y cinco" 35, "two, three" 2, 3."""
+            return str(self._korean.sub(lambda hit: str(values[hit.group(1)]), text))
 
         def digits(run: Any) -> str:
-            values = (self._words.numbers[word.group()] for word in self._number_word.finditer(run.group()))
-            return " ".join(map(str, _compose(values)))
+            return " ".join(
+                map(str, _compose(values[word.group()] for word in self._number_word.finditer(run.group())))
+            )
 
-        return str(self._number_run.sub(digits, text)) if self._words.numbers else text
+        return str(self._number_run.sub(digits, text)) if values else text
 
     def numbers(self, folded: str, *, months: bool = True) -> frozenset[float | Range]:
         """Return the numbers of the text (at least 0) and its ranges; the ends of a range are not numbers of it.
@@ -207,17 +199,14 @@ class Quantities:
         text = _RANGE.sub(span, _FRACTION.sub(fraction, text))
         for hit in _NUMBER.finditer(text):
             times = self._times.match(text, hit.end()) if self._times else None
-            scale = self._multipliers[times.group(1)] if times else 1
+            scale = self._words.numbers[times.group(1)] if times else 1
             found.update(value * scale for value in _value(hit.group(1)) if math.isfinite(value))
         if not found and months:
-            found.update(float(month) for month in self._months(text))
+            pieces = _PIECE.findall(text)
+            # "It may vary" names no month; "in May" does.
+            named = (piece for piece in pieces if piece != "may" or piece == pieces[-1])
+            found.update(float(self._words.months[piece]) for piece in named if piece in self._words.months)
         return frozenset(found)
-
-    def _months(self, text: str) -> Iterator[int]:
-        months = self._words.months
-        pieces = _PIECE.findall(text)
-        # "It may vary" names no month; "in May" does.
-        return (months[piece] for piece in pieces if piece in months and (piece != "may" or piece == pieces[-1]))
 
     def dates(self, folded: str) -> frozenset[tuple[int, int]]:
         """Return the (month, day) pairs of the text. Figures alone are MM/DD, or DD/MM where only that can be."""
