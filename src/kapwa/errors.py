@@ -95,6 +95,10 @@ class RunError(KapwaError):
     """A run directory cannot be used: locked, damaged, or made by something else."""
 
 
+class UnfinishedRunError(RunError):
+    """A run that is still going on or was stopped; the command that began it goes on with it."""
+
+
 class MissingDependencyError(KapwaError):
     """An optional package is not installed."""
 

@@ -25,6 +25,7 @@ def slug(text: str, *, keep: str = "", longest: int = 80, empty: str = "x") -> s
 
 def read_text(path: Path) -> str:
     """Read UTF-8 text (a byte-order mark is dropped); say where the first bad byte is."""
+    check_ordinary(path)
     try:
         raw = path.read_bytes()
     except FileNotFoundError:
@@ -45,6 +46,14 @@ def read_text(path: Path) -> str:
             row=line,
             hint="Save the file as UTF-8 (in a spreadsheet: 'CSV UTF-8') and try again.",
         ) from None
+
+
+def check_ordinary(path: Path) -> None:
+    """Raise DataError for a pipe or a device, which may never end; a file that is not there passes."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise DataError(
+            "is a pipe or a device, not a file.", path=path, hint="Save what it gives as a file, and name that."
+        )
 
 
 def sibling_hint(path: Path) -> str | None:

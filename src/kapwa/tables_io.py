@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kapwa.errors import DataError, nearest
-from kapwa.files import read_text, sibling_hint
+from kapwa.files import check_ordinary, read_text, sibling_hint
 
 # A cell longer than this is a file with a missing quote, not an answer.
 MAX_CELL = 1_000_000
@@ -30,8 +30,11 @@ _MINUTE = datetime.timedelta(minutes=1)
 # The number of a line in its file, and its cells.
 _Line = tuple[int, list[str]]
 Cell = str | tuple[str, ...]
-_DISARMED = re.compile(r"'+[=+\-@\t\r]")
-_DANGEROUS = re.compile(r"'*[=+\-@\t\r]")
+# Spreadsheets set to Chinese, Japanese or Korean take the wide signs for the narrow ones.
+_FORMULA = re.compile(r"[=+\-@\t\r＝＋－＠]")
+_DISARMED = re.compile(f"'+{_FORMULA.pattern}")
+_DANGEROUS = re.compile(f"'*{_FORMULA.pattern}")
+_HALF = re.compile(r"[\ud800-\udfff]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
 
@@ -88,6 +91,7 @@ def read_parts(path: Path) -> Table:
     A cell is a text, or a tuple of texts where the format has lists. Raises DataError where the file is not there, is
     not of its format, holds nothing at all, or has a title above its header.
     """
+    check_ordinary(path)
     suffix = path.suffix.lower()
     if suffix == ".parquet":
         return _parquet_table(path)
@@ -100,8 +104,8 @@ def read_parts(path: Path) -> Table:
             raise DataError("no such file.", path=path, hint=sibling_hint(path))
         check_unpacked(path)
         sheet = _sheet_lines(path)
-        width = max(map(len, sheet), default=0)
-        lines: Iterator[_Line] = ((n, cells + [""] * (width - len(cells))) for n, cells in enumerate(sheet, start=1))
+        width = max((len(cells) for _, cells in sheet), default=0)
+        lines: Iterator[_Line] = ((n, cells + [""] * (width - len(cells))) for n, cells in sheet)
         separator = ""
     else:
         text = read_text(path)
@@ -233,7 +237,7 @@ def _json_records(path: Path) -> Iterator[Record]:
     text = read_text(path)
     found: list[Any] | None = None
     if path.suffix.lower() == ".json":
-        with contextlib.suppress(json.JSONDecodeError, RecursionError):
+        with contextlib.suppress(ValueError, RecursionError):
             whole = json.loads(text)
             found = whole if isinstance(whole, list) else None
     for number, line in enumerate(text.split("\n") if found is None else found, start=1):
@@ -241,12 +245,30 @@ def _json_records(path: Path) -> Iterator[Record]:
             continue
         try:
             record = json.loads(line) if found is None else line
-        except (json.JSONDecodeError, RecursionError) as error:
-            reason = error.msg if isinstance(error, json.JSONDecodeError) else "nested too deeply"
-            raise DataError(f"is not valid JSON ({reason}).", path=path, row=number) from None
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"is not valid JSON ({why_not_json(error)}).", path=path, row=number) from None
         if not isinstance(record, dict):
             raise DataError("is not a JSON object.", path=path, row=number)
-        yield Record(number, {str(name): _json_cell(value) for name, value in record.items()})
+        cells = {name: _json_cell(value) for name, value in record.items()}
+        for name, cell in cells.items():
+            refuse_half(name, path=path, row=number)
+            refuse_half(cell if isinstance(cell, str) else "".join(cell), path=path, row=number, column=name)
+        yield Record(number, cells)
+
+
+def why_not_json(error: ValueError | RecursionError) -> str:
+    """Say in a few words what :func:`json.loads` found wrong."""
+    if isinstance(error, json.JSONDecodeError):
+        return error.msg
+    return "nested too deeply" if isinstance(error, RecursionError) else "a number of over 4,300 digits"
+
+
+def refuse_half(text: str, **place: Any) -> None:
+    r"""Raise DataError for a text with half a character, as the escape "\ud83d" alone gives: no file can hold it."""
+    half = _HALF.search(text)
+    if half:
+        message = f"holds half of a character (\\u{ord(half[0]):04x} alone)."
+        raise DataError(message, hint="Write the character itself in place of the escape.", **place)
 
 
 def _json_cell(value: Any) -> Cell:
@@ -276,8 +298,8 @@ def check_unpacked(path: Path) -> None:
         )
 
 
-def _sheet_lines(path: Path) -> list[list[str]]:
-    """Return the cells of the first sheet, line by line from row 1, as text; empty cells are "".
+def _sheet_lines(path: Path) -> list[_Line]:
+    """Return the lines of the first sheet that hold anything, with their cells up to the last filled one, as text.
 
     Times are written HH:MM (with seconds only where there are some) and dates YYYY-MM-DD, whatever the sheet shows.
     Raises DataError where the file is no workbook, or where another sheet than the first holds the table.
@@ -287,12 +309,12 @@ def _sheet_lines(path: Path) -> list[list[str]]:
     try:
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
         names = [sheet.title for sheet in book.worksheets]
-        lines = _as_text(book.worksheets[0].values)
-        others = (
-            []
-            if _looks_like_table(lines)
-            else [s.title for s in book.worksheets[1:] if _looks_like_table(_as_text(s.values))]
-        )
+        lines = _lines_of(book.worksheets[0])
+        others = [
+            sheet.title
+            for sheet in ([] if _looks_like_table(lines) else book.worksheets[1:])
+            if _looks_like_table(_lines_of(sheet))
+        ]
     except Exception as error:  # noqa: BLE001 - openpyxl raises many kinds for damaged files
         damaged = isinstance(error, zipfile.BadZipFile)
         why = ": it is no workbook, or damaged" if damaged else f" ({type(error).__name__})"
@@ -307,13 +329,20 @@ def _sheet_lines(path: Path) -> list[list[str]]:
     return lines
 
 
-def _as_text(values: Iterable[Sequence[Any]]) -> list[list[str]]:
-    return [[_cell_text(cell) for cell in line] for line in values]
+def _lines_of(sheet: Any) -> list[_Line]:
+    # Else a formatted empty cell in the last corner, XFD1048576, makes 17 thousand million cells.
+    sheet.reset_dimensions()
+    lines = []
+    for number, values in enumerate(sheet.values, start=1):
+        filled = max((i for i, value in enumerate(values, start=1) if value is not None), default=0)
+        if filled:
+            lines.append((number, [_cell_text(value) for value in values[:filled]]))
+    return lines
 
 
-def _looks_like_table(lines: Iterable[Sequence[str]]) -> bool:
+def _looks_like_table(lines: Iterable[_Line]) -> bool:
     """Whether there are two lines of two cells: a column's names and a row."""
-    return sum(sum(1 for cell in line if cell.strip()) > 1 for line in lines) > 1
+    return sum(sum(1 for cell in cells if cell.strip()) > 1 for _, cells in lines) > 1
 
 
 def _cell_text(cell: Any) -> str:
@@ -361,7 +390,7 @@ def _parquet_cell(value: object, path: Path, row: int, column: str) -> Cell:
 
 def spreadsheet_safe(cell: str) -> str:
     """Disarm a cell that a spreadsheet would run as a formula, by putting an apostrophe before it."""
-    return "'" + cell if cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
+    return "'" + cell if _FORMULA.match(cell) else cell
 
 
 def disarm(cell: str) -> str:
@@ -383,8 +412,7 @@ def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """Render a table as spreadsheet-safe CSV (strings disarmed, numbers left alone, None empty)."""
     out = io.StringIO(newline="")
     writer = csv.writer(out)
-    writer.writerow(header)
-    for row in rows:
+    for row in chain([header], rows):
         writer.writerow([spreadsheet_safe(c) if isinstance(c, str) else "" if c is None else c for c in row])
     return out.getvalue()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +9,7 @@ import typer
 
 from kapwa.cli import options as opt
 from kapwa.cli.options import Json, option
-from kapwa.cli.output import note, show, show_json
+from kapwa.cli.output import note, show, show_json, tell
 
 data = typer.Typer(help="List sample packs, or check data.", invoke_without_command=True)
 
@@ -69,7 +68,7 @@ def mcq(
     data: opt.Data = None,
     output: Annotated[Path, option("FOLDER", "The folder to write.", names="-o --output")] = Path("mcq"),
     rule: Annotated[str, option("RULE", "Which questions to keep: code (as released) or paper.")] = "code",
-    seed: Annotated[int, option("N", "Seed of the draw and of the order of options.")] = 0,
+    seed: Annotated[int, option("N", "Seed of the draw and of the order of options.", min=0)] = 0,
     max_variants: Annotated[int, option("N", "Most multiple-choice items for a question.", min=1)] = 5,
     judge: Annotated[str | None, option("MODEL", "A model that says whether two options mean the same.")] = None,
     review: Annotated[
@@ -121,7 +120,7 @@ def datasheet(
     from kapwa.analysis.datasheet import TO_ANSWER, datasheet, write_datasheet
 
     if out is None:
-        sys.stdout.write(datasheet(path, attribute=attribute))
+        tell(datasheet(path, attribute=attribute).rstrip())
         return
     written = write_datasheet(path, out, attribute=attribute, overwrite=overwrite)
     open_ones = written.read_text(encoding="utf-8").count(f"> **{TO_ANSWER}:**")

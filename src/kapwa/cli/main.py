@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import inspect
+import io
 import logging
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -121,10 +123,18 @@ _PATHS = {
 
 def run() -> None:
     """Run the command line; user errors end with a message and exit code 2, never a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal of another encoding than UTF-8 shows "?", and goes on
+    broken = next((word for word in sys.argv[1:] if re.search("[\ud800-\udfff]", word)), None)
+    if broken is not None:
+        _fail(f"{broken!r} is not UTF-8, so no file with this name could be told of.\n  Name another place.")
     try:
         app()
     except KapwaError as error:
         _fail(str(error))
+    except MemoryError:
+        _fail("the memory is full.\n  What was answered is kept. Take fewer items (--limit), or a machine with more.")
     except BrokenPipeError:
         # The reader of our output (say, head) has left; nothing is wrong and nothing more to say.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

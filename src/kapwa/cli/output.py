@@ -29,15 +29,19 @@ def show(renderable: RenderableType) -> None:
     Names, folders and remedies hold square brackets and colons (``kapwa[local]``), which rich would take for markup.
     """
     from rich.console import Console
+    from rich.segment import Segment, Segments
 
     console = Console(markup=False, emoji=False)
     console.width = max(console.width, _LEAST_WIDTH)
-    console.print(renderable, crop=False)
+    # Cleaned when laid out: before, texts are deep inside tables; after, styles have become control characters too.
+    parts = [Segment(text.translate(_STEERING), style, control) for text, style, control in console.render(renderable)]
+    console.print(Segments(parts), crop=False, end="")
 
 
 def show_json(value: Any) -> None:
     """Print ``value`` as JSON; numbers that JSON does not know (NaN) become null."""
-    sys.stdout.write(json.dumps(_plain(value), ensure_ascii=False, indent=2) + "\n")
+    wide = (sys.stdout.encoding or "").lower().startswith("utf")
+    sys.stdout.write(json.dumps(_plain(value), ensure_ascii=not wide, indent=2).translate(_STEERING) + "\n")
 
 
 def tell(text: str) -> None:

@@ -11,7 +11,7 @@ from kapwa.cli import options as opt
 from kapwa.cli.options import option
 from kapwa.cli.output import note, show, show_json
 
-BootstrapSeed = Annotated[int, option("N", "Seed of the bootstrap intervals.")]
+BootstrapSeed = Annotated[int, option("N", "Seed of the bootstrap intervals.", min=0)]
 
 
 def forms(
@@ -20,7 +20,7 @@ def forms(
     variant: opt.Variant = None,
     where: opt.Where = None,
     items: Annotated[int | None, option("N", "How many items to draw; all without it.", min=1)] = None,
-    seed: Annotated[int, option("N", "Seed of the draw and of every shuffle.")] = 1,
+    seed: Annotated[int, option("N", "Seed of the draw and of every shuffle.", min=0)] = 1,
     people: Annotated[int, option("N", "How many people fill each form.", min=1)] = 3,
     groups: Annotated[int, option("N", "Split the answers to rate among so many groups.", min=1)] = 1,
     answers: Annotated[

@@ -23,7 +23,7 @@ def report(
     """
     from kapwa import api
     from kapwa.analysis.result import export_csv, is_analysis
-    from kapwa.errors import UsageError
+    from kapwa.errors import UnfinishedRunError, UsageError
     from kapwa.report.analysis.page import build_analysis_report, save_analysis_figures
     from kapwa.report.figures import save_figures
     from kapwa.report.page import build_report
@@ -33,7 +33,14 @@ def report(
     check_place(csv, folder=True)
     analyses = [path for path in runs if is_analysis(path)]
     if not analyses:
-        opened = [api.open_run(path) for path in runs]
+        opened = []
+        for path in runs:
+            try:
+                opened.append(api.open_run(path))
+            except UnfinishedRunError as error:
+                if path == runs[-1] and not opened:
+                    raise
+                note(f"Left out: {error.summary}")
         note(f"Report: {build_report(opened, output)}")
         for path in save_figures(opened, figures) if figures is not None else ():
             note(f"Figure: {path}")

@@ -12,7 +12,7 @@ import yaml
 
 from kapwa.errors import DataError
 from kapwa.files import read_text
-from kapwa.tables_io import MAX_CELL, Cell, Record, Table, read_parts, separator_of
+from kapwa.tables_io import MAX_CELL, Cell, Record, Table, read_parts, refuse_half, separator_of
 
 __all__ = ["TABLE_SUFFIXES", "Cell", "Located", "Record", "Table", "load_yaml", "peek_header", "read_records"]
 
@@ -158,13 +158,15 @@ def _plain_value(node: yaml.Node, place: _Place, path: Path, lines: dict[_Place,
             line, key = key_node.start_mark.line + 1, str(key_node.value)
             if not isinstance(key_node, yaml.ScalarNode):
                 raise DataError("a key must be a word.", path=path, row=line)
+            refuse_half(key, path=path, row=line)
             if key in values:
                 raise DataError("appears twice.", path=path, row=line, column=key)
             lines[(*place, key)] = line
             values[key] = _plain_value(child, (*place, key), path, lines)
         return values
+    refuse_half(str(node.value), path=path, row=line)
     try:
         return _loader.construct_object(node)
-    except (yaml.YAMLError, ValueError) as error:
+    except (yaml.YAMLError, ValueError, LookupError) as error:  # PyYAML lets LookupError out of "!!int ''"
         reason = getattr(error, "problem", None) or error
         raise DataError(f"holds a value that cannot be read ({reason}).", path=path, row=line) from None

@@ -10,14 +10,14 @@ import json
 import platform
 import re
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from kapwa.errors import ModelError, UsageError
+from kapwa.errors import ModelError, UsageError, nearest
 from kapwa.records import Capability, Request, Response
 
 __all__ = ["Capability", "Model", "ModelOptions", "Responses", "check_capabilities"]
@@ -27,7 +27,7 @@ _WORDS = {"score": "score given texts (log-probabilities)", "generate": "generat
 
 @dataclass(frozen=True, slots=True)
 class ModelOptions:
-    """What a user may say about how a model is loaded; backends ignore what does not concern them.
+    """What a user may say about how a model is loaded; a backend refuses what does not concern it.
 
     ``dtype``: numeric type of local weights. ``template``: ``chat`` (the tokenizer's own), ``plain``,
     or ``auto``. ``scoring``: ``tree``, ``prefix``, ``plain``, or ``auto`` (tree where its self-check
@@ -46,6 +46,22 @@ class ModelOptions:
     timeout: float = 120.0
     trust_remote_code: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def refuse_others(self, backend: str, taken: str = "", extra: Collection[str] | None = ()) -> None:
+        """Raise UsageError for what was set here and ``backend`` would ignore in silence.
+
+        ``taken``: the options it takes, parted by spaces. ``extra``: the names that its ``extra`` may hold; None where
+        the backend checks them itself.
+        """
+        for option in fields(self):
+            default = option.default_factory() if callable(option.default_factory) else option.default
+            if option.name not in {*taken.split(), "extra"} and getattr(self, option.name) != default:
+                hint = f"It takes: {', '.join(taken.split())}." if taken else "It takes no option."
+                raise UsageError(f"{backend} takes no option {option.name!r}.", hint=hint)
+        for key in self.extra if extra is not None else ():
+            if key not in (extra or ()):
+                hint = nearest(key, extra) if extra else "It takes no --extra."
+                raise UsageError(f"{backend} knows no option {key!r}.", hint=hint)
 
 
 class Responses(Protocol):

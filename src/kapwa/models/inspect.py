@@ -67,6 +67,7 @@ def load(name: str, options: ModelOptions) -> InspectModel:
             "inspect: asks in turns of a conversation; it has no plain template.",
             hint="Write --template auto, or use openai: for a completions server.",
         )
+    options.refuse_others("inspect:", "base_url concurrency revision template timeout", None)
     check_served(options)
     settings = settings_of(options)
     return InspectModel(_opened(name, options, settings), name, settings, options.revision)

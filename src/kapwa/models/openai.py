@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property, partial
 from typing import Any, TypeVar
 
-from kapwa.errors import UsageError, nearest
+from kapwa.errors import UsageError
 from kapwa.models.background import BackgroundLoop, Give, Stream, Work
 from kapwa.models.base import Capability, Model, ModelOptions, Responses, check_served, refuse_secrets
 from kapwa.models.openai_chat import Dialect, answer, ask, grouped
@@ -34,6 +34,7 @@ def load(name: str, options: ModelOptions) -> OpenAIModel:
     """
     if not name.strip():
         raise UsageError("openai: needs the name of a model.", hint="Example: --model openai:gpt-4.1-mini")
+    options.refuse_others("openai:", "base_url concurrency revision template timeout", EXTRA)
     check_served(options)
     body, attempts, backoff = _extra(options.extra)
     client = Client(
@@ -157,9 +158,6 @@ class OpenAIModel(Model):
 
 
 def _extra(extra: Mapping[str, Any]) -> tuple[Mapping[str, Any], int, float]:
-    for key in extra:
-        if key not in EXTRA:
-            raise UsageError(f"openai: knows no option {key!r}.", hint=nearest(key, EXTRA))
     body = extra.get("body", {})
     if not isinstance(body, Mapping):
         raise UsageError("The option 'body' must be a mapping of request settings.")
@@ -170,7 +168,7 @@ def _extra(extra: Mapping[str, Any]) -> tuple[Mapping[str, Any], int, float]:
     try:
         json.dumps(body, allow_nan=False)
         attempts, backoff = int(extra.get("attempts", ATTEMPTS)), float(extra.get("backoff", BACKOFF))
-    except (TypeError, ValueError, RecursionError):
+    except (TypeError, ValueError, OverflowError, RecursionError):
         raise UsageError(
             "The options 'attempts' and 'backoff' must be numbers, and 'body' must hold nothing that JSON cannot."
         ) from None

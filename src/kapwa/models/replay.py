@@ -26,7 +26,7 @@ class ReplayRow(NamedTuple):
     text: str
 
 
-def load(name: str, options: ModelOptions) -> ReplayModel:  # noqa: ARG001 - a file has no options
+def load(name: str, options: ModelOptions) -> ReplayModel:
     """Read a CSV, TSV, JSON-lines, XLSX or Parquet file of answers; see :class:`ReplayModel`.
 
     Raises UsageError without a file name; DataError naming file and row for: no rows, a missing column,
@@ -34,6 +34,7 @@ def load(name: str, options: ModelOptions) -> ReplayModel:  # noqa: ARG001 - a f
     """
     if not name.strip():
         raise UsageError("replay: needs a file.", hint="Example: --model replay:answers.jsonl")
+    options.refuse_others("replay:")
     return ReplayModel(Path(name))
 
 

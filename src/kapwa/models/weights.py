@@ -24,6 +24,7 @@ from kapwa.models.base import ModelOptions
 log = logging.getLogger(__name__)
 
 DTYPES = ("float32", "bfloat16", "float16")
+TAKEN = "batch_tokens device dtype revision scoring template trust_remote_code"
 WEIGHT_PATTERNS = ("*.safetensors", "*.gguf", "*.bin", "*.json", "*.model", "*.jinja", "*.txt", "*.tiktoken", "*.py")
 _AT_REVISION = re.compile(r"(?P<repo>\w[\w.-]*(?:/[\w.-]+)?)@(?P<revision>[\w./-]+)")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -84,6 +85,7 @@ def locate(name: str) -> Source:
 
 def load(source: Source, options: ModelOptions) -> Weights:
     """Load model and tokenizer; raise ModelError (what, why, remedy) or MissingDependencyError."""
+    options.refuse_others(source.id, TAKEN, ("date", "pickle_weights", "template_arguments"))
     if options.dtype not in DTYPES:
         raise ModelError(f"There is no numeric type {options.dtype!r}.", hint=f"Known: {', '.join(DTYPES)}.")
     # transformers itself asks for accelerate when it unpacks a GGUF file.

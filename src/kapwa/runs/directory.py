@@ -17,7 +17,7 @@ import polars as pl
 from filelock import FileLock, Timeout
 
 from kapwa import files, registry
-from kapwa.errors import RunError, UsageError, nearest
+from kapwa.errors import RunError, UnfinishedRunError, UsageError, nearest
 from kapwa.records import Answer, Item
 from kapwa.runs.manifest import FORMAT, NAME
 from kapwa.runs.outputs import RUN_TABLES, TABLE_NAME, write_csv
@@ -195,11 +195,9 @@ def _manifest(path: Path) -> dict[str, Any]:
     if not path.is_dir():
         raise RunError(f"{path} is not a folder.", hint="Name a run's folder, such as one in runs/.")
     if not file.exists():
-        unfinished = (path / JOURNAL).exists()
-        raise RunError(
-            f"{path} is {'an unfinished run' if unfinished else 'not a run'}: it has no {NAME}.",
-            hint=_AGAIN if unfinished else _runs_inside(path),
-        )
+        if (path / JOURNAL).exists():
+            raise UnfinishedRunError(f"{path} is an unfinished run: it has no {NAME}.", hint=_AGAIN)
+        raise RunError(f"{path} is not a run: it has no {NAME}.", hint=_runs_inside(path))
     try:
         manifest = dict(json.loads(file.read_text(encoding="utf-8")))
         version, status = int(manifest["format"]), manifest["status"]
@@ -212,7 +210,7 @@ def _manifest(path: Path) -> dict[str, Any]:
             f"{path} has run format {version}; this Kapwa reads up to {FORMAT}.", hint="Upgrade: pip install -U kapwa"
         )
     if status not in ("complete", "failed_items"):
-        raise RunError(f"{path} is unfinished: its answers are not all judged yet.", hint=_AGAIN)
+        raise UnfinishedRunError(f"{path} is unfinished: its answers are not all judged yet.", hint=_AGAIN)
     wrong = [name for name, kind in _SHAPE.items() if not isinstance(manifest.get(name), kind)]
     # A run may come from somebody else, and names of tables become paths.
     if not wrong and not all(isinstance(name, str) and TABLE_NAME.fullmatch(name) for name in manifest["tables"]):

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from kapwa.tables_io import printable
+
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _ADDRESS = re.compile(r"\bhttps?://|\bwww\.", re.IGNORECASE)
 _SHOWN = 12
@@ -28,7 +30,7 @@ class Facts:
 
     def tell(self, question: str, text: str, source: str, *, settled: bool = False) -> None:
         """Add what is known of ``question``, and where it is from; ``settled``: people need add nothing."""
-        self.lines.setdefault(question, []).append(f"{flat(text)} *({source})*")
+        self.lines.setdefault(question, []).append(f"{flat(text)} *({flat(source)})*")
         if settled:
             self.settled.add(question)
 
@@ -41,7 +43,7 @@ class Facts:
 
 def flat(value: Any) -> str:
     """Return ``value`` as text of one line that Markdown shows as it is."""
-    text = " ".join(str(value).split())
+    text = " ".join(printable(str(value)).split())
     return text if text == "---" else re.sub(r"([|<>*_`\[\]\\])", r"\\\1", text)
 
 

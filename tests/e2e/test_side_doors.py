@@ -1,0 +1,198 @@
+"""Every path goes through the guards of the main road: each case of an adversarial trial, by name."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import openpyxl
+import pytest
+
+import kapwa
+from kapwa.cli import main
+
+SITUATION = {
+    "id": "a1",
+    "cluster": "a1",
+    "category": "ethics",
+    "topic": "food",
+    "user": "A man.",
+    "context": "He eats.",
+    "personal_situation": "",
+    "instruction": "What should he do?",
+    "relevant": ["Go with them now.", "Ask them kindly first.", "Bring some food along."],
+    "best": "Go with them now.",
+    "irrelevant": ["Run away fast.", "Shout at them all.", "Sleep all day."],
+}
+PACK = Path(kapwa.__file__).parent / "suites" / "kalahi" / "packs" / "filipino"
+CARD = (PACK / "card.yaml").read_text(encoding="utf-8")
+ESCAPES = "\x1b]52;c;aGk=\x07 \x1b[31m \x9b2J"
+
+
+def command(*words: object, **variables: str) -> subprocess.CompletedProcess[bytes]:
+    """Run ``kapwa`` in a process of its own, as a user does."""
+    line = [sys.executable, "-m", "kapwa", *map(str, words)]
+    return subprocess.run(line, env={**os.environ, **variables}, capture_output=True, check=False, timeout=60)
+
+
+def refused(capsys: pytest.CaptureFixture[str], *words: object) -> str:
+    """Run a command that must stop as a user's error does; return what it says."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["kapwa", *map(str, words)])
+        with pytest.raises(SystemExit) as stop:
+            main.run()
+    assert stop.value.code == 2
+    return capsys.readouterr().err
+
+
+@pytest.fixture
+def pack(tmp_path: Path) -> Path:
+    folder = tmp_path / "pack"
+    folder.mkdir()
+    (folder / "card.yaml").write_text(CARD, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run of two open items."""
+    folder = tmp_path_factory.mktemp("run")
+    task = kapwa.load_task("kalahi/open", data="sample:filipino", limit=2)
+    task.item_table(task.items()).select("item_id", "variant", text="best").write_ndjson(folder / "answers.jsonl")
+    return kapwa.evaluate(task, kapwa.load_model(f"replay:{folder / 'answers.jsonl'}"), out=folder).path
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("situations.yaml", json.dumps([{**SITUATION, "context": "food \ud83d"}]), "half of a character (\\ud83d"),
+        ("situations.jsonl", json.dumps({**SITUATION, "context": "food \ud83d"}), "half of a character (\\ud83d"),
+        ("situations.jsonl", f'{{"id": {"9" * 4400}}}', "a number of over 4,300 digits"),
+        ("situations.jsonl", "[" * 100_000, "nested too deeply"),
+        ("situations.yaml", "- id: !!bool x\n", "cannot be read"),
+        ("situations.yaml", '- id: !!int ""\n', "cannot be read"),
+        ("situations.yaml", "- id: 2024-13-45\n", "month must be in 1..12"),
+    ],
+)
+def test_values_that_no_text_can_hold(
+    pack: Path, capsys: pytest.CaptureFixture[str], name: str, content: str, said: str
+) -> None:
+    (pack / name).write_text(content, encoding="utf-8")
+    message = refused(capsys, "run", "kalahi/mc", "--model", "smollm2", "--data", pack)
+    assert f"{name}, row 1" in message
+    assert said in message
+
+
+def test_a_card_with_aliases_of_aliases(pack: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n"
+    bomb += "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 9))
+    (pack / "card.yaml").write_text(CARD + bomb, encoding="utf-8")
+    (pack / "situations.yaml").write_text(json.dumps([SITUATION]), encoding="utf-8")
+    assert "repeats itself without end" in refused(capsys, "run", "kalahi/mc", "--model", "smollm2", "--data", pack)
+
+
+def test_an_empty_formatted_cell_in_the_last_corner_of_a_workbook(pack: Path) -> None:
+    book = openpyxl.Workbook()
+    sheet = book.worksheets[0]
+    sheet.append(list(SITUATION))
+    sheet.append([";".join(cell) if isinstance(cell, list) else cell for cell in SITUATION.values()])
+    sheet["XFD1048576"].font = openpyxl.styles.Font(bold=True)
+    book.save(pack / "situations.xlsx")
+    (read,) = kapwa.load_task("kalahi/mc", data=pack, variant="full").items()
+    assert read.id == "a1"
+
+
+def test_a_pipe_is_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(tmp_path / "answers.jsonl")
+    message = refused(capsys, "score", "kalahi/open", "--responses", tmp_path / "answers.jsonl")
+    assert "is a pipe or a device" in message
+
+
+def test_an_unfinished_run_among_others_is_left_out(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unfinished, page = tmp_path / "a-run", tmp_path / "report.html"
+    unfinished.mkdir()
+    shutil.copy(run / "journal.sqlite", unfinished)
+    assert "is an unfinished run" in refused(capsys, "report", unfinished, "-o", page)
+    assert not page.exists()
+    monkeypatch.setattr(sys, "argv", ["kapwa", "report", str(unfinished), str(run), "-o", str(page)])
+    with pytest.raises(SystemExit) as stop:
+        main.run()
+    assert not stop.value.code
+    assert f"Left out: {unfinished} is an unfinished run" in capsys.readouterr().err
+    assert page.exists()
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "gbk"])
+def test_a_terminal_of_another_encoding(encoding: str) -> None:
+    settings = {"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
+    for words in (["data", "check", PACK], ["data", "check", PACK, "--json"]):
+        done = command(*words, **settings)
+        assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.decode(encoding))["findings"]
+
+
+def test_a_place_that_is_no_utf8_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
+    place = os.fsdecode(os.fsencode(tmp_path) + b"/runs\xff")
+    done = command("run", "kalahi/mc", "--model", "smollm2", "--out", place)
+    assert done.returncode == 2
+    assert b"is not UTF-8" in done.stderr
+    assert not Path(place).exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--model", "smollm2", "--extra", "zz=1"], "knows no option 'zz'"),
+        (
+            ["--model", "openai:x", "--base-url", "http://127.0.0.1:1/v1", "--extra", "attempts=1e400"],
+            "must be numbers",
+        ),
+        (["--model", "openai:x", "--base-url", "http://127.0.0.1:1/v1", "--dtype", "float16"], "no option 'dtype'"),
+        (["--model", "replay:answers.csv", "--dtype", "float16"], "no option 'dtype'"),
+    ],
+)
+def test_an_option_of_a_model_that_would_be_ignored(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert said in refused(capsys, "run", "kalahi/mc", *words)
+
+
+def test_nothing_steers_the_terminal(pack: Path) -> None:
+    (pack / "card.yaml").write_text(CARD.replace("title: ", f"title: {json.dumps(ESCAPES)} #"), encoding="utf-8")
+    row = {**SITUATION, "category": ESCAPES}
+    (pack / "situations.yaml").write_text(json.dumps([row]), encoding="utf-8")
+    for words in (["data", "check", pack], ["data", "check", pack, "--json"], ["card", "datasheet", pack]):
+        done = command(*words)
+        assert done.stdout, done.stderr
+        assert not set((done.stdout + done.stderr).decode()) & set("\x1b\x07\x9b"), words
+
+
+def test_a_card_cannot_write_markdown_into_a_datasheet(pack: Path) -> None:
+    title = "<script>alert(1)</script> [link](http://x)"
+    (pack / "card.yaml").write_text(CARD.replace("title: ", f"title: {json.dumps(title)} #"), encoding="utf-8")
+    (pack / "situations.yaml").write_text(json.dumps([SITUATION]), encoding="utf-8")
+    sheet = command("card", "datasheet", pack).stdout.decode()
+    assert "alert(1)" in sheet
+    assert "<script>" not in sheet
+    assert "[link]" not in sheet
+
+
+def test_memory_that_is_full(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def full() -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(main, "app", full)
+    assert "the memory is full" in refused(capsys)
+
+
+def test_wide_signs_and_headers_start_no_formula() -> None:
+    from kapwa.tables_io import csv_text
+
+    written = csv_text(["=cmd", "a"], [["＝1+1", "＋1"], ["＠x", "－1"], ["-", "x"]])
+    assert written.splitlines() == ["'=cmd,a", "'＝1+1,'＋1", "'＠x,'－1", "'-,x"]
