@@ -153,6 +153,6 @@ def test_it_prints_one_corpus_of_many_and_no_controls(tmp_path: Path) -> None:
     words = " ".join(text.split())
     assert "The words that mark each nationality: storyteller-2b T 0.3, answers to questions" in words
     assert "The words that mark each nationality: narrator-7b" not in words
-    assert "kapwa:0.1.0|suite:eecc" in text.replace("\n", "")
+    assert "brevity:nmt|tokenizer" in text.replace("\n", "")
     for control in ("Download CSV", "Find a word", "Full size"):
         assert control not in words

@@ -206,9 +206,10 @@ def test_the_order_is_the_trees_and_groups_part_all_names(alike: list[Likeness],
         assert sorted(one.names) == sorted(view.analysis.identities["identity"].unique())
         assert list(itertools.chain(*one.groups)) == list(one.names)
         assert 2 <= len(one.groups) <= 8
-        assert len(one.joins) == len(one.names) - 1
-        assert one.joins[-1].distance == max(join.distance for join in one.joins)
-        assert all(first < last for (first, last), _, _ in one.joins)
+        assert len(one.tree) == len(one.names) - 1
+        assert all(
+            first < last and first >= 0.5 and last <= len(one.names) - 0.5 for (first, _, _, last), _ in one.tree
+        )
         # Like ones stand together: neighbours are closer than pairs at large.
         close = one.closeness
         assert np.mean(np.diagonal(close, 1)) > np.nanmean(close) + 0.02

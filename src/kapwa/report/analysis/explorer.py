@@ -7,13 +7,11 @@ import json
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-import regex  # type: ignore[import-untyped, unused-ignore]
 
 from kapwa.report.analysis.heatmap import Likeness
 from kapwa.report.analysis.view import AnalysisView, Corpus, Row, topic_words
@@ -21,8 +19,6 @@ from kapwa.report.text import clean, isolate, label_text
 
 PLAIN = 900_000  # characters of text that still go in as they are; more are packed
 LONGEST = 12_000  # characters of one text: several times the longest story
-# A word or a sign, with the space after it, as the page's script splits them.
-_TOKEN = regex.compile(r"([\p{L}\p{M}\p{N}]+(?:['’\-\u200c\u200d][\p{L}\p{M}\p{N}]+)*|[^\p{L}\p{M}\p{N}\s]|^)(\s*)")
 _ESCAPES = {
     ord(char): f"\\u{ord(char):04x}" for char in ("<", ">", "&", "\u2028", "\u2029")
 }  # no "</script>", no "<!--", no line end that an old script would trip over
@@ -146,13 +142,6 @@ def _bytes(one: Likeness, names: Sequence[str]) -> dict[str, Any]:
     return {"low": round(low, 6), "high": round(high, 6), "data": data}
 
 
-class Piece(NamedTuple):
-    """A stretch of a text, and whether the other text lacks it."""
-
-    text: str
-    differs: bool
-
-
 @dataclass(frozen=True, slots=True)
 class Example:
     """Two texts side by side, for readers without scripts."""
@@ -160,7 +149,7 @@ class Example:
     corpus: str
     concept: str
     language: str
-    sides: Sequence[tuple[str, Sequence[Piece]]]
+    sides: Sequence[tuple[str, str]]
 
 
 def example(view: AnalysisView) -> Example | None:
@@ -176,34 +165,7 @@ def example(view: AnalysisView) -> Example | None:
                 if first["identity"] == last["identity"]:
                     last = rows.filter(pl.col("identity") != first["identity"]).row(0, named=True)
                 names = [isolate(label_text(row["identity"])) for row in (first, last)]
-                pieces = differences(clean(first["text"])[:LONGEST], clean(last["text"])[:LONGEST])
+                texts = [clean(row["text"])[:LONGEST] for row in (first, last)]
                 told = f"{isolate(label_text(str(concept)))} ({topic_words(str(topic))})"
-                return Example(corpus.full, told, view.language(corpus), list(zip(names, pieces, strict=True)))
+                return Example(corpus.full, told, view.language(corpus), list(zip(names, texts, strict=True)))
     return None
-
-
-def differences(one: str, other: str) -> tuple[list[Piece], list[Piece]]:
-    """Split two texts into stretches that both have and stretches that only one has, word by word."""
-    left, right = _TOKEN.findall(one), _TOKEN.findall(other)
-    first, second = ([word.casefold() for word, _ in side] for side in (left, right))
-    blocks = SequenceMatcher(None, first, second, autojunk=False).get_matching_blocks()
-    return (
-        _pieces(left, {block.a + k for block in blocks for k in range(block.size)}),
-        _pieces(right, {block.b + k for block in blocks for k in range(block.size)}),
-    )
-
-
-def _pieces(tokens: Sequence[tuple[str, str]], same: set[int]) -> list[Piece]:
-    """Join words (each with the space after it) to stretches; the space after a marked one is not marked."""
-    found: list[tuple[str, bool]] = []
-    for k, (word, space) in enumerate(tokens):
-        differs = k not in same
-        ends = differs and (k + 1 in same or k + 1 == len(tokens))
-        found += [(word, differs), (space, differs and not ends)]
-    pieces: list[Piece] = []
-    for text, differs in found:
-        if text and pieces and pieces[-1].differs == differs:
-            pieces[-1] = Piece(pieces[-1].text + text, differs)
-        elif text:
-            pieces.append(Piece(text, differs))
-    return pieces

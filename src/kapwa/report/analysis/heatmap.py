@@ -36,26 +36,19 @@ _CHARACTER = 0.46  # cells kept for a character of a name
 _NAMES = {"bleu": "Mean BLEU of every two", "wed": "Mean word edit distance of every two"}
 
 
-class Join(NamedTuple):
-    """One junction of the tree: where its two branches end (row, distance), and its own distance."""
-
-    rows: tuple[float, float]
-    distances: tuple[float, float]
-    distance: float
-
-
 @dataclass(frozen=True, slots=True)
 class Likeness:
     """One corpus by one measure: names in the order of the tree, values between them, the tree, the groups.
 
-    ``values``: mean BLEU, or mean WED (a distance); the diagonal is NaN. ``left_out``: identities not shown.
+    ``values``: mean BLEU, or mean WED (a distance); the diagonal is NaN. ``tree``: for each junction the rows and the
+    distances of its four corners. ``left_out``: identities not shown.
     """
 
     corpus: Corpus
     measure: str
     names: tuple[str, ...]
     values: Floats
-    joins: Sequence[Join]
+    tree: Sequence[tuple[Sequence[float], Sequence[float]]]
     groups: Sequence[tuple[str, ...]]
     left_out: int
 
@@ -102,7 +95,8 @@ def _ordered(corpus: Corpus, measure: str, names: Sequence[str], values: Floats,
     apart = np.where(np.isfinite(apart), apart, np.nanmean(apart))
     np.fill_diagonal(apart, 0.0)
     tree = hierarchy.linkage(squareform(apart, checks=False), "average", optimal_ordering=True)
-    order = hierarchy.leaves_list(tree)
+    drawn = hierarchy.dendrogram(tree, no_plot=True)
+    order = np.array(drawn["leaves"])
     wanted = min(MOST_GROUPS, len(names) // 5)
     flat = hierarchy.fcluster(tree, wanted, "maxclust") if wanted > 1 else np.ones(len(names), dtype=int)
     groups: dict[int, list[str]] = {}
@@ -113,22 +107,11 @@ def _ordered(corpus: Corpus, measure: str, names: Sequence[str], values: Floats,
         measure=measure,
         names=tuple(names[i] for i in order),
         values=values[np.ix_(order, order)],
-        joins=_joins(tree, order),
+        # A leaf stands 10 units after the one before, the first at 5.
+        tree=[([x / 10 for x in rows], d) for rows, d in zip(drawn["icoord"], drawn["dcoord"], strict=True)],
         groups=[tuple(group) for group in groups.values()] if wanted > 1 else [],
         left_out=left_out,
     )
-
-
-def _joins(tree: Floats, order: npt.NDArray[np.int32]) -> list[Join]:
-    """Where each junction of a linkage falls beside the rows, from the closest to the root."""
-    count = len(order)
-    at = {int(leaf): (row + 0.5, 0.0) for row, leaf in enumerate(order)}
-    joins = []
-    for k, (left, right, distance, _) in enumerate(tree):
-        one, other = sorted((at[int(left)], at[int(right)]))
-        joins.append(Join((one[0], other[0]), (one[1], other[1]), float(distance)))
-        at[count + k] = ((one[0] + other[0]) / 2, float(distance))
-    return joins
 
 
 def colour_range(one: Likeness) -> tuple[float, float]:
@@ -173,34 +156,21 @@ def _png(levels: npt.NDArray[np.uint8], palette: Sequence[tuple[int, int, int]])
     return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """Where things stand, in cells: names take ``room``, the tree ``tree``, the picture is ``wide`` by ``tall``."""
+class Frame(NamedTuple):
+    """Where things stand, in cells: names take ``room`` at the left and on top, the tree ends at ``left``."""
 
     room: float
-    tree: float
-    count: int
+    left: float
+    wide: float
+    tall: float
 
     @classmethod
     def of(cls, one: Likeness) -> Frame:
         """The frame of a picture: room for its longest name, and a tree that grows with it."""
-        longest = max(len(label_text(name)) for name in one.names)
-        return cls(0.8 + _CHARACTER * min(LONGEST, longest), max(6.0, 0.07 * len(one.names)), len(one.names))
-
-    @property
-    def left(self) -> float:
-        """Cells left of the pixels."""
-        return self.room + self.tree
-
-    @property
-    def wide(self) -> float:
-        """Cells of the whole picture across."""
-        return self.left + self.count
-
-    @property
-    def tall(self) -> float:
-        """Cells of the whole picture down."""
-        return self.room + self.count
+        count = len(one.names)
+        room = 0.8 + _CHARACTER * min(LONGEST, max(len(label_text(name)) for name in one.names))
+        left = room + max(6.0, 0.07 * count)
+        return cls(room, left, left + count, room + count)
 
 
 def page_svg(one: Likeness, name: str) -> str:
@@ -261,10 +231,10 @@ def _inside(one: Likeness, frame: Frame, name: str, image: bytes) -> str:
     left, top = f"{frame.left:.6g}", f"{frame.room:.6g}"
     return (
         f'<defs><g id="{name}-names" class="list">{labels}</g></defs>'
-        f'<path class="faint tree" d="{tree_path(one.joins, frame)}"/><g class="ink names">'
+        f'<path class="faint tree" d="{tree_path(one, frame)}"/><g class="ink names">'
         f'<g text-anchor="end" transform="translate({frame.left - 0.4:.6g} {top})"><use href="#{name}-names"/></g>'
         f'<g transform="translate({left} {frame.room - 0.4:.6g})rotate(-90)"><use href="#{name}-names"/></g></g>'
-        f'<image class="pixels" x="{left}" y="{top}" width="{frame.count}" height="{frame.count}" '
+        f'<image class="pixels" x="{left}" y="{top}" width="{len(one.names)}" height="{len(one.names)}" '
         f'image-rendering="optimizeSpeed" preserveAspectRatio="none" href="{_address(image)}"/>'
     )
 
@@ -273,20 +243,14 @@ def _address(image: bytes) -> str:
     return f"data:image/png;base64,{base64.b64encode(image).decode()}"
 
 
-def tree_path(joins: Sequence[Join], frame: Frame) -> str:
+def tree_path(one: Likeness, frame: Frame) -> str:
     """The tree beside the rows as SVG path data: leaves at the names, the root at the picture's edge."""
-    if not joins:
-        return ""
     # What all pairs share says nothing: the axis starts a little under the closest pair.
-    start = 0.6 * min(join.distance for join in joins)
-    reach = max(join.distance for join in joins) - start or 1.0
-
-    def at(distance: float) -> str:
-        return f"{(frame.tree - 1) * (1 - max(0.0, distance - start) / reach) + 0.3:.3g}"
-
+    start = 0.6 * min(distances[1] for _, distances in one.tree)
+    reach = max(distances[1] for _, distances in one.tree) - start or 1.0
     parts = []
-    for join in joins:
-        first, last = (f"{frame.room + row:.6g}" for row in join.rows)
-        a, b = map(at, join.distances)
-        parts.append(f"M{a} {first}H{at(join.distance)}V{last}H{b}")
+    for (first, _, _, last), distances in one.tree:
+        steps = [(frame.left - frame.room - 1) * (1 - max(0.0, d - start) / reach) + 0.3 for d in distances]
+        a, at, _, b = (f"{step:.3g}" for step in steps)
+        parts.append(f"M{a} {frame.room + first:.6g}H{at}V{frame.room + last:.6g}H{b}")
     return "".join(parts)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +17,8 @@ from kapwa.report.text import clean, isolate, label_text, truncate
 
 Row = Mapping[str, Any]
 TASKS: Mapping[str, str] = {"qa": "answers to questions", "stories": "stories"}
-MEASURES: Mapping[str, str] = {"bleu": "BLEU", "wed": "word edit distance"}
+# Measures as sentences and as narrow columns call them.
+MEASURES: Mapping[str, tuple[str, str]] = {"bleu": ("BLEU", "BLEU"), "wed": ("word edit distance", "WED")}
 # Surveys by a word in their file's name: what sentences call them, and what narrow columns do.
 _SURVEYS: Mapping[str, tuple[str, str]] = {
     "hofstede": ("Hofstede's dimensions", "Hofstede"),
@@ -27,10 +27,9 @@ _SURVEYS: Mapping[str, tuple[str, str]] = {
 _MOST_ORDERED = 20  # countries: more have more orders than anybody draws
 _LONGEST = 28  # columns of a table's name in narrow places
 SMALL = 0.01  # numbers under it get a fourth decimal
-_SHORT = {"bleu": "BLEU", "wed": "WED"}
 _PLURALS = {"nationality": "nationalities", "city": "cities", "country": "countries", "identity": "identities"}
-EMBEDDED = ("smollm2",)
-LISTED_SEPARATELY = frozenset({"versions", "signatures", "signature", "digest", "corpora", "format", "notes"})
+EMBEDDED = "smollm2"
+LISTED_SEPARATELY = frozenset({"versions", "digest", "corpora", "format", "notes"})
 MOST_FACTS = 80
 MOST_WARNINGS = 6
 _PATHS = frozenset({"path", "source"})
@@ -47,33 +46,20 @@ class CorpusKey(NamedTuple):
     task: str
 
 
-@dataclass(frozen=True, slots=True)
-class Corpus:
+class Corpus(NamedTuple):
     """One corpus: the texts of one model configuration on one task. ``number`` names it in the page."""
 
     number: int
     key: CorpusKey
     row: Row
-
-    @property
-    def label(self) -> str:
-        """The model and its temperature, made safe for one line."""
-        return isolate(label_text(self.key.corpus))
-
-    @property
-    def task(self) -> str:
-        """What was generated, in words."""
-        return task_words(self.key.task)
-
-    @property
-    def full(self) -> str:
-        """The label with its task."""
-        return f"{self.label}, {self.task}"
+    label: str  # the model and its temperature, made safe for one line
+    task: str  # what was generated, in words
+    full: str  # the label with its task
 
 
 def measure_words(measure: str) -> str:
     """A measure as sentences call it."""
-    return MEASURES.get(measure, measure)
+    return MEASURES[measure][0] if measure in MEASURES else measure
 
 
 def task_words(task: str) -> str:
@@ -88,7 +74,7 @@ def topic_words(topic: str) -> str:
 
 def short(measure: str) -> str:
     """A measure as narrow columns call it."""
-    return _SHORT.get(measure, isolate(label_text(measure)))
+    return MEASURES[measure][1] if measure in MEASURES else isolate(label_text(measure))
 
 
 class AnalysisView:
@@ -106,14 +92,13 @@ class AnalysisView:
         tasks = list(dict.fromkeys(row["task"] for row in rows))
         models = list(dict.fromkeys(row["model"] for row in rows))
 
-        def place(row: Row) -> tuple[int, int, float]:
-            return tasks.index(row["task"]), models.index(row["model"]), row["temperature"] or 0.0
-
-        ordered = sorted(rows, key=place)
+        rows.sort(key=lambda row: (tasks.index(row["task"]), models.index(row["model"]), row["temperature"] or 0.0))
         self.tasks: Sequence[str] = tasks
-        self.corpora: Sequence[Corpus] = [
-            Corpus(number, CorpusKey(row["corpus"], row["task"]), row) for number, row in enumerate(ordered)
-        ]
+        self.corpora: list[Corpus] = []
+        for number, row in enumerate(rows):
+            label, task = isolate(label_text(row["corpus"])), task_words(row["task"])
+            key = CorpusKey(row["corpus"], row["task"])
+            self.corpora.append(Corpus(number, key, row, label, task, f"{label}, {task}"))
         self._parts: dict[str, dict[CorpusKey, pl.DataFrame]] = {}
 
     def of_task(self, task: str) -> list[Corpus]:
@@ -206,7 +191,7 @@ def matching(frame: pl.DataFrame, **where: str) -> pl.DataFrame:
 
 def span(low: float | None, high: float | None) -> str:
     """An interval, "" where there is none."""
-    if low is None or high is None or not (numbers.known(low) and numbers.known(high)):
+    if not (numbers.known(low) and numbers.known(high)):
         return ""
     digits = places(low, high)
     return f"{numbers.decimal(low, digits)} to {numbers.decimal(high, digits)}"
@@ -219,71 +204,52 @@ def places(*values: float) -> int:
 
 def fine(value: float | None, *, plus: bool = False) -> str:
     """A value with as many decimals as it needs."""
-    return numbers.decimal(value, places(value) if value is not None and numbers.known(value) else 3, plus=plus)
+    return numbers.decimal(value, places(value) if numbers.known(value) else 3, plus=plus)
 
 
 # --- what stands around the numbers
 
 
 def cautions(view: AnalysisView) -> list[str]:
-    """What a reader must know before any number: illustrative data, a tiny model, warnings of the analysis."""
+    """What a reader must know before any number: a tiny model, the first warnings of the analysis."""
     said = []
-    if _holds(view.analysis.manifest, "illustrative"):
-        said.append("These prompts are a sample that shows the form: its numbers measure nothing about a culture.")
-    small = [corpus.label for corpus in view.corpora if _embedded(str(corpus.row["model"]))]
-    if small:
-        whole = len(small) == len(view.corpora)
-        which = "The texts are by" if whole else "Some texts are by"
+    small = [EMBEDDED in str(corpus.row["model"]).casefold() for corpus in view.corpora]
+    if any(small):
         said.append(
-            f"{which} SmolLM2-135M, a model of 135 million parameters. It follows a nationality in a prompt loosely, "
-            "repeats itself, and is often wrong. Its results show that the analysis works; they say nothing about what "
-            "larger models do, nor about any culture."
+            f"{'The' if all(small) else 'Some'} texts are by SmolLM2-135M, a model of 135 million parameters. It "
+            "follows a nationality in a prompt loosely, repeats itself, and is often wrong. Its results show that the "
+            "analysis works; they say nothing about what larger models do, nor about any culture."
         )
-    return said + _warnings(view)[:MOST_WARNINGS]
-
-
-def _warnings(view: AnalysisView) -> list[str]:
-    rows = view.analysis.notes.iter_rows(named=True)
-    return list(dict.fromkeys(label_text(row["text"]) for row in rows if row["severity"] == "warning"))
+    return said + _notes(view)[:MOST_WARNINGS]
 
 
 def remarks(view: AnalysisView) -> list[str]:
     """The notes of the analysis that do not stand at the top."""
+    return _notes(view)[MOST_WARNINGS:] + _notes(view, warnings=False)
+
+
+def _notes(view: AnalysisView, *, warnings: bool = True) -> list[str]:
     rows = view.analysis.notes.iter_rows(named=True)
-    plain = list(dict.fromkeys(label_text(row["text"]) for row in rows if row["severity"] != "warning"))
-    return _warnings(view)[MOST_WARNINGS:] + plain
-
-
-def _embedded(model: str) -> bool:
-    return any(name in model.casefold() for name in EMBEDDED)
-
-
-def _holds(value: Any, key: str) -> bool:
-    """Whether ``key`` is true anywhere in a manifest."""
-    if isinstance(value, Mapping):
-        return bool(value.get(key)) or any(_holds(one, key) for one in value.values())
-    return isinstance(value, list) and any(_holds(one, key) for one in value)
+    return list(dict.fromkeys(label_text(row["text"]) for row in rows if (row["severity"] == "warning") is warnings))
 
 
 def facts(value: Mapping[str, Any]) -> list[tuple[str, str]]:
     """A manifest as flat lines, "settings › seed: 0"; long lists are counted, not told."""
-    found = [(name, text) for name, text in _flat(value, ()) if name.partition(" › ")[0] not in LISTED_SEPARATELY]
-    return found[:MOST_FACTS]
+    return list(_flat({key: one for key, one in value.items() if key not in LISTED_SEPARATELY}))[:MOST_FACTS]
 
 
-def _flat(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+def _flat(value: Any, *path: str) -> Iterator[tuple[str, str]]:
     if isinstance(value, Mapping):
         for key, one in value.items():
             # Where files lay is nobody's business; what they were called is.
             named = Path(str(one)).name if key in _PATHS and isinstance(one, str) else one
-            yield from _flat(named, (*path, label_text(key)))
+            yield from _flat(named, *path, label_text(key))
+    elif isinstance(value, list | tuple) and any(isinstance(one, Mapping | list | tuple) for one in value):
+        for k, one in enumerate(value, start=1):
+            yield from _flat(one, *path, str(k))
     elif isinstance(value, list | tuple):
-        if any(isinstance(one, Mapping | list | tuple) for one in value):
-            for k, one in enumerate(value, start=1):
-                yield from _flat(one, (*path, str(k)))
-        else:
-            shown = ", ".join(clean(one) for one in value[:12])
-            yield " › ".join(path), shown + (f" and {len(value) - 12} more" if len(value) > 12 else "")
+        shown = ", ".join(clean(one) for one in value[:12])
+        yield " › ".join(path), shown + (f" and {len(value) - 12} more" if len(value) > 12 else "")
     elif value is not None and value != "":
         yield " › ".join(path), clean(value)
 
@@ -295,26 +261,14 @@ def versions(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def signatures(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The signatures that tell how the numbers came about, by what they sign."""
-    found: list[tuple[str, str]] = []
-    for key in ("signature", "digest"):
-        if manifest.get(key):
-            found.append((f"analysis, {key}", clean(manifest[key])))
-    named = manifest.get("signatures") or {}
-    if isinstance(named, Mapping):
-        found += [(label_text(name), clean(text)) for name, text in _flat(named, ())]
+    """What tells how the numbers came about: digests of the analysis and of each corpus, how it was computed."""
+    found = [("analysis, digest", manifest.get("digest"))]
     for corpus in manifest.get("corpora") or ():
-        if isinstance(corpus, Mapping):
-            told = label_text(", ".join(str(corpus[key]) for key in ("corpus", "label", "task") if corpus.get(key)))
-            how = "|".join(f"{key}:{text}" for key, text in _flat(corpus.get("computed_with") or {}, ()))
-            for key, text in (
-                ("signature", corpus.get("signature")),
-                ("texts, digest", corpus.get("digest")),
-                ("how", how),
-            ):
-                if text:
-                    found.append((f"{isolate(told)}, {key}", clean(text)))
-    return found
+        told = isolate(label_text(f"{corpus['corpus']}, {corpus['task']}"))
+        found.append((f"{told}, texts, digest", corpus.get("digest")))
+        how = "|".join(f"{name}:{text}" for name, text in _flat(corpus.get("computed_with") or {}))
+        found.append((f"{told}, how", how))
+    return [(name, clean(text)) for name, text in found if text]
 
 
 def citations(view: AnalysisView) -> Sequence[str]:
