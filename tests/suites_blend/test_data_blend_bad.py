@@ -107,31 +107,6 @@ def test_truncation_is_called_by_its_name(release: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("raw", "said"),
-    [
-        ('{"a": {}}'.encode("utf-16"), "UTF-16"),
-        ('{"a": "ñ"}'.encode("latin-1"), "not UTF-8"),
-        (b"\xff\x00\xff", "not UTF-8"),
-    ],
-)
-def test_wrong_encodings(release: Path, raw: bytes, said: str) -> None:
-    path = release / "annotations/Spain_data.json"
-    path.write_bytes(raw)
-    with pytest.raises(DataError, match=said):
-        read_data(release)
-    csv = release / "questions/Spain_questions.csv"
-    csv.write_bytes(raw)
-    assert sum(said in str(problem) for problem in load_path(release).problems) == 2
-
-
-def test_byte_order_mark_is_dropped(release: Path) -> None:
-    before = read_data(release).questions
-    path = release / "annotations/Spain_data.json"
-    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
-    assert read_data(release).questions == before
-
-
-@pytest.mark.parametrize(
     ("old", "new", "said"),
     [
         ("Translation", "translation", "column 'Translation': is missing"),

@@ -10,27 +10,9 @@ import pytest
 from huggingface_hub.errors import GatedRepoError, LocalEntryNotFoundError, RepositoryNotFoundError
 from releasewriter import write_release
 
-from kapwa.datasets.packs import HubId, hub_id
 from kapwa.errors import DataError, UsageError
 from kapwa.suites.blend.data import ANSWER_FILES, BLEND_ID, CHOICE_FILES, hub_files, read_data
 from kapwa.suites.blend.mcq_data import read_mcq
-
-
-@pytest.mark.parametrize(
-    ("text", "wanted"),
-    [
-        ("nayeon212/BLEnD", HubId("nayeon212/BLEnD", None)),
-        ("nayeon212/BLEnD@v1", HubId("nayeon212/BLEnD", "v1")),
-        ("hub:owner/name", HubId("owner/name", None)),
-        ("hub:owner/name@abc/1", HubId("owner/name", "abc/1")),
-        ("owner/name", None),
-        ("hub:name", None),
-        ("nayeon212/blend/more", None),
-        ("", None),
-    ],
-)
-def test_ids(text: str, wanted: HubId | None) -> None:
-    assert hub_id(text, BLEND_ID) == wanted
 
 
 def test_blend_is_read_from_the_files_of_two_configurations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,15 +82,6 @@ def test_facts_of_each_country(blend: BlendData, country: str) -> None:
     assert len({question.language for question in own}) == 1
 
 
-def test_totals(blend: BlendData) -> None:
-    groups = [group for question in blend.questions for group in question.groups]
-    assert (len(blend.questions), len(groups), sum(group.votes for group in groups)) == (8000, 28293, 48299)
-    assert sum(not question.groups for question in blend.questions) == 277
-    assert sum(map(is_valid_code, blend.questions)) == 7422
-    assert sum(map(is_valid_paper, blend.questions)) == 6840
-    assert sum(not group.en for group in groups) == 28
-
-
 def test_kinds_are_the_same_everywhere(blend: BlendData) -> None:
     kinds = [[question.kind for question in by_country(blend, country)] for country in FACTS]
     assert all(own == kinds[0] for own in kinds)

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from reply_shapes import FOODS, SHAPES
 
 from kapwa.suites.blend.choice_reader import UNREAD, read_choice
 from kapwa.suites.blend.mcq_judging import reference_choice
+
+FOODS = ("Rice", "Bread", "Noodles", "Potatoes")
+OPTIONS = {
+    "foods": FOODS,
+    "dishes": ("Fried rice", "Rice", "The White House", "Olive oil"),
+    "times": ("07:00", "17:00", "7:30", "12:00"),
+    "numbers": ("5", "15", "2", "1"),
+}
+# Replies as models shape them, with the letter that a careful person reads in each (None: no one option is clearly
+# chosen); the last 160 of the foods were written after the parser, to see what it had not been written for.
+LINES = Path(__file__).with_name("reply_shapes.jsonl").read_text(encoding="utf-8").splitlines()
+SHAPES = [(one["reply"], OPTIONS[one["options"]], one["letter"]) for one in map(json.loads, LINES)]
 
 
 @pytest.mark.parametrize(("reply", "options", "letter"), SHAPES)
