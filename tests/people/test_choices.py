@@ -11,7 +11,8 @@ from form_filling import OPTIONS, fill_csv, fill_form, make_item
 from rich.console import Console
 
 from kapwa.errors import DataError, UsageError
-from kapwa.people.choices import Choices, HumanBaseline, analyse_choices, human_baseline, read_choices, render_baseline
+from kapwa.people.choice_files import Choices, read_choices
+from kapwa.people.choices import HumanBaseline, analyse_choices, human_baseline, render_baseline
 from kapwa.people.forms import options_of, write_choice_form
 from kapwa.records import Item
 
@@ -385,7 +386,7 @@ def test_the_result_is_a_ceiling_a_dict_and_a_table(plain_items: list[Item], tmp
         f"{item.id},1,{1 + (n == 0)},1\n" for n, item in enumerate(plain_items[:20])
     )
     found = human_baseline(write(tmp_path, text), plain_items)
-    ceilings = found.ceilings()
+    ceilings = found.ceilings(("mc1", "mc1_reference"))
     assert [(c.metric, c.kind, c.variant, c.note) for c in ceilings] == [
         ("mc1", "ceiling", "full", "3 people on 20 of 40 items"),
         ("mc1_reference", "ceiling", "full", "3 people on 20 of 40 items"),

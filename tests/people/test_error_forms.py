@@ -46,7 +46,7 @@ def answers(items: list[Item] = ITEMS) -> pl.DataFrame:
 
 
 def write(out: Path, **options: Any) -> list[rating_forms.Forms]:
-    settings = {"per_country": 20, "people": 2, "criteria": CRITERIA, "formats": ("csv",)} | options
+    settings = {"per_country": 20, "people": 2, "formats": ("csv",)} | options
     return write_error_forms(ITEMS, answers(), out, **settings)
 
 
@@ -109,8 +109,7 @@ def test_too_few_answers_are_all_taken(tmp_path: Path) -> None:
     assert form.notes == ("Mexico has only 80 wrong answers; 120 were asked for.",)
 
 
-def test_filled_forms_are_read_as_ratings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rating_files, "find_criteria", lambda form: CRITERIA)
+def test_filled_forms_are_read_as_ratings_of_the_suite_whose_criteria_they_have(tmp_path: Path) -> None:
     form = write(tmp_path / "out", people=3)[0]
     for sheet in form.sheets:
         rows = [row.cells for row in read_sheet(sheet)]
@@ -120,8 +119,9 @@ def test_filled_forms_are_read_as_ratings(tmp_path: Path, monkeypatch: pytest.Mo
             writer = csv.DictWriter(file, list(rows[0]))
             writer.writeheader()
             writer.writerows(rows)
-    ratings = rating_files.read_ratings(form.key.parent, form="blend", key=form.key)
-    found = analyse_ratings(ratings, CRITERIA, form="blend", replicates=100)
+    ratings = rating_files.read_ratings(form.key.parent, key=form.key)
+    found = analyse_ratings(ratings, replicates=100)
+    assert found.form == "blend"
     assert (found.responses, found.raters) == (20, 3)
     assert sorted(ratings.frame["rater"].unique()) == ["p1", "p2", "p3"]
     shares = {(row["model"], row["criterion"]): row["value"] for row in found.shares.to_dicts()}
@@ -132,7 +132,7 @@ def test_filled_forms_are_read_as_ratings(tmp_path: Path, monkeypatch: pytest.Mo
 def test_answers_may_be_text_and_may_be_empty(tmp_path: Path) -> None:
     plain = Item("x", "blend", "C", "es", "F", "F", "v", "x", {"question": "¿?", "answers": "té (3)"})
     table = pl.DataFrame({"item_id": ["x"], "variant": ["v"], "model": ["m"], "text": [" "]})
-    form = write_error_forms([plain], table, tmp_path, criteria=CRITERIA, people=1, formats=("csv",))[0]
+    form = write_error_forms([plain], table, tmp_path, people=1, formats=("csv",))[0]
     row = read_sheet(form.sheets[0])[0].cells
     assert (row["question_en"], row["people_said"], row["response"]) == (
         "",
@@ -150,7 +150,7 @@ def test_bad_answers(tmp_path: Path) -> None:
     table = answers()
 
     def form(frame: pl.DataFrame, items: list[Item] = ITEMS) -> None:
-        write_error_forms(items, frame, tmp_path / "out", criteria=CRITERIA, formats=("csv",))
+        write_error_forms(items, frame, tmp_path / "out", formats=("csv",))
 
     with pytest.raises(UsageError, match="no column 'model'"):
         form(table.drop("model"))

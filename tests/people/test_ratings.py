@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from kapwa.errors import DataError, UsageError
+from kapwa.people.agreement import has_majority
+from kapwa.people.rating_files import parse_answer, read_ratings
 from kapwa.people.rating_forms import write_rating_form
-from kapwa.people.ratings import has_majority, human_ratings, parse_answer, read_ratings, render_ratings
+from kapwa.people.ratings import human_ratings, render_ratings
 from kapwa.records import Item
-from kapwa.suites.base import find_criteria
+from kapwa.suites.base import rating_suite
 from kapwa.suites.kalahi import CRITERIA
 
 CODES = tuple(criterion.code for criterion in CRITERIA)
@@ -209,6 +211,7 @@ def test_an_answer_is_read_or_refused_never_guessed(cell: str) -> None:
     [
         ("", r"is empty"),
         (HEADER + "\n", r"holds no rows"),
+        ("item_id,rater,text\n1,ana,yes\n", r"no column is a criterion of any suite.\n.*blend, kalahi"),
         ("item_id,rater,Fac\n1,ana,yes\n", r"row 1: column 'Gra' \(Grammaticality\) is missing.*\n.*grammatical"),
         (HEADER.replace("rater,", "") + f"\n1,m,{ALL_YES}\n", r"column 'form_id' or 'rater' is missing"),
         (HEADER.replace("item_id,", "") + f"\nm,ana,{ALL_YES}\n", r"column 'response_id' or 'item_id' is missing"),
@@ -253,10 +256,10 @@ def test_a_damaged_key_is_refused(items: list[Item], tmp_path: Path, old: str, n
 
 
 def test_criteria_are_found_through_the_suite() -> None:
-    assert find_criteria("kalahi") == CRITERIA
+    assert rating_suite("kalahi").criteria == CRITERIA
     assert CODES == ("Fac", "Gra", "Spe", "Coh", "Cac", "Csa", "Leg")
     with pytest.raises(UsageError, match=r"rating form named 'kalahy'.\n.*Did you mean 'kalahi'"):
-        find_criteria("kalahy")
+        rating_suite("kalahy")
 
 
 def test_judgements_left_out_are_counted(tmp_path: Path) -> None:

@@ -101,7 +101,9 @@ def ratings(
         list[Path],
         typer.Argument(metavar="RATINGS", help="Filled rating forms, or a table with a column for each criterion."),
     ],
-    form: Annotated[str, option("SUITE", "Whose criteria the columns are.")] = "kalahi",
+    form: Annotated[
+        str | None, option("SUITE", "Whose criteria the columns are. Default: the suite that has such criteria.")
+    ] = None,
     key: opt.Key = None,
     json: opt.Json = False,
     seed: BootstrapSeed = 1,

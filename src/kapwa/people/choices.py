@@ -24,7 +24,7 @@ import polars as pl
 
 from kapwa.datasets.sheets import shuffled
 from kapwa.errors import DataError
-from kapwa.people.agreement import NAMES, SCHEMA, agreement_rows, guessing_row
+from kapwa.people.agreement import NAMES, SCHEMA, agreement_rows, guessing_row, has_majority
 from kapwa.people.choice_files import Choices, read_choices
 from kapwa.people.forms import options_of
 from kapwa.records import Floor, Item
@@ -33,8 +33,7 @@ from kapwa.stats.intervals import Estimate, mean_estimates
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-
-__all__ = ["Choices", "HumanBaseline", "analyse_choices", "human_baseline", "read_choices", "render_baseline"]
+    from rich.table import Table
 
 CODINGS = {
     "position": "by position on a shuffled sheet (as published)",
@@ -66,7 +65,7 @@ class HumanBaseline:
     variant: str
     notes: tuple[str, ...] = ()
 
-    def ceilings(self, metrics: Sequence[str] = ("mc1", "mc1_reference")) -> list[Floor]:
+    def ceilings(self, metrics: Sequence[str]) -> list[Floor]:
         """Return the mean accuracy as the ceiling of each of ``metrics``."""
         if self.mean.value is None:
             return []
@@ -76,12 +75,13 @@ class HumanBaseline:
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values for JSON; None where a number is undefined."""
         tables = {name: getattr(self, name).to_dicts() for name in ("people", "table", "agreement", "pairs")}
+        figures = ("value", "low", "high", "se", "n", "clusters", "method")
+        estimates = {of: {name: getattr(getattr(self, of), name) for name in figures} for of in ("mean", "majority")}
         return {
             "variant": self.variant,
             "items": self.items,
             "items_of": self.items_of,
-            "mean": _estimate_dict(self.mean),
-            "majority": _estimate_dict(self.majority),
+            **estimates,
             **tables,
             "notes": list(self.notes),
         }
@@ -115,6 +115,7 @@ def analyse_choices(choices: Choices, items: Sequence[Item], *, seed: int = 1, r
         raise DataError("no choice was made, so there is nothing to analyse.")
     options = [[given[item.id].get(rater) for rater in raters] for item in answered]
     right = [[None if option is None else float(option == 0) for option in line] for line in options]
+    marks = [(line.count(1.0), len(line) - line.count(None)) for line in right]
     clusters = [item.cluster for item in answered]
     agreement, pairs = _agreement(options, answered, raters, seed=seed, replicates=replicates)
     notes = list(choices.notes)
@@ -125,9 +126,9 @@ def analyse_choices(choices: Choices, items: Sequence[Item], *, seed: int = 1, r
         notes.append(f"{asked - len(answered)} items were left empty by everybody.")
     return HumanBaseline(
         mean=_flat_estimate(right, clusters),
-        majority=mean_estimates([float(_two_thirds(line)) for line in right], clusters, binary=True)[0],
+        majority=mean_estimates([float(has_majority(*counts)) for counts in marks], clusters, binary=True)[0],
         people=_people(choices, right, raters, clusters),
-        table=_table(right),
+        table=_table(marks),
         agreement=agreement,
         pairs=pairs,
         items=len(answered),
@@ -135,12 +136,6 @@ def analyse_choices(choices: Choices, items: Sequence[Item], *, seed: int = 1, r
         variant=items[0].variant,
         notes=tuple(notes),
     )
-
-
-def _two_thirds(line: Sequence[float | None]) -> bool:
-    """Say whether at least two thirds of those who answered are right, in whole numbers."""
-    marks = [mark for mark in line if mark is not None]
-    return 3 * sum(mark == 1 for mark in marks) >= 2 * len(marks)
 
 
 def _flat_estimate(right: Sequence[Sequence[float | None]], clusters: Sequence[str]) -> Estimate:
@@ -163,16 +158,14 @@ def _people(
     return pl.DataFrame(rows, schema={"rater": pl.String, **numbers, **counts}, orient="row")
 
 
-def _table(right: Sequence[Sequence[float | None]]) -> pl.DataFrame:
+def _table(marks: Sequence[tuple[int, int]]) -> pl.DataFrame:
     """Count items by how many chose the best, of how many; every count of the full number of people has a row."""
-    marks = [[mark for mark in line if mark is not None] for line in right]
-    counts = Counter((sum(mark == 1 for mark in line), len(line)) for line in marks)
-    people = max(len(line) for line in marks)
-    cells = {(best, of) for of in {of for _, of in counts} | {people} for best in range(of + 1)}
-    order = sorted((cell for cell in cells if counts[cell] or cell[1] == people), key=lambda c: (-c[1], -c[0]))
-    rows = [(best, of, counts[best, of], counts[best, of] / len(marks)) for best, of in order]
+    counts = Counter(marks)
+    people = max(of for _, of in marks)
+    cells = {*counts, *((best, people) for best in range(people + 1))}
+    rows = [(best, of, counts[best, of], counts[best, of] / len(marks)) for best, of in cells]
     schema = {"chose_best": pl.Int64, "of": pl.Int64, "items": pl.Int64, "share": pl.Float64}
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    return pl.DataFrame(rows, schema=schema, orient="row").sort("of", "chose_best", descending=True)
 
 
 def _agreement(
@@ -211,12 +204,7 @@ def _coded(line: Sequence[int | None], item: Item, coding: str) -> list[int | No
 def _natural(name: str) -> tuple[str, int]:
     """Sort ``p10`` after ``p9``."""
     stem = name.rstrip("0123456789")
-    digits = name[len(stem) :]
-    return stem, int(digits) if digits else -1
-
-
-def _estimate_dict(estimate: Estimate) -> dict[str, Any]:
-    return {name: getattr(estimate, name) for name in ("value", "low", "high", "se", "n", "clusters", "method")}
+    return stem, int(name[len(stem) :] or -1)
 
 
 def render_baseline(baseline: HumanBaseline) -> RenderableType:
@@ -238,13 +226,20 @@ def _interval(low: float | None, high: float | None) -> str:
     return "–" if low is None or high is None else f"{low:.4f} to {high:.4f}"
 
 
-def _render_people(baseline: HumanBaseline) -> RenderableType:
+def _table_of(title: str, left: str, *right: str) -> Table:
     from rich.table import Table
 
+    table = Table(title=title, title_justify="left")
+    table.add_column(left)
+    for name in right:
+        table.add_column(name, justify="right")
+    return table
+
+
+def _render_people(baseline: HumanBaseline) -> Table:
     of = f"{baseline.items} of {baseline.items_of} items"
-    table = Table(title=f"Validators who chose the best response ({of}, {baseline.variant})", title_justify="left")
-    for name in ("person", "accuracy", "95% interval", "right", "answered", "missing"):
-        table.add_column(name, justify="left" if name == "person" else "right")
+    title = f"Validators who chose the best response ({of}, {baseline.variant})"
+    table = _table_of(title, "person", "accuracy", "95% interval", "right", "answered", "missing")
     for row in baseline.people.iter_rows(named=True):
         counts = (str(row[name]) for name in ("correct", "answered", "missing"))
         table.add_row(row["rater"], _number(row["value"]), _interval(row["low"], row["high"]), *counts)
@@ -254,31 +249,20 @@ def _render_people(baseline: HumanBaseline) -> RenderableType:
     return table
 
 
-def _render_table(baseline: HumanBaseline) -> RenderableType:
-    from rich.table import Table
-
-    table = Table(title="Best response chosen by", title_justify="left")
-    for name in ("people", "items", "share"):
-        table.add_column(name, justify="right")
+def _render_table(baseline: HumanBaseline) -> Table:
+    table = _table_of("Best response chosen by", "people", "items", "share")
     for row in baseline.table.iter_rows(named=True):
         table.add_row(f"{row['chose_best']}/{row['of']}", str(row["items"]), f"{row['share']:.1%}")
     return table
 
 
-def _render_agreement(baseline: HumanBaseline) -> RenderableType:
-    from rich.table import Table
-
-    table = Table(title="Agreement between people", title_justify="left")
-    table.add_column("coefficient")
-    for name in ("value", "95% interval", "items"):
-        table.add_column(name, justify="right")
+def _render_agreement(baseline: HumanBaseline) -> Table:
+    table = _table_of("Agreement between people", "coefficient", "value", "95% interval", "items")
     table.add_column("note")
     for coding, title in CODINGS.items():
-        rows = baseline.agreement.filter(pl.col("coding") == coding)
         table.add_row(f"[bold]{title}[/bold]")
-        for row in rows.iter_rows(named=True):
-            interval = _interval(row["low"], row["high"])
-            name, value = NAMES[row["coefficient"]], _number(row["value"])
-            table.add_row(f"  {name}", value, interval, str(row["units"]), row["note"])
+        for row in baseline.agreement.filter(pl.col("coding") == coding).iter_rows(named=True):
+            shown = (_number(row["value"]), _interval(row["low"], row["high"]), str(row["units"]), row["note"])
+            table.add_row(f"  {NAMES[row['coefficient']]}", *shown)
         table.add_section()
     return table

@@ -20,11 +20,12 @@ from typing import NamedTuple
 
 import polars as pl
 
-from kapwa.datasets.sheets import header_of, short_names
+from kapwa import registry
+from kapwa.datasets.sheets import header_of, sheet_files, short_names
 from kapwa.errors import DataError, nearest
 from kapwa.people.filled_sheets import Cell, answer_of, cell_of, read_filled, refuse_repeats
 from kapwa.people.rating_forms import RATING_KEY
-from kapwa.suites.base import Criterion, find_criteria
+from kapwa.suites.base import Criterion, Suite, rating_suite
 from kapwa.tables_io import Row, read_sheet
 
 # English, Filipino, Arabic, Spanish, Korean, Amharic.
@@ -48,12 +49,14 @@ _SCHEMA = {
 
 @dataclass(frozen=True, slots=True)
 class Ratings:
-    """Judgements: one row per response, rater and criterion, ``yes`` null where none was made.
+    """Judgements by the criteria of the suite ``form``: one row per response, rater and criterion.
 
     ``frame`` columns: ``response`` (names one answer of one model), ``item_id, variant, model, cluster, rater,
-    criterion, yes, path, row``. ``notes`` says what the reader could not know or had to tolerate.
+    criterion, yes, path, row``; ``yes`` is null where no judgement was made. ``notes`` says what the reader could not
+    know or had to tolerate.
     """
 
+    form: str
     frame: pl.DataFrame
     notes: tuple[str, ...] = ()
 
@@ -79,21 +82,21 @@ class _Rating(NamedTuple):
 
 
 def read_ratings(
-    paths: str | Path | Sequence[str | Path], *, form: str = "kalahi", key: str | Path | None = None
+    paths: str | Path | Sequence[str | Path], *, form: str | None = None, key: str | Path | None = None
 ) -> Ratings:
     """Read filled rating sheets: one file, several, or a folder of them (its ``*-key`` files are passed over).
 
-    ``form``: the suite whose criteria were judged. ``key``: the ``ratings-key.csv`` written with the forms;
-    without it, responses are told apart but their models stay hidden. Raises DataError naming file, row and
-    column for a missing criterion, a cell that is neither yes nor no, a rater judging a response twice, a key of
-    other forms, and unreadable files; UsageError for an unknown form.
+    ``form``: the suite whose criteria were judged; None takes the one whose criteria the first sheet has. ``key``: the
+    ``ratings-key.csv`` written with the forms; without it, responses are told apart but their models stay hidden.
+    Raises DataError naming file, row and column for a missing criterion, a cell that is neither yes nor no, a rater
+    judging a response twice, a key of other forms, and unreadable files; UsageError for an unknown form.
     """
-    criteria = find_criteria(form)
+    suite = rating_suite(form) if form is not None else _suite_of(sheet_files(paths, "ratings")[0])
     answers = _read_key(Path(key)) if key is not None else None
     ratings, notes = read_filled(
         paths,
         "ratings",
-        lambda path: _read_file(path, criteria, answers),
+        lambda path: _read_file(path, suite.criteria, answers),
         lambda rating: any(answer is not None for answer in rating.answers),
     )
     refuse_repeats(((r.rater, r.response), r.place, f"{r.rater} judges {r.response.response!r}") for r in ratings)
@@ -103,9 +106,24 @@ def read_ratings(
     rows = [
         (*rating.response, names[rating.rater], criterion.code, answer, str(rating.place.path), rating.place.row)
         for rating in ratings
-        for criterion, answer in zip(criteria, rating.answers, strict=True)
+        for criterion, answer in zip(suite.criteria, rating.answers, strict=True)
     ]
-    return Ratings(pl.DataFrame(rows, schema=_SCHEMA, orient="row"), tuple(notes))
+    return Ratings(suite.name, pl.DataFrame(rows, schema=_SCHEMA, orient="row"), tuple(notes))
+
+
+def _suite_of(path: Path) -> Suite:
+    """Return the suite most of whose criteria are columns of a sheet."""
+    words = {name.casefold() for name in header_of(read_sheet(path))}
+    suites: list[Suite] = [registry.load("suites", name) for name in sorted(registry.installed("suites"))]
+    found = {
+        suite.name: sum(not words.isdisjoint((one.code.casefold(), one.name.casefold())) for one in suite.criteria)
+        for suite in suites
+    }
+    best = max(suites, key=lambda suite: found[suite.name])
+    if not found[best.name]:
+        hint = f"Suites that people rate by: {', '.join(suite.name for suite in suites if suite.criteria)}."
+        raise DataError("no column is a criterion of any suite.", path=path, row=1, hint=hint)
+    return best
 
 
 def parse_answer(cell: str) -> bool | None:

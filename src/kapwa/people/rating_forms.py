@@ -15,7 +15,7 @@ from kapwa.datasets.sheets import FORMATS, Column, Sheet, render, shuffled, writ
 from kapwa.errors import DataError, UsageError, nearest
 from kapwa.people.forms import Forms, check_counts, draw_items, form_base, one_culture, written_forms
 from kapwa.records import Item
-from kapwa.suites.base import Criterion, find_criteria
+from kapwa.suites.base import Criterion, rating_suite
 from kapwa.tables_io import csv_bytes
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def write_rating_form(
     :func:`kapwa.people.forms.write_choice_form`, and for answers that fit no item or come twice.
     """
     check_counts(seed=seed, people=people, groups=groups)
-    criteria = find_criteria(_one_suite(one_culture(items)))
+    criteria = rating_suite(_one_suite(one_culture(items))).criteria
     table: dict[tuple[str, str], dict[str, _Answer]] = {}
     for answer in _answers(items, answers, skip_other_variants=True):
         table.setdefault((answer.item.id, answer.item.variant), {})[answer.model] = answer
@@ -136,7 +136,6 @@ def write_error_forms(
     per_country: int = PER_COUNTRY,
     seed: int = 1,
     people: int = 3,
-    criteria: Sequence[Criterion] | None = None,
     formats: Sequence[str] = FORMATS,
 ) -> list[Forms]:
     """Write ``people`` sheets for each culture, with ``per_country`` of its wrong answers each; return one per culture.
@@ -145,7 +144,7 @@ def write_error_forms(
     and passed over). ``items``: at least theirs, with the field ``question``, and where they have them
     ``question_en`` and ``answers``. The draw spreads over models evenly, and takes a second answer to a question only
     when every question has given one. A culture with fewer answers gives all, and a note says so.
-    Every culture has a folder of its own. ``criteria``: by default those of the items' suite. Equal arguments give
+    Every culture has a folder of its own. The columns are the criteria of the items' suite. Equal arguments give
     equal forms. Raises UsageError for impossible counts, missing columns and folders that hold forms; DataError for
     answers to unknown items, answers that come twice, or none at all.
     """
@@ -155,7 +154,7 @@ def write_error_forms(
         by_culture.setdefault(answer.item.culture, []).append(answer)
     if not by_culture:
         raise DataError("there is no wrong answer to make a form of.")
-    used = tuple(criteria if criteria is not None else find_criteria(_one_suite(items)))
+    used = rating_suite(_one_suite(items)).criteria
     files: dict[str, bytes] = {}
     forms: list[Forms] = []
     for culture, folder in _folder_names(sorted(by_culture)).items():
@@ -304,15 +303,15 @@ def _rating_notes(coded: _Coded, items: int, complete: int) -> tuple[str, ...]:
     notes = []
     if complete < items:
         notes.append(f"{items - complete} of {items} items were left out: not every model answered them.")
-    named = [code for code, answer in coded if _names_its_model(answer)]
+    named = [code for code, answer in coded if (_words(answer.model) - _GENERIC) & _words(answer.text)]
     if named:
         shown = ", ".join(named[:5]) + (", …" if len(named) > 5 else "")
         notes.append(f"{len(named)} answers name the model that wrote them, so raters can tell ({shown}).")
     return tuple(notes)
 
 
-def _names_its_model(answer: _Answer) -> bool:
-    words = "".join(c if c.isalpha() else " " for c in answer.model.casefold()).split()
-    generic = {"instruct", "chat", "model", "base", "local", "openai", "replay"}
-    text = "".join(c if c.isalpha() else " " for c in answer.text.casefold()).split()
-    return not {word for word in words if len(word) > 3 and word not in generic}.isdisjoint(text)
+_GENERIC = {"instruct", "chat", "model", "base", "local", "openai", "replay"}
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"[^\W\d_]{4,}", text.casefold()))

@@ -13,24 +13,13 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from kapwa.errors import DataError
-from kapwa.people.agreement import NAMES, SCHEMA, agreement_rows
-from kapwa.people.rating_files import Ratings, parse_answer, read_ratings
+from kapwa.people.agreement import NAMES, SCHEMA, agreement_rows, has_majority
+from kapwa.people.rating_files import Ratings, read_ratings
 from kapwa.stats.intervals import mean_estimates
-from kapwa.suites.base import Criterion, find_criteria, yes_means
+from kapwa.suites.base import Criterion, rating_suite
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-
-__all__ = [
-    "HumanRatings",
-    "Ratings",
-    "analyse_ratings",
-    "has_majority",
-    "human_ratings",
-    "parse_answer",
-    "read_ratings",
-    "render_ratings",
-]
 
 # From this share of equal answers on, chance-corrected agreement comes with a warning.
 PREVALENT = 0.9
@@ -81,47 +70,34 @@ class HumanRatings:
 def human_ratings(
     paths: str | Path | Sequence[str | Path],
     *,
-    form: str = "kalahi",
+    form: str | None = None,
     key: str | Path | None = None,
     seed: int = 1,
     replicates: int = 2000,
 ) -> HumanRatings:
-    """Read filled rating sheets and analyse them: what ``kapwa ratings`` does."""
-    ratings = read_ratings(paths, form=form, key=key)
-    return analyse_ratings(ratings, find_criteria(form), form=form, seed=seed, replicates=replicates)
+    """Read filled rating sheets and analyse them: what ``kapwa ratings`` does; see :func:`read_ratings`."""
+    return analyse_ratings(read_ratings(paths, form=form, key=key), seed=seed, replicates=replicates)
 
 
-def has_majority(yes: int, answered: int) -> bool:
-    """Say whether at least two thirds of those who answered say yes; exact, in whole numbers.
-
-    2 of 3 and 4 of 6 are a majority, 1 of 2 is not.
-    """
-    return answered > 0 and 3 * yes >= 2 * answered
-
-
-def analyse_ratings(
-    ratings: Ratings, criteria: Sequence[Criterion], *, form: str = "kalahi", seed: int = 1, replicates: int = 2000
-) -> HumanRatings:
+def analyse_ratings(ratings: Ratings, *, seed: int = 1, replicates: int = 2000) -> HumanRatings:
     """Compute majority shares per model and criterion, and agreement per criterion with bootstrap intervals.
 
     Intervals are clustered by the answers' cluster (the items' cluster where the key names it, else the item).
     Raises DataError when no judgement was made.
     """
-    frame = ratings.frame
+    frame, criteria = ratings.frame, rating_suite(ratings.form).criteria
     if not frame["yes"].count():
         raise DataError("no judgement was made, so there is nothing to analyse.")
     shares = [row for criterion in criteria for row in _share_rows(frame, criterion.code)]
-    models = {model: place for place, model in enumerate(frame["model"].unique(maintain_order=True).sort())}
-    shares.sort(key=lambda row: models[row["model"]])
     agreement = [
         {"criterion": criterion.code, **row}
         for criterion in criteria
         for row in _agreement_rows(frame, criterion.code, seed=seed, replicates=replicates)
     ]
     return HumanRatings(
-        form=form,
-        criteria=tuple(criteria),
-        shares=pl.DataFrame(shares, schema=_SHARES),
+        form=ratings.form,
+        criteria=criteria,
+        shares=pl.DataFrame(shares, schema=_SHARES).sort("model", maintain_order=True),
         agreement=pl.DataFrame(agreement, schema={"criterion": pl.String, **SCHEMA}),
         responses=frame.select("response", "model").n_unique(),
         raters=frame["rater"].n_unique(),
@@ -140,19 +116,9 @@ def _share_rows(frame: pl.DataFrame, code: str) -> list[dict[str, Any]]:
         judged = own.filter(pl.col("answered") > 0)
         verdicts = [has_majority(yes, answered) for yes, answered in judged.select("yes", "answered").iter_rows()]
         (found,) = mean_estimates([float(verdict) for verdict in verdicts], judged["cluster"].to_list(), binary=True)
-        rows.append(
-            {
-                "model": model,
-                "criterion": code,
-                "agreed": sum(verdicts),
-                "n": found.n,
-                "value": found.value,
-                "low": found.low,
-                "high": found.high,
-                "clusters": found.clusters,
-                "unrated": len(own) - len(judged),
-            }
-        )
+        unrated = len(own) - len(judged)
+        cells = (sum(verdicts), found.n, found.value, found.low, found.high, found.clusters, unrated)
+        rows.append(dict(zip(_SHARES, (model, code, *cells), strict=True)))
     return rows
 
 
@@ -210,22 +176,22 @@ def _render_shares(found: HumanRatings) -> RenderableType:
     from rich.table import Table
 
     counts = f"({found.responses} answers, {found.raters} raters)"
-    title = f"Answers of which at least 2/3 of their raters said that it {yes_means(found.form)} {counts}"
+    title = f"Answers of which at least 2/3 of their raters said that it {rating_suite(found.form).yes_means} {counts}"
     table = Table(title=title, title_justify="left")
     table.add_column("model")
     for criterion in found.criteria:
         table.add_column(criterion.code, justify="right")
     for (model,), rows in found.shares.group_by("model", maintain_order=True):
-        cells = {row["criterion"]: _share_cell(row) for row in rows.iter_rows(named=True)}
-        table.add_row(str(model), *(cells[criterion.code] for criterion in found.criteria))
+        cells = []
+        for row in rows.iter_rows(named=True):
+            share = "–" if row["value"] is None else f"{row['value']:.4f}\n{row['agreed']}/{row['n']}"
+            cells.append(share + _interval(row))
+        table.add_row(str(model), *cells)
     return table
 
 
-def _share_cell(row: dict[str, Any]) -> str:
-    if row["value"] is None:
-        return "–"
-    interval = "" if row["low"] is None else f"\n{row['low']:.2f} to {row['high']:.2f}"
-    return f"{row['value']:.4f}\n{row['agreed']}/{row['n']}{interval}"
+def _interval(row: dict[str, Any]) -> str:
+    return "" if row["low"] is None else f"\n{row['low']:.2f} to {row['high']:.2f}"
 
 
 def _render_agreement(found: HumanRatings) -> RenderableType:
@@ -239,8 +205,7 @@ def _render_agreement(found: HumanRatings) -> RenderableType:
     for (code,), rows in found.agreement.group_by("criterion", maintain_order=True):
         cells, notes = [], []
         for row in rows.iter_rows(named=True):
-            interval = "" if row["low"] is None else f"\n{row['low']:.2f} to {row['high']:.2f}"
-            cells.append("–" if row["value"] is None else f"{row['value']:.3f}{interval}")
+            cells.append("–" if row["value"] is None else f"{row['value']:.3f}{_interval(row)}")
             notes += [row["note"]] if row["note"] and not row["note"].startswith("no interval") else []
         table.add_row(str(code), *cells, "; ".join(dict.fromkeys(notes)))
     return table

@@ -24,9 +24,8 @@ __all__ = [
     "Selection",
     "Suite",
     "Task",
-    "find_criteria",
     "given_options",
-    "yes_means",
+    "rating_suite",
 ]
 
 
@@ -206,10 +205,10 @@ def given_options(task: str, options: Mapping[str, Any], known: Collection[str])
     return {name: value for name, value in options.items() if value is not None}
 
 
-def find_criteria(form: str) -> tuple[Criterion, ...]:
-    """Return the criteria of the rating form ``form`` (a suite's name).
+def rating_suite(form: str) -> Suite:
+    """Return the suite named ``form``, by whose criteria people rate answers.
 
-    Raises UsageError for an unknown form, naming the nearest, and for a suite that has no rating form.
+    Raises UsageError for an unknown name, naming the nearest, and for a suite without criteria.
     """
     known = registry.available("suites")
     if form not in known:
@@ -217,10 +216,4 @@ def find_criteria(form: str) -> tuple[Criterion, ...]:
     suite: Suite = registry.load("suites", form)
     if not suite.criteria:
         raise UsageError(f"The suite {form!r} has no rating form.", hint="It would be Suite.criteria.")
-    return suite.criteria
-
-
-def yes_means(form: str) -> str:
-    """Say what a yes means in the rating form ``form``, to end the sentence "the answer …"."""
-    suite: Suite = registry.load("suites", form)
-    return suite.yes_means
+    return suite
