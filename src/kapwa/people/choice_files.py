@@ -80,7 +80,8 @@ class _Items:
         self.restored: set[str] = set()
 
     def find(self, row: Row, path: Path) -> Item:
-        written = row.cells.get("item_id", "").strip()
+        cell = cell_of(row, path, "item_id")
+        written = cell.text
         if written in self.by_id:
             return self.by_id[written]
         # A spreadsheet that took the id for a number dropped its leading zeros.
@@ -89,7 +90,7 @@ class _Items:
             self.restored.add(candidates[0])
             return self.by_id[candidates[0]]
         message = f"{written!r} is not an item of this data." if written else "is empty."
-        raise DataError(message, path=path, row=row.number, column="item_id", hint=nearest(written, self.by_id))
+        raise cell.error(message, nearest(written, self.by_id))
 
 
 def read_choices(
@@ -143,36 +144,30 @@ def _long_choice(row: Row, path: Path, items: _Items) -> _Choice:
 
 
 def _plain_choice(item: Item, rater: str, cell: Cell) -> _Choice:
-    if not cell.text:
-        return _Choice(item.id, rater, None, cell)
     options = options_of(item)
-    option = _by_text(cell.text, options)
-    if option is None:
-        number = _number(cell.text)
-        if number is None or not 1 <= number <= len(options):
-            raise cell.error(
-                f"{cell.shown} is no option of item {item.id!r}.",
-                f"Write the option's text, or its number: 1 = best, 2 to {len(options)} = irrelevant in file order.",
-            )
+    option, number = _by_text(cell.text, options), _number(cell.text)
+    if option is None and number is not None and 1 <= number <= len(options):
         option = number - 1
+    if option is None and cell.text:
+        raise cell.error(
+            f"{cell.shown} is no option of item {item.id!r}.",
+            f"Write the option's text, or its number: 1 = best, 2 to {len(options)} = irrelevant in file order.",
+        )
     return _Choice(item.id, rater, option, cell)
 
 
 def _form_choice(row: Row, path: Path, items: _Items, key: _Key | None) -> _Choice:
     item, cell = items.find(row, path), answer_of(row, path, "choice")
-    form_id = cell_of(row, path, "form_id", filled=True, hint="Restore it from the form.").text
+    form_id = cell_of(row, path, "form_id", filled=True, hint="Restore it from the form.")
     order = _order_on_sheet(row, path, item) if key is None else _order_in_key(row, path, item, form_id, key)
-    if not cell.text:
-        return _Choice(item.id, form_id, None, cell)
     number = _number(cell.text)
-    if number is None:
-        option = _by_text(cell.text, options_of(item))
-        if option is None:
-            raise cell.error(f"{cell.shown} is not an option.", f"Write a number from 1 to {len(order)}.")
-        return _Choice(item.id, form_id, option, cell)
-    if number not in order:
-        raise cell.error(f"{number} is not an option of this row.", f"Write a number from 1 to {len(order)}.")
-    return _Choice(item.id, form_id, order[number], cell)
+    option = _by_text(cell.text, options_of(item)) if number is None else order.get(number)
+    if option is None and cell.text:
+        raise cell.error(
+            f"{cell.shown if number is None else number} is not an option of this row.",
+            f"Write a number from 1 to {len(order)}.",
+        )
+    return _Choice(item.id, form_id.text, option, cell)
 
 
 def _shown(row: Row) -> dict[int, str]:
@@ -197,29 +192,19 @@ def _order_on_sheet(row: Row, path: Path, item: Item) -> dict[int, int]:
     return order
 
 
-def _order_in_key(row: Row, path: Path, item: Item, form_id: str, key: _Key) -> Mapping[int, int]:
-    if (form_id, item.id) not in key.orders:
-        raise DataError(
-            f"the key does not know the form {form_id!r}."
-            if form_id not in key.people
-            else f"the key has no item {item.id!r} for the form {form_id!r}.",
-            path=path,
-            row=row.number,
-            column="form_id",
-            hint=f"The key is for {key.form}. {nearest(form_id, key.people)}",
-        )
-    order = key.orders[form_id, item.id]
+def _order_in_key(row: Row, path: Path, item: Item, form_id: Cell, key: _Key) -> Mapping[int, int]:
+    order = key.orders.get((form_id.text, item.id))
+    if order is None:
+        known = form_id.text in key.people
+        lacks = f"has no item {item.id!r} for" if known else "does not know"
+        hint = f"The key is for {key.form}. {nearest(form_id.text, key.people)}"
+        raise form_id.error(f"the key {lacks} the form {form_id.text!r}.", hint)
     for position, text in _shown(row).items():
         # An edited text fits no option and the key decides; one that fits another option is a moved cell.
         option = _by_text(text, options_of(item))
         if option is not None and order.get(position) != option:
-            raise DataError(
-                "shows another option than the key says.",
-                path=path,
-                row=row.number,
-                column=f"option_{position}",
-                hint="Were cells moved or columns sorted? Restore the row from the form.",
-            )
+            hint = "Were cells moved or columns sorted? Restore the row from the form."
+            raise cell_of(row, path, f"option_{position}").error("shows another option than the key says.", hint)
     return order
 
 
@@ -228,24 +213,22 @@ def _read_key(path: Path, items: _Items) -> _Key:
     forms = set()
     for row in read_sheet(path, required=CHOICE_KEY):
         item = items.find(row, path)
-        numbers = {name: _number(row.cells[name].strip()) for name in ("position", "option")}
-        for name, number in numbers.items():
+        numbers = []
+        for name in ("position", "option"):
+            number = _number(row.cells[name].strip())
             if number is None:
-                raise DataError(f"{row.cells[name]!r} is not a number.", path=path, row=row.number, column=name)
-        position, option = numbers["position"] or 0, numbers["option"] or 0
-        options = options_of(item)
+                raise cell_of(row, path, name).error(f"{row.cells[name]!r} is not a number.")
+            numbers.append(number)
+        (position, option), options = numbers, options_of(item)
         if option >= len(options) or _plain(row.cells["text"]) != _plain(options[option]):
-            raise DataError(
+            raise cell_of(row, path, "text").error(
                 f"item {item.id!r} has no such option in this data.",
-                path=path,
-                row=row.number,
-                column="text",
-                hint="The data changed after the forms were written; pass the data they were made from.",
+                "The data changed after the forms were written; pass the data they were made from.",
             )
         forms.add(row.cells["form"].strip())
         order = orders.setdefault((row.cells["form_id"].strip(), item.id), {})
         if position in order or option in order.values():
-            raise DataError("repeats a position or an option.", path=path, row=row.number, column="position")
+            raise cell_of(row, path, "position").error("repeats a position or an option.")
         order[position] = option
     return _Key(", ".join(sorted(forms)), orders, frozenset(form_id for form_id, _ in orders))
 
@@ -262,6 +245,6 @@ def _plain(text: str) -> str:
 
 
 def _by_text(text: str, options: Sequence[str]) -> int | None:
-    fitting = [i for i, option in enumerate(options) if option == text]
-    fitting = fitting or [i for i, option in enumerate(options) if _plain(option) == _plain(text)]
-    return fitting[0] if len(fitting) == 1 else None
+    if text not in options:
+        text, options = _plain(text), [_plain(option) for option in options]
+    return options.index(text) if options.count(text) == 1 else None

@@ -177,26 +177,21 @@ def _answer(row: Row, column: str, path: Path) -> bool | None:
 
 def _response(row: Row, path: Path, key: _Key | None) -> _Response:
     """Say whose answer a row judges: by the key, or by what the row itself tells."""
-    if key is not None and "response_id" in row.cells:
-        return _decoded(row, path, key)
-    cells = {
-        name: row.cells.get(name, "").strip() for name in ("response_id", "item_id", "variant", "model", "cluster")
-    }
     name = "response_id" if "response_id" in row.cells else "item_id"
-    cell_of(row, path, name, filled=True)
-    item_id = cells["item_id"] or cells["response_id"]
-    parts = (cells["response_id"],) if cells["response_id"] else (item_id, cells["variant"], cells["model"])
+    named = cell_of(row, path, name, filled=True)
+    if key is not None and name == "response_id":
+        form_id = cell_of(row, path, "form_id")
+        if form_id.text and not re.fullmatch(re.escape(key.form) + r"-p\d+", form_id.text):
+            raise form_id.error(f"the form {form_id.text!r} is not one of the key's.", f"The key is for {key.form}.")
+        if named.text not in key.responses:
+            hint = nearest(named.text, key.responses)
+            raise named.error(f"the key does not know the response {named.text!r}.", hint)
+        return key.responses[named.text]
+    item_id, variant, model, cluster = (row.cells.get(column, "").strip() for column in RATING_KEY[2:])
+    item_id = item_id or named.text
+    parts = (named.text,) if name == "response_id" else (item_id, variant, model)
     response = " | ".join(part for part in parts if part)
-    return _Response(response, item_id, cells["variant"], cells["model"] or HIDDEN, cells["cluster"] or item_id)
-
-
-def _decoded(row: Row, path: Path, key: _Key) -> _Response:
-    form_id, code = cell_of(row, path, "form_id"), cell_of(row, path, "response_id", filled=True)
-    if form_id.text and not re.fullmatch(re.escape(key.form) + r"-p\d+", form_id.text):
-        raise form_id.error(f"the form {form_id.text!r} is not one of the key's.", f"The key is for {key.form}.")
-    if code.text not in key.responses:
-        raise code.error(f"the key does not know the response {code.text!r}.", nearest(code.text, key.responses))
-    return key.responses[code.text]
+    return _Response(response, item_id, variant, model or HIDDEN, cluster or item_id)
 
 
 def _read_key(path: Path) -> _Key:
