@@ -220,26 +220,34 @@ def read_rows(
         own |= {name: values[name] for name in values if name in known and not str(own.get(name, "")).strip()}
         cells.append({**own, "origin": Origin(table.path, record.row)})
     found, wrong = _validated(cells, model)
-    wrong += _repeated(cells, model)
-    for row in found:
-        for name, message, remedy in row.contradictions():
-            declared = model.model_fields.get(name)
-            wrong.append(_placed(row.origin, (declared and declared.alias) or name, message, remedy))
-    wrong.sort(key=lambda one: one.row or 0)
-    bad = {one.row for one in wrong}
-    return RowsRead([row for row in found if row.origin.row not in bad], [*problems, *wrong], lost.oddities)
+    return RowsRead(found, [*problems, *wrong], lost.oddities)
 
 
 def _validated(cells: Sequence[dict[str, Any]], model: type[RowT]) -> tuple[list[RowT], list[DataError]]:
-    """Return the sound rows, and the problems of the cells of others; the whole table is one call of pydantic."""
+    """Return the sound rows, and the problems of others in their order; the whole table is one call of pydantic."""
     adapter: TypeAdapter[list[RowT]] = TypeAdapter(list[model])  # type: ignore[valid-type]
+    wrong: list[DataError] = []
     try:
-        return adapter.validate_python(cells), []
+        rows = adapter.validate_python(cells)
     except ValidationError as error:
         details = error.errors(include_url=False)
-    bad = {int(detail["loc"][0]) for detail in details}
-    sound = adapter.validate_python([row for i, row in enumerate(cells) if i not in bad])
-    return sound, [_cell_problem(cells[int(detail["loc"][0])]["origin"], model, detail) for detail in details]
+        bad = {int(detail["loc"][0]) for detail in details}
+        rows = adapter.validate_python([row for i, row in enumerate(cells) if i not in bad])
+        wrong = [_cell_problem(cells[int(detail["loc"][0])]["origin"], model, detail) for detail in details]
+    aliases = {name: field.alias or name for name, field in model.model_fields.items()}
+    columns = [aliases[name] for name in model.unique]
+    first: dict[tuple[str, ...], int] = {}
+    for row in cells if columns else ():
+        key = tuple(str(row.get(column, "")).strip() for column in columns)
+        before = first.setdefault(key, row["origin"].row)
+        if before != row["origin"].row and key[0]:
+            message = f"{key[0]!r} is already the {model.unique[0]} of row {before}."
+            wrong.append(_placed(row["origin"], columns[0], message, f"Give every row its own {model.unique[0]}."))
+    for one in rows:
+        found = one.contradictions()
+        wrong += [_placed(one.origin, aliases.get(name, name), message, hint) for name, message, hint in found]
+    faulty = {problem.row for problem in wrong}
+    return [one for one in rows if one.origin.row not in faulty], sorted(wrong, key=lambda problem: problem.row or 0)
 
 
 def _cell_problem(origin: Origin, model: type[Row], detail: Any) -> DataError:
@@ -259,18 +267,6 @@ def _cell_problem(origin: Origin, model: type[Row], detail: Any) -> DataError:
 
 def _placed(origin: Origin, column: str, message: str, hint: str | None = None) -> DataError:
     return DataError(message, path=origin.path, row=origin.row, column=column, hint=hint)
-
-
-def _repeated(cells: Sequence[Mapping[str, Any]], model: type[Row]) -> Iterator[DataError]:
-    columns = [model.model_fields[name].alias or name for name in model.unique]
-    first: dict[tuple[str, ...], int] = {}
-    for row in cells if columns else ():
-        key = tuple(str(row.get(column, "")).strip() for column in columns)
-        number = row["origin"].row
-        before = first.setdefault(key, number)
-        if before != number and key[0]:
-            message = f"{key[0]!r} is already the {model.unique[0]} of row {before}."
-            yield _placed(row["origin"], columns[0], message, f"Give every row its own {model.unique[0]}.")
 
 
 def column_problems(table: Table, model: type[Row], what: str) -> list[DataError]:
@@ -369,32 +365,29 @@ def find_lost_letters(cells: Iterable[WrittenText]) -> LostLetters:
     for cell in cells:
         columns[cell.path, cell.column, cell.language].append(cell)
     for (path, column, language), own in columns.items():
-        lost = [cell for cell in own if is_lost(cell.text, language)]
-        if scripts_of(language) and 2 * len(lost) > len(own):
+        scripts = scripts_of(language)
+        lost = [is_lost(cell.text, language) for cell in own]
+        if scripts and 2 * sum(lost) > len(own):
             message = (
-                f"holds '?' where its letters were, and so do {len(lost)} of {len(own)} cells of the column: "
+                f"holds '?' where its letters were, and so do {sum(lost)} of {len(own)} cells of the column: "
                 f"the table was saved in a code without the letters of {language!r}."
             )
-            found.problems.append(DataError(message, path=path, row=lost[0].row, column=column, hint=_LOST))
-        else:
-            found.oddities.extend(_odd_letters(own))
+            row = own[lost.index(True)].row
+            found.problems.append(DataError(message, path=path, row=row, column=column, hint=_LOST))
+            continue
+        for cell, gone in zip(own, lost, strict=True):
+            inside = None if "://" in cell.text else _IN_A_WORD.search(cell.text)
+            if gone:
+                message = f"holds '?' where letters should be. {_LOST}"
+            elif inside:
+                message = f"'?' stands inside a word ({inside[0]!r}): a letter may be lost. {_LOST}"
+            elif cell.prose and scripts and not has_script(cell.text, scripts):
+                names = " or ".join(scripts).replace("_", " ")
+                message = f"holds no letter of the {names} script, though the language is {cell.language!r}"
+            else:
+                continue
+            found.oddities.append(Finding("warning", str(path), message, cell.row, column))
     return found
-
-
-def _odd_letters(cells: Sequence[WrittenText]) -> Iterator[Finding]:
-    for cell in cells:
-        scripts = scripts_of(cell.language)
-        message = ""
-        inside = None if "://" in cell.text else _IN_A_WORD.search(cell.text)
-        if is_lost(cell.text, cell.language):
-            message = f"holds '?' where letters should be. {_LOST}"
-        elif inside:
-            message = f"'?' stands inside a word ({inside[0]!r}): a letter may be lost. {_LOST}"
-        elif cell.prose and scripts and not has_script(cell.text, scripts):
-            names = " or ".join(scripts).replace("_", " ")
-            message = f"holds no letter of the {names} script, though the language is {cell.language!r}"
-        if message:
-            yield Finding("warning", str(cell.path), message, cell.row, cell.column)
 
 
 def schema_of(model: type[BaseModel], name: str, version: str) -> dict[str, Any]:
