@@ -187,9 +187,6 @@ def test_addresses_that_cannot_work_are_refused_without_showing_secrets(url, mes
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"concurrency": 0}, "at least 1"),
-        ({"timeout": 0.0}, "above 0"),
-        ({"timeout": float("nan")}, "above 0"),
         ({"extra": {"attemps": 3}}, "no option 'attemps'"),
         ({"extra": {"attempts": "many"}}, "must be numbers"),
         ({"extra": {"attempts": 0}}, "at least 1"),

@@ -169,12 +169,6 @@ def processor() -> str:
     return named or platform.processor() or platform.machine()
 
 
-def check_served(options: ModelOptions) -> None:
-    """Raise UsageError for limits of a served model that make no sense."""
-    if options.concurrency < 1 or not options.timeout > 0:
-        raise UsageError("Concurrency must be at least 1 and the timeout above 0 seconds.")
-
-
 # Names of what would let somebody else in; "tokenizer" and "max_tokens" are none.
 SECRET_NAME = re.compile(
     r"(?:keys?|key_?id|token|authorization|cookies?)$|^(?:auth|pwd)$|bearer|secret|passw|credential", re.IGNORECASE

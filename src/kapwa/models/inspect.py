@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from kapwa.errors import MissingDependencyError, ModelError, UsageError
 from kapwa.models.background import BackgroundLoop, Stream
-from kapwa.models.base import Capability, Model, ModelOptions, Responses, check_served
+from kapwa.models.base import Capability, Model, ModelOptions, Responses
 from kapwa.models.inspect_settings import OF_REQUESTS, Settings, settings_of
 from kapwa.models.openai_chat import answer, counted, grouped, shared_usage
 from kapwa.models.openai_client import FATAL, QUOTA, CallError, advice, checked_url, hide, long_secrets, secret_forms
@@ -68,7 +68,6 @@ def load(name: str, options: ModelOptions) -> InspectModel:
             hint="Write --template auto, or use openai: for a completions server.",
         )
     options.refuse_others("inspect:", "base_url concurrency revision template timeout", None)
-    check_served(options)
     settings = settings_of(options)
     return InspectModel(_opened(name, options, settings), name, settings, options.revision)
 

@@ -7,13 +7,10 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kapwa.errors import UsageError, nearest
 from kapwa.models.base import SECRET_NAME, ModelOptions, refuse_secrets
-
-if TYPE_CHECKING:
-    from inspect_ai.model import GenerateConfig
 
 RETRIES = 7  # eight calls for one answer, as Kapwa's own client makes; Inspect alone would ask for ever
 # Inspect's batch mode waits for many requests to be open at once; this is its own bound on them.
@@ -73,12 +70,15 @@ class Settings:
                 else hashlib.blake2b(str(value).encode(), digest_size=8).hexdigest()
                 for name, value in sent["extra_headers"].items()
             }
-        return {"settings": _plain(sent), "model_args": _plain(self.model_args)}
+        # Of what JSON cannot hold (a function, say), its kind.
+        plain = json.dumps([sent, dict(self.model_args)], sort_keys=True, default=lambda one: type(one).__name__)
+        return dict(zip(("settings", "model_args"), json.loads(plain), strict=True))
 
 
 def settings_of(options: ModelOptions) -> Settings:
     """Sort ``options.extra``; raise UsageError for names Inspect has not, values it refuses, and keys."""
     from inspect_ai.model import GenerateConfig
+    from pydantic import ValidationError
 
     extra = dict(options.extra)
     model_args = extra.pop("model_args", {})
@@ -93,32 +93,14 @@ def settings_of(options: ModelOptions) -> Settings:
         if name not in known:
             raise UsageError(f"inspect: knows no option {name!r}.", hint=nearest(name, [*known, "model_args"]))
     fetching = {"max_retries": RETRIES, **{name: extra.pop(name) for name in tuple(extra) if name in _OF_FETCHING}}
-    if not _checked({**extra, **fetching}).batch:  # "no", too, is none
-        # A batch may take a day; --timeout is for one call.
-        fetching.pop("batch", None)
-        fetching.setdefault("attempt_timeout", math.ceil(options.timeout) if math.isfinite(options.timeout) else None)
-    return Settings(extra, fetching, dict(model_args), options.concurrency)
-
-
-def _checked(settings: Mapping[str, Any]) -> GenerateConfig:
-    from inspect_ai.model import GenerateConfig
-    from pydantic import ValidationError
-
     try:
-        return GenerateConfig(**settings)
+        batch = GenerateConfig(**extra, **fetching).batch
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         name = str(first["loc"][0]) if first["loc"] else "?"
         raise UsageError(f"The option {name!r} of inspect: is not what Inspect takes: {first['msg']}.") from None
-
-
-def _plain(value: Any) -> Any:
-    """Return ``value`` as JSON knows it; of what JSON cannot hold (a function, say), its kind."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(value[key]) for key in sorted(value, key=str)}
-    if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
-    try:
-        return json.loads(json.dumps(value))
-    except (TypeError, ValueError):
-        return type(value).__name__
+    if not batch:  # "no", too, is none
+        # A batch may take a day; --timeout is for one call.
+        fetching.pop("batch", None)
+        fetching.setdefault("attempt_timeout", math.ceil(options.timeout) if math.isfinite(options.timeout) else None)
+    return Settings(extra, fetching, dict(model_args), options.concurrency)

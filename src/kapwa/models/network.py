@@ -37,11 +37,6 @@ class Network:
         """The device inputs go to."""
         return self.model.get_input_embeddings().weight.device
 
-    @property
-    def dtype(self) -> Any:
-        """The numeric type of the weights."""
-        return self.model.dtype
-
     def logits(self, tokens: NDArray[np.int64], rows: NDArray[np.int64], *, cache: Any = None, **inputs: Any) -> Any:
         """Return logits (batch, len(rows), vocabulary) of a (batch, length) array of tokens.
 

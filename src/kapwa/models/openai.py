@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from kapwa.errors import UsageError
 from kapwa.models.background import BackgroundLoop, Give, Stream, Work
-from kapwa.models.base import Capability, Model, ModelOptions, Responses, check_served, refuse_secrets
+from kapwa.models.base import Capability, Model, ModelOptions, Responses, refuse_secrets
 from kapwa.models.openai_chat import Dialect, answer, ask, grouped
 from kapwa.models.openai_client import ATTEMPTS, BACKOFF, CallError, Client
 from kapwa.models.openai_scoring import Scorer, find_scorer
@@ -35,15 +35,8 @@ def load(name: str, options: ModelOptions) -> OpenAIModel:
     if not name.strip():
         raise UsageError("openai: needs the name of a model.", hint="Example: --model openai:gpt-4.1-mini")
     options.refuse_others("openai:", "base_url concurrency revision template timeout", EXTRA)
-    check_served(options)
     body, attempts, backoff = _extra(options.extra)
-    client = Client(
-        options.base_url,
-        timeout=options.timeout,
-        concurrency=options.concurrency,
-        attempts=attempts,
-        backoff=backoff,
-    )
+    client = Client(options.base_url, options.timeout, options.concurrency, attempts, backoff)
     model = OpenAIModel(name, options, client, body)
     try:
         model.connect()

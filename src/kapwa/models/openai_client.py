@@ -81,7 +81,6 @@ class Client:
     def __init__(
         self,
         base_url: str | None,
-        *,
         timeout: float,
         concurrency: int = 1,
         attempts: int = ATTEMPTS,

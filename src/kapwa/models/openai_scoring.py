@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from kapwa.models.encoding import common_prefix, continuation_score
@@ -48,8 +49,7 @@ class TokenScorer:
     async def _one(self, request: Request, i: int, text: str, prompt: tuple[int, ...]) -> ContinuationScore:
         continuation = request.continuations[i]
         joint = await self.encode(text + continuation)
-        start = _first_scored(prompt, joint, i)
-        boundary: Boundary = "clean" if start == len(prompt) else "merged"
+        start, boundary = _first_scored(prompt, joint, i)
         reference = None
         if request.params.closing and not self.plain:  # HTTP does not tell the closing tokens of a plain text
             whole = await self._chat_ids(request.messages, continuation)
@@ -93,24 +93,16 @@ class TokenScorer:
         return await self.client.call(f"{self.client.root}/tokenize", {"model": self.model, **body}, token_ids)
 
 
-@dataclass(frozen=True, slots=True)
-class EchoScorer:
-    """Scores by echoed token strings; plain template only, because a server takes the text as it is."""
-
-    client: Client
-    model: str
-
-    async def score(self, request: Request) -> tuple[ContinuationScore, ...]:
-        """Score every continuation of a request; raise CallError where one cannot be scored."""
-        text = plain_prompt(request.messages)
-        prompt, _ = await echoed(self.client, self.model, text)
-        scores = []
-        for i, continuation in enumerate(request.continuations):
-            joint, values = await echoed(self.client, self.model, text + continuation)
-            start = _first_scored(prompt, joint, i)
-            boundary: Boundary = "clean" if start == len(prompt) else "merged"
-            scores.append(continuation_score(continuation, values[start - 1 :], boundary, None))
-        return tuple(scores)
+async def score_by_echo(client: Client, model: str, request: Request) -> tuple[ContinuationScore, ...]:
+    """Score every continuation by echoed token strings: the plain template only, as a server takes text as it is."""
+    text = plain_prompt(request.messages)
+    prompt, _ = await echoed(client, model, text)
+    scores = []
+    for i, continuation in enumerate(request.continuations):
+        joint, values = await echoed(client, model, text + continuation)
+        start, boundary = _first_scored(prompt, joint, i)
+        scores.append(continuation_score(continuation, values[start - 1 :], boundary, None))
+    return tuple(scores)
 
 
 async def find_scorer(
@@ -136,7 +128,7 @@ async def find_scorer(
         reasons.append(f"echo: {fault.message}")
     else:
         if plain:
-            return EchoScorer(client, model).score, "completions echo"
+            return partial(score_by_echo, client, model), "completions echo"
         reasons.append("echo: works, but only with the plain template (--template plain)")
     return None, "the server does not prove that it returns log-probabilities of a prompt: " + "; ".join(reasons)
 
@@ -245,27 +237,24 @@ def _first_choice(reply: Any) -> Mapping[str, Any]:
     return choice
 
 
-def _first_scored(prompt: Sequence[Any], joint: Sequence[Any], i: int) -> int:
-    """Return the first scored token: where the joint encoding leaves the prompt's; raise CallError for none."""
+def _first_scored(prompt: Sequence[Any], joint: Sequence[Any], i: int) -> tuple[int, Boundary]:
+    """Return the first scored token, where the joint encoding leaves the prompt's; raise CallError for none."""
     start = common_prefix(prompt, joint)
     if start == len(joint):
         raise CallError(f"continuation {i + 1} adds no token to the prompt, so it has no probability")
     if start == 0:
         raise CallError("the first scored token has no token before it; the server adds no start token")
-    return start
+    return start, "clean" if start == len(prompt) else "merged"
 
 
 def _finite(value: Any) -> float:
     """Return ``value`` as a log-probability; raise CallError unless it is a number of at most 0 and no huge one."""
     # Bounds instead of math.isfinite, which no integer of hundreds of digits survives.
     if isinstance(value, bool) or not isinstance(value, int | float) or not -1e9 < value <= 1e-6:
-        raise CallError(f"it returned {_shown(value)} where a log-probability belongs")
+        # Of anything but a number, which may quote what was sent, only the kind is said.
+        said = f"{value:.6g}" if isinstance(value, float) else f"a value of type {type(value).__name__}"
+        raise CallError(f"it returned {said} where a log-probability belongs")
     return float(value)
-
-
-def _shown(value: Any) -> str:
-    """A number as it is; of anything else, which may quote what was sent, only the kind."""
-    return f"{value:.6g}" if isinstance(value, float) else f"a value of type {type(value).__name__}"
 
 
 def _same_count(got: int, wanted: int) -> None:

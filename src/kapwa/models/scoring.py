@@ -53,7 +53,7 @@ def score_tree(network: Network, groups: Sequence[Sequence[Path]]) -> list[list[
 
     forest = pack(groups)
     rows = forest.rows()
-    mask = additive_mask(forest, dtype=network.dtype, device=network.device)
+    mask = additive_mask(forest, dtype=network.model.dtype, device=network.device)
     positions = torch.from_numpy(forest.depth).to(network.device)[None]
     logits = network.logits(forest.tokens[None], rows, attention_mask=mask, position_ids=positions)[0]
     where = np.searchsorted(rows, np.concatenate(forest.parents))
@@ -210,7 +210,7 @@ def _fault(method: Method, network: Network, encoder: Encoder) -> str | None:
     except Exception as error:  # noqa: BLE001 - any refusal of a mask, position or cache argument, from any architecture
         return f"the architecture refuses it ({type(error).__name__}: {' '.join(str(error).split())[:120]})"
     for ours, theirs in zip(found, expected, strict=True):
-        allowed = TOLERANCE if network.dtype.itemsize >= 4 else TOLERANCE_PER_TOKEN_16BIT * len(theirs)
+        allowed = TOLERANCE if network.model.dtype.itemsize >= 4 else TOLERANCE_PER_TOKEN_16BIT * len(theirs)
         difference = abs(float(ours.sum() - theirs.sum()))
         if not difference <= allowed:  # also true of NaN
             return f"it differs from plain scoring by {difference:.3g} nats in the self-check (allowed {allowed:.3g})"

@@ -46,20 +46,19 @@ class Template:
         """Return the text up to where the assistant's answer starts; raise EncodingError if refused."""
         if self.kind == "plain":
             return "".join(message.content + "\n" for message in messages)
-        return self._render([_turn(message) for message in messages], answer_follows=True)
+        return self._render(messages, answer_follows=True)
 
     def conversation(self, messages: Sequence[Message], answer: str) -> str:
         """Return the whole text, ``answer`` and the template's closing tokens included."""
         if self.kind == "plain":
             return self.prompt(messages) + answer
-        turns = [*(_turn(message) for message in messages), {"role": "assistant", "content": answer}]
-        return self._render(turns, answer_follows=False)
+        return self._render([*messages, Message("assistant", answer)], answer_follows=False)
 
-    def _render(self, turns: list[dict[str, str]], *, answer_follows: bool) -> str:
+    def _render(self, messages: Sequence[Message], *, answer_follows: bool) -> str:
         day = date.fromisoformat(self.date)
         try:
             text = self.tokenizer.apply_chat_template(
-                turns,
+                [{"role": message.role, "content": message.content} for message in messages],
                 chat_template=_with_fixed_date(self.source, day),
                 tokenize=False,
                 add_generation_prompt=answer_follows,
@@ -67,7 +66,8 @@ class Template:
                 **self.arguments,
             )
         except Exception as error:  # a template is a program; it may raise anything
-            raise EncodingError(f"the chat template refuses this conversation ({_one_line(error)})") from error
+            reason = " ".join(str(error).split())[:200] or type(error).__name__
+            raise EncodingError(f"the chat template refuses this conversation ({reason})") from error
         return cast(str, text)
 
 
@@ -107,11 +107,3 @@ def _with_fixed_date(source: str, day: date) -> str:
     steps = "".join(f" | replace({code!r}, {text!r})" for code, text in written.items())
     # The empty expression keeps the first line break of the template from being taken for the macro's.
     return "{% macro strftime_now(format) %}{{ format" + steps + " }}{% endmacro %}{{ '' }}" + source
-
-
-def _turn(message: Message) -> dict[str, str]:
-    return {"role": message.role, "content": message.content}
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:200] or type(error).__name__

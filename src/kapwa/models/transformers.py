@@ -148,10 +148,6 @@ class TransformersModel(Model):
 
     def score(self, batch: Iterable[Request]) -> Responses:
         """Yield each request's log-probabilities, in order; a request that cannot be scored gets an ``error``."""
-        if not self._shares_passes:
-            for request in batch:
-                yield from self._score_together([request])
-            return
         requests = list(batch)
         for indices in self._plan_scores(requests, list(range(len(requests)))):
             yield from self._score_together([requests[i] for i in indices])
@@ -161,18 +157,18 @@ class TransformersModel(Model):
         ready = [item for item in encoded if isinstance(item, EncodedRequest)]
         try:
             with inference():
-                found = iter(self._logprobs(ready))
+                if len(ready) > 1 and self.scoring.name == "tree":
+                    found = scoring.score_tree(self._network, [item.paths for item in ready])
+                else:
+                    limit = self.options.batch_tokens
+                    found = [self.scoring.score(self._network, item.paths, limit) for item in ready]
         except (RuntimeError, MemoryError) as error:
-            return [_failed(request, _memory_message(error)) for request in requests]
+            return _out_of_memory(requests, error)
+        values = iter(found)
         return [
-            _failed(request, item) if isinstance(item, str) else _scored(request, item, next(found))
+            Response(request.key, error=item) if isinstance(item, str) else _scored(request, item, next(values))
             for request, item in zip(requests, encoded, strict=True)
         ]
-
-    def _logprobs(self, ready: Sequence[EncodedRequest]) -> list[list[Floats]]:
-        if len(ready) > 1 and self.scoring.name == "tree":
-            return scoring.score_tree(self._network, [item.paths for item in ready])
-        return [self.scoring.score(self._network, item.paths, self.options.batch_tokens) for item in ready]
 
     def _encode(self, request: Request) -> EncodedRequest | str:
         """Return the encoded request, or why it cannot be scored."""
@@ -196,19 +192,19 @@ class TransformersModel(Model):
         """Yield each request's text as its batch finishes; a request that cannot be answered gets an ``error``."""
         requests = list(batch)
         for indices in self._plan_texts(requests, list(range(len(requests)))):
-            jobs = [self._job(requests[i]) for i in indices]
-            faults = [job for job in jobs if isinstance(job, str)]
-            if faults:
-                yield from (_failed(requests[i], fault) for i, fault in zip(indices, faults, strict=True))
-            else:
-                yield from self._generate_together([job for job in jobs if not isinstance(job, str)])
-
-    def _generate_together(self, jobs: Sequence[generation.Job]) -> list[Response]:
-        try:
-            with inference():
-                return generation.generate(self._network, self._tokenizer, self.stop_ids, jobs)
-        except (RuntimeError, MemoryError) as error:
-            return [_failed(job.request, _memory_message(error)) for job in jobs]
+            found = [self._job(requests[i]) for i in indices]
+            jobs = [job for job in found if isinstance(job, generation.Job)]
+            if len(jobs) < len(found):  # planned alone
+                yield from (
+                    Response(requests[i].key, error=str(fault)) for i, fault in zip(indices, found, strict=True)
+                )
+                continue
+            try:
+                with inference():
+                    answers = generation.generate(self._network, self._tokenizer, self.stop_ids, jobs)
+            except (RuntimeError, MemoryError) as error:
+                answers = _out_of_memory([job.request for job in jobs], error)
+            yield from answers
 
     def _job(self, request: Request) -> generation.Job | str:
         """Return a request ready to generate from, or why it cannot be."""
@@ -231,19 +227,16 @@ class TransformersModel(Model):
             torch.cuda.empty_cache()
 
 
-def _failed(request: Request, reason: str) -> Response:
-    return Response(request_key=request.key, error=reason)
-
-
-def _memory_message(error: BaseException) -> str:
-    """Return what to do about exhausted memory; raise the error again if it is of another kind."""
+def _out_of_memory(requests: Sequence[Request], error: BaseException) -> list[Response]:
+    """Return responses that say what to do about exhausted memory; raise the error again if it is of another kind."""
     if not network.out_of_memory(error):
         raise error
     import torch
 
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
-    return "memory ran out: use dtype='bfloat16', a smaller batch_tokens, or a machine with more memory."
+    said = "memory ran out: use dtype='bfloat16', a smaller batch_tokens, or a machine with more memory."
+    return [Response(request.key, error=said) for request in requests]
 
 
 def _scored(request: Request, encoded: EncodedRequest, logprobs: Sequence[Floats]) -> Response:
@@ -254,7 +247,7 @@ def _scored(request: Request, encoded: EncodedRequest, logprobs: Sequence[Floats
         whole = math.fsum(next(values)) if item.conversation is not None else None
         score = continuation_score(text, own, item.boundary, whole)
         if not math.isfinite(score.logprob_sum) or not math.isfinite(whole or 0.0):
-            return _failed(request, "the model returned no finite log-probability; try dtype='float32'.")
+            return Response(request.key, error="the model returned no finite log-probability; try dtype='float32'.")
         scores.append(score)
     tokens = sum(len(item.text.tokens) - item.text.start for item in encoded.continuations)
     return Response(request.key, logprobs=tuple(scores), usage=Usage(encoded.prompt_tokens, tokens))
