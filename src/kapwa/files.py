@@ -121,9 +121,9 @@ def write_text(path: Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8", newline="")
 
 
-def write_json(path: Path, value: Any) -> None:
-    """Write ``value`` as readable JSON with sorted keys, whole or not at all."""
-    write_text(path, json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True, allow_nan=False) + "\n")
+def write_json(path: Path, value: Any, *, sort: bool = True) -> None:
+    """Write ``value`` as readable JSON with sorted keys (or in their order), whole or not at all."""
+    write_text(path, json.dumps(value, ensure_ascii=False, indent=2, sort_keys=sort, allow_nan=False) + "\n")
 
 
 def jsonable(value: Any) -> Any:

@@ -158,27 +158,28 @@ def test_a_salvage_without_room_leaves_the_journal_where_it_was(
     with pytest.raises(RunError, match="No space left"):
         salvage(folder)
     monkeypatch.undo()
-    assert not list(folder.glob(".*.part*"))
+    assert not list(folder.glob(".*.part*")) + list(folder.glob("*.damaged*"))
     assert resumed(folder) == ERRORS
 
 
 @pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
-@pytest.mark.parametrize("point", ["shutil.copyfile", "pathlib.Path.replace"])
+@pytest.mark.parametrize("at", range(1, 5))
 def test_a_salvage_killed_midway_leaves_the_old_journal_or_the_new_one(
-    made: dict[str, Files], tmp_path: Path, point: str
+    made: dict[str, Files], tmp_path: Path, at: int
 ) -> None:
+    """Killed before each renaming: of the log kept aside, of the journal kept aside, of the new file (twice)."""
     folder = laid(made["log"], tmp_path / "run")
     script = textwrap.dedent(
         f"""
-        import os, pathlib, shutil, signal, sys
+        import os, pathlib, signal, sys
         from kapwa.runs.doctor import salvage
-        calls = []
-        def killed(*arguments, real={point}):
-            calls.append(arguments)
-            if {point.startswith("shutil")} or len(calls) == 2:  # the first rename is of the new file itself
+        calls, real = [], pathlib.Path.replace
+        def killed(*names):
+            calls.append(names)
+            if len(calls) == {at}:
                 os.kill(os.getpid(), signal.SIGKILL)
-            return real(*arguments)
-        {point} = killed
+            return real(*names)
+        pathlib.Path.replace = killed
         salvage(pathlib.Path(sys.argv[1]))
         """
     )
@@ -187,6 +188,21 @@ def test_a_salvage_killed_midway_leaves_the_old_journal_or_the_new_one(
     assert examine(folder) == (N - ERRORS, ERRORS, 0, None)
     assert salvage(folder)[:2] == (N - ERRORS, ERRORS)
     assert resumed(folder) == ERRORS
+
+
+def test_a_flipped_bit_in_the_log_costs_what_follows_it_but_journal_and_log_are_kept_as_they_were(
+    made: dict[str, Files], tmp_path: Path
+) -> None:
+    """SQLite takes a log for ended where a checksum fails, and drops the rest of it without a word."""
+    raw = bytearray(made["log"]["journal.sqlite-wal"])
+    raw[len(raw) // 2] ^= 1
+    folder = laid({**made["log"], "journal.sqlite-wal": bytes(raw)}, tmp_path / "run")
+    saved = salvage(folder)
+    assert 0 < saved.answers < N - ERRORS
+    assert saved.kept.read_bytes() == made["log"]["journal.sqlite"]
+    assert Path(f"{saved.kept}-wal").read_bytes() == raw
+    assert not (folder / "journal.sqlite-wal").exists()
+    assert resumed(folder) == N - saved.answers
 
 
 @pytest.mark.parametrize("state", ["closed", "log"])

@@ -16,6 +16,7 @@ from kapwa.parallel.base import DistributedModel
 from kapwa.report.notes import methods
 from kapwa.report.view import arrange
 from kapwa.runs.directory import Run
+from kapwa.runs.doctor import salvage
 from kapwa.runs.execute import differences
 from kapwa.runs.progress import Snapshot
 from kapwa.runs.runner import RunInterrupted, run_task
@@ -173,11 +174,26 @@ def test_the_journal_of_an_older_version_is_gone_on_with_and_its_environment_is_
     assert "device (unknown; cpu)" in caplog.text
 
 
-def test_a_whole_run_of_an_older_version_promises_what_it_did(tmp_path: Path) -> None:
-    old_journal(run_task(TASK, Somewhere(), out=tmp_path, progress=False))
+@pytest.mark.parametrize("saved", [False, True])
+def test_what_an_older_version_computed_with_is_unknown_and_promises_nothing(tmp_path: Path, saved: bool) -> None:
+    folder = run_task(TASK, Somewhere(), out=tmp_path, progress=False)
+    old_journal(folder)
+    if saved:
+        salvage(folder)
     run = finished(tmp_path, Somewhere(changed={"device": "B"}))
-    assert run.manifest["repeatable"] == "bytes"
+    assert run.manifest["repeatable"] == "no promise: it is unknown what its answers were computed with"
     assert [one["environment"] for one in run.manifest["environments"]] == [None]
+    assert run.manifest["started"] == Run(folder).manifest["started"]
+
+
+def test_answers_whose_session_is_lost_are_not_credited_to_the_next_one(tmp_path: Path) -> None:
+    folder = stopped(tmp_path, Somewhere())
+    with contextlib.closing(sqlite3.connect(folder / "journal.sqlite", isolation_level=None)) as base:
+        base.execute("DELETE FROM sessions")
+    salvage(folder)
+    run = finished(tmp_path, Somewhere())
+    assert [one["environment"] for one in run.manifest["environments"]] == [None, HERE]
+    assert "device (unknown; cpu)" in run.manifest["repeatable"]
 
 
 @pytest.mark.parametrize(

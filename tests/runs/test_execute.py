@@ -203,12 +203,12 @@ def test_an_answer_becomes_durable_while_the_model_is_silent(tmp_path: Path) -> 
     assert bench.journal.counts() == Counts(3, 0)
 
 
-def test_a_full_group_is_committed_at_once(tmp_path: Path) -> None:
+def test_a_full_group_is_committed_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(execute, "INTERVAL", 3600)
+    monkeypatch.setattr(execute, "GROUP", 2)
     bench = Bench(tmp_path, TinyTask(n=5, shared=False), TinyModel())
     keys = bench.keys
-    with Committer(
-        lambda new: bench.journal.commit(new, {}), Meter(bench.seen.append, "x", 5), interval=3600, group=2
-    ) as committer:
+    with closing(Committer(Execution(bench.model, bench.journal, Meter(bench.seen.append, "x", 5)))) as committer:
         # The first comes after a quiet time and is committed at once; then always two together.
         for key, durable in zip(keys, (1, 1, 3, 3, 5), strict=True):
             committer.add(Response(key, text="x"))
@@ -229,10 +229,8 @@ def test_a_commit_that_fails_in_the_background_stops_the_asking(
         raise RunError("the disk is full")
 
     monkeypatch.setattr(bench.journal, "commit", full)
-    committer = Committer(
-        lambda new: bench.journal.commit(new, {}), Meter(bench.seen.append, "x", 3), interval=0.01, group=100
-    )
-    with committer:
+    monkeypatch.setattr(execute, "INTERVAL", 0.01)
+    with closing(Committer(Execution(bench.model, bench.journal, Meter(bench.seen.append, "x", 3)))) as committer:
         committer._last = time.monotonic() + 3600  # no commit but the clock's
         committer.add(Response(keys[0], text="x"))
         wait_for(lambda: committer._failure is not None)

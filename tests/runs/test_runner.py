@@ -363,7 +363,7 @@ def test_progress_is_told_from_start_to_end(tmp_path: Path) -> None:
     run_task(TinyTask(), TinyModel(), out=tmp_path, progress=seen.append)
     assert [(s.stage, s.done) for s in (seen[0], seen[-1])] == [("asking", 0), ("done", 4)]
     assert "judging" in {s.stage for s in seen}
-    assert seen[-1].tokens == 4 * 7
+    assert seen[-1].amount == 4 * 7
 
 
 def test_ceilings_stand_beside_the_tasks_own_floors(tmp_path: Path) -> None:

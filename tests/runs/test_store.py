@@ -5,6 +5,7 @@ import hashlib
 import os
 import shutil
 import sqlite3
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -125,6 +126,17 @@ def test_sessions_count_only_processes_that_committed(path: Path) -> None:
     assert first.started <= first.ended <= second.started <= second.ended
 
 
+def test_the_first_answers_asked_for_and_the_first_from_a_cache_were_waited_for_since_the_opening(path: Path) -> None:
+    records: list[dict[str, object]] = [{"cache": "c"}, {"environment": {"a": 1}}, {"environment": {"a": 2}}]
+    with opened(path) as journal:
+        for i, record in enumerate(records):
+            time.sleep(0.02)
+            journal.commit([text(i)], record)
+        cached, asked, later = journal.sessions()
+    assert cached.started == asked.started < asked.ended - 0.03
+    assert later.started > asked.ended
+
+
 def test_every_commit_reaches_the_disk_before_it_counts(path: Path) -> None:
     with opened(path) as journal:
         ask = journal._connection.execute
@@ -167,7 +179,7 @@ def test_a_scribbled_page_is_refused_and_left_alone(path: Path) -> None:
     scribbled = damage(path, len(whole) // 2 // 8192 * 8192, os.urandom(8192))
     with pytest.raises(RunError, match="is damaged") as caught, opened(path):
         pass
-    assert "asked for again" in (caught.value.hint or "")
+    assert "--salvage" in (caught.value.hint or "")
     assert path.read_bytes() == scribbled
 
 

@@ -20,14 +20,13 @@ import polars as pl
 
 from kapwa import registry
 from kapwa.errors import DataError, KapwaError, UsageError
-from kapwa.files import digest, jsonable
+from kapwa.files import digest, jsonable, write_json
 from kapwa.loading import load_task
 from kapwa.models.base import Model
 from kapwa.records import SCORE_COLUMNS, Answer, Floor, Item
 from kapwa.runs.directory import Run, brief_model, slug
-from kapwa.runs.manifest import FORMAT, NAME, describe, write_manifest
+from kapwa.runs.manifest import FORMAT, NAME, describe, signature
 from kapwa.runs.outputs import results, write_results
-from kapwa.runs.signature import signature
 from kapwa.suites.base import Judged, MetricInfo, Task
 
 # What other tools do not know of an item: whose it is, and (BCP 47) in which language.
@@ -237,8 +236,8 @@ def _outcome(items: int, requests: int, unique: int, errors: Sequence[str]) -> d
 def _complete(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return the manifest of an import with what every finished run's has, its signatures among it."""
     whole = jsonable({"format": FORMAT, "kapwa": version("kapwa"), **manifest})
-    whole["signature"] = signature(whole).full()
-    whole["signatures"] = {name: signature(whole, name).full() for name in whole["metrics"]}
+    whole["signature"] = signature(whole)
+    whole["signatures"] = {name: signature(whole, name) for name in whole["metrics"]}
     return dict(whole)
 
 
@@ -283,7 +282,8 @@ def write_run(imported: ImportedRun, out: Path, *, overwrite: bool) -> Path:
         raise
     try:
         write_results(unfinished, found)
-        write_manifest(unfinished, {**imported.manifest, "tables": sorted(found.all_tables())})
+        manifest = {**imported.manifest, "tables": sorted(found.all_tables())}
+        write_json(unfinished / NAME, manifest, sort=False)
         unfinished.chmod(0o755)
         if folder.exists():
             shutil.rmtree(folder)

@@ -29,7 +29,8 @@ from pydantic_core import to_json, to_jsonable_python
 from kapwa.errors import MissingDependencyError
 from kapwa.exchange.base import ALL, EXPECTED, PART, ExportOptions, Files, moment, overall, run_identity
 from kapwa.records import OUTCOMES
-from kapwa.runs.directory import JOURNAL, Run, slug
+from kapwa.runs.directory import Run, slug
+from kapwa.runs.store import JOURNAL
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalMetric, EvalResults, EvalSample, EvalStats

@@ -127,9 +127,8 @@ class AnswerCache:
 
     def _places(self, keys: Sequence[str]) -> list[str]:
         """Return the keys of a batch's answers: hashes of each key, all of the batch in order, and the environment."""
-        if not self._environment or isinstance(
-            self._model, DistributedModel
-        ):  # replicas on another processor may have come since
+        # Of a distributed model, replicas on another processor may have come since.
+        if not self._environment or isinstance(self._model, DistributedModel):
             self._environment = json.dumps(dict(self._model.environment), sort_keys=True, default=str)
         batch = self._environment + "".join(keys)
         return [hashlib.blake2b((key + batch).encode(), digest_size=16).hexdigest() for key in keys]

@@ -6,10 +6,8 @@ import json
 import os
 import platform
 import re
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +20,9 @@ from kapwa.records import Answer, Item
 from kapwa.runs.manifest import FORMAT, NAME
 from kapwa.runs.outputs import RUN_TABLES, TABLE_NAME, write_csv
 from kapwa.runs.requests import AnswerReader, RequestIndex
-from kapwa.runs.store import AnswerStore
+from kapwa.runs.store import JOURNAL, AnswerStore
 from kapwa.suites.base import Task
 
-JOURNAL = "journal.sqlite"
 _LOCK, _HOLDER = ".lock", ".lock-holder"
 _SLUG_LENGTH = 40
 _AGAIN = "Run again with the same command that began it."
@@ -85,17 +82,13 @@ def run_lock(folder: Path) -> Iterator[None]:
         lock.release()
 
 
-def open_journal(folder: Path, **how: Any) -> AnswerStore:
-    """Open the journal of the run in ``folder``; ``how`` and what is raised: see :class:`AnswerStore`."""
-    remedy = (
-        f"Save every answer that can be read with: kapwa doctor {shlex.quote(str(folder))} --salvage. "
-        "Then run again with the same command, which asks for the rest."
-    )
-    return AnswerStore(folder / JOURNAL, remedy=remedy, **how)
-
-
 class Run:
-    """One evaluated model on one task: ``path``, ``manifest``, and tables read when first asked for."""
+    """One evaluated model on one task, whose tables are read when first asked for.
+
+    ``label``: what to call the model beside others, the last part of its id. ``complete``: whether every item was
+    answered. ``failed``: how many requests have no answer; the same command asks them again. ``tables``: the names of
+    all tables of this run, the common ones first, then the suite's own.
+    """
 
     def __init__(self, path: str | Path) -> None:
         """Open the run directory ``path``.
@@ -104,25 +97,14 @@ class Run:
         """
         self.path = Path(path)
         self.manifest: Mapping[str, Any] = _manifest(self.path)
-        self._tables: dict[str, pl.DataFrame] = {}
+        self.label = brief_model(str(self.manifest["model"].get("id", "")))
+        self.complete: bool = self.manifest["status"] == "complete"
+        self.failed: int = self.manifest["counts"].get("failed", 0)
+        self.tables = (*RUN_TABLES, *(name for name in self.manifest["tables"] if name not in RUN_TABLES))
+        self._read: dict[str, pl.DataFrame] = {}
 
     def __repr__(self) -> str:
         return f"Run({str(self.path)!r}: {self.label}, {self.manifest['task']}, {self.manifest['status']})"
-
-    @property
-    def label(self) -> str:
-        """What to call the model beside others: the last part of its id."""
-        return brief_model(str(self.manifest["model"]["id"]))
-
-    @property
-    def complete(self) -> bool:
-        """Whether every item was answered."""
-        return bool(self.manifest["status"] == "complete")
-
-    @property
-    def failed(self) -> int:
-        """How many requests have no answer; the same command asks them again."""
-        return int(self.manifest["counts"]["failed"])
 
     @property
     def scores(self) -> pl.DataFrame:
@@ -159,35 +141,29 @@ class Run:
         """One row per generated answer (open tasks)."""
         return self.table("answers")
 
-    @cached_property
-    def tables(self) -> tuple[str, ...]:
-        """The names of all tables of this run: the common ones first, then the suite's own."""
-        named = list(self.manifest["tables"])
-        return (*RUN_TABLES, *(name for name in named if name not in RUN_TABLES))
-
     def table(self, name: str) -> pl.DataFrame:
         """Return a table by name; raise UsageError for one this run does not have, RunError for a damaged one."""
         if name not in self.tables:
             raise UsageError(f"{self.path} has no table {name!r}.", hint=nearest(name, self.tables))
-        if name not in self._tables:
+        if name not in self._read:
             file = self.path / f"{name}.parquet"
             try:
-                self._tables[name] = pl.read_parquet(file)
+                self._read[name] = pl.read_parquet(file)
             except (pl.exceptions.PolarsError, OSError) as error:
                 what = "is missing" if not file.exists() else f"cannot be read ({type(error).__name__})"
                 raise RunError(f"{file} {what}.", hint=f"{_AGAIN} Nothing is asked twice.") from error
-        return self._tables[name]
+        return self._read[name]
 
     def as_dict(self) -> dict[str, Any]:
         """Return the path, the manifest, the estimates and the floors as plain values, for JSON."""
         return {
             "path": str(self.path),
             "manifest": dict(self.manifest),
-            **{name: [files.jsonable(row) for row in self.table(name).iter_rows(named=True)] for name in _IN_DICT},
+            **{
+                name: [files.jsonable(row) for row in self.table(name).iter_rows(named=True)]
+                for name in ("estimates", "floors", "comparisons")
+            },
         }
-
-
-_IN_DICT = ("estimates", "floors", "comparisons")
 
 
 def _manifest(path: Path) -> dict[str, Any]:
@@ -197,7 +173,9 @@ def _manifest(path: Path) -> dict[str, Any]:
     if not file.exists():
         if (path / JOURNAL).exists():
             raise UnfinishedRunError(f"{path} is an unfinished run: it has no {NAME}.", hint=_AGAIN)
-        raise RunError(f"{path} is not a run: it has no {NAME}.", hint=_runs_inside(path))
+        inside = sorted(entry.parent.name for entry in path.glob(f"*/{NAME}"))
+        hint = f"It holds runs: {', '.join(inside[:5])}." if inside else "Make one with: kapwa run"
+        raise RunError(f"{path} is not a run: it has no {NAME}.", hint=hint)
     try:
         manifest = dict(json.loads(file.read_text(encoding="utf-8")))
         version, status = int(manifest["format"]), manifest["status"]
@@ -220,14 +198,6 @@ def _manifest(path: Path) -> dict[str, Any]:
     return manifest
 
 
-def _runs_inside(path: Path) -> str:
-    try:
-        inside = sorted(entry.name for entry in path.iterdir() if (entry / NAME).exists())
-    except OSError:
-        inside = []
-    return f"It holds runs: {', '.join(inside[:5])}." if inside else "Make one with: kapwa run"
-
-
 def export_csv(run: Run, folder: str | Path) -> Path:
     """Write every table of ``run`` as spreadsheet-safe CSV in ``folder``; return the folder."""
     target = Path(folder)
@@ -245,7 +215,7 @@ class RunAnswers:
 
     def __init__(self, run: Run, task: Task) -> None:
         self.path = run.path / JOURNAL
-        with open_journal(self.path.parent, mode="read") as store:
+        with AnswerStore(self.path, mode="read") as store:
             identity = store.identity
         items, recorded = task.items(), run.manifest["model"]["fingerprint"]
         # A folder of the user's home is recorded as "~/...".
@@ -263,7 +233,7 @@ class RunAnswers:
 
     def __iter__(self) -> Iterator[Answer]:
         """Yield every request with its response, in order, some hundreds read at a time."""
-        with open_journal(self.path.parent, mode="read") as store:
+        with AnswerStore(self.path, mode="read") as store:
             yield from AnswerReader(self._index, store)
 
 

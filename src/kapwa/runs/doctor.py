@@ -6,14 +6,14 @@ import itertools
 import shutil
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, nullcontext, suppress
+from contextlib import ExitStack, closing, nullcontext, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from kapwa.errors import RunError
 from kapwa.files import may_write, replacing
-from kapwa.runs.directory import JOURNAL, open_journal, run_lock
-from kapwa.runs.store import INSERT, create, decode
+from kapwa.runs.directory import run_lock
+from kapwa.runs.store import INSERT, JOURNAL, AnswerStore, create, decode
 
 _TOGETHER = 500
 _SMALLEST_ROW = 40  # bytes
@@ -53,7 +53,7 @@ def examine(folder: Path) -> Examined:
     # Where nothing can be written there can be no lock, and nobody to be kept out.
     with run_lock(folder) if may_write(folder) else nullcontext():
         try:
-            with open_journal(folder, mode="read") as store:
+            with AnswerStore(path, mode="read") as store:
                 problem = store.rows("PRAGMA quick_check(1)")[0][0]
                 if problem != "ok":
                     raise store.damaged(" ".join(str(problem).split()))
@@ -71,8 +71,9 @@ def examine(folder: Path) -> Examined:
 def salvage(folder: Path) -> Salvaged:
     """Put a new journal with every answer that SQL can read in the place of the one in ``folder``, which is kept.
 
-    Killed midway, it leaves the old journal or the new one. Raises RunError where there is no journal, one that is in
-    use, nothing readable, or no room.
+    It is kept as it was found, with its log: SQLite would drop whatever follows a damaged place in that. Killed midway,
+    salvage leaves the old journal or the new one. Raises RunError where there is no journal, one that is in use,
+    nothing readable, or no room.
     """
     path = _journal(folder)
     if not may_write(folder, path):
@@ -83,23 +84,30 @@ def salvage(folder: Path) -> Salvaged:
         f"There is nothing to save in {path}: no answer in it can be read.",
         hint="Move the run's folder away to ask everything anew.",
     )
-    with run_lock(folder):
-        try:
+    try:
+        with run_lock(folder), ExitStack() as undo:
+            for suffix in ("-wal", ""):
+                source, target = Path(f"{path}{suffix}"), Path(f"{kept}{suffix}")
+                if source.exists():
+                    with replacing(target) as temporary:
+                        shutil.copyfile(source, temporary)
+                    undo.callback(target.unlink)
             with replacing(path) as fresh:
-                with closing(sqlite3.connect(path, isolation_level=None)) as old:
-                    # Folds the log into the file, so that none of the old file's is left beside the new one.
-                    old.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as old:
                     answers, errors = _copy(old, path, fresh)
                 if not answers + errors:
                     raise nothing
-                shutil.copyfile(path, kept)
-        except sqlite3.Error as error:
-            if (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF in _NOT_THE_JOURNALS_FAULT:
-                hint = "Make room on the disk and try again: the journal is as it was."
-                raise RunError(f"{folder} cannot be written: {error}.", hint=hint) from error
-            raise nothing from error
-        except OSError as error:
-            raise RunError(f"{folder} cannot be written: {error.strerror or error}.") from error
+                with closing(sqlite3.connect(path, isolation_level=None)) as old:
+                    # Folds the log into the file, so that none of the old file's is left beside the new one.
+                    old.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            undo.pop_all()
+    except sqlite3.Error as error:
+        if (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF in _NOT_THE_JOURNALS_FAULT:
+            hint = "Make room on the disk and try again: the journal is as it was."
+            raise RunError(f"{folder} cannot be written: {error}.", hint=hint) from error
+        raise nothing from error
+    except OSError as error:
+        raise RunError(f"{folder} cannot be written: {error.strerror or error}.") from error
     return Salvaged(answers, errors, kept)
 
 
@@ -118,22 +126,32 @@ def _copy(old: sqlite3.Connection, path: Path, fresh: Path) -> tuple[int, int]:
         for (name,) in old.execute("SELECT value FROM meta WHERE name = 'identity'"):
             identity = str(name)
     with suppress(sqlite3.Error):
-        sessions = old.execute("SELECT id, started, ended, record FROM sessions").fetchall()
+        record = _column(old, "sessions", "record")
+        sessions = old.execute(f"SELECT id, started, ended, {record} FROM sessions").fetchall()  # noqa: S608
     fresh.unlink()
     create(fresh, identity)
     with closing(sqlite3.connect(fresh, isolation_level=None)) as new:
         new.execute("BEGIN")
         new.executemany("INSERT INTO sessions VALUES (?, ?, ?, ?)", sessions)
         new.executemany(INSERT, (row for row in _rows(old, path) if decode(*row[:4])))
+        # Answers of a session that is lost stay apart from those of sessions to come; who gave them is unknown.
+        first = "coalesce((SELECT min(id) FROM sessions), 1)"
+        new.execute(f"UPDATE responses SET session = {first} WHERE typeof(session) <> 'integer'")  # noqa: S608
+        lost = "SELECT DISTINCT session, ?1, ?1, NULL FROM responses"
+        new.execute(f"INSERT OR IGNORE INTO sessions {lost}", (path.stat().st_mtime,))
         new.execute("COMMIT")
         total, errors = new.execute("SELECT count(*), coalesce(sum(failed), 0) FROM responses").fetchone()
     return total - errors, errors
 
 
+def _column(old: sqlite3.Connection, table: str, name: str) -> str:
+    """Return the name of a column, or NULL where ``table`` has none: journals of format 1 did not say who answered."""
+    return name if name in {row[1] for row in old.execute(f"PRAGMA table_info({table})")} else "NULL"
+
+
 def _rows(old: sqlite3.Connection, path: Path) -> Iterator[Any]:
     """Yield every row that SQL can read: many at a time, and where that fails one by one."""
-    columns = {row[1] for row in old.execute("PRAGMA table_info(responses)")}
-    session = "session" if "session" in columns else "NULL"
+    session = _column(old, "responses", "session")
     query = f"SELECT key, failed, payload, sum, {session} FROM responses WHERE id BETWEEN ? AND ?"  # noqa: S608
     most = path.stat().st_size // _SMALLEST_ROW  # rows are numbered without gaps
     for first in range(1, most + 1, _TOGETHER):

@@ -7,15 +7,14 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kapwa.errors import ModelError
-from kapwa.models.base import Model, Responses
+from kapwa.models.base import Model
 from kapwa.parallel.base import DistributedModel
 from kapwa.records import Kind, Request, Response, request_key
 from kapwa.runs.progress import Meter
@@ -31,7 +30,8 @@ NO_ANSWER = "the model returned no answer to this request"
 _LOOKUP = 500
 # Answers committed together at most: one fsync for all of them.
 GROUP = 1000
-_INTERVAL = 0.2
+# How long an answer may wait for others to be committed with, in seconds.
+INTERVAL = 0.2
 _ENVIRONMENT = (
     "The earlier answers of this run were computed in another environment: %s. The run goes on, but cannot be repeated "
     "byte for byte. To avoid that, answer everything anew in another folder (--out)."
@@ -55,25 +55,31 @@ class Execution(NamedTuple):
         """
         if self.model.atomic_batches:
             self._execute_planned(kind, list(requests))
-        else:
-            self._execute_each(kind, requests)
+            return
+        with closing(Committer(self)) as committer:
+            if isinstance(self.model, DistributedModel):
+                missing, size = self._without_answer(requests), self.model.window(self.meter.state.total)
+                windows = iter(lambda: list(itertools.islice(missing, size)), [])
+                with closing(self._answered(kind, windows)) as found:
+                    for _, responses in found:
+                        for response in responses:
+                            committer.add(response)
+            else:
+                self._execute_each(kind, requests, committer)
 
     def _execute_planned(self, kind: Kind, requests: Sequence[Request]) -> None:
         """Plan over all requests, so that a resumed run has the same batches; skip those answered whole."""
         missing = set(self.store.missing(request.key for request in requests))
-        if not missing:
-            self.meter.add(len(requests), kept=len(requests))
-            return
-        batches = [[requests[i] for i in batch] for batch in checked_plan(self.model, requests)]
+        plan = checked_plan(self.model, requests) if missing else []
+        batches = [[requests[i] for i in batch] for batch in plan]
         batches = [batch for batch in batches if any(request.key in missing for request in batch)]
         known = len(requests) - sum(map(len, batches))
         self.meter.add(known, kept=known)
         earlier = environments(self.store.sessions())
-        different = differences([*earlier, self.model.environment]) if earlier else None
+        different = differences([*earlier, self.model.environment]) if batches and earlier else None
         if different and different != differences(earlier):
             log.warning(_ENVIRONMENT, different)
-        unasked = batches if self.cache is None else self._not_cached(batches)
-        with closing(self._answered(kind, unasked)) as found:
+        with closing(self._answered(kind, self._not_cached(batches))) as found:
             for batch, responses in found:
                 # Anew each time: replicas may join as a distributed model works.
                 self.store.commit(responses, {"environment": dict(self.model.environment)})
@@ -92,7 +98,7 @@ class Execution(NamedTuple):
 
     def _take(self, found: Sequence[Response]) -> None:
         """Commit answers of the cache as this run's own."""
-        if self.cache is not None and found:
+        if self.cache is not None:
             self.store.commit(found, {"cache": self.cache.origin})
             self.meter.add(len(found), kept=len(found))
 
@@ -111,51 +117,44 @@ class Execution(NamedTuple):
             for batch in batches:
                 yield batch, list(answers(self.model, kind, batch))
 
-    def _execute_each(self, kind: Kind, requests: Iterable[Request]) -> None:
-        """Hand over what is missing, one by one or in large windows; commit answers as they come."""
-        missing = self._without_answer(requests)
-        with Committer(self._commit, self.meter) as committer:
-            if isinstance(self.model, DistributedModel):
-                size = self.model.window(self.meter.state.total)
-                with closing(self._answered(kind, _windows(missing, size))) as found:
-                    for _, responses in found:
-                        for response in responses:
-                            committer.add(response)
-                return
-            waiting: dict[str, Request] = {}
-            source = _noted(missing, waiting)
-            stream = _ask(self.model, kind, source)
-            try:
-                for response in checked(self.model, waiting, itertools.chain(stream, _drained(source))):
+    def _execute_each(self, kind: Kind, requests: Iterable[Request], committer: Committer) -> None:
+        """Hand over what is missing, one by one; commit answers as they come."""
+        waiting: dict[str, Request] = {}  # what the model has taken and not answered
+        source = self._without_answer(requests, waiting)
+        stream = self.model.score(source) if kind == "score" else self.model.generate(source)
+        try:
+            for response in checked(self.model, waiting, stream, source):
+                committer.add(response)
+        finally:
+            stream.close()
+            # Where Ctrl-C or an error ended the asking: what had come.
+            for response in stream:
+                request = waiting.pop(response.request_key, None)
+                if request is not None and flaw(response, request) is None:
                     committer.add(response)
-            finally:
-                stream.close()
-                # Where Ctrl-C or an error ended the asking: what had come.
-                for response in stream:
-                    if response.request_key in waiting:
-                        committer.add(sound(response, waiting.pop(response.request_key)))
 
-    def _commit(self, responses: Sequence[Response]) -> None:
-        self.store.commit(responses, {"environment": dict(self.model.environment)})
-        if self.cache is not None:
-            self.cache.add(responses)
-
-    def _without_answer(self, requests: Iterable[Request]) -> Iterator[Request]:
-        for chunk in _windows(iter(requests), _LOOKUP):
+    def _without_answer(
+        self, requests: Iterable[Request], waiting: dict[str, Request] | None = None
+    ) -> Iterator[Request]:
+        """Yield the requests that neither the store nor the cache can answer, and put each into ``waiting``."""
+        source = iter(requests)
+        while chunk := list(itertools.islice(source, _LOOKUP)):
             missing = set(self.store.missing(request.key for request in chunk))
             known = len(chunk) - len(missing)
             self.meter.add(known, kept=known)
-            lacking = [request for request in chunk if request.key in missing]
             if self.cache is not None:
-                found = self.cache.take(lacking)
+                found = self.cache.take([request for request in chunk if request.key in missing])
                 self._take(found)
-                cached = {response.request_key for response in found}
-                lacking = [request for request in lacking if request.key not in cached]
-            yield from lacking
+                missing -= {response.request_key for response in found}
+            for request in chunk:
+                if request.key in missing:
+                    if waiting is not None:
+                        waiting[request.key] = request
+                    yield request
 
 
 def environments(sessions: Iterable[Session]) -> list[dict[str, Any]]:
-    """Return what the answers of ``sessions`` were computed with; those taken from caches are left out."""
+    """Return what the answers of ``sessions`` were computed with; {}: unknown; those taken from caches are left out."""
     found = [session.record for session in sessions if session.answers and "cache" not in session.record]
     return [dict(record.get("environment", {})) for record in found]
 
@@ -179,50 +178,34 @@ def answers(model: Model, kind: Kind, requests: Sequence[Request]) -> Iterator[R
     An answer of the wrong shape, and one that never comes, become failed items. Raises ModelError for answers to
     unknown requests and second answers: then no answer of this model can be trusted.
     """
-    with closing(_ask(model, kind, requests)) as stream:
+    with closing(model.score(requests) if kind == "score" else model.generate(requests)) as stream:
         yield from checked(model, {request.key: request for request in requests}, stream)
 
 
-def _ask(model: Model, kind: Kind, requests: Any) -> Responses:
-    return model.score(requests) if kind == "score" else model.generate(requests)
+def checked(
+    model: Model, waiting: dict[str, Request], responses: Iterable[Response], rest: Iterable[Request] = ()
+) -> Iterator[Response]:
+    """Yield ``responses``, which ``model`` gave to the requests ``waiting`` (by key), as :func:`answers` does.
 
-
-def _noted(requests: Iterable[Request], waiting: dict[str, Request]) -> Iterator[Request]:
-    """Yield ``requests``; those that the model has taken are in ``waiting``."""
-    for request in requests:
-        waiting[request.key] = request
-        yield request
-
-
-def _drained(source: Iterator[Request]) -> Iterator[Response]:
-    """Yield nothing, and take what the model did not take."""
-    for _ in source:
-        pass
-    yield from ()
-
-
-def checked(model: Model, waiting: dict[str, Request], responses: Iterable[Response]) -> Iterator[Response]:
-    """Yield ``responses``, which ``model`` gave to the requests ``waiting`` (by key), as :func:`answers` does."""
+    ``rest``: where the requests come from; what the model did not take puts itself into ``waiting``.
+    """
     for response in responses:
         request = waiting.get(response.request_key)
         if request is None:
             waiting.clear()  # nothing that comes now is trusted
             what = "answered a request that was not asked, or answered one twice"
             raise ModelError(f"{model.id} {what} ({response.request_key!r}).", hint=_BACKEND_BUG)
-        yield sound(response, request)
+        error = flaw(response, request) or response.error
+        # Nothing of an error but its words is kept.
+        yield response if error is None else replace(response, text=None, logprobs=None, error=error)
         # Not before it was taken: where Ctrl-C comes first, the answer is still waited for.
         waiting.pop(response.request_key, None)
+    for _ in rest:
+        pass
     if waiting:
         log.warning("%s returned no answer to %d requests.", model.id, len(waiting))
     for key in waiting:
         yield Response(key, error=NO_ANSWER)
-
-
-def sound(response: Response, request: Request) -> Response:
-    """Return ``response``, or an error where it is no answer to ``request``."""
-    reason = flaw(response, request) or response.error
-    # Nothing of an error but its words is kept.
-    return response if reason is None else replace(response, text=None, logprobs=None, error=reason)
 
 
 def flaw(response: Response, request: Request) -> str | None:
@@ -251,26 +234,14 @@ def checked_plan(model: Model, requests: Sequence[Request]) -> list[list[int]]:
     return plan
 
 
-def _windows(requests: Iterator[Request], size: int) -> Iterator[list[Request]]:
-    while window := list(itertools.islice(requests, size)):
-        yield window
-
-
 class Committer:
-    """Commits answers in groups, none later than ``interval`` seconds after it came, even while the model is silent.
+    """Commits answers in groups, none later than :data:`INTERVAL` after it came, even while the model is silent.
 
-    An answer that comes after a quiet time is committed at once.
+    An answer that comes after a quiet time is committed at once. ``close`` commits the rest, whatever ended the asking.
     """
 
-    def __init__(
-        self,
-        commit: Callable[[Sequence[Response]], None],
-        meter: Meter,
-        *,
-        interval: float = _INTERVAL,
-        group: int = GROUP,
-    ) -> None:
-        self._commit, self._meter, self._interval, self._group = commit, meter, interval, group
+    def __init__(self, execution: Execution) -> None:
+        self._execution = execution
         self._lock = threading.Lock()
         self._waiting: list[Response] = []
         self._durable: list[Response] = []
@@ -278,19 +249,7 @@ class Committer:
         self._last = float("-inf")
         self._stop = threading.Event()
         self._clock = threading.Thread(target=self._tick, name="kapwa-journal", daemon=True)
-
-    def __enter__(self) -> Self:
         self._clock.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        # Whatever ended the asking (an error, Ctrl-C), answers that came are kept.
-        self._stop.set()
-        self._clock.join()
-        self._flush()
-        self._report()
 
     def add(self, response: Response) -> None:
         """Take an answer; raise what the last commit raised, if it failed."""
@@ -298,24 +257,34 @@ class Committer:
             raise self._failure
         with self._lock:
             self._waiting.append(response)
-            due = len(self._waiting) >= self._group or time.monotonic() - self._last >= self._interval
-        if due:
-            self._flush()
+            if len(self._waiting) >= GROUP or time.monotonic() - self._last >= INTERVAL:
+                self._commit()
         self._report()
 
-    def _flush(self) -> None:
+    def close(self) -> None:
+        """Commit what came and end the clock."""
+        self._stop.set()
+        self._clock.join()
         with self._lock:
-            if not self._waiting:
-                return
-            self._commit(self._waiting)
-            self._durable += self._waiting
-            self._waiting = []
-            self._last = time.monotonic()
+            self._commit()
+        self._report()
+
+    def _commit(self) -> None:
+        if not self._waiting:
+            return
+        asking = self._execution
+        asking.store.commit(self._waiting, {"environment": dict(asking.model.environment)})
+        if asking.cache is not None:
+            asking.cache.add(self._waiting)
+        self._durable += self._waiting
+        self._waiting = []
+        self._last = time.monotonic()
 
     def _tick(self) -> None:
-        while not self._stop.wait(self._interval):
+        while not self._stop.wait(INTERVAL):
             try:
-                self._flush()
+                with self._lock:
+                    self._commit()
             except BaseException as error:  # noqa: BLE001 - raised again in the thread that asks
                 self._failure = error
                 return
@@ -325,7 +294,7 @@ class Committer:
         with self._lock:
             durable, self._durable = self._durable, []
         if durable:
-            self._meter.answered(durable)
+            self._execution.meter.answered(durable)
 
 
 class StoredModel:
@@ -337,20 +306,10 @@ class StoredModel:
 
     def __init__(self, model: Model, path: Path | None = None) -> None:
         """Open or make the file; raise RunError where it cannot be used."""
-        self._model = model
+        self._model, self.id, self.revision = model, model.id, model.revision
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
         self._store = AnswerStore(path)
-
-    @property
-    def id(self) -> str:
-        """The model's name."""
-        return self._model.id
-
-    @property
-    def revision(self) -> str:
-        """The model's revision."""
-        return self._model.revision
 
     def answer(self, requests: Iterable[Request]) -> list[Response]:
         """Return the answers to ``requests`` (to be generated, not bound to keys yet), in their order.

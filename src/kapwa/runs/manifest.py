@@ -1,8 +1,13 @@
-"""``run.json``: everything needed to repeat a run and to read its numbers. Never a secret, never a host or user."""
+"""``run.json``: everything needed to repeat a run and to read its numbers. Never a secret, never a host or user.
+
+A signature is one line that says how a number came about, to be printed and cited beside it (sacreBLEU's idea):
+``kalahi/mc|metric:mc1|data:filipino@1a2b3c|variant:full|n:150|model:smollm2@abc123|...``
+"""
 
 from __future__ import annotations
 
 import glob
+import hashlib
 import json
 import os
 import platform
@@ -16,12 +21,11 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from kapwa.files import jsonable, write_text
+from kapwa.files import jsonable
 from kapwa.models.base import Model, processor
 from kapwa.records import Item
 from kapwa.runs.execute import differences, environments
 from kapwa.runs.requests import RequestIndex
-from kapwa.runs.signature import signature
 from kapwa.runs.store import AnswerStore
 from kapwa.suites.base import Task
 
@@ -36,6 +40,12 @@ _LIBRARIES = (
 _REASONS = 10
 _BYTES = "bytes"
 _COMMIT, _SHORT = re.compile(r"[0-9a-f]{40}"), re.compile(r"[0-9a-f]{12}")
+# What of a model's fingerprint stands in signatures, where it is written: digests by their first six digits, and a
+# text that is too long to read as a digest of itself.
+_FROM_MODEL = ("backend", "dtype", "template", "scoring")
+_DIGEST, _LONGEST_PLAIN = re.compile(r"[0-9a-f]{12,}"), 40
+# What would break a signature apart, or a line of it: the separator, the escape, blanks and control characters.
+_UNSAFE = re.compile(r"[|%\s\x00-\x1f\x7f]")
 
 
 def describe(task: Task, model: Model, items: Sequence[Item], *, seed: int) -> dict[str, Any]:
@@ -81,9 +91,40 @@ def describe(task: Task, model: Model, items: Sequence[Item], *, seed: int) -> d
             "status": "running",
         }
     )
-    manifest["signature"] = signature(manifest).full()
-    manifest["signatures"] = {name: signature(manifest, name).full() for name in task.metrics}
+    manifest["signature"] = signature(manifest)
+    manifest["signatures"] = {name: signature(manifest, name) for name in task.metrics}
     return manifest
+
+
+def signature(manifest: Mapping[str, Any], metric: str | None = None, variant: str | None = None) -> str:
+    """Return the signature of one metric of the run that ``manifest`` describes.
+
+    ``metric`` None: of the run as a whole. ``variant`` None: of all its variants together.
+    """
+    model, data, selection = manifest["model"], manifest["data"], manifest["selection"]
+    chosen = selection["variants"] if variant is None else [variant]
+    options = sorted((name, value) for name, value in manifest["options"].items() if value is not None)
+    options = [(name, "+".join(map(str, value)) if isinstance(value, list) else value) for name, value in options]
+    fields = {
+        "metric": metric,
+        "data": f"{data['name']}@{data['digest'][:6]}",
+        "variant": "+".join(chosen),
+        "n": sum(selection["items"].get(name, 0) for name in chosen),
+        "model": "@".join(filter(None, [model["id"], _brief(model["revision"] or "")])),
+        **{name: _brief(model["fingerprint"].get(name, "")) for name in _FROM_MODEL},
+        "options": ",".join(f"{name}={value}" for name, value in options),
+        "seed": manifest["seed"],
+        "kapwa": manifest["kapwa"],
+    }
+    parts = [manifest["task"], *(f"{name}:{value}" for name, value in fields.items() if value not in (None, ""))]
+    return "|".join(_UNSAFE.sub(lambda match: f"%{ord(match[0]):x};", part) for part in parts)
+
+
+def _brief(value: Any) -> str:
+    text = str(value)
+    if len(text) > _LONGEST_PLAIN and not _DIGEST.fullmatch(text):
+        return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=3).hexdigest()
+    return _DIGEST.sub(lambda match: match[0][:6], text)
 
 
 def finished(
@@ -116,9 +157,14 @@ def finished(
         names = ", ".join(json.loads(origin)["name"] for origin, n in cached.items() if n)
         notes.append(f"{taken} of {counts.answered} answers were not asked for but taken from the cache {names}.")
     own = [session for session in sessions if "cache" not in session.record] or sessions
-    different = differences(environments(sessions)) if described["repeatable"] == _BYTES else None
-    if different:
-        reason = f"its answers were computed in different environments: {different}"
+    reason = None
+    if described["repeatable"] == _BYTES:
+        known = environments(sessions)
+        if different := differences(known):
+            reason = f"its answers were computed in different environments: {different}"
+        elif not all(known):
+            reason = "it is unknown what its answers were computed with"
+    if reason:
         more["repeatable"] = f"no promise: {reason}"
         notes.append(f"The run cannot be repeated byte for byte: {reason}.")
     return {
@@ -210,8 +256,3 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
         return dict(json.loads((folder / NAME).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError, RecursionError):
         return None
-
-
-def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
-    """Write ``run.json``, whole or not at all; metrics and variants keep the order of the suite and the data."""
-    write_text(folder / NAME, json.dumps(manifest, ensure_ascii=False, indent=2, allow_nan=False) + "\n")

@@ -14,7 +14,7 @@ import polars as pl
 from kapwa.errors import RunError
 from kapwa.files import jsonable, replacing, write_json, write_text
 from kapwa.records import SCORE_COLUMNS, Floor, Item
-from kapwa.runs.signature import signature
+from kapwa.runs.manifest import signature
 from kapwa.suites.base import Judged, MetricInfo, Task
 from kapwa.tables_io import csv_text
 
@@ -71,7 +71,7 @@ def results(
     estimates = estimate_table(judged.scores, metrics=binary, groups=task.groups, level=LEVEL)
     estimates = _within_range(estimates, task.metrics)
     pairs = list(estimates.select("metric", "variant").unique(maintain_order=True).iter_rows())
-    signed = [(*pair, signature(manifest, *pair).full()) for pair in pairs]
+    signed = [(*pair, signature(manifest, *pair)) for pair in pairs]
     signatures = pl.DataFrame(signed, schema=dict.fromkeys(("metric", "variant", "signature"), pl.String), orient="row")
     floors = [*task.floors(items), *ceilings]
     return Results(

@@ -6,7 +6,7 @@ import hashlib
 import itertools
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -86,6 +86,7 @@ class RequestIndex:
                 yield request
 
 
+@dataclass(frozen=True, slots=True)
 class AnswerReader(Collection[Answer]):
     """Every request of ``index`` with its response, in the index's order; equal questions share one response.
 
@@ -93,16 +94,16 @@ class AnswerReader(Collection[Answer]):
     Raises RunError for a request that was never answered and for a damaged row.
     """
 
-    def __init__(self, index: RequestIndex, store: AnswerStore) -> None:
-        self._index, self._store = index, store
+    index: RequestIndex
+    store: AnswerStore
 
     def __len__(self) -> int:
-        return self._index.total
+        return self.index.total
 
     def __iter__(self) -> Iterator[Answer]:
-        source = iter(self._index)
+        source = iter(self.index)
         while requests := list(itertools.islice(source, _READ)):
-            yield from map(Answer, requests, self._store.read(request.key for request in requests))
+            yield from map(Answer, requests, self.store.read(request.key for request in requests))
 
     def __contains__(self, answer: object) -> bool:
         return any(one == answer for one in self)

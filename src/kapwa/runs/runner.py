@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 from kapwa.errors import KapwaError, ModelError, RunError, UsageError
-from kapwa.files import in_the_way
+from kapwa.files import in_the_way, jsonable, write_json
 from kapwa.models.base import Model, check_capabilities
 from kapwa.records import Floor
-from kapwa.runs import manifest as manifests
-from kapwa.runs.directory import JOURNAL, brief_model, open_journal, run_lock, slug
+from kapwa.runs.cache import AnswerCache, check_cache
+from kapwa.runs.directory import brief_model, run_lock, slug
 from kapwa.runs.execute import KINDS, Execution
+from kapwa.runs.manifest import NAME, asked_by, describe, elsewhere, finished, read_manifest
 from kapwa.runs.outputs import results, write_results
 from kapwa.runs.progress import Meter, Progress, showing
 from kapwa.runs.requests import AnswerReader, RequestIndex
-from kapwa.runs.store import AnswerStore
+from kapwa.runs.store import JOURNAL, AnswerStore
 from kapwa.suites.base import Task
 
 log = logging.getLogger(__name__)
@@ -44,19 +46,12 @@ def run_task(
     ceilings: Sequence[Floor] = (),
     cache: str | Path | None = None,
 ) -> Path:
-    """Evaluate ``model`` on ``task`` and return the run directory.
+    """Evaluate ``model`` on ``task`` and return the run directory; arguments: see :func:`kapwa.api.evaluate`.
 
-    The directory is ``path``, or one in ``out`` whose name follows from task, options, selection, data and
-    model: the same call finds its earlier answers, asks only what is missing (failed items again), and
-    writes the same tables. ``ceilings`` are what people score, beside the task's own. ``cache``: a folder of answers
-    that runs share, made if need be; see :mod:`kapwa.runs.cache` for what is taken from it.
-
-    Memory: the requests of a run up to 50,000, or 16 bytes a request of a longer one while a served model is asked;
-    all requests of a local model, to plan its batches; while judging, what the task keeps of the answers.
-
-    Raises UsageError (nothing selected), ModelError (the model cannot do it, or failed; answers that came
-    are kept), RunError (the directory is in use, damaged, of another run, or cannot be written; the
-    cache is none), and RunInterrupted on Ctrl-C.
+    ``ceilings`` are what people score. Memory: 50,000 requests, or 16 bytes each where there are more; all requests of
+    a local model, to plan its batches; what the task keeps of the answers. Raises UsageError (nothing selected),
+    ModelError (the model cannot do it, or failed), RunError (the directory is in use, damaged, of another run, or
+    cannot be written; the cache is none), and RunInterrupted on Ctrl-C.
     """
     check_capabilities(model, task.needs, task.name)
     items = task.items()
@@ -65,57 +60,39 @@ def run_task(
     index = RequestIndex(task, items, model.fingerprint)
     name = f"{slug(task.name)}-{slug(brief_model(model.id))}-{index.identity[:8]}"
     folder = Path(path) if path is not None else Path(out) / name
+    # Described before anything is written: this proves that the task's options hold.
+    described = describe(task, model, items, seed=seed)
     notes = []
     if unused := model.unused(index):
         from kapwa.runs.responses import unused_note
 
         notes.append(unused_note(unused, model, items))
         log.warning("%s", notes[0])
-    # Described before anything is written: this proves that the task's options hold.
-    described = manifests.describe(task, model, items, seed=seed)
     with ExitStack() as opened:
-        shared = None
-        if cache is not None:
-            from kapwa.runs.cache import AnswerCache
-
-            shared = AnswerCache(cache, model)
-            opened.callback(shared.close)
-        if not folder.exists() and (other := manifests.elsewhere(folder, described)):
-            log.warning("%s", other)
-        _prepare(folder)
-        opened.enter_context(run_lock(folder))
-        store = opened.enter_context(open_journal(folder, identity=index.identity))
+        shared = opened.enter_context(closing(AnswerCache(cache, model))) if cache is not None else None
+        store = opened.enter_context(_opened(folder, index.identity, described))
         show = opened.enter_context(showing(progress))
         meter = Meter(show, f"{task.name} {brief_model(model.id)}", index.distinct_total)
+        opened.enter_context(_resumable(store, folder))
+        for kind in KINDS:
+            if kind in index.kinds:
+                Execution(model, store, meter, shared).execute(kind, index.distinct(kind))
+        meter.enter("judging")
+        if meter.state.asked:  # the model may tell more by now
+            described["model"]["description"] = jsonable(dict(model.description))
+        else:
+            described = asked_by(described, read_manifest(folder))
+        described["notes"] = [*notes, *(shared.notes if shared else ())]
+        found = results(task, items, task.score(items, AnswerReader(index, store)), described, ceilings)
+        origin = shared.origin if shared else None
+        done = finished(described, items, index, store, list(found.all_tables()), origin)
         with _writable(folder):
-            for part in folder.glob(".*.part*"):  # half-written files that a killed process left
-                part.unlink(missing_ok=True)
-            earlier = manifests.read_manifest(folder)
-            if earlier is None:
-                manifests.write_manifest(folder, described)
-        with _resumable(store, folder):
-            execution = Execution(model, store, meter, shared)
-            for kind in KINDS:
-                if kind in index.kinds:
-                    execution.execute(kind, index.distinct(kind))
-            meter.enter("judging")
-            # A model may tell more after it was asked; of older answers, the run that asked for them has told.
-            described = (
-                manifests.describe(task, model, items, seed=seed)
-                if meter.state.asked
-                else manifests.asked_by(described, earlier)
-            )
-            described["notes"] = [*notes, *(shared.notes if shared else ())]
-            found = results(task, items, task.score(items, AnswerReader(index, store)), described, ceilings)
-            with _writable(folder):
-                # Nobody reads half-renewed tables: the manifest that vouches for them comes last.
-                if earlier is not None and earlier.get("status") != "running":
-                    manifests.write_manifest(folder, described)
-                write_results(folder, found)
-                origin = shared.origin if shared else None
-                done = manifests.finished(described, items, index, store, list(found.all_tables()), origin)
-                manifests.write_manifest(folder, done)
-                sync_folder(folder)
+            # Nobody reads half-renewed tables: the manifest that vouches for them comes last.
+            if (read_manifest(folder) or {}).get("status") != "running":
+                write_json(folder / NAME, described, sort=False)
+            write_results(folder, found)
+            write_json(folder / NAME, done, sort=False)
+            sync_folder(folder)
         meter.enter("done")
     return folder
 
@@ -127,8 +104,6 @@ def check_places(out: Path, cache: Path | None = None) -> None:
         hint = "Name another folder with --out, or mend its permissions."
         raise RunError(f"{out} cannot be written: {why}.", hint=hint)
     if cache is not None:
-        from kapwa.runs.cache import check_cache
-
         check_cache(cache)
 
 
@@ -154,19 +129,29 @@ def _resumable(store: AnswerStore, folder: Path) -> Iterator[None]:
         raise
 
 
-def _prepare(folder: Path) -> None:
-    """Make the folder; refuse one that holds something else."""
+@contextmanager
+def _opened(folder: Path, identity: str, described: Mapping[str, Any]) -> Iterator[AnswerStore]:
+    """Make the folder of a run, or refuse one that holds something else; lock it and open its journal."""
+    if not folder.exists() and (other := elsewhere(folder, described)):
+        log.warning("%s", other)
     with _writable(folder):
         if folder.is_dir() and not (folder / JOURNAL).exists():
             strangers = [entry.name for entry in folder.iterdir() if not entry.name.startswith(".")]
             # A run killed at its very start has a run.json at most; anything else is somebody's.
-            if set(strangers) - {manifests.NAME}:
+            if set(strangers) - {NAME}:
                 raise RunError(
                     f"{folder} holds other files ({', '.join(sorted(strangers)[:3])}) and no run.",
                     hint="Choose an empty or new folder.",
                 )
         folder.mkdir(parents=True, exist_ok=True)
         sync_folder(folder.parent)
+    with run_lock(folder), AnswerStore(folder / JOURNAL, identity=identity) as store:
+        with _writable(folder):
+            for part in folder.glob(".*.part*"):  # half-written files that a killed process left
+                part.unlink(missing_ok=True)
+            if read_manifest(folder) is None:
+                write_json(folder / NAME, described, sort=False)
+        yield store
 
 
 @contextmanager

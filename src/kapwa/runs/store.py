@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import shlex
 import sqlite3
 import threading
 import time
@@ -24,6 +25,7 @@ from kapwa.errors import RunError
 from kapwa.files import may_write, replacing
 from kapwa.records import Boundary, ContinuationScore, Response, Usage
 
+JOURNAL = "journal.sqlite"
 FORMAT = 2
 APPLICATION = 0x4B415057  # "KAPW", in a field of SQLite's header that is left to programs
 _TABLES = """
@@ -49,18 +51,22 @@ ON CONFLICT(key) DO UPDATE
 SET failed = excluded.failed, payload = excluded.payload, sum = excluded.sum, session = excluded.session
 WHERE responses.failed = 1 OR excluded.failed = 0
 """
-_FOR_ONE = (
-    # Exclusive: the run's lock lets one process in anyway, and so no shared memory is needed (network file systems).
-    "locking_mode = EXCLUSIVE",
-    "synchronous = FULL",
-    "fullfsync = ON",  # macOS: a plain fsync does not reach the disk
-    "checkpoint_fullfsync = ON",
-    # Room for the index of millions of keys (256 MB), and pages of it written many at a time (128 MB of log).
-    "wal_autocheckpoint = 32000",
-    "cache_size = -262144",
-)
-# What a power cut takes from a cache is asked again.
-_FOR_MANY = ("synchronous = NORMAL", "cache_size = -65536")
+_SETTINGS = {
+    "own": (
+        # Exclusive: the run's lock lets one process in anyway, so no shared memory is needed (network file systems).
+        "locking_mode = EXCLUSIVE",
+        "synchronous = FULL",
+        "fullfsync = ON",  # macOS: a plain fsync does not reach the disk
+        "checkpoint_fullfsync = ON",
+        # Room for the index of millions of keys (256 MB), and pages of it written many at a time (128 MB of log).
+        "wal_autocheckpoint = 32000",
+        "cache_size = -262144",
+        "journal_mode = WAL",
+    ),
+    # What a power cut takes from a cache is asked again.
+    "share": ("synchronous = NORMAL", "cache_size = -65536", "journal_mode = WAL"),
+    "read": (),
+}
 _CHUNK = 500
 _KEPT = "Every answer committed before is kept."
 _RESUME = "Run again with the same command to ask what is missing."
@@ -106,8 +112,9 @@ class AnswerStore(AbstractContextManager["AnswerStore"]):
     """The answers in the file ``path`` (None: in memory); safe to use from several threads of a process.
 
     ``mode``: "own" for a file that one process holds at a time, "share" for one that several processes of a machine
-    write to, "read" to change nothing (a read-only folder will do). ``identity`` names what a file belongs to; None
-    opens any, and gives a new file a name of its own. ``remedy`` says what to do about a damaged file.
+    write to (a cache), "read" to change nothing (a read-only folder will do). ``identity`` names what a file belongs
+    to; None opens any, and gives a new file a name of its own. ``remedy`` says what to do about a damaged file that is
+    no journal.
 
     A file that does not say what it belongs to ("") is given to the run that opens it: each answer's key is a hash of
     what was asked of which model. Raises RunError for a file that is no store, is damaged, belongs to another run or a
@@ -127,18 +134,19 @@ class AnswerStore(AbstractContextManager["AnswerStore"]):
         self._opened = time.time()
         self._sessions: dict[str, int] = {}
         with self.explained():
-            if path is None:
-                self._connection = _connect(":memory:", "own")
-                self._connection.executescript(_TABLES)
-            else:
-                self._open_file(path, mode, identity)
+            address = ":memory:" if path is None else self._checked_address(path, mode, identity)
+            patience = 30.0 if mode == "share" else 1.0
+            self._connection = sqlite3.connect(
+                address, uri=mode == "read", isolation_level=None, check_same_thread=False, timeout=patience
+            )
         try:
-            self._check(mode, identity)
+            self._prepare(mode, identity)
         except BaseException:
             self._connection.close()
             raise
 
-    def _open_file(self, path: Path, mode: Literal["own", "share", "read"], identity: str | None) -> None:
+    def _checked_address(self, path: Path, mode: Literal["own", "share", "read"], identity: str | None) -> str:
+        """Return what SQLite is to open; refuse what is no store before SQLite sees (and might change) it."""
         log = path.with_name(f"{path.name}-wal")
         if mode != "read":
             for place in (path.parent, path):
@@ -151,7 +159,6 @@ class AnswerStore(AbstractContextManager["AnswerStore"]):
                 create(path, identity or uuid.uuid4().hex)
         elif not path.is_file():
             raise RunError(f"{path} is missing, and with it the answers.", hint="Copy the whole run folder.")
-        # What is no store is refused before SQLite opens (and might change) it.
         with path.open("rb") as file:
             header = file.read(100)
         if not header.startswith(b"SQLite format 3\0") or len(header) < 100:
@@ -162,19 +169,23 @@ class AnswerStore(AbstractContextManager["AnswerStore"]):
         if int.from_bytes(header[60:64], "big") > FORMAT:
             what = f"{path} was written by a newer Kapwa; this one reads up to format {FORMAT}."
             raise RunError(what, hint="Upgrade: pip install -U kapwa")
-        address = str(path)
-        if mode == "read":
-            # Without a log nobody is writing, and SQLite need not make files of its own beside the answers.
-            immutable = "" if log.exists() and log.stat().st_size > 0 else "&immutable=1"
-            if not immutable and not may_write(path.parent) and not path.with_name(f"{path.name}-shm").exists():
-                what = f"{path} has answers in {log.name} still, and to read these its folder must be writable."
-                raise RunError(what, hint="Copy the whole run folder to a place where you may write.")
-            address = f"{path.resolve().as_uri()}?mode=ro{immutable}"
-        self._connection = _connect(address, mode)
+        if mode != "read":
+            return str(path)
+        # Without a log nobody is writing, and SQLite need not make files of its own beside the answers.
+        immutable = "" if log.exists() and log.stat().st_size > 0 else "&immutable=1"
+        if not immutable and not may_write(path.parent) and not path.with_name(f"{path.name}-shm").exists():
+            what = f"{path} has answers in {log.name} still, and to read these its folder must be writable."
+            raise RunError(what, hint="Copy the whole run folder to a place where you may write.")
+        return f"{path.resolve().as_uri()}?mode=ro{immutable}"
 
-    def _check(self, mode: str, identity: str | None) -> None:
-        """Refuse a damaged file, one with more in it than tables, and one of another run."""
+    def _prepare(self, mode: str, identity: str | None) -> None:
+        """Set SQLite up; refuse a damaged file, one with more in it than tables, and one of another run."""
         with self.explained():
+            # The file may come from somebody else: no function runs from its schema.
+            for setting in ("trusted_schema = OFF", "cell_size_check = ON", *_SETTINGS[mode]):
+                self._connection.execute(f"PRAGMA {setting}")
+            if self.path is None:
+                self._connection.executescript(_TABLES)
             if mode == "own":
                 problem = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0]
                 if problem != "ok":
@@ -212,17 +223,16 @@ class AnswerStore(AbstractContextManager["AnswerStore"]):
         ``record``: plain values that say where they came from. An error never replaces an earlier answer. Raises
         RunError when the disk is full, read-only or fails.
         """
-        rows: list[tuple[bytes, int, str, int]] = []
-        for response in responses:
-            key, failed, payload = bytes.fromhex(response.request_key), int(response.failed), encode(response)
-            rows.append((key, failed, payload, checksum(key, failed, payload)))
+        rows = [encode(response) for response in responses]
         if not rows:
             return
         text = json.dumps(record or {}, sort_keys=True)
         with self.transaction():
             now, session = time.time(), self._sessions.get(text)
             if session is None:
-                started = now if self._sessions else self._opened
+                # The first answers of each kind (asked for, or taken from a cache) were waited for since the opening.
+                kind = set(record or {})
+                started = now if any(kind == set(json.loads(other)) for other in self._sessions) else self._opened
                 insert = "INSERT INTO sessions(started, ended, record) VALUES (?, ?, ?)"
                 session = int(self._connection.execute(insert, (started, now, text)).lastrowid or 0)
             else:
@@ -314,7 +324,11 @@ class AnswerStore(AbstractContextManager["AnswerStore"]):
 
     def damaged(self, reason: str) -> RunError:
         """Return the error for a file that cannot be trusted as a whole."""
-        return RunError(f"{self.path} is damaged: {reason}.", hint=self._remedy)
+        remedy = self._remedy
+        if self.path is not None and self.path.name == JOURNAL:
+            command = f"kapwa doctor {shlex.quote(str(self.path.parent))} --salvage"
+            remedy = f"Save every answer that can be read with: {command}. {_RESUME}"
+        return RunError(f"{self.path} is damaged: {reason}.", hint=remedy)
 
     @contextmanager
     def explained(self) -> Iterator[None]:
@@ -342,25 +356,8 @@ def create(path: Path, identity: str) -> None:
         connection.execute("INSERT INTO meta VALUES ('identity', ?)", (identity,))
 
 
-def _connect(address: str, mode: Literal["own", "share", "read"]) -> sqlite3.Connection:
-    patience = 30.0 if mode == "share" else 1.0
-    connection = sqlite3.connect(
-        address, uri=mode == "read", isolation_level=None, check_same_thread=False, timeout=patience
-    )
-    settings = {"own": (*_FOR_ONE, "journal_mode = WAL"), "share": (*_FOR_MANY, "journal_mode = WAL"), "read": ()}
-    # The file may come from somebody else: no function runs from its schema.
-    for setting in ("trusted_schema = OFF", "cell_size_check = ON", *settings[mode]):
-        connection.execute(f"PRAGMA {setting}")
-    return connection
-
-
-def checksum(key: bytes, failed: int, payload: str) -> int:
-    """Return the checksum of a row."""
-    return zlib.crc32(payload.encode(), zlib.crc32(key, failed))
-
-
-def encode(response: Response) -> str:
-    """Return ``response`` without its key as compact JSON.
+def encode(response: Response) -> tuple[bytes, int, str, int]:
+    """Return the row of ``response``: key, whether it failed, the rest as compact JSON, a checksum.
 
     Floats keep every bit. Lone surrogates, which no UTF-8 file can hold, become U+FFFD.
     """
@@ -373,15 +370,16 @@ def encode(response: Response) -> str:
     if response.usage is not None:
         fields["usage"] = [response.usage.prompt_tokens, response.usage.completion_tokens]
     payload = _ENCODE({name: value for name, value in fields.items() if value is not None})
-    if payload.isascii():
-        return payload
-    return payload.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if not payload.isascii():
+        payload = payload.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    key, failed = bytes.fromhex(response.request_key), int(response.failed)
+    return key, failed, payload, zlib.crc32(payload.encode(), zlib.crc32(key, failed))
 
 
 def decode(key: Any, failed: Any, payload: Any, stored: Any) -> Response | None:
     """Return the response of a row; None where it is not as it was written."""
     try:
-        if checksum(key, failed, payload) != stored:
+        if zlib.crc32(payload.encode(), zlib.crc32(key, failed)) != stored:
             return None
         fields = json.loads(payload)
         scores = fields.get("logprobs")

@@ -13,8 +13,9 @@ from kapwa.analysis.corpus.released import looks_released, released_tables
 from kapwa.analysis.corpus.rows import COLUMNS, SUFFIXES, TABLES, CorpusName, Options, batches, file_tables
 from kapwa.errors import DataError, UsageError, nearest
 from kapwa.records import Item
-from kapwa.runs.directory import JOURNAL, Run, RunAnswers
+from kapwa.runs.directory import Run, RunAnswers
 from kapwa.runs.manifest import NAME
+from kapwa.runs.store import JOURNAL
 from kapwa.suites.base import DataSource, Selection
 
 if TYPE_CHECKING:
