@@ -38,9 +38,9 @@ def costs(corpus: Path, values: Path, store: Path, workers: int) -> dict[str, An
     """Return the costs of opening ``corpus`` and of every job of its second stage, in CPU seconds."""
     from kapwa.analysis.corpus import open_corpora
     from kapwa.analysis.distances import compute_parts, prepare
-    from kapwa.analysis.inputs import read_surveys
-    from kapwa.analysis.settings import Settings
-    from kapwa.analysis.tables import TopicJob, Work, tables_of
+    from kapwa.analysis.inputs import Settings, read_surveys
+    from kapwa.analysis.summing import Work, tables_of
+    from kapwa.analysis.topics import TopicJob
     from kapwa.parallel.local import LocalExecutor
 
     settings = Settings(workers=workers)
@@ -49,11 +49,11 @@ def costs(corpus: Path, values: Path, store: Path, workers: int) -> dict[str, An
     corpora, opening = measured(lambda: open_corpora(sorted(corpus.glob("*.parquet"))))
     prepared = [prepare(one, surveys, store, settings) for one in corpora]
     compute_parts(prepared, lambda _: None, LocalExecutor(workers))
-    work, jobs = Work(prepared, settings), []
+    work, jobs = Work(prepared), []
     for job in work:
         result, cost = measured(lambda job=job: tables_of(job))
         _, here = measured(lambda result=result: work.take(result))
-        kind, concepts = ("topic", len(job.task.paths)) if isinstance(job, TopicJob) else ("corpus", 0)
+        kind, concepts = ("topic", len(job.paths)) if isinstance(job, TopicJob) else ("corpus", 0)
         jobs.append((kind, concepts, cost["cpu_s"], here["cpu_s"], cost["peak_mb"]))
     topics = [cost for kind, _, cost, _, _ in jobs if kind == "topic"]
     return {

@@ -305,11 +305,11 @@ def analyze(
     survey tables, one row a country. ``controls``: "geography", "region", "language" or tables of distances between
     countries, held fixed in partial Mantel tests. ``engine``: None compares texts and sums up in processes of this
     machine, a :class:`kapwa.parallel.base.Ray` on a Ray cluster. ``settings``: the fields of
-    :class:`kapwa.analysis.settings.Settings`, such as ``seed``, ``workers`` or ``permutations``. The same call
+    :class:`kapwa.analysis.inputs.Settings`, such as ``seed``, ``workers`` or ``permutations``. The same call
     resumes after any end; see :func:`kapwa.analysis.eecc.analyze` for what is written where, and what is raised.
     """
     from kapwa.analysis.eecc import analyze
-    from kapwa.analysis.settings import settings_of
+    from kapwa.analysis.inputs import settings_of
 
     named = [sources] if not isinstance(sources, Sequence) or isinstance(sources, str) else sources
     return analyze(

@@ -11,13 +11,12 @@ import numpy as np
 import pytest
 from polars.testing import assert_frame_equal
 
-from kapwa.analysis import tables
+from kapwa.analysis import summing
 from kapwa.analysis.corpus import open_corpora
 from kapwa.analysis.distances import Prepared, compute_parts, prepare
-from kapwa.analysis.inputs import read_surveys
-from kapwa.analysis.settings import Settings
-from kapwa.analysis.tables import CorpusJob, TopicJob, TopicResult, tables_of, topic_tables
-from kapwa.analysis.topics import Damaged
+from kapwa.analysis.inputs import Settings, read_surveys
+from kapwa.analysis.summing import CorpusJob, TopicResult, tables_of, topic_tables
+from kapwa.analysis.topics import Damaged, TopicJob
 from kapwa.parallel.local import LocalExecutor
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -37,14 +36,14 @@ def prepared(tmp_path: Path) -> list[Prepared]:
 
 
 def topic_jobs(prepared: list[Prepared]) -> list[TopicJob]:
-    return [job for job in tables.Work(prepared, SETTINGS) if isinstance(job, TopicJob)]
+    return [job for job in summing.Work(prepared) if isinstance(job, TopicJob)]
 
 
 def test_a_corpus_follows_its_topics_at_once_and_nothing_is_done_twice(prepared: list[Prepared]) -> None:
-    work = tables.Work(prepared, SETTINGS)
+    work = summing.Work(prepared)
     done = []
     for job in work:
-        done.append((type(job), job.corpus if isinstance(job, CorpusJob) else job.task.corpus))
+        done.append((type(job), job.corpus))
         work.take(tables_of(job))
     assert done == [(kind, number) for number in (0, 1) for kind in (TopicJob, TopicJob, CorpusJob)]
     assert len(done) == work.jobs
@@ -61,9 +60,9 @@ def same(one: TopicResult | Damaged, other: TopicResult | Damaged) -> None:
 
 def test_parts_that_are_sent_need_no_folder(prepared: list[Prepared], tmp_path: Path) -> None:
     for job in topic_jobs(prepared):
-        sent: Any = tables._with_parts(job)
-        elsewhere = tuple(tmp_path / "nowhere" / path.name for path in job.task.paths)
-        same(topic_tables(job), topic_tables(sent._replace(task=sent.task._replace(paths=elsewhere))))
+        sent: Any = summing._with_parts(job)
+        elsewhere = tuple(tmp_path / "nowhere" / path.name for path in job.paths)
+        same(topic_tables(job), topic_tables(sent._replace(paths=elsewhere)))
 
 
 @pytest.mark.parametrize("harm", ["cut", "gone"])
@@ -71,17 +70,17 @@ def test_a_damaged_part_that_was_sent_is_computed_again(
     prepared: list[Prepared], harm: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     job = topic_jobs(prepared)[1]
-    whole, path = topic_tables(job), job.task.paths[2]
+    whole, path = topic_tables(job), job.paths[2]
     raw = path.read_bytes()
     if harm == "cut":
         path.write_bytes(raw[:700])
     else:
         path.unlink()
-    damaged = tables_of(tables._with_parts(job))
+    damaged = tables_of(summing._with_parts(job))
     assert isinstance(damaged, Damaged)
     assert damaged.paths == (path,)
-    assert damaged.task.sent is None  # parts do not travel back
+    assert damaged.job.sent is None  # parts do not travel back
     with caplog.at_level(logging.WARNING):
-        same(tables.Work(prepared, SETTINGS)._mended(damaged), whole)
+        same(summing.Work(prepared)._mended(damaged), whole)
     assert f"{path} cannot be read: its concept is computed again." in caplog.text
     assert path.read_bytes() == raw

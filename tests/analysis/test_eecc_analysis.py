@@ -17,8 +17,7 @@ from scipy.stats import kendalltau
 
 import kapwa
 from kapwa.analysis import distances
-from kapwa.analysis.result import Analysis
-from kapwa.analysis.schemas import SCHEMAS
+from kapwa.analysis.result import SCHEMAS, Analysis
 from kapwa.analysis.values import cultural_distance, read_values
 from kapwa.errors import DataError, RunError, UsageError
 from kapwa.metrics.distance import pair_distances
@@ -144,7 +143,7 @@ def test_a_second_look_computes_nothing_and_says_the_same(
     assert third.path != first.path
 
 
-def _never(_unit: object) -> None:
+def _never(*_job: object) -> None:
     raise AssertionError("a part was computed again")
 
 
@@ -154,11 +153,11 @@ def test_an_analysis_that_is_stopped_goes_on_where_it_was(
     whole = analyze(corpus, values=survey, out=tmp_path / "elsewhere")
     real, done = distances.concept_part, []
 
-    def stops(unit: Any) -> Any:
+    def stops(*job: Any) -> Any:
         if len(done) == 3:
             raise KeyboardInterrupt
-        done.append(unit)
-        return real(unit)
+        done.append(job)
+        return real(*job)
 
     monkeypatch.setattr(distances, "concept_part", stops)
     with pytest.raises(KeyboardInterrupt):
@@ -202,7 +201,7 @@ def test_another_text_computes_its_concept_alone(analyze: Analyze, corpus: Path)
 def test_processes_give_what_one_process_gives(analyze: Analyze, corpus: Path, survey: Path, tmp_path: Path) -> None:
     one = analyze(corpus, values=survey, out=tmp_path / "one")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kapwa.analysis.tables._FEW", {"local": 1})
+        patch.setattr("kapwa.analysis.summing._FEW", {"local": 1})
         two = analyze(corpus, values=survey, out=tmp_path / "two", workers=2)
     for name in one.names:
         assert (one.path / f"{name}.parquet").read_bytes() == (two.path / f"{name}.parquet").read_bytes(), name
@@ -275,7 +274,7 @@ def test_texts_for_readers_are_whole_and_bounded(
     assert found.texts.height == 5 * 10 * 2
     given = texts.rows().select("topic", "concept", identity="nationality", sample="sample", text="text")
     assert found.texts.join(given, on=["topic", "concept", "identity", "sample", "text"]).height == 100
-    monkeypatch.setattr("kapwa.analysis.tables.MOST_CHARACTERS", 10)
+    monkeypatch.setattr("kapwa.analysis.summing.MOST_CHARACTERS", 10)
     few = analyze(corpus)
     assert few.texts.height == 10  # one text of each identity of one concept, in any case
     first = found.variance.filter(estimator="corrected", topic="morals").with_columns(

@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("ray")
 
 import kapwa
-from kapwa.analysis import distances, tables
+from kapwa.analysis import distances, summing
 from kapwa.errors import MissingDependencyError, UsageError
 from kapwa.parallel.base import Ray
 from kapwa.runs.progress import Snapshot
@@ -61,15 +61,15 @@ def test_a_lost_process_and_a_lost_node_change_no_number(
             lost.extend(["node"] * nodes.lose_node_at("_run_task"))
 
     summed: list[str] = []
-    make = tables._with_parts
+    make = summing._with_parts
 
-    def sends(job: tables.TopicJob | tables.CorpusJob) -> object:
+    def sends(job: summing.TopicJob | summing.CorpusJob) -> object:
         summed.append(str(job))
         return make(job)
 
     monkeypatch.setattr(distances, "write_part", counts)
-    monkeypatch.setattr(tables, "_FEW", {"ray": CONCEPTS})
-    monkeypatch.setattr(tables, "_with_parts", sends)
+    monkeypatch.setattr(summing, "_FEW", {"ray": CONCEPTS})
+    monkeypatch.setattr(summing, "_with_parts", sends)
     engine = Ray(address=nodes.address)
     found = kapwa.analyze(corpus, **asked, out=tmp_path / "ray", progress=befalls, engine=engine)
     monkeypatch.undo()

@@ -162,7 +162,7 @@ def test_concepts_too_large_to_permute_are_told(
     analyze: Analyze, survey: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "PERMANOVA" not in " ".join(analyze(survey).notes["text"])
-    for module in ("concept", "tables"):
+    for module in ("distances", "summing"):
         monkeypatch.setattr(f"kapwa.analysis.{module}.MOST_PERMUTED", 29)
     found = analyze(survey, seed=1)
     assert found.variance["permanova_p"].null_count() == found.variance.height

@@ -7,11 +7,12 @@ import pytest
 from scipy.stats import kendalltau
 
 from kapwa.analysis.parts import Part
-from kapwa.analysis.taus import TauKey, ValuesOf, concept_taus
+from kapwa.analysis.topics import TauKey, ValuesOf, concept_taus
 from kapwa.analysis.words.counts import WordCounts
 from kapwa.stats.distances import row_means
 
 WHO = tuple(f"P{i}" for i in range(9))
+PLACE = {name: i for i, name in enumerate(WHO)}
 
 
 def part(rng: np.random.Generator, who: tuple[str, ...] = WHO) -> Part:
@@ -49,8 +50,8 @@ def test_a_country_without_any_distance_changes_no_tau_and_no_floor() -> None:
     wider = np.full((7, 7), np.nan)
     keep = [i for i, one in enumerate(everyone) if one != 4]
     wider[np.ix_(keep, keep)] = distance
-    few = concept_taus(parts, values(alive, distance), WHO, permutations=39, seed=2)
-    many = concept_taus(parts, values(everyone, wider), WHO, permutations=39, seed=2)
+    few = concept_taus(parts, values(alive, distance), PLACE, permutations=39, seed=2)
+    many = concept_taus(parts, values(everyone, wider), PLACE, permutations=39, seed=2)
     for measure in ("bleu", "wed"):
         key = TauKey("v", measure, "corrected")
         np.testing.assert_allclose(row_means(few[key].tau), row_means(many[key].tau))
@@ -63,7 +64,7 @@ def test_identities_that_a_concept_lacks_are_left_out_of_its_taus() -> None:
     who = tuple(name for name in WHO if name not in ("P2", "P5"))
     lacking, index = part(rng, who), [1, 2, 4, 5, 6, 7]
     distance = some_distance(rng, 6)
-    found = concept_taus([lacking], values(index, distance), WHO, permutations=19, seed=0)
+    found = concept_taus([lacking], values(index, distance), PLACE, permutations=19, seed=0)
     likeness, here = square(lacking.bleu, len(who)), [1, 4, 6, 7]
     rows = [who.index(WHO[i]) for i in here]
     places = [index.index(i) for i in here]
@@ -83,7 +84,7 @@ def test_by_edit_distance_near_means_alike() -> None:
     one = part(rng)
     distance = square(one.wed, 9)
     np.fill_diagonal(distance, 0)
-    found = concept_taus([one], values(list(range(9)), distance), WHO, permutations=19, seed=0)
+    found = concept_taus([one], values(list(range(9)), distance), PLACE, permutations=19, seed=0)
     assert row_means(found[TauKey("v", "wed", "corrected")].tau) == pytest.approx([1.0])
     assert found[TauKey("v", "wed", "corrected")].significant == pytest.approx([1.0])
     assert row_means(found[TauKey("v", "wed", "reference")].tau) == pytest.approx([1.0])

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from kapwa.analysis import variance_tables
-from kapwa.analysis.topics import ConceptFacts, Sums, TopicSummary
-from kapwa.analysis.variance_tables import Named, variance_table
+from kapwa.analysis import tables
+from kapwa.analysis.topics import ConceptFacts, Named, Sums, TopicSummary
 from kapwa.analysis.words.counts import WordCounts
 from kapwa.stats.significance import holm
 
@@ -29,7 +28,7 @@ def topic(name: str, rng: np.random.Generator, gap: float, concepts: int = 6) ->
 def test_tests_are_those_of_scipy_and_adjusted_over_topics() -> None:
     rng = np.random.default_rng(1)
     topics = [topic("a", rng, 0.05), topic("b", rng, 0.001), topic("c", rng, 0.03)]
-    table = variance_tables.tests_table(NAME, topics)
+    table = tables.tests_table(NAME, topics)
     assert table["topic"].to_list() == [name for name in ("all", "a", "b", "c") for _ in range(3)]
     for name, members in (("all", topics), ("b", topics[1:2])):
         means = np.concatenate([one.concepts.means for one in members])
@@ -54,10 +53,10 @@ def test_tests_are_those_of_scipy_and_adjusted_over_topics() -> None:
 def test_concepts_that_agree_to_the_last_digit_leave_no_interval_and_no_p() -> None:
     same = topic("a", np.random.default_rng(3), 0.1, concepts=2)
     same.concepts.means[:] = [0.1, 0.2, 0.05, 0.2]
-    row = variance_tables.tests_table(NAME, [same]).filter(topic="all", test="paired").row(0, named=True)
+    row = tables.tests_table(NAME, [same]).filter(topic="all", test="paired").row(0, named=True)
     assert row["estimate"] == pytest.approx(0.1)
     assert [row[name] for name in ("low", "high", "p", "statistic")] == [None] * 4
-    estimate, low, high = variance_tables.interval(np.array([1 / 3, 1 / 3, 1 / 3]), -1, 1)
+    estimate, low, high = tables.interval(np.array([1 / 3, 1 / 3, 1 / 3]), -1, 1)
     assert estimate == pytest.approx(1 / 3)
     assert np.isnan([low, high]).all()
 
@@ -65,9 +64,7 @@ def test_concepts_that_agree_to_the_last_digit_leave_no_interval_and_no_p() -> N
 def test_a_test_that_could_not_be_made_leaves_gaps() -> None:
     one = topic("a", np.random.default_rng(2), 0.1, concepts=1)
     one.concepts.permanova[:] = np.nan
-    rows = {
-        row["test"]: row for row in variance_tables.tests_table(NAME, [one]).filter(topic="a").iter_rows(named=True)
-    }
+    rows = {row["test"]: row for row in tables.tests_table(NAME, [one]).filter(topic="a").iter_rows(named=True)}
     assert rows["paired"]["estimate"] is not None
     assert rows["paired"]["p"] is rows["paired"]["low"] is rows["paired"]["p_adjusted"] is None
     assert rows["permanova"]["concepts"] == 0
@@ -76,7 +73,7 @@ def test_a_test_that_could_not_be_made_leaves_gaps() -> None:
 
 def test_both_estimators_stand_beside_each_other() -> None:
     one = topic("b", np.random.default_rng(4), 0.1, concepts=2)
-    table = variance_table(NAME, one)
+    table = tables.variance_table(NAME, one)
     assert table.height == 4
     row = table.filter(concept="b 1", estimator="reference").row(0, named=True)
     assert (row["within"], row["across"]) == tuple(one.concepts.means[1, 2:])

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 import yaml
 
-from kapwa.analysis.schemas import SCHEMAS, empty
+from kapwa.analysis.result import SCHEMAS, empty
 
 _TEXTS = yaml.safe_load(Path(__file__).with_name("generations.yaml").read_text(encoding="utf-8"))
 DEMONYMS: dict[str, str] = _TEXTS["demonyms"]

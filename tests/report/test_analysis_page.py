@@ -13,7 +13,7 @@ import pytest
 from analysis_fixtures import MadeAnalysis, make_analysis
 from pages import Page, assert_sound, content_policy
 
-from kapwa.analysis.schemas import SCHEMAS, empty
+from kapwa.analysis.result import SCHEMAS, empty
 from kapwa.errors import UsageError
 from kapwa.report.analysis.page import BUDGET, build_analysis_report, render_analysis
 

@@ -1,20 +1,50 @@
-"""The first stage: every concept that has no part yet is computed and kept. All that takes long happens here."""
+"""The first stage: every concept that has no part yet is compared and kept. All that takes long happens here."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from kapwa.analysis.concept import Concept, concept_part, depends_on
-from kapwa.analysis.corpus import ConceptKey, Corpus
-from kapwa.analysis.inputs import Matched, Surveys, match
-from kapwa.analysis.parts import packed, part_key, part_path, write_part
-from kapwa.analysis.settings import ConceptSettings, Settings
-from kapwa.analysis.variance_tables import Named
+import numpy as np
+
+from kapwa.analysis.corpus import ConceptKey, ConceptTexts, Corpus
+from kapwa.analysis.inputs import Backend, Brevity, Matched, Settings, Surveys, match
+from kapwa.analysis.parts import Part, Reals, packed, part_path, write_part
+from kapwa.analysis.topics import CorpusFacts, Named
+from kapwa.analysis.words.counts import count_words
+from kapwa.metrics import distance
+from kapwa.metrics.tokens import Encoded, encode, tokenizer_for
 from kapwa.parallel.base import Executor
 from kapwa.runs.progress import Meter, Show
+from kapwa.stats.distances import lexical_variance, lexical_variance_reference, permanova
+
+# All pairs of so many identities still take seconds a concept; beyond, pairs are drawn.
+MOST_IDENTITIES = 2_000
+SAMPLED_PAIRS = 20_000
+# Distances of more texts than this are not kept for the permutation test: 8,000 texts are 256 MB.
+MOST_PERMUTED = 8_000
+# Raised whenever distances, BLEU, variance or the permutation test of a concept come to other numbers.
+KERNELS = 1
+_NAN = float("nan")
+_checked: set[str] = set()
+
+
+@dataclass(frozen=True, slots=True)
+class ConceptSettings:
+    """What the numbers of one concept depend on besides its texts.
+
+    ``pairs``: pairs of identities drawn; 0 compares all pairs.
+    """
+
+    language: str = "en"
+    brevity: Brevity = "nmt"
+    backend: Backend = "auto"
+    permutations: int = 999
+    seed: int = 0
+    pairs: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,18 +55,7 @@ class Prepared:
     settings: ConceptSettings
     paths: Mapping[ConceptKey, Path]
     matched: Matched
-
-    @property
-    def name(self) -> Named:
-        """The columns that name this corpus in every table."""
-        return Named(self.corpus.label, self.corpus.task)
-
-    def topics(self) -> dict[str, tuple[Path, ...]]:
-        """Paths of the parts of each topic, both in order of first appearance."""
-        found: dict[str, list[Path]] = {}
-        for key, path in self.paths.items():
-            found.setdefault(key.topic, []).append(path)
-        return {topic: tuple(paths) for topic, paths in found.items()}
+    facts: CorpusFacts
 
 
 class Counted(NamedTuple):
@@ -48,13 +67,14 @@ class Counted(NamedTuple):
 
 
 class _Job(NamedTuple):
-    """One concept to compute, and where its part goes."""
+    """A concept to compute, and where its part goes."""
 
-    concept: Concept
+    texts: ConceptTexts
+    settings: ConceptSettings
     path: Path
 
     def __str__(self) -> str:
-        return f"The concept {'/'.join(self.concept.texts.key)}"
+        return f"The concept {'/'.join(self.texts.key)}"
 
 
 class _Done(NamedTuple):
@@ -67,10 +87,36 @@ class _Done(NamedTuple):
 
 def prepare(corpus: Corpus, surveys: Surveys, store: Path, settings: Settings) -> Prepared:
     """Name the parts of a corpus, whose folder is ``store``, and match its identities with the surveys."""
-    chosen = settings.concept(corpus.language, len(corpus.identities))
+    drawn = (
+        SAMPLED_PAIRS if settings.pairs is None and len(corpus.identities) > MOST_IDENTITIES else settings.pairs or 0
+    )
+    same = settings.brevity, settings.backend, settings.permutations, settings.seed
+    chosen = ConceptSettings(corpus.language, *same, pairs=drawn)
     depends = depends_on(chosen)
-    paths = {key: part_path(store, part_key(corpus.concepts[key].digest, depends)) for key in corpus.concepts}
-    return Prepared(corpus, chosen, paths, match(surveys, corpus))
+    paths = {key: part_path(store, concept.digest, depends) for key, concept in corpus.concepts.items()}
+    matched = match(surveys, corpus)
+    facts = CorpusFacts(
+        name=Named(corpus.label, corpus.task),
+        model=corpus.model,
+        temperature=corpus.temperature,
+        attribute=corpus.attribute,
+        language=corpus.language,
+        identities=corpus.identities,
+        places=matched.places,
+        values=matched.values,
+        permutations=settings.permutations,
+        seed=settings.seed,
+        top=settings.top,
+        drawn=bool(drawn),
+    )
+    return Prepared(corpus, chosen, paths, matched, facts)
+
+
+def depends_on(settings: ConceptSettings) -> dict[str, Any]:
+    """Return all that a part depends on besides its texts: settings, tokenizer and version of the kernels."""
+    # Backends give the same numbers.
+    named = {name: value for name, value in asdict(settings).items() if name != "backend"}
+    return {**named, "tokenizer": tokenizer_for(settings.language).name, "kernels": KERNELS}
 
 
 def compute_parts(prepared: Sequence[Prepared], show: Show, executor: Executor) -> Counted:
@@ -81,7 +127,7 @@ def compute_parts(prepared: Sequence[Prepared], show: Show, executor: Executor) 
     counted = Counted(len(wanted) - len(missing), len(missing), executor.name)
     meter = Meter(show, "comparing texts", len(wanted), stage="", unit="texts")
     meter.add(counted.kept, kept=counted.kept)
-    jobs = (_Job(Concept(one.corpus.texts(key), one.settings), path) for path, (one, key) in missing.items())
+    jobs = (_Job(one.corpus.texts(key), one.settings, path) for path, (one, key) in missing.items())
     # Each process writes its own parts: a hundred of them would wait long for one that writes for all. The machines of
     # a cluster see no folder of ours: their parts come back, and are written here.
     work = _compute_and_write if executor.shares_files else _compute
@@ -96,14 +142,84 @@ def compute_again(prepared: Prepared, paths: Sequence[Path]) -> None:
     """Compute parts anew that were found damaged."""
     for key, path in prepared.paths.items():
         if path in paths:
-            _compute_and_write(_Job(Concept(prepared.corpus.texts(key), prepared.settings), path))
+            _compute_and_write(_Job(prepared.corpus.texts(key), prepared.settings, path))
 
 
 def _compute(job: _Job) -> _Done:
-    return _Done(packed(concept_part(job.concept)), job.path, len(job.concept.texts.texts))
+    return _Done(packed(concept_part(job.texts, job.settings)), job.path, len(job.texts.texts))
 
 
 def _compute_and_write(job: _Job) -> _Done:
     done = _compute(job)
     write_part(done.path, done.part)
     return done._replace(part=b"")
+
+
+def concept_part(texts: ConceptTexts, settings: ConceptSettings) -> Part:
+    """Compute everything an analysis keeps of one concept; a pure function of picklable inputs, run anywhere.
+
+    Texts are lower-cased before they are cut into words, as released.
+    Raises KapwaError naming a pair of texts where the kernels disagree with each other.
+    """
+    encoded = encode(texts.texts, tokenizer_for(settings.language))
+    g = len(texts.identities)
+    lengths = np.diff(encoded.offsets)
+    if settings.backend not in _checked:
+        # The fast kernels are held against the plain ones once a process, on the first texts that come.
+        distance.self_check(encoded, settings.seed)
+        _checked.add(settings.backend)
+    # A concept's own seed, so that no two concepts are permuted alike.
+    named = "\0".join([str(settings.seed), *texts.key]).encode()
+    seed = int.from_bytes(hashlib.blake2b(named, digest_size=4).digest(), "big")
+    measured = (_drawn if settings.pairs else _exact)(texts, encoded, settings, seed)
+    return Part(
+        topic=texts.key.topic,
+        concept=texts.key.concept,
+        identities=texts.identities,
+        samples=np.bincount(texts.groups, minlength=g).astype(np.int64),
+        tokens=np.bincount(texts.groups, weights=lengths, minlength=g).astype(np.int64),
+        empty=np.bincount(texts.groups, weights=lengths == 0, minlength=g).astype(np.int64),
+        words=count_words(encoded, texts.groups, g),
+        **measured,
+    )
+
+
+def _exact(texts: ConceptTexts, encoded: Encoded, settings: ConceptSettings, seed: int) -> dict[str, Reals]:
+    groups, g = texts.groups, len(texts.identities)
+    permuted = len(groups) <= MOST_PERMUTED and int(np.bincount(groups).max()) > 1
+    found = distance.pair_distances(
+        encoded, groups, g, brevity=settings.brevity, backend=settings.backend, keep_texts=permuted
+    )
+    ours = lexical_variance(found.wed_square, found.samples)
+    theirs = lexical_variance_reference(found.wed, found.wed_square_reference)
+    upper = np.triu_indices(g, 1)
+    tested = np.full(3, _NAN)
+    if found.texts_wed is not None:
+        result = permanova(found.texts_wed, groups, permutations=settings.permutations, seed=seed)
+        tested = np.array([result.f, result.r2, result.p])
+    return {
+        "within": ours.within,
+        "across": ours.across,
+        "within_reference": theirs.within,
+        "across_reference": theirs.across,
+        "means": np.array([ours.within_mean, ours.across_mean, theirs.within_mean, theirs.across_mean]),
+        "permanova": tested,
+        "bounds": np.full(4, _NAN),
+        "wed": found.wed[upper],
+        "bleu": found.similarity[upper],
+        "bleu_reference": found.similarity_reference[upper],
+    }
+
+
+def _drawn(texts: ConceptTexts, encoded: Encoded, settings: ConceptSettings, seed: int) -> dict[str, Reals]:
+    """Estimate the mean variance within and across from drawn pairs of identities; nothing is known of single ones."""
+    g = len(texts.identities)
+    within, across = distance.sample_distances(encoded, texts.groups, g, pairs=settings.pairs, seed=seed)
+    unknown = np.full(g, _NAN)
+    return {
+        **dict.fromkeys(("within", "across", "within_reference", "across_reference"), unknown),
+        "means": np.array([within.estimate / 2, across.estimate / 2, _NAN, _NAN]),
+        "permanova": np.full(3, _NAN),
+        "bounds": np.array([within.low, within.high, across.low, across.high]) / 2,
+        **dict.fromkeys(("wed", "bleu", "bleu_reference"), np.empty(0)),
+    }

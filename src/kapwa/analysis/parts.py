@@ -68,15 +68,10 @@ _TEXTS = ("topic", "concept", "identities")
 _NUMBERS = tuple(field.name for field in fields(Part) if field.name not in (*_TEXTS, "words"))
 
 
-def part_key(texts_digest: str, settings: Mapping[str, Any]) -> str:
-    """Name the part of texts with this digest, computed with ``settings``: 32 hex digits."""
-    state = hashlib.blake2b(digest_size=16)
-    state.update(json.dumps([FORMAT, texts_digest, settings], sort_keys=True, ensure_ascii=False).encode())
-    return state.hexdigest()
-
-
-def part_path(folder: Path, key: str) -> Path:
-    """Return where the part ``key`` lies: 256 sub-folders, so that none grows unwieldy."""
+def part_path(folder: Path, texts_digest: str, settings: Mapping[str, Any]) -> Path:
+    """Return where the part of texts with this digest lies: in one of 256 sub-folders, so that none grows unwieldy."""
+    said = json.dumps([FORMAT, texts_digest, settings], sort_keys=True, ensure_ascii=False)
+    key = hashlib.blake2b(said.encode(), digest_size=16).hexdigest()
     return folder / key[:2] / f"{key}.npz"
 
 

@@ -1,257 +1,162 @@
-"""The second stage: parts are summed up, topic by topic, and held against survey values. Cheap, so never kept.
-
-A topic's tables need its parts alone, and a corpus' tables its topics', so all of them are made by as many workers as
-compare texts. What is made elsewhere comes back to the process that began, which alone holds the texts and writes.
-"""
+"""From summaries of topics to tables: variance and its tests, correlation with values, words, texts for readers."""
 
 from __future__ import annotations
 
-import logging
-from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from itertools import chain, zip_longest
+from typing import Any
 
+import numpy as np
 import polars as pl
 
-from kapwa.analysis.concept import MOST_PERMUTED
-from kapwa.analysis.correlation_tables import anchors_table, concept_taus_table, correlations_table, values_table
-from kapwa.analysis.distances import Prepared, compute_again
-from kapwa.analysis.schemas import SCHEMAS, empty, frame
-from kapwa.analysis.settings import Settings
-from kapwa.analysis.taus import ValuesOf
-from kapwa.analysis.text_samples import MOST_CHARACTERS, texts_table
-from kapwa.analysis.topics import Damaged, Sums, TopicSummary, TopicTask, joined_sums, summarize
-from kapwa.analysis.variance_tables import (
-    ALL,
+from kapwa.analysis.corpus import ConceptKey, Corpus
+from kapwa.analysis.parts import Reals
+from kapwa.analysis.result import SCHEMAS, empty, frame
+from kapwa.analysis.topics import (
+    BLEU,
+    BLEU_REFERENCE,
+    ESTIMATORS,
+    MEASURES,
+    WED,
+    ConceptTaus,
+    CorpusFacts,
     Named,
-    identities_table,
-    similarity_table,
-    tests_table,
-    variance_table,
+    Sums,
+    TauKey,
+    TopicSummary,
+    ValuesOf,
+    joined_sums,
+    matrix_taus,
 )
 from kapwa.analysis.words import log_odds_words, tfidf_words
-from kapwa.analysis.words.counts import WordCounts, WordSums
-from kapwa.errors import RunError
-from kapwa.languages.places import Place
-from kapwa.parallel.base import Executor
-from kapwa.runs.progress import Meter, Show
+from kapwa.analysis.words.counts import WordCounts
+from kapwa.stats.distances import row_means
+from kapwa.stats.mantel import mantel
+from kapwa.stats.significance import PairedTest, holm, one_way_anova, paired_test
 
-log = logging.getLogger(__name__)
-Tables = Mapping[str, pl.DataFrame]
-
-# With fewer parts a second process costs more to start than it saves, and a cluster more to join.
-_FEW = {"local": 48, "ray": 256}
-
-
-class CorpusFacts(NamedTuple):
-    """What a corpus says of itself, and how its tables are made: ``top`` words listed an identity."""
-
-    name: Named
-    model: str
-    temperature: float | None
-    attribute: str
-    language: str
-    identities: tuple[str, ...]
-    places: Mapping[str, Place]
-    values: tuple[ValuesOf, ...]
-    permutations: int
-    seed: int
-    top: int
+ALL = "all"
+# Characters kept of all corpora together; one concept of each is kept in any case.
+MOST_CHARACTERS = 4_000_000
+# Of very many identities, so many are shown, evenly along the alphabet.
+MOST_IDENTITIES = 300
+_NAN = float("nan")
 
 
-class TopicJob(NamedTuple):
-    """A topic to sum up, and the corpus that it is of."""
-
-    task: TopicTask
-    facts: CorpusFacts
-
-    def __str__(self) -> str:
-        return f"The topic {self.task.topic} of {self.facts.name.corpus}, {self.facts.name.task},"
+# -- do texts of different identities differ more than chance? ------------------------------------------
 
 
-class TopicResult(NamedTuple):
-    """A topic's sums, and the tables that need no other topic."""
-
-    summary: TopicSummary
-    tables: Tables
-
-
-class CorpusJob(NamedTuple):
-    """A corpus whose topics are summed up, in their order; ``corpus``: its number, ``counts``: its words."""
-
-    corpus: int
-    facts: CorpusFacts
-    results: tuple[TopicResult, ...]
-    counts: WordCounts
-
-    def __str__(self) -> str:
-        return f"The tables of {self.facts.name.corpus}, {self.facts.name.task},"
-
-
-class CorpusResult(NamedTuple):
-    """All tables of a corpus that its texts are not needed for."""
-
-    corpus: int
-    tables: Tables
+def variance_table(name: Named, summary: TopicSummary) -> pl.DataFrame:
+    """One row a concept and estimator."""
+    facts, frames = summary.concepts, []
+    for estimator, (within, across) in zip(ESTIMATORS, ((0, 1), (2, 3)), strict=True):
+        # Only our estimate is drawn from pairs; as released there is none.
+        bounds = facts.bounds.T if estimator == "corrected" else np.full_like(facts.bounds.T, _NAN)
+        columns = {
+            "topic": summary.topic,
+            "concept": facts.names,
+            "estimator": estimator,
+            "within": facts.means[:, within],
+            "across": facts.means[:, across],
+            **dict(zip(("permanova_f", "permanova_r2", "permanova_p"), facts.permanova.T, strict=True)),
+            "identities": facts.identities,
+            "texts": facts.texts,
+            **dict(zip(("within_low", "within_high", "across_low", "across_high"), bounds, strict=True)),
+        }
+        frames.append(frame("variance", {**name._asdict(), **columns}))
+    return pl.concat(frames)
 
 
-def make_tables(
-    prepared: Sequence[Prepared], settings: Settings, show: Show, executor: Executor
-) -> dict[str, pl.DataFrame]:
-    """Return every table of the analysis; corpora, and topics within them, stand in the order they were given."""
-    work = Work(prepared, settings)
-    meter = Meter(show, "summing up", work.jobs, stage="", unit="texts")
-    few = work.parts < _FEW[executor.name]
-    jobs = work if few or executor.shares_files else map(_with_parts, work)
-    for result in (map if few else executor.map)(tables_of, jobs):
-        work.take(result)
-        meter.add(1)
-    tables = {}
-    for name in SCHEMAS:
-        frames = [one[name] for one in work.tables if name in one]
-        # In one piece: the bytes of a file must not tell who made which rows.
-        tables[name] = pl.concat(frames, rechunk=True) if frames else empty(name)
-    surveyed = [pair for one in prepared for pair in zip(one.matched.values, one.matched.known, strict=True)]
-    return tables | {"values": values_table(surveyed), "notes": _notes(prepared)}
+def tests_table(name: Named, topics: Sequence[TopicSummary]) -> pl.DataFrame:
+    """One row a topic and test, and one of all topics together; p adjusted by Holm over the topics of a test."""
+    means, permanova = ([getattr(one.concepts, part) for one in topics] for part in ("means", "permanova"))
+    # All topics together are one test, which needs no adjustment.
+    rows = [*_tests(ALL, np.concatenate(means), np.concatenate(permanova))]
+    rows += [row for one in topics for row in _tests(one.topic, one.concepts.means, one.concepts.permanova)]
+    for test in {row["test"] for row in rows}:
+        single = [row for row in rows if row["test"] == test and row["topic"] != ALL]
+        for row, adjusted in zip(single, holm([row["p"] for row in single]), strict=True):
+            row["p_adjusted"] = float(adjusted)
+    return frame("tests", {**name._asdict(), **{column: [row[column] for row in rows] for column in rows[0]}})
 
 
-def _with_parts(job: TopicJob | CorpusJob) -> TopicJob | CorpusJob:
-    """Send the parts of a topic along: the nodes of a cluster see no folder of ours."""
-    if isinstance(job, CorpusJob):
-        return job
-    # What cannot be read is as damaged as a part without a byte.
-    sent = tuple(path.read_bytes() if path.exists() else b"" for path in job.task.paths)
-    return job._replace(task=job.task._replace(sent=sent))
+def _tests(topic: str, means: Reals, permanova: Reals) -> Iterator[dict[str, Any]]:
+    within, across, within_reference, across_reference = means.T
+    paired = paired_test(across, within)
+    # Variances lie between 0 and ½, and so do their differences between −½ and ½.
+    low, high = _cut(paired, -0.5, 0.5)
+    t, p = (_NAN, _NAN) if paired.low == paired.high else (paired.t, paired.p)
+    results = {
+        "paired": (paired.estimate, low, high, t, paired.df or _NAN, _NAN, p, paired.n),
+        "permanova": _combined(permanova),
+        "anova_reference": _released(within_reference, across_reference),
+    }
+    columns = ("estimate", "low", "high", "statistic", "df1", "df2", "p", "concepts")
+    for test, result in results.items():
+        row = dict(zip(columns, result, strict=True))
+        yield {"topic": topic, "test": test, **row, "p_adjusted": row["p"]}
 
 
-class Work:
-    """The jobs of the stage and what came of them.
+def _combined(permanova: Reals) -> tuple[float, ...]:
+    """Fisher's combination of the concepts' permutation p-values, beside the mean R² and its interval.
 
-    Iterating gives jobs, each once. The tables of a corpus can only be made of its topics, so jobs are added while
-    results are taken, and go before the others: a corpus that is done is held no longer.
+    Concepts are generated independently of each other. Permutation p-values are never below 1/(permutations + 1),
+    so the combination errs on the careful side.
     """
+    from scipy.special import chdtrc
 
-    def __init__(self, prepared: Sequence[Prepared], settings: Settings) -> None:
-        self._prepared = prepared
-        self._facts = [_facts(one, settings) for one in prepared]
-        self._topics: dict[tuple[int, str], TopicJob] = {}
-        for number, (one, facts) in enumerate(zip(prepared, self._facts, strict=True)):
-            for topic, paths in one.topics().items():
-                known = facts.identities, facts.values, facts.permutations, facts.seed
-                task = TopicTask(number, topic, paths, *known, drawn=bool(one.settings.pairs))
-                self._topics[number, topic] = TopicJob(task, facts)
-        self._waiting: deque[TopicJob | CorpusJob] = deque(self._topics.values())
-        self._summed: list[dict[str, TopicResult]] = [{} for _ in prepared]
-        self._words = [WordSums(len(one.corpus.identities)) for one in prepared]
-        self.tables: list[Tables] = [{} for _ in prepared]
-        self.jobs = len(self._topics) + len(prepared)
-        self.parts = sum(len(job.task.paths) for job in self._topics.values())
-
-    def __iter__(self) -> Iterator[TopicJob | CorpusJob]:
-        return self
-
-    def __next__(self) -> TopicJob | CorpusJob:
-        # No generator: one that ended gives no more, and results bring more jobs.
-        if not self._waiting:
-            raise StopIteration
-        return self._waiting.popleft()
-
-    def take(self, result: TopicResult | CorpusResult | Damaged) -> None:
-        """Keep what came of a job; where parts turned out damaged, compute them anew and do it again."""
-        if isinstance(result, CorpusResult):
-            self.tables[result.corpus] = {**self.tables[result.corpus], **result.tables}
-            return
-        if isinstance(result, Damaged):
-            result = self._mended(result)
-        number, topics = result.summary.corpus, self._summed[result.summary.corpus]
-        # Words are by far the most of a topic; of all topics together they are few more.
-        self._words[number].add(result.summary.words)
-        topics[result.summary.topic] = result._replace(summary=replace(result.summary, words=WordSums(0).result()))
-        one = self._prepared[number]
-        names = one.topics()
-        if len(topics) < len(names):
-            return
-        results = tuple(topics.pop(topic) for topic in names)
-        self._waiting.appendleft(CorpusJob(number, self._facts[number], results, self._words[number].result()))
-        summaries, characters = [one.summary for one in results], MOST_CHARACTERS // len(self._prepared)
-        self.tables[number] = {"texts": texts_table(one.name, one.corpus, summaries, characters)}
-
-    def _mended(self, damaged: Damaged) -> TopicResult:
-        for path in damaged.paths:
-            log.warning("%s cannot be read: its concept is computed again.", path)
-        compute_again(self._prepared[damaged.task.corpus], damaged.paths)
-        result = topic_tables(self._topics[damaged.task.corpus, damaged.task.topic])
-        if isinstance(result, Damaged):
-            raise RunError(
-                f"{result.paths[0]} cannot be read although it was just written.",
-                hint="Check the disk, or choose another folder with --out.",
-            )
-        return result
+    known = permanova[~np.isnan(permanova[:, 2])]
+    if not len(known):
+        return (*[_NAN] * 7, 0)
+    statistic, df = float(-2 * np.log(known[:, 2]).sum()), 2 * len(known)
+    return *interval(known[:, 1], 0.0, 1.0), statistic, df, _NAN, float(chdtrc(df, statistic)), len(known)
 
 
-def _facts(one: Prepared, settings: Settings) -> CorpusFacts:
-    corpus = one.corpus
-    return CorpusFacts(
-        name=one.name,
-        model=corpus.model,
-        temperature=corpus.temperature,
-        attribute=corpus.attribute,
-        language=corpus.language,
-        identities=corpus.identities,
-        places=one.matched.places,
-        values=one.matched.values,
-        permutations=settings.permutations,
-        seed=settings.seed,
-        top=settings.top,
-    )
+def _released(within: Reals, across: Reals) -> tuple[float, ...]:
+    known = ~np.isnan(within) & ~np.isnan(across)
+    n = int(known.sum())
+    estimate = float((across - within)[known].mean()) if n else _NAN
+    if n < 2:
+        return estimate, *[_NAN] * 6, n
+    found = one_way_anova(within[known], across[known])
+    return estimate, _NAN, _NAN, found.f, found.df_between, found.df_within, found.p, n
 
 
-def tables_of(job: TopicJob | CorpusJob) -> TopicResult | CorpusResult | Damaged:
-    """Do one job of the second stage; a pure function of picklable inputs, run anywhere."""
-    return topic_tables(job) if isinstance(job, TopicJob) else CorpusResult(job.corpus, corpus_tables(job))
+def interval(values: Reals, least: float, most: float) -> tuple[float, float, float]:
+    """Mean of what is known and its 95 % Student interval, cut to where a true mean can lie; NaN with too little."""
+    found = paired_test(values, np.zeros(len(values)))
+    return found.estimate, *_cut(found, least, most)
 
 
-def topic_tables(job: TopicJob) -> TopicResult | Damaged:
-    """Sum up a topic and make its tables; name the parts that cannot be read instead, where there are any."""
-    facts, summary = job.facts, summarize(job.task)
-    if isinstance(summary, Damaged):
-        return summary
-    name, topic = facts.name, summary.topic
-    drawn = {"permutations": facts.permutations, "seed": facts.seed}
-    tables = {
-        "variance": variance_table(name, summary),
-        "concept_taus": concept_taus_table(name, summary),
-        "correlations": correlations_table(name, topic, [summary], facts.values, **drawn),
-        "words": words_table(facts, topic, summary.words),
-    }
-    return TopicResult(summary, tables)
+def _cut(found: PairedTest, least: float, most: float) -> tuple[float, float]:
+    """Cut the interval to where a true mean can lie; NaN where concepts agree to the last digit.
+
+    A few concepts often agree on a coarse number such as τ among five countries. No spread then means too little is
+    known of it, not that nothing is uncertain.
+    """
+    return (_NAN, _NAN) if found.low == found.high else (max(found.low, least), min(found.high, most))
 
 
-def corpus_tables(job: CorpusJob) -> dict[str, pl.DataFrame]:
-    """Make all tables of a corpus from those of its topics, in the order of the topics."""
-    facts, results = job.facts, job.results
-    name, topics = facts.name, [result.summary for result in results]
-    sums = joined_sums(topics)
-    drawn = {"permutations": facts.permutations, "seed": facts.seed}
-    whole = {
-        "correlations": correlations_table(name, ALL, topics, facts.values, **drawn),
-        "words": words_table(facts, ALL, job.counts),
-    }
-    by_topic = {
-        table: pl.concat([*([whole[table]] if table in whole else []), *(result.tables[table] for result in results)])
-        for table in results[0].tables
-    }
-    return by_topic | {
-        "corpora": _corpus_row(facts, topics, sums),
-        "tests": tests_table(name, topics),
-        "anchors": anchors_table(name, topics, facts.values, sums),
-        "similarity": similarity_table(name, facts.identities, sums),
-        "identities": identities_table(name, facts.identities, sums, facts.places),
-    }
+def identities_table(facts: CorpusFacts, sums: Sums) -> pl.DataFrame:
+    """One row an identity."""
+    within, across = sums.variances()
+    found = [facts.places.get(identity) for identity in facts.identities]
+    named = {part: [getattr(one, part) if one else None for one in found] for part in ("country", "iso2", "iso3")}
+    counts = {"tokens": sums.tokens, "empty": sums.empty}
+    columns = {"identity": facts.identities, **named, "within": within, "across": across, **counts}
+    return frame("identities", {**facts.name._asdict(), **columns})
 
 
-def _corpus_row(facts: CorpusFacts, topics: Sequence[TopicSummary], sums: Sums) -> pl.DataFrame:
+def similarity_table(facts: CorpusFacts, sums: Sums) -> pl.DataFrame:
+    """One row a pair of identities; none where pairs of texts were drawn."""
+    names = np.array(facts.identities if sums.counts.size else [], dtype=object)
+    first, second = np.triu_indices(len(names), 1)
+    pairs = {"identity_a": names[first].tolist(), "identity_b": names[second].tolist()}
+    measured = {"wed": sums.triangle(WED), "bleu": sums.triangle(BLEU)}
+    return frame("similarity", {**facts.name._asdict(), **pairs, **measured})
+
+
+def corpus_table(facts: CorpusFacts, topics: Sequence[TopicSummary], sums: Sums) -> pl.DataFrame:
+    """One row: how much there is of a corpus."""
     prompts = sum(int(summary.concepts.identities.sum()) for summary in topics)
     texts, tokens = int(sums.samples.sum()), int(sums.tokens.sum())
     columns = {
@@ -269,6 +174,129 @@ def _corpus_row(facts: CorpusFacts, topics: Sequence[TopicSummary], sums: Sums) 
     return frame("corpora", {**facts.name._asdict(), **columns})
 
 
+# -- do texts resemble each other where values do? -------------------------------------------------------
+
+
+def concept_taus_table(name: Named, summary: TopicSummary) -> pl.DataFrame:
+    """One row a concept, values table, measure and estimator."""
+    rows = []
+    for key, taus in summary.taus.items():
+        low, high = _central(taus.floors)
+        columns = {
+            "topic": summary.topic,
+            "concept": summary.concepts.names,
+            "tau": row_means(taus.tau),
+            "significant": taus.significant,
+            "anchors": (~np.isnan(taus.tau)).sum(axis=1),
+            "floor_low": low,
+            "floor_high": high,
+        }
+        rows.append(frame("concept_taus", {**name._asdict(), **key._asdict(), **columns}))
+    return pl.concat(rows) if rows else empty("concept_taus")
+
+
+def anchors_table(facts: CorpusFacts, topics: Sequence[TopicSummary], sums: Sums) -> pl.DataFrame:
+    """One row an anchor, values table, measure and estimator; p adjusted by Holm over the anchors."""
+    pooled = [sums.matrix(which) for which in (BLEU, WED, BLEU_REFERENCE)] if sums.counts.size else []
+    frames = []
+    for one in facts.values if pooled else ():
+        for key, whole in matrix_taus(pooled, one).items():
+            tau = ConceptTaus.joined([topic.taus[key] for topic in topics]).tau
+            bounds = np.array([interval(column[~np.isnan(column)], -1.0, 1.0) for column in tau.T])
+            columns = {
+                "identity": one.identities,
+                "country": one.countries,
+                "iso3": one.iso3,
+                **dict(zip(("tau", "low", "high"), bounds.T, strict=True)),
+                "tau_pooled": whole.tau,
+                "p": whole.p,
+                "p_adjusted": holm(whole.p),
+                "concepts": (~np.isnan(tau)).sum(axis=0),
+                "countries": whole.n,
+            }
+            frames.append(frame("anchors", {**facts.name._asdict(), **key._asdict(), **columns}))
+    return pl.concat(frames) if frames else empty("anchors")
+
+
+def correlations_table(facts: CorpusFacts, topic: str, topics: Sequence[TopicSummary]) -> pl.DataFrame:
+    """One row a values table, measure and method, over the concepts of ``topics`` together, called ``topic``."""
+    sums = joined_sums(topics)
+    rows = [
+        {**facts.name._asdict(), "topic": topic, "values": one.name, **row}
+        for one in (facts.values if sums.counts.size else ())
+        for row in (*_tau_rows(topics, one), *_mantel_rows(sums, one, facts.permutations, facts.seed))
+    ]
+    return pl.DataFrame(rows, schema=dict(SCHEMAS["correlations"])).fill_nan(None)
+
+
+def _tau_rows(topics: Sequence[TopicSummary], values: ValuesOf) -> Iterator[dict[str, Any]]:
+    for measure in MEASURES:
+        for estimator in ESTIMATORS:
+            taus = ConceptTaus.joined([topic.taus[TauKey(values.name, measure, estimator)] for topic in topics])
+            estimate, low, high = interval(row_means(taus.tau), -1.0, 1.0)
+            draws = row_means(taus.floors.T)
+            (floor_low,), (floor_high,) = _central(draws[None])
+            known = draws[~np.isnan(draws)]
+            # Two-sided share of permutations at least as far from zero.
+            beyond = 1 + int((np.abs(known) >= abs(estimate)).sum())
+            yield {
+                "measure": measure,
+                "method": "tau" if estimator == "corrected" else "tau_reference",
+                "controls": "",
+                "estimate": estimate,
+                "low": low,
+                "high": high,
+                "p": beyond / (1 + known.size) if known.size and not np.isnan(estimate) else _NAN,
+                "floor_low": floor_low,
+                "floor_high": floor_high,
+                "n": int((~np.isnan(taus.tau)).any(axis=0).sum()),
+            }
+
+
+def _mantel_rows(sums: Sums, values: ValuesOf, permutations: int, seed: int) -> Iterator[dict[str, Any]]:
+    chosen = np.ix_(values.index, values.index)
+    # Each control alone, and all together where there are several.
+    fixed: list[tuple[tuple[str, Reals], ...]] = [(), *((control,) for control in values.controls)]
+    fixed += [values.controls] if len(values.controls) > 1 else []
+    # Both sides are turned so that a positive r says: nearer in values, more alike in text.
+    for measure, likeness in (("bleu", sums.matrix(BLEU)[chosen]), ("wed", -sums.matrix(WED)[chosen])):
+        for controls in fixed:
+            matrices = [matrix for _, matrix in controls]
+            found = mantel(likeness, -values.distance, matrices, permutations=permutations, seed=seed)
+            yield {
+                "measure": measure,
+                "method": "partial mantel" if controls else "mantel",
+                "controls": " + ".join(label for label, _ in controls),
+                **dict.fromkeys(("low", "high", "floor_low", "floor_high"), _NAN),
+                "estimate": found.r,
+                "p": found.p,
+                "n": found.n,
+            }
+
+
+def _central(draws: Reals) -> tuple[Reals, Reals]:
+    """Central 95 % of each row of draws; NaN where there are none or some are unknown."""
+    if not draws.shape[1]:
+        nothing = np.full(len(draws), _NAN)
+        return nothing, nothing
+    low, high = np.quantile(draws, (0.025, 0.975), axis=1)
+    return low, high
+
+
+def values_table(values: Sequence[tuple[ValuesOf, Sequence[int]]]) -> pl.DataFrame:
+    """One row a values table and identity; each comes with how many questions its identities have answered."""
+    rows = [
+        (one.name, *row)
+        for one, known in values
+        for row in zip(one.identities, one.countries, one.iso3, map(int, known), strict=True)
+    ]
+    table = pl.DataFrame(rows, schema=dict(SCHEMAS["values"]), orient="row")
+    return table.unique(["values", "identity"], keep="first").sort("values", "identity")
+
+
+# -- words and texts ------------------------------------------------------------------------------------
+
+
 def words_table(facts: CorpusFacts, topic: str, counts: WordCounts) -> pl.DataFrame:
     """One row an identity, method and rank: the words that mark each identity's texts, by both methods."""
     rows = pl.concat(
@@ -281,39 +309,38 @@ def words_table(facts: CorpusFacts, topic: str, counts: WordCounts) -> pl.DataFr
     return rows.with_columns(pl.lit(value).alias(column) for column, value in same.items()).select(*SCHEMAS["words"])
 
 
-def _notes(prepared: Sequence[Prepared]) -> pl.DataFrame:
-    """What a reader should know of the data and of how they were compared, each said once."""
-    found: dict[tuple[str, str], None] = {}
-    for one in prepared:
-        name, texts = f"{one.corpus.label}, {one.corpus.task}", [*one.corpus.notes()]
-        if one.settings.pairs:
-            texts.append(
-                f"not all pairs of the {len(one.corpus.identities):,} identities were compared, but "
-                f"{one.settings.pairs:,} drawn at random for each concept. Variance is estimated from these; single "
-                "identities are not compared, with each other or with values, and names are not permuted (PERMANOVA)."
-            )
+def texts_table(name: Named, corpus: Corpus, topics: Sequence[TopicSummary], characters: int) -> pl.DataFrame:
+    """Return texts of a corpus, about ``characters`` long together, whole concepts at a time."""
+    frames: list[pl.DataFrame] = []
+    left = characters
+    ranked = []
+    for topic in topics:
+        gaps = np.nan_to_num(topic.concepts.means[:, 1] - topic.concepts.means[:, 0], nan=-np.inf)
+        ranked.append([ConceptKey(topic.topic, topic.concepts.names[i]) for i in np.argsort(-gaps, kind="stable")])
+    # The most different concept of each topic first, then the second of each, and so on.
+    for key in filter(None, chain.from_iterable(zip_longest(*ranked))):
+        texts = corpus.texts(key)
+        groups = texts.groups
+        people = len(texts.identities)
+        shown = np.isin(groups, np.linspace(0, people - 1, min(people, MOST_IDENTITIES)).astype(int))
+        # Texts are sorted by identity: how many of the same one come before each.
+        earlier = np.arange(len(groups)) - np.searchsorted(groups, groups)
+        for samples in (2, 1):  # two texts of an identity show what chance alone changes
+            kept = np.flatnonzero(shown & (earlier < samples)).tolist()
+            length = sum(len(texts.texts[place]) for place in kept)
+            if length <= left:
+                break
         else:
-            texts += _unpermuted(one)
-        if one.corpus.attribute == "language":
-            texts.append(
-                "the texts are in several languages, and all are cut into words by the rules of one "
-                f"({one.corpus.language}); in other scripts signs may stick to words."
-            )
-        if one.corpus.samples < 2:
-            texts.append("one text an identity and concept, so nothing is known of chance within.")
-        found |= dict.fromkeys([*(("warning", f"{name}: {text}") for text in texts), *one.matched.notes])
-    severities, said = zip(*found, strict=True) if found else ((), ())
-    return frame("notes", {"severity": list(severities), "text": list(said)})
-
-
-def _unpermuted(one: Prepared) -> Iterator[str]:
-    """Say which concepts have too many texts for a permutation test."""
-    keys = [key for key in one.corpus.concepts if one.corpus.concepts[key].texts > MOST_PERMUTED]
-    if keys:
-        first, texts = keys[0], one.corpus.concepts[keys[0]].texts
-        many = "1 concept" if len(keys) == 1 else f"{len(keys):,} concepts"
-        yield (
-            f"names were not permuted (PERMANOVA) for {many} of {len(one.corpus.concepts):,} with more than "
-            f"{MOST_PERMUTED:,} texts, such as {first.topic}/{first.concept} ({texts:,}): the distances of so many "
-            "texts are not kept. Columns permanova_* are empty there, and the test over concepts is of the others."
-        )
+            if frames:
+                break
+        rows = {
+            **name._asdict(),
+            "topic": key.topic,
+            "concept": key.concept,
+            "identity": [texts.identities[texts.groups[place]] for place in kept],
+            "sample": texts.samples[kept],
+            "text": [texts.texts[place] for place in kept],
+        }
+        frames.append(frame("texts", rows))
+        left -= length
+    return pl.concat(frames) if frames else empty("texts")

@@ -1,6 +1,7 @@
 """One topic of one corpus: from its parts to sums and the τ of its concepts. Cheap, never stored, run anywhere.
 
-Parts are read a few at a time, so memory holds one topic's sums and words, whatever the size of the corpus.
+τ says how texts go with cultural values, for every concept and anchor, by both estimators, with floors. Parts are read
+a few at a time, so memory holds one topic's sums and words, whatever the size of the corpus.
 """
 
 from __future__ import annotations
@@ -12,39 +13,92 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from kapwa.analysis.parts import Part, Whole, read_part
-from kapwa.analysis.taus import ConceptTaus, Integers, Reals, TauKey, ValuesOf, concept_taus
+from kapwa.analysis.parts import Part, Reals, Whole, read_part
 from kapwa.analysis.words.counts import WordCounts, WordSums
+from kapwa.languages.places import Place
+from kapwa.stats.kendall import Anchors, Taus, anchor_taus, anchor_taus_reference, permuted_means, prepare_anchors
+from kapwa.stats.significance import holm
 
+Integers = NDArray[np.intp]
 WED, BLEU, BLEU_REFERENCE = range(3)
+MEASURES: Final = ("bleu", "wed")
+ESTIMATORS: Final = ("corrected", "reference")
+# Enough for a central 95 % and a p of 0.005; more would cost more than all else of a second look.
+MOST_FLOOR_PERMUTATIONS = 199
 # Parts held at once; the permutation floors of a batch are one matrix product.
 _BATCH = 32
 _SUMMED: Final = ("variance", "known", "samples", "tokens", "empty", "triangles", "counts")
 
 
-class TopicTask(NamedTuple):
-    """What one worker is given: where the parts of a topic lie, in order, and what to hold them against.
+@dataclass(frozen=True, slots=True, eq=False)
+class ValuesOf:
+    """Cultural distances between the m identities of a corpus that have values.
 
-    ``drawn``: pairs of texts were drawn, so there are no distances between single identities. ``sent``: the bytes of
-    the parts, for a machine that does not see the paths.
+    ``index`` (m,): their places among the corpus' identities, ascending. ``distance``, ``distance_reference``: (m, m).
+    ``order`` (m,): their places in the values file, by which the released code breaks ties. ``controls``: name and
+    (m, m) distances to hold fixed.
+    """
+
+    name: str
+    index: Integers
+    identities: tuple[str, ...]
+    countries: tuple[str, ...]
+    iso3: tuple[str, ...]
+    distance: Reals
+    distance_reference: Reals
+    order: Integers
+    controls: tuple[tuple[str, Reals], ...]
+
+
+class Named(NamedTuple):
+    """The columns that say which corpus a row is of."""
+
+    corpus: str
+    task: str
+
+
+class CorpusFacts(NamedTuple):
+    """What a corpus says of itself, and how its tables are made: ``top`` words listed an identity.
+
+    ``drawn``: pairs of texts were drawn, so there are no distances between single identities.
+    """
+
+    name: Named
+    model: str
+    temperature: float | None
+    attribute: str
+    language: str
+    identities: tuple[str, ...]
+    places: Mapping[str, Place]
+    values: tuple[ValuesOf, ...]
+    permutations: int
+    seed: int
+    top: int
+    drawn: bool
+
+
+class TopicJob(NamedTuple):
+    """A topic to sum up: the number of its corpus, and where its parts lie, in order.
+
+    ``sent``: the bytes of the parts, for a machine that does not see the paths.
     """
 
     corpus: int
     topic: str
     paths: tuple[Path, ...]
-    identities: tuple[str, ...]
-    values: tuple[ValuesOf, ...]
-    permutations: int
-    seed: int
-    drawn: bool
+    facts: CorpusFacts
     sent: tuple[bytes, ...] | None = None
+
+    def __str__(self) -> str:
+        return f"The topic {self.topic} of {self.facts.name.corpus}, {self.facts.name.task},"
 
 
 class Damaged(NamedTuple):
     """A topic of which some parts cannot be read and must be computed again."""
 
-    task: TopicTask
+    job: TopicJob
     paths: tuple[Path, ...]
 
 
@@ -116,6 +170,34 @@ class Sums:
         return matrix
 
 
+class TauKey(NamedTuple):
+    """Which τ: values table, measure, estimator."""
+
+    values: str
+    measure: str
+    estimator: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ConceptTaus:
+    """τ of C concepts and m anchors (C, m), NaN where there is none.
+
+    ``significant`` (C,): share of anchors with p < 0.05 after Holm's adjustment over the anchors of the concept.
+    ``floors`` (C, P): mean τ over anchors under P permutations of countries, the same ones for every concept; P = 0
+    for the reference.
+    """
+
+    tau: Reals
+    significant: Reals
+    floors: Reals
+
+    @classmethod
+    def joined(cls, several: Sequence[ConceptTaus]) -> ConceptTaus:
+        """Put the τ of several batches or topics behind each other."""
+        rows = [(one.tau, one.significant, one.floors) for one in several]
+        return cls(*(np.concatenate(column) for column in zip(*rows, strict=True)))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class TopicSummary:
     """What a topic comes to."""
@@ -139,17 +221,17 @@ def joined_sums(topics: Sequence[TopicSummary]) -> Sums:
     return whole
 
 
-def summarize(task: TopicTask) -> TopicSummary | Damaged:
+def summarize(job: TopicJob) -> TopicSummary | Damaged:
     """Read the parts of a topic and sum them up; name those that cannot be read instead, where there are any."""
-    size = len(task.identities)
-    place = {identity: i for i, identity in enumerate(task.identities)}
-    sums, words = Sums(size, drawn=task.drawn), WordSums(size)
-    facts = []
+    facts, size = job.facts, len(job.facts.identities)
+    place = {identity: i for i, identity in enumerate(facts.identities)}
+    sums, words = Sums(size, drawn=facts.drawn), WordSums(size)
+    rows = []
     taus: dict[TauKey, list[ConceptTaus]] = {}
     unreadable: list[Path] = []
-    for start in range(0, len(task.paths), _BATCH):
-        paths = task.paths[start : start + _BATCH]
-        sent = task.sent[start : start + _BATCH] if task.sent else repeat(None)
+    for start in range(0, len(job.paths), _BATCH):
+        paths = job.paths[start : start + _BATCH]
+        sent = job.sent[start : start + _BATCH] if job.sent else repeat(None)
         read = [read_part(path, raw) for path, raw in zip(paths, sent, strict=False)]
         unreadable += [path for path, part in zip(paths, read, strict=True) if part is None]
         if unreadable:
@@ -160,14 +242,89 @@ def summarize(task: TopicTask) -> TopicSummary | Damaged:
             sums.add(part, members)
             words.add(part.words if len(members) == size else part.words.spread(members, size))
             counts = len(part.identities), part.samples.sum()
-            facts.append((part.concept, *counts, part.means, part.permanova, part.bounds))
-        for values in () if task.drawn else task.values:
-            found = concept_taus(batch, values, task.identities, permutations=task.permutations, seed=task.seed)
+            rows.append((part.concept, *counts, part.means, part.permanova, part.bounds))
+        for values in () if facts.drawn else facts.values:
+            found = concept_taus(batch, values, place, permutations=facts.permutations, seed=facts.seed)
             for key, several in found.items():
                 taus.setdefault(key, []).append(several)
     if unreadable:
-        return Damaged(task._replace(sent=None), tuple(unreadable))
-    names, *columns = zip(*facts, strict=True)
-    concepts = ConceptFacts(names, *map(np.array, columns))
+        return Damaged(job._replace(sent=None), tuple(unreadable))
+    names, *columns = zip(*rows, strict=True)
     joined = {key: ConceptTaus.joined(several) for key, several in taus.items()}
-    return TopicSummary(task.corpus, task.topic, concepts, sums, joined, words.result())
+    return TopicSummary(
+        job.corpus, job.topic, ConceptFacts(names, *map(np.array, columns)), sums, joined, words.result()
+    )
+
+
+def concept_taus(
+    parts: Sequence[Part], values: ValuesOf, place: Mapping[str, int], *, permutations: int, seed: int
+) -> dict[TauKey, ConceptTaus]:
+    """Correlate every concept with one values table, by both measures and both estimators.
+
+    ``place``: where the corpus has each of its identities.
+    """
+    anchors = prepare_anchors(values.distance), prepare_anchors(values.distance_reference)
+    places = _pair_places(np.arange(len(place)), len(place), values.index)
+    taus: dict[TauKey, list[Taus]] = {TauKey(values.name, one, other): [] for one in MEASURES for other in ESTIMATORS}
+    likeness: dict[str, list[Reals]] = {measure: [] for measure in MEASURES}
+    for part in parts:
+        at = places
+        if len(part.identities) < len(place):
+            members = np.array([place[identity] for identity in part.identities], dtype=np.intp)
+            at = _pair_places(members, len(place), values.index)
+        matrices = [np.where(at < 0, np.nan, one[at]) for one in (part.bleu, part.wed, part.bleu_reference)]
+        likeness["bleu"].append(matrices[0])
+        likeness["wed"].append(-matrices[1])
+        for key, found in _taus(matrices, values, anchors).items():
+            taus[key].append(found)
+    # Countries without any distance take no part, as they take none in what is observed.
+    alive = np.flatnonzero(anchors[0].known.any(axis=1))
+    among = np.ix_(alive, alive)
+    floors = permuted_means(
+        [matrix[among] for measure in MEASURES for matrix in likeness[measure]],
+        values.distance[among],
+        permutations=min(permutations, MOST_FLOOR_PERMUTATIONS),
+        seed=seed,
+    ).reshape(len(MEASURES), len(parts), -1)
+    nothing = np.empty((len(parts), 0))
+    joined = {}
+    for key, found_all in taus.items():
+        known = [found.p[~np.isnan(found.p)] for found in found_all]
+        significant = np.array([(holm(p) < 0.05).mean() if p.size else np.nan for p in known])
+        floor = floors[MEASURES.index(key.measure)] if key.estimator == "corrected" else nothing
+        joined[key] = ConceptTaus(np.stack([found.tau for found in found_all]), significant, floor)
+    return joined
+
+
+def matrix_taus(matrices: Sequence[Reals], values: ValuesOf) -> dict[TauKey, Taus]:
+    """τ of each anchor on BLEU, WED and BLEU as released between all identities, such as means over concepts."""
+    chosen = np.ix_(values.index, values.index)
+    anchors = prepare_anchors(values.distance), prepare_anchors(values.distance_reference)
+    return _taus([matrix[chosen] for matrix in matrices], values, anchors)
+
+
+def _taus(matrices: Sequence[Reals], values: ValuesOf, anchors: tuple[Anchors, Anchors]) -> dict[TauKey, Taus]:
+    """τ of the matrices BLEU, WED and BLEU as released; ``anchors``: corrected, and as released."""
+    bleu, wed, released = matrices
+    corrected, reference = anchors
+    names, order = values.identities, values.order
+    return {
+        TauKey(values.name, "bleu", "corrected"): anchor_taus(bleu, corrected),
+        TauKey(values.name, "wed", "corrected"): anchor_taus(-wed, corrected),
+        TauKey(values.name, "bleu", "reference"): anchor_taus_reference(released, reference, names, values_order=order),
+        TauKey(values.name, "wed", "reference"): anchor_taus_reference(
+            wed, reference, names, measure="wed", values_order=order
+        ),
+    }
+
+
+def _pair_places(members: Integers, size: int, index: Integers) -> Integers:
+    """Where the upper triangle of ``members``, of ``size`` identities, keeps the pairs of those at ``index``: (m, m).
+
+    −1 for an identity with itself, and where one of the two is not among the members.
+    """
+    rows, g = np.full(size, -1), len(members)
+    rows[members] = np.arange(g)
+    chosen = rows[index]
+    low, high = np.minimum(chosen[:, None], chosen), np.maximum(chosen[:, None], chosen)
+    return np.where((low >= 0) & (low < high), low * g - low * (low + 1) // 2 + high - low - 1, -1)
