@@ -6,7 +6,14 @@ import base64
 import hashlib
 import itertools
 import re
+import tempfile
+from collections.abc import Sequence
 from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+from kapwa.report.analysis.page import build_analysis_report
+from kapwa.report.page import build_report
 
 
 class Page(HTMLParser):
@@ -67,3 +74,15 @@ def content_policy(css: str, script: str = "") -> str:
     style, code = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (css, script))
     own = f"script-src 'sha256-{code}'; img-src data:; " if script else ""
     return f"default-src 'none'; style-src 'sha256-{style}'; {own}base-uri 'none'; form-action 'none'"
+
+
+def render_page(runs: Sequence[Any]) -> str:
+    """The text of a report."""
+    with tempfile.TemporaryDirectory() as folder:
+        return build_report(runs, Path(folder) / "page.html").read_text(encoding="utf-8")
+
+
+def render_analysis(analysis: Any) -> str:
+    """The text of an analysis' report."""
+    with tempfile.TemporaryDirectory() as folder:
+        return build_analysis_report(analysis, Path(folder) / "page.html").read_text(encoding="utf-8")

@@ -11,11 +11,11 @@ from typing import Any
 import polars as pl
 import pytest
 from analysis_fixtures import MadeAnalysis, make_analysis
-from pages import Page, assert_sound, content_policy
+from pages import Page, assert_sound, content_policy, render_analysis
 
 from kapwa.analysis.result import SCHEMAS, empty
 from kapwa.errors import UsageError
-from kapwa.report.analysis.page import BUDGET, build_analysis_report, render_analysis
+from kapwa.report.analysis.page import BUDGET, build_analysis_report
 
 CANARY = "</script><script>document.title='owned'</script><!--<b onload=x>\"'&\u2028"
 VOID = {"meta", "input", "br", "link", "img", "base", "path", "use", "rect", "line", "circle", "image"}

@@ -73,7 +73,7 @@ def drawn(chart: Any) -> list[str]:
     parts = []
     if isinstance(chart, RowChart):
         parts = [row_svg(chart, line) for line in chart.lines if not line.header]
-        parts += [head_svg(chart), axis_svg(chart), *(charts.key_svg(kind) for kind, _ in chart.legend)]
+        parts += [head_svg(chart), axis_svg(chart), *(charts.key_svg(kind) for kind, _ in chart.keys)]
     elif isinstance(chart, MapChart):
         parts = [map_svg(chart), scale_svg(chart.domain, share=chart.share)]
     elif isinstance(chart, ScatterChart):

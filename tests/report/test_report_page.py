@@ -8,11 +8,11 @@ from typing import Any
 
 import polars as pl
 import pytest
-from pages import Page, assert_sound, content_policy
+from pages import Page, assert_sound, content_policy, render_page
 from report_fixtures import MadeRun, make_run
 
 from kapwa.errors import UsageError
-from kapwa.report.page import build_report, render_page, unbroken
+from kapwa.report.page import build_report, unbroken
 
 CANARY = "<script>document.title='owned'</script><b onload=x>\"'&"
 

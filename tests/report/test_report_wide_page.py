@@ -7,12 +7,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from pages import Page, assert_sound
+from pages import Page, assert_sound, render_page
 from report_fixtures import MadeRun, make_run
 from test_report_page import CANARY, poison_tree
 from wide_fixtures import CULTURES, choice_run, wide_run
 
-from kapwa.report.page import build_report, render_page
+from kapwa.report.page import build_report
 
 
 @pytest.fixture(scope="module")

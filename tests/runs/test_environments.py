@@ -77,7 +77,7 @@ def test_a_run_finished_elsewhere_goes_on_and_says_that_it_makes_no_promise(
     assert run.manifest["repeatable"] == f"no promise: {reason}"
     assert run.manifest["notes"] == [f"The run cannot be repeated byte for byte: {reason}."]
     assert [one["environment"] for one in run.manifest["environments"]] == [HERE, {**HERE, **changed}]
-    asked, note = methods(arrange([run])[0]).asked
+    asked, note = methods(arrange([run])[0])["asked"]
     assert "byte for byte" not in asked
     assert f"cannot be repeated byte for byte: {reason}." in note
 
@@ -105,7 +105,7 @@ def test_a_run_resumed_as_it_was_begun_promises_what_it_did(tmp_path: Path, capl
     stopped(tmp_path, Somewhere(), at=5)
     stopped(tmp_path, Somewhere(), at=15)
     run = finished(tmp_path, Somewhere())
-    assert "repeat it byte for byte" in methods(arrange([run])[0]).asked[0]
+    assert "repeat it byte for byte" in methods(arrange([run])[0])["asked"][0]
     again = finished(tmp_path, Somewhere(changed={"device": "B"}))
     assert again.manifest["repeatable"] == "bytes"
     assert again.manifest["notes"] == []

@@ -120,7 +120,8 @@ class RowChart(Chart):
     """Rows on one axis.
 
     ``compact``: one line of text a row, for many of them. ``band`` shades all rows up to a value, ``zero`` marks 0.
-    ``keys`` pairs what else is drawn ("zone", "top", "accent", "faint", "bar", "band", "mean") and what it means.
+    ``keys``, the legend, pairs a model's number, or "zone", "top", "accent", "faint", "bar", "band", "mean", with its
+    meaning.
     """
 
     kind: ClassVar = "rows"
@@ -133,12 +134,6 @@ class RowChart(Chart):
     compact: bool = False
     keys: Sequence[tuple[str, str]] = ()
     zero: bool = False
-
-    @property
-    def legend(self) -> list[tuple[str, str]]:
-        """A mark and its meaning, in order; models are marked by their number."""
-        models = [(str(k), name) for k, name in enumerate(self.series)] if len(self.series) > 1 else []
-        return [*models, *self.keys]
 
     def units(self, line: Line) -> int:
         """How high a row is, in steps of 13 pixels over 12."""
@@ -242,12 +237,7 @@ def row_svg(chart: RowChart, line: Line) -> str:
     under += [_upright(x(m.value), "ceiling" if m.ceiling else "floor") for m in chart.markers]
     under += [_upright(x(0.0), "floor")] if chart.zero and start < 0 < chart.domain[1] else []
     under += [_upright(x(line.top), "ceiling", ("15%", "85%"))] if line.top is not None else []
-    return "".join(under) + f'<svg y="50%" overflow="visible">{"".join(_shapes(line, x))}</svg>'
-
-
-def _shapes(line: Line, x: Callable[[float], str]) -> list[str]:
-    """Dots, boxes or bars of a row around its middle."""
-    parts: list[str] = []
+    parts: list[str] = []  # dots, boxes or bars around the middle
     if line.joined and len(line.dots) > 1:
         ends = sorted(dot.value for dot in line.dots)
         parts.append(f'<line class="faint interval" x1="{x(ends[0])}" x2="{x(ends[-1])}"/>')
@@ -270,7 +260,7 @@ def _shapes(line: Line, x: Callable[[float], str]) -> list[str]:
                 size = f'width="{0.9 * wide:.4g}%" height="{high:.4g}"'
                 parts.append(f'<rect class="bar" x="{x(start)}" y="{17 - high:.4g}" {size}/>')
         parts += [] if bars.values else [_upright(x(bars.mean), "ceiling", ("-22", "17"))]
-    return parts
+    return "".join(under) + f'<svg y="50%" overflow="visible">{"".join(parts)}</svg>'
 
 
 def _box(box: Box, x: Callable[[float], str], y: float) -> list[str]:

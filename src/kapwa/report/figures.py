@@ -153,10 +153,10 @@ def chart_file(chart: Chart) -> str:
 def _row_file(chart: RowChart, title: Sequence[str]) -> tuple[float, Sequence[str], str]:
     """Height, title and body of a chart of rows: labels at the left, numbers at the right."""
     parts: list[str] = []
-    for k, (kind, name) in enumerate(chart.legend):
+    for k, (kind, name) in enumerate(chart.keys):
         symbol = f'<svg y="{STEP * k}" width="16" height="16" overflow="visible">{key_svg(kind)}</svg>'
         parts.append(symbol + text_svg("22", STEP * k + 12, _wrapped(name, 90, 1)[0], "ink small"))
-    y = float(STEP * len(chart.legend) + 4 * bool(chart.legend))
+    y = float(STEP * len(chart.keys) + 4 * bool(chart.keys))
 
     def plot(inside: str, high: float) -> str:
         return f'<svg x="200" y="{y:.5g}" width="392" height="{high:.5g}" overflow="visible">{inside}</svg>'

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from kapwa.report import numbers
@@ -21,19 +20,6 @@ METHODS: Mapping[str, str] = {
     "no-data": "no interval, for nothing was measured",
 }
 EMBEDDED = "smollm2"
-
-
-@dataclass(frozen=True, slots=True)
-class Methods:
-    """The methods section of one task."""
-
-    asked: Sequence[str]
-    intervals: Sequence[str]
-    metrics: Sequence[tuple[str, str]]
-    marks: Sequence[tuple[str, str]]
-    cards: Sequence[Sequence[tuple[str, str]]]
-    data: str
-    limits: Sequence[str]
 
 
 def page_lead(views: Sequence[TaskView]) -> str:
@@ -98,7 +84,7 @@ CARD = {
 }
 
 
-def methods(view: TaskView) -> Methods:
+def methods(view: TaskView) -> dict[str, Any]:
     """Everything the methods section says of a task."""
     data = view.manifest.get("data", {})
     card = data.get("card") or {}
@@ -111,26 +97,27 @@ def methods(view: TaskView) -> Methods:
     for row in (row for run in view.runs for row in run.floors.iter_rows(named=True)):
         if row["note"] and row["note"] not in cultures:
             marks.setdefault(clean(row["name"]), clean(row["note"]))
-    listed = [one.get("limits") for one in cards]
-    limits = [limit for value in listed for limit in (value if isinstance(value, list | tuple) else [value])]
-    metrics = []
+    metrics, facts, limits = [], [], list[str]()
     for name, info in view.metrics.items():
         ends, span, source = [info.get("low"), info.get("high")], "any number", clean(info.get("source") or "")
         if None not in ends:
             span = " to ".join(numbers.decimal(end, 3).rstrip("0").rstrip(".") for end in ends)
         metrics.append((name, f"{view.titles[name]}. Range {span}." + (f" Source: {source}." if source else "")))
-    return Methods(
-        asked=[said for label, run in zip(view.labels, view.runs, strict=True) for said in _asked(label, run)],
-        intervals=[f"{method}: {METHODS[method]}" for method in METHODS if method in used]
+    for one in cards:
+        listed = one.get("limits") or ()
+        limits += [clean(limit) for limit in (listed if isinstance(listed, list | tuple) else [listed]) if limit]
+        told = [(title, one.get(key)) for key, title in CARD.items()]
+        facts.append([(title, _card_text(value)) for title, value in told if value not in (None, "", [])])
+    return {
+        "asked": [said for label, run in zip(view.labels, view.runs, strict=True) for said in _asked(label, run)],
+        "intervals": [f"{method}: {METHODS[method]}" for method in METHODS if method in used]
         + [clean(method) for method in sorted(used - set(METHODS))],
-        metrics=metrics,
-        marks=list(marks.items()),
-        cards=[
-            [(CARD[key], _card_text(one[key])) for key in CARD if one.get(key) not in (None, "", [])] for one in cards
-        ],
-        data=f"{clean(data.get('name', ''))}, digest {clean(data.get('digest', ''))}",
-        limits=list(dict.fromkeys(clean(limit) for limit in limits if limit)),
-    )
+        "metrics": metrics,
+        "marks": list(marks.items()),
+        "cards": facts,
+        "data": f"{clean(data.get('name', ''))}, digest {clean(data.get('digest', ''))}",
+        "limits": list(dict.fromkeys(limits)),
+    }
 
 
 def _card_text(value: Any) -> str:
@@ -161,18 +148,16 @@ def _asked(label: str, run: Run) -> Iterator[str]:
     yield from (f"{isolate(label)}: {clean(note)}" for note in (noted if isinstance(noted, list) else ()))
 
 
-def versions(runs: Sequence[Run]) -> list[tuple[str, str]]:
-    """Versions of what made the runs; several values where runs differ."""
+def origin(runs: Sequence[Run]) -> tuple[list[tuple[str, str]], str]:
+    """Versions of what made the runs (several where runs differ); their folders, and when they ended.
+
+    Nothing is of the moment of writing, so bytes repeat.
+    """
     found: dict[str, list[str]] = {}
     for run in runs:
-        every = {"kapwa": run.manifest.get("kapwa"), **run.manifest.get("versions", {})}
-        for name, value in every.items():
+        for name, value in {"kapwa": run.manifest.get("kapwa"), **run.manifest.get("versions", {})}.items():
             found.setdefault(clean(name), []).append(clean(value))
-    return [(name, ", ".join(dict.fromkeys(values))) for name, values in found.items()]
-
-
-def made(runs: Sequence[Run]) -> str:
-    """When the runs ended and which folders they are: nothing of the moment of writing, so bytes repeat."""
+    versions = [(name, ", ".join(dict.fromkeys(values))) for name, values in found.items()]
     ended = max((str(run.manifest.get("finished") or "") for run in runs), default="")
-    folders = _list([clean(run.path.name) for run in runs])
-    return f"Runs: {folders}. {'Last answer ' + clean(ended) + '.' if ended else ''}"
+    made = f"Runs: {_list([clean(run.path.name) for run in runs])}."
+    return versions, f"{made} Last answer {clean(ended)}." if ended else made

@@ -57,18 +57,13 @@ def build_report(runs: Sequence[Run], out: Path) -> Path:
     The page is a function of the runs alone: the same runs give the same bytes. Raises UsageError when
     there are no runs.
     """
-    write_text(out, render_page(runs))
-    return out
-
-
-def render_page(runs: Sequence[Run]) -> str:
-    """Return the report as HTML text."""
     views = arrange(runs)
     parts = [_task_part(view) for view in views]
     related = relations(views) if len(views) > 1 else []
     # A report must be readable where its suite is not installed.
     question = views[0].suite.question if views[0].suite is not None else views[0].task
-    return render(
+    versions, made = notes.origin(runs)
+    page = render(
         "report.html.j2",
         ["report.css"],
         parts=parts,
@@ -77,10 +72,12 @@ def render_page(runs: Sequence[Run]) -> str:
         title=question if len(parts) == 1 else "What the models know",
         lead=notes.page_lead(views),
         warnings=list(dict.fromkeys(warning for part in parts for warning in part["warnings"])),
-        versions=notes.versions(runs),
-        made=notes.made(runs),
+        versions=versions,
+        made=made,
         maps=any(part["across"] and part["across"]["maps"] for part in parts),
     )
+    write_text(out, page)
+    return out
 
 
 def render(template: str, styles: Sequence[str], script: str = "", **told: Any) -> str:

@@ -35,8 +35,10 @@ def _chart(
     told = "; ".join(f"{line.label} {line.strong} ({line.beside})" for line in lines if line.strong)
     alt = ". ".join(part for part in (f"{title}, {about}", told, tail if tail or told else SAME) if part)
     info = view.metrics[metric]
-    domain = axis_domain(info, lines, list(marks))
-    return [RowChart(title=title, alt=alt, lines=lines, domain=domain, share=numbers.is_share(info), **more)]
+    models = [(str(k), name) for k, name in enumerate(more.get("series", ()))]
+    more["keys"] = [*(models if len(models) > 1 else ()), *more.get("keys", ())]
+    more["domain"] = axis_domain(info, lines, list(marks))
+    return [RowChart(title=title, alt=alt, lines=lines, share=numbers.is_share(info), **more)]
 
 
 def task_charts(view: TaskView) -> list[RowChart]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import groupby, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from kapwa.datasets.findings import CheckReport, Finding, Severity
+from kapwa.datasets.findings import CheckReport, Severity
 from kapwa.report import notes, numbers, sentences
 from kapwa.report.comparisons import variant_name
 from kapwa.report.summaries import across_sentence
@@ -20,11 +20,12 @@ from kapwa.runs.directory import Run
 if TYPE_CHECKING:
     from rich.console import Group, RenderableType
     from rich.table import Table
-    from rich.text import Text
 
 MOST_ROWS = 24
 # Of more cultures than fit a screen, so many at each end are shown.
 _AT_EACH_END = 5
+# Names up to this width can stand in every row of a table; longer ones are told once, and called A and B.
+_SHORT_NAME = 12
 
 
 def render_run(run: Run) -> Group:
@@ -75,66 +76,47 @@ def render_run(run: Run) -> Group:
     )
 
 
-def render_comparison(frame: pl.DataFrame, metrics: Mapping[str, Mapping[str, Any]] | None = None) -> Group:
-    """Return paired differences (columns of ``comparisons``) as a table with a verdict in words for each.
+def render_comparison(frame: pl.DataFrame, metrics: Mapping[str, Mapping[str, Any]]) -> Group:
+    """Return paired differences of two runs (columns of ``comparisons``) as a table with a verdict in words for each.
 
-    ``metrics``: how they read (a manifest's ``metrics``); with it shares are told in percentage points, without
-    it every difference is in the metric's own unit.
+    ``metrics``: how they read (a manifest's ``metrics``); shares are told in percentage points.
     """
     from rich.console import Group
     from rich.text import Text
 
     if not frame.height:
         return Group(Text("The two share no items that both measured: there is nothing to compare."))
-    shown = _first_metrics(frame)
-    parts = _label_parts(frame)
-    short = _short_names(frame)
-    head = ", ".join(parts).capitalize() or "Metric"
+    first = frame.row(0, named=True)
+    short = {name: label_text(first[name]) for name in ("a", "b")}
+    told = []
+    if max(map(len, short.values())) > _SHORT_NAME:
+        told = [f"A: {short['a']}", f"B: {short['b']}"]
+        short = {"a": "A", "b": "B"}
+    told.append(f"Difference: {short['a']} − {short['b']}")
+    # What is the same in all rows stands once above the table.
+    names = ("metric", "culture", "variant")
+    parts = [name for name in names if frame[name].n_unique() > 1] or ["metric"]
+    same = [f"{name.capitalize()}: {label_text(first[name] or 'all')}" for name in names if name not in parts]
+    told += ["; ".join(same)] if same else []
+    head = ", ".join(parts).capitalize()
     columns = [head, "Difference", "95% interval", "p (Holm)", "Detectable", "n", "Verdict"]
-    table = new_table(columns, names=(head, "Verdict"), tight=True)
+    table, shown = new_table(columns, names=(head, "Verdict"), tight=True), _first_metrics(frame)
     for row in shown.iter_rows(named=True):
-        label = ", ".join(_part(row, name) for name in parts) or _part(row, "metric")
-        cells = [label, *_comparison_cells({**row, **short}, (metrics or {}).get(row["metric"], {}))]
+        info = metrics.get(row["metric"], {})
+        cells = [
+            ", ".join(label_text(row[name] or "all") for name in parts),
+            numbers.change(row["difference"], info),
+            numbers.change_interval(row["low"], row["high"], info),
+            numbers.p_value(row["p_holm"]),
+            numbers.detectable(row["mde"], info),
+            f"{row['n']:,}",
+            label_text(sentences.verdict_words({**row, **short})),
+        ]
         table.add_row(*map(Text, cells), style="bold" if sentences.is_clear(row) else None)
     note = "Detectable: the smallest true difference that this many items show four times in five."
     if shown.height < frame.height:
         note += f" {frame.height - shown.height} more differences, of other metrics, with --json."
-    return Group(*(Text(line) for line in _compared(frame, short, parts)), table, Text(note, style="dim"))
-
-
-# Names up to this width can stand in every row of a table; longer ones are told once, and called A and B.
-_SHORT_NAME = 12
-
-
-def _label_parts(frame: pl.DataFrame) -> list[str]:
-    """What tells rows apart; what is the same in all of them stands once above the table."""
-    pair = ["pair"] if frame.select("a", "b").n_unique() > 1 else []
-    return [name for name in ("metric", "culture", "variant") if frame[name].n_unique() > 1] + pair
-
-
-def _part(row: Mapping[str, Any], name: str) -> str:
-    if name == "pair":
-        return f"{label_text(row['a'])} − {label_text(row['b'])}"
-    return label_text(row[name] or "all")
-
-
-def _short_names(frame: pl.DataFrame) -> dict[str, str]:
-    """Letters for the two that are compared, where all rows are of these two and their names are long."""
-    first = frame.row(0, named=True)
-    long = max(len(label_text(first[name])) for name in "ab") > _SHORT_NAME
-    return {"a": "A", "b": "B"} if long and "pair" not in _label_parts(frame) else {}
-
-
-def _compared(frame: pl.DataFrame, short: Mapping[str, str], parts: Sequence[str]) -> Iterator[str]:
-    """Say what is subtracted from what, and of what, where that is the same in every row."""
-    first = frame.row(0, named=True)
-    for name, letter in short.items():
-        yield f"{letter}: {label_text(first[name])}"
-    if "pair" not in parts:
-        yield f"Difference: {_part({**first, **short}, 'pair')}"
-    same = [name for name in ("metric", "culture", "variant") if name not in parts]
-    if parts and same:
-        yield "; ".join(f"{name.capitalize()}: {_part(first, name)}" for name in same)
+    return Group(*map(Text, told), table, Text(note, style="dim"))
 
 
 def _first_metrics(frame: pl.DataFrame) -> pl.DataFrame:
@@ -145,17 +127,6 @@ def _first_metrics(frame: pl.DataFrame) -> pl.DataFrame:
             break
         kept.append(metric)
     return frame.filter(pl.col("metric").is_in(kept))
-
-
-def _comparison_cells(row: Mapping[str, Any], info: Mapping[str, Any]) -> list[str]:
-    return [
-        numbers.change(row["difference"], info),
-        numbers.change_interval(row["low"], row["high"], info),
-        numbers.p_value(row["p_holm"]),
-        numbers.detectable(row["mde"], info),
-        f"{row['n']:,}",
-        label_text(sentences.verdict_words(row)),
-    ]
 
 
 def new_table(columns: Sequence[str], *, names: Collection[str], title: str = "", tight: bool = False) -> Table:
@@ -203,20 +174,13 @@ def render_check(report: CheckReport) -> RenderableType:
             table.add_column(name, no_wrap=True)
         table.add_column("what")
         for finding in findings:
-            table.add_row(*_cells(finding, report.path))
+            path, row = Path(finding.path), "" if finding.row is None else str(finding.row)
+            # What was checked stands in the first line already; here only the part that tells files apart.
+            inside = path.is_relative_to(report.path) and path != Path(report.path)
+            cells = (str(path.relative_to(report.path)) if inside else path.name, row, finding.column or "")
+            # Text, not markup: a finding may quote square brackets from the data.
+            table.add_row(*map(Text, cells), Text(finding.message))
         parts += [Text(f"\n{title}", style=style), table]
     if not report.findings:
         parts.append(Text("\nNothing odd was found."))
     return Group(*parts)
-
-
-def _cells(finding: Finding, checked: str) -> tuple[Text, Text, Text, Text]:
-    from rich.text import Text
-
-    path = Path(finding.path)
-    # What was checked stands in the first line already; here only the part that tells files apart.
-    name = str(path.relative_to(checked)) if path.is_relative_to(checked) and path != Path(checked) else path.name
-
-    row = "" if finding.row is None else str(finding.row)
-    # Text, not markup: a finding may quote square brackets from the data.
-    return Text(name), Text(row), Text(finding.column or ""), Text(finding.message)

@@ -42,18 +42,13 @@ def build_analysis_report(analysis: Analysis, path: Path) -> Path:
     of 193 identities): of the texts it carries as many as fit, and says how many. Raises UsageError when there is no
     corpus.
     """
-    write_text(path, render_analysis(analysis))
-    return path
-
-
-def render_analysis(analysis: Analysis) -> str:
-    """Return the report as HTML text."""
     view = AnalysisView(analysis)
     told = _told(view)
     page = ("analysis.html.j2", ["report.css", "analysis.css"], "analysis.js")
     fixed = len(render(*page, **told, texts=explorer.Texts("", 0, 0)).encode())
     texts = explorer.texts_within(view, min(MOST_TEXTS, BUDGET - fixed - _AIR))
-    return render(*page, **told, texts=texts)
+    write_text(path, render(*page, **told, texts=texts))
+    return path
 
 
 def _told(view: AnalysisView) -> Part:
