@@ -204,7 +204,7 @@ def check_data(path: str | Path) -> CheckReport:
     ``path`` may be the name of a suite that is a folder (``kapwa suite add``), and the folder may hold somebody else's
     table with a ``mapping.yaml``. Raises DataError when it is not there, or of no suite's form.
     """
-    from kapwa.suites.folders import check_named, no_form
+    from kapwa.suites.folders.adding import check_named, no_form
 
     own = check_named(path)
     if own is not None:

@@ -36,7 +36,7 @@ def load_task(
     that are asked in several languages. ``options`` are the task's own; None leaves one at its default.
     Raises UsageError naming the nearest known word, and DataError for data that is not of the suite's form.
     """
-    from kapwa.suites.folders import open_task
+    from kapwa.suites.folders.opening import open_task
 
     suite_name, slash, _ = name.partition("/")
     known = registry.available("suites")

@@ -40,7 +40,7 @@ class _FolderPoint(NamedTuple):
         return str(self.entry.folder)
 
     def load(self) -> Any:
-        opener = EntryPoint(self.entry.name, "kapwa.suites.folders:registered_suite", "kapwa.suites")
+        opener = EntryPoint(self.entry.name, "kapwa.suites.folders.opening:registered_suite", "kapwa.suites")
         return opener.load()(self.entry)
 
 

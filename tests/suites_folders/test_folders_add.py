@@ -14,7 +14,7 @@ import kapwa
 from kapwa import registry
 from kapwa.cli.main import app
 from kapwa.errors import DataError, UsageError
-from kapwa.suites.folders import FORMS, add_suite, check_folder, check_named, new_suite, remove_suite
+from kapwa.suites.folders.adding import FORMS, add_suite, check_folder, check_named, new_suite, remove_suite
 from kapwa.user_suites import registered
 
 TASKS = {"kalahi": ("mc", "open"), "blend": ("saq",), "eecc": ("qa", "stories")}

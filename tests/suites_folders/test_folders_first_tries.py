@@ -19,7 +19,7 @@ from first_folder import (
 )
 
 from kapwa.errors import DataError
-from kapwa.suites.folders import add_suite, check_folder, new_suite
+from kapwa.suites.folders.adding import add_suite, check_folder, new_suite
 
 
 def test_letters_lost_to_question_marks_stop_the_adding(tmp_path: Path) -> None:

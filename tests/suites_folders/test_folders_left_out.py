@@ -10,7 +10,7 @@ import pytest
 import kapwa
 from kapwa.errors import DataError
 from kapwa.suites.blend.mcq_data import MCQ_COLUMNS
-from kapwa.suites.folders import check_folder
+from kapwa.suites.folders.adding import check_folder
 from kapwa.user_suites import Registered, register, registered
 
 CARD = """culture: Kenya

@@ -11,7 +11,7 @@ import yaml
 
 import kapwa
 from kapwa.errors import DataError
-from kapwa.suites.folders import add_suite, check_folder
+from kapwa.suites.folders.adding import add_suite, check_folder
 from kapwa.suites.folders.convert import country_of, cultures_of, language_of
 
 SHORT = """locale\tid\tquestion\tanswers

@@ -11,7 +11,7 @@ import pytest
 import kapwa
 from kapwa import registry
 from kapwa.errors import UsageError
-from kapwa.suites.folders import add_suite, check_folder
+from kapwa.suites.folders.adding import add_suite, check_folder
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "kapwa-examples"
 

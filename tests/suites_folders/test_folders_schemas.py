@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 
 from kapwa import registry
 from kapwa.datasets.tables import read_records
-from kapwa.suites.folders import FORMS, check_folder, new_suite
+from kapwa.suites.folders.adding import FORMS, check_folder, new_suite
 from kapwa.suites.folders.mapping import FOLDER, FORMS_VERSION, schemas
 
 # What each table of a new folder is described by.

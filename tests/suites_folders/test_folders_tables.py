@@ -20,7 +20,7 @@ from first_folder import (
 from typer.testing import CliRunner
 
 from kapwa.cli.main import app
-from kapwa.suites.folders import check_folder, new_suite
+from kapwa.suites.folders.adding import check_folder, new_suite
 
 
 def test_a_remark_beside_the_table_is_named_by_its_cell(tmp_path: Path) -> None:

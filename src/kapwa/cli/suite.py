@@ -31,8 +31,7 @@ def new(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A folder that is empty or not there yet.")],
 ) -> None:
     """Start a folder of a form: a card, example rows to replace, and a README for those who write it."""
-    from kapwa.suites.folders import new_suite
-    from kapwa.suites.folders.adding import next_commands
+    from kapwa.suites.folders.adding import new_suite, next_commands
 
     for path in new_suite(form, folder):
         show(str(path))
@@ -60,7 +59,7 @@ def add(
     Data that would stop a run are not added: every error is listed with its file, row and column, and the exit code
     is 2. Only the name and the place are kept; the folder stays where it is and can go on growing.
     """
-    from kapwa.suites.folders import add_suite, check_folder
+    from kapwa.suites.folders.adding import add_suite, check_folder
 
     checked = check_folder(folder, mapping)
     if checked.errors:
@@ -102,7 +101,7 @@ def list_(json: Json = False) -> None:
 @app.command("remove")
 def remove(name: Annotated[str, typer.Argument(metavar="NAME", help="The suite's name.")]) -> None:
     """Forget a suite's name. Its folder and its runs stay as they are."""
-    from kapwa.suites.folders import remove_suite
+    from kapwa.suites.folders.adding import remove_suite
 
     entry = remove_suite(name)
     note(f"{entry.name} is no suite any more; {entry.folder} was not touched.")

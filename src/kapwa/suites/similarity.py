@@ -43,17 +43,15 @@ class SimilarityOptions:
         for name in self.metrics or ():
             if name not in known:
                 raise UsageError(f"There is no metric named {name!r}.", hint=nearest(name, known))
-        # A tuple, so that the options hash and compare by value, and one order, so that they repeat.
-        object.__setattr__(self, "metrics", tuple(dict.fromkeys(self._wanted())))
-
-    def _wanted(self) -> Iterator[str]:
+        wanted = list(self.default_metrics if self.metrics is None else self.metrics)
         if self.always and self.always not in (self.metrics or ()):
-            yield self.always
-        yield from self.default_metrics if self.metrics is None else self.metrics
+            wanted.insert(0, self.always)
         if self.bertscore_model or self.bertscore_layer is not None:
-            yield "bertscore"
+            wanted.append("bertscore")
         if self.bleurt_model:
-            yield "bleurt"
+            wanted.append("bleurt")
+        # A tuple, so that the options hash and compare by value, and one order, so that they repeat.
+        object.__setattr__(self, "metrics", tuple(dict.fromkeys(wanted)))
 
     @classmethod
     def names(cls) -> tuple[str, ...]:

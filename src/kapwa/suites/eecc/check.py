@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -31,31 +31,24 @@ def check(path: Path) -> CheckReport | None:
         return None
     counts: dict[str, int | float | str] = {}
     findings: list[Finding] = []
-    for tasks, task in _by_folder(found).items():
-        reading = read_folder(root, root.resolve().name, task)
-        counts |= _counts(reading, tasks)
-        findings += _findings(reading)
-    # Tasks share their identities, and what is odd about those is said once.
-    return CheckReport(SUITE, str(path), counts, list(dict.fromkeys(findings)))
-
-
-def _by_folder(found: Mapping[str, Path]) -> dict[str, str]:
-    """Name the tasks of each folder, and one of them: a flat folder serves every task with the same prompts."""
-    named: dict[str, str] = {}
+    # A flat folder serves every task with the same prompts, and is described once.
     for folder in dict.fromkeys(found.values()):
         tasks = [task for task, place in found.items() if place == folder]
-        named[" or ".join(tasks)] = tasks[0]
-    return named
-
-
-def _findings(reading: Prompts) -> Iterator[Finding]:
-    yield from (Finding.of(problem, reading.folder) for problem in reading.problems)
-    yield from reading.oddities
-    for table in reading.by_role.values():
-        yield from table_oddities(table)
-    yield from _concept_findings(reading)
-    yield from _identity_findings(reading)
-    yield from _card_findings(reading)
+        reading = read_folder(root, root.resolve().name, tasks[0])
+        counts |= _counts(reading, " or ".join(tasks))
+        findings += [Finding.of(problem, reading.folder) for problem in reading.problems]
+        findings += reading.oddities
+        findings += [one for table in reading.by_role.values() for one in table_oddities(table)]
+        findings += [*_concept_findings(reading), *_identity_findings(reading)]
+        if not reading.cards:
+            text = "no card.yaml: licence, authors, consent and limits are not stated"
+            findings.append(Finding("note", str(reading.path), text))
+        elif reading.card_paths:
+            # A citation is asked of what may be published, and prompts alone seldom are.
+            of_cards = card_findings(reading.cards, reading.card_paths)
+            findings += [finding for finding in of_cards if finding.severity == "warning"]
+    # Tasks share their identities, and what is odd about those is said once.
+    return CheckReport(SUITE, str(path), counts, list(dict.fromkeys(findings)))
 
 
 def _concept_findings(reading: Prompts) -> Iterator[Finding]:
@@ -77,7 +70,9 @@ def _concept_findings(reading: Prompts) -> Iterator[Finding]:
             yield Finding("note", path, message, concept.origin.row, "concept")
         for slip in slips(concept.written_in("en")) if english else ():
             message = f"no English word list has {slip.word!r}; did you mean {slip.known!r}?"
-            yield Finding("note" if slip.is_name else "warning", path, message, concept.origin.row, "concept")
+            # A word with a capital may be a name that no list holds.
+            severity: Literal["note", "warning"] = "note" if slip.word != slip.word.lower() else "warning"
+            yield Finding(severity, path, message, concept.origin.row, "concept")
 
 
 def _folded(name: str) -> str:
@@ -112,16 +107,6 @@ def _place_oddities(one: Identity, attribute: str) -> Iterator[tuple[Literal["wa
         yield "warning", f"{message}. {suggestion}".strip()
     elif isinstance(place, names.Ambiguous):
         yield "warning", f"{place}: it goes with no table of values unless a column 'country' says which"
-
-
-def _card_findings(reading: Prompts) -> Iterator[Finding]:
-    if not reading.cards:
-        text = "no card.yaml: licence, authors, consent and limits are not stated"
-        yield Finding("note", str(reading.path), text)
-    elif reading.card_paths:
-        # A citation is asked of what may be published, and prompts alone seldom are.
-        found = card_findings(reading.cards, reading.card_paths)
-        yield from (finding for finding in found if finding.severity == "warning")
 
 
 def _counts(reading: Prompts, tasks: str) -> dict[str, int | float | str]:

@@ -45,12 +45,22 @@ def article(name: str) -> str:
     if found is None:
         return "a"
     word = found[0]
-    if word[0].isdecimal():
-        return _before_number(word)
-    if len(word) == 1 or _is_spelt(word):
+    digits = re.match(r"\d+", word)
+    if digits:
+        # eight, eighty, eight hundred; eleven, eighteen, eleven thousand, the 1800s
+        teens = digits[0][:2] in ("11", "18") and len(digits[0]) in (2, 4, 5)
+        return "an" if digits[0][0] == "8" or teens else "a"
+    capitals = word.isascii() and word.isalpha() and word.isupper()
+    if len(word) == 1 or (capitals and (len(word) <= _LONGEST_SPELT or not VOWELS & set(word.lower()))):
         return "an" if word[0].upper() in _NAMED_WITH_VOWEL else "a"
-    plain = _plain(word)
-    return _EXCEPTIONS.get(plain) or _before_word(plain)
+    # Without accents: Åland begins with an A.
+    plain = "".join(char for char in unicodedata.normalize("NFD", word) if not unicodedata.combining(char))
+    if plain in _EXCEPTIONS or _SILENT_H.match(plain):
+        return _EXCEPTIONS.get(plain, "an")
+    first, second = plain[:1].lower(), plain[1:2].lower()
+    if first == "y":  # a vowel only before a consonant: "an Yttrium", "a Yemeni"
+        return "an" if second.isalpha() and second not in VOWELS else "a"
+    return "an" if first in VOWELS and not _CONSONANT_SOUND.match(plain) else "a"
 
 
 def article_reference(name: str) -> str:
@@ -58,41 +68,11 @@ def article_reference(name: str) -> str:
     return "an" if name[:1].lower() in VOWELS else "a"
 
 
-def _plain(word: str) -> str:
-    """``word`` without accents: Åland begins with an A."""
-    return "".join(char for char in unicodedata.normalize("NFD", word) if not unicodedata.combining(char))
-
-
-def _before_word(word: str) -> str:
-    if _SILENT_H.match(word):
-        return "an"
-    first = word[:1].lower()
-    if first == "y":  # a vowel only before a consonant: "an Yttrium", "a Yemeni"
-        return "an" if word[1:2].isalpha() and word[1:2].lower() not in VOWELS else "a"
-    return "an" if first in VOWELS and not _CONSONANT_SOUND.match(word) else "a"
-
-
-def _is_spelt(word: str) -> bool:
-    capitals = word.isascii() and word.isalpha() and word.isupper() and len(word) > 1
-    return capitals and (len(word) <= _LONGEST_SPELT or not VOWELS & set(word.lower()))
-
-
-def _before_number(word: str) -> str:
-    digits = re.match(r"\d+", word)[0]  # type: ignore[index]
-    # eight, eighty, eight hundred; eleven, eighteen, eleven thousand, the 1800s
-    return "an" if digits[0] == "8" or (digits[:2] in ("11", "18") and len(digits) in (2, 4, 5)) else "a"
-
-
 class Slip(NamedTuple):
     """A word of a text, and the known word it is nearly."""
 
     word: str
     known: str
-
-    @property
-    def is_name(self) -> bool:
-        """Whether the word has a capital, so that it may be a name no list holds."""
-        return self.word != self.word.lower()
 
 
 def slips(text: str) -> Iterator[Slip]:

@@ -7,30 +7,6 @@ so that they compare with those of anybody who gives the same folder with ``--da
 A package that brings data registers a suite under the entry point ``kapwa.suites`` with :func:`folder_suite`.
 """
 
-from __future__ import annotations
+from kapwa.suites.folders.opening import folder_suite
 
-from kapwa.suites.folders.adding import (
-    FORMS,
-    Checked,
-    add_suite,
-    check_folder,
-    check_named,
-    new_suite,
-    no_form,
-    remove_suite,
-)
-from kapwa.suites.folders.opening import folder_suite, open_task, registered_suite
-
-__all__ = [
-    "FORMS",
-    "Checked",
-    "add_suite",
-    "check_folder",
-    "check_named",
-    "folder_suite",
-    "new_suite",
-    "no_form",
-    "open_task",
-    "registered_suite",
-    "remove_suite",
-]
+__all__ = ["folder_suite"]

@@ -91,20 +91,17 @@ class MappedRow:
         if name in self.mapping.constants:
             cell = self.mapping.constants[name]
         sign = self.mapping.separators.get(name, ";")
+        parts: Any = cell.split(sign) if isinstance(cell, str) else cell
         if isinstance(cell, str) and sign == JSON_LIST:
-            return self._json_items(name, cell)
-        parts = cell.split(sign) if isinstance(cell, str) else cell
+            try:
+                parts = json.loads(cell) if cell.strip() else []
+            except (json.JSONDecodeError, RecursionError):
+                parts = None
+            if not isinstance(parts, list) or not all(isinstance(one, str) for one in parts):
+                message = "is not a JSON list of texts."
+                self.problem(name, message, 'Such as ["tea", "coffee"]; else name its separator.')
+                return []
         return [part.strip() for part in parts if part.strip()]
-
-    def _json_items(self, name: str, cell: str) -> list[str]:
-        try:
-            found = json.loads(cell) if cell.strip() else []
-        except (json.JSONDecodeError, RecursionError):
-            found = None
-        if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
-            self.problem(name, "is not a JSON list of texts.", 'Such as ["tea", "coffee"]; else name its separator.')
-            return []
-        return [one.strip() for one in found if one.strip()]
 
     def culture_and_language(self) -> dict[str, str]:
         """Return culture and language as far as the row says them, by their own columns or by its locale."""
@@ -287,6 +284,7 @@ def language_of(text: str) -> str:
     return "" if match is None else match[1].lower() + (f"-{match[2].title()}" if match[2] else "")
 
 
+@cache
 def country_of(text: str) -> str:
     """Return the country of "es-MX", "es_MX" or "zh-Hant-TW"; "" where it is no locale or of no country of ISO 3166-1.
 
@@ -294,11 +292,9 @@ def country_of(text: str) -> str:
     short name in ISO 3166-1.
     """
     match = _LOCALE.fullmatch(text.strip())
-    return "" if match is None else _country(match[1].lower(), match[3].upper())
-
-
-@cache
-def _country(language: str, territory: str) -> str:
+    if match is None:
+        return ""
+    language, territory = match[1].lower(), match[3].upper()
     for name in COUNTRIES:
         region = region_of(name)
         if (region.language, region.territory) == (language, territory):
@@ -308,10 +304,10 @@ def _country(language: str, territory: str) -> str:
     found = iso3166.countries_by_alpha2.get(territory)
     if found is None:
         return ""
-    name = str(found.apolitical_name)
-    short = name.partition(",")[0]
+    full = str(found.apolitical_name)
+    short = full.partition(",")[0]
     matching = sum(str(one.apolitical_name).partition(",")[0] == short for one in iso3166.countries)
-    return short if matching == 1 else name
+    return short if matching == 1 else full
 
 
 def cultures_of(locales: Iterable[str], named: Mapping[str, str]) -> dict[str, str]:

@@ -10,7 +10,7 @@ from statistics import fmean
 
 from kapwa.datasets.findings import CheckReport, Finding, Severity
 from kapwa.datasets.rows import TRUE_WORDS, split_texts
-from kapwa.datasets.tables import Record, Table
+from kapwa.datasets.tables import Table
 from kapwa.datasets.text_checks import joined_otherwise, lacks_final_sign, table_oddities
 from kapwa.records import Item
 from kapwa.suites.kalahi import VARIANTS, released
@@ -33,7 +33,8 @@ def check(path: Path) -> CheckReport | None:
     if not is_situation_data(path):
         return None
     reading = load_path(path)
-    rows = _first_entries(reading)
+    # One entry a row of a file: the items of a row share its responses.
+    rows = list({(entry.path, entry.row): entry for entry in reversed(reading.entries)}.values())[::-1]
     findings = list(reading.findings(path))
     findings += [finding for table in reading.tables for finding in _table_findings(table)]
     findings += [finding for entry in rows for finding in _item_findings(entry)]
@@ -41,39 +42,28 @@ def check(path: Path) -> CheckReport | None:
     return CheckReport(SUITE, str(path), _counts(reading, rows), findings)
 
 
-def _first_entries(reading: Situations) -> list[Entry]:
-    """One entry a row of a file: the items of a row share its responses."""
-    return list({(entry.path, entry.row): entry for entry in reversed(reading.entries)}.values())[::-1]
-
-
 def _table_findings(table: Table) -> Iterator[Finding]:
-    numeric = [name for name in ("id", "cluster", "prompt_variation_id", "prompt_id") if name in table.header]
+    path = str(table.path)
     yield from table_oddities(table)
     for record in table.records:
-        yield from _record_findings(table.path, record)
-    yield from _base_findings(table)
-    if table.path.suffix == ".parquet" and numeric:
-        widths = {len(str(record.cells[numeric[0]])) for record in table.records}
-        if len(widths) > 1:
-            message = "ids differ in width; if they were numbers, their leading zeros are lost"
-            yield Finding("warning", str(table.path), message, column=numeric[0])
-
-
-def _base_findings(table: Table) -> Iterator[Finding]:
-    """Only one row of a cluster can stand for it without its personal situation."""
+        for column in _RESPONSE_COLUMNS:
+            for severity, message in _response_findings(split_texts(record.cells.get(column, ""))):
+                yield Finding(severity, path, message, record.row, column)
+    # Only one row of a cluster can stand for it without its personal situation.
     first: dict[object, int] = {}
     for record in table.records:
         base, cluster = str(record.cells.get("base", "")).strip().lower(), record.cells.get("cluster")
         if cluster and base in TRUE_WORDS and first.setdefault(cluster, record.row) != record.row:
             message = f"cluster {cluster!r} already has its base in row {first[cluster]}; this mark is ignored"
-            yield Finding("warning", str(table.path), message, record.row, "base")
-
-
-def _record_findings(path: Path, record: Record) -> Iterator[Finding]:
-    for column, cell in record.cells.items():
-        if column in _RESPONSE_COLUMNS:
-            for severity, message in _response_findings(split_texts(cell)):
-                yield Finding(severity, str(path), message, record.row, column)
+            yield Finding("warning", path, message, record.row, "base")
+    numeric = [name for name in ("id", "cluster", "prompt_variation_id", "prompt_id") if name in table.header]
+    if (
+        table.path.suffix == ".parquet"
+        and numeric
+        and len({len(str(one.cells[numeric[0]])) for one in table.records}) > 1
+    ):
+        message = "ids differ in width; if they were numbers, their leading zeros are lost"
+        yield Finding("warning", path, message, column=numeric[0])
 
 
 def _response_findings(responses: Sequence[str]) -> Iterator[tuple[Severity, str]]:

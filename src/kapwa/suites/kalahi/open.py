@@ -177,12 +177,11 @@ def _given(item: Item, sample: int, response: Response | None) -> _Given:
 
 def _closenesses(given: Sequence[_Given], options: OpenOptions) -> dict[str, list[Closeness | None]]:
     """Return closeness by metric, beside ``given``; None for answers that are not there."""
-    there = [i for i, one in enumerate(given) if one.text is not None]
-    trials = [trial(given[i].item, given[i].text or "") for i in there]
+    trials = [trial(one.item, one.text) for one in given if one.text is not None]
     near: dict[str, list[Closeness | None]] = {}
     for name, metric in options.computed().items():
-        found = dict(zip(there, closeness(metric, trials), strict=True))
-        near[name] = [found.get(i) for i in range(len(given))]
+        found = iter(closeness(metric, trials))
+        near[name] = [None if one.text is None else next(found) for one in given]
     return near
 
 
