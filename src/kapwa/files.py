@@ -8,6 +8,7 @@ import json
 import math
 import os
 import re
+import shutil
 import tempfile
 import unicodedata
 from collections.abc import Iterator, Mapping
@@ -91,22 +92,64 @@ def replacing(path: Path) -> Iterator[Path]:
     if path.is_dir():
         raise UsageError(f"{path} is a folder, and a file is to be written.", hint="Name a file.")
     path.parent.mkdir(parents=True, exist_ok=True)
-    try:
+    with _told_as(path):
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-    except OSError as error:
-        # Whoever asked for the file never heard of the temporary one.
-        error.filename = str(path)
-        raise
     os.close(handle)
     temporary = Path(name)
     try:
         yield temporary
-        with temporary.open("rb+") as file:
-            os.fsync(file.fileno())
+        _sync(temporary)
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def filling(folder: Path, *, anew: bool = False) -> Iterator[Path]:
+    """Yield an empty folder beside ``folder``; on success the files put into it come to stand in ``folder``.
+
+    Where ``folder`` is there already, its other files stay, or with ``anew`` it is replaced as a whole. On any error
+    it is left as it was.
+    """
+    with _told_as(folder):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        beside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))
+    fresh, earlier = beside / "new", beside / "old"
+    try:
+        fresh.mkdir()
+        yield fresh
+        files = [file for file in fresh.rglob("*") if file.is_file()]
+        for file in files:
+            _sync(file)
+        if anew and folder.exists():
+            folder.rename(earlier)
+        if not folder.exists():
+            fresh.rename(folder)
+        else:  # a key first: sheets without their key are of no use
+            for file in sorted(files, key=lambda file: not file.stem.endswith("-key")):
+                target = folder / file.relative_to(fresh)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                file.replace(target)
+    finally:
+        if earlier.exists() and not folder.exists():
+            earlier.rename(folder)
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _told_as(path: Path) -> Iterator[None]:
+    """Let errors name ``path``: whoever asked for it never heard of the temporary one beside it."""
+    try:
+        yield
+    except OSError as error:
+        error.filename, error.filename2 = str(path), None
+        raise
+
+
+def _sync(path: Path) -> None:
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
 
 
 def _umask() -> int:

@@ -196,3 +196,52 @@ def test_wide_signs_and_headers_start_no_formula() -> None:
 
     written = csv_text(["=cmd", "a"], [["＝1+1", "＋1"], ["＠x", "－1"], ["-", "x"]])
     assert written.splitlines() == ["'=cmd,a", "'＝1+1,'＋1", "'＠x,'－1", "'-,x"]
+
+
+KILLS = """
+import os, signal, shutil, sys
+from pathlib import Path
+from kapwa.cli import main
+folder, words = Path(sys.argv[1]), sys.argv[1:]
+killed = 0
+for moment in ("fsync", "rename", "mkdir", "close", "replace"):
+    for n in range(1, 5):
+        child = os.fork()
+        if not child:
+            calls, plain = 0, getattr(os, moment)
+            def counted(*args, **named):
+                global calls
+                calls += 1
+                if calls == n:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return plain(*args, **named)
+            setattr(os, moment, counted)
+            sys.argv = ["kapwa", *words[1:]]
+            main.run()
+        _, status = os.waitpid(child, 0)
+        killed += os.WIFSIGNALED(status)
+        names = {path.name for path in folder.iterdir()} if folder.exists() else set()
+        assert not names or names == WHOLE, (moment, n, names)  # all or nothing
+        shutil.rmtree(folder, ignore_errors=True)
+print(killed)
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "whole"),
+    [
+        (
+            ["forms", "kalahi", "--data", "sample:filipino", "--items", "3", "--people", "2", "--out"],
+            "choices-instructions.md choices-key.csv choices-p1.csv choices-p1.xlsx choices-p2.csv choices-p2.xlsx",
+        ),
+        (["suite", "new", "kalahi"], "README.md card.yaml situations.csv"),
+    ],
+)
+def test_a_folder_of_forms_or_data_is_written_whole_or_not_at_all(tmp_path: Path, words: list[str], whole: str) -> None:
+    folder = tmp_path / "folder"
+    script = KILLS.replace("WHOLE", repr(set(whole.split())))
+    line = [sys.executable, "-c", script, str(folder), *words, str(folder)]
+    done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout.split()[-1]) >= 5  # else nothing was tried
+    assert command(*words, folder).returncode == 0

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kapwa.errors import DataError, UsageError, nearest
-from kapwa.files import replacing
+from kapwa.files import filling
 from kapwa.tables_io import Row, csv_bytes, disarm, printable
 
 _MAX_PROMPT = 255  # characters in the tooltip of a validated cell
@@ -239,7 +239,7 @@ def _refuse_long_cells(sheet: Sheet, rows: Sequence[Sequence[str]]) -> None:
 
 
 def write_files(files: Mapping[str, bytes], out: Path) -> list[Path]:
-    """Write the files into ``out``, each whole or not at all, and return their paths.
+    """Write the files into ``out``, all of them or none, and return their paths.
 
     Refuses before writing anything when one of them exists: it may hold somebody's answers.
     """
@@ -250,9 +250,10 @@ def write_files(files: Mapping[str, bytes], out: Path) -> list[Path]:
         raise UsageError(
             f"{out / existing[0]} exists already and may hold answers.", hint="Name another folder with --out."
         )
-    for name, content in files.items():
-        with replacing(out / name) as temporary:
-            temporary.write_bytes(content)
+    with filling(out) as fresh:
+        for name, content in files.items():
+            (fresh / name).parent.mkdir(parents=True, exist_ok=True)
+            (fresh / name).write_bytes(content)
     return [out / name for name in files]
 
 

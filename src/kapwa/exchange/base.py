@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -20,7 +19,7 @@ import polars as pl
 
 from kapwa import registry
 from kapwa.errors import DataError, KapwaError, UsageError
-from kapwa.files import digest, jsonable, write_json
+from kapwa.files import digest, filling, jsonable, write_json
 from kapwa.loading import load_task
 from kapwa.models.base import Model
 from kapwa.records import SCORE_COLUMNS, Answer, Floor, Item
@@ -274,22 +273,10 @@ def write_run(imported: ImportedRun, out: Path, *, overwrite: bool) -> Path:
         item_table=lambda _items: imported.items,
     )
     found = results(cast("Task", task), [], Judged(imported.scores, imported.tables), imported.manifest)
-    out.mkdir(parents=True, exist_ok=True)
-    try:
-        unfinished = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=out))
-    except OSError as error:
-        error.filename = str(out)  # what the user named, not a name of ours
-        raise
-    try:
-        write_results(unfinished, found)
+    with filling(folder, anew=True) as fresh:
+        write_results(fresh, found)
         manifest = {**imported.manifest, "tables": sorted(found.all_tables())}
-        write_json(unfinished / NAME, manifest, sort=False)
-        unfinished.chmod(0o755)
-        if folder.exists():
-            shutil.rmtree(folder)
-        unfinished.rename(folder)
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
+        write_json(fresh / NAME, manifest, sort=False)
     return folder
 
 

@@ -14,6 +14,7 @@ from kapwa.datasets.findings import CheckReport, Finding
 from kapwa.datasets.packs import odd_names
 from kapwa.datasets.tables import TABLE_SUFFIXES, peek_header, read_records
 from kapwa.errors import DataError, UsageError, nearest
+from kapwa.files import filling
 from kapwa.suites.base import Suite
 from kapwa.suites.folders.opening import MAPPING_NAME, find_mapping, tasks_in
 from kapwa.user_suites import Registered, check_name, fitting_name, register, registered, unregister
@@ -36,15 +37,11 @@ def new_suite(form: str, folder: str | Path) -> list[Path]:
         raise UsageError(f"{place} is a file.", hint="Name a folder that is not there yet.")
     if place.is_dir() and any(place.iterdir()):
         raise UsageError(f"{place} is not empty.", hint="Name a folder that is empty or not there yet.")
-    place.mkdir(parents=True, exist_ok=True)
-    written = []
-    for source in sorted((SCAFFOLDS / form).iterdir()):
-        target = place / source.name
-        # "x": never over a file that came to be meanwhile.
-        with target.open("x", encoding="utf-8", newline="") as file:
-            file.write(source.read_text(encoding="utf-8"))
-        written.append(target)
-    return written
+    sources = sorted((SCAFFOLDS / form).iterdir())
+    with filling(place) as fresh:
+        for source in sources:
+            (fresh / source.name).write_bytes(source.read_bytes())
+    return [place / source.name for source in sources]
 
 
 def next_commands(folder: str | Path) -> tuple[str, str]:

@@ -8,8 +8,6 @@ shuffle in place of the alphabet, bounded variants in place of every combination
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -18,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kapwa.errors import UsageError, nearest
-from kapwa.files import replacing
+from kapwa.files import filling
 from kapwa.languages.english import language as english
 from kapwa.suites.base import DataSource
 from kapwa.suites.blend.judge import Answerer
@@ -149,7 +147,9 @@ def build_mcq(
         VERDICTS_NAME: verdicts_csv([*known, *_spelling_verdicts(mcqs, texts, known)]),
         CARD_NAME: _card(mcqs, skipped, known, settings, source),
     }
-    _write_folder(files, folder)
+    with filling(folder, anew=True) as fresh:
+        for name, content in files.items():
+            (fresh / name).write_bytes(content)
     countries, names = {mcq.question.country for mcq in mcqs}, {mcq.question.id for mcq in mcqs}
     return Built(folder, len(mcqs), len(names), len(countries), tuple(skipped), len(known))
 
@@ -272,21 +272,3 @@ def _card(
         ],
     }
     return yaml.safe_dump(card, allow_unicode=True, sort_keys=False, width=110).encode()
-
-
-def _write_folder(files: Mapping[str, bytes], out: Path) -> None:
-    """Write the files as the folder ``out``, all of them or none; an earlier build there is replaced whole."""
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{out.name}.", suffix=".part", dir=out.parent) as beside:
-        fresh, earlier = Path(beside) / "new", Path(beside) / "old"
-        fresh.mkdir()
-        for name, content in files.items():
-            with replacing(fresh / name) as temporary:
-                temporary.write_bytes(content)
-        if out.exists():
-            out.rename(earlier)
-        try:
-            fresh.rename(out)
-        except OSError:
-            shutil.move(earlier, out)
-            raise
