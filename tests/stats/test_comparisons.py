@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import polars as pl
 import pytest
 from test_tables import METRICS, score_rows
@@ -114,15 +113,6 @@ def test_no_common_block_or_one_variant_gives_an_empty_table() -> None:
         compare_variants(a.clear(), metrics=METRICS),
     ):
         assert (table.height, table.schema) == (0, pl.Schema(COMPARISON_SCHEMA))
-
-
-def test_more_samples_do_not_count_as_more_items() -> None:
-    a, b = runs()
-    copies = [pl.concat([x.with_columns(sample=pl.lit(s, dtype=pl.Int64)) for s in range(4)]) for x in (a, b)]
-    one = compare_runs(a, b, label_a="A", label_b="B", metrics=METRICS)
-    many = compare_runs(*copies, label_a="A", label_b="B", metrics=METRICS)
-    for field in (*FIELDS, "n", "clusters", "only_a", "only_b"):
-        assert np.allclose(many[field].to_numpy(), one[field].to_numpy()), field
 
 
 def test_what_cannot_be_compared_is_refused() -> None:

@@ -53,17 +53,6 @@ def test_every_row_equals_the_estimate_of_its_items() -> None:
         assert sum(row[o] for o in OUTCOMES) == part.height
 
 
-def test_nulls_are_counted_but_not_averaged() -> None:
-    row = (
-        estimate_table(score_rows(), metrics=METRICS)
-        .filter(group="all", metric="mc1", variant="full")
-        .row(0, named=True)
-    )
-    assert (row["n"], row["unparsed"], row["refused"], row["failed"]) == (25, 3, 2, 0)
-    assert row["right"] + row["wrong"] == 25
-    assert row["value"] == row["right"] / 25
-
-
 def test_samples_of_an_item_are_averaged_first() -> None:
     scores = score_rows().filter(pl.col("metric") == "mc1", pl.col("value").is_not_null())
     one = estimate_table(scores, metrics=METRICS, groups=())

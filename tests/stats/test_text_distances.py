@@ -66,14 +66,6 @@ def test_variance_is_half_the_mean_square_over_distinct_pairs() -> None:
     assert ours.across_mean == pytest.approx(np.mean(ours.across))
 
 
-def test_of_numbers_it_is_the_sample_variance() -> None:
-    values = np.random.default_rng(2).normal(size=12)
-    groups = np.repeat(np.arange(3), 4)
-    _, squares, _ = tables(np.abs(values[:, None] - values), groups)
-    ours = lexical_variance(squares, np.full(3, 4))
-    assert ours.within == pytest.approx([values[groups == g].var(ddof=1) for g in range(3)])
-
-
 def test_an_identity_without_texts_and_a_lone_identity() -> None:
     _, squares, _ = tables(random_distances(3, 6), np.repeat([0, 2], 3))
     ours = lexical_variance(squares, [3, 0, 3])
