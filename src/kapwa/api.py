@@ -121,11 +121,11 @@ def score_responses(task: Task, responses: Any, *, seed: int = 0) -> ScoredRespo
 
 
 def compare(run_a: Run | str | Path, run_b: Run | str | Path) -> pl.DataFrame:
-    """Compare two runs of one task on the items both measured; see :func:`kapwa.stats.comparisons.compare_runs`.
+    """Compare two runs of one task on the items both measured; see :func:`kapwa.stats.tables.compare_runs`.
 
     Raises UsageError for runs of different tasks, and DataError where their data differ.
     """
-    from kapwa.stats.comparisons import compare_runs
+    from kapwa.stats.tables import compare_runs
 
     a, b = (open_run(run) if isinstance(run, str | Path) else run for run in (run_a, run_b))
     if a.manifest["task"] != b.manifest["task"]:

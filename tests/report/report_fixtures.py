@@ -12,8 +12,7 @@ import numpy as np
 import polars as pl
 from report_texts import TEXTS, Situation
 
-from kapwa.stats.comparisons import compare_variants
-from kapwa.stats.tables import estimate_table
+from kapwa.stats.tables import compare_variants, estimate_table
 from kapwa.suites.kalahi.mc import MC_METRICS
 
 VARIANTS = ("full", "partial", "unenriched")

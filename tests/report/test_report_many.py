@@ -23,7 +23,7 @@ from kapwa.report.sentences import loss_sentences
 from kapwa.report.summaries import across_sentence, contrast_sentences, equal_mean, tally_sentences
 from kapwa.report.terminal import render_run
 from kapwa.report.view import TaskView, arrange
-from kapwa.stats.comparisons import compare_variants
+from kapwa.stats.tables import compare_variants
 
 
 @pytest.fixture(scope="module")

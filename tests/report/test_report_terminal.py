@@ -13,7 +13,7 @@ from kapwa.report import numbers
 from kapwa.report.comparisons import run_pairs
 from kapwa.report.terminal import render_comparison, render_run
 from kapwa.report.view import arrange
-from kapwa.stats.comparisons import compare_runs
+from kapwa.stats.tables import compare_runs
 
 
 def printed(thing: Any, width: int = 140) -> str:

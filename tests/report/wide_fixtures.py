@@ -17,8 +17,7 @@ import polars as pl
 from report_fixtures import MadeRun, case_row, metric_info
 from report_texts import TEXTS
 
-from kapwa.stats.comparisons import COMPARISON_SCHEMA
-from kapwa.stats.tables import estimate_table
+from kapwa.stats.tables import COMPARISON_SCHEMA, compare_variants, estimate_table
 
 
 @dataclass(frozen=True)
@@ -157,8 +156,6 @@ def _made(
     binary = {name: info[1] for name, info in infos.items()}
     comparisons = pl.DataFrame(schema=COMPARISON_SCHEMA)
     if compared:
-        from kapwa.stats.comparisons import compare_variants
-
         comparisons = compare_variants(scores, metrics={"sem_b": True}, replicates=100)
     tables = {"cases": _cases(scores, next(iter(infos)))}
     if task == "blend/saq":

@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from kapwa.stats.intervals import mean_estimates
-from kapwa.stats.paired import paired_differences
+from kapwa.stats.intervals import mean_estimates, paired_differences
 from kapwa.stats.resampling import bootstrap_weights
 
 Floats = NDArray[np.float64]

@@ -7,9 +7,9 @@ import pytest
 from test_tables import METRICS, score_rows
 
 from kapwa.errors import DataError, UsageError
-from kapwa.stats.comparisons import COMPARISON_SCHEMA, adjust_p_values, compare_runs, compare_variants
-from kapwa.stats.paired import paired_differences
+from kapwa.stats.intervals import paired_differences
 from kapwa.stats.significance import benjamini_hochberg, holm
+from kapwa.stats.tables import COMPARISON_SCHEMA, adjust_p_values, compare_runs, compare_variants
 
 FIELDS = ("a_value", "b_value", "difference", "se", "low", "high", "boot_low", "boot_high", "p_value", "mde")
 

@@ -14,8 +14,7 @@ from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.power import zt_ind_solve_power
 
 from kapwa.errors import DataError, UsageError
-from kapwa.stats.intervals import mean_estimates
-from kapwa.stats.paired import Comparison, paired_differences
+from kapwa.stats.intervals import Comparison, mean_estimates, paired_differences
 from kapwa.stats.resampling import sign_flip_p_values
 
 RNG = np.random.default_rng(8)

@@ -18,8 +18,7 @@ from kapwa import registry
 from kapwa.errors import KapwaError
 from kapwa.report.text import label_text
 from kapwa.report.view import TaskView
-from kapwa.stats.comparisons import COMPARISON_SCHEMA, adjust_p_values, compare_runs, compare_variants
-from kapwa.stats.tables import correlate_metrics
+from kapwa.stats.tables import COMPARISON_SCHEMA, adjust_p_values, compare_runs, compare_variants, correlate_metrics
 
 LOCAL = "local"
 Axis = Literal["asked", "prompt"]

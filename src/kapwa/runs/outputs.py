@@ -58,8 +58,7 @@ def results(
 
     ``ceilings`` stand beside the task's own. Raises RunError where the suite's tables are not as promised.
     """
-    from kapwa.stats.comparisons import compare_variants
-    from kapwa.stats.tables import estimate_table
+    from kapwa.stats.tables import compare_variants, estimate_table
 
     if tuple(judged.scores.columns) != SCORE_COLUMNS:
         raise RunError(f"{task.name} gave a score table with the columns {judged.scores.columns}.", hint=_SUITE_BUG)

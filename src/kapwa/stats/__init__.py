@@ -1,7 +1,6 @@
 """Numbers in, estimates out.
 
-``intervals`` and ``paired`` give clustered estimates and comparisons of values, ``tables`` and ``comparisons`` of score
-tables; ``agreement`` is of raters, ``correlation``, ``kendall`` and ``mantel`` of measures, ``distances`` of texts;
-``significance`` has tests of means and adjusted p-values. ``docs/explanation/statistics.md`` explains the choices and
-their measured coverage.
+``intervals`` gives clustered estimates and paired comparisons of values, ``tables`` of score tables; ``agreement`` is
+of raters, ``correlation``, ``kendall`` and ``mantel`` of measures, ``distances`` of texts; ``significance`` has tests
+of means and adjusted p-values. ``docs/explanation/statistics.md`` explains the choices and their measured coverage.
 """

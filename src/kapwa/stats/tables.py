@@ -1,19 +1,34 @@
-"""Score tables in, tables of estimates and correlations out (Polars)."""
+"""Score tables in, tables of estimates, comparisons and correlations out (Polars)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from kapwa.errors import DataError, UsageError
-from kapwa.records import OUTCOMES
-from kapwa.stats.comparisons import BLOCK, Block, blocks, checked_scores
+from kapwa.errors import DataError, UsageError, nearest
+from kapwa.records import OUTCOMES, SCORE_COLUMNS
+from kapwa.stats.clusters import FloatArray
 from kapwa.stats.correlation import pearson, spearman
-from kapwa.stats.intervals import mean_estimates
+from kapwa.stats.intervals import mean_estimates, paired_differences
+from kapwa.stats.significance import benjamini_hochberg, holm
+
+BLOCK = ("culture", "language", "variant")
+# These differ between the rows of one item (or name it), so they cannot be strata of items.
+_NOT_STRATA = ("item_id", "sample", "metric", "value", "outcome")
+_SAMPLE = (*BLOCK, "item_id", "metric", "sample")
+
+
+COMPARISON_SCHEMA: Mapping[str, Any] = {
+    **dict.fromkeys(("kind", "a", "b", "culture", "language", "variant", "metric"), pl.String),
+    **dict.fromkeys(("a_value", "b_value", "difference", "se", "low", "high", "boot_low", "boot_high"), pl.Float64),
+    **dict.fromkeys(("p_value", "p_holm", "p_bh", "mde"), pl.Float64),
+    **dict.fromkeys(("n", "clusters", "only_a", "only_b"), pl.Int64),
+    "method": pl.String,
+}
 
 ALL = "all"
 
@@ -29,6 +44,91 @@ CORRELATION_SCHEMA: Mapping[str, Any] = {
     **dict.fromkeys(("value", "low", "high", "p_value"), pl.Float64),
     "n": pl.Int64,
 }
+
+
+class Block(NamedTuple):
+    """Items of one culture, language and variant: one row an item, one column a metric."""
+
+    culture: str
+    language: str
+    variant: str
+    items: pl.DataFrame
+    metrics: tuple[str, ...]
+
+
+def checked_scores(scores: pl.DataFrame, metrics: Mapping[str, bool], groups: Sequence[str] = ()) -> pl.DataFrame:
+    """Return the rows of the named metrics, or raise DataError or UsageError saying what does not fit."""
+    missing = [column for column in SCORE_COLUMNS if column not in scores.columns]
+    if missing:
+        raise DataError(
+            f"the score table lacks the columns {', '.join(missing)}.",
+            hint=f"A score table has the columns {', '.join(SCORE_COLUMNS)}.",
+        )
+    possible = [column for column in scores.columns if column not in _NOT_STRATA]
+    for group in groups:
+        if group not in possible:
+            raise UsageError(f"There is no column {group!r} to group by.", hint=nearest(group, possible))
+    clash = sorted(set(metrics) & set(scores.columns))
+    if clash:
+        raise UsageError(f"A metric cannot be called {clash[0]!r}: the score table has a column of that name.")
+    known = scores["metric"].unique().to_list()
+    if scores.height and not set(known) & set(metrics):
+        wanted = next(iter(metrics), "")
+        raise UsageError(f"None of the wanted metrics is in the scores ({wanted!r}…).", hint=nearest(wanted, known))
+    rows = scores.filter(pl.col("metric").is_in(list(metrics))).with_columns(pl.col("value").cast(pl.Float64))
+    finite, outcome = pl.col("value").is_finite(), pl.col("outcome")
+    problems = (
+        (~finite, "value", "the value is not a finite number"),
+        (~outcome.is_in(OUTCOMES) | outcome.is_null(), "outcome", "the outcome is unknown"),
+        *((pl.col(name).is_null(), name, f"the {name} is missing") for name in (*BLOCK, "item_id", "cluster")),
+        (pl.struct(_SAMPLE).is_duplicated(), None, "a score appears more than once"),
+    )
+    hints = {
+        "value": "Use null for 'not measured'.",
+        "outcome": f"Outcomes are {', '.join(OUTCOMES)}.",
+        None: "One row for each item, variant, metric and sample.",
+    }
+    for condition, column, message in problems:
+        bad = rows.filter(condition)
+        if bad.height:
+            first = bad.row(0, named=True)
+            where = f"item {first['item_id']!r}, variant {first['variant']!r}, metric {first['metric']!r}"
+            raise DataError(f"{message} ({where}).", column=column, hint=hints.get(column))
+    # Means over samples are summed in this order, so the last bit does not depend on the order of rows.
+    return rows.sort(_SAMPLE)
+
+
+def blocks(rows: pl.DataFrame, metrics: Mapping[str, bool], columns: Sequence[str] = ()) -> list[Block]:
+    """Split checked rows by culture, language and variant, averaging samples within items.
+
+    Samples of one item are not independent: only their mean counts. ``columns`` (such as the topic) are kept
+    beside ``item_id`` and ``cluster``. Items are sorted by id, metrics are in the order of ``metrics``.
+    Raises DataError when one item carries two clusters (or topics, ...).
+    """
+    kept = [column for column in dict.fromkeys(("cluster", *columns)) if column not in BLOCK]
+    counts = rows.group_by(*BLOCK, "item_id").agg(pl.col(kept).n_unique()).sort(*BLOCK, "item_id")
+    for column in kept:
+        torn = counts.filter(pl.col(column) > 1)
+        if torn.height:
+            raise DataError(
+                f"the item {torn['item_id'][0]!r} has {torn[column][0]} different values.",
+                column=column,
+                hint="Every row of an item must carry the same value here.",
+            )
+    found = []
+    parts = rows.partition_by(*BLOCK, as_dict=True)
+    for key in sorted(parts):
+        culture, language, variant = key
+        part = parts[key]
+        wide = part.pivot(on="metric", index="item_id", values="value", aggregate_function="mean")
+        labels = part.group_by("item_id").agg(pl.col(kept).first())
+        items = labels.join(wide, on="item_id").sort("item_id")
+        names = tuple(name for name in metrics if name in wide.columns)
+        found.append(Block(culture, language, variant, items, names))
+    return found
+
+
+# --- estimates ---------------------------------------------------------------------------------------------
 
 
 def estimate_table(
@@ -90,6 +190,144 @@ def _strata(block: Block, groups: Sequence[str]) -> Iterator[tuple[str, str, np.
         labels = block.items[group]
         for stratum in labels.drop_nulls().unique().sort():
             yield group, str(stratum), (labels == stratum).fill_null(False).to_numpy()
+
+
+# --- comparisons --------------------------------------------------------------------------------------------
+
+
+def compare_variants(
+    scores: pl.DataFrame,
+    *,
+    metrics: Mapping[str, bool],
+    level: float = 0.95,
+    seed: int = 0,
+    replicates: int = 2000,
+) -> pl.DataFrame:
+    """Compare every pair of prompt variants of a culture on the items they share.
+
+    ``a`` and ``b`` are variants in alphabetical order and ``difference`` is a − b; ``variant`` is null, and so is
+    ``language`` where the two ask in different languages. Other columns as :func:`compare_runs`. Raises DataError or
+    UsageError for a table that does not fit.
+    """
+    found = blocks(checked_scores(scores, metrics), metrics)
+    found.sort(key=lambda block: (block.culture, block.variant))
+    pairs = [
+        (a.variant, a, b.variant, b)
+        for a, b in combinations(found, 2)
+        if a.culture == b.culture and a.variant != b.variant
+    ]
+    return _table("variants", pairs, metrics, level=level, seed=seed, replicates=replicates)
+
+
+def compare_runs(
+    scores_a: pl.DataFrame,
+    scores_b: pl.DataFrame,
+    *,
+    label_a: str,
+    label_b: str,
+    metrics: Mapping[str, bool],
+    level: float = 0.95,
+    seed: int = 0,
+    replicates: int = 2000,
+) -> pl.DataFrame:
+    """Compare two runs on the items both measured, by culture, language and variant.
+
+    ``n``: items with a value in both; ``only_a`` and ``only_b``: items with a value in one run only, which are in
+    no figure of the row. ``a_value`` and ``b_value`` are means over the ``n`` shared items.
+
+    ``p_value``: cluster sign-flip permutation. ``p_holm``: Holm within one metric, over all its comparisons in this
+    table: metrics are chosen beforehand and many are near twins of each other, so a metric is the family of a claim.
+    ``p_bh``: Benjamini–Hochberg over the whole table, for looking which of all metrics moved.
+    Returns :data:`COMPARISON_SCHEMA`. Raises DataError or UsageError for tables that do not fit.
+    """
+    if label_a == label_b:
+        raise UsageError(f"Both runs are called {label_a!r}.", hint="Give them different labels.")
+    sides = (blocks(checked_scores(scores, metrics), metrics) for scores in (scores_a, scores_b))
+    a, b = ({block[:3]: block for block in side} for side in sides)
+    pairs = [(label_a, a[key], label_b, b[key]) for key in sorted(a.keys() & b.keys())]
+    return _table("runs", pairs, metrics, level=level, seed=seed, replicates=replicates)
+
+
+def _aligned(a: Block, b: Block, names: Sequence[str]) -> tuple[FloatArray, FloatArray, np.ndarray]:
+    """Values of both sides and the cluster of every item either side has, in item order; NaN where absent."""
+    both = a.items.select("item_id", "cluster", *names).join(
+        b.items.select("item_id", "cluster", *names), on="item_id", how="full", coalesce=True, suffix=" of b"
+    )
+    both = both.sort("item_id")
+    torn = both.filter(pl.col("cluster") != pl.col("cluster of b"))
+    if torn.height:
+        first = torn.row(0, named=True)
+        raise DataError(
+            f"the item {first['item_id']!r} is in cluster {first['cluster']!r} on one side and in "
+            f"{first['cluster of b']!r} on the other.",
+            column="cluster",
+            hint="Compare runs over the same data.",
+        )
+    clusters = both.select(pl.coalesce("cluster", "cluster of b")).to_series().to_numpy()
+    left = both.select(names).to_numpy().astype(np.float64)
+    right = both.select([f"{name} of b" for name in names]).to_numpy().astype(np.float64)
+    return left, right, clusters
+
+
+def _table(
+    kind: str,
+    pairs: Sequence[tuple[str, Block, str, Block]],
+    metrics: Mapping[str, bool],
+    *,
+    level: float,
+    seed: int,
+    replicates: int,
+) -> pl.DataFrame:
+    """Compare pairs of named blocks of one culture, metric by metric."""
+    if not pairs:
+        return pl.DataFrame(schema=dict(COMPARISON_SCHEMA))
+    records = []
+    for label_a, a, label_b, b in pairs:
+        labels = {
+            "kind": kind,
+            "a": label_a,
+            "b": label_b,
+            "culture": a.culture,
+            "language": a.language if a.language == b.language else None,
+            "variant": a.variant if a.variant == b.variant else None,
+        }
+        names = [name for name in a.metrics if name in b.metrics]
+        if not names:
+            continue
+        left, right, clusters = _aligned(a, b, names)
+        flags = [metrics[name] for name in names]
+        found = paired_differences(left, right, clusters, binary=flags, level=level, seed=seed, replicates=replicates)
+        only_a, only_b = (
+            (~np.isnan(one) & np.isnan(other)).sum(axis=0).tolist() for one, other in ((left, right), (right, left))
+        )
+        records += [
+            {**labels, "metric": name, **one._asdict(), "only_a": only_a[k], "only_b": only_b[k]}
+            for k, (name, one) in enumerate(zip(names, found, strict=True))
+        ]
+    order = {name: place for place, name in enumerate(metrics)}
+    by_metric = pl.col("metric").replace_strict(order, return_dtype=pl.Int64)
+    schema = {name: kind for name, kind in COMPARISON_SCHEMA.items() if name not in ("p_holm", "p_bh")}
+    table = pl.DataFrame(records, schema=schema).sort(by_metric, "culture", "language", "variant", "a", "b")
+    return adjust_p_values(table).select(*COMPARISON_SCHEMA)
+
+
+def adjust_p_values(table: pl.DataFrame) -> pl.DataFrame:
+    """Set ``p_holm`` (within each metric) and ``p_bh`` (over the table) from ``p_value``; rows keep their order.
+
+    For tables joined from several comparisons: the families are then those of the whole table.
+    """
+    p = table["p_value"].fill_null(np.nan).to_numpy()
+    names = table["metric"].to_numpy()
+    stepped = np.full(p.shape, np.nan)
+    for name in table["metric"].unique(maintain_order=True):
+        stepped[names == name] = holm(p[names == name])
+    return table.with_columns(
+        pl.Series("p_holm", stepped, dtype=pl.Float64).fill_nan(None),
+        pl.Series("p_bh", benjamini_hochberg(p), dtype=pl.Float64).fill_nan(None),
+    )
+
+
+# --- correlations -------------------------------------------------------------------------------------------
 
 
 def correlate_metrics(values: pl.DataFrame, *, level: float = 0.95) -> pl.DataFrame:
