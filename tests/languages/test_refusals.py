@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kapwa.languages.phrases import OPENING, is_refusal, refusal_language, reply_words
+from kapwa.languages.phrases import OPENING, is_refusal, reply_words
 
 REFUSALS = {
     "en": [
@@ -56,9 +56,9 @@ ADVICE = [
 ]
 
 
-@pytest.mark.parametrize(("language", "text"), [(lang, text) for lang, texts in REFUSALS.items() for text in texts])
-def test_refusals_are_found(language: str, text: str) -> None:
-    assert refusal_language(text) == language
+@pytest.mark.parametrize("text", [text for texts in REFUSALS.values() for text in texts])
+def test_refusals_are_found(text: str) -> None:
+    assert is_refusal(text)
 
 
 def test_every_listed_language_is_tested() -> None:

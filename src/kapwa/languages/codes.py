@@ -112,11 +112,9 @@ def _pattern(scripts: tuple[str, ...]) -> regex.Pattern[str]:
 def code_named(name: str) -> str:
     """Return the code of the language called ``name`` in English ("am" for "Amharic"); "" where none is known."""
     folded = name.strip().casefold()
-    return _NAMES.get(folded) or next(
-        (code for code in registry.installed("languages") if _own_name(code) == folded), ""
-    )
-
-
-@cache
-def _own_name(code: str) -> str:
-    return str(registry.load("languages", code).info.name).casefold()
+    if folded in _NAMES:
+        return _NAMES[folded]
+    for code in registry.installed("languages"):
+        if str(registry.load("languages", code).name).casefold() == folded:
+            return code
+    return ""

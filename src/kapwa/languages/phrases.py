@@ -93,12 +93,12 @@ def any_of(name: str) -> str:
 
 
 @cache
-def _refusals() -> Mapping[str, re.Pattern[str]]:
-    return {code: re.compile("|".join(words.refusal)) for code, words in reply_words().items() if words.refusal}
+def _refusal() -> re.Pattern[str]:
+    return re.compile("|".join(pattern for words in reply_words().values() for pattern in words.refusal))
 
 
-def refusal_language(text: str) -> str | None:
-    """Return the language whose way of declining opens ``text``, or None if it does not read as a refusal.
+def is_refusal(text: str) -> bool:
+    """Whether ``text`` opens like a refusal to answer.
 
     A heuristic, and reported as one: it looks in the first 240 characters for a first person who cannot or will not
     help, and for "as an AI ... I cannot", in every language that lists them (models often decline in English whatever
@@ -106,9 +106,4 @@ def refusal_language(text: str) -> str | None:
     refusal. No score depends on it.
     """
     opening = " ".join(text[: 2 * OPENING].split())[:OPENING].lower().translate(_APOSTROPHES)
-    return next((code for code, pattern in _refusals().items() if pattern.search(opening)), None)
-
-
-def is_refusal(text: str) -> bool:
-    """Whether ``text`` opens like a refusal to answer (see :func:`refusal_language`)."""
-    return refusal_language(text) is not None
+    return _refusal().search(opening) is not None

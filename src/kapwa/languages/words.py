@@ -9,25 +9,8 @@ import regex  # type: ignore[import-untyped, unused-ignore]
 
 # Scripts written without spaces between words. A grapheme (a letter with its marks) is the smallest
 # unit such text can be cut into without a dictionary, and the one that every version cuts alike.
-_UNSPACED = "".join(
-    rf"\p{{Script={name}}}"
-    for name in (
-        "Han",
-        "Hiragana",
-        "Katakana",
-        "Bopomofo",
-        "Thai",
-        "Lao",
-        "Khmer",
-        "Myanmar",
-        "Tai_Le",
-        "New_Tai_Lue",
-        "Tai_Tham",
-        "Tai_Viet",
-        "Javanese",
-        "Balinese",
-    )
-)
+_NAMES = "Han Hiragana Katakana Bopomofo Thai Lao Khmer Myanmar Tai_Le New_Tai_Lue Tai_Tham Tai_Viet Javanese Balinese"
+_UNSPACED = "".join(rf"\p{{Script={name}}}" for name in _NAMES.split())
 _GRAPHEME = rf"[[\p{{L}}\p{{M}}\p{{N}}]&&[{_UNSPACED}]]\p{{M}}*"
 _WORD = regex.compile(rf"{_GRAPHEME}|[[\p{{L}}\p{{M}}\p{{N}}]--[{_UNSPACED}]]+", regex.V1)
 _UNSPACED_GRAPHEME = regex.compile(_GRAPHEME, regex.V1)

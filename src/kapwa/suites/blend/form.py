@@ -80,7 +80,7 @@ class QuestionRow(Row):
         """Yield texts that are missing, and a culture or language that cannot be used."""
         if "english" in self.model_fields_set and not self.english:
             yield CellProblem("english", "is empty.", _FILL)
-        if not self.local and not self.in_english:
+        if not self.local and not (self.in_english and self.english):
             yield CellProblem("local", "is empty.", "Write the question as people were asked it.")
         if self.language == MANY_LANGUAGES:
             message = "is empty, and the card says 'mul' (several)."
@@ -119,8 +119,6 @@ def read_tables(data: DataSet, questions: Table, answers: Table, defaults: Defau
     if questions.problems or answers.problems:  # whether the tables fit cannot be said
         return []
     before = len(data.problems)
-    data.problems += _left_out(questions, "english", QUESTION_COLUMNS, unless="local")
-    data.problems += _left_out(answers, "votes", ANSWER_COLUMNS, unless="local")
     asked = data.read(questions, QuestionRow, defaults, what="a table of questions")
     languages = {key: row.language for row in asked for key in (row.id, f"{row.culture}/{row.id}")}
 
@@ -135,16 +133,6 @@ def read_tables(data: DataSet, questions: Table, answers: Table, defaults: Defau
     unread = {str(record.cells.get("id", "")).strip() for record in questions.records} - {row.id for row in asked}
     groups = _grouped(data, rows, asked, unread, whose["culture"])
     return [_entry(data, row, groups[row.culture, row.id], "votes" in answers.header) for row in asked]
-
-
-def _left_out(table: Table, column: str, known: Sequence[str], *, unless: str) -> Iterator[DataError]:
-    """Say that an optional column is missing, where one beside it may be the same misspelt, or ``unless`` is absent."""
-    header = set(table.header)
-    if any(name.casefold() == column for name in header):
-        return  # it is there, or the reader says that its name is in capitals
-    if "id" in header and (unless not in header or not header <= set(known)):
-        hint = nearest(column, table.header)
-        yield DataError("is missing.", path=table.path, row=1, column=column, hint=hint)
 
 
 def _grouped(

@@ -69,14 +69,13 @@ class PromptBook:
 
     def __init__(self, regions: Iterable[Region], templates: Mapping[tuple[str, str], Template]) -> None:
         self._regions = {region.country: region for region in regions}
-        self._templates: dict[str, dict[str, Template]] = {"": {}}
+        owned: dict[str, dict[str, Template]] = {}
         for (owner, prompt_id), template in templates.items():
-            self._templates.setdefault(owner, {})[prompt_id] = template
-        shared = self._templates.pop("")
-        for country, region in self._regions.items():
-            own = shared | self._templates.get(country, {})
-            self._templates[country] = own or _defaults(region)
-        self._prefixes: dict[tuple[str, AskedIn, str], tuple[str, ...]] = {}
+            owned.setdefault(owner, {})[prompt_id] = template
+        self._templates = {
+            country: (owned.get("", {}) | owned.get(country, {})) or _defaults(region)
+            for country, region in self._regions.items()
+        }
 
     def ids(self, country: str) -> tuple[str, ...]:
         """Return the ids of a country's prompts, in file order."""
@@ -112,14 +111,10 @@ class PromptBook:
         They are what the country's templates end in, in either language: a model asked as a persona, or in one
         language, may still begin as another prompt of the same file would have it.
         """
-        key = (country, asked_in, prompt_id)
-        if key not in self._prefixes:
-            ordered = [self.template(*key)]
-            others = self._templates[country].values()
-            ordered += [template.local if asked_in == "local" else template.english for template in others]
-            ordered += [template.english if asked_in == "local" else template.local for template in others]
-            self._prefixes[key] = tuple(dict.fromkeys(filter(None, map(answer_label, ordered))))
-        return self._prefixes[key]
+        pairs = [(found.local, found.english) for found in self._templates[country].values()]
+        own, other = zip(*(pair if asked_in == "local" else pair[::-1] for pair in pairs), strict=True)
+        ordered = (self.template(country, asked_in, prompt_id), *own, *other)
+        return tuple(dict.fromkeys(filter(None, map(answer_label, ordered))))
 
 
 def _defaults(region: Region) -> dict[str, Template]:
