@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from releasewriter import ENGLISH, entry, write, write_annotations
 
+from kapwa.datasets.packs import DataSet
 from kapwa.errors import DataError, KapwaError, UsageError
 from kapwa.suites.blend.annotations import read_annotations, read_entries
 from kapwa.suites.blend.data import load_path, read_data
@@ -61,10 +62,11 @@ def group(**changes: Any) -> list[dict[str, Any]]:
 )
 def test_bad_entries(release: Path, changes: dict[str, Any], said: str) -> None:
     path = write_annotations(release, "Spain", spain(**changes))
-    file = read_annotations(path)
+    file = DataSet("x", None)
+    annotations = read_annotations(file, path)
     assert said in str(file.problems[0])
     assert (file.problems[0].path, file.problems[0].row, file.problems[0].column) == (path, 2, "t-1")
-    assert [one.id for one in file.annotations] == ["t-2", "t-3"]
+    assert [one.id for one in annotations] == ["t-2", "t-3"]
     with pytest.raises(DataError):
         read_data(release)
 
@@ -101,9 +103,9 @@ def test_truncation_is_called_by_its_name(release: Path) -> None:
     path = release / "annotations/Spain_data.json"
     text = path.read_text(encoding="utf-8")
     path.write_text(text[: len(text) // 2], encoding="utf-8")
-    file = read_annotations(path)
+    file = DataSet("x", None)
+    assert [one.id for one in read_annotations(file, path)] == ["t-1"]
     assert "ends too early" in str(file.problems[0])
-    assert [one.id for one in file.annotations] == ["t-1"]
 
 
 @pytest.mark.parametrize(
@@ -183,8 +185,9 @@ json_values = st.recursive(
 )
 def test_anything_is_read_or_refused_with_a_reason(tmp_path: Path, value: dict[str, Any]) -> None:
     path = write(tmp_path / "x.json", json.dumps({"a": value}))
-    file = read_annotations(path)
-    assert bool(file.problems) != bool(file.annotations)
+    file = DataSet("x", None)
+    annotations = read_annotations(file, path)
+    assert bool(file.problems) != bool(annotations)
     assert all(problem.row == 1 for problem in file.problems)
 
 

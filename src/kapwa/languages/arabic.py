@@ -13,16 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kapwa.languages.base import (
-    Language,
-    ReplyWords,
-    Words,
-    counted,
-    lemma,
-    simplemma_tool,
-    stem,
-    stemmer_tool,
-)
+from kapwa.languages.base import Language, ReplyWords, Words, counted, lemma, simplemma_tool, stem, stemmer_tool
 from kapwa.languages.folding import ARABIC_MARKS, Folding
 
 _LETTERS = {"أ": "ا", "إ": "ا", "آ": "ا", "ٱ": "ا", "ى": "ي", "ئ": "ي", "ؤ": "و", "ة": "ه", "ی": "ي", "ک": "ك"}

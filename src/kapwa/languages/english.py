@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-from kapwa.languages.base import (
-    Language,
-    ReplyWords,
-    Words,
-    counted,
-    lemma,
-    simplemma_tool,
-    stem,
-    stemmer_tool,
-)
+from kapwa.languages.base import Language, ReplyWords, Words, counted, lemma, simplemma_tool, stem, stemmer_tool
 from kapwa.languages.folding import spaced_tokens, unaccented
 
 _NUMBERS = counted(

@@ -12,16 +12,7 @@ from __future__ import annotations
 
 import regex  # type: ignore[import-untyped, unused-ignore]
 
-from kapwa.languages.base import (
-    Language,
-    ReplyWords,
-    Words,
-    counted,
-    lemma,
-    simplemma_tool,
-    stem,
-    stemmer_tool,
-)
+from kapwa.languages.base import Language, ReplyWords, Words, counted, lemma, simplemma_tool, stem, stemmer_tool
 from kapwa.languages.folding import ARABIC_MARKS, Folding
 
 _ZWNJ = "\u200c"

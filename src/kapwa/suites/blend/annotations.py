@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, NoReturn
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from kapwa.datasets.findings import Finding, Severity
+from kapwa.datasets.packs import DataSet
 from kapwa.datasets.rows import MOST_VOTES
 from kapwa.errors import DataError
 from kapwa.files import read_text
@@ -60,22 +60,21 @@ class Annotation(NamedTuple):
     row: int
 
 
-@dataclass
-class AnnotationFile:
-    """A file's sound entries, the problems that stop a run, and the oddities that do not."""
+class _Place(NamedTuple):
+    """Where an entry is, for what there is to say of it."""
 
+    data: DataSet
     path: Path
-    annotations: list[Annotation] = field(default_factory=list)
-    problems: list[DataError] = field(default_factory=list)
-    oddities: list[Finding] = field(default_factory=list)
+    row: int
+    name: str
 
-    def problem(self, message: str, row: int, name: str = "", hint: str | None = None) -> None:
-        """Note what makes an entry unusable."""
-        self.problems.append(DataError(message, path=self.path, row=row, column=name or None, hint=hint))
+    def problem(self, message: str, hint: str | None = None) -> None:
+        """Note what makes the entry unusable."""
+        self.data.problems.append(DataError(message, path=self.path, row=self.row, column=self.name or None, hint=hint))
 
-    def odd(self, message: str, row: int, name: str, severity: Severity = "warning") -> None:
+    def odd(self, message: str, severity: Severity = "warning") -> None:
         """Note what is odd but readable."""
-        self.oddities.append(Finding(severity, str(self.path), message, row, name or None))
+        self.data.oddities.append(Finding(severity, str(self.path), message, self.row, self.name or None))
 
 
 class JsonEntry(NamedTuple):
@@ -167,78 +166,76 @@ def _expected(sign: str, text: str, position: int) -> int:
     return _past(text, position + 1)
 
 
-def read_annotations(path: Path) -> AnnotationFile:
+def read_annotations(data: DataSet, path: Path) -> list[Annotation]:
     """Read one country's answers: an object by question id, a list, or JSON lines with the key ``ID`` (the hub's).
 
     Blank answers are dropped, ``en_answers`` may be empty or absent, and ``idks`` may hold any further keys.
-    Problems are returned, never raised: texts or counts of the wrong type, absent keys, answers without text.
+    Problems are kept in ``data``, never raised: texts or counts of the wrong type, absent keys, answers without text.
     """
     entries, problems = read_entries(path)
-    file = AnnotationFile(path, problems=problems)
+    data.problems += problems
+    annotations: list[Annotation] = []
     first: dict[str, int] = {}
     for entry in entries:
-        before = len(file.problems)
+        before = len(data.problems)
         try:
             found = _ENTRY.validate_python(entry.value)
         except ValidationError as error:
             name = entry.key or str(entry.value.get("ID", "") if isinstance(entry.value, dict) else "")
             for detail in error.errors(include_url=False, include_input=False):
-                place = ".".join(map(str, detail["loc"])) or "the entry"
-                file.problem(f"{place!r}: {detail['msg'][:1].lower()}{detail['msg'][1:]}.", entry.row, name)
+                part, message = ".".join(map(str, detail["loc"])) or "the entry", detail["msg"]
+                _Place(data, path, entry.row, name).problem(f"{part!r}: {message[:1].lower()}{message[1:]}.")
             continue
-        name = entry.key or found.id.strip()
-        annotation = _annotation(file, entry, found, name)
-        if not name:
-            file.problem("has no 'ID'.", entry.row)
-        if not entry.key and first.setdefault(name, entry.row) != entry.row:
-            file.problem(f"the id {name!r} is already in row {first[name]}.", entry.row, name, _OWN_ID)
-        if len(file.problems) == before:
-            file.annotations.append(annotation)
-    return file
+        place = _Place(data, path, entry.row, entry.key or found.id.strip())
+        annotation = _annotation(place, entry.value, found)
+        if not place.name:
+            place.problem("has no 'ID'.")
+        if not entry.key and first.setdefault(place.name, entry.row) != entry.row:
+            place.problem(f"the id {place.name!r} is already in row {first[place.name]}.", _OWN_ID)
+        if len(data.problems) == before:
+            annotations.append(annotation)
+    return annotations
 
 
-def _annotation(file: AnnotationFile, entry: JsonEntry, found: _Entry, name: str) -> Annotation:
-    row = entry.row
-    twice = [key for key in ANSWER_KEYS if key in entry.value]
-    if len(twice) > 1 and entry.value[twice[0]] != entry.value[twice[1]]:
-        message = "has both 'annotations' and 'aggregated_answers', and they differ."
-        file.problem(message, row, name, "Keep one of them.")
+def _annotation(place: _Place, value: Mapping[str, Any], found: _Entry) -> Annotation:
+    one, other = (value.get(key) for key in ANSWER_KEYS)
+    if one is not None and other is not None and one != other:
+        place.problem("has both 'annotations' and 'aggregated_answers', and they differ.", "Keep one of them.")
     for key in found.model_extra or ():
         if key not in ANSWER_KEYS:
-            file.odd(f"the key {key!r} is not one of the form's and is not read", row, name, "note")
+            place.odd(f"the key {key!r} is not one of the form's and is not read", "note")
     texts = {"question": found.question, "en_question": found.en_question}
     if not any(text.strip() for text in texts.values()):
-        file.problem("has no text in either language.", row, name)
+        place.problem("has no text in either language.")
     for key, text in texts.items():
         if not text.strip():
-            file.odd(f"{key!r} is blank: the question cannot be asked in that language", row, name)
+            place.odd(f"{key!r} is blank: the question cannot be asked in that language")
             texts[key] = ""
-    groups = tuple(_group(file, raw, row, name) for raw in found.annotations)
-    return Annotation(name, texts["question"], texts["en_question"], groups, _idks(file, found, row, name), row)
+    groups = tuple(_group(place, raw) for raw in found.annotations)
+    return Annotation(place.name, texts["question"], texts["en_question"], groups, _idks(place, found), place.row)
 
 
-def _group(file: AnnotationFile, raw: _Answers, row: int, name: str) -> Group:
+def _group(place: _Place, raw: _Answers) -> Group:
     for key in raw.model_extra or ():
-        file.odd(f"an answer's key {key!r} is not one of the form's and is not read", row, name, "note")
+        place.odd(f"an answer's key {key!r} is not one of the form's and is not read", "note")
     sides = []
     for key, values in (("answers", raw.answers), ("en_answers", raw.en_answers or [])):
         texts = tuple(value.strip() for value in values if value.strip())
         if len(texts) < len(values):
-            file.odd(f"a blank text among {key!r} (dropped; the released scorer finds it in every reply)", row, name)
+            place.odd(f"a blank text among {key!r} (dropped; the released scorer finds it in every reply)")
         sides.append(texts)
     if not sides[0]:
-        hint = "Every answer needs its text in the local language."
-        file.problem("an answer has no text in 'answers'.", row, name, hint)
+        place.problem("an answer has no text in 'answers'.", "Every answer needs its text in the local language.")
     return Group(sides[0], sides[1], raw.count)
 
 
-def _idks(file: AnnotationFile, found: _Entry, row: int, name: str) -> dict[str, int]:
+def _idks(place: _Place, found: _Entry) -> dict[str, int]:
     counts = dict.fromkeys(IDK_KEYS, 0) | {key: count for key, count in found.idks.items() if count is not None}
     for key, count in counts.items():
         if key not in IDK_KEYS:
             shown = repr(key) if len(repr(key)) <= 60 else repr(key)[:59] + "…"
-            file.odd(f"'idks' holds the free text {shown} ({count}×): only the paper's rule counts it", row, name)
+            place.odd(f"'idks' holds the free text {shown} ({count}×): only the paper's rule counts it")
     for key in IDK_KEYS:
         if key not in found.idks:
-            file.odd(f"'idks' has no {key!r} (taken as 0)", row, name)
+            place.odd(f"'idks' has no {key!r} (taken as 0)")
     return counts

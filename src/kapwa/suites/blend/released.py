@@ -16,7 +16,7 @@ from kapwa.datasets.packs import DataSet
 from kapwa.datasets.rows import Filled, Row, known_part
 from kapwa.datasets.tables import read_records
 from kapwa.errors import DataError, nearest
-from kapwa.suites.blend.annotations import Annotation, AnnotationFile, read_annotations
+from kapwa.suites.blend.annotations import Annotation, read_annotations
 from kapwa.suites.blend.form import MANY_LANGUAGES
 from kapwa.suites.blend.questions import COUNTRIES, Entry, Kind, Question, Region, kind_of, region_of
 
@@ -112,15 +112,13 @@ def read_country(data: DataSet, files: CountryFiles) -> list[Entry]:
     if files.annotations is None or files.questions is None:
         data.problems.append(_missing_file(files))
         return []
-    answers = read_annotations(files.annotations)
-    data.problems += answers.problems
-    data.oddities += answers.oddities
+    answers = read_annotations(data, files.annotations)
     table = read_records(files.questions)
     data.problems += table.problems
     rows = data.read(known_part(table, ReleasedRow), ReleasedRow, what="a question file")
-    if not rows or not answers.annotations:
+    if not rows or not answers:
         return []
-    return list(_joined(data, region, files.questions, rows, answers))
+    return list(_joined(data, region, (files.annotations, files.questions), rows, answers))
 
 
 def _missing_file(files: CountryFiles) -> DataError:
@@ -132,27 +130,32 @@ def _missing_file(files: CountryFiles) -> DataError:
 
 
 def _joined(
-    data: DataSet, region: Region, path: Path, rows: Sequence[ReleasedRow], answers: AnnotationFile
+    data: DataSet,
+    region: Region,
+    paths: tuple[Path, Path],
+    rows: Sequence[ReleasedRow],
+    annotations: Sequence[Annotation],
 ) -> Iterator[Entry]:
-    """Put questions and answers together by id."""
+    """Put questions and answers together by id; ``paths``: the file of answers, that of questions."""
+    answers, path = paths
     swapped = _swapped([(row.question, row.translation) for row in rows])
     if swapped:
         message = "'Question' holds the English text and 'Translation' the local one, unlike the release (read so)"
         data.oddities.append(Finding("warning", str(path), message, 1, "Question"))
-    data.oddities += _text_oddities(answers, rows, swapped)
+    data.oddities += _text_oddities(answers, annotations, rows, swapped)
     by_id = {row.id: row for row in rows}
-    answered = {annotation.id for annotation in answers.annotations}
-    for annotation in answers.annotations:
+    answered = {annotation.id for annotation in annotations}
+    for annotation in annotations:
         if annotation.id in by_id:
             question = _question(region, by_id[annotation.id], annotation, swapped)
-            yield Entry(question, answers.path, annotation.row)
+            yield Entry(question, answers, annotation.row)
             continue
         hint = f"{path.name} must have a row for it, with its topic."
         message = f"{annotation.id!r} has answers but no question."
-        data.problems.append(DataError(message, path=answers.path, row=annotation.row, hint=hint))
+        data.problems.append(DataError(message, path=answers, row=annotation.row, hint=hint))
     for row in rows:
         if row.id not in answered:
-            message = f"{row.id!r} has no entry in {answers.path.name}."
+            message = f"{row.id!r} has no entry in {answers.name}."
             hint = "A question that nobody answered has an entry with an empty list of answers."
             data.problems.append(DataError(message, path=path, row=row.origin.row, column="ID", hint=hint))
 
@@ -182,18 +185,20 @@ def _english_share(texts: Sequence[str]) -> float:
     return sum(bool(_ENGLISH.search(text)) for text in texts) / max(len(texts), 1)
 
 
-def _text_oddities(answers: AnnotationFile, rows: Sequence[ReleasedRow], swapped: bool) -> Iterator[Finding]:
+def _text_oddities(
+    path: Path, annotations: Sequence[Annotation], rows: Sequence[ReleasedRow], swapped: bool
+) -> Iterator[Finding]:
     """Where the two files of a country do not give the same texts."""
-    path = str(answers.path)
-    turned = _swapped([(annotation.question, annotation.en_question) for annotation in answers.annotations])
+    place = str(path)
+    turned = _swapped([(annotation.question, annotation.en_question) for annotation in annotations])
     if turned:
         message = "'question' holds the English text and 'en_question' the local one, unlike the release"
-        yield Finding("warning", path, message, 1)
+        yield Finding("warning", place, message, 1)
     texts = {row.id: (row.translation, row.question) if swapped else (row.question, row.translation) for row in rows}
-    for annotation in answers.annotations:
+    for annotation in annotations:
         pair = (annotation.question, annotation.en_question)
         own = pair[::-1] if turned else pair
         for name, here, there in zip(("local", "English"), own, texts.get(annotation.id, own), strict=True):
             if here.strip() != there.strip():
                 message = f"the {name} text of {annotation.id!r} differs from the question file's (which is read)"
-                yield Finding("warning", path, message, annotation.row)
+                yield Finding("warning", place, message, annotation.row)
