@@ -154,33 +154,16 @@ LANGUAGES = [
 
 # Of the other seven.
 MEET = [
-    ("en", "children", "child"),
-    ("en", "went", "go"),
-    ("en", "cooking", "cooked"),
-    ("en", "mother's", "mother"),
-    ("en", "café", "cafe"),
-    ("es", "niños", "niño"),
-    ("es", "México", "mexico"),
-    ("es", "canciones", "canción"),
-    ("el", "Αθήνα", "ΑΘΗΝΑ"),
-    ("el", "δρόμος", "δρόμοι"),
-    ("el", "παιδιά", "παιδί"),
-    ("id", "memakan", "makan"),
-    ("id", "permainan", "bermain"),
-    ("zh", "梨子", "梨"),
-    ("zh", "星期天", "周日"),
-    ("zh", "猫猫", "猫"),
-    ("fil", "magandang", "maganda"),
-    ("fil", "bayang", "baya"),
-]
+    ("en", "children", "child"), ("en", "went", "go"), ("en", "cooking", "cooked"), ("en", "mother's", "mother"),
+    ("en", "café", "cafe"), ("es", "niños", "niño"), ("es", "México", "mexico"), ("es", "canciones", "canción"),
+    ("el", "Αθήνα", "ΑΘΗΝΑ"), ("el", "δρόμος", "δρόμοι"), ("el", "παιδιά", "παιδί"), ("id", "memakan", "makan"),
+    ("id", "permainan", "bermain"), ("zh", "梨子", "梨"), ("zh", "星期天", "周日"), ("zh", "猫猫", "猫"),
+    ("fil", "magandang", "maganda"), ("fil", "bayang", "baya"),
+]  # fmt: skip
 APART = [
-    ("en", "rice", "price"),
-    ("es", "año", "ano"),
-    ("el", "νερό", "νέος"),
-    ("id", "ayam", "ayah"),
-    ("zh", "星期一", "周二"),
-    ("fil", "anak", "aso"),
-]
+    ("en", "rice", "price"), ("es", "año", "ano"), ("el", "νερό", "νέος"), ("id", "ayam", "ayah"),
+    ("zh", "星期一", "周二"), ("fil", "anak", "aso"),
+]  # fmt: skip
 
 
 def language(code: str) -> Language:

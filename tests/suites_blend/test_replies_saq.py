@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import unicodedata
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -11,72 +13,11 @@ from hypothesis import strategies as st
 from kapwa.suites.blend.replies import MAX_ANSWERS, declines, read_reply
 from kapwa.suites.blend.reply_lists import is_short, n_words, split_answers
 
-PLAIN = {
-    "kimchi": "kimchi",
-    " kimchi. ": "kimchi",
-    '"kimchi"': "kimchi",
-    "“kimchi”": "kimchi",
-    "Answer: kimchi": "kimchi",
-    "answer : kimchi": "kimchi",
-    "Answer - kimchi": "kimchi",
-    "A: kimchi": "kimchi",
-    "**Answer:** kimchi": "kimchi",
-    "**Answer**: kimchi": "kimchi",
-    "### Answer:\nkimchi": "kimchi",
-    "Final answer: **kimchi**": "kimchi",
-    "답변: 김치": "김치",
-    "답변： 김치": "김치",
-    "정답: 김치": "김치",
-    "答案：苹果": "苹果",
-    "Respuesta: paella": "paella",
-    "Jawaban: nasi": "nasi",
-    "الإجابة: كسكس": "كسكس",
-    "Απάντηση: φέτα": "φέτα",
-    "پاسخ: چای": "چای",
-    "Cavab: plov": "plov",
-    "መልስ፡- እንጀራ": "እንጀራ",
-    "উত্তৰ: ভাত": "ভাত",
-    "Amsa: tuwo": "tuwo",
-    "Waleran: sangu": "sangu",
-    "Answer: Answer: kimchi": "kimchi",
-    "Question: What is it?\nAnswer: kimchi": "kimchi",
-    "kimchi\n\nQuestion: What else?\nAnswer: rice": "kimchi",
-    "kimchi\nQ: next\nA: rice": "kimchi",
-    "Sure! kimchi": "kimchi",
-    "Sure! Here is the answer:\n\nkimchi": "kimchi",
-    "Of course. Answer: kimchi": "kimchi",
-    '["kimchi"]': "kimchi",
-    "['kimchi']": "kimchi",
-    '{"answer": "kimchi"}': "kimchi",
-    "{'question': 'what, when, who, why?', 'answer': ['kimchi']}": "kimchi",
-    '```json\n{"answer": ["kimchi"]}\n```': "kimchi",
-    "```\nkimchi\n```": "kimchi",
-    'I think so: {"answer": ["kimchi"]}': "kimchi",
-    '{"a": 1, "답변": ["김치"]}': "김치",
-    '{"answer": 4}': "4",
-    "- kimchi": "kimchi",
-    "• kimchi": "kimchi",
-    "1. kimchi": "kimchi",
-    "*kimchi*": "kimchi",
-    "`kimchi`": "kimchi",
-    "> kimchi": "kimchi",
-    "[kimchi](https://example.org)": "kimchi",
-    "kimchi<|im_end|>": "kimchi",
-    "<think>rice, soup, tea, cake</think>\n\nkimchi": "kimchi",
-    "kimchi - a dish of fermented cabbage that is eaten with nearly every meal": "kimchi",
-    "kimchi: a dish of fermented cabbage that is eaten with nearly every meal": "kimchi",
-    "kimchi. It is fermented cabbage and people eat it with nearly every meal.": "kimchi",
-    "kimchi\nIt is fermented cabbage and people eat it with nearly every meal.": "kimchi",
-    "- catch! teenieping": "catch! teenieping",
-    "St. Patrick's Day": "St. Patrick's Day",
-    "12. Mai": "12. Mai",
-    "10/05": "10/05",
-    "350,000": "350,000",
-    "a banana": "a banana",
-}
+# What is said in a reply (``said``), and how many answers one lists (``listed``).
+REPLIES = json.loads(Path(__file__).with_name("reply_lists.json").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize(("text", "said"), PLAIN.items())
+@pytest.mark.parametrize(("text", "said"), REPLIES["said"].items())
 def test_reply_without_its_dressing(text: str, said: str) -> None:
     reply = read_reply(text)
     assert reply.text == said
@@ -101,36 +42,7 @@ def test_nothing_left_is_unparsed(text: str) -> None:
     assert read_reply(text) == ("", (), False, "unparsed", "")
 
 
-LISTS = {
-    "a rice, a bean": 2,
-    "rice, beans and bread": 3,
-    "rice, beans, and bread": 3,
-    "rice; beans; bread; tea": 4,
-    "rice / beans / bread / tea": 4,
-    "rice/beans/bread/tea": 4,
-    "rice | beans | bread | tea": 4,
-    "rice\nbeans\nbread\ntea": 4,
-    "rice\n\nbeans\n\nbread\n\ntea": 4,
-    "- rice\n- beans\n- bread\n- tea": 4,
-    "1. rice\n2. beans\n3. bread\n4. tea": 4,
-    "1) rice\n2) beans\n3) bread\n4) tea": 4,
-    "Here are some:\n* rice\n* beans\n* bread\n* tea": 4,
-    "rice and beans or bread and tea": 4,
-    "rice. beans. bread. sweet tea.": 4,
-    "(rice, beans, bread, tea)": 4,
-    "rice (beans, bread, tea)": 4,
-    '["rice", "beans", "bread", "tea"]': 4,
-    '["rice, beans, bread, tea"]': 4,
-    "rice, rice, rice, rice": 1,
-    "rice\nRice\n**rice**\nrice.": 1,
-    "rice, beans, etc.": 2,
-    "350,000, 5,000": 2,
-    "1,2,3,4": 4,
-    "10/05, 05/12": 2,
-}
-
-
-@pytest.mark.parametrize(("text", "count"), LISTS.items())
+@pytest.mark.parametrize(("text", "count"), REPLIES["listed"].items())
 def test_answers_listed_are_counted(text: str, count: int) -> None:
     reply = read_reply(text)
     assert len(reply.answers) == count

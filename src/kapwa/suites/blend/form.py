@@ -107,7 +107,7 @@ class AnswerRow(Row):
             yield CellProblem("votes", "is empty.", _FILL)
 
 
-QUESTION_COLUMNS, ANSWER_COLUMNS = tuple(columns_of(QuestionRow)), tuple(columns_of(AnswerRow))
+QUESTION_COLUMNS = tuple(columns_of(QuestionRow))
 
 
 def read_tables(data: DataSet, questions: Table, answers: Table, defaults: Defaults) -> list[Entry]:
