@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import csv
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -249,17 +248,3 @@ def test_instructions_define_every_criterion(plain_items: list[Item], tmp_path: 
     text = written.instructions.read_text(encoding="utf-8")
     for code in ("Fac", "Gra", "Spe", "Coh", "Cac", "Csa", "Leg"):
         assert f"**{code}**" in text
-
-
-def test_the_released_data_makes_a_form(kalahi_data: Path, tmp_path: Path) -> None:
-    with (kalahi_data / "filipino.csv").open(encoding="utf-8-sig", newline="") as file:
-        rows = list(csv.DictReader(file))
-    items = [
-        make_item(
-            row["prompt_variation_id"],
-            (row["best_answer"].strip(), *(a.strip() for a in row["irrelevant_answers"].split(";") if a.strip())),
-        )
-        for row in rows
-    ]
-    written = write_choice_form(items, tmp_path, items_n=60, seed=1)
-    assert (written.items, len(written.sheets)) == (60, 6)

@@ -6,17 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from first_folder import (
-    ANSWERS,
-    CARD,
-    QUESTIONS,
-    SITUATION,
-    all_lost,
-    as_csv,
-    edited,
-    folder_of,
-    placed,
-)
+from first_folder import ANSWERS, CARD, QUESTIONS, SITUATION, all_lost, as_csv, edited, folder_of, placed
 
 from kapwa.errors import DataError
 from kapwa.suites.folders.adding import add_suite, check_folder, new_suite
@@ -134,24 +124,6 @@ def test_a_bad_question_is_not_reported_again_for_its_answers(tmp_path: Path) ->
     assert placed(check_folder(place).report.findings) == [("questions.csv", 3, "local")]
 
 
-def test_a_folder_without_a_card_has_one_error(tmp_path: Path) -> None:
-    (error,) = check_folder(folder_of(tmp_path, card="")).errors
-    assert "Put a card.yaml beside it" in error.message
-
-
-def test_what_a_folder_without_a_card_holds_is_counted(tmp_path: Path) -> None:
-    counts = check_folder(folder_of(tmp_path, card="")).report.counts
-    assert (counts["questions"], counts["answer groups"], counts["votes"]) == (3, 3, 12)
-
-
-@pytest.mark.parametrize("column", ["votes", "english"])
-def test_a_header_in_capitals_is_one_fault(column: str, tmp_path: Path) -> None:
-    capitals = [tuple(name.title() if name == column else name for name in ANSWERS[0]), *ANSWERS[1:]]
-    (error,) = check_folder(folder_of(tmp_path, answers=capitals)).errors
-    assert error.column == column.title()
-    assert f"Did you mean '{column}'? Names are in small letters." in error.message
-
-
 @pytest.mark.parametrize(
     ("name", "said"),
     [
@@ -194,3 +166,18 @@ def test_responses_parted_by_line_breaks_are_the_cause_that_is_named(tmp_path: P
     (place / "situations.csv").write_text(as_csv([list(row), list(row.values())]), encoding="utf-8", newline="")
     (error,) = check_folder(place).errors
     assert "there is only 1 response in 'relevant'. Separate responses with ';', not with line breaks" in error.message
+
+
+def test_a_folder_without_a_card_has_one_error_and_is_counted(tmp_path: Path) -> None:
+    checked = check_folder(folder_of(tmp_path, card=""))
+    (error,) = checked.errors
+    assert "Put a card.yaml beside it" in error.message
+    counts = checked.report.counts
+    assert (counts["questions"], counts["answer groups"], counts["votes"]) == (3, 3, 12)
+
+
+@pytest.mark.parametrize("column", ["id", "votes", "english"])
+def test_a_header_in_capitals_is_one_fault(column: str, tmp_path: Path) -> None:
+    (error,) = check_folder(folder_of(tmp_path, answers=edited(ANSWERS, 1, column, column.title()))).errors
+    assert error.column == column.title()
+    assert f"Did you mean '{column}'? Names are in small letters." in error.message

@@ -6,6 +6,7 @@ import multiprocessing
 from pathlib import Path
 
 import pytest
+from first_folder import CARD
 
 import kapwa
 from kapwa.errors import DataError
@@ -13,24 +14,13 @@ from kapwa.suites.blend.mcq_data import MCQ_COLUMNS
 from kapwa.suites.folders.adding import check_folder
 from kapwa.user_suites import Registered, register, registered
 
-CARD = """culture: Kenya
-language: {language}
-title: T
-version: "1"
-licence: CC0-1.0
-authors: [A]
-collected: c
-consent: none
-reviewed_by_native_speakers: true
-limits: [few]
-citation: c
-"""
 MCQ = ",".join(MCQ_COLUMNS) + "\n"
 
 
 def pack(folder: Path, questions: str, answers: str, language: str = "ar") -> Path:
     folder.mkdir()
-    (folder / "card.yaml").write_text(CARD.format(language=language))
+    card = CARD.replace("culture: Ethiopia", "culture: Kenya").replace("language: am", f"language: {language}")
+    (folder / "card.yaml").write_text(card)
     (folder / "questions.csv").write_text(questions)
     (folder / "answers.csv").write_text(answers)
     (folder / "prompts.csv").write_text("id,english,local\ninst-4,Q: {q},L: {q}\n")

@@ -7,16 +7,7 @@ from pathlib import Path
 
 import openpyxl
 import pytest
-from first_folder import (
-    ANSWERS,
-    QUESTIONS,
-    as_csv,
-    as_xlsx,
-    edited,
-    folder_of,
-    placed,
-    workbooks,
-)
+from first_folder import ANSWERS, QUESTIONS, as_xlsx, edited, folder_of, placed, workbooks
 from typer.testing import CliRunner
 
 from kapwa.cli.main import app
@@ -39,13 +30,6 @@ def test_blank_rows_are_skipped_and_rows_keep_their_numbers(tmp_path: Path) -> N
     assert placed(check_folder(place).report.findings) == [("questions.csv", 5, "local")]
 
 
-def test_a_separator_that_is_not_read_is_named(tmp_path: Path) -> None:
-    place = folder_of(tmp_path)
-    (place / "questions.csv").write_text(as_csv(QUESTIONS, "|"), encoding="utf-8")
-    (error,) = check_folder(place).errors
-    assert "'|'" in error.message
-
-
 def test_cells_that_are_times_and_dates(tmp_path: Path) -> None:
     date = ("q04", "Holidays", "መቼ ነው? (MM/DD)", "When is it? (MM/DD)")
     cells = [("q02", 1, datetime.time(2), "02:00"), ("q02", 1, datetime.timedelta(hours=24), "24:00")]
@@ -55,12 +39,6 @@ def test_cells_that_are_times_and_dates(tmp_path: Path) -> None:
     assert placed(formats, "warning") == [("answers.xlsx", 6, "local")]
     assert "'2026-04-29' is not MM/DD" in formats[0].message
     assert "format the column as text" in formats[0].message
-
-
-def test_a_column_in_capitals_is_one_error_that_says_so(tmp_path: Path) -> None:
-    place = folder_of(tmp_path, questions=edited(QUESTIONS, 1, "id", "ID"))
-    (error,) = check_folder(place).errors
-    assert (error.column, "Did you mean 'id'?" in error.message) == ("ID", True)
 
 
 def test_a_readme_as_the_first_sheet_is_named(tmp_path: Path) -> None:

@@ -199,23 +199,9 @@ def test_a_file_of_another_name_is_known_by_its_columns(tmp_path: Path) -> None:
     assert check(write_csv(tmp_path / "theirs.csv", [released()])) is not None
 
 
-@pytest.mark.parametrize(
-    ("text", "lacks"),
-    [
-        ("Go.", False),
-        ("Go!'", False),
-        ("Go.»", False),
-        ("اذهب؟", False),
-        ("去。", False),
-        ("ไป", True),
-        ("Go", True),
-        ("Go 5", True),
-        ("'", True),
-        ("", True),
-    ],
-)
-def test_final_punctuation_in_any_script(text: str, lacks: bool) -> None:
-    assert lacks_final_sign(text) is lacks
+def test_final_punctuation_in_any_script() -> None:
+    assert not any(map(lacks_final_sign, ["Go.", "Go!'", "Go.»", "اذهب؟", "去。"]))
+    assert all(map(lacks_final_sign, ["ไป", "Go", "Go 5", "'", ""]))
 
 
 def test_letters_that_need_joiners_and_direction_marks_are_left_alone() -> None:

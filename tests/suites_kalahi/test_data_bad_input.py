@@ -73,13 +73,6 @@ def test_missing_columns_and_empty_cells(tmp_path: Path, column: str) -> None:
     assert error.hint == ("Write at least three responses, separated by ';'." if several else "Every row needs one.")
 
 
-def test_a_misspelt_column_names_the_nearest(tmp_path: Path) -> None:
-    row = {("personal_sitution" if k == "personal_situation" else k): v for k, v in ROW.items()}
-    error = _refusal(write_pack(tmp_path, [row]))
-    assert error.column == "personal_sitution"
-    assert "'personal_situation'" in str(error)
-
-
 @pytest.mark.parametrize(
     ("changes", "column", "message"),
     [
@@ -190,12 +183,6 @@ def test_an_unknown_field_of_a_card_names_the_nearest(tmp_path: Path) -> None:
 def test_a_card_that_is_no_card(tmp_path: Path) -> None:
     assert "not a card" in _refusal(write_pack(tmp_path, card="- a\n- b\n")).message
     assert "is empty" in _refusal(write_pack(tmp_path, card="")).message
-
-
-def test_a_pack_without_a_card_says_so_once(tmp_path: Path) -> None:
-    error = _refusal(write_pack(tmp_path, card=None))
-    assert "neither which culture" in error.message
-    assert "more problem" not in str(error)
 
 
 @pytest.mark.parametrize("name", ["situations.parquet", "situations.xlsx", "situations.jsonl"])

@@ -11,14 +11,7 @@ from hypothesis import strategies as st
 
 from kapwa.records import Item
 from kapwa.suites.kalahi.data import read_situations
-from kapwa.suites.kalahi.floors import (
-    METRICS,
-    by_length,
-    chance_mc1,
-    chance_mc2,
-    first_is_best,
-    floors,
-)
+from kapwa.suites.kalahi.floors import METRICS, by_length, chance_mc1, chance_mc2, first_is_best, floors
 
 
 def _item(best: str, others: tuple[str, ...], irrelevant: tuple[str, ...], **changes: Any) -> Item:

@@ -150,10 +150,7 @@ def test_download_of_tables_at_a_named_commit_then_offline(tmp_path: Path, csv_f
     with _serving({COMMIT: csv_files, OLDER: older}) as (endpoint, asked):
         newest = _read("aisingapore/kalahi", endpoint, home)
         assert newest["name"] == f"aisingapore/kalahi@{COMMIT[:12]}"
-        assert [item[:3] for item in newest["items"]] == [
-            ["0001", "full", "Filipino"],
-            ["0001", "partial", "Filipino"],
-        ]
+        assert [item[:3] for item in newest["items"]] == [["0001", "full", "Filipino"], ["0001", "partial", "Filipino"]]
         assert newest["culture"] == "Filipino"
         assert not any(name in path for path in asked for name in ("README", "model.bin"))
         pinned = _read("aisingapore/kalahi@v0", endpoint, home)

@@ -17,11 +17,8 @@ Table = Sequence[Sequence[Any]]
 
 SCHEMA = {
     "coefficient": pl.String,
-    "value": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "units": pl.Int64,
-    "raters": pl.Int64,
+    **dict.fromkeys(("value", "low", "high"), pl.Float64),
+    **dict.fromkeys(("units", "raters"), pl.Int64),
     "note": pl.String,
 }
 NAMES = {

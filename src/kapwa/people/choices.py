@@ -184,10 +184,7 @@ def _agreement(
         kappas = pairwise_kappa(np.array(table, dtype=object))
         pairs += [(coding, raters[first], raters[second], value, n) for first, second, value, n in kappas]
     names = {"coding": pl.String, "first": pl.String, "second": pl.String, "kappa": pl.Float64, "units": pl.Int64}
-    return (
-        pl.DataFrame(rows, schema={"coding": pl.String, **SCHEMA}),
-        pl.DataFrame(pairs, schema=names, orient="row"),
-    )
+    return (pl.DataFrame(rows, schema={"coding": pl.String, **SCHEMA}), pl.DataFrame(pairs, schema=names, orient="row"))
 
 
 def _coded(line: Sequence[int | None], item: Item, coding: str) -> list[int | None]:

@@ -34,13 +34,7 @@ NO = frozenset(["no", "n", "false", "f", "0", "hindi", "di", "لا", "아니오"
 HIDDEN = "(hidden)"
 
 _SCHEMA = {
-    "response": pl.String,
-    "item_id": pl.String,
-    "variant": pl.String,
-    "model": pl.String,
-    "cluster": pl.String,
-    "rater": pl.String,
-    "criterion": pl.String,
+    **dict.fromkeys(("response", "item_id", "variant", "model", "cluster", "rater", "criterion"), pl.String),
     "yes": pl.Boolean,
     "path": pl.String,
     "row": pl.Int64,

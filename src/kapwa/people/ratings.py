@@ -25,15 +25,10 @@ if TYPE_CHECKING:
 PREVALENT = 0.9
 
 _SHARES = {
-    "model": pl.String,
-    "criterion": pl.String,
-    "agreed": pl.Int64,
-    "n": pl.Int64,
-    "value": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "clusters": pl.Int64,
-    "unrated": pl.Int64,
+    **dict.fromkeys(("model", "criterion"), pl.String),
+    **dict.fromkeys(("agreed", "n"), pl.Int64),
+    **dict.fromkeys(("value", "low", "high"), pl.Float64),
+    **dict.fromkeys(("clusters", "unrated"), pl.Int64),
 }
 
 

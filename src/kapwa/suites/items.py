@@ -18,17 +18,9 @@ SCORE_SCHEMA: dict[str, Any] = {name: _NUMBERS.get(name, pl.String) for name in 
 
 # One row per judged item: what was expected, what the model gave, and by how much it was right (margin > 0).
 CASE_SCHEMA: dict[str, Any] = {
-    "item_id": pl.String,
-    "variant": pl.String,
-    "culture": pl.String,
-    "metric": pl.String,
+    **dict.fromkeys(("item_id", "variant", "culture", "metric"), pl.String),
     "margin": pl.Float64,
-    "prompt": pl.String,
-    "prompt_gloss": pl.String,
-    "expected": pl.String,
-    "expected_gloss": pl.String,
-    "got": pl.String,
-    "got_gloss": pl.String,
+    **dict.fromkeys(("prompt", "prompt_gloss", "expected", "expected_gloss", "got", "got_gloss"), pl.String),
 }
 _SELECTED_BY = ("culture", "language", "category", "topic", "cluster", "id")
 

@@ -205,11 +205,7 @@ class Template(Row):
         """Return the prompt; ``reference`` takes the article of the released prompts."""
         who = identity.written_in(self.language)
         chosen = article_reference(who) if reference else identity.article or article(who)
-        values = {
-            "concept": concept.written_in(self.language),
-            "identity": who,
-            **dict.fromkeys(ARTICLES, chosen),
-        }
+        values = {"concept": concept.written_in(self.language), "identity": who, **dict.fromkeys(ARTICLES, chosen)}
         # One pass, so that a brace inside a concept's name is never taken for a place.
         return _PLACE.sub(lambda place: values.get(place[1], place[0]), self.text)
 

@@ -125,10 +125,7 @@ def judge_mc(items: Sequence[Item], answers: Collection[Answer]) -> Judged:
         cases.append(_case(scored))
     return Judged(
         score_frame(scores),
-        {
-            "continuations": pl.DataFrame(continuations, schema=_CONTINUATION_SCHEMA),
-            "cases": case_frame(cases),
-        },
+        {"continuations": pl.DataFrame(continuations, schema=_CONTINUATION_SCHEMA), "cases": case_frame(cases)},
     )
 
 
@@ -196,18 +193,11 @@ def _case(scored: _Scored) -> dict[str, Any]:
 
 
 _CONTINUATION_SCHEMA: dict[str, Any] = {
-    "item_id": pl.String,
-    "variant": pl.String,
-    "culture": pl.String,
+    **dict.fromkeys(("item_id", "variant", "culture"), pl.String),
     "index": pl.Int64,
-    "group": pl.String,
-    "text": pl.String,
-    "logprob_sum": pl.Float64,
-    "logprob_sum_reference": pl.Float64,
-    "n_tokens": pl.Int64,
-    "n_bytes": pl.Int64,
-    "n_chars": pl.Int64,
-    "n_bytes_reference": pl.Int64,
+    **dict.fromkeys(("group", "text"), pl.String),
+    **dict.fromkeys(("logprob_sum", "logprob_sum_reference"), pl.Float64),
+    **dict.fromkeys(("n_tokens", "n_bytes", "n_chars", "n_bytes_reference"), pl.Int64),
     "boundary": pl.String,
 }
 

@@ -91,22 +91,12 @@ def _similarity_infos(metric: Metric) -> Iterator[MetricInfo]:
 
 
 ANSWER_SCHEMA: dict[str, Any] = {
-    "item_id": pl.String,
-    "variant": pl.String,
-    "culture": pl.String,
+    **dict.fromkeys(("item_id", "variant", "culture"), pl.String),
     "sample": pl.Int64,
-    "text": pl.String,
-    "finish_reason": pl.String,
-    "language_asked": pl.String,
-    "language_answered": pl.String,
+    **dict.fromkeys(("text", "finish_reason", "language_asked", "language_answered"), pl.String),
     "language_confidence": pl.Float64,
-    "other_language": pl.Boolean,
-    "refused": pl.Boolean,
-    "empty": pl.Boolean,
-    "truncated": pl.Boolean,
-    "closest_relevant": pl.String,
-    "closest_irrelevant": pl.String,
-    "error": pl.String,
+    **dict.fromkeys(("other_language", "refused", "empty", "truncated"), pl.Boolean),
+    **dict.fromkeys(("closest_relevant", "closest_irrelevant", "error"), pl.String),
 }
 
 

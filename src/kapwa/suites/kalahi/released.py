@@ -26,11 +26,7 @@ _TOPIC_NAMES = {"artifacts and local information": "local know-how"}
 
 RELEASE = "kalahi-2024"
 # Hash of ids, prompts and responses of each released variant, whatever file format carries them.
-_RELEASED_DIGESTS = {
-    "full": "6c9f70c6c68b7d5e",
-    "partial": "3772298db32314c6",
-    "unenriched": "d7f070a788d64e1f",
-}
+_RELEASED_DIGESTS = {"full": "6c9f70c6c68b7d5e", "partial": "3772298db32314c6", "unenriched": "d7f070a788d64e1f"}
 
 CARD = Card(
     culture="Filipino",
