@@ -12,7 +12,6 @@ from hypothesis import given
 
 from kapwa.analysis.words import counts as word_counts
 from kapwa.analysis.words.counts import WordCounts, WordSums, count_words
-from kapwa.errors import UsageError
 from kapwa.metrics.tokens import encode
 
 Plain = dict[int, Counter[str]]
@@ -105,20 +104,6 @@ def test_counts_survive_a_file() -> None:
     assert (again.indptr.dtype, again.indices.dtype, again.counts.dtype) == (np.int64, np.int32, np.int64)
     nothing = WordCounts.from_arrays(_count([], [], 3).to_arrays())
     assert (nothing.vocabulary, nothing.n_groups, nothing.totals.tolist()) == ((), 3, [0, 0, 0])
-
-
-def test_what_does_not_fit_is_refused() -> None:
-    counts = _count(["a", "b"], [0, 1], 2)
-    with pytest.raises(UsageError, match="as many groups"):
-        _count(["a", "b"], [0], 2)
-    with pytest.raises(UsageError, match="0 to 1"):
-        _count(["a"], [2], 2)
-    with pytest.raises(UsageError, match="cannot be added"):
-        merge([counts, _count(["a"], [0], 3)])
-    with pytest.raises(UsageError, match="all different"):
-        counts.spread([1, 1], 3)
-    with pytest.raises(UsageError, match="0 to 2"):
-        counts.spread([1, 3], 3)
 
 
 @given(concept)

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kapwa.analysis.values.distance import match_identities
-from kapwa.analysis.values.questions import nominal_columns, problem_of
+from kapwa.analysis.values.distance import match_identities, nominal_columns, problem_of
 from kapwa.analysis.values.table import ValuesRow, ValuesTable, scan_values
 from kapwa.datasets.findings import CheckReport, Finding, Severity
 from kapwa.errors import DataError

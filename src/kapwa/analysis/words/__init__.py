@@ -10,6 +10,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
+from importlib import resources
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -18,7 +19,6 @@ from numpy.typing import NDArray
 
 from kapwa.analysis.corpus import ConceptKey, Corpus
 from kapwa.analysis.words.counts import WordCounts, WordSums, count_words
-from kapwa.errors import UsageError
 from kapwa.metrics.tokens import encode, tokenizer_for
 from kapwa.registry import available, load
 
@@ -96,11 +96,7 @@ def log_odds_words(
     positive ones. The prior spreads ``prior`` × (mean tokens of an identity) pseudo-counts as the pooled texts spread
     theirs. All tokens count as uses; the same as in :func:`tfidf_words` are listed. An identity alone has no others
     and no words. z-scores are many: hold them against :func:`z_needed`.
-
-    Raises UsageError where ``prior`` is not above 0.
     """
-    if not prior > 0:
-        raise UsageError(f"The prior of log-odds must be above 0, not {prior}.")
     totals = counts.totals.astype(np.float64)
     if np.count_nonzero(totals) < 2:
         return _table(counts, np.empty(0, np.int64), np.empty(0), np.empty(0), top, identities)
@@ -116,16 +112,11 @@ def log_odds_words(
     return _table(counts, entries[above], score[above], z[above], top, identities)
 
 
-def z_needed(counts: WordCounts, level: float = 0.05) -> float:
-    """Return the z-score whose two-sided p survives Bonferroni's correction for every word of every identity.
-
-    Raises UsageError where ``level`` is not between 0 and 1.
-    """
+def z_needed(counts: WordCounts) -> float:
+    """Return the z-score whose two-sided p is 0.05 after Bonferroni's correction for every word of every identity."""
     from statistics import NormalDist
 
-    if not 0 < level < 1:
-        raise UsageError(f"A level lies between 0 and 1; {level} does not.")
-    return NormalDist().inv_cdf(1 - level / 2 / max(len(counts.counts), 1))
+    return NormalDist().inv_cdf(1 - 0.05 / 2 / max(len(counts.counts), 1))
 
 
 def _log_odds(uses: Reals, tokens: Reals, share: Reals, weight: float) -> Reals:
@@ -166,10 +157,6 @@ def _table(
     identities: Sequence[str] | None,
 ) -> pl.DataFrame:
     """List the ``top`` entries of each identity by ``z``, or by ``score`` where there is none."""
-    if top < 1:
-        raise UsageError(f"At least one word is to be listed, not {top}.")
-    if identities is not None and len(identities) != counts.n_groups:
-        raise UsageError(f"{counts.n_groups} rows of word counts need as many names; {len(identities)} were given.")
     order, rank = _ranked(counts.rows[entries], score if z is None else z, top)
     chosen = entries[order]
     rows = counts.rows[chosen]
@@ -219,10 +206,17 @@ def word_lists(
 
     Memory holds one topic's counts and one concept's texts. Raises DataError from reading.
     """
-    for topic, keys in _topics(corpus, by_topic).items():
-        sums = WordSums(len(corpus.identities))
+    topics: dict[str, list[ConceptKey]] = {}
+    for key in corpus.concepts:
+        topics.setdefault(key.topic if by_topic else ALL, []).append(key)
+    places = {identity: place for place, identity in enumerate(corpus.identities)}
+    for topic, keys in topics.items():
+        sums = WordSums(len(places))
         for key in keys:
-            sums.add(_concept_counts(corpus, key))
+            texts = corpus.texts(key)
+            encoded = encode(texts.texts, tokenizer_for(corpus.language))
+            members = [places[identity] for identity in texts.identities]
+            sums.add(count_words(encoded, texts.groups, len(members)).spread(members, len(places)))
         counts = sums.result()
         chosen = tfidf_words if method == "tfidf" else log_odds_words
         words = chosen(counts, top, identities=corpus.identities, language=corpus.language)
@@ -231,62 +225,14 @@ def word_lists(
         )
 
 
-def _topics(corpus: Corpus, by_topic: bool) -> dict[str, list[ConceptKey]]:
-    if not by_topic:
-        return {ALL: list(corpus.concepts)}
-    found: dict[str, list[ConceptKey]] = {}
-    for key in corpus.concepts:
-        found.setdefault(key.topic, []).append(key)
-    return found
-
-
-def _concept_counts(corpus: Corpus, key: ConceptKey) -> WordCounts:
-    texts = corpus.texts(key)
-    encoded = encode(texts.texts, tokenizer_for(corpus.language))
-    places = {identity: place for place, identity in enumerate(corpus.identities)}
-    members = np.array([places[identity] for identity in texts.identities], np.int64)
-    return count_words(encoded, texts.groups, len(texts.identities)).spread(members, len(corpus.identities))
-
-
 # --- words that serve grammar rather than meaning -------------------------------------------------------------
 
-# Written for this project from the closed classes of English grammar: articles, pronouns, prepositions, conjunctions,
-# auxiliaries, and the adverbs that only join, point or grade. The released scripts of EECC use the stop words of
-# NLTK's corpus, which is a download and not free to copy; that list is about as long, takes contractions whole
-# ("don't"), and leaves out most prepositions and joining adverbs ("among", "however"). Contractions stand here as
+# english.txt was written for this project from the closed classes of English grammar: articles, pronouns, prepositions,
+# conjunctions, auxiliaries, and the adverbs that only join, point or grade. The released scripts of EECC use the stop
+# words of NLTK's corpus, which is a download and not free to copy; that list is about as long, takes contractions whole
+# ("don't"), and leaves out most prepositions and joining adverbs ("among", "however"). Ours has contractions as
 # word_tokenize cuts them, with both apostrophes: "n't", "'s", and "don", "t" of "don’t". Words that lower-casing makes
-# of something else that tells cultures apart ("us", of the US) or that are nouns as well ("mine") stay in.
-_ENGLISH = """
-a about above across after again against albeit all almost along already also although always am amid among amongst an
-and another any anybody anyone anything anyway anywhere are aren around as aside at away
-back be became because become becomes becoming been before beforehand behind being below beneath beside besides between
-beyond both but by
-ca can cannot could couldn
-'d d did didn do does doesn doing don done down due during
-each either else elsewhere enough etc even ever every everybody everyone everything everywhere except
-few for former from further furthermore
-get gets getting got
-had hadn has hasn have haven having he hence her here hereby herein hers herself him himself his how however
-i if in indeed inside instead into is isn it its itself
-just
-least less lest let like likewise 'll ll
-'m m many may me meanwhile might mightn more moreover most mostly much must mustn my myself
-namely near needn neither never nevertheless next nobody none nonetheless nor not nothing notwithstanding now nowhere
-n't
-o of off often on once one ones only onto or other others otherwise ought our ours ourselves out outside over own
-per perhaps please plus
-quite
-rather re 're really regarding
-'s s same several sha shall shan she should shouldn since so some somebody somehow someone something sometime sometimes
-somewhere still such
-t than that the their theirs them themselves then thence there thereafter thereby therefore therein these they this
-those though through throughout thus till to together too toward towards
-under underneath unless unlike until unto up upon
-'ve ve very via
-was wasn we were weren what whatever when whence whenever where whereas whereby wherein whereupon wherever whether which
-whichever while whilst whither who whoever whole whom whose why will with within without wo won would wouldn
-y yet you your yours yourself yourselves
-"""
+# of something else that tells cultures apart ("us", of the US) or that are nouns as well ("mine") stay in the texts.
 
 
 @cache
@@ -298,7 +244,7 @@ def stop_words(language: str = "en") -> frozenset[str]:
     """
     code = language.replace("_", "-").partition("-")[0].lower()
     if code == "en":
-        return frozenset(_ENGLISH.split())
+        return frozenset(resources.files("kapwa.analysis.words").joinpath("english.txt").read_text("utf-8").split())
     if code not in available("languages"):
         return frozenset()
     return frozenset(getattr(load("languages", code), "stop_words", ()))

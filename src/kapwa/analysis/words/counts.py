@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kapwa.errors import UsageError
 from kapwa.metrics.tokens import Encoded
 
 Ints = NDArray[np.int64]
@@ -57,17 +56,9 @@ class WordCounts:
         """Return the same counts with row ``i`` at ``members[i]`` of ``n_groups`` rows, the others empty.
 
         For concepts that lack some identities, before they are merged with those that have them.
-        Raises UsageError where there are not as many members as rows, or a place is named twice.
         """
-        places = np.asarray(members, np.int64)
-        distinct = np.unique(places)
-        if not len(places) == len(distinct) == self.n_groups or (
-            len(places) and not 0 <= distinct[0] <= distinct[-1] < n_groups
-        ):
-            raise UsageError(
-                f"{self.n_groups} rows of word counts need as many places, all different, in 0 to {n_groups - 1}."
-            )
-        return _from_entries(self.vocabulary, places[self.rows], self.indices, self.counts, n_groups)
+        rows = np.asarray(members, np.int64)[self.rows]
+        return _from_entries(self.vocabulary, rows, self.indices, self.counts, n_groups)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return plain arrays, for ``np.savez``: indptr, indices, counts, and the tokens' UTF-8 and its offsets."""
@@ -99,18 +90,9 @@ class WordCounts:
 
 
 def count_words(encoded: Encoded, groups: ArrayLike, n_groups: int) -> WordCounts:
-    """Count the tokens of every identity; ``groups`` (N,): which of ``n_groups`` each text belongs to.
-
-    Raises UsageError where there are not as many groups as texts, or one is not in 0 to ``n_groups`` - 1.
-    """
-    of_text = np.asarray(groups, np.int64)
-    lengths = np.diff(encoded.offsets)
-    if of_text.shape != lengths.shape:
-        raise UsageError(f"{len(lengths)} texts need as many groups; {of_text.size} were given.")
-    if len(of_text) and not 0 <= of_text.min() <= of_text.max() < n_groups:
-        raise UsageError(f"Groups of texts must lie in 0 to {n_groups - 1}.")
+    """Count the tokens of every identity; ``groups`` (N,): which of ``n_groups`` each text belongs to."""
     size = len(encoded.vocabulary)
-    keys = np.repeat(of_text * size, lengths) + encoded.ids
+    keys = np.repeat(np.asarray(groups, np.int64) * size, np.diff(encoded.offsets)) + encoded.ids
     if n_groups * size <= _DENSE:
         table = np.bincount(keys, minlength=n_groups * size)
         keys = np.flatnonzero(table)
@@ -138,12 +120,7 @@ class WordSums:
         self._settled = self._waiting = 0
 
     def add(self, counts: WordCounts) -> None:
-        """Add counts; raise UsageError where they are not of equally many identities."""
-        if counts.n_groups != self._n_groups:
-            raise UsageError(
-                f"Word counts of {counts.n_groups} identities cannot be added to those of {self._n_groups}.",
-                hint="Place the rows of each among all identities with WordCounts.spread.",
-            )
+        """Add counts of equally many identities."""
         vocabulary = counts.vocabulary
         numbers = np.fromiter(map(self._known.__getitem__, vocabulary), np.int64, len(vocabulary))
         # Word first: the vocabulary grows, the number of identities does not.
