@@ -110,14 +110,14 @@ def test_a_home_folder_in_the_models_name_is_found_again(copy: Path, monkeypatch
     import sqlite3
     import zlib
 
-    from kapwa.analysis.corpus.sources import eecc_task_of
     from kapwa.runs.directory import Run
     from kapwa.runs.requests import RequestIndex
+    from kapwa.suites.eecc import reopen
 
     home = str(copy.parent)
     monkeypatch.setenv("HOME", home)
     manifest = json.loads((copy / "run.json").read_text(encoding="utf-8"))
-    task = eecc_task_of(Run(copy))
+    task = reopen(manifest, Run(copy).items)
     before = RequestIndex(task, task.items(), manifest["model"]["fingerprint"])
     book = RequestIndex(task, task.items(), {**manifest["model"]["fingerprint"], "digest": f"hf:{home}/model"})
     manifest["model"]["fingerprint"]["digest"] = "hf:~/model"

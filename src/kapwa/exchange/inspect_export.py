@@ -279,25 +279,22 @@ def _items(run: Run) -> Iterator[tuple[Row, Row, Tables]]:
 
 
 def _journal_answers(run: Run) -> pl.DataFrame | None:
-    """Return the texts of a run of the one suite that leaves them in the journal; None for other runs."""
-    from kapwa.analysis.corpus.sources import SUITE, eecc_task_of
-    from kapwa.runs.directory import RunAnswers
+    """Return the texts of a run of a suite that leaves them in the journal; None for other runs."""
+    from kapwa.analysis.corpus.sources import compares_texts, texts_of
 
-    if run.manifest["suite"] != SUITE or not (run.path / JOURNAL).is_file():
+    if not compares_texts(run.manifest["suite"]) or not (run.path / JOURNAL).is_file():
         return None
-    task = eecc_task_of(run)
-    cultures = {(item.id, item.variant): item.culture for item in task.selected}
     rows = [
         {
             "item_id": request.item_id,
             "variant": request.variant,
-            "culture": cultures[request.item_id, request.variant],
+            "culture": item.culture,
             "sample": request.sample,
             "text": response.text,
             "finish_reason": response.finish_reason,
             "error": response.error,
         }
-        for request, response in RunAnswers(run, task)
+        for item, request, response in texts_of(run)
     ]
     texts = dict.fromkeys((*_KEY, "text", "finish_reason", "error"), pl.String)
     return pl.DataFrame(rows, schema={**texts, "sample": pl.Int64})

@@ -160,8 +160,9 @@ class Suite:
     ``tasks_of``: for which tasks (without the suite's name) a folder holds data. ``pick_variants``: the variants that
     languages and prompts name. ``draws_samples``: its tasks take the option ``seed`` for the samples that they draw.
     ``sample_data``: writes data of a task for which no sample pack holds any into a folder, so that the task can be
-    tried; it returns False for a task that has packs. ``next_step``: what to do after a run, with ``{run}`` for its
-    folder.
+    tried; it returns False for a task that has packs. ``reopen``: the task of a run, from its manifest and its table of
+    items, where texts are compared with each other and stay in the run's journal. ``next_step``: what to do after a
+    run, with ``{run}`` for its folder.
 
     What a report calls things: ``noun`` is one item and several ("question", "questions"); ``floor_words`` maps the
     name of a floor or ceiling to its words in a sentence ("always picking the longest answer") and in a picture
@@ -184,6 +185,7 @@ class Suite:
     pick_variants: Callable[[Sequence[str] | None, Sequence[str] | None], tuple[str, ...]] | None = None
     draws_samples: bool = False
     sample_data: Callable[[str, Path], bool] = lambda _task, _folder: False
+    reopen: Callable[[Mapping[str, Any], pl.DataFrame], Task] | None = None
     next_step: str = ""
     noun: tuple[str, str] = ("item", "items")
     floor_words: Mapping[str, tuple[str, str]] = field(default_factory=dict)

@@ -5,23 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
+from kapwa import registry
 from kapwa.analysis.corpus.released import looks_released, released_tables
 from kapwa.analysis.corpus.rows import COLUMNS, SUFFIXES, TABLES, CorpusName, Options, batches, file_tables
 from kapwa.errors import DataError, UsageError, nearest
-from kapwa.records import Item
+from kapwa.records import Item, Request, Response
 from kapwa.runs.directory import Run, RunAnswers
 from kapwa.runs.manifest import NAME
 from kapwa.runs.store import JOURNAL
-from kapwa.suites.base import DataSource, Selection
-
-if TYPE_CHECKING:
-    from kapwa.suites.eecc.task import EeccTask
-
-SUITE = "eecc"
+from kapwa.suites.base import Suite
 
 
 class Source(NamedTuple):
@@ -44,7 +40,7 @@ def text_sources(paths: Sequence[Path], options: Options) -> list[Source]:
             raise UsageError(f"{part} is named twice.", hint="Name every run and file once.")
         if part.is_dir():
             run = Run(part)
-            if run.manifest["suite"] != SUITE:
+            if not compares_texts(run.manifest["suite"]):
                 raise UsageError(
                     f"{part} is a run of {run.manifest['task']}: it has no texts of one concept for several "
                     "identities.",
@@ -88,45 +84,41 @@ def _holds_texts(path: Path) -> bool:
         manifest = json.loads((path / NAME).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return True  # what is wrong with it is said when it is opened
-    return not isinstance(manifest, dict) or manifest.get("suite", SUITE) == SUITE
+    return not isinstance(manifest, dict) or "suite" not in manifest or compares_texts(manifest["suite"])
+
+
+def compares_texts(suite: str) -> bool:
+    """Whether a suite is one whose texts are compared with each other."""
+    return suite in registry.available("suites") and registry.load("suites", suite).reopen is not None
+
+
+def texts_of(run: Run) -> Iterator[tuple[Item, Request, Response]]:
+    """Yield the answers of a run in the order asked, each with its item; raise RunError for a damaged run."""
+    suite: Suite = registry.load("suites", run.manifest["suite"])
+    assert suite.reopen is not None  # see compares_texts
+    task = suite.reopen(run.manifest, run.items)
+    items = {(item.id, item.variant): item for item in task.items()}
+    for request, response in RunAnswers(run, task):
+        yield items[request.item_id, request.variant], request, response
 
 
 def _run_tables(run: Run, options: Options) -> Iterator[pl.DataFrame]:
-    """Yield the answers of an eecc run, numbered from 1 in the order asked; raise RunError for a damaged run."""
-    task = eecc_task_of(run)
-    model = options.label or str(run.manifest["model"]["id"])
-    items = {(item.id, item.variant): item for item in task.selected}
-    for batch in batches(enumerate(RunAnswers(run, task), start=1)):
+    """Yield the answers of a run, numbered from 1 in the order asked."""
+    manifest = run.manifest
+    model, asked = options.label or str(manifest["model"]["id"]), manifest["options"]
+    for batch in batches(enumerate(texts_of(run), start=1)):
         rows = []
-        for number, (request, response) in batch:
-            item = items[request.item_id, request.variant]
+        for number, (item, request, response) in batch:
             name = CorpusName(
-                task.name, model, task.settings.temperature, run.path.name, item.variant, item.language, task.attribute
+                manifest["task"],
+                model,
+                asked["temperature"],
+                run.path.name,
+                item.variant,
+                item.language,
+                asked["attribute"],
             )
             rows.append((*name, item.category, item.topic, item.culture, request.sample, response.text, number))
         yield pl.DataFrame(rows, schema=list(COLUMNS), orient="row", infer_schema_length=None).cast(
             {"text": pl.String, "temperature": pl.Float64}
         )
-
-
-def eecc_task_of(run: Run) -> EeccTask:
-    """Return the task of ``run`` as its manifest and its table of items tell: it asks the same requests again."""
-    from kapwa.suites.eecc.task import EeccOptions, EeccTask
-
-    manifest = run.manifest
-    options = manifest["options"]
-    counted = ("concepts", "identities")  # counts in a manifest, names in the options
-    settings = EeccOptions(**{n: options[n] for n in EeccOptions.names() if n in options and n not in counted})
-    named = ("culture", "language", "category", "topic", "variant", "cluster")
-    items = tuple(
-        Item(id=row["item_id"], suite="eecc", fields={"prompt": row["prompt"]}, **{name: row[name] for name in named})
-        for row in run.items.iter_rows(named=True)
-    )
-    return EeccTask(
-        name=manifest["task"],
-        data=DataSource(manifest["data"]["name"], None, manifest["data"]["digest"]),
-        selection=Selection(),
-        selected=items,
-        settings=settings,
-        attribute=options["attribute"],
-    )

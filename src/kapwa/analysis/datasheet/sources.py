@@ -12,6 +12,7 @@ import polars as pl
 
 from kapwa import registry
 from kapwa.analysis.corpus import Corpus, open_corpora
+from kapwa.analysis.corpus.sources import compares_texts
 from kapwa.analysis.datasheet.facts import Facts, TextCounts, count, flat, listed, tell_card
 from kapwa.datasets.findings import CheckReport
 from kapwa.errors import DataError, UsageError
@@ -46,7 +47,7 @@ def run_facts(path: Path) -> Facts:
     _tell_making(facts, manifest)
     _tell_items(facts, run)
     _tell_judging(facts, run)
-    if manifest["suite"] == "eecc":
+    if compares_texts(manifest["suite"]):
         tell_corpora(facts, open_corpora([path]), "items.parquet and the journal")
     elif "answers" in run.tables:
         _tell_answers(facts, run.answers)

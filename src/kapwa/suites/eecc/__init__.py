@@ -15,6 +15,8 @@ from kapwa.errors import UsageError
 from kapwa.suites.base import Selection, Suite
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from kapwa.suites.base import Task
 
 VARIANTS = ("direct", "direct_reference")
@@ -58,6 +60,13 @@ def tasks_of(folder: Path) -> tuple[str, ...]:
     return tuple(task.partition("/")[2] for task, _ in task_folders(folder))
 
 
+def reopen(manifest: Mapping[str, Any], items: pl.DataFrame) -> Task:
+    """Return the task of a run as its manifest and its table of items tell: it asks the same requests again."""
+    from kapwa.suites.eecc.task import reopen_task
+
+    return reopen_task(manifest, items)
+
+
 suite = Suite(
     name="eecc",
     title="EECC: texts across cultures",
@@ -70,6 +79,7 @@ suite = Suite(
     tasks_of=tasks_of,
     pick_variants=template_variants,
     draws_samples=True,
+    reopen=reopen,
     next_step="How the texts differ from identity to identity: kapwa analyze eecc {run}",
     noun=("prompt", "prompts"),
 )

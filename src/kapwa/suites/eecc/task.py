@@ -256,3 +256,23 @@ def open_eecc_task(name: str, data: str | Path | None, selection: Selection, opt
     wanted = variants_of(prompts) if selection.variants == VARIANTS else selection.variants
     chosen = build_items(prompts, dataclasses.replace(selection, variants=wanted))
     return EeccTask(name, prompts.source(), selection, tuple(chosen), settings, prompts.attribute)
+
+
+def reopen_task(manifest: Mapping[str, Any], items: pl.DataFrame) -> EeccTask:
+    """Return the task of a run; see :attr:`kapwa.suites.base.Suite.reopen`."""
+    options = manifest["options"]
+    counted = ("concepts", "identities")  # counts in a manifest, names in the options
+    settings = EeccOptions(**{n: options[n] for n in EeccOptions.names() if n in options and n not in counted})
+    named = ("culture", "language", "category", "topic", "variant", "cluster")
+    selected = tuple(
+        Item(id=row["item_id"], suite="eecc", fields={"prompt": row["prompt"]}, **{name: row[name] for name in named})
+        for row in items.iter_rows(named=True)
+    )
+    return EeccTask(
+        name=manifest["task"],
+        data=DataSource(manifest["data"]["name"], None, manifest["data"]["digest"]),
+        selection=Selection(),
+        selected=selected,
+        settings=settings,
+        attribute=options["attribute"],
+    )
