@@ -10,7 +10,7 @@ import pytest
 from released_sums import RECORD, plain_arguments, plain_sum, released, scoring_request, sources
 
 from kapwa.errors import ModelError
-from kapwa.models import embedded, scoring
+from kapwa.models import embedded
 from kapwa.models.base import ModelOptions
 
 torch = pytest.importorskip("torch", reason="the local backend needs torch: pip install 'kapwa[local]'")
@@ -65,30 +65,6 @@ def test_boundaries_in_five_scripts(smollm2, language, template, monkeypatch):
         assert score.boundary == ("merged" if shared < len(alone) else "clean")
         assert score.logprob_sum == pytest.approx(plain_sum(smollm2, joint, shared), abs=2e-3)
         assert score.n_tokens == len(joint) - shared
-
-
-def test_the_plain_template_merges_a_line_break_and_says_so(smollm2):
-    # "\n" ends the plain prompt; with two more after it the tokenizer makes one token of the first two.
-    from kapwa.models.encoding import Encoder
-    from kapwa.models.templates import choose
-
-    encoder = Encoder(smollm2._tokenizer, choose(smollm2._tokenizer, "plain", {}))
-    merged, clean = encoder.request(scoring_request("Kumusta po kayo?", ["\n\nMabuti", "Mabuti"])).continuations
-    assert (merged.boundary, clean.boundary) == ("merged", "clean")
-
-
-def test_tree_prefix_and_plain_agree_on_long_answers(smollm2):
-    request = scoring_request(
-        "Ano ang magandang regalo?",
-        ["Isang basket ng prutas at kakanin para sa buong pamilya.", "Isang basket ng bulaklak.", "Pera."],
-    )
-    paths = smollm2._encoder.request(request).paths
-    with torch.inference_mode():
-        plain = scoring.score_plain(smollm2._network, paths)
-        for method in ("tree", "prefix"):
-            for ours, theirs in zip(scoring.run_method(method, smollm2._network, paths, 4096), plain, strict=True):
-                assert abs(ours - theirs).max() < 1e-3
-                assert ours.sum() == pytest.approx(theirs.sum(), abs=2e-3)
 
 
 def test_scores_repeat_to_the_bit(smollm2):

@@ -44,16 +44,6 @@ def test_a_token_across_the_join_is_flagged_and_the_joint_encoding_scored(crossi
     assert encoded.text.tokens[shared] != prompt[shared]
 
 
-def test_a_clean_join_is_not_flagged():
-    tokenizer = train_tokenizer(chat=True)
-    encoded = encoder_for(tokenizer).request(ask("Kumusta ka?", "zq", closing=True))
-    item = encoded.continuations[0]
-    assert item.boundary == "clean"
-    assert item.text.start == encoded.prompt_tokens
-    assert tokenizer.decode(item.text.tokens[item.text.start :]) == "zq"
-    assert tokenizer.decode(item.conversation.tokens[item.conversation.start :]) == "zq<|im_end|>\n"
-
-
 @settings(max_examples=150, deadline=None)
 @given(prompt=st.text(max_size=12), texts=st.lists(st.text(min_size=1, max_size=8), min_size=1, max_size=4),
        closing=st.booleans())  # fmt: skip

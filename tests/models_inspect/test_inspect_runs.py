@@ -34,11 +34,3 @@ def test_the_key_is_in_nothing_that_a_run_writes_or_prints(stub, tmp_path: Path)
         assert form.encode() not in everything
     answers = kapwa.open_run(folder).table("answers")
     assert any("[key removed]" in (text or "") for text in answers["text"]), "the server did quote it"
-
-
-def test_what_cannot_be_survived_is_one_message(stub, tmp_path: Path) -> None:
-    server = stub(always={"": 401})
-    done = subprocess.run(command(server.url), cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert "HTTP 401" in done.stderr
-    assert "Traceback" not in done.stderr

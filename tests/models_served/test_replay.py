@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -42,20 +41,6 @@ def test_rows_are_matched_by_item_variant_and_sample(tmp_path):
     assert model.capabilities == {"generate", "n_samples"}
 
 
-@pytest.mark.parametrize("kind", ["jsonl", "csv", "tsv", "parquet"])
-def test_every_format_gives_the_same_answers(tmp_path, kind):
-    rows = [{"item_id": "7", "sample": 0, "text": 'Opo, "salamat"\npo'}, {"item_id": "8", "sample": 3, "text": "ñ谢"}]
-    path = tmp_path / f"a.{kind}"
-    if kind == "jsonl":
-        path.write_text("\n".join(json.dumps(row, ensure_ascii=False) for row in rows), encoding="utf-8")
-    elif kind == "parquet":
-        pl.DataFrame(rows).write_parquet(path)
-    else:
-        pl.DataFrame(rows).write_csv(path, separator="\t" if kind == "tsv" else ",")
-    answers = list(open_(path).generate([ask("7"), ask("8", sample=3)]))
-    assert [a.text for a in answers] == [row["text"] for row in rows]
-
-
 def test_a_row_without_variant_answers_one_variant_only(tmp_path):
     model = open_(write(tmp_path, "item_id,text\n1,oo\n"))
     assert next(model.generate([ask("1", "partial")])).text == "oo"
@@ -72,41 +57,30 @@ def test_rows_nobody_asked_for_are_listed(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("name", "text", "message"),
     [
-        ("", "is empty"),
-        ("item_id,text\n", "holds no rows"),
-        ("item,text\n1,a\n", "column 'item_id' is missing(?s:.)*'item'"),
-        ("item_id,answer\n1,a\n", "column 'text' is missing"),
-        ("item_id,text\n1,a\n ,b\n", "row 3, column 'item_id': is empty"),
-        ("item_id,text\n1,a\n2,b\n1,c\n", r"row 4: answers item '1' again .*row 2 did so first"),
-        ("item_id,sample,text\n1,first,a\n", "row 2, column 'sample': 'first' is not a whole number"),
-        ("item_id,sample,text\n1,-1,a\n", "row 2, column 'sample'"),
-        ("item_id,sample,text\n1,²,a\n", "row 2, column 'sample'"),
-        ("item_id,text\n1,a,b\n", "row 2: has 3 cells"),
+        ("answers.csv", "", "is empty"),
+        ("answers.csv", "item_id,text\n", "holds no rows"),
+        ("answers.csv", "item,text\n1,a\n", "column 'item_id' is missing(?s:.)*'item'"),
+        ("answers.csv", "item_id,answer\n1,a\n", "column 'text' is missing"),
+        ("answers.csv", "item_id,text\n1,a\n ,b\n", "row 3, column 'item_id': is empty"),
+        ("answers.csv", "item_id,text\n1,a\n2,b\n1,c\n", r"row 4: answers item '1' again .*row 2 did so first"),
+        ("answers.csv", "item_id,sample,text\n1,first,a\n", "row 2, column 'sample': 'first' is not a whole number"),
+        ("answers.csv", "item_id,sample,text\n1,-1,a\n", "row 2, column 'sample'"),
+        ("answers.csv", "item_id,sample,text\n1,²,a\n", "row 2, column 'sample'"),
+        ("answers.csv", "item_id,text\n1,a,b\n", "row 2: has 3 cells"),
+        ("a.jsonl", '{"item_id": "1", "text": "a"}\n{"item_id": "2"}\n', "row 2, column 'text': is missing"),
+        ("a.jsonl", '{"item_id": "1", "text": "a"}\n{"item_id":\n', "row 2: is not valid JSON"),
+        ("a.parquet", "not parquet", "cannot be read as Parquet"),
     ],
 )
-def test_wrong_files_are_refused_with_the_row(tmp_path, text, message):
+def test_wrong_files_are_refused_with_the_row(tmp_path, name, text, message):
     with pytest.raises(DataError, match=message) as caught:
-        open_(write(tmp_path, text))
-    assert "answers.csv" in str(caught.value)
+        open_(write(tmp_path, text, name))
+    assert name in str(caught.value)
 
 
-def test_wrong_json_lines_are_refused_with_the_row(tmp_path):
-    with pytest.raises(DataError, match="row 2, column 'text': is missing"):
-        open_(write(tmp_path, '{"item_id": "1", "text": "a"}\n{"item_id": "2"}\n', "a.jsonl"))
-    with pytest.raises(DataError, match="row 2: is not valid JSON"):
-        open_(write(tmp_path, '{"item_id": "1", "text": "a"}\n{"item_id":\n', "b.jsonl"))
-
-
-def test_a_wrong_parquet_file_a_missing_file_and_a_missing_name_are_refused(tmp_path):
-    path = tmp_path / "a.parquet"
-    path.write_text("not parquet")
-    with pytest.raises(DataError, match="cannot be read as Parquet"):
-        open_(path)
-    pl.DataFrame({"item_id": ["1"], "answer": ["a"]}).write_parquet(path)
-    with pytest.raises(DataError, match="column 'text' is missing"):
-        open_(path)
+def test_a_missing_file_and_a_missing_name_are_refused(tmp_path):
     with pytest.raises(UsageError, match="needs a file"):
         load("", ModelOptions())
     with pytest.raises(DataError, match="no such file"):

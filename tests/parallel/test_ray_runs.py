@@ -12,6 +12,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -227,7 +228,7 @@ def test_no_more_is_made_than_replicas_have_room_for(tmp_path: Path, start: Star
         nonlocal made
         for number, request in enumerate(task.requests(items)):
             made += 1
-            yield [type(request)(**{**_fields(request), "key": f"{number:032x}"})]
+            yield [replace(request, key=f"{number:032x}")]
 
     model = start(engine={"replicas": 2}, atomic_batches=True, delay=0.002)
     for batch, responses in model.run_batches("generate", requests()):
@@ -236,10 +237,6 @@ def test_no_more_is_made_than_replicas_have_room_for(tmp_path: Path, start: Star
         done += 1
     assert done == 300
     assert most <= 2 * 2
-
-
-def _fields(request: Any) -> dict[str, Any]:
-    return {name: getattr(request, name) for name in type(request).__dataclass_fields__}
 
 
 def test_a_batch_that_kills_its_workers_is_named_and_the_rest_is_kept(tmp_path: Path, start: Start) -> None:
