@@ -55,15 +55,8 @@ class BatchServer:
         # The multipart body's only JSON lines are the requests.
         self.files[name] = b"\n".join(re.findall(rb"^\{.*\}$", body, re.MULTILINE))
         size = len(self.files[name])
-        return {
-            "id": name,
-            "object": "file",
-            "bytes": size,
-            "created_at": 1,
-            "filename": "x",
-            "purpose": "batch",
-            "status": "processed",
-        }
+        said = {"object": "file", "created_at": 1, "filename": "x", "purpose": "batch", "status": "processed"}
+        return {"id": name, "bytes": size, **said}
 
     def submit(self, file: str) -> dict[str, Any]:
         self.jobs.append([json.loads(line) for line in self.files[file].splitlines()])
@@ -75,15 +68,10 @@ class BatchServer:
         job |= {"completion_window": "24h", "status": "completed" if done else "validating", "created_at": 1}
         if not done:
             return job
-        lines = [
-            {
-                "id": str(i),
-                "custom_id": one["custom_id"],
-                "error": None,
-                "response": {"status_code": 200, "body": completion(one["body"])},
-            }
-            for i, one in enumerate(reversed(asked))
-        ]
+        lines = []
+        for i, one in enumerate(reversed(asked)):
+            response = {"status_code": 200, "body": completion(one["body"])}
+            lines.append({"id": str(i), "custom_id": one["custom_id"], "error": None, "response": response})
         self.files[f"file-out-{n}"] = "\n".join(map(json.dumps, lines)).encode()
         counts = {"total": len(asked), "completed": len(asked), "failed": 0}
         return job | {"output_file_id": f"file-out-{n}", "request_counts": counts}

@@ -12,17 +12,10 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "models_served"))
 
 from inspect_tools import KEY, NAME
-from served_tools import StubProcess, stubs
+from served_tools import stub  # noqa: F401 - a fixture
 
 from kapwa.models.base import ModelOptions
 from kapwa.models.inspect import InspectModel, load
-
-
-@pytest.fixture
-def stub() -> Iterator[Callable[..., StubProcess]]:
-    """Start a stub server with the given configuration; all are ended after the test."""
-    with stubs() as start:
-        yield start
 
 
 @pytest.fixture(autouse=True)

@@ -6,17 +6,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from served_tools import StubProcess, stubs
+from served_tools import stub  # noqa: F401 - a fixture
 
 from kapwa.models.base import ModelOptions
 from kapwa.models.openai import OpenAIModel, load
-
-
-@pytest.fixture
-def stub() -> Iterator[Callable[..., StubProcess]]:
-    """Start a stub server with the given configuration; all are ended after the test."""
-    with stubs() as start:
-        yield start
 
 
 @pytest.fixture(autouse=True)

@@ -7,27 +7,26 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from kapwa.records import Message, Params, Request
 
 
-@contextmanager
-def stubs() -> Iterator[Callable[..., StubProcess]]:
-    """Start a stub server with each configuration that is asked for; all are ended with the block."""
+@pytest.fixture
+def stub() -> Iterator[Callable[..., StubProcess]]:
+    """Start a stub server with each configuration that is asked for; all are ended after the test."""
     running: list[StubProcess] = []
 
     def start(**config: Any) -> StubProcess:
         running.append(StubProcess(config))
         return running[-1]
 
-    try:
-        yield start
-    finally:
-        for process in running:
-            process.stop()
+    yield start
+    for process in running:
+        process.stop()
 
 
 class StubProcess:

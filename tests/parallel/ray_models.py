@@ -16,29 +16,26 @@ from kapwa.errors import ModelError
 from kapwa.records import Request, Response
 
 
-class Stateful(TinyModel):
-    """Tells its process, its environment and its threads as answers, and misbehaves where a question says so."""
+class Misbehaving(TinyModel):
+    """Misbehaves where a question says so."""
 
     def answer(self, request: Request, batch: Sequence[Request]) -> Response:
         if self.fails and self.fails in request.messages[-1].content:
             self.misbehave()
         return super().answer(request, batch)
 
-    def misbehave(self) -> None:
-        raise NotImplementedError
 
-
-class Deadly(Stateful):
+class Deadly(Misbehaving):
     def misbehave(self) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-class Refusing(Stateful):
+class Refusing(Misbehaving):
     def misbehave(self) -> None:
         raise ModelError("The server refused the key.", hint="Name another.")
 
 
-class Broken(Stateful):
+class Broken(Misbehaving):
     def misbehave(self) -> None:
         raise ZeroDivisionError("a bug")
 
@@ -59,7 +56,7 @@ class Telling(TinyModel):
         return Response(request.key, text=f"{name} is {value[::-1] if name.endswith('KEY') else value}")
 
     def _all(self, batch: Sequence[Request]) -> Iterator[Response]:
-        return (self.answer(request, batch) for request in batch)
+        return (self.answer(request, batch) for request in batch)  # ``log`` names no file
 
 
 class Unloadable(TinyModel):
