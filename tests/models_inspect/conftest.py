@@ -11,8 +11,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "models_served"))
 
-from inspect_tools import KEY, NAME
-from served_tools import stub  # noqa: F401 - a fixture
+from served_tools import KEY, NAME, stub  # noqa: F401 - the last is a fixture
 
 from kapwa.models.base import ModelOptions
 from kapwa.models.inspect import InspectModel, load

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from batch_server import BatchServer
 from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.model import (
     ChatCompletionChoice,
@@ -17,8 +20,7 @@ from inspect_ai.model import (
     ModelOutput,
     ModelUsage,
 )
-from inspect_tools import KEY
-from served_tools import ask
+from served_tools import KEY, NAME, ask
 
 import kapwa
 from kapwa.errors import MissingDependencyError, ModelError, UsageError
@@ -228,3 +230,45 @@ def test_memory_is_bounded_in_long_runs(connect) -> None:
     held = sum(type(one) is ModelEvent for one in gc.get_objects())
     assert held <= 300
     assert sum(1 for _ in answers) == 300
+
+
+def test_requests_travel_in_jobs_of_the_size_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-not-used-anywhere")
+    server = BatchServer()
+    batch = {"size": 10, "max_size": 10, "send_delay": 2.0, "tick": 0.1}
+    options = ModelOptions(base_url=server.url, concurrency=2, extra={"batch": batch, "max_retries": 0})
+    model = load("openai/gpt-4o", options)
+    try:
+        responses = list(model.generate(ask(i) for i in range(25)))
+    finally:
+        model.close()
+        server.close()
+    assert {response.request_key: response.text for response in responses} == {
+        f"{i}/0": f"answer to item {i}" for i in range(25)
+    }
+    assert sorted(map(len, server.jobs)) == [5, 10, 10]
+    assert server.single == 0
+
+
+@pytest.mark.slow
+def test_the_key_is_in_nothing_that_a_run_writes_or_prints(stub, tmp_path: Path) -> None:
+    server = stub(echo_auth=True, echo_in_answer=True, faults={"500": 0.3})
+    command = [
+        str(Path(sys.executable).with_name("kapwa")),
+        "run",
+        "kalahi/open",
+        "--data",
+        "sample:filipino",
+        "--json",
+    ]
+    command += ["--metrics", "chrf", "--limit", "6", "--model", f"inspect:{NAME}", "--base-url", server.url]
+    command += ["--concurrency", "2", "--extra", "max_retries=0", "--extra", 'model_args={"max_retries": 0}']
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert server.report()["seen_auth"] == [f"Bearer {KEY}"]
+    (folder,) = (tmp_path / "runs").iterdir()
+    written = b"".join(file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
+    everything = written + (done.stdout + done.stderr).encode()
+    for form in (KEY, json.dumps(KEY)[1:-1], KEY.replace("/", "\\/"), KEY.replace("/", "%2F")):
+        assert form.encode() not in everything
+    answers = kapwa.open_run(folder).table("answers")
+    assert any("[key removed]" in (text or "") for text in answers["text"]), "the server did quote it"

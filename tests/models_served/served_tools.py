@@ -14,6 +14,10 @@ import pytest
 
 from kapwa.records import Message, Params, Request
 
+# A provider of Inspect for OpenAI-compatible servers; its key is read from STUB_API_KEY.
+NAME = "openai-api/stub/stub"
+KEY = "sk-inspect-canary/7d2e+91-never-show"
+
 
 @pytest.fixture
 def stub() -> Iterator[Callable[..., StubProcess]]:

@@ -147,7 +147,15 @@ class RayModel(DistributedModel):
 
     def plan(self, requests: Sequence[Request]) -> list[list[int]]:
         """Return the plan of a replica; a deterministic function of the whole list."""
-        planned, facts = self._call("plan", requests)
+        self._wait_ready()
+        # Ray repeats the call where the replica restarts meanwhile.
+        plan = self._ready()[0].actor.plan.options(max_task_retries=MAX_RESTARTS)
+        try:
+            with ray_errors():
+                planned, facts = require_ray().get(plan.remote(self._recipe, requests))
+        except lost_worker() as error:
+            said = f"The workers of the model died while it planned: {death_reason(error)}"
+            raise ModelError(said, hint=_MEMORY) from error
         self._take(facts)
         found: list[list[int]] = planned
         return found
@@ -181,12 +189,6 @@ class RayModel(DistributedModel):
                         require_ray().cancel(call)
                 worker.calls.clear()
             self._waiting.clear()
-        # A served model says more once it was asked; a local one says it when it plans.
-        if not self.atomic_batches and self._ready():
-            try:
-                self._take(self._call("facts"))
-            except ModelError as error:
-                log.warning("The replicas could not be asked about the model again: %s", error.message)
 
     def score(self, batch: Iterable[Request]) -> Responses:
         """Yield, for each request, the log-probabilities of its given continuations."""
@@ -231,18 +233,6 @@ class RayModel(DistributedModel):
                 yield left, responses
         elif responses:
             yield [job.open.pop(one.request_key) for one in responses if one.request_key in job.open], responses
-
-    def _call(self, method: str, *arguments: Any) -> Any:
-        """Return what a replica's method returns. Ray repeats the call where the replica restarts meanwhile."""
-        self._wait_ready()
-        remote = getattr(self._ready()[0].actor, method).options(max_task_retries=MAX_RESTARTS)
-        try:
-            with ray_errors():
-                return require_ray().get(remote.remote(self._recipe, *arguments))
-        except lost_worker() as error:
-            raise ModelError(
-                f"The workers of the model died while it planned: {death_reason(error)}", hint=_MEMORY
-            ) from error
 
     # -- replicas that come and go ----------------------------------------------------------------------
 

@@ -77,7 +77,7 @@ class Replica:
     _model: Model | None = None
 
     def facts(self, recipe: Recipe) -> Facts:
-        """Return what the model says of itself now; a served model knows more after it was asked."""
+        """Return what the model says of itself now."""
         model = self._load(recipe)
         told = dict(model.fingerprint), dict(model.description), dict(model.environment)
         return Facts(model.id, model.revision, model.capabilities, model.atomic_batches, *told)
