@@ -104,6 +104,7 @@ def test_an_analysis_is_reported_again_with_its_pictures_and_tables(cli: Run, tm
     assert done.stderr.count("Figure: ") == len(pictures)
     header = (tmp_path / "tables" / Path(folder).name / "tests.csv").read_text(encoding="utf-8").splitlines()[0]
     assert header.lstrip("\ufeff").startswith("corpus,task,topic,test")
+    assert "not an analysis" in cli(folder).stderr
     twice = report(folder, folder)
     assert twice.returncode == 2
     assert "a page of one holds nothing else" in twice.stderr

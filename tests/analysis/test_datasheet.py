@@ -178,11 +178,12 @@ def test_no_address_and_no_folder(run: Path, tmp_path: Path) -> None:
 def test_text_of_a_card_cannot_break_the_sheet() -> None:
     facts = gather(_suite("kalahi").packs / "filipino")
     before = render(facts)
-    facts.tell("uses.unfit", "x\n\n## Motivation\n### Who?\n| a | <b> **c**", "a card")
+    facts.tell("uses.unfit", "x\n\n## Motivation\n### Who?\n| a | <b> **c**", "card of '<script>'")
     facts.table("composition.count", ["a|b", "c\nd"], [["# x", "y|z"]])
     sheet = render(facts)
     assert re.findall(r"^##.*", sheet, re.MULTILINE) == re.findall(r"^##.*", before, re.MULTILINE)
     assert r"| a\|b | c d |" in sheet
+    assert "<script>" not in sheet.replace(r"\<script\>", "")
 
 
 def test_what_people_wrote_is_not_lost(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -134,60 +134,49 @@ def foreign_metric(name: str, source: str, *, binary: bool, share: bool, better:
     return asdict(MetricInfo(name, name, low, high, binary=binary, source=source, higher_is_better=better))
 
 
-def foreign_run(  # noqa: PLR0913 - what another tool's files gave, each by its name
-    tool: str,
-    task: str,
-    *,
-    origin: Mapping[str, Any],
-    task_version: Any,
-    data: str,
-    questions: Iterable[str],
-    metrics: Mapping[str, Mapping[str, Any]],
+def foreign_run(
+    about: Mapping[str, Any],
     scores: list[dict[str, Any]],
     items: pl.DataFrame,
     tables: Mapping[str, pl.DataFrame],
+    *,
+    questions: Iterable[str],
     asked: Sequence[Any],
-    notes: list[str],
-    limit: Any = None,
     errors: Sequence[str] = (),
 ) -> ImportedRun:
     """Return the run of a task that is not Kapwa's.
 
-    ``origin``: who was asked, when, by which version (``model``, ``versions``, ``imported``, times). ``questions``: two
-    models that were asked the same ones compare, as pairs. ``asked``: every request, of which some may be equal;
-    ``errors``: why requests failed; ``notes``: what is to be said besides what the items do not tell.
+    ``about``: parts of the manifest: ``task`` and ``suite``, task version, name of the data, ``metrics``, ``notes`` on
+    what the items do not tell, and who was asked, when and by what. ``questions``: two models that were asked the same
+    ones compare, as pairs. ``asked``: every request, of which some may be equal; ``errors``: why requests failed.
     """
-    title, teller = ("lm-eval", "lm-eval") if tool == "lm-eval" else ("Inspect", "The log")
-    said = [f"Imported from {title}, which asked the model and judged its answers; Kapwa made the intervals."]
+    title, teller = ("lm-eval", "lm-eval") if about["suite"] == "lm-eval" else ("Inspect", "the log")
+    notes = [f"Imported from {title}, which asked the model and judged its answers; Kapwa made the intervals."]
     unknown = [name for name, word in _NOT_KNOWN.items() if (items[name] == word).any()]
     if unknown:
-        said.append(f"{teller} does not tell the {' and '.join(unknown)} of its items.")
+        begin = teller if teller == title else "The log"
+        notes.append(f"{begin} does not tell the {' and '.join(unknown)} of its items.")
     if (items["cluster"] == items["item_id"]).any():
-        teller = teller[0].lower() + teller[1:]
-        said.append(f"Each item counts as sampled by itself: {teller} does not tell which of them belong together.")
-    notes = [*said, *notes]
+        notes.append(f"Each item counts as sampled by itself: {teller} does not tell which of them belong together.")
+    notes += about["notes"]
     counts = dict(items.group_by("variant", maintain_order=True).len().iter_rows())
     texts = "\n".join(sorted(set(questions)))
+    data_digest = hashlib.blake2b(texts.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
     manifest = {
-        "task": f"{tool}/{task}",
-        "suite": tool,
-        "options": {"task_version": task_version},
-        "selection": {"variants": list(counts), "items": counts, "limit": limit, "where": {}},
-        "headline": list(metrics)[:1],
+        **about,
+        **_outcome(items.height, len(asked), len(set(asked)), errors),
+        "options": {"task_version": about["task_version"]},
+        "selection": {"variants": list(counts), "items": counts, "limit": about.get("limit"), "where": {}},
+        "headline": list(about["metrics"])[:1],
         "groups": [name for name in ("category", "topic") if name in items.columns and not items[name].null_count()],
-        "metrics": metrics,
-        "data": {
-            "name": data,
-            "digest": hashlib.blake2b(texts.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest(),
-            "card": {"limits": notes},
-            "illustrative": False,
-        },
+        "data": {"name": about["data"], "digest": data_digest, "card": {"limits": notes}, "illustrative": False},
         "repeatable": "no promise",
         "seed": 0,
+        "notes": notes,
     }
-    rest = _outcome(items.height, len(asked), len(set(asked)), errors)
-    whole = _complete({**manifest, **rest, **origin, "notes": notes})
-    return ImportedRun(whole, pl.DataFrame(scores, schema=SCORE_SCHEMA), items, tables)
+    for name in ("task_version", "limit"):
+        manifest.pop(name, None)
+    return ImportedRun(_complete(manifest), pl.DataFrame(scores, schema=SCORE_SCHEMA), items, tables)
 
 
 def judged_run(
@@ -259,42 +248,33 @@ def write_run(imported: ImportedRun, out: Path, *, overwrite: bool) -> Path:
     Its name tells task, model and what was imported. Raises UsageError where it exists, unless ``overwrite``; a folder
     that was not imported is never overwritten.
     """
-    folder = out / _folder_name(imported)
-    if folder.exists():
-        _check_overwrite(folder, overwrite)
-    known = {field.name for field in fields(MetricInfo)}
-    described = imported.manifest["metrics"]
+    about = imported.manifest
+    whole = digest({"scores": imported.scores.write_csv().encode(), "signature": str(about["signature"]).encode()})
+    folder = out / f"{slug(about['task'])}-{slug(brief_model(str(about['model']['id'])))}-{whole[:8]}"
+    if folder.exists() and not overwrite:
+        raise UsageError(f"{folder} exists already.", hint="Name another folder, or add --overwrite.")
+    if folder.exists() and not _is_import(folder):
+        raise UsageError(f"{folder} is no import, so it is not overwritten.", hint="Name another folder.")
     # What estimating needs of a task, where nothing is left to ask or judge.
     task = SimpleNamespace(
-        name=imported.manifest["task"],
-        groups=tuple(imported.manifest["groups"]),
-        metrics={name: MetricInfo(**{key: info[key] for key in known & set(info)}) for name, info in described.items()},
+        name=about["task"],
+        groups=tuple(about["groups"]),
+        metrics={name: MetricInfo(**info) for name, info in about["metrics"].items()},
         floors=lambda _items: list(imported.floors),
         item_table=lambda _items: imported.items,
     )
-    found = results(cast("Task", task), [], Judged(imported.scores, imported.tables), imported.manifest)
+    found = results(cast("Task", task), [], Judged(imported.scores, imported.tables), about)
     with filling(folder, anew=True) as fresh:
         write_results(fresh, found)
-        manifest = {**imported.manifest, "tables": sorted(found.all_tables())}
-        write_json(fresh / NAME, manifest, sort=False)
+        write_json(fresh / NAME, {**about, "tables": sorted(found.all_tables())}, sort=False)
     return folder
 
 
-def _check_overwrite(folder: Path, overwrite: bool) -> None:
-    if not overwrite:
-        raise UsageError(f"{folder} exists already.", hint="Name another folder, or add --overwrite.")
+def _is_import(folder: Path) -> bool:
     try:
-        is_import = "imported" in json.loads((folder / NAME).read_text(encoding="utf-8"))
+        return "imported" in json.loads((folder / NAME).read_text(encoding="utf-8"))
     except (OSError, ValueError, TypeError):
-        is_import = False
-    if not is_import:
-        raise UsageError(f"{folder} is no import, so it is not overwritten.", hint="Name another folder.")
-
-
-def _folder_name(imported: ImportedRun) -> str:
-    manifest = imported.manifest
-    whole = digest({"scores": imported.scores.write_csv().encode(), "signature": str(manifest["signature"]).encode()})
-    return f"{slug(manifest['task'])}-{slug(brief_model(str(manifest['model']['id'])))}-{whole[:8]}"
+        return False
 
 
 def open_task(name: str, *, data: str | None = None, **arguments: Any) -> Task:

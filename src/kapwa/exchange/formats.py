@@ -2,47 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
 
+import yaml
+
 from kapwa.datasets.card import is_language_tag
 from kapwa.errors import UsageError, nearest
-from kapwa.exchange import every_eval_ever, hub, inspect_export, lm_eval_export
-from kapwa.exchange.base import UNDETERMINED, UNKNOWN, ExportOptions, Files, ItemDefaults, write_text
+from kapwa.exchange import every_eval_ever, inspect_export, lm_eval_export
+from kapwa.exchange.base import PART, UNDETERMINED, UNKNOWN, ExportOptions, Files, ItemDefaults, overall, write_text
 from kapwa.files import replacing
-from kapwa.runs.directory import Run
+from kapwa.runs.directory import Run, slug
 from kapwa.runs.outputs import BOM, table_csv
 
 
-def _csv_files(run: Run, _options: ExportOptions) -> Files:
-    """Yield every table as CSV: UTF-8 with a byte-order mark, formulas made harmless."""
+def _table_files(run: Run, _options: ExportOptions, *, form: str) -> Files:
+    """Yield every table, as Parquet or as CSV: UTF-8 with a byte-order mark, formulas made harmless."""
     for name in run.tables:
-        yield f"{name}.csv", partial(_write_csv, run, name)
+        yield f"{name}.{form}", partial(_write_table, run, name, form)
 
 
-def _write_csv(run: Run, name: str, path: Path) -> None:
-    write_text(BOM + table_csv(run.table(name)), path)
+def _write_table(run: Run, name: str, form: str, path: Path) -> None:
+    table = run.table(name)
+    if form == "csv":
+        write_text(BOM + table_csv(table), path)
+    else:
+        table.rechunk().write_parquet(path)
 
 
-def _parquet_files(run: Run, _options: ExportOptions) -> Files:
-    """Yield every table as Parquet."""
-    for name in run.tables:
-        yield f"{name}.parquet", partial(_write_parquet, run, name)
+_REPOSITORY = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 
 
-def _write_parquet(run: Run, name: str, path: Path) -> None:
-    run.table(name).rechunk().write_parquet(path, compression="zstd")
+def _hub_files(run: Run, options: ExportOptions) -> Files:
+    """Yield the first headline metric of each culture, language and variant as Hugging Face's ``.eval_results/*.yaml``.
+
+    The form: https://huggingface.co/docs/hub/eval-results. One file a score, since a benchmark's leaderboard shows one.
+    ``options.dataset``: the benchmark's repository on the Hub, which only the user can know; ``task_id``: which of its
+    tasks, "default" where None. Raises UsageError without a dataset or a score.
+    """
+    dataset = options.dataset
+    if dataset is None or not _REPOSITORY.fullmatch(dataset):
+        found = "none is named" if dataset is None else f"{dataset!r} is not owner/name"
+        raise UsageError(
+            f"hf-eval-results needs the benchmark's dataset on the Hub; {found}.", hint="Name it: --dataset owner/name"
+        )
+    rows = [row for row in overall(run) if row["metric"] in run.manifest["headline"][:1]]
+    if not rows:
+        raise UsageError(f"{run.path} has no headline score.", hint="See: kapwa report")
+    names: list[str] = []
+    for row in rows:
+        name = "-".join(slug(str(word)) for word in (run.manifest["task"], *(row[column] for column in PART)))
+        names.append(name if name not in names else f"{name}-{len(names)}")
+        where = f"{row['metric']}, {row['culture']} ({row['language']}), {row['variant']}, {row['n']} items"
+        interval = "" if row["low"] is None else f", 95 % interval {row['low']:.4f} to {row['high']:.4f}"
+        entry = {
+            "dataset": {"id": dataset, "task_id": options.task_id or "default"},
+            "value": row["value"],
+            **({"date": run.manifest["finished"]} if run.manifest.get("finished") else {}),
+            "notes": f"{where}{interval}. {row['signature']}",
+        }
+        text = yaml.safe_dump([entry], allow_unicode=True, sort_keys=False, width=1000)
+        yield f".eval_results/{names[-1]}.yaml", partial(write_text, text)
 
 
 FORMATS: dict[str, Callable[[Run, ExportOptions], Files]] = {
-    "csv": _csv_files,
+    "csv": partial(_table_files, form="csv"),
     "eee": every_eval_ever.files,
-    "hf-eval-results": hub.files,
+    "hf-eval-results": _hub_files,
     "inspect": inspect_export.files,
     "lm-eval": lm_eval_export.files,
-    "parquet": _parquet_files,
+    "parquet": partial(_table_files, form="parquet"),
 }
 IMPORTS = ("inspect", "lm-eval")
 _FORMAT_OF = {"organization": "eee", "relationship": "eee", "dataset": "hf-eval-results", "task_id": "hf-eval-results"}
@@ -61,7 +93,10 @@ def export_run(run: Run, form: str, out: str | Path, *, overwrite: bool = False,
         raise UsageError(f"There is no format {form!r}.", hint=nearest(form, FORMATS))
     known = _options(form, options)
     files = [(Path(out) / name, write) for name, write in FORMATS[form](run, known)]
-    _refuse_existing([path for path, _ in files], overwrite)
+    existing = [path for path, _ in files if path.exists()]
+    if existing and not overwrite:
+        found = f"{existing[0]} and {len(existing) - 1} more exist" if len(existing) > 1 else f"{existing[0]} exists"
+        raise UsageError(f"{found} already.", hint="Name another folder, or add --overwrite.")
     for path, write in files:
         with replacing(path) as temporary:
             write(temporary)
@@ -81,13 +116,6 @@ def _options(form: str, given: dict[str, str | None]) -> ExportOptions:
                 f"{form} has no place for {option}.", hint=f"Leave it out; it belongs to --format {_FORMAT_OF[name]}."
             )
     return ExportOptions(**chosen)
-
-
-def _refuse_existing(paths: Sequence[Path], overwrite: bool) -> None:
-    existing = [path for path in paths if path.exists()]
-    if existing and not overwrite:
-        found = f"{existing[0]} and {len(existing) - 1} more exist" if len(existing) > 1 else f"{existing[0]} exists"
-        raise UsageError(f"{found} already.", hint="Name another folder, or add --overwrite.")
 
 
 def import_result(

@@ -138,7 +138,8 @@ def _names(wanted: Any) -> list[str]:
 @contextmanager
 def errors_for_inspect() -> Iterator[None]:
     """Let Inspect show what a user can mend as one message, without a traceback."""
-    from inspect_ai._util.error import PrerequisiteError  # the only one that Inspect shows so
+    # No public name: of all errors, Inspect shows this one alone without a traceback.
+    from inspect_ai._util.error import PrerequisiteError
     from rich.markup import escape
 
     try:

@@ -272,19 +272,22 @@ def _foreign(log: InspectLog, defaults: base.ItemDefaults, why_not_judged: Seque
     ]
     columns = {name: pl.Int64 if name == "sample" else pl.String for name in _ANSWER}
     evaluation = log.header.eval
+    about = {
+        "suite": "inspect",
+        "task": f"inspect/{evaluation.task}",
+        "task_version": evaluation.task_version or None,
+        "data": str(evaluation.dataset.name or evaluation.task),
+        "metrics": {metric.name: metric.info for metric in metrics},
+        "notes": [*_reducers(log.header), *why_not_judged, *left_out],
+        **log.origin(),
+    }
     return base.foreign_run(
-        "inspect",
-        evaluation.task,
-        origin=log.origin(),
-        task_version=evaluation.task_version or None,
-        data=str(evaluation.dataset.name or evaluation.task),
+        about,
+        [row for sample in samples for row in _score_rows(sample, metrics)],
+        pl.DataFrame(items, schema=dict.fromkeys((*_KNOWN, "prompt", "target"), pl.String)),
+        {"answers": pl.DataFrame(answers, schema=columns)},
         questions=(json.dumps([str(one.id), one.prompt, one.target], ensure_ascii=False) for one in samples),
-        metrics={metric.name: metric.info for metric in metrics},
-        scores=[row for sample in samples for row in _score_rows(sample, metrics)],
-        items=pl.DataFrame(items, schema=dict.fromkeys((*_KNOWN, "prompt", "target"), pl.String)),
-        tables={"answers": pl.DataFrame(answers, schema=columns)},
         asked=[(sample.id, sample.epoch) for sample in samples],
-        notes=[*_reducers(log.header), *why_not_judged, *left_out],
         errors=[sample.error for sample in samples if sample.error is not None],
     )
 

@@ -243,25 +243,29 @@ def _foreign(
     better = (results.get("higher_is_better") or {}).get(name, {})
     documents = samples.documents()
     data = config.get("dataset_path")
+    metrics = {
+        metric: base.foreign_metric(
+            metric, "lm-eval", binary=values.binary, share=values.share, better=better.get(metric.partition(",")[0])
+        )
+        for metric, values in kept.items()
+    }
+    known = {
+        "suite": _SUITE,
+        "task": f"{_SUITE}/{name}",
+        "task_version": (results.get("versions") or {}).get(name),
+        "limit": (results.get("config") or {}).get("limit"),
+        "data": str(name if data in _LOADERS else data),
+        "metrics": metrics,
+        "notes": [*why_not_judged, *left_out],
+        **_origin(results, samples),
+    }
     return base.foreign_run(
-        _SUITE,
-        name,
-        origin=_origin(results, samples),
-        task_version=(results.get("versions") or {}).get(name),
-        limit=(results.get("config") or {}).get("limit"),
-        data=str(name if data in _LOADERS else data),
+        known,
+        list(_score_rows(samples, kept, about)),
+        _items(documents, about),
+        _answers(samples, about),
         questions=(json.dumps([one.doc_id, one.doc_hash or one.doc, one.target]) for one in documents),
-        metrics={
-            metric: base.foreign_metric(
-                metric, "lm-eval", binary=values.binary, share=values.share, better=better.get(metric.partition(",")[0])
-            )
-            for metric, values in kept.items()
-        },
-        scores=list(_score_rows(samples, kept, about)),
-        items=_items(documents, about),
-        tables=_answers(samples, about),
         asked=[json.dumps(pair, sort_keys=True) for sample in documents for pair in sample.asked],
-        notes=[*why_not_judged, *left_out],
     )
 
 

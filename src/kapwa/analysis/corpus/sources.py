@@ -12,6 +12,7 @@ import polars as pl
 from kapwa import registry
 from kapwa.analysis.corpus.released import looks_released, released_tables
 from kapwa.analysis.corpus.rows import COLUMNS, SUFFIXES, TABLES, CorpusName, Options, batches, file_tables
+from kapwa.analysis.result import is_analysis
 from kapwa.errors import DataError, UsageError, nearest
 from kapwa.records import Item, Request, Response
 from kapwa.runs.directory import Run, RunAnswers
@@ -65,10 +66,11 @@ def _parts(path: Path) -> Iterator[Path]:
     inside = [entry for entry in sorted(path.rglob("*")) if not f"/{entry.relative_to(path).as_posix()}".count("/.")]
     runs = [entry for entry in inside if entry.is_dir() and is_run(entry)]
     files = [entry for entry in inside if entry.suffix.lower() in SUFFIXES and entry.is_file()]
-    # Among many runs those of other suites are no mistake. A run's own tables are no responses beside it.
-    chosen = [*filter(_holds_texts, runs), *(file for file in files if not any(run in file.parents for run in runs))]
+    # Among many runs those of other suites are no mistake. Tables of runs and of analyses are no responses.
+    own = {*runs, *(entry for entry in (path, *inside) if is_analysis(entry))}
+    chosen = [*filter(_holds_texts, runs), *(file for file in files if own.isdisjoint(file.parents))]
     if not chosen:
-        hint = f"Responses are {', '.join(SUFFIXES)} files, or folders of eecc runs."
+        hint = f"Responses are {', '.join(SUFFIXES)} files, or folders of eecc runs; not an analysis."
         raise DataError("holds no responses.", path=path, hint=hint)
     yield from chosen
 
