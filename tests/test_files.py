@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from kapwa import tables_io
 from kapwa.errors import DataError, UsageError
 from kapwa.files import replacing, write_json, write_text
-from kapwa.tables_io import csv_text, read_table, spreadsheet_safe
+from kapwa.tables_io import csv_text, read_table
 
 
 def table(tmp_path: Path, content: bytes, name: str = "data.csv") -> Path:
@@ -118,8 +118,8 @@ def test_json_that_is_not_finite_is_refused(tmp_path: Path) -> None:
 )
 def test_csv_is_safe_in_a_spreadsheet_and_loses_nothing(rows: list[list[str]]) -> None:
     read = list(csv.reader(io.StringIO(csv_text(["a", "b"], rows), newline="")))
-    assert read == [["a", "b"], *([spreadsheet_safe(cell) for cell in row] for row in rows)]
-    assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for row in read for cell in row)
+    signs = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+    assert read == [["a", "b"], *([f"'{cell}" if cell.startswith(signs) else cell for cell in row] for row in rows)]
 
 
 def test_a_workbook_that_unpacks_to_too_much_is_refused_before_it_is_unpacked(
@@ -133,21 +133,6 @@ def test_a_workbook_that_unpacks_to_too_much_is_refused_before_it_is_unpacked(
     with pytest.raises(DataError, match=r"unpacks to 5,000,000 bytes; at most 4,999,999 are read") as caught:
         read_table(path)
     assert caught.value.hint
-
-
-def test_a_zip_file_that_lies_about_its_sizes_is_read_no_further_than_it_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The limit holds because a member is never read past its declared size."""
-    path = tmp_path / "liar.zip"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("a", b"0" * 1_000_000)
-    raw = path.read_bytes()
-    path.write_bytes(raw.replace((1_000_000).to_bytes(4, "little"), (10).to_bytes(4, "little")))
-    monkeypatch.setattr(tables_io, "MAX_UNPACKED", 10)
-    tables_io.check_unpacked(path)
-    with zipfile.ZipFile(path) as archive, pytest.raises(zipfile.BadZipFile), archive.open("a") as member:
-        assert len(member.read()) <= 10
 
 
 CELLS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8)

@@ -3,30 +3,16 @@
 The names below load on first use, so that ``import kapwa`` costs almost nothing.
 """
 
+# ruff: noqa: F405 - the names of the API are stated in __all__
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from kapwa.api import (
-        analyze,
-        build_mcq,
-        check_data,
-        compare,
-        evaluate,
-        export_csv,
-        export_run,
-        import_result,
-        load_judge,
-        load_model,
-        load_task,
-        open_analysis,
-        open_run,
-        score_responses,
-        write_forms,
-    )
+    from kapwa.api import *  # noqa: F403
     from kapwa.errors import KapwaError
     from kapwa.parallel.base import Ray
 
@@ -53,19 +39,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "KapwaError":
-        from kapwa.errors import KapwaError
-
-        return KapwaError
-    if name == "Ray":
-        from kapwa.parallel.base import Ray
-
-        return Ray
-    if name in __all__:
-        from kapwa import api
-
-        return getattr(api, name)
-    raise AttributeError(f"module 'kapwa' has no attribute {name!r}")
+    if name not in __all__:
+        raise AttributeError(f"module 'kapwa' has no attribute {name!r}")
+    module = {"KapwaError": "kapwa.errors", "Ray": "kapwa.parallel.base"}.get(name, "kapwa.api")
+    return getattr(import_module(module), name)
 
 
 def __dir__() -> list[str]:

@@ -99,7 +99,9 @@ def replacing(path: Path) -> Iterator[Path]:
     try:
         yield temporary
         _sync(temporary)
-        temporary.chmod(0o666 & ~_umask())
+        mask = os.umask(0)
+        os.umask(mask)
+        temporary.chmod(0o666 & ~mask)
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
@@ -152,12 +154,6 @@ def _sync(path: Path) -> None:
         os.fsync(file.fileno())
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
 def write_text(path: Path, text: str) -> None:
     """Write ``text`` as UTF-8, whole or not at all."""
     with replacing(path) as temporary:
@@ -169,28 +165,25 @@ def write_json(path: Path, value: Any, *, sort: bool = True) -> None:
     write_text(path, json.dumps(value, ensure_ascii=False, indent=2, sort_keys=sort, allow_nan=False) + "\n")
 
 
-def jsonable(value: Any) -> Any:
-    """Return ``value`` as JSON knows it: mappings to dicts, sequences to lists; folders of the user's home as "~/…".
+def jsonable(value: Any, home: re.Pattern[str] | None = None) -> Any:
+    """Return ``value`` as JSON knows it: mappings to dicts, sequences to lists; the user's ``home`` folder as "~".
 
     Sets are sorted; NaN and infinities become None; anything else becomes its text.
     """
-    home = os.path.expanduser("~")
-    at_home = re.compile(rf"{re.escape(home)}(?=[/\\]|$)") if len(home) > 1 else None
-
-    def plain(value: Any) -> Any:
-        if value is None or isinstance(value, bool | int):
-            return value
-        if isinstance(value, float):
-            return value if math.isfinite(value) else None
-        if isinstance(value, Mapping):
-            return {plain(str(key)): plain(item) for key, item in value.items()}
-        if isinstance(value, set | frozenset):
-            value = sorted(value, key=str)
-        if isinstance(value, list | tuple):
-            return [plain(item) for item in value]
-        return at_home.sub("~", str(value)) if at_home else str(value)
-
-    return plain(value)
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if home is None:
+        folder = os.path.expanduser("~")
+        home = re.compile(rf"{re.escape(folder)}(?=[/\\]|$)" if len(folder) > 1 else "(?!)")
+    if isinstance(value, Mapping):
+        return {home.sub("~", str(key)): jsonable(item, home) for key, item in value.items()}
+    if isinstance(value, set | frozenset):
+        value = sorted(value, key=str)
+    if isinstance(value, list | tuple):
+        return [jsonable(item, home) for item in value]
+    return home.sub("~", str(value))
 
 
 def digest(parts: Mapping[str, bytes]) -> str:

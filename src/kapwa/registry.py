@@ -7,41 +7,22 @@ besides those folders of data that the user gave names to (:mod:`kapwa.user_suit
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 from kapwa.errors import KapwaError, UsageError, nearest
-from kapwa.user_suites import Registered, registered
+from kapwa.user_suites import registered
 
 Group = Literal["suites", "models", "languages", "metrics"]
 
 
-class Point(Protocol):
-    """Something registered: where it is, and how to get it."""
+class Point(NamedTuple):
+    """Something registered: where it is ("module:attribute", or a folder), and how to get it."""
 
-    @property
-    def value(self) -> str:
-        """Where it is: "module:attribute", or a folder."""
-        ...
-
-    def load(self) -> Any:
-        """Import or open it."""
-        ...
-
-
-class _FolderPoint(NamedTuple):
-    """A folder of data that is a suite; what makes one of it is found as any other entry point is."""
-
-    entry: Registered
-
-    @property
-    def value(self) -> str:
-        return str(self.entry.folder)
-
-    def load(self) -> Any:
-        opener = EntryPoint(self.entry.name, "kapwa.suites.folders.opening:registered_suite", "kapwa.suites")
-        return opener.load()(self.entry)
+    value: str
+    load: Callable[[], Any]
 
 
 @cache
@@ -55,10 +36,13 @@ def available(group: Group) -> dict[str, Point]:
 
     A suite that a package brings goes before a folder of the same name.
     """
-    found: dict[str, Point] = dict(installed(group))
+    found: dict[str, Point] = {}
     if group == "suites":
-        found = {name: _FolderPoint(entry) for name, entry in registered().items()} | found
-    return found
+        # What makes a suite of a folder is found as any other entry point is.
+        opener = EntryPoint("folder", "kapwa.suites.folders.opening:registered_suite", "kapwa.suites")
+        for name, entry in registered().items():
+            found[name] = Point(str(entry.folder), lambda entry=entry: opener.load()(entry))  # type: ignore[misc]
+    return found | {name: Point(point.value, point.load) for name, point in installed(group).items()}
 
 
 def load(group: Group, name: str) -> Any:

@@ -78,11 +78,10 @@ def read_table(path: Path, *, required: Sequence[str] = ()) -> list[Row]:
         raise DataError(f"column {missing[0]!r} is missing.", path=path, row=1, hint=nearest(missing[0], table.header))
     if not table.records:
         raise DataError("holds no rows.", path=path)
-    return [Row(number, {name: _one_text(cell) for name, cell in cells.items()}) for number, cells in table.records]
-
-
-def _one_text(cell: Cell) -> str:
-    return cell if isinstance(cell, str) else json.dumps(cell, ensure_ascii=False)
+    return [
+        Row(number, {k: c if isinstance(c, str) else json.dumps(c, ensure_ascii=False) for k, c in cells.items()})
+        for number, cells in table.records
+    ]
 
 
 def read_parts(path: Path) -> Table:
@@ -102,7 +101,6 @@ def read_parts(path: Path) -> Table:
     if suffix == ".xlsx":
         if not path.exists():
             raise DataError("no such file.", path=path, hint=sibling_hint(path))
-        check_unpacked(path)
         sheet = _sheet_lines(path)
         width = max((len(cells) for _, cells in sheet), default=0)
         lines: Iterator[_Line] = ((n, cells + [""] * (width - len(cells))) for n, cells in sheet)
@@ -119,9 +117,7 @@ def read_parts(path: Path) -> Table:
     head = list(islice(filled, _TITLE_LINES + 2))
     if not head:
         raise problems[0] if problems else DataError("is empty.", path=path)
-    misplaced = _misplaced_header(path, head)
-    if misplaced is not None:
-        raise misplaced
+    _check_header(path, head)
     found = _as_table(path, head[0], chain(head[1:], filled), separator)
     return found._replace(problems=[*problems, *found.problems])
 
@@ -175,15 +171,24 @@ def _as_table(path: Path, first: _Line, lines: Iterable[_Line], separator: str) 
     problems = [DataError("appears twice in the header.", path=path, row=line, column=name) for name in repeated]
     records: list[Record] = []
     for number, cells in lines:
-        problem = _misfit(path, number, cells, names, len(header), separator)
-        if problem is not None:
-            problems.append(problem)
+        outside = next((i for i in range(len(header), len(cells)) if cells[i].strip()), None)
+        if len(cells) != len(names):
+            hint = f"Quote cells that contain the separator ({separator!r}) or a line break."
+            message = f"has {len(cells)} cells, the header has {len(names)}."
+            problems.append(DataError(message, path=path, row=number, hint=hint))
+        elif outside is not None:
+            from openpyxl.utils import get_column_letter  # heavy, and rarely needed
+
+            letters = get_column_letter(outside + 1)
+            message = f"{letters}{number} holds a value outside the table's columns."
+            hint = "Remove it, or give its column a name in the header."
+            problems.append(DataError(message, path=path, row=number, column=letters, hint=hint))
         elif not repeated:  # else no row's cells can be told apart
             records.append(Record(number, dict(zip(header, cells, strict=False))))
     return Table(path, tuple(header), records, problems)
 
 
-def _misplaced_header(path: Path, lines: Sequence[_Line]) -> DataError | None:
+def _check_header(path: Path, lines: Sequence[_Line]) -> None:
     """Say where the columns' names are when the first of a table's ``lines`` is a title: one cell above several.
 
     Or say what parts the cells, where the header is one cell and every line holds the same other sign.
@@ -192,44 +197,18 @@ def _misplaced_header(path: Path, lines: Sequence[_Line]) -> DataError | None:
     sign = next((one for one in _OTHER_SEPARATORS if all(any(one in cell for cell in cells) for _, cells in lines)), "")
     if len(names) == 1 and sign:
         message = f"holds one column, whose name has {sign!r} in it: its cells seem to be parted by that."
-        return DataError(message, path=path, row=lines[0][0], hint="Save it as 'CSV UTF-8', parted by commas.")
+        raise DataError(message, path=path, row=lines[0][0], hint="Save it as 'CSV UTF-8', parted by commas.")
     counts = [sum(1 for cell in cells if cell.strip()) for _, cells in lines[: _TITLE_LINES + 1]]
     below = next((i for i, count in enumerate(counts) if count > 1), 0)
     # A table of one column may have rows with a separator too many; a title's rows all have as many cells.
     even = len({len(cells) for _, cells in lines[below:]}) == 1
     if not below or (len(lines[0][1]) == 1 and not (even and len(lines) > below + 1)):
-        return None
+        return
     title, row = names[0], lines[below][0]
     hint = f"Remove {'the rows' if row - lines[0][0] > 1 else f'row {lines[0][0]}'} above it: a table begins with it."
     shown = title if len(title) <= _SHOWN else f"{title[: _SHOWN - 1]}…"
     message = f"holds {shown!r} alone; the header seems to be in row {row}."
-    return DataError(message, path=path, row=lines[0][0], hint=hint)
-
-
-def _misfit(
-    path: Path, number: int, cells: Sequence[str], names: Sequence[str], width: int, separator: str
-) -> DataError | None:
-    """Say why a line is no row of the table: too many or too few cells, or a value where no column is."""
-    if len(cells) != len(names):
-        hint = f"Quote cells that contain the separator ({separator!r}) or a line break."
-        return DataError(f"has {len(cells)} cells, the header has {len(names)}.", path=path, row=number, hint=hint)
-    outside = next((i for i in range(width, len(cells)) if cells[i].strip()), None)
-    if outside is None:
-        return None
-    letters = _column_letters(outside)
-    message = f"{letters}{number} holds a value outside the table's columns."
-    return DataError(
-        message, path=path, row=number, column=letters, hint="Remove it, or give its column a name in the header."
-    )
-
-
-def _column_letters(index: int) -> str:
-    """What a spreadsheet calls the column of ``index`` (from 0): A, B, …, Z, AA, …."""
-    letters = ""
-    while index >= 0:
-        index, rest = index // 26 - 1, index % 26
-        letters = chr(ord("A") + rest) + letters
-    return letters
+    raise DataError(message, path=path, row=lines[0][0], hint=hint)
 
 
 def _json_records(path: Path) -> Iterator[Record]:
@@ -279,25 +258,6 @@ def _json_cell(value: Any) -> Cell:
     return json.dumps(value, ensure_ascii=False)
 
 
-def check_unpacked(path: Path) -> None:
-    """Refuse a zip file, such as a workbook, that unpacks to over :data:`MAX_UNPACKED` bytes.
-
-    Sizes are those the file declares; reading a member ends at its declared size. Raises DataError; a file that is no
-    zip file passes, and is its reader's to refuse.
-    """
-    try:
-        with zipfile.ZipFile(path) as archive:
-            size = sum(member.file_size for member in archive.infolist())
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
-        return
-    if size > MAX_UNPACKED:
-        raise DataError(
-            f"unpacks to {size:,} bytes; at most {MAX_UNPACKED:,} are read.",
-            path=path,
-            hint="If it is what it should be, split it, or save its table as CSV.",
-        )
-
-
 def _sheet_lines(path: Path) -> list[_Line]:
     """Return the lines of the first sheet that hold anything, with their cells up to the last filled one, as text.
 
@@ -306,6 +266,14 @@ def _sheet_lines(path: Path) -> list[_Line]:
     """
     import openpyxl  # heavy, and only this format needs it
 
+    with contextlib.suppress(zipfile.BadZipFile, OSError, ValueError, NotImplementedError):  # openpyxl's to refuse
+        with zipfile.ZipFile(path) as archive:
+            # As the file declares them; reading a member ends at its declared size.
+            size = sum(member.file_size for member in archive.infolist())
+        if size > MAX_UNPACKED:
+            message = f"unpacks to {size:,} bytes; at most {MAX_UNPACKED:,} are read."
+            hint = "If it is what it should be, split it, or save its table as CSV."
+            raise DataError(message, path=path, hint=hint)
     try:
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
         names = [sheet.title for sheet in book.worksheets]
@@ -388,13 +356,8 @@ def _parquet_cell(value: object, path: Path, row: int, column: str) -> Cell:
     raise DataError(f"holds {type(value).__name__}, not text.", path=path, row=row, column=column)
 
 
-def spreadsheet_safe(cell: str) -> str:
-    """Disarm a cell that a spreadsheet would run as a formula, by putting an apostrophe before it."""
-    return "'" + cell if _FORMULA.match(cell) else cell
-
-
 def disarm(cell: str) -> str:
-    """Disarm as :func:`spreadsheet_safe`, reversibly: a text that looks disarmed already gets an apostrophe too."""
+    """Put an apostrophe before what a spreadsheet would run as a formula, and before what looks disarmed already."""
     return "'" + cell if _DANGEROUS.match(cell) else cell
 
 
@@ -409,11 +372,11 @@ def printable(text: str) -> str:
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Render a table as spreadsheet-safe CSV (strings disarmed, numbers left alone, None empty)."""
+    """Render a table as spreadsheet-safe CSV: an apostrophe before texts that would run as formulas, None empty."""
     out = io.StringIO(newline="")
     writer = csv.writer(out)
     for row in chain([header], rows):
-        writer.writerow([spreadsheet_safe(c) if isinstance(c, str) else "" if c is None else c for c in row])
+        writer.writerow([f"'{c}" if isinstance(c, str) and _FORMULA.match(c) else c for c in row])
     return out.getvalue()
 
 
