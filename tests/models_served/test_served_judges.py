@@ -1,0 +1,96 @@
+"""Judges are asked as models are: their answers are durable, nothing is asked twice, and no key is in what is kept."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+from test_canary import CANARY, contents, leaks
+
+import kapwa
+
+KILLS = 8
+
+
+@pytest.fixture(scope="module")
+def replies(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A wrong reply to every question of the sample packs, so that each is put to the judge."""
+    task = kapwa.load_task("blend/saq", variant="all")
+    rows = [{"item_id": one.id, "variant": one.variant, "text": f"zzq {i}"} for i, one in enumerate(task.items())]
+    path = tmp_path_factory.mktemp("replies") / "replies.csv"
+    pl.DataFrame(rows).write_csv(path)
+    return path
+
+
+def line(verb: str, replies: Path) -> list[str]:
+    words = ["build", "mcq", "--judge", "openai:stub", "--output", "mcq"]
+    if verb == "score":
+        words = ["score", "blend/saq", "--variant", "all", "--responses", str(replies), "--out", "runs"]
+        words += ["--matcher", "judge", "--judge", "openai:stub"]
+    return [sys.executable, "-m", "kapwa", *words]
+
+
+def settings(url: str) -> dict[str, str]:
+    return {**os.environ, "OPENAI_BASE_URL": url, "OPENAI_API_KEY": CANARY}
+
+
+def kept(folder: Path) -> int:
+    """How many answers of the judge are durable, read from a copy so that the file is left as it is."""
+    for file in (folder / "runs" / "judge-answers.sqlite", folder / "mcq.answers.sqlite"):
+        if file.exists():
+            with contextlib.closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as store:
+                return int(store.execute("SELECT count(*) FROM responses WHERE NOT failed").fetchone()[0])
+    return 0
+
+
+@pytest.mark.parametrize("verb", ["score", "build"])
+def test_the_key_is_in_nothing_that_a_judge_leaves(verb: str, stub, replies: Path, tmp_path: Path) -> None:
+    server = stub(echo_auth=True, echo_in_answer=True)
+    done = subprocess.run(
+        line(verb, replies), cwd=tmp_path, env=settings(server.url), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "printed.txt").write_text(done.stdout + done.stderr, encoding="utf-8")
+    assert server.report()["seen_auth"] == [f"Bearer {CANARY}"], "the key was sent, so it could have leaked"
+    assert kept(tmp_path) > 50
+    assert leaks(contents(tmp_path)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
+@pytest.mark.parametrize("verb", ["score", "build"])
+def test_a_judge_that_is_killed_is_asked_nothing_twice(verb: str, stub, replies: Path, tmp_path: Path) -> None:
+    server = stub(delay=0.7)
+    randomly, durable, ended = random.Random(11), 0, 0
+
+    def start() -> subprocess.Popen[str]:
+        out = subprocess.PIPE
+        return subprocess.Popen(line(verb, replies), cwd=tmp_path, env=settings(server.url), stderr=out, text=True)
+
+    for _ in range(KILLS):
+        before = len(server.arrivals())
+        process = start()
+        while process.poll() is None and len(server.arrivals()) == before:
+            time.sleep(0.02)
+        time.sleep(randomly.uniform(0.2, 1.5))
+        ended += process.poll() is not None
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        assert kept(tmp_path) >= durable, "lost what was durable"
+        durable = kept(tmp_path)
+    before = len(server.arrivals())
+    process = start()
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    assert len(server.arrivals()) - before == kept(tmp_path) - durable, "asked again what was durable"
+    assert ended < KILLS
+    assert durable > 0
