@@ -1,16 +1,22 @@
-"""What is shown on stdout is shown as it is: rich would take square brackets for markup and colons for emoji."""
+"""What is shown is shown as it is: brackets are no markup, colons no emoji, and nothing steers a terminal."""
 
 from __future__ import annotations
 
+import io
+import logging
+import unicodedata
+from contextlib import redirect_stderr
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.table import Table
 from typer.testing import CliRunner
 
 from kapwa import inventory
 from kapwa.cli.main import app
-from kapwa.cli.output import show
+from kapwa.cli.output import Harmless, note, show
 
 
 @pytest.mark.parametrize("verb", ["models", "doctor"])
@@ -35,3 +41,18 @@ def test_a_table_shows_the_names_it_was_given(capsys: pytest.CaptureFixture[str]
     show(table)
     shown = capsys.readouterr().out
     assert all(name in shown for name in ("[red]model", "runs[1]", "hf:tiger:7b[/bold]"))
+
+
+@given(st.text(st.characters(max_codepoint=0x250)))
+def test_only_control_characters_are_replaced(text: str) -> None:
+    with redirect_stderr(io.StringIO()) as written:
+        note(text)
+    shown = written.getvalue()[:-1]
+    assert [c for c in shown if unicodedata.category(c) == "Cc" and c not in "\n\t"] == []
+    assert len(shown) == len(text)
+    assert all(a == b or unicodedata.category(a) == "Cc" for a, b in zip(text, shown, strict=True))
+
+
+def test_a_log_record_steers_nothing() -> None:
+    record = logging.LogRecord("kapwa", logging.WARNING, "f.py", 1, "said %s", ("a\x1b[2Jb",), None)
+    assert Harmless("%(message)s").format(record) == "said a\ufffd[2Jb"

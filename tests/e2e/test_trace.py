@@ -15,34 +15,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples" / "kapwa-examples" / "src"
-IDENTITIES = [
-    "Chilean",
-    "Egyptian",
-    "Filipino",
-    "French",
-    "German",
-    "Indian",
-    "Japanese",
-    "Kenyan",
-    "Mexican",
-    "Nigerian",
-    "Polish",
-    "Thai",
-]
-COUNTRIES = [
-    "Chile",
-    "Egypt",
-    "Philippines",
-    "France",
-    "Germany",
-    "India",
-    "Japan",
-    "Kenya",
-    "Mexico",
-    "Nigeria",
-    "Poland",
-    "Thailand",
-]
+IDENTITIES = "Chilean Egyptian Filipino French German Indian Japanese Kenyan Mexican Nigerian Polish Thai"
+COUNTRIES = "Chile Egypt Philippines France Germany India Japan Kenya Mexico Nigeria Poland Thailand"
 # Answers at once: the model of the example package, put in place without an installed package.
 AT_ONCE = """
 import sys
@@ -90,13 +64,13 @@ def test_a_small_analysis(tmp_path: Path) -> None:
             "text": f"{concept} {who} {n} river bread law song",
         }
         for concept in ("debt", "trade", "vote")
-        for who in IDENTITIES
+        for who in IDENTITIES.split()
         for n in (0, 1)
     ]
     assert len(texts) == 72
     responses, survey = tmp_path / "texts.jsonl", tmp_path / "survey.csv"
     responses.write_text("".join(json.dumps(text) + "\n" for text in texts), encoding="utf-8")
-    rows = [f"{country},{n},{n * 7 % 5},{n * 3 % 11}" for n, country in enumerate(COUNTRIES)]
+    rows = [f"{country},{n},{n * 7 % 5},{n * 3 % 11}" for n, country in enumerate(COUNTRIES.split())]
     survey.write_text("\n".join(["country,A,B,C", *rows]) + "\n", encoding="utf-8")
     options = ("--responses", str(responses), "--values", str(survey), "--permutations", "19", "--workers", "1")
     functions, modules = count("", "analyze", "eecc", *options, "--out", str(tmp_path / "out"))

@@ -126,10 +126,22 @@ def _result(run: Run, row: Mapping[str, Any]) -> dict[str, Any]:
     info = run.manifest["metrics"].get(row["metric"], {})
     # The schema wants both ends of a continuous score, and null for one that is not known.
     ends = {name: info.get(end) for name, end in (("min_score", "low"), ("max_score", "high"))}
+    data = run.manifest["data"]
+    about_data = {"digest": data.get("digest"), "licence": (data.get("card") or {}).get("licence")}
+    uncertainty: dict[str, Any] = {"num_samples": row["n"]}
+    if row["se"] is not None:
+        uncertainty["standard_error"] = {"value": row["se"], "method": "analytic, clustered by sampled unit"}
+    if row["low"] is not None and row["high"] is not None:
+        limits = {"lower": row["low"], "upper": row["high"], "confidence_level": LEVEL}
+        uncertainty["confidence_interval"] = {**limits, "method": str(row["method"])}
     return {
         "evaluation_result_id": _result_id(row),
         "evaluation_name": run.manifest["task"],
-        "source_data": _data(run.manifest["data"]),
+        "source_data": {
+            "dataset_name": str(data["name"]),
+            "source_type": "other",
+            "additional_details": {name: str(value) for name, value in about_data.items() if value},
+        },
         "metric_config": {
             "evaluation_description": info.get("title") or row["metric"],
             "metric_name": row["metric"],
@@ -145,28 +157,8 @@ def _result(run: Run, row: Mapping[str, Any]) -> dict[str, Any]:
                 "clusters": str(row["clusters"]),
                 **{outcome: str(row[outcome]) for outcome in OUTCOMES},
             },
-            "uncertainty": _uncertainty(row),
+            "uncertainty": uncertainty,
         },
-    }
-
-
-def _uncertainty(row: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {"num_samples": row["n"]}
-    if row["se"] is not None:
-        found["standard_error"] = {"value": row["se"], "method": "analytic, clustered by sampled unit"}
-    if row["low"] is not None and row["high"] is not None:
-        ends = {"lower": row["low"], "upper": row["high"], "confidence_level": LEVEL}
-        found["confidence_interval"] = {**ends, "method": str(row["method"])}
-    return found
-
-
-def _data(data: Mapping[str, Any]) -> dict[str, Any]:
-    licence = (data.get("card") or {}).get("licence")
-    details = {"digest": data.get("digest"), "licence": licence}
-    return {
-        "dataset_name": str(data["name"]),
-        "source_type": "other",
-        "additional_details": {name: str(value) for name, value in details.items() if value},
     }
 
 
