@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import itertools
 import zlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, make_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import numpy as np
 import polars as pl
 import yaml
 
-from kapwa.analysis.result import SCHEMAS, empty
+from kapwa.analysis.result import SCHEMAS
 
 _TEXTS = yaml.safe_load(Path(__file__).with_name("generations.yaml").read_text(encoding="utf-8"))
 DEMONYMS: dict[str, str] = _TEXTS["demonyms"]
@@ -28,24 +29,8 @@ VALUES = ("hofstede", "wvs")
 _VOCABULARY = np.array(["w" + np.base_repr(k * 7919 + 101, 36).lower() for k in range(6000)])
 
 
-@dataclass
-class MadeAnalysis:
-    """What a report needs of an analysis."""
-
-    path: Path
-    manifest: Mapping[str, Any]
-    corpora: pl.DataFrame
-    variance: pl.DataFrame
-    tests: pl.DataFrame
-    concept_taus: pl.DataFrame
-    anchors: pl.DataFrame
-    correlations: pl.DataFrame
-    similarity: pl.DataFrame
-    identities: pl.DataFrame
-    words: pl.DataFrame
-    texts: pl.DataFrame
-    values: pl.DataFrame
-    notes: pl.DataFrame
+# What a report needs of an analysis.
+MadeAnalysis: Any = make_dataclass("MadeAnalysis", ["path", "manifest", *SCHEMAS])
 
 
 @dataclass(frozen=True)
@@ -70,20 +55,14 @@ class Plan:
     notes: Sequence[tuple[str, str]] = ()
 
 
-@dataclass
-class _Rows:
+class _Rows(defaultdict[str, list[tuple[Any, ...]]]):
     """Rows of every table, gathered corpus by corpus."""
 
-    rows: dict[str, list[tuple[Any, ...]]] = field(default_factory=lambda: {name: [] for name in SCHEMAS})
-
     def add(self, table: str, *row: Any) -> None:
-        assert len(row) == len(SCHEMAS[table]), (table, len(row), len(SCHEMAS[table]))
-        self.rows[table].append(row)
+        self[table].append(row)
 
     def frame(self, table: str) -> pl.DataFrame:
-        if not self.rows[table]:
-            return empty(table)
-        return pl.DataFrame(self.rows[table], schema=dict(SCHEMAS[table]), orient="row")
+        return pl.DataFrame(self[table], schema=dict(SCHEMAS[table]), orient="row")
 
 
 def world(count: int) -> list[tuple[str, str, str]]:
@@ -98,7 +77,7 @@ def world(count: int) -> list[tuple[str, str, str]]:
 def make_analysis(plan: Plan | None = None, **changes: Any) -> MadeAnalysis:
     """An analysis of ``plan``; the same plan gives the same tables."""
     plan = plan or Plan(**changes)
-    out = _Rows()
+    out = _Rows(list)
     named = world(plan.identities)
     rng = np.random.default_rng(plan.seed)
     centres = rng.normal(0, 2.2, (6, 2))

@@ -30,7 +30,6 @@ OPEN = {
     "rouge1_acc": ("ROUGE-1: share of answers closer to relevant responses", True, False),
 }
 TRICKS = {"chance": 0.25, "longest": 0.4133, "shortest": 0.1133, "first position": 0.2467}
-HEADLINES = {"kalahi/mc": ["mc1", "mc2"], "kalahi/open": ["chrf_acc", "chrf_diff"]}
 
 
 @dataclass
@@ -69,13 +68,20 @@ def make_run(
     binary = {name: info[1] for name, info in infos.items()}
     return MadeRun(
         path=(folder or Path("runs")) / f"{task.replace('/', '-')}-{model.rsplit('/', maxsplit=1)[-1]}-0123abcd",
-        manifest=_manifest(model, task, infos, items, scores, cultures, illustrative),
+        manifest=manifest(
+            model,
+            task,
+            {name: metric_info(name, *info) for name, info in infos.items()},
+            scores,
+            ("category", "topic"),
+            {"culture": ", ".join(cultures), **CARD} if illustrative else {},
+        ),
         scores=scores,
         estimates=estimate_table(scores, metrics=binary),
         floors=_floors(task, cultures, variants),
         comparisons=compare_variants(scores, metrics=binary),
         items=items,
-        tables={"cases": _cases(items, scores, HEADLINES[task][0])},
+        tables={"cases": _cases(items, scores, next(iter(infos)))},
     )
 
 
@@ -177,69 +183,54 @@ def case_row(item: Mapping[str, Any], metric: str, margin: float, text: Situatio
     return {**where, "metric": metric, "margin": margin, **dict(zip(names, told, strict=True))}
 
 
-def _manifest(
+def manifest(
     model: str,
     task: str,
-    infos: Mapping[str, tuple[str, bool, bool]],
-    items: pl.DataFrame,
+    metrics: Mapping[str, Any],
     scores: pl.DataFrame,
-    cultures: Sequence[str],
-    illustrative: bool,
+    groups: Sequence[str],
+    card: Mapping[str, Any],
 ) -> dict[str, Any]:
+    """What a run tells of itself; ``metrics`` holds the headline ones first."""
     signature = f"kapwa:0.1.0|task:{task}|data:sample:9f2c41aa|model:{model}|dtype:f32|template:chat"
+    asked = scores.select("item_id", "variant").unique().height
     failed = scores.filter(pl.col("outcome") == "failed").select("item_id", "variant").unique().height
+    digest = "9f2c41aa0b7d3e55" if task.startswith("kalahi") else f"{zlib.crc32(task.encode()):08x}"
     return {
         "kapwa": "0.1.0",
         "task": task,
-        "suite": "kalahi",
+        "suite": task.partition("/")[0],
         "options": {},
-        "selection": {
-            "variants": list(items["variant"].unique(maintain_order=True)),
-            "items": {},
-            "limit": None,
-            "where": {},
-        },
-        "headline": HEADLINES[task],
-        "groups": ["category", "topic"],
-        "metrics": {name: metric_info(name, *info) for name, info in infos.items()},
-        "data": {
-            "name": "kalahi sample packs",
-            "digest": "9f2c41aa0b7d3e55",
-            "card": {
-                "culture": ", ".join(cultures),
-                "language": "several",
-                "licence": "CC-BY-4.0",
-                "authors": ["The Kapwa authors"],
-                "consent": "written for this test",
-                "limits": "Written by one person and reviewed by no native speaker.",
-            },
-            "illustrative": illustrative,
-        },
+        "selection": {"variants": list(scores["variant"].unique(maintain_order=True)), "items": {}, "where": {}},
+        "headline": list(metrics)[: 1 if task == "blend/mcq" else 2],
+        "groups": list(groups),
+        "metrics": dict(metrics),
+        "data": {"name": "sample packs", "digest": digest, "card": dict(card), "illustrative": bool(card)},
         "model": {
             "id": model,
             "revision": "7e27bd9f95328f0f3b08261d1252705110c806f8",
             "fingerprint": {"backend": "transformers", "dtype": "float32"},
-            "description": {"parameters": 134515008, "weights": "SmolLM2-135M-Instruct.Q4_1.gguf"},
         },
         "signature": signature,
-        "signatures": {name: f"{signature}|metric:{name}" for name in infos},
-        "counts": {
-            "items": items.height,
-            "requests": items.height,
-            "unique": items.height,
-            "answered": items.height - failed,
-            "failed": failed,
-        },
+        "signatures": {name: f"{signature}|metric:{name}" for name in metrics},
+        "counts": {"items": asked, "requests": asked, "unique": asked, "answered": asked - failed, "failed": failed},
         "status": "failed_items" if failed else "complete",
         "failures": [{"reason": "429 too many requests", "count": failed}] if failed else [],
         "repeatable": "bytes",
         "versions": {"python": "3.11.9", "torch": "2.13.0", "polars": "1.35.2"},
-        "machine": {"cpu": "x86_64", "cores": 2},
         "seed": 0,
-        "started": "2025-11-20T06:00:00Z",
         "finished": "2025-11-20T06:01:20Z",
         "seconds": 80.4,
     }
+
+
+CARD = {
+    "language": "several",
+    "licence": "CC-BY-4.0",
+    "authors": ["The Kapwa authors"],
+    "consent": "written for this test",
+    "limits": "Written by one person and reviewed by no native speaker.",
+}
 
 
 def metric_info(

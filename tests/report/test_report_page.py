@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import polars as pl
 import pytest
 from pages import Page, assert_sound, content_policy, render_page
 from report_fixtures import MadeRun, make_run
+from wide_fixtures import CULTURES, choice_run, wide_run
 
 from kapwa.errors import UsageError
 from kapwa.report.page import build_report, unbroken
@@ -36,22 +38,33 @@ def world() -> str:
     )
 
 
-def canary_run() -> MadeRun:
-    """A run with markup in every text a user or a plugin can write."""
-    run = make_run(cultures=("Filipino",), gone={"failed": 1})
+@pytest.fixture(scope="module")
+def both() -> str:
+    names = ("org/a", "org/b")
+    return render_page([*map(wide_run, names), *map(choice_run, names)])
 
-    def poison(frame: pl.DataFrame, keep: tuple[str, ...] = ()) -> pl.DataFrame:
+
+@pytest.fixture(scope="module")
+def one() -> str:
+    return render_page([wide_run()])
+
+
+def canary_run(run: MadeRun | None = None) -> MadeRun:
+    """A run with markup in every text that a user or a plugin can write; ``run`` keeps the names of its variants."""
+    named = ("task", "selection") if run else ()
+    keep = ("group", "outcome", "kind", "metric", "method", *(("variant",) if run else ()))
+    run = run or make_run(cultures=("Filipino",), gone={"failed": 1})
+
+    def poison(frame: pl.DataFrame) -> pl.DataFrame:
         texts = [name for name, kind in frame.schema.items() if kind == pl.String and name not in keep]
         return frame.with_columns((pl.col(name) + CANARY).alias(name) for name in texts)
 
-    keep = ("group", "outcome", "kind", "metric", "method")
-    run.scores, run.estimates, run.items = (poison(f, keep) for f in (run.scores, run.estimates, run.items))
-    run.floors, run.comparisons = poison(run.floors, keep), poison(run.comparisons, keep)
-    run.tables = {name: poison(frame, keep) for name, frame in run.tables.items()}
-    kept = {"suite": "kalahi", "headline": run.manifest["headline"], "groups": run.manifest["groups"]}
-    poisoned = poison_tree(run.manifest)
+    for name in ("scores", "estimates", "items", "floors", "comparisons"):
+        setattr(run, name, poison(getattr(run, name)))
+    run.tables = {name: poison(frame) for name, frame in run.tables.items()}
+    kept = {name: run.manifest[name] for name in ("suite", "headline", "groups", *named)}
     metrics = {name: {**poison_tree(info), "phrase": CANARY} for name, info in run.manifest["metrics"].items()}
-    run.manifest = {**poisoned, **kept, "metrics": metrics, "signatures": {CANARY: CANARY}}
+    run.manifest = {**poison_tree(run.manifest), **kept, "metrics": metrics, "signatures": {CANARY: CANARY}}
     return run
 
 
@@ -63,8 +76,14 @@ def poison_tree(value: Any) -> Any:
     return value + CANARY if isinstance(value, str) else value
 
 
-def test_markup_in_every_text_field_stays_text() -> None:
-    html = render_page([canary_run()])
+def wide_canaries() -> list[MadeRun]:
+    few = tuple(CULTURES)[:5]
+    return [canary_run(wide_run(cultures=few, per_culture=12)), canary_run(choice_run(cultures=few, n=12))]
+
+
+@pytest.mark.parametrize("runs", [lambda: [canary_run()], wide_canaries])
+def test_markup_in_every_text_field_stays_text(runs: Callable[[], list[MadeRun]]) -> None:
+    html = render_page(runs())
     page = Page(html)
     assert "<script" not in html
     assert not page.all("script", "b", "iframe", "object", "embed", "img", "link", "base", "form")
@@ -100,8 +119,8 @@ def test_every_section_has_its_place_with_licence_authors_signatures_and_version
     assert [one for one in (*headings.split("/"), *words) if one not in text] == []
 
 
-def test_headings_ids_links_and_names_are_sound(three: str, world: str) -> None:
-    for html in (three, world):
+def test_headings_ids_links_and_names_are_sound(three: str, world: str, both: str, one: str) -> None:
+    for html in (three, world, both, one):
         assert_sound(Page(html))
 
 
@@ -124,6 +143,7 @@ def test_users_text_has_its_own_direction_and_language_and_lost_answers_are_told
     assert "\u2068نموذج-عربي\u2069 chose the best answer in" in world
     assert "3 could not be read, 2 were refused, 1 was empty" in page.text
     shown = [attrs for attrs in page.all("dd", "div") if attrs.get("lang") in ("ar", "ko", "am", "as")]
+    assert {attrs["lang"] for attrs in shown} == {"ar", "ko", "am", "as"}
     assert len(shown) > 20
     assert all(attrs.get("dir") == "auto" for attrs in shown)
     assert all(attrs.get("dir") == "auto" for attrs in page.all("span") if attrs.get("lang") == "en")
@@ -187,13 +207,14 @@ def test_number_ranges_stay_on_one_line_and_escape_first() -> None:
     assert '<span class="unbroken">−4.0 to +14.0</span>' in unbroken("interval −4.0 to +14.0)")
 
 
-def test_the_same_runs_give_the_same_bytes_whole_file_small(tmp_path: Path, three: str, world: str) -> None:
+def test_the_same_runs_give_the_same_bytes_whole_file_small(tmp_path: Path, three: str, world: str, both: str) -> None:
     runs = [make_run(cultures=("Filipino",))]
     first, second = (build_report(runs, tmp_path / name) for name in ("a/one.html", "two.html"))
     assert first.read_bytes() == second.read_bytes()
     assert first.read_text("utf-8").startswith("<!doctype html>")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "two.html"]
     assert max(len(html.encode()) for html in (three, world)) < 1_000_000
+    assert len(both.encode()) < 5_000_000
 
 
 def test_no_runs_writes_nothing(tmp_path: Path) -> None:
@@ -247,3 +268,49 @@ def test_unknown_cultures_are_worded_as_such() -> None:
     other.manifest.update(task="lm-eval/arc", suite="lm-eval", data={"digest": "1"})
     both = Page(render_page([bare("m"), other])).text
     assert "asked about Filipino; part of the data does not tell whose culture it is about." in both
+
+
+# --- many cultures
+
+
+def test_many_cultures_have_their_sections_and_only_two_tasks_are_correlated(one: str, both: str) -> None:
+    headings = (
+        "Does the model know a culture's everyday life?/In which language it is asked/How it is asked/"
+        "Whose answers it gives when it is wrong/Where it fails/Answers lost on the way/Too many answers/"
+        "The same scores as the released code computes them/Northern Nigeria"
+    )
+    text, related = Page(one).text, "Do the tasks agree?"
+    assert [heading for heading in headings.split("/") if heading not in text] == []
+    assert "Northern_Nigeria" not in re.sub(r"<code>.*?</code>|data:text/csv[^\"]*", "", one)
+    assert related not in text
+    assert related in Page(both).text
+
+
+def test_three_cultures_keep_a_part_each_and_gain_the_language_section() -> None:
+    text = Page(render_page([wide_run(cultures=("Spain", "Ethiopia", "Iran"), per_culture=30)])).text
+    assert "In which language it is asked" in text
+    assert "on average over" not in text
+    assert "wide-model gave an answer that people there give to" in text
+
+
+def test_four_cultures_of_another_suite_stand_on_one_axis_too() -> None:
+    html = render_page([make_run("m", cultures=("مصر", "대한민국", "ኢትዮጵያ", "অসম"))])
+    text = Page(html).text
+    assert "on average over 4 cultures" in text
+    assert "In which language it is asked" not in text
+    assert "Prompt variants compared on the same items" in text
+    assert "The shaded zone ends at the best trick" in text
+    assert "short upright line" not in text, "nothing is known of people here"
+
+
+def test_a_limited_run_warns_that_cultures_rest_on_few_questions() -> None:
+    text = Page(render_page([wide_run(cultures=tuple(CULTURES)[:4], per_culture=8)])).text
+    assert "Some cultures rest on as few as 8 questions" in text
+
+
+def test_a_run_without_slashes_confusion_or_cases_still_reports() -> None:
+    run = choice_run(n=20)
+    run.tables.clear()
+    text = Page(render_page([run])).text
+    assert "Whose answers it gives" not in text
+    assert "on average over 16 cultures" in text

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from report_fixtures import MadeRun, case_row, metric_info
+from report_fixtures import MadeRun, case_row, manifest, metric_info
 from report_texts import TEXTS
 
 from kapwa.stats.tables import COMPARISON_SCHEMA, compare_variants, estimate_table
@@ -157,12 +157,16 @@ def _made(
     comparisons = pl.DataFrame(schema=COMPARISON_SCHEMA)
     if compared:
         comparisons = compare_variants(scores, metrics={"sem_b": True}, replicates=100)
+    metrics = {
+        name: metric_info(name, *info, name.endswith("_reference"), "BLEnD §4.1", PHRASES.get(name, ""))
+        for name, info in infos.items()
+    }
     tables = {"cases": _cases(scores, next(iter(infos)))}
     if task == "blend/saq":
         tables["confusion"] = _confusion(cultures, variants)
     return MadeRun(
         path=Path("runs") / f"{task.replace('/', '-')}-{model.rpartition('/')[2]}-0123abcd",
-        manifest=_manifest(model, task, infos, scores, variants),
+        manifest=manifest(model, task, metrics, scores, ("topic",), {}),
         scores=scores,
         estimates=estimate_table(scores, metrics=binary, groups=("topic",)),
         floors=_floors(task, cultures, variants),
@@ -218,34 +222,3 @@ def _cases(scores: pl.DataFrame, metric: str) -> pl.DataFrame:
         right, hard = bool(row["value"]), 0.001 * int(row["item_id"][-3:])
         rows.append(case_row(row, metric, 0.5 if right else -0.1 - hard, text, right))
     return pl.DataFrame(rows)
-
-
-def _manifest(
-    model: str, task: str, infos: Mapping[str, tuple[str, bool]], scores: pl.DataFrame, variants: Sequence[str]
-) -> dict[str, Any]:
-    asked = scores.select("item_id", "variant").unique().height
-    return {
-        "kapwa": "0.1.0",
-        "task": task,
-        "suite": "blend",
-        "options": {},
-        "selection": {"variants": list(variants), "items": {}, "limit": None, "where": {}},
-        "headline": [name for name in ("sem_b", "sem_w", "mcq_acc") if name in infos],
-        "groups": ["topic"],
-        "metrics": {
-            name: metric_info(name, *info, name.endswith("_reference"), "BLEnD §4.1", PHRASES.get(name, ""))
-            for name, info in infos.items()
-        },
-        "data": {"name": "made up", "digest": f"{zlib.crc32(task.encode()):08x}", "card": {}, "illustrative": False},
-        "model": {"id": model, "revision": "7e27bd9f95328f0f", "fingerprint": {"backend": "replay"}},
-        "signature": f"kapwa:0.1.0|task:{task}",
-        "signatures": {name: f"kapwa:0.1.0|task:{task}|metric:{name}" for name in infos},
-        "counts": {"items": asked, "requests": asked, "unique": asked, "answered": asked, "failed": 0},
-        "status": "complete",
-        "failures": [],
-        "repeatable": "bytes",
-        "versions": {"python": "3.11.9"},
-        "seed": 0,
-        "finished": "2025-11-20T06:01:20Z",
-        "seconds": 80.4,
-    }
