@@ -73,6 +73,8 @@ parent.postMessage(JSON.stringify({
   paper: getComputedStyle(document.body).backgroundColor,
   pixels: getComputedStyle(document.querySelector('.pixels')).filter,
   map: getComputedStyle(document.querySelector('.map .a0')).fill,
+  names: document.querySelector('.heat .names use').getBoundingClientRect().height /
+    document.querySelector('.heat image').getBoundingClientRect().height,
   wide: [...document.querySelectorAll('main p, main li, main figure, .side, select, input')]
     .filter(e => e.getClientRects().length && e.getBoundingClientRect().right > innerWidth + 1).length,
 }), '*');
@@ -134,6 +136,7 @@ def test_it_fits_phones_and_desks(tmp_path: Path, width: int) -> None:
     seen = laid_out(page, LAYOUT, width)
     assert seen["overflow"] <= 0
     assert seen["wide"] == 0
+    assert seen["names"] < 1.1, "names fit their rows"
     assert seen["paper"] == "rgb(254, 254, 254)"
 
 

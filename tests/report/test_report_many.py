@@ -51,7 +51,7 @@ def test_three_cultures_are_few_and_four_are_many() -> None:
 
 
 def test_variants_come_apart_at_the_slash_only() -> None:
-    assert split("local/inst-4") == ("local/inst-4", "local", "inst-4")
+    assert split("local/inst-4") == ("local", "inst-4")
     assert split("generate") is None
     assert split("/x") is None
     assert variant_name("en/pers-3") == "in English, asked as a person from there"

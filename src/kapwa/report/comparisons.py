@@ -40,45 +40,36 @@ REPLICATES = 100
 BOOTSTRAP = ("boot_low", "boot_high")
 
 
-class Variant(NamedTuple):
-    """A variant taken apart."""
-
-    name: str
-    asked: str
-    prompt: str
-
-
 class Contrast(NamedTuple):
     """Two variants that differ in one part: ``first`` − ``second`` is told; ``held`` names the part they share."""
 
-    axis: Axis
     first: str
     second: str
     held: str
 
 
-def split(name: str) -> Variant | None:
+def split(name: str) -> tuple[str, str] | None:
     """Take "local/inst-4" apart; None for a variant of another form."""
     asked, slash, prompt = name.partition("/")
-    return Variant(name, asked, prompt) if asked and slash and prompt else None
+    return (asked, prompt) if asked and slash and prompt else None
 
 
 def contrasts(names: Sequence[str], axis: Axis) -> list[Contrast]:
     """Every pair of variants that differ in ``axis`` only, in the order of ``names``, the local language first."""
-    found = []
-    for one, other in combinations([variant for name in names if (variant := split(name)) is not None], 2):
-        first, second = (other, one) if other.asked == LOCAL and one.asked != LOCAL else (one, other)
-        if axis == "asked" and one.prompt == other.prompt and one.asked != other.asked:
-            found.append(Contrast(axis, first.name, second.name, one.prompt))
-        if axis == "prompt" and one.asked == other.asked and one.prompt != other.prompt:
-            found.append(Contrast(axis, first.name, second.name, one.asked))
+    found, varied = [], AXES.index(axis)
+    parts = {name: pair for name in names if (pair := split(name))}
+    for one, other in combinations(parts, 2):
+        held = parts[one][1 - varied]
+        if held == parts[other][1 - varied] and parts[one][varied] != parts[other][varied]:
+            turned = parts[other][0] == LOCAL != parts[one][0]
+            found.append(Contrast(other, one, held) if turned else Contrast(one, other, held))
     return found
 
 
 def variant_name(name: str) -> str:
     """What a variant is called: "in the local language, asked directly"; its own name where it has another form."""
     parts = split(name)
-    return label_text(name) if parts is None else f"{part_words(parts.asked, 'asked')}, {part_words(parts.prompt)}"
+    return label_text(name) if parts is None else f"{part_words(parts[0], 'asked')}, {part_words(parts[1])}"
 
 
 def part_words(part: str, axis: str = "prompt") -> str:
@@ -134,18 +125,18 @@ def contrast_table(view: TaskView, axis: Axis) -> pl.DataFrame:
     rows. Empty when nothing can be compared.
     """
     pairs = contrasts(view.variants, axis)
-    tables = [_contrast(view, run, contrast) for run in range(len(view.runs)) for contrast in pairs]
+    tables = [_contrast(view, run, axis, contrast) for run in range(len(view.runs)) for contrast in pairs]
     found = [table for table in tables if table.height]
     return adjust_p_values(pl.concat(found)).drop(BOOTSTRAP) if found else pl.DataFrame()
 
 
-def _contrast(view: TaskView, run: int, contrast: Contrast) -> pl.DataFrame:
+def _contrast(view: TaskView, run: int, axis: Axis, contrast: Contrast) -> pl.DataFrame:
     """One pair of variants of one run: what the run compared already, and what it did not (other languages)."""
     first, second = contrast.first, contrast.second
     wanted = [
         subject.culture
         for subject in view.subjects
-        if contrast.axis == "prompt" or view.language_of(subject, first) != view.language_of(subject, second)
+        if axis == "prompt" or view.language_of(subject, first) != view.language_of(subject, second)
     ]
     table, frame = pl.DataFrame(schema=COMPARISON_SCHEMA), view.runs[run].comparisons
     if frame.height:
@@ -156,9 +147,7 @@ def _contrast(view: TaskView, run: int, contrast: Contrast) -> pl.DataFrame:
     if missing:
         table = pl.concat([table, _compared(view, run, contrast, missing)])
     label = view.labels[run] if len(view.runs) > 1 else ""
-    return _oriented(table, first).with_columns(
-        model=pl.lit(label), axis=pl.lit(contrast.axis), held=pl.lit(contrast.held)
-    )
+    return _oriented(table, first).with_columns(model=pl.lit(label), axis=pl.lit(axis), held=pl.lit(contrast.held))
 
 
 def _compared(view: TaskView, run: int, contrast: Contrast, cultures: list[str]) -> pl.DataFrame:

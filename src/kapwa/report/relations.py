@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations, product
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -22,14 +21,13 @@ from kapwa.tables_io import csv_text
 LEAST_CULTURES = 4  # below, a correlation has no interval
 
 
-@dataclass(frozen=True, slots=True)
-class Relation:
+class Relation(NamedTuple):
     """One model's two tasks, each in one variant, across the cultures both measured."""
 
     model: str
     across: str
     upwards: str
-    points: tuple[Point, ...]
+    points: list[Point]
     correlation: Correlation
     same_language: bool
 
@@ -54,36 +52,21 @@ def relations(views: Sequence[TaskView]) -> list[Relation]:
 
 
 def _of_runs(one: TaskView, i: int, other: TaskView, j: int) -> Iterator[Relation]:
-    for first, second in product(one.variants, other.variants):
-        points = tuple(_points(one, i, first, other, j, second))
-        if len(points) >= LEAST_CULTURES:
-            yield Relation(
-                one.labels[i],
-                _named(one, first),
-                _named(other, second),
-                points,
-                pearson([p.x for p in points], [p.y for p in points]),
-                _languages(one, first) == _languages(other, second),
-            )
-
-
-def _points(one: TaskView, i: int, first: str, other: TaskView, j: int, second: str) -> Iterator[Point]:
     theirs = {subject.culture: subject for subject in other.subjects}
-    for subject in one.subjects:
-        if subject.culture in theirs:
+    for first, second in product(one.variants, other.variants):
+        points = []
+        for subject in (subject for subject in one.subjects if subject.culture in theirs):
             x = one.estimate(i, subject, one.metric, first)
             y = other.estimate(j, theirs[subject.culture], other.metric, second)
             if x and y and numbers.known(x["value"]) and numbers.known(y["value"]):
-                yield Point(subject.label, x["value"], y["value"])
-
-
-def _languages(view: TaskView, variant: str) -> set[tuple[str, str]]:
-    return {(subject.culture, view.language_of(subject, variant)) for subject in view.subjects}
-
-
-def _named(view: TaskView, variant: str) -> str:
-    """The task, and which of its variants where there are several."""
-    return f"{view.task} {variant_name(variant)}" if len(view.variants) > 1 else view.task
+                points.append(Point(subject.label, x["value"], y["value"]))
+        if len(points) >= LEAST_CULTURES:
+            named, languages = [], []
+            for view, variant in ((one, first), (other, second)):
+                named.append(f"{view.task} {variant_name(variant)}" if len(view.variants) > 1 else view.task)
+                languages.append({(s.culture, view.language_of(s, variant)) for s in view.subjects})
+            r = pearson([point.x for point in points], [point.y for point in points])
+            yield Relation(one.labels[i], named[0], named[1], points, r, languages[0] == languages[1])
 
 
 def relation_charts(found: Sequence[Relation]) -> list[ScatterChart]:
@@ -92,21 +75,21 @@ def relation_charts(found: Sequence[Relation]) -> list[ScatterChart]:
     for relation in sorted(found, key=lambda relation: not relation.same_language):
         tasks = (relation.model, relation.across.split(" ")[0], relation.upwards.split(" ")[0])
         chosen.setdefault(tasks, relation)
-    return [_chart(relation) for relation in found if any(relation is one for one in chosen.values())]
-
-
-def _chart(relation: Relation) -> ScatterChart:
-    r = numbers.decimal(relation.correlation.value, 2)
-    title = f"{relation.upwards} against {relation.across}"
-    return ScatterChart(
-        key=f"relation-{slug(relation.model)}-{slug(relation.across)}-{slug(relation.upwards)}",
-        title=title,
-        subject=f"{relation.model}, r = {r}",
-        alt=f"{title}, {relation.model}: Pearson's r = {r} across {len(relation.points)} cultures.",
-        points=sorted(relation.points, key=lambda point: -point.y),
-        across=f"{relation.across} →",
-        upwards=f"↑ {relation.upwards}",
-    )
+    charts = []
+    for one in sorted(chosen.values(), key=found.index):
+        r, title = numbers.decimal(one.correlation.value, 2), f"{one.upwards} against {one.across}"
+        charts.append(
+            ScatterChart(
+                key=f"relation-{slug(one.model)}-{slug(one.across)}-{slug(one.upwards)}",
+                title=title,
+                subject=f"{one.model}, r = {r}",
+                alt=f"{title}, {one.model}: Pearson's r = {r} across {len(one.points)} cultures.",
+                points=sorted(one.points, key=lambda point: -point.y),
+                across=f"{one.across} →",
+                upwards=f"↑ {one.upwards}",
+            )
+        )
+    return charts
 
 
 def relation_table(found: Sequence[Relation]) -> Table | None:

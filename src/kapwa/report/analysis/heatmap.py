@@ -109,7 +109,7 @@ def _ordered(corpus: Corpus, measure: str, names: Sequence[str], values: Floats,
         values=values[np.ix_(order, order)],
         # A leaf stands 10 units after the one before, the first at 5.
         tree=[([x / 10 for x in rows], d) for rows, d in zip(drawn["icoord"], drawn["dcoord"], strict=True)],
-        groups=[tuple(group) for group in groups.values()] if wanted > 1 else [],
+        groups=[tuple(group) for group in groups.values()] if len(groups) > 1 else [],
         left_out=left_out,
     )
 
