@@ -58,10 +58,6 @@ def test_an_analysis_is_told_in_words_and_numbers_and_kept(cli: Run, tmp_path: P
     [
         ([], "Nothing to analyze is named"),
         (["none.parquet"], "none.parquet: no such file"),
-        (["answers.parquet", "--values", "none.csv"], "none.csv: no such file"),
-        (["answers.parquet", "--control", "geography"], "no values are named"),
-        (["answers.parquet", "--brevity", "longest"], "brevity cannot be 'longest'"),
-        (["survey.csv"], "column 'text' is missing"),
         (["answers.parquet", "-o", "."], "is a directory"),
         (["answers.parquet", "--drop", "joy"], "'joy' is decided about a survey, and none is named"),
         (["answers.parquet", "--values", "survey.csv", "--keep", "jy"], "No survey has a question 'jy'"),

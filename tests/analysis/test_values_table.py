@@ -180,17 +180,6 @@ def test_every_problem_is_found_in_one_reading(tmp_path: Path) -> None:
     assert np.isnan(table.matrix[0, 0])
 
 
-def test_files_that_are_no_tables(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no such file"):
-        read_values(tmp_path / "none.csv")
-    with pytest.raises(DataError, match="is a folder"):
-        read_values(tmp_path)
-    latin = tmp_path / "latin.csv"
-    latin.write_bytes("country,q\nC\u00f4te d'Ivoire,1\n".encode("latin-1"))
-    with pytest.raises(DataError, match="row 2: byte 0xf4 is not UTF-8"):
-        read_values(latin)
-
-
 def test_booleans_are_no_numbers(tmp_path: Path) -> None:
     path = tmp_path / "odd.parquet"
     odd = {"country": ["Japan", "Peru", "Cuba"], "q": [1.0, 2.0, 3.0], "flag": [True, False, True]}

@@ -128,14 +128,10 @@ def cultural_distance(
     questions that would be left out, ``drop`` leaves out more. ``choose``: see :func:`match_identities`. Raises
     UsageError for unknown questions or choices, and when fewer than two identities have values.
     """
-    if not 0 <= minimum_overlap <= 1:
-        raise UsageError(f"A minimum overlap of {minimum_overlap} is not a share.", hint="Give a number from 0 to 1.")
     keep, drop = tuple(keep), tuple(drop)
     for name in (*keep, *drop):
         if name not in table.questions:
             raise UsageError(f"{table.path} has no question {name!r}.", hint=nearest(name, table.questions))
-        if name in keep and name in drop:
-            raise UsageError(f"Question {name!r} is to be kept and to be dropped.")
     matches = match_identities(table, identities, attribute=attribute, choose=choose)
     found = [match for match in matches.found if np.isfinite(table.matrix[list(match.rows)]).any()]
     if len(found) < 2:
@@ -146,9 +142,16 @@ def cultural_distance(
     dropped = {name: why for name, why in nominal_columns(table).items() if name not in keep}
     dropped |= dict.fromkeys(drop, "left out as asked")
     standard, flat = _standardised(table, [match.rows for match in found], dropped)
-    distance, known = _root_mean_square(standard, minimum_overlap)
+    least = max(1, int(np.ceil(minimum_overlap * standard.shape[1] - 1e-9)))
+    distance, known = _distances(standard, least, mean=True), np.isfinite(standard).sum(axis=1)
     countries = tuple(match.place.country if match.place else match.identity for match in found)
-    notes = [*matches.notes, *_too_few(countries, distance, known, standard.shape[1])]
+    used, notes = standard.shape[1], list(matches.notes)
+    alone = np.flatnonzero(np.isfinite(distance).sum(axis=1) == 1)
+    if not used:
+        notes.append("no question is left to compare")
+    elif alone.size:
+        shown = ", ".join(f"{countries[i]} ({known[i]} of {used})" for i in alone)
+        notes.append(f"too few questions shared with any other for a distance: {shown}")
     if matches.missing:
         shown = ", ".join(matches.missing[:12]) + (", …" if len(matches.missing) > 12 else "")
         notes.append(f"no values for {len(matches.missing)} identities: {shown}")
@@ -161,7 +164,7 @@ def cultural_distance(
         distance=distance,
         distance_reference=_reference(table, found),
         questions_known=known,
-        questions_used=standard.shape[1],
+        questions_used=used,
         dropped=dropped | flat,
         notes=tuple(notes),
     )
@@ -276,39 +279,24 @@ def _standardised(
     return np.column_stack(columns) if columns else np.empty((len(values), 0)), flat
 
 
-def _root_mean_square(standard: Floats, minimum_overlap: float) -> tuple[Floats, NDArray[np.int64]]:
-    known = np.isfinite(standard)
-    least = max(1, int(np.ceil(minimum_overlap * standard.shape[1] - 1e-9)))
-    distance = np.full((len(standard), len(standard)), np.nan)
-    for i, row in enumerate(standard):
-        shared = (known & known[i]).sum(axis=1)
-        squares = np.nansum((standard - row) ** 2, axis=1)
-        np.sqrt(squares / np.maximum(shared, 1), out=distance[i], where=shared >= least)
-    np.fill_diagonal(distance, 0.0)
-    return distance, known.sum(axis=1).astype(np.int64)
-
-
 def _reference(table: ValuesTable, found: Sequence[Match]) -> Floats:
     """Raw Euclidean distances, as released: rows by their demonym to the letter, the last where it stands twice."""
     by_demonym = {row.demonym: i for i, row in enumerate(table.rows)} if table.columns.demonym else None
     rows = [match.rows[-1] if by_demonym is None else by_demonym.get(match.identity) for match in found]
     nothing = np.full(len(table.questions), np.nan)
-    values = np.array([nothing if row is None else table.matrix[row] for row in rows])
+    return _distances(np.array([nothing if row is None else table.matrix[row] for row in rows]), 1, mean=False)
+
+
+def _distances(values: Floats, least: int, *, mean: bool) -> Floats:
+    """Root of the summed or mean squared differences between rows, over the columns both have; NaN below ``least``."""
     known = np.isfinite(values)
-    distance = np.full((len(found), len(found)), np.nan)
-    for i, row_values in enumerate(values):
-        shared = (known & known[i]).any(axis=1)
-        np.sqrt(np.nansum((values - row_values) ** 2, axis=1), out=distance[i], where=shared)
+    distance = np.full((len(values), len(values)), np.nan)
+    for i, row in enumerate(values):
+        shared = (known & known[i]).sum(axis=1)
+        squares = np.nansum((values - row) ** 2, axis=1)
+        np.sqrt(squares / np.maximum(shared, 1) if mean else squares, out=distance[i], where=shared >= least)
     np.fill_diagonal(distance, 0.0)
     return distance
-
-
-def _too_few(countries: Sequence[str], distance: Floats, known: NDArray[np.int64], used: int) -> list[str]:
-    if used == 0:
-        return ["no question is left to compare"]
-    others = np.isfinite(distance).sum(axis=1) - 1
-    alone = [f"{country} ({known[i]} of {used})" for i, country in enumerate(countries) if others[i] == 0]
-    return [f"too few questions shared with any other for a distance: {', '.join(alone)}"] if alone else []
 
 
 # -- columns that are no answers on a scale -------------------------------------------------------------

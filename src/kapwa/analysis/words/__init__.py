@@ -22,18 +22,6 @@ from kapwa.analysis.words.counts import WordCounts, WordSums, count_words
 from kapwa.metrics.tokens import encode, tokenizer_for
 from kapwa.registry import available, load
 
-__all__ = [
-    "Method",
-    "WordCounts",
-    "WordList",
-    "count_words",
-    "log_odds_words",
-    "stop_words",
-    "tfidf_words",
-    "word_lists",
-    "z_needed",
-]
-
 Reals = NDArray[np.float64]
 Method = Literal["tfidf", "logodds"]
 ALL = "all"

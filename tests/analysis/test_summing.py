@@ -1,0 +1,256 @@
+"""The second stage: τ of concepts, tests over concepts, and its jobs: each once, parts sent along where needed."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from polars.testing import assert_frame_equal
+from scipy import stats
+
+from kapwa.analysis import summing, tables
+from kapwa.analysis.corpus import open_corpora
+from kapwa.analysis.distances import Prepared, compute_parts, prepare
+from kapwa.analysis.inputs import Settings, read_surveys
+from kapwa.analysis.parts import Part
+from kapwa.analysis.summing import TopicResult, tables_of, topic_tables
+from kapwa.analysis.topics import (
+    ConceptFacts,
+    Damaged,
+    Named,
+    Sums,
+    TauKey,
+    TopicJob,
+    TopicSummary,
+    ValuesOf,
+    concept_taus,
+)  # fmt: skip
+from kapwa.analysis.words.counts import WordCounts
+from kapwa.parallel.local import LocalExecutor
+from kapwa.stats.distances import row_means
+from kapwa.stats.significance import holm
+
+sys.path.insert(0, str(Path(__file__).parent))
+import engine_texts as texts
+
+WHO = tuple(f"P{i}" for i in range(9))
+PLACE = {name: i for i, name in enumerate(WHO)}
+
+
+def no_words(identities: int) -> WordCounts:
+    return WordCounts((), np.zeros(identities + 1, np.int64), np.empty(0, np.int32), np.empty(0, np.int64))
+
+
+def part(rng: np.random.Generator, who: tuple[str, ...] = WHO) -> Part:
+    g = len(who)
+    whole, real = np.ones(g, dtype=np.int64), np.ones(g)
+    pairs = {name: rng.random(g * (g - 1) // 2) for name in ("wed", "bleu", "bleu_reference")}
+    same = dict.fromkeys(("within", "across", "within_reference", "across_reference"), real)
+    few = {"means": np.ones(4), "permanova": np.ones(3), "bounds": np.ones(4)}
+    return Part("t", "c", who, samples=whole, tokens=whole, empty=whole, **same, **few, **pairs, words=no_words(g))
+
+
+def square(triangle: np.ndarray, size: int) -> np.ndarray:
+    matrix = np.full((size, size), np.nan)
+    matrix[np.triu_indices(size, 1)] = triangle
+    return np.fmax(matrix, matrix.T)
+
+
+def values(index: list[int], distance: np.ndarray) -> ValuesOf:
+    names = tuple(WHO[i] for i in index)
+    order = np.arange(len(index))
+    return ValuesOf("v", np.array(index), names, names, names, distance, distance, order, ())
+
+
+def some_distance(rng: np.random.Generator, m: int) -> np.ndarray:
+    matrix = rng.random((m, m))
+    return matrix + matrix.T
+
+
+def test_a_country_without_any_distance_changes_no_tau_and_no_floor() -> None:
+    rng = np.random.default_rng(1)
+    parts = [part(rng) for _ in range(3)]
+    alive, everyone = [0, 1, 3, 5, 6, 8], [0, 1, 3, 4, 5, 6, 8]
+    distance = some_distance(rng, 6)
+    wider = np.full((7, 7), np.nan)
+    keep = [i for i, one in enumerate(everyone) if one != 4]
+    wider[np.ix_(keep, keep)] = distance
+    few = concept_taus(parts, values(alive, distance), PLACE, permutations=39, seed=2)
+    many = concept_taus(parts, values(everyone, wider), PLACE, permutations=39, seed=2)
+    for measure in ("bleu", "wed"):
+        key = TauKey("v", measure, "corrected")
+        np.testing.assert_allclose(row_means(few[key].tau), row_means(many[key].tau))
+        np.testing.assert_allclose(few[key].floors, many[key].floors)
+        assert np.isnan(many[key].tau[:, 3]).all()
+
+
+def test_identities_that_a_concept_lacks_are_left_out_of_its_taus() -> None:
+    rng = np.random.default_rng(2)
+    who = tuple(name for name in WHO if name not in ("P2", "P5"))
+    lacking, index = part(rng, who), [1, 2, 4, 5, 6, 7]
+    distance = some_distance(rng, 6)
+    found = concept_taus([lacking], values(index, distance), PLACE, permutations=19, seed=0)
+    likeness, here = square(lacking.bleu, len(who)), [1, 4, 6, 7]
+    rows = [who.index(WHO[i]) for i in here]
+    places = [index.index(i) for i in here]
+    wanted = []
+    for a in range(4):
+        others = [b for b in range(4) if b != a]
+        ours = likeness[rows[a], [rows[b] for b in others]]
+        theirs = -distance[places[a], [places[b] for b in others]]
+        wanted.append(stats.kendalltau(ours, theirs).statistic)
+    tau = found[TauKey("v", "bleu", "corrected")].tau[0]
+    assert tau[places] == pytest.approx(wanted)
+    assert np.isnan(tau[[1, 3]]).all()
+
+
+def test_by_edit_distance_near_means_alike() -> None:
+    rng = np.random.default_rng(3)
+    one = part(rng)
+    distance = square(one.wed, 9)
+    np.fill_diagonal(distance, 0)
+    found = concept_taus([one], values(list(range(9)), distance), PLACE, permutations=19, seed=0)
+    assert row_means(found[TauKey("v", "wed", "corrected")].tau) == pytest.approx([1.0])
+    assert found[TauKey("v", "wed", "corrected")].significant == pytest.approx([1.0])
+    assert row_means(found[TauKey("v", "wed", "reference")].tau) == pytest.approx([1.0])
+
+
+# -- tests over concepts --------------------------------------------------------------------------------
+
+NAME = Named("model T 0.3", "eecc/qa")
+
+
+def topic(name: str, rng: np.random.Generator, gap: float, concepts: int = 6) -> TopicSummary:
+    within = rng.random((concepts, 1)) / 4
+    means = np.hstack([within, within + gap + rng.normal(0, 0.02, (concepts, 1)), within / 2, within])
+    permanova = np.stack([rng.random(concepts) * 3, rng.random(concepts), rng.integers(1, 1000, concepts) / 1000], 1)
+    counts = np.full(concepts, 5)
+    names = tuple(f"{name} {i}" for i in range(concepts))
+    facts = ConceptFacts(names, counts, 3 * counts, means, permanova, np.full((concepts, 4), np.nan))
+    return TopicSummary(0, name, facts, Sums(5, drawn=False), {}, no_words(5))
+
+
+def test_tests_are_those_of_scipy_and_adjusted_over_topics() -> None:
+    rng = np.random.default_rng(1)
+    topics = [topic("a", rng, 0.05), topic("b", rng, 0.001), topic("c", rng, 0.03)]
+    table = tables.tests_table(NAME, topics)
+    assert table["topic"].to_list() == [name for name in ("all", "a", "b", "c") for _ in range(3)]
+    for name, members in (("all", topics), ("b", topics[1:2])):
+        means = np.concatenate([one.concepts.means for one in members])
+        permanova = np.concatenate([one.concepts.permanova for one in members])
+        rows = {row["test"]: row for row in table.filter(topic=name).iter_rows(named=True)}
+        paired = stats.ttest_rel(means[:, 1], means[:, 0])
+        interval = paired.confidence_interval()
+        assert rows["paired"]["statistic"] == pytest.approx(paired.statistic)
+        assert (rows["paired"]["low"], rows["paired"]["high"]) == pytest.approx((interval.low, interval.high))
+        assert (rows["paired"]["p"], rows["paired"]["df1"]) == pytest.approx((paired.pvalue, paired.df))
+        combined = stats.combine_pvalues(permanova[:, 2], method="fisher")
+        assert (rows["permanova"]["statistic"], rows["permanova"]["p"]) == pytest.approx(tuple(combined))
+        assert rows["permanova"]["estimate"] == pytest.approx(permanova[:, 1].mean())
+        released = stats.f_oneway(means[:, 2], means[:, 3])
+        assert (rows["anova_reference"]["statistic"], rows["anova_reference"]["p"]) == pytest.approx(tuple(released))
+        assert (rows["anova_reference"]["df1"], rows["anova_reference"]["df2"]) == (1, 2 * len(means) - 2)
+    for test in ("paired", "permanova", "anova_reference"):
+        single = table.filter(test=test).filter(table.filter(test=test)["topic"] != "all")
+        assert single["p_adjusted"].to_list() == pytest.approx(holm(single["p"].to_numpy()).tolist())
+
+
+def test_concepts_that_agree_to_the_last_digit_leave_no_interval_and_no_p() -> None:
+    same = topic("a", np.random.default_rng(3), 0.1, concepts=2)
+    same.concepts.means[:] = [0.1, 0.2, 0.05, 0.2]
+    row = tables.tests_table(NAME, [same]).filter(topic="all", test="paired").row(0, named=True)
+    assert row["estimate"] == pytest.approx(0.1)
+    assert [row[name] for name in ("low", "high", "p", "statistic")] == [None] * 4
+    estimate, low, high = tables.interval(np.array([1 / 3, 1 / 3, 1 / 3]), -1, 1)
+    assert estimate == pytest.approx(1 / 3)
+    assert np.isnan([low, high]).all()
+
+
+def test_a_test_that_could_not_be_made_leaves_gaps() -> None:
+    one = topic("a", np.random.default_rng(2), 0.1, concepts=1)
+    one.concepts.permanova[:] = np.nan
+    rows = {row["test"]: row for row in tables.tests_table(NAME, [one]).filter(topic="a").iter_rows(named=True)}
+    assert rows["paired"]["estimate"] is not None
+    assert rows["paired"]["p"] is rows["paired"]["low"] is rows["paired"]["p_adjusted"] is None
+    assert rows["permanova"]["concepts"] == 0
+    assert rows["anova_reference"]["p"] is None
+
+
+def test_both_estimators_stand_beside_each_other() -> None:
+    one = topic("b", np.random.default_rng(4), 0.1, concepts=2)
+    table = tables.variance_table(NAME, one)
+    assert table.height == 4
+    row = table.filter(concept="b 1", estimator="reference").row(0, named=True)
+    assert (row["within"], row["across"]) == tuple(one.concepts.means[1, 2:])
+    assert row["permanova_p"] == one.concepts.permanova[1, 2]
+    assert (row["identities"], row["texts"]) == (5, 15)
+
+
+# -- jobs -----------------------------------------------------------------------------------------------
+
+SETTINGS = Settings(workers=1, permutations=49)
+
+
+@pytest.fixture
+def prepared(tmp_path: Path) -> list[Prepared]:
+    """Two corpora of two topics each, all of whose parts are there."""
+    files = [texts.write(tmp_path / f"{name}.parquet", texts.rows(seed=i), model=name) for i, name in enumerate("ab")]
+    surveys = read_surveys([texts.write_values(tmp_path / "survey.csv")], ["geography"], SETTINGS)
+    found = [prepare(corpus, surveys, tmp_path / "parts", SETTINGS) for corpus in open_corpora(files)]
+    compute_parts(found, lambda _: None, LocalExecutor(1))
+    return found
+
+
+def topic_jobs(prepared: list[Prepared]) -> list[TopicJob]:
+    return [job for job in summing.Work(prepared) if isinstance(job, TopicJob)]
+
+
+def test_a_corpus_follows_its_topics_at_once_and_nothing_is_done_twice(prepared: list[Prepared]) -> None:
+    work = summing.Work(prepared)
+    done = []
+    for job in work:
+        done.append((type(job), job.corpus))
+        work.take(tables_of(job))
+    assert done == [(kind, number) for number in (0, 1) for kind in (TopicJob, TopicJob, summing.CorpusJob)]
+    assert len(done) == work.jobs
+    assert {"texts", "words", "tests", "similarity"} <= set(work.tables[0])
+
+
+def same(one: TopicResult | Damaged, other: TopicResult | Damaged) -> None:
+    assert isinstance(one, TopicResult)
+    assert isinstance(other, TopicResult)
+    for name, table in one.tables.items():
+        assert_frame_equal(table, other.tables[name], check_exact=True)
+    np.testing.assert_array_equal(one.summary.sums.triangles, other.summary.sums.triangles)
+
+
+def test_parts_that_are_sent_need_no_folder(prepared: list[Prepared], tmp_path: Path) -> None:
+    for job in topic_jobs(prepared):
+        sent: Any = summing._with_parts(job)
+        elsewhere = tuple(tmp_path / "nowhere" / path.name for path in job.paths)
+        same(topic_tables(job), topic_tables(sent._replace(paths=elsewhere)))
+
+
+@pytest.mark.parametrize("harm", ["cut", "gone"])
+def test_a_damaged_part_that_was_sent_is_computed_again(
+    prepared: list[Prepared], harm: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    job = topic_jobs(prepared)[1]
+    whole, path = topic_tables(job), job.paths[2]
+    raw = path.read_bytes()
+    if harm == "cut":
+        path.write_bytes(raw[:700])
+    else:
+        path.unlink()
+    damaged = tables_of(summing._with_parts(job))
+    assert isinstance(damaged, Damaged)
+    assert damaged.paths == (path,)
+    assert damaged.job.sent is None  # parts do not travel back
+    with caplog.at_level(logging.WARNING):
+        same(summing.Work(prepared)._mended(damaged), whole)
+    assert f"{path} cannot be read: its concept is computed again." in caplog.text
+    assert path.read_bytes() == raw
