@@ -225,11 +225,10 @@ def fault_of(error: BaseException, secrets: Sequence[str]) -> CallError:
         text = f"HTTP {status}: {text}"
     elif name != _PREREQUISITE:
         text = f"{name}: {text}" if text else name
-    fault = CallError(text, down=down)
-    fault.status, fault.param = status, str(getattr(told, "param", None) or "")
-    fault.code = next((code for one in chain if (code := str(getattr(one, "code", ""))) in QUOTA), "")
-    fault.fatal = status in FATAL or bool(fault.code) or any(type(one).__name__ == _PREREQUISITE for one in chain)
-    return fault
+    code = next((code for one in chain if (code := str(getattr(one, "code", ""))) in QUOTA), "")
+    fatal = status in FATAL or bool(code) or any(type(one).__name__ == _PREREQUISITE for one in chain)
+    param = str(getattr(told, "param", None) or "")
+    return CallError(text, fatal=fatal, down=down, status=status, code=code, param=param)
 
 
 def words(error: BaseException, secrets: Sequence[str] = ()) -> str:

@@ -13,6 +13,7 @@ import ssl
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any, TypeVar
@@ -52,19 +53,23 @@ _TLS_HINT = (
 )
 
 
+@dataclass(eq=False)
 class CallError(Exception):
     """One call failed. ``retry``: asking again may help. ``fatal``: every other request would fail alike.
 
-    ``down``: the server was not even reached. ``wait``: seconds that it asks to wait. ``hint``: what to do about it.
+    ``down``: the server was not even reached. ``hint``: what to do about it. ``wait``: seconds that the server asks to
+    wait. ``status``, ``code``, ``param``: what it says is wrong.
     """
 
-    def __init__(
-        self, message: str, *, retry: bool = False, fatal: bool = False, down: bool = False, hint: str = ""
-    ) -> None:
-        super().__init__(message)
-        self.message, self.retry, self.fatal, self.down, self.hint = message, retry, fatal, down, hint
-        self.wait: float | None = None
-        self.status, self.code, self.param = 0, "", ""
+    message: str
+    retry: bool = False
+    fatal: bool = False
+    down: bool = False
+    hint: str = ""
+    wait: float | None = None
+    status: int = 0
+    code: str = ""
+    param: str = ""
 
 
 def advice(fault: CallError, keys: str) -> str:
@@ -224,14 +229,17 @@ class Client:
         said = f": {self.quoted(message if isinstance(message, str) else json.dumps(message))}" if message else ""
         code = str(detail.get("code") or detail.get("type") or "")
         moved = f" to {self.quoted(headers.get('Location', '?'))}" if 300 <= status < 400 else ""
-        fault = CallError(f"HTTP {status}{moved}{said}", retry=status in (408, 409, 429) or status >= 500)
-        fault.status, fault.code, fault.param = status, code, str(detail.get("param") or "")
-        fault.fatal = status in FATAL or bool(moved) or code in QUOTA
-        fault.retry = fault.retry and not fault.fatal
-        fault.wait = retry_after(headers)
-        if moved:
-            fault.hint = "Redirects are not followed, so that the key goes nowhere else. Give that address."
-        return fault
+        fatal = status in FATAL or bool(moved) or code in QUOTA
+        return CallError(
+            f"HTTP {status}{moved}{said}",
+            retry=not fatal and (status in (408, 409, 429) or status >= 500),
+            fatal=fatal,
+            hint="Redirects are not followed, so that the key goes nowhere else. Give that address." if moved else "",
+            wait=retry_after(headers),
+            status=status,
+            code=code,
+            param=str(detail.get("param") or ""),
+        )
 
     def _connection_fault(self, error: Exception) -> CallError:
         """Say in words why no whole reply came."""
