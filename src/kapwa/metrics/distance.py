@@ -8,7 +8,6 @@ thousands of times faster; ``benchmarks/pairwise.py`` measures by how much. Wher
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -20,7 +19,6 @@ from kapwa.metrics.pairwise_bleu import Brevity, all_pairs_bleu, check_groups
 from kapwa.metrics.pairwise_edits import (
     CELLS,
     Backend,
-    Edits,
     Ints,
     Texts,
     edit_blocks,
@@ -107,33 +105,29 @@ def _summed(
     """Sum distances and their squares over pairs of texts, each counted once: (G, G) each, lower triangle 0."""
     order = np.argsort(labels, kind="stable")
     ordered, labels = texts.take(order), labels[order]
-    longest = np.maximum(ordered.lengths, 1).astype(np.int32)
+    # No edits without tokens, so that dividing by 1 gives the 0 of two empty texts.
+    lengths = np.maximum(ordered.lengths, 1).astype(np.int32)
     sums, squares = np.zeros((n_groups, n_groups)), np.zeros((n_groups, n_groups))
     kept = np.zeros((len(order), len(order))) if keep else None
-    for first, strip in _strips(edit_blocks(ordered, backend=backend, cells=CELLS)):
-        last = first + len(strip)
-        # No edits without tokens, so that dividing by 1 gives the 0 of two empty texts.
-        distances: Matrix = strip / np.maximum.outer(longest[first:last], longest[first:])
-        if kept is not None:
-            kept[first:last, first:] = distances
-        rows, row_starts = np.unique(labels[first:last], return_index=True)
-        columns, starts = np.unique(labels[first:], return_index=True)
-        place = np.ix_(rows, columns)
-        sums[place] += np.add.reduceat(np.add.reduceat(distances, row_starts), starts, axis=1)
-        distances *= distances
-        squares[place] += np.add.reduceat(np.add.reduceat(distances, row_starts), starts, axis=1)
+    for top, block in edit_blocks(ordered, backend=backend, cells=CELLS):
+        # Strips are small enough for the processor's cache, and without what lies left of the diagonal.
+        for row in range(0, len(block), _STRIP):
+            strip, first = block[row : row + _STRIP, row:], top + row
+            last = first + len(strip)
+            distances: Matrix = strip / np.maximum.outer(lengths[first:last], lengths[first:])
+            if kept is not None:
+                kept[first:last, first:] = distances
+            rows, row_starts = np.unique(labels[first:last], return_index=True)
+            columns, starts = np.unique(labels[first:], return_index=True)
+            place = np.ix_(rows, columns)
+            sums[place] += np.add.reduceat(np.add.reduceat(distances, row_starts), starts, axis=1)
+            distances *= distances
+            squares[place] += np.add.reduceat(np.add.reduceat(distances, row_starts), starts, axis=1)
     if kept is not None:
         kept += kept.T
         back = np.argsort(order)
         kept = kept[np.ix_(back, back)]
     return sums, squares, kept
-
-
-def _strips(blocks: Iterator[tuple[int, Edits]]) -> Iterator[tuple[int, Edits]]:
-    """Cut blocks into strips small enough for the processor's cache, without what lies left of the diagonal."""
-    for first, block in blocks:
-        for row in range(0, len(block), _STRIP):
-            yield first + row, block[row : row + _STRIP, row:]
 
 
 def _to_means(sums: Matrix, samples: Ints) -> None:

@@ -51,14 +51,13 @@ class Features(NamedTuple):
 class BleuTexts(NamedTuple):
     """The texts that BLEU compares: those with tokens, sorted by identity, one after the other.
 
-    ``groups``: the identity of each text. ``samples`` and ``tokens`` (G,): texts and tokens an identity; ``possible``
-    (4, G): its n-grams by length.
+    ``groups``: the identity of each text. ``samples`` (G,): texts an identity; ``possible`` (4, G): its n-grams by
+    length, tokens first.
     """
 
     texts: Texts
     groups: Ints
     samples: Ints
-    tokens: Ints
     possible: Ints
 
 
@@ -82,11 +81,11 @@ def all_pairs_bleu(encoded: Encoded, groups: npt.ArrayLike, n_groups: int, *, br
     step = max(1, CELLS // max(1, n_groups))
     for first in range(0, n_groups, step):
         rows = slice(first, min(first + step, n_groups))
-        matches = np.stack([_matches(features, rows, n_groups, int(chosen.tokens.max())) for features in orders])
+        matches = np.stack([_matches(features, rows, n_groups, int(chosen.possible[0].max())) for features in orders])
         reference = _reference_lengths(chosen, rows, brevity)
         with np.errstate(divide="ignore", invalid="ignore"):
             logs = np.log(matches / chosen.possible[:, rows, None]).mean(axis=0)
-            logs += np.minimum(0.0, 1 - reference / chosen.tokens[rows, None].astype(float))
+            logs += np.minimum(0.0, 1 - reference / chosen.possible[0, rows, None].astype(float))
             found[rows] = np.where((matches > 0).all(axis=0), np.exp(logs), 0.0)
     found[chosen.samples == 0] = np.nan
     found[:, chosen.samples == 0] = np.nan
@@ -104,7 +103,7 @@ def _bleu_texts(encoded: Encoded, groups: npt.ArrayLike, n_groups: int) -> BleuT
     grams = np.maximum(lengths - np.arange(_ORDERS)[:, None], 0)
     possible = np.stack([np.bincount(labels, weights=row, minlength=n_groups) for row in grams]).astype(np.int64)
     samples = np.bincount(labels, minlength=n_groups)
-    return BleuTexts(Texts(ids, ends[:-1], lengths, texts.size), labels, samples, possible[0], possible)
+    return BleuTexts(Texts(ids, ends[:-1], lengths, texts.size), labels, samples, possible)
 
 
 def check_groups(groups: Ints, count: int, n_groups: int) -> None:
@@ -124,7 +123,7 @@ def _reference_lengths(chosen: BleuTexts, rows: slice, brevity: Brevity) -> Matr
     if not len(present):
         return found
     if brevity != "closest":
-        shortest, mean = np.minimum.reduceat(size, starts), chosen.tokens[present] / chosen.samples[present]
+        shortest, mean = np.minimum.reduceat(size, starts), chosen.possible[0, present] / chosen.samples[present]
         found[:, present] = chosen.samples[rows, None] * (shortest if brevity == "nmt" else mean)
         return found
     big = int(size.max()) + 1
@@ -241,9 +240,15 @@ def _entries(features: npt.NDArray[Any], groups: Ints) -> Features:
 
 def _matches(features: Features, rows: slice, n_groups: int, most: int) -> Matrix:
     """Clipped matches of the predictions of ``rows`` with every identity's references: (rows, G), whole numbers."""
+    from scipy.sparse import csr_matrix
+
     widths = np.diff(features.starts)
     dense = widths > n_groups / _DENSE_SHARE
-    found = _sparse_product(_choose(features, widths, ~dense), rows, n_groups)
+    starts, groups, counted = _choose(features, widths, ~dense)
+    shape, groups = (len(starts) - 1, n_groups), groups.astype(np.int32)
+    counts = csr_matrix((counted.astype(np.float64), groups, starts), shape=shape)
+    presence = csr_matrix((np.ones(len(groups)), groups, starts), shape=shape)
+    found: Matrix = (counts.T.tocsr()[rows] @ presence).toarray().astype(np.float64)
     found += _dense_product(_choose(features, widths, dense), rows, n_groups, most)
     return found
 
@@ -253,16 +258,6 @@ def _choose(features: Features, widths: Ints, chosen: npt.NDArray[np.bool_]) -> 
         return features
     kept = np.repeat(chosen, widths)
     return Features(np.concatenate([[0], np.cumsum(widths[chosen])]), features.groups[kept], features.counts[kept])
-
-
-def _sparse_product(features: Features, rows: slice, n_groups: int) -> Matrix:
-    from scipy.sparse import csr_matrix
-
-    shape, groups, starts = (len(features.starts) - 1, n_groups), features.groups.astype(np.int32), features.starts
-    counts = csr_matrix((features.counts.astype(np.float64), groups, starts), shape=shape)
-    presence = csr_matrix((np.ones(len(groups)), groups, starts), shape=shape)
-    found: Matrix = (counts.T.tocsr()[rows] @ presence).toarray().astype(np.float64)
-    return found
 
 
 def _dense_product(features: Features, rows: slice, n_groups: int, most: int) -> Matrix:
