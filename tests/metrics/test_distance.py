@@ -164,7 +164,7 @@ def test_pair_distances_are_means_over_pairs(backend, cells, monkeypatch):
     assert distance.pair_distances(encoded(texts), groups, 7, backend=backend).texts_wed is None
 
 
-def test_nearly_all_texts_alike_are_compared_once_and_counted_often(backend):
+def test_copies_of_a_text_count_as_often_as_they_stand(backend):
     texts = [[1, 2, 3]] * 8 + [[1, 2, 4]] * 2
     found = distance.pair_distances(encoded(texts), [0] * 5 + [1] * 5, 2, backend=backend)
     assert found.wed[0, 1] == pytest.approx(2 / 5 / 3, abs=1e-15)

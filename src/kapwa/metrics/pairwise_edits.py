@@ -20,8 +20,6 @@ CELLS = 4_000_000
 """Distances a block holds: 16 MB, and some 100 MB for the numbers computed from them."""
 LANES = 32
 """Texts compared at once by the fast kernel; a block has at least so many rows."""
-_DISTINCT = 0.9
-"""Below this share of distinct texts it pays to compare only these and to copy the rest."""
 _SURROGATES, _SURROGATE_COUNT = 0xD800, 0x800
 
 
@@ -103,41 +101,15 @@ def edit_blocks(texts: Texts, *, backend: Backend = "auto", cells: int = CELLS) 
     rest is 0, so that sums over all blocks count each two texts once.
     """
     chosen, count = resolve_backend(backend), len(texts.lengths)
-    if count * count <= cells:
-        if count:
-            yield 0, _square(texts, chosen)
-        return
-    step = max(LANES, cells // count // LANES * LANES)
+    step = max(LANES, cells // max(1, count) // LANES * LANES)
     strings = _as_strings(texts) if chosen == "rapidfuzz" else []
     for first in range(0, count, step):
         last = min(first + step, count)
-        yield first, _rectangle(texts, first, last) if chosen == "numba" else _by_rapidfuzz(strings, first, last)
+        yield first, _by_numba(texts, first, last) if chosen == "numba" else _by_rapidfuzz(strings, first, last)
 
 
-def _square(texts: Texts, backend: Literal["numba", "rapidfuzz"]) -> Edits:
-    """Return the upper triangle for all texts at once, equal texts compared once."""
-    count = len(texts.lengths)
-    distinct, copies = _distinct(texts)
-    if len(distinct) < _DISTINCT * count:
-        block = _square(texts.take(distinct), backend)
-        whole: Edits = np.triu((block + block.T)[np.ix_(copies, copies)])
-        return whole
-    return _rectangle(texts, 0, count) if backend == "numba" else _by_rapidfuzz(_as_strings(texts), 0, count)
-
-
-def _distinct(texts: Texts) -> tuple[Ints, Ints]:
-    """Return the position of the first of each set of equal texts, and for each text its set."""
-    seen: dict[bytes, int] = {}
-    sets = [
-        seen.setdefault(texts.ids[start : start + length].tobytes(), len(seen))
-        for start, length in zip(texts.starts.tolist(), texts.lengths.tolist(), strict=True)
-    ]
-    copies = np.array(sets, np.int64)
-    return np.unique(copies, return_index=True)[1].astype(np.int64), copies
-
-
-def _rectangle(texts: Texts, first: int, last: int) -> Edits:
-    """Compare rows ``first`` to ``last`` with one another and with all later texts, by numba."""
+def _by_numba(texts: Texts, first: int, last: int) -> Edits:
+    """Compare rows ``first`` to ``last`` with one another and with all later texts."""
     count, fill = len(texts.lengths), _kernel()
     out = np.zeros((last - first, count - first), np.int32)
     corpus = (texts.ids, texts.starts, texts.lengths)
