@@ -71,7 +71,7 @@ def as_xlsx(path: Path, lines: Lines, title: str = "Sheet") -> openpyxl.Workbook
 
 def folder_of(tmp_path: Path, *, questions: Lines = QUESTIONS, answers: Lines = ANSWERS, card: str = CARD) -> Path:
     place = tmp_path / "mine"
-    place.mkdir()
+    place.mkdir(parents=True)
     if card:
         (place / "card.yaml").write_text(card, encoding="utf-8")
     (place / "questions.csv").write_text(as_csv(questions), encoding="utf-8", newline="")

@@ -174,6 +174,8 @@ def test_a_folder_without_a_card_has_one_error_and_is_counted(tmp_path: Path) ->
     assert "Put a card.yaml beside it" in error.message
     counts = checked.report.counts
     assert (counts["questions"], counts["answer groups"], counts["votes"]) == (3, 3, 12)
+    place = folder_of(tmp_path / "english", questions=[(*row[:2], row[3]) for row in QUESTIONS], card="")
+    assert len(check_folder(place).errors) == 1
 
 
 @pytest.mark.parametrize("column", ["id", "votes", "english"])

@@ -114,10 +114,8 @@ def _lines(text: str, width: int) -> int:
 def _columns(character: str) -> float:
     if unicodedata.combining(character):
         return 0.0
-    if unicodedata.east_asian_width(character) in "WF":
-        return 2.0
     # Ethiopic syllables are wider than Latin letters.
-    return 1.5 if "\u1200" <= character <= "\u139f" else 1.0
+    return 2.0 if unicodedata.east_asian_width(character) in "WF" else 1.5 if "\u1200" <= character <= "\u139f" else 1.0
 
 
 def _set_text(cell: Any, text: str) -> None:
@@ -172,21 +170,16 @@ def _instruction_page(page: Any, markdown: str) -> None:
 def _paragraphs(markdown: str) -> list[tuple[str, bool]]:
     """Split the instructions into lines of a page, each with whether it is a title; no Markdown signs are left."""
     found: list[tuple[str, bool]] = []
-    follows = False
+    follows = False  # a line of a paragraph or of a list's entry that has begun
     for line in markdown.splitlines():
         text = line.replace("**", "").replace("`", "").strip()
-        if not text:
-            follows = False
-        elif text.startswith("#"):
+        if text.startswith("#"):
             found.append((text.lstrip("# "), True))
-        elif text.startswith("- "):
-            found.append(("• " + text[2:], False))
-            follows = True
-        elif follows:
+        elif text.startswith("- ") or (text and not follows):
+            found.append((f"• {text[2:]}" if text.startswith("- ") else text, False))
+        elif text:
             found[-1] = (f"{found[-1][0]} {text}", False)
-        else:
-            found.append((text, False))
-            follows = True
+        follows = bool(text) and not text.startswith("#")
     return found
 
 
@@ -222,20 +215,16 @@ def render(sheet: Sheet, formats: Sequence[str] = FORMATS) -> dict[str, bytes]:
     if "csv" in formats:
         files[f"{sheet.name}.csv"] = csv_bytes([column.name for column in sheet.columns], rows)
     if "xlsx" in formats:
-        _refuse_long_cells(sheet, rows)
+        for number, row in enumerate(rows, start=2):
+            for column, cell in zip(sheet.columns, row, strict=True):
+                if len(cell) >= MAX_XLSX_CELL:
+                    raise UsageError(
+                        f"Row {number} of {sheet.name}.xlsx: column {column.name!r} has {len(cell):,} characters; "
+                        f"a spreadsheet cell holds {MAX_XLSX_CELL:,}.",
+                        hint="Ask for CSV only, or leave this text out.",
+                    )
         files[f"{sheet.name}.xlsx"] = xlsx_bytes(sheet, rows)
     return files
-
-
-def _refuse_long_cells(sheet: Sheet, rows: Sequence[Sequence[str]]) -> None:
-    for number, row in enumerate(rows, start=2):
-        for column, cell in zip(sheet.columns, row, strict=True):
-            if len(cell) >= MAX_XLSX_CELL:
-                raise UsageError(
-                    f"Row {number} of {sheet.name}.xlsx: column {column.name!r} has {len(cell):,} characters; "
-                    f"a spreadsheet cell holds {MAX_XLSX_CELL:,}.",
-                    hint="Ask for CSV only, or leave this text out.",
-                )
 
 
 def write_files(files: Mapping[str, bytes], out: Path) -> list[Path]:
@@ -268,16 +257,13 @@ def sheet_files(paths: str | Path | Sequence[str | Path], kind: str) -> list[Pat
     A sheet somebody renamed is still read, and a stray file fails loudly instead of being left out.
     """
     given = [Path(paths)] if isinstance(paths, str | Path) else [Path(path) for path in paths]
+    left_out = (".", "~$", *(other for other in _KINDS if other != kind))
     found: list[Path] = []
     for path in given:
-        if not path.is_dir():
-            found.append(path)
-            continue
-        others = tuple(other for other in _KINDS if other != kind)
-        inside = (
-            p for p in sorted(path.iterdir()) if p.suffix.lower() in _READABLE and not p.name.startswith((".", "~$"))
-        )
-        sheets = [p for p in inside if not p.stem.endswith("-key") and not p.name.startswith(others)]
+        sheets = [path]
+        if path.is_dir():
+            files = (file for file in sorted(path.iterdir()) if file.suffix.lower() in _READABLE)
+            sheets = [file for file in files if not (file.stem.endswith("-key") or file.name.startswith(left_out))]
         if not sheets:
             raise DataError("holds no filled sheets.", path=path, hint=f"They are CSV or XLSX, as {kind}-p1.csv.")
         found += sheets

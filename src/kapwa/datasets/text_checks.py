@@ -33,7 +33,6 @@ def cell_oddities(cell: str) -> Iterator[Oddity]:
     yield from _spaces(cell)
     if not cell.isascii() or not cell.replace("\n", "").isprintable():  # most cells have nothing further to find
         yield from _characters(cell)
-        yield from _scripts(cell)
 
 
 def table_oddities(table: Table) -> Iterator[Finding]:
@@ -61,22 +60,14 @@ def _spaces(cell: str) -> Iterator[Oddity]:
 
 
 def _characters(cell: str) -> Iterator[Oddity]:
-    odd = dict.fromkeys(char for char in cell if _is_odd(char))
-    for char in odd:
-        name = unicodedata.name(char, "control character").lower()
-        yield Oddity("warning", f"the character U+{ord(char):04X} ({name}), {cell.count(char)}×")
+    for char in dict.fromkeys(cell):
+        needed = char in _NEEDED_FORMATS or char == "\n" or char.isspace()
+        if not needed and (char == "\ufffd" or unicodedata.category(char) in ("Cc", "Cf", "Cn", "Co", "Cs")):
+            name = unicodedata.name(char, "control character").lower()
+            yield Oddity("warning", f"the character U+{ord(char):04X} ({name}), {cell.count(char)}×")
     if not unicodedata.is_normalized("NFC", cell):
         yield Oddity("warning", "text that is not in Unicode normal form C: the same word may be spelt in two ways")
-
-
-def _is_odd(char: str) -> bool:
-    if char in _NEEDED_FORMATS or char == "\n" or char.isspace():
-        return False
-    return char == "\ufffd" or unicodedata.category(char) in ("Cc", "Cf", "Cn", "Co", "Cs")
-
-
-def _scripts(cell: str) -> Iterator[Oddity]:
-    """Words that mix Latin with Greek or Cyrillic letters, which look alike and tokenise differently."""
+    # Latin, Greek and Cyrillic letters look alike, and tokenise differently.
     for word in dict.fromkeys(re.findall(r"[^\W\d_]+", cell)):
         scripts = {unicodedata.name(char, "").split(" ", 1)[0] for char in word} & {"LATIN", "GREEK", "CYRILLIC"}
         if len(scripts) > 1:

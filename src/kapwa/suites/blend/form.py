@@ -64,8 +64,8 @@ class QuestionRow(Row):
 
     @property
     def in_english(self) -> bool:
-        """Whether the local language is English, so that one text serves for both."""
-        return self.language.partition("-")[0] == "en"
+        """Whether the local language is English, so that one text serves for both; without a card, nobody knows."""
+        return self.language.partition("-")[0] in ("en", UNKNOWN_DEFAULTS["language"])
 
     @property
     def idks(self) -> Mapping[str, int]:
