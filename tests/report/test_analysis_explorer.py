@@ -93,8 +93,8 @@ def test_the_example_is_two_identities_on_one_concept() -> None:
     made = make_analysis(identities=6, concepts=3)
     shown = example(AnalysisView(made))
     assert shown is not None
-    assert shown.concept == "functions (maths)"
-    (one, first), (other, second) = shown.sides
+    assert shown["concept"] == "functions (maths)"
+    (one, first), (other, second) = shown["sides"]
     assert one != other
     texts = set(made.texts["text"])
     assert {first, second} <= texts

@@ -144,21 +144,15 @@ def _contrast(view: TaskView, run: int, axis: Axis, contrast: Contrast) -> pl.Da
         kept = frame.filter((pl.col("metric") == view.metric) & pair & pl.col("culture").is_in(wanted))
         table = kept.select(pl.col(name).cast(kind) for name, kind in COMPARISON_SCHEMA.items())
     missing = [culture for culture in wanted if culture not in set(table["culture"])]
-    if missing:
-        table = pl.concat([table, _compared(view, run, contrast, missing)])
+    chosen = pl.col("variant").is_in((first, second)) & pl.col("culture").is_in(missing)
+    scores = view.runs[run].scores.filter((pl.col("metric") == view.metric) & chosen)
+    if scores.height:
+        # Two languages are two blocks to the statistics; told apart by their variant they are one.
+        one_language, binary = scores.with_columns(language=pl.lit("")), bool(view.metrics[view.metric].get("binary"))
+        compared = compare_variants(one_language, metrics={view.metric: binary}, replicates=REPLICATES)
+        table = pl.concat([table, compared])
     label = view.labels[run] if len(view.runs) > 1 else ""
     return _oriented(table, first).with_columns(model=pl.lit(label), axis=pl.lit(axis), held=pl.lit(contrast.held))
-
-
-def _compared(view: TaskView, run: int, contrast: Contrast, cultures: list[str]) -> pl.DataFrame:
-    chosen = pl.col("variant").is_in((contrast.first, contrast.second)) & pl.col("culture").is_in(cultures)
-    scores = view.runs[run].scores.filter((pl.col("metric") == view.metric) & chosen)
-    if not scores.height:
-        return pl.DataFrame(schema=COMPARISON_SCHEMA)
-    # Two languages are two blocks to the statistics; told apart by their variant they are one.
-    one_language = scores.with_columns(pl.lit("").alias("language"))
-    binary = bool(view.metrics[view.metric].get("binary"))
-    return compare_variants(one_language, metrics={view.metric: binary}, replicates=REPLICATES)
 
 
 def _oriented(table: pl.DataFrame, first: str) -> pl.DataFrame:

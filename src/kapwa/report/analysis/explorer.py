@@ -142,30 +142,25 @@ def _bytes(one: Likeness, names: Sequence[str]) -> dict[str, Any]:
     return {"low": round(low, 6), "high": round(high, 6), "data": data}
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
-    """Two texts side by side, for readers without scripts."""
+def example(view: AnalysisView) -> dict[str, Any] | None:
+    """Two texts side by side, for readers without scripts: the first concept that has texts of two identities.
 
-    corpus: str
-    concept: str
-    language: str
-    sides: Sequence[tuple[str, str]]
-
-
-def example(view: AnalysisView) -> Example | None:
-    """The first concept of the first corpus with two texts: the identities at the ends of the alphabet."""
+    They are those at the ends of the alphabet.
+    """
     for corpus in view.corpora:
-        frame = _ordered(view, corpus)
-        for (topic, concept), rows in frame.group_by("topic", "concept", maintain_order=True):
-            if rows["identity"].n_unique() > 1:
-                first, last = (
-                    rows.row(0, named=True),
-                    rows.filter(pl.col("sample") == rows["sample"][0]).row(-1, named=True),
-                )
-                if first["identity"] == last["identity"]:
-                    last = rows.filter(pl.col("identity") != first["identity"]).row(0, named=True)
-                names = [isolate(label_text(row["identity"])) for row in (first, last)]
-                texts = [clean(row["text"])[:LONGEST] for row in (first, last)]
-                told = f"{isolate(label_text(str(concept)))} ({topic_words(str(topic))})"
-                return Example(corpus.full, told, view.language(corpus), list(zip(names, texts, strict=True)))
+        for (topic, concept), rows in _ordered(view, corpus).group_by("topic", "concept", maintain_order=True):
+            if rows["identity"].n_unique() < 2:
+                continue
+            first = rows.row(0, named=True)
+            last = rows.filter(pl.col("sample") == first["sample"]).row(-1, named=True)
+            if first["identity"] == last["identity"]:
+                last = rows.filter(pl.col("identity") != first["identity"]).row(0, named=True)
+            return {
+                "corpus": corpus.full,
+                "concept": f"{isolate(label_text(str(concept)))} ({topic_words(str(topic))})",
+                "language": view.language(corpus),
+                "sides": [
+                    (isolate(label_text(row["identity"])), clean(row["text"])[:LONGEST]) for row in (first, last)
+                ],
+            }
     return None
