@@ -135,6 +135,16 @@ def test_a_workbook_that_unpacks_to_too_much_is_refused_before_it_is_unpacked(
     assert caught.value.hint
 
 
+def test_a_zip_file_that_lies_about_its_sizes_is_read_no_further_than_it_says(tmp_path: Path) -> None:
+    """The limit holds because a member is never read past its declared size."""
+    path = tmp_path / "liar.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a", b"0" * 1_000_000)
+    path.write_bytes(path.read_bytes().replace((1_000_000).to_bytes(4, "little"), (10).to_bytes(4, "little")))
+    with zipfile.ZipFile(path) as archive, pytest.raises(zipfile.BadZipFile), archive.open("a") as member:
+        assert len(member.read()) <= 10
+
+
 CELLS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8)
 
 

@@ -43,29 +43,6 @@ def test_answers_are_found_again(tmp_path: Path) -> None:
         assert {k: r and r.text for k, r in store.find(keys(3000)).items()} == dict.fromkeys(keys(3), "x" * 20)
 
 
-def test_many_threads_and_connections_lose_nothing(tmp_path: Path) -> None:
-    failures: list[BaseException] = []
-
-    def work(part: int) -> None:
-        try:
-            with open_cache(tmp_path / "c")[0] as store:
-                for i in range(40):
-                    batch = [Response(key(part * 1000 + i * 10 + j), text=f"{part} {i}") for j in range(5)]
-                    store.commit(batch, {"model": {"id": "m", "revision": "r", "fingerprint": {}}})
-                    assert store.find([key(part * 1000 + i * 10)])
-        except BaseException as error:
-            failures.append(error)
-
-    threads = [threading.Thread(target=work, args=(part,)) for part in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
-    with open_cache(tmp_path / "c")[0] as store:
-        assert answers(store) == {"m@r": 6 * 40 * 5}
-
-
 def test_a_writer_waits_for_another(tmp_path: Path) -> None:
     filled(tmp_path, 1).close()
     base = sqlite3.connect(tmp_path / "answers.sqlite", check_same_thread=False, isolation_level=None)
@@ -142,15 +119,6 @@ def test_looking_makes_nothing(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="is no cache of answers"):
         open_cache(tmp_path / "d", create=False)
     assert [path.name for path in tmp_path.rglob("*")] == ["d"]
-
-
-@pytest.mark.parametrize("content", [b"SQLite format 3\0", b"thesis" * 100, b"\0" * 4096])
-def test_a_damaged_head_is_refused_and_left_alone(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "answers.sqlite").write_bytes(content)
-    with pytest.raises(RunError, match="is damaged") as caught:
-        open_cache(tmp_path)
-    assert "run without --cache" in (caught.value.hint or "")
-    assert (tmp_path / "answers.sqlite").read_bytes() == content
 
 
 def test_the_cache_of_an_older_version_is_refused_and_left_alone(tmp_path: Path) -> None:

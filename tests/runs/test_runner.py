@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from test_kill import tables
 from tiny_suite import TinyModel, TinyTask
 
 from kapwa.errors import ModelError, RunError, UsageError
@@ -20,13 +20,6 @@ from kapwa.runs.runner import RunInterrupted, brief_model, run_task, slug
 from kapwa.suites.base import Judged
 
 BOTH = ("full", "partial")
-
-
-def tables(folder: Path) -> dict[str, bytes]:
-    """The bytes of everything a run gives, but its times and its machine."""
-    return {file.name: file.read_bytes() for file in folder.iterdir() if file.suffix == ".parquet"} | {
-        "estimates.json": (folder / "estimates.json").read_bytes()
-    }
 
 
 def test_a_run_folder_holds_what_the_design_says(tmp_path: Path) -> None:
@@ -317,42 +310,6 @@ def test_half_written_files_of_a_killed_process_are_swept_away(tmp_path: Path) -
     (folder / ".journal.sqlite.abc.part-journal").write_text("half")
     run_task(TinyTask(), TinyModel(), out=tmp_path, progress=False)
     assert not list(folder.glob(".*.part*"))
-
-
-def test_a_damaged_journal_stops_the_run_before_anything_is_asked(tmp_path: Path) -> None:
-    folder = run_task(TinyTask(n=200, shared=False), TinyModel(), out=tmp_path, progress=False)
-    journal = folder / "journal.sqlite"
-    whole = journal.read_bytes()
-    journal.write_bytes(whole[:8192] + os.urandom(len(whole) - 8192))
-    scribbled = journal.read_bytes()
-    log = tmp_path / "log"
-    with pytest.raises(RunError, match="is damaged"):
-        run_task(TinyTask(n=200, shared=False), TinyModel(log=str(log)), out=tmp_path, progress=False)
-    assert not log.exists()
-    assert journal.read_bytes() == scribbled
-    assert Run(folder).complete  # the tables are whole, and reading them needs no journal
-
-
-def test_a_read_only_place_is_refused_and_can_still_be_read(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    folder = run_task(TinyTask(), TinyModel(), out=tmp_path / "runs", progress=False)
-    for place in (folder, *folder.iterdir()):
-        place.chmod(0o555 if place.is_dir() else 0o444)
-    request.getfixturevalue("nobody")
-    with pytest.raises(RunError, match=r"read-only|cannot be (locked|written)"):
-        run_task(TinyTask(), TinyModel(), out=tmp_path / "runs", progress=False)
-    with pytest.raises(RunError, match="cannot be written: Permission denied"):
-        run_task(TinyTask(), TinyModel(), out=tmp_path / "elsewhere", progress=False)
-    assert Run(folder).scores.height == 16
-
-
-@dataclass
-class Wordy(TinyModel):
-    """Answers at length."""
-
-    size: int = 2000
-
-    def answer(self, request: Request, batch: Sequence[Request]) -> Response:
-        return Response(request.key, text=request.key * (self.size // 32))
 
 
 # -- small things ---------------------------------------------------------------------------------

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import shutil
 import sqlite3
 import time
@@ -174,15 +173,6 @@ def damage(path: Path, at: int, what: bytes) -> bytes:
     return path.read_bytes()
 
 
-def test_a_scribbled_page_is_refused_and_left_alone(path: Path) -> None:
-    whole = filled(path)
-    scribbled = damage(path, len(whole) // 2 // 8192 * 8192, os.urandom(8192))
-    with pytest.raises(RunError, match="is damaged") as caught, opened(path):
-        pass
-    assert "--salvage" in (caught.value.hint or "")
-    assert path.read_bytes() == scribbled
-
-
 def test_a_flipped_letter_inside_an_answer_is_noticed(path: Path) -> None:
     whole = filled(path, 50)
     at = whole.index(b"sagot 33")
@@ -271,8 +261,6 @@ def test_a_full_disk_stops_the_run_and_keeps_what_was_committed(path: Path) -> N
 def test_a_read_only_folder_is_refused(path: Path, request: pytest.FixtureRequest, begun: bool) -> None:
     if begun:
         filled(path, 1)
-    for parent in path.parents[:3]:  # pytest's own folders, closed to everyone but their owner
-        parent.chmod(0o755)
     path.parent.chmod(0o555)
     request.getfixturevalue("nobody")
     with pytest.raises(RunError, match="cannot be written: it is read-only") as caught, opened(path):

@@ -105,25 +105,17 @@ class AnswerCache:
         """Close the folder's file."""
         self._store.close()
 
-    def take(self, requests: Sequence[Request]) -> list[Response]:
-        """Return the sound answers the cache holds to ``requests``, in their order."""
-        return self._found(requests, [request.key for request in requests])
-
     def take_batch(self, batch: Sequence[Request]) -> list[Response] | None:
         """Return the answers to a planned batch, or None unless all of them are there and sound."""
-        found = self._found(batch, self._places([request.key for request in batch]))
+        found = self.take(batch, self._places([request.key for request in batch]))
         return found if len(found) == len(batch) else None
-
-    def add(self, responses: Iterable[Response]) -> None:
-        """Keep answers; errors are left out."""
-        self._keep([response for response in responses if not response.failed])
 
     def add_batch(self, batch: Sequence[Request], responses: Sequence[Response]) -> None:
         """Keep the answers to a planned batch, all of them or, if one failed, none."""
         if not any(response.failed for response in responses):
             keys = [request.key for request in batch]
             places = dict(zip(keys, self._places(keys), strict=True))
-            self._keep([replace(r, request_key=places[r.request_key]) for r in responses])
+            self.add(replace(r, request_key=places[r.request_key]) for r in responses)
 
     def _places(self, keys: Sequence[str]) -> list[str]:
         """Return the keys of a batch's answers: hashes of each key, all of the batch in order, and the environment."""
@@ -133,9 +125,11 @@ class AnswerCache:
         batch = self._environment + "".join(keys)
         return [hashlib.blake2b((key + batch).encode(), digest_size=16).hexdigest() for key in keys]
 
-    def _found(self, requests: Sequence[Request], places: Sequence[str]) -> list[Response]:
+    def take(self, requests: Sequence[Request], places: Sequence[str] | None = None) -> list[Response]:
+        """Return the sound answers the cache holds to ``requests``, in their order; ``places``: under which keys."""
         if not self._taking:
             return []
+        places = [request.key for request in requests] if places is None else places
         try:
             stored = self._store.find(places)
         except RunError as error:
@@ -154,13 +148,14 @@ class AnswerCache:
             self._warn(f"The cache {self.name} holds damaged answers; they are asked for again.")
         return found
 
-    def _keep(self, responses: Sequence[Response]) -> None:
-        if not self._adding or not responses:
+    def add(self, responses: Iterable[Response]) -> None:
+        """Keep answers; errors are left out."""
+        if not self._adding:
             return
         try:
             if dict(self._model.fingerprint) != self._fingerprint:
                 raise RunError("The model's fingerprint changed, so its answers cannot be kept under one name.")
-            self._store.commit(responses, self._record)
+            self._store.commit((response for response in responses if not response.failed), self._record)
         except RunError as error:
             self._adding = False
             self._warn(f"{error.message} The run goes on; its further answers are not added to the cache.")

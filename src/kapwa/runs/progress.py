@@ -40,24 +40,19 @@ class Snapshot:
         return self.done - self.kept
 
     @property
-    def eta(self) -> float | None:
-        """Seconds to go at the speed so far; None before the first step."""
-        return (self.total - self.done) * self.seconds / self.asked if self.asked and self.seconds > 0 else None
-
-    @property
     def note(self) -> str:
         """What stands beside a bar: the stage, and what is known of speed, time to go and failures."""
         parts = [self.stage] if self.stage else []
         if self.kept:
             parts.append(f"{self.kept:,} kept from before")
-        if self.asked and self.seconds > 0 and self.unit == "tokens":
-            pace = self.seconds / self.asked
+        pace = self.seconds / self.asked if self.asked else 0.0
+        if pace > 0 and self.unit == "tokens":
             # A slow speed as its inverse, which would otherwise read as 0.0.
             parts.append(f"{pace:.0f} s/item" if pace > 10 else f"{1 / pace:.1f} items/s")
         if self.amount and self.seconds > 0:
             parts.append(f"{self.amount / self.seconds:,.0f} {self.unit}/s")
-        if self.eta is not None and self.done < self.total:
-            parts.append(f"{clock(self.eta)} to go")
+        if pace > 0 and self.done < self.total:
+            parts.append(f"{clock((self.total - self.done) * pace)} to go")
         if self.failed:
             parts.append(f"{self.failed:,} failed")
         return ", ".join(parts)

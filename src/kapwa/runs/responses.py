@@ -91,26 +91,20 @@ def unused_lines(rows: Sequence[ReplayRow], model: Model, items: Sequence[Item])
 def _replay(responses: Any) -> ReplayModel:
     if isinstance(responses, str | Path):
         return load(str(responses), ModelOptions())
-    frame = _polars(responses)
+    if isinstance(responses, pl.LazyFrame | pl.DataFrame):
+        frame = responses.lazy().collect()
+    elif hasattr(responses, "to_dict") and hasattr(responses, "columns"):  # pandas, without importing it
+        columns = {}
+        for name in responses.columns:
+            cells = zip(responses[name].tolist(), responses[name].isna(), strict=True)
+            columns[str(name)] = [None if missing else value for value, missing in cells]
+        frame = pl.DataFrame(columns, strict=False)
+    else:
+        raise UsageError(
+            f"Responses cannot be a {type(responses).__name__}.",
+            hint="Give a Polars or pandas frame with item_id and text, or the path of a file.",
+        )
     with tempfile.TemporaryDirectory(prefix="kapwa-") as folder:
         file = Path(folder) / "responses.parquet"
         frame.write_parquet(file)
         return load(str(file), ModelOptions())
-
-
-def _polars(table: Any) -> pl.DataFrame:
-    if isinstance(table, pl.LazyFrame):
-        return table.collect()
-    if isinstance(table, pl.DataFrame):
-        return table
-    if hasattr(table, "to_dict") and hasattr(table, "columns"):  # pandas, without importing it
-        columns = {str(name): _cells(table[name]) for name in table.columns}
-        return pl.DataFrame(columns, strict=False)
-    raise UsageError(
-        f"Responses cannot be a {type(table).__name__}.",
-        hint="Give a Polars or pandas frame with item_id and text, or the path of a file.",
-    )
-
-
-def _cells(series: Any) -> list[Any]:
-    return [None if missing else value for value, missing in zip(series.tolist(), series.isna(), strict=True)]
