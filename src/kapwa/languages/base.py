@@ -4,7 +4,7 @@ A word becomes a **set of keys** (its folded surface, lemma, stem, light-strippe
 sets meet. Everything works offline. A language is one small module with a :class:`Language` registered under the
 entry-point group ``kapwa.languages`` by its BCP-47 code.
 
-The libraries that languages share are here too, loaded when first used and memoised: lemma dictionaries (simplemma)
+The libraries that languages share are here too, loaded when first used: lemma dictionaries (simplemma)
 take 30 to 1,100 ms and up to 80 MB each, so nothing loads at import.
 """
 
@@ -12,13 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache, cached_property, lru_cache, partial
+from functools import cache, cached_property, partial
 from importlib import metadata
 from typing import Any, NamedTuple
 
 from kapwa.languages.folding import Folding, spaced_tokens
 
-_MEMO = 1 << 17
 # No word of the languages whose affixes Kapwa strips is longer; beyond it stands something else.
 _LONGEST_STRIPPED = 40
 
@@ -149,7 +148,6 @@ simplemma_tool = partial(installed, "simplemma", "MIT")
 stemmer_tool = partial(installed, "PyStemmer", "MIT AND BSD-3-Clause")
 
 
-@lru_cache(maxsize=_MEMO)
 def lemma(token: str, code: str) -> str:
     """Return simplemma's lemma of ``token`` in language ``code`` (``tl`` for Filipino); itself if unknown."""
     from simplemma import lemmatize
@@ -164,7 +162,6 @@ def _stemmer(algorithm: str) -> Any:
     return Stemmer.Stemmer(algorithm)
 
 
-@lru_cache(maxsize=_MEMO)
 def stem(token: str, algorithm: str) -> str:
     """Return the Snowball stem of ``token`` (algorithm as PyStemmer names it: ``english``, ``greek``, ...)."""
     return str(_stemmer(algorithm).stemWord(token))

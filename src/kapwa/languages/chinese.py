@@ -5,7 +5,7 @@ Simplified and traditional characters are not folded into each other.
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
+from functools import partial
 
 import regex  # type: ignore[import-untyped, unused-ignore]
 
@@ -19,22 +19,16 @@ _ENDINGS = frozenset("子儿头色里类肉果咪点饼")
 _NUMERALS = (*"一二三四五六七八九十", "十一", "十二")
 
 
-@lru_cache(maxsize=1 << 17)
-def _segment(run: str) -> tuple[str, ...]:
-    """Words of a run of Han characters, by rjieba's dictionary and hidden Markov model."""
+def _cut(folded: str) -> tuple[str, ...]:
+    """Cut at white space, punctuation and script borders, and runs of Han characters into rjieba's words."""
     import rjieba
 
-    return tuple(rjieba.cut(run))
-
-
-def _cut(folded: str) -> tuple[str, ...]:
-    """Cut at white space, punctuation and script borders, and runs of Han characters into words."""
     words: list[str] = []
     for token in spaced_tokens(folded):
         at = 0
         for run in _HAN.finditer(token):
             words += filter(None, (token[at : run.start()],))
-            words += _segment(run.group())
+            words += rjieba.cut(run.group())
             at = run.end()
         words += filter(None, (token[at:],))
     return tuple(words)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from typing import Any
 
 from kapwa.languages.base import Language, ReplyWords, Words, counted, installed, lemma, simplemma_tool
@@ -20,20 +20,15 @@ _MONTHS = counted(
 
 @cache
 def _stemmer() -> Any:
+    """PySastrawi, which stems after Nazief and Adriani."""
     from Sastrawi.Stemmer.StemmerFactory import StemmerFactory  # type: ignore[import-untyped, unused-ignore]
 
     return StemmerFactory().create_stemmer()
 
 
-@lru_cache(maxsize=1 << 17)
-def _root(token: str) -> str:
-    """The root of a word, by PySastrawi (stemming after Nazief and Adriani)."""
-    return str(_stemmer().stem(token))
-
-
 def _variants(token: str) -> set[str]:
     bare = unaccented(token)
-    return {bare, lemma(bare, "id"), _root(bare)}
+    return {bare, lemma(bare, "id"), str(_stemmer().stem(bare))}
 
 
 language = Language(

@@ -6,7 +6,7 @@ Which of the two is at work stands among the language's tools, and so in the sig
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from typing import Any
 
 from kapwa.languages.base import Language, ReplyWords, Tool, Words, counted, installed
@@ -60,16 +60,14 @@ def _cut(folded: str) -> tuple[str, ...]:
         return spaced_tokens(folded)
     words: list[str] = []
     for token in spaced_tokens(folded):
-        words += _morphemes(token) or (token,)
+        words += _morphemes(tagger, token) or [token]
     return tuple(words)
 
 
-@lru_cache(maxsize=1 << 16)
-def _morphemes(token: str) -> tuple[str, ...]:
+def _morphemes(tagger: Any, token: str) -> list[str]:
     """Content morphemes of a word (between spaces): compounds by their parts, verbs and adjectives by their stems."""
-    tagger = _tagger()
-    if tagger is None or not any("\uac00" <= sign <= "\ud7a3" for sign in token):
-        return (token,)
+    if not any("\uac00" <= sign <= "\ud7a3" for sign in token):
+        return [token]
     words: list[str] = []
     for line in tagger.parse(token).splitlines():
         surface, _, features = line.partition("\t")
@@ -78,7 +76,7 @@ def _morphemes(token: str) -> tuple[str, ...]:
             words += (part.split("/")[0] for part in parts.split("+"))
         elif tag.split("+")[0] in _CONTENT:
             words.append(surface)
-    return tuple(words)
+    return words
 
 
 def _variants(token: str) -> set[str]:

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import polars as pl
 
 from kapwa.records import Message, Params, Request, Response
-from kapwa.stats.agreement import AgreementEstimate, Coefficient, bootstrap_interval
+from kapwa.stats.agreement import Coefficient, bootstrap_interval
 from kapwa.suites.blend.questions import people_said
 from kapwa.suites.blend.saq_grading import Graded, to_be_judged
 
@@ -79,9 +79,11 @@ class Judge:
         Raises ModelError when an answer fails.
         """
         asked = [place for place, one in enumerate(graded) if to_be_judged(one)]
-        prompts = (PROMPT.format(**_filling(graded[place])) for place in asked)
         params = Params(max_new_tokens=32)
-        requests = [Request("judge", "judge", "generate", (Message("user", text),), params=params) for text in prompts]
+        requests = [
+            Request("judge", "judge", "generate", (Message("user", _prompt(graded[place])),), params=params)
+            for place in asked
+        ]
         found: list[bool | None] = [None] * len(graded)
         for place, response in zip(asked, self._model.answer(requests), strict=True):
             found[place] = read_verdict(response.text or "")
@@ -95,16 +97,16 @@ def read_verdict(reply: str) -> bool | None:
     return word.casefold() in ("true", "yes", "same") if word else None
 
 
-def _filling(one: Graded) -> dict[str, str]:
+def _prompt(one: Graded) -> str:
     fields = one.item.fields
-    return {
-        "country": one.item.culture.replace("_", " "),
-        "question": fields["question"],
-        "question_en": fields["question_en"],
-        "answers": people_said(fields["answers"]),
-        "answers_en": people_said(fields["answers"], english=True),
-        "reply": one.reply.text,
-    }
+    return PROMPT.format(
+        country=one.item.culture.replace("_", " "),
+        question=fields["question"],
+        question_en=fields["question_en"],
+        answers=people_said(fields["answers"]),
+        answers_en=people_said(fields["answers"], english=True),
+        reply=one.reply.text,
+    )
 
 
 def judge_agreement(graded: Sequence[Graded], verdicts: Sequence[bool | None]) -> pl.DataFrame:
@@ -130,8 +132,5 @@ def _agreement_rows(pairs: Sequence[tuple[Graded, bool]]) -> Iterator[tuple[Any,
     clusters = [one.item.cluster for one, _ in pairs]
     coefficients: tuple[Coefficient, ...] = ("percent", "cohen")
     for coefficient in coefficients:
-        found: AgreementEstimate = bootstrap_interval(ratings, coefficient, clusters=clusters)
-        yield (
-            *(coefficient, found.value, found.low, found.high, found.undefined),
-            *(found.units, found.clusters, *counts),
-        )
+        found = bootstrap_interval(ratings, coefficient, clusters=clusters)
+        yield coefficient, found.value, found.low, found.high, found.undefined, found.units, found.clusters, *counts

@@ -13,7 +13,6 @@ from kapwa.datasets.rows import Origin
 from kapwa.suites.blend import AskedIn
 
 Kind = Literal["text", "number", "date", "time"]
-
 KINDS: tuple[Kind, ...] = ("text", "number", "date", "time")
 # What an annotator could say instead of an answer; files may hold other keys beside these.
 IDK_KEYS = ("idk", "no-answer", "not-applicable")
