@@ -157,6 +157,10 @@ def finished(
         names = ", ".join(json.loads(origin)["name"] for origin, n in cached.items() if n)
         notes.append(f"{taken} of {counts.answered} answers were not asked for but taken from the cache {names}.")
     own = [session for session in sessions if "cache" not in session.record] or sessions
+    times = [
+        [datetime.fromtimestamp(at, tz=UTC).isoformat(timespec="seconds") for at in (session.started, session.ended)]
+        for session in own
+    ]
     reason = None
     if described["repeatable"] == _BYTES:
         known = environments(sessions)
@@ -182,18 +186,14 @@ def finished(
         "notes": notes,
         "tables": sorted(tables),
         "environments": [
-            {"started": _stamp(s.started), "finished": _stamp(s.ended), "environment": s.record.get("environment")}
-            for s in own
+            {"started": began, "finished": ended, "environment": session.record.get("environment")}
+            for session, (began, ended) in zip(own, times, strict=True)
         ],
-        "started": _stamp(own[0].started) if own else None,
-        "finished": _stamp(own[-1].ended) if own else None,
+        "started": times[0][0] if times else None,
+        "finished": times[-1][1] if times else None,
         "seconds": round(sum(max(0.0, session.ended - session.started) for session in own), 3),
         "sessions": len(own),
     }
-
-
-def _stamp(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, tz=UTC).isoformat(timespec="seconds")
 
 
 def asked_by(described: Mapping[str, Any], earlier: Mapping[str, Any] | None) -> dict[str, Any]:
