@@ -135,7 +135,7 @@ def test_several_draws_are_epochs(written: Run, tmp_path: Path, monkeypatch: pyt
     for name in ("scores", "answers"):
         own = written.table(name)
         monkeypatch.setitem(
-            written._tables, name, pl.concat([own, own.with_columns(pl.lit(1, pl.Int64).alias("sample"))])
+            written._read, name, pl.concat([own, own.with_columns(pl.lit(1, pl.Int64).alias("sample"))])
         )
     log = logged(written, tmp_path)
     assert log.eval.config.epochs == 2
@@ -181,7 +181,7 @@ def test_tokens_are_those_of_the_journal(scored: Run, tmp_path: Path) -> None:
 def test_texts_are_no_markdown(scored: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nasty = "<img src=x onerror=alert(1)> a|b **c** `d` [e](f)\nnext"
     frame = scored.continuations.with_columns(text=pl.lit(nasty))
-    monkeypatch.setitem(scored._tables, "continuations", frame)
+    monkeypatch.setitem(scored._read, "continuations", frame)
     sample = next(iter(by_id(logged(scored, tmp_path)).values()))
     table = sample.scores["kapwa"].explanation.split("\n\n")[-1].splitlines()
     assert len(table) == 2 + len(sample.choices)

@@ -93,10 +93,10 @@ def _aggregates(name: str, rows: list[Row], size: int) -> Row:
 
 def _write_samples(run: Run, part: Part, path: Path) -> None:
     """Write one JSON object a line: one for each item, the mean of its samples as its score."""
-    documents = _by_item(_of(run.items, part))
-    answers = _by_item(_answers(run, part))
+    tables = (_of(run.items, part), _answers(run, part), _of(run.scores, part))
+    documents, answers, scores = (table.rows_by_key("item_id", named=True, include_key=True) for table in tables)
     lines = []
-    for place, (item_id, rows) in enumerate(_by_item(_of(run.scores, part)).items()):
+    for place, (item_id, rows) in enumerate(scores.items()):
         document = next(iter(documents.get(item_id, [])), {"item_id": item_id})
         sample = _sample(place, rows, document, answers.get(item_id, []))
         lines.append(json.dumps(sample, ensure_ascii=False, default=str) + "\n")
@@ -156,13 +156,6 @@ def _of(table: pl.DataFrame, part: Part) -> pl.DataFrame:
     """Return the rows of one part; a table may lack some of the columns that tell parts apart."""
     known = [(name, value) for name, value in zip(base.PART, part, strict=True) if name in table.columns]
     return table.filter(pl.col(name) == value for name, value in known)
-
-
-def _by_item(table: pl.DataFrame) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = {}
-    for row in table.iter_rows(named=True):
-        found.setdefault(row["item_id"], []).append(row)
-    return found
 
 
 def _sha(text: str) -> str:
