@@ -245,3 +245,54 @@ def test_a_folder_of_forms_or_data_is_written_whole_or_not_at_all(tmp_path: Path
     assert done.returncode == 0, done.stderr
     assert int(done.stdout.split()[-1]) >= 5  # else nothing was tried
     assert command(*words, folder).returncode == 0
+
+
+def _manifests() -> dict[str, tuple[str, object]]:
+    """Parts of ``run.json`` that are missing or of another shape, by the place that a message names."""
+    gone = {
+        f"{name} is missing": (name, None) for name in ("model", "counts", "tables", "signature", "data", "metrics")
+    }
+    return gone | {
+        "format": ("format", 1e999),
+        "model.id": ("model", {"revision": ""}),
+        "counts.items": ("counts", {}),
+        "data.name": ("data", {}),
+        "metrics.a": ("metrics", {"a": 1}),
+        "versions.a": ("versions", {"a": [1]}),
+        "headline.0": ("headline", [1]),
+        "tables.0": ("tables", ["../../etc/x"]),
+        "format is a text": ("format", "1e9"),
+    }
+
+
+@pytest.mark.parametrize("case", sorted(_manifests()))
+def test_a_manifest_of_another_shape(case: str, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(run, folder)
+    name, value = _manifests()[case]
+    manifest = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    manifest[name] = value
+    if value is None:
+        del manifest[name]
+    (folder / "run.json").write_text(json.dumps(manifest), encoding="utf-8")
+    for words in (
+        ["report", folder, "-o", tmp_path / "page.html"],
+        ["compare", folder, run],
+        ["export", folder, "--format", "csv", "-o", tmp_path / "out"],
+        ["card", "datasheet", folder],
+        ["words", folder],
+        ["forms", "kalahi", "--run", folder, "--out", tmp_path / "forms"],
+    ):
+        message = refused(capsys, *words)
+        assert "run.json is damaged" in message or "run format inf" in message, words
+
+
+@pytest.mark.parametrize("table", ["scores", "estimates", "floors", "items", "comparisons", "answers"])
+def test_swapped_tables(table: str, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(run, folder)
+    other = "floors" if table in ("scores", "items") else "scores"
+    shutil.copy(folder / f"{other}.parquet", folder / f"{table}.parquet")
+    assert f"{table}.parquet is another table" in refused(
+        capsys, "export", folder, "--format", "csv", "-o", tmp_path / "out"
+    )

@@ -13,12 +13,13 @@ from typing import Any
 
 import polars as pl
 from filelock import FileLock, Timeout
+from pydantic import ValidationError
 
 from kapwa import files, registry
 from kapwa.errors import RunError, UnfinishedRunError, UsageError, nearest
-from kapwa.records import Answer, Item
-from kapwa.runs.manifest import FORMAT, NAME
-from kapwa.runs.outputs import RUN_TABLES, TABLE_NAME, write_csv
+from kapwa.records import SCORE_COLUMNS, Answer, Item
+from kapwa.runs.manifest import FORMAT, NAME, Manifest
+from kapwa.runs.outputs import RUN_TABLES, write_csv
 from kapwa.runs.requests import AnswerReader, RequestIndex
 from kapwa.runs.store import JOURNAL, AnswerStore
 from kapwa.suites.base import Task
@@ -26,11 +27,15 @@ from kapwa.suites.base import Task
 _LOCK, _HOLDER = ".lock", ".lock-holder"
 _SLUG_LENGTH = 40
 _AGAIN = "Run again with the same command that began it."
-# What every reader of a manifest relies on.
-_SHAPE: Mapping[str, type] = {
-    **dict.fromkeys(("task", "suite"), str),
-    **dict.fromkeys(("options", "selection", "metrics", "data", "model", "counts", "versions"), dict),
-    **dict.fromkeys(("headline", "groups", "tables"), list),
+# What every reader of a table relies on; a table of a suite has columns of its own.
+_COLUMNS: Mapping[str, Sequence[str]] = {
+    "scores": SCORE_COLUMNS,
+    "estimates": ("culture", "variant", "group", "stratum", "metric", "value", "low", "high", "n", "signature"),
+    "floors": ("metric", "variant", "name", "value", "kind", "note"),
+    "comparisons": ("metric", "variant", "culture", "difference"),
+    "items": ("item_id", "variant"),
+    "answers": ("item_id", "variant", "text"),
+    "continuations": ("item_id", "variant"),
 }
 
 
@@ -148,10 +153,14 @@ class Run:
         if name not in self._read:
             file = self.path / f"{name}.parquet"
             try:
-                self._read[name] = pl.read_parquet(file)
+                frame = pl.read_parquet(file)
             except (pl.exceptions.PolarsError, OSError) as error:
                 what = "is missing" if not file.exists() else f"cannot be read ({type(error).__name__})"
                 raise RunError(f"{file} {what}.", hint=f"{_AGAIN} Nothing is asked twice.") from error
+            lacks = next((column for column in _COLUMNS.get(name, ()) if column not in frame.columns), None)
+            if lacks is not None:
+                raise RunError(f"{file} is another table: it has no column {lacks!r}.", hint=_AGAIN)
+            self._read[name] = frame
         return self._read[name]
 
     def as_dict(self) -> dict[str, Any]:
@@ -178,23 +187,22 @@ def _manifest(path: Path) -> dict[str, Any]:
         raise RunError(f"{path} is not a run: it has no {NAME}.", hint=hint)
     try:
         manifest = dict(json.loads(file.read_text(encoding="utf-8")))
-        version, status = int(manifest["format"]), manifest["status"]
+        version, status = manifest["format"], manifest["status"]
     except OSError as error:
         raise RunError(f"{file} cannot be read: {error.strerror or error}.") from error
-    except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise RunError(f"{file} is damaged.", hint=f"{_AGAIN} The answers are in {JOURNAL}.") from None
-    if version > FORMAT:
+    if isinstance(version, int | float) and version > FORMAT:
         raise RunError(
             f"{path} has run format {version}; this Kapwa reads up to {FORMAT}.", hint="Upgrade: pip install -U kapwa"
         )
     if status not in ("complete", "failed_items"):
         raise UnfinishedRunError(f"{path} is unfinished: its answers are not all judged yet.", hint=_AGAIN)
-    wrong = [name for name, kind in _SHAPE.items() if not isinstance(manifest.get(name), kind)]
-    # A run may come from somebody else, and names of tables become paths.
-    if not wrong and not all(isinstance(name, str) and TABLE_NAME.fullmatch(name) for name in manifest["tables"]):
-        wrong = ["tables"]
-    if wrong:
-        raise RunError(f"{file} is damaged: {wrong[0]!r} is not what it should be.", hint=_AGAIN)
+    try:
+        Manifest.model_validate(manifest)
+    except ValidationError as error:
+        place = ".".join(map(str, error.errors()[0]["loc"]))
+        raise RunError(f"{file} is damaged: {place!r} is not what it should be.", hint=_AGAIN) from None
     return manifest
 
 

@@ -19,7 +19,10 @@ from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, StringConstraints
+from typing_extensions import TypedDict
 
 from kapwa.files import jsonable
 from kapwa.models.base import Model, processor
@@ -27,7 +30,7 @@ from kapwa.records import Item
 from kapwa.runs.execute import differences, environments
 from kapwa.runs.requests import RequestIndex
 from kapwa.runs.store import AnswerStore
-from kapwa.suites.base import Task
+from kapwa.suites.base import MetricInfo, Task
 
 FORMAT = 1
 NAME = "run.json"
@@ -46,6 +49,55 @@ _FROM_MODEL = ("backend", "dtype", "template", "scoring")
 _DIGEST, _LONGEST_PLAIN = re.compile(r"[0-9a-f]{12,}"), 40
 # What would break a signature apart, or a line of it: the separator, the escape, blanks and control characters.
 _UNSAFE = re.compile(r"[|%\s\x00-\x1f\x7f]")
+
+TABLE_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")  # it becomes a file name
+Plain = dict[str, Any]
+
+
+class ModelPart(TypedDict):
+    """Who answered."""
+
+    id: str
+    revision: str
+    fingerprint: Plain
+
+
+class DataPart(TypedDict):
+    """What was asked."""
+
+    name: str
+    digest: str
+    card: Plain
+    illustrative: bool
+
+
+class CountsPart(TypedDict):
+    """How much; ``unique``: requests that differ from each other."""
+
+    items: int
+    requests: int
+    unique: int
+    answered: int
+    failed: int
+
+
+class Manifest(BaseModel):
+    """What every reader of ``run.json`` relies on; more may stand there."""
+
+    format: Literal[1]
+    task: str
+    suite: str
+    signature: str
+    options: Plain
+    selection: Plain
+    counts: CountsPart
+    versions: dict[str, str]
+    headline: list[str]
+    groups: list[str]
+    tables: list[Annotated[str, StringConstraints(pattern=f"^{TABLE_NAME.pattern}$")]]
+    metrics: dict[str, MetricInfo]
+    model: ModelPart
+    data: DataPart
 
 
 def describe(task: Task, model: Model, items: Sequence[Item], *, seed: int) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ import polars as pl
 from kapwa.errors import RunError
 from kapwa.files import jsonable, replacing, write_json, write_text
 from kapwa.records import SCORE_COLUMNS, Floor, Item
-from kapwa.runs.manifest import signature
+from kapwa.runs.manifest import TABLE_NAME, signature
 from kapwa.suites.base import Judged, MetricInfo, Task
 from kapwa.tables_io import csv_text
 
@@ -24,7 +23,6 @@ BOM = "\ufeff"
 # What every run has; a suite's own tables need other names.
 RUN_TABLES = ("scores", "estimates", "floors", "comparisons", "items")
 _SUITE_BUG = "This is a fault of the suite; report it to its authors."
-TABLE_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")  # it becomes a file name
 _FLOOR_SCHEMA: dict[str, Any] = {
     "metric": pl.String,
     "variant": pl.String,
