@@ -26,8 +26,7 @@ def refused(path: Path, *parts: str, **options: Any) -> DataError:
 
 @pytest.mark.parametrize("ending", ["jsonl", "csv", "parquet"])
 @pytest.mark.parametrize(
-    ("column", "typo"),
-    [("text", "texts"), ("concept", "concepts"), ("topic", "topics"), ("nationality", "nationalty")],
+    ("column", "typo"), [("text", "texts"), ("concept", "concepts"), ("topic", "topics"), ("nationality", "nationalty")]
 )
 def test_missing_columns(tmp_path: Path, ending: str, column: str, typo: str) -> None:
     rows = [{(typo if k == column else k): v for k, v in row.items()} for row in sample_rows()]

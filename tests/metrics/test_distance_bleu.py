@@ -72,10 +72,7 @@ few = st.lists(st.integers(0, 2), max_size=12)
 many = st.lists(st.integers(0, 8), max_size=40)
 
 
-@given(
-    st.lists(st.tuples(few | many, st.integers(0, 3)), max_size=14),
-    st.sampled_from(["nmt", "closest", "average"]),
-)
+@given(st.lists(st.tuples(few | many, st.integers(0, 3)), max_size=14), st.sampled_from(["nmt", "closest", "average"]))
 @settings(max_examples=150, deadline=None)
 def test_bleu_equals_its_definition(rows, brevity):
     texts, groups = [text for text, _ in rows], [group for _, group in rows]

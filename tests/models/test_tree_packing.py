@@ -65,10 +65,5 @@ def test_mask_is_zero_where_visible_and_lowest_elsewhere(needs_torch):
     assert mask.shape == (1, 1, 4, 4)
     assert mask.dtype == torch.bfloat16
     low = torch.finfo(torch.bfloat16).min
-    assert mask[0, 0].tolist() == [
-        [0, low, low, low],
-        [0, 0, low, low],
-        [0, 0, 0, low],
-        [0, 0, low, 0],
-    ]
+    assert mask[0, 0].tolist() == [[0, low, low, low], [0, 0, low, low], [0, 0, 0, low], [0, 0, low, 0]]
     assert forest.depth.tolist() == [0, 1, 2, 2]

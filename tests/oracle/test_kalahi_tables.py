@@ -94,14 +94,7 @@ def test_neural_metrics_correlate_with_mc1_as_printed(metric: str, printed: floa
 
 @pytest.mark.parametrize(
     ("metric", "value"),
-    [
-        ("BLEU", 0.895),
-        ("chrF++", 0.653),
-        ("METEOR", 0.631),
-        ("ROUGE-1", 0.779),
-        ("ROUGE-2", 0.671),
-        ("ROUGE-L", 0.797),
-    ],
+    [("BLEU", 0.895), ("chrF++", 0.653), ("METEOR", 0.631), ("ROUGE-1", 0.779), ("ROUGE-2", 0.671), ("ROUGE-L", 0.797)],
 )
 def test_every_overlap_metric_lies_between_0_6_and_0_9_as_printed(metric: str, value: float) -> None:
     found = pearson(MC1, GENERATION[metric])

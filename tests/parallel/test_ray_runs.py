@@ -283,10 +283,7 @@ def test_replicas_that_differ_are_refused(tmp_path: Path, start: Start) -> None:
 
 @pytest.mark.parametrize(
     ("engine", "room", "size"),
-    [
-        ({"gpus_per_replica": 1}, "0 of 1", "1 processor and 1 GPU"),
-        ({"replicas": 4}, "3 of 4", "1 processor"),
-    ],
+    [({"gpus_per_replica": 1}, "0 of 1", "1 processor and 1 GPU"), ({"replicas": 4}, "3 of 4", "1 processor")],
 )
 def test_replicas_without_room_are_waited_for_only_so_long(
     start: Start, caplog: pytest.LogCaptureFixture, engine: dict[str, Any], room: str, size: str

@@ -86,12 +86,7 @@ def three_nodes() -> Iterator[Nodes]:
     """Start the cluster, and end all of it afterwards."""
     from ray.cluster_utils import Cluster
 
-    head = {
-        "num_cpus": 1,
-        "include_dashboard": False,
-        "object_store_memory": _STORE,
-        "_system_config": _WATCHFUL,
-    }
+    head = {"num_cpus": 1, "include_dashboard": False, "object_store_memory": _STORE, "_system_config": _WATCHFUL}
     cluster = Cluster(initialize_head=True, head_node_args=head)
     try:
         yield Nodes(cluster)

@@ -10,13 +10,7 @@ import pytest
 from report_fixtures import make_run
 from wide_fixtures import CULTURES, VARIANTS, choice_run, wide_run
 
-from kapwa.report.comparisons import (
-    contrast_table,
-    contrasts,
-    run_pairs,
-    split,
-    variant_name,
-)
+from kapwa.report.comparisons import contrast_table, contrasts, run_pairs, split, variant_name
 from kapwa.report.plots import contrast_charts, culture_charts
 from kapwa.report.relations import relation_charts, relation_table, relations
 from kapwa.report.sentences import loss_sentences

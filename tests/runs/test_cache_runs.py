@@ -91,12 +91,7 @@ def test_a_larger_selection_asks_only_what_is_new(bench: Bench, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    "other",
-    [
-        TinyModel(revision="r2"),
-        TinyModel(id="test/other"),
-        pytest.param("atomic", id="batched"),
-    ],
+    "other", [TinyModel(revision="r2"), TinyModel(id="test/other"), pytest.param("atomic", id="batched")]
 )
 def test_another_model_revision_or_way_of_answering_does_not_hit(bench: Bench, tmp_path: Path, other: Any) -> None:
     task, log = TinyTask(n=12), tmp_path / "log"

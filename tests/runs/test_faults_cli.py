@@ -197,10 +197,7 @@ def copy(finished: Path, tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(
-    ("where", "most_lost"),
-    [("leaf of a table", 12), ("leaf of an index", 0)],
-)
+@pytest.mark.parametrize(("where", "most_lost"), [("leaf of a table", 12), ("leaf of an index", 0)])
 def test_a_damaged_page_is_reported_and_what_can_be_read_is_saved(
     kapwa: Kapwa, copy: Path, where: str, most_lost: int
 ) -> None:

@@ -68,12 +68,7 @@ class Terminal(io.StringIO):
 
 @pytest.mark.parametrize(
     ("asked", "stream", "shown"),
-    [
-        (None, io.StringIO, ""),
-        (False, io.StringIO, ""),
-        (False, Terminal, ""),
-        (True, io.StringIO, "x: 1/3, asking\n"),
-    ],
+    [(None, io.StringIO, ""), (False, io.StringIO, ""), (False, Terminal, ""), (True, io.StringIO, "x: 1/3, asking\n")],
 )
 def test_without_a_terminal_nothing_is_shown_unless_asked_for(
     monkeypatch: pytest.MonkeyPatch, asked: bool | None, stream: type[io.StringIO], shown: str

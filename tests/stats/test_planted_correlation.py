@@ -64,9 +64,7 @@ def test_the_planted_tau_is_086(planted: tuple[np.ndarray, list[str], float]) ->
     assert truth == pytest.approx(0.86, abs=0.004)
 
 
-def test_the_corrected_tau_finds_it_and_the_released_one_does_not(
-    planted: tuple[np.ndarray, list[str], float],
-) -> None:
+def test_the_corrected_tau_finds_it_and_the_released_one_does_not(planted: tuple[np.ndarray, list[str], float]) -> None:
     distance, names, noise = planted
     released = []
     for seed in SEEDS:
@@ -80,9 +78,7 @@ def test_the_corrected_tau_finds_it_and_the_released_one_does_not(
     assert 0.06 < np.mean(released) < 0.11
 
 
-def test_the_floor_lies_at_zero_and_the_matrices_as_a_whole_agree(
-    planted: tuple[np.ndarray, list[str], float],
-) -> None:
+def test_the_floor_lies_at_zero_and_the_matrices_as_a_whole_agree(planted: tuple[np.ndarray, list[str], float]) -> None:
     distance, _, noise = planted
     likeness = similarity(distance, noise, 0)
     (floor,) = permuted_means([likeness], distance, permutations=99, seed=1)

@@ -179,8 +179,7 @@ json_values = st.recursive(
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.fixed_dictionaries(
-        {},
-        optional=dict.fromkeys(("ID", "question", "en_question", "annotations", "idks"), json_values),
+        {}, optional=dict.fromkeys(("ID", "question", "en_question", "annotations", "idks"), json_values)
     )
 )
 def test_anything_is_read_or_refused_with_a_reason(tmp_path: Path, value: dict[str, Any]) -> None:

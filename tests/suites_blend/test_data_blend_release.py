@@ -42,14 +42,7 @@ FACTS = {
     "US": ("en", 2190, 3524, 5, 461, 424),
     "West_Java": ("su", 1550, 2725, 35, 458, 395),
 }
-TOPICS = {
-    "Food": 105,
-    "Holidays/Celebration/Leisure": 92,
-    "Sport": 88,
-    "Education": 84,
-    "Work life": 68,
-    "Family": 63,
-}
+TOPICS = {"Food": 105, "Holidays/Celebration/Leisure": 92, "Sport": 88, "Education": 84, "Work life": 68, "Family": 63}
 
 
 def by_country(blend: BlendData, country: str) -> list[Question]:
