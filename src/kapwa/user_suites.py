@@ -47,8 +47,13 @@ def config_folder() -> Path:
     if own:
         return Path(own).expanduser()
     base = os.environ.get("APPDATA" if os.name == "nt" else "XDG_CONFIG_HOME")
-    # The XDG specification has relative paths ignored.
-    return (Path(base) if base and Path(base).is_absolute() else Path.home() / ".config") / "kapwa"
+    if base and Path(base).is_absolute():  # the XDG specification has relative paths ignored
+        return Path(base) / "kapwa"
+    try:
+        return Path.home() / ".config" / "kapwa"
+    except RuntimeError:  # a user whom the system does not know, as in some containers
+        hint = f"Name a folder with --config or {CONFIG_VARIABLE}."
+        raise UsageError("There is no home folder to keep your suites in.", hint=hint) from None
 
 
 def check_name(name: str) -> None:
@@ -68,7 +73,10 @@ def fitting_name(text: str) -> str:
 
 def registered() -> dict[str, Registered]:
     """Return the user's suites by name; raise DataError where the file that lists them is damaged."""
-    path = config_folder() / FILE_NAME
+    try:
+        path = config_folder() / FILE_NAME
+    except UsageError:
+        return {}  # nowhere to keep any
     if not path.is_file():
         return {}
     try:
@@ -132,12 +140,18 @@ def unregister(name: str) -> Registered:
 
 @contextmanager
 def _changing() -> Iterator[dict[str, Registered]]:
-    from filelock import FileLock
+    from filelock import FileLock, Timeout
 
     folder = config_folder()
     folder.mkdir(parents=True, exist_ok=True)
     # Two commands at once must not lose each other's names.
-    with FileLock(folder / f".{FILE_NAME}.lock", timeout=30):
+    try:
+        lock = FileLock(folder / f".{FILE_NAME}.lock", timeout=10).acquire()
+    except Timeout:
+        raise UsageError(
+            f"Another command is changing {folder / FILE_NAME}.", hint="Try again when it is done."
+        ) from None
+    with lock:
         suites = registered()
         yield suites
         write_json(folder / FILE_NAME, {"version": VERSION, "suites": _plain(suites)})

@@ -296,3 +296,59 @@ def test_swapped_tables(table: str, run: Path, tmp_path: Path, capsys: pytest.Ca
     assert f"{table}.parquet is another table" in refused(
         capsys, "export", folder, "--format", "csv", "-o", tmp_path / "out"
     )
+
+
+def test_another_command_holds_the_list_of_suites(
+    pack: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from filelock import FileLock
+
+    monkeypatch.setenv("KAPWA_CONFIG", str(pack / "config"))
+    (pack / "config").mkdir()
+    (pack / "situations.yaml").write_text(json.dumps([SITUATION]), encoding="utf-8")
+    monkeypatch.setattr("filelock.FileLock", lambda path, timeout: FileLock(path, timeout=0.1))
+    with FileLock(pack / "config" / ".suites.json.lock"):
+        assert "Another command is changing" in refused(capsys, "suite", "add", pack, "--name", "mine")
+
+
+def test_a_user_without_a_home(pack: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def nowhere() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    for name in ("KAPWA_CONFIG", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(Path, "home", nowhere)
+    (pack / "situations.yaml").write_text(json.dumps([SITUATION]), encoding="utf-8")
+    assert kapwa.load_task("kalahi/mc", data=pack).items()
+    assert "There is no home folder" in refused(capsys, "suite", "add", pack, "--name", "mine")
+
+
+def test_a_password_in_an_address_without_a_scheme(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["run", "kalahi/open", "--model", "openai:x", "--base-url", "user:pw-never-show@127.0.0.1:1/v1"]
+    assert "pw-never-show" not in refused(capsys, *words)
+
+
+@pytest.mark.usefixtures("needs_torch")
+@pytest.mark.parametrize("damage", ["truncated", "pickled"])
+def test_weights_of_an_encoder_that_cannot_be_used(damage: str, tmp_path: Path) -> None:
+    import torch
+    import transformers
+
+    from kapwa.errors import ModelError
+    from kapwa.metrics.neural import BertScore
+
+    config = transformers.BertConfig(
+        vocab_size=30, hidden_size=8, num_hidden_layers=1, num_attention_heads=1, intermediate_size=8
+    )
+    model = transformers.BertModel(config)
+    model.save_pretrained(tmp_path)
+    (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n", encoding="utf-8")
+    transformers.BertTokenizer(str(tmp_path / "vocab.txt")).save_pretrained(tmp_path)
+    weights = tmp_path / "model.safetensors"
+    if damage == "truncated":
+        weights.write_bytes(weights.read_bytes()[:-500])
+    else:
+        weights.unlink()
+        torch.save(model.state_dict(), tmp_path / "pytorch_model.bin")
+    with pytest.raises(ModelError, match="cannot load"):
+        BertScore(str(tmp_path), layer=1).score_pairs(["a"], ["a"])

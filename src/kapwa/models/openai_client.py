@@ -331,7 +331,7 @@ def checked_url(url: str) -> str:
             hint="Put the key into the environment variable OPENAI_API_KEY.",
         )
     if not fits:
-        raise UsageError(f"The base URL {url!r} is not an http(s) address.", hint=example)
+        raise UsageError("The base URL is not an http(s) address.", hint=example)
     path = parts.path.rstrip("/")
     for endpoint in ("/chat/completions", "/completions", "/models"):
         if path.endswith(endpoint):
