@@ -1,7 +1,5 @@
 """Fixtures every test may use: the released data where it is present, and the embedded model."""
 
-from __future__ import annotations
-
 import gc
 import importlib.util
 import os

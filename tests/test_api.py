@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -19,8 +17,6 @@ from kapwa.suites.base import Task
 sys.path.insert(0, str(Path(__file__).parent / "runs"))
 
 from tiny_suite import TinyModel, TinyTask
-
-# -- tasks ----------------------------------------------------------------------------------------
 
 
 def test_a_task_opens_over_the_sample_packs() -> None:
@@ -70,9 +66,6 @@ def test_what_does_not_exist_is_named_with_the_nearest(
     assert hint in (caught.value.hint or "")
 
 
-# -- models ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("spec", "options", "says", "hint"),
     [
@@ -101,9 +94,6 @@ def test_a_backend_gets_the_name_and_the_options(monkeypatch: pytest.MonkeyPatch
     kapwa.load_model("tiny:a:b/c", dtype="bfloat16", extra={"x": 1})
     kapwa.load_model("tiny")
     assert seen == [("a:b/c", ModelOptions(dtype="bfloat16", extra={"x": 1})), ("", ModelOptions())]
-
-
-# -- runs -----------------------------------------------------------------------------------------
 
 
 def test_evaluate_open_and_export(tmp_path: Path) -> None:
@@ -143,8 +133,6 @@ def test_runs_that_are_not_pairs_are_refused(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="is not a folder"):
         kapwa.compare(a, tmp_path / "nowhere")
 
-
-# -- answers obtained elsewhere -------------------------------------------------------------------
 
 ANSWERS = {"item_id": [f"{i:03}" for i in range(8)], "text": [f"sagot {i}" for i in range(8)]}
 
@@ -244,9 +232,6 @@ def test_a_file_of_texts_cannot_be_judged_by_likelihood() -> None:
         kapwa.score_responses(TinyTask(kinds=("score",)), pl.DataFrame(ANSWERS))
 
 
-# -- people ---------------------------------------------------------------------------------------
-
-
 def choices(task: Task, path: Path) -> Path:
     items = task.items()
     lines = ["item_id,ana,ben"] + [f"{item.id},1,{1 if n % 2 else 2}" for n, item in enumerate(items)]
@@ -267,9 +252,6 @@ def test_validators_choices_need_a_task_with_choices(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no metric that people's choices could be the ceiling of"):
         kapwa.evaluate(TinyTask(), TinyModel(), out=tmp_path, validators=tmp_path / "x.csv")
     assert list(tmp_path.iterdir()) == []
-
-
-# -- the whole way --------------------------------------------------------------------------------
 
 
 KILLING = """

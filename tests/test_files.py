@@ -1,7 +1,5 @@
 """Reading users' tables, and writing files whole or not at all."""
 
-from __future__ import annotations
-
 import csv
 import errno
 import io

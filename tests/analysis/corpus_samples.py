@@ -1,7 +1,5 @@
 """Small corpora for tests: rows of texts, and the same rows in every format."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path

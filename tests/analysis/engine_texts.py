@@ -1,7 +1,5 @@
 """A small corpus with something to find in it, and a survey that goes with it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

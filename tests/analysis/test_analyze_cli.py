@@ -1,7 +1,5 @@
 """``kapwa analyze eecc`` as a user meets it: what is printed, what is left behind, and how it stops."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Matrices of what else may make countries alike."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

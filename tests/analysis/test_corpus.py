@@ -1,7 +1,5 @@
 """What a corpus gives: texts by concept, the same from every format, and what is wanting."""
 
-from __future__ import annotations
-
 import gc
 import json
 import os

@@ -1,7 +1,5 @@
 """Bad responses are refused with the file, the row, the column and a remedy."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

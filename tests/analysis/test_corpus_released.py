@@ -1,7 +1,5 @@
 """The released layout: one line a prompt, samples in columns, no header, pandas' quotation marks."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Texts of real runs: the eecc suite's sample pack answered by recorded answers, read back from the journal."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Datasheets: every question once, what is recorded under it, what people know left open, nothing secret."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

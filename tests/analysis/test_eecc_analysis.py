@@ -1,7 +1,5 @@
 """The whole analysis on a small corpus: right numbers, whole tables, and nothing computed twice."""
 
-from __future__ import annotations
-
 import logging
 import os
 import sys

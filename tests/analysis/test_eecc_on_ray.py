@@ -1,7 +1,5 @@
 """An analysis on a cluster that loses a process and a node on the way: the numbers of one machine, nothing twice."""
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Parts on disk: whole or not at all, found again by what they are of, computed again when damaged."""
 
-from __future__ import annotations
-
 import logging
 import os
 import time

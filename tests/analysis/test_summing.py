@@ -1,7 +1,5 @@
 """The second stage: τ of concepts, tests over concepts, and its jobs: each once, parts sent along where needed."""
 
-from __future__ import annotations
-
 import logging
 import sys
 from pathlib import Path
@@ -119,8 +117,6 @@ def test_by_edit_distance_near_means_alike() -> None:
     assert row_means(found[TauKey("v", "wed", "reference")].tau) == pytest.approx([1.0])
 
 
-# -- tests over concepts --------------------------------------------------------------------------------
-
 NAME = Named("model T 0.3", "eecc/qa")
 
 
@@ -189,8 +185,6 @@ def test_both_estimators_stand_beside_each_other() -> None:
     assert row["permanova_p"] == one.concepts.permanova[1, 2]
     assert (row["identities"], row["texts"]) == (5, 15)
 
-
-# -- jobs -----------------------------------------------------------------------------------------------
 
 SETTINGS = Settings(workers=1, permutations=49)
 

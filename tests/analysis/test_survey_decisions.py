@@ -1,7 +1,5 @@
 """What the user decides about surveys, and tables that are none: said before anything is computed."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What `kapwa values check` says of a survey table."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -2,8 +2,6 @@
 columns are no answers on a scale.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 from pathlib import Path

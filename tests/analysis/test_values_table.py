@@ -1,7 +1,5 @@
 """Survey tables in every form people have them in."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

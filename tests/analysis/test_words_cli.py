@@ -1,7 +1,5 @@
 """``kapwa words`` reads texts, and lists what marks each identity."""
 
-from __future__ import annotations
-
 import json
 from itertools import product
 from pathlib import Path

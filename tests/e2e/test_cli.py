@@ -1,7 +1,5 @@
 """The command line as a user meets it: real commands, good and bad input, what is printed and what is left behind."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -5,8 +5,6 @@ cannot run everywhere (it needs a server, say) stands under ``<!-- not run: reas
 still held against the real command line, option by option.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -4,8 +4,6 @@ The LGPL is allowed: such a library is imported, not copied, and whoever distrib
 declares nothing is looked at by a person and listed here.
 """
 
-from __future__ import annotations
-
 import re
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 

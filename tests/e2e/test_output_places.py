@@ -1,7 +1,5 @@
 """Output named where none can be written: a message that names the place, exit code 2, and no work done in vain."""
 
-from __future__ import annotations
-
 import errno
 import os
 import subprocess

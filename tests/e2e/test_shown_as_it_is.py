@@ -1,7 +1,5 @@
 """What is shown is shown as it is: brackets are no markup, colons no emoji, and nothing steers a terminal."""
 
-from __future__ import annotations
-
 import io
 import logging
 import unicodedata

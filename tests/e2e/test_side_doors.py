@@ -1,7 +1,5 @@
 """Every path goes through the guards of the main road: each case of an adversarial trial, by name."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

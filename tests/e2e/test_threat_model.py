@@ -1,7 +1,5 @@
 """Each claim of the threat model names a test, and the test exists."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

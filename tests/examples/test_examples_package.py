@@ -1,7 +1,5 @@
 """The example package adds suites, a backend, a metric and a language from outside, as pip would install it."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

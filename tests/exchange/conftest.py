@@ -1,7 +1,5 @@
 """Runs to export: one that scored continuations, one that wrote texts; and what lm-eval 0.4.13 wrote."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Kapwa's tasks in the real lm-eval, asked of a model of known numbers, and lm-eval's files of what came of it."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path

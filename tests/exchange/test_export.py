@@ -1,7 +1,5 @@
 """Exports: what is in the files, that they fit their schemas, what is refused, and that no key leaves."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import json

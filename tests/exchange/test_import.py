@@ -1,7 +1,5 @@
 """Imports: an export comes back as the same run; lm-eval's own files become runs that report and compare."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Exports as Inspect logs: what Inspect's own reader finds in them, and that they come back as the same run."""
 
-from __future__ import annotations
-
 import json
 import math
 import shutil

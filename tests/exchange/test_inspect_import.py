@@ -1,7 +1,5 @@
 """Imports of Inspect logs: of other people's tasks, of Kapwa's own inside Inspect, and of what is no finished log."""
 
-from __future__ import annotations
-
 import json
 import math
 import weakref

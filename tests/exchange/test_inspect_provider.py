@@ -1,7 +1,5 @@
 """The provider ``kapwa`` inside Inspect, over a model whose texts tell what shared their batch."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any

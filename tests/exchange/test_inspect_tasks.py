@@ -1,7 +1,5 @@
 """Kapwa's tasks inside the real Inspect: with a provider of known texts, and with the embedded model."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

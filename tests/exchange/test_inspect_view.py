@@ -4,8 +4,6 @@ The page works with database and workers of the browser, which virtual time (``-
 pages are tested) does not wait for. So the browser is asked over its debugging protocol until the page is there.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

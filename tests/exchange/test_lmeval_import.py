@@ -1,7 +1,5 @@
 """What lm-eval wrote of Kapwa's own tasks becomes whole runs, judged again; where it cannot, notes say why."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

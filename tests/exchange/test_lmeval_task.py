@@ -1,7 +1,5 @@
 """Kapwa's tasks inside the real lm-eval 0.4.13: with a model of known numbers, and with the embedded model."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 A move that is meant is named in CHANGELOG.md, and ``python tools/golden.py FOLDER`` writes the new tables.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Folding: idempotent on any text, blind to what does not change a word, and not to what does."""
 
-from __future__ import annotations
-
 import unicodedata
 
 import pytest

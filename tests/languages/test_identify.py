@@ -1,7 +1,5 @@
 """Language of an answer: right where it can be known, silent where it cannot."""
 
-from __future__ import annotations
-
 import csv
 import subprocess
 import sys

@@ -4,8 +4,6 @@ Figures: how many ordered pairs of answers that annotators put into one group ar
 ``within``), and how many pairs of two groups (at most ``across``).
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import subprocess

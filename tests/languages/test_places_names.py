@@ -1,7 +1,5 @@
 """Which country a name means, as people and surveys write it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

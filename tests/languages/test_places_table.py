@@ -1,7 +1,5 @@
 """The table of places against ISO 3166, the map's outlines, and itself."""
 
-from __future__ import annotations
-
 import json
 from itertools import accumulate
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Refusals by wording: found in several languages, not found in advice."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

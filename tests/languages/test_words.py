@@ -1,7 +1,5 @@
 """Words of any script."""
 
-from __future__ import annotations
-
 import unicodedata
 
 import pytest

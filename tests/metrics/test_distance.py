@@ -1,7 +1,5 @@
 """Word edit distances: both kernels against the textbook recursion, blocks, groups and what the check finds."""
 
-from __future__ import annotations
-
 import itertools
 import subprocess
 import sys
@@ -125,9 +123,6 @@ def test_blocks_do_not_change_what_is_counted(backend, cells):
     assert np.array_equal(whole, np.triu(plain_matrix(texts)))
 
 
-# --- groups ----------------------------------------------------------------------------------------
-
-
 def plain_pairs(texts, groups, count):
     wed = [[plain_edits(a, b) / max(len(a), len(b), 1) for b in texts] for a in texts]
     means, squares = np.full((count, count), np.nan), np.full((count, count), np.nan)
@@ -192,9 +187,6 @@ def test_nothing_to_compare():
     assert word_edits(encoded([])).shape == (0, 0)
 
 
-# --- what goes wrong -------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("ids", "offsets"), [([0, 1], [0, 3]), ([0, 1], [1, 2]), ([0, 1], [0, 2, 1, 2]), ([0, 2], [0, 2]), ([-1], [0, 1])]
 )
@@ -252,9 +244,6 @@ def test_self_check_passes_and_names_a_differing_pair(monkeypatch):
     monkeypatch.setattr(distance, "edits_between", wrong)
     with pytest.raises(KapwaError, match="texts 3 and 6"):
         distance.self_check(made, seed=1)
-
-
-# --- estimates from some pairs ----------------------------------------------------------------------
 
 
 def corpus(seed, identities, samples):

@@ -1,7 +1,5 @@
 """Corpus BLEU of all pairs: against its definition, and against sacrebleu and NLTK where they mean the same."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 

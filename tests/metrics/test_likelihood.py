@@ -1,7 +1,5 @@
 """MC1, MC2, MC3 against plain twins written from their definitions."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The matcher: its rules one by one, against a plain twin, and on texts nobody would write."""
 
-from __future__ import annotations
-
 import importlib
 import itertools
 from functools import cache
@@ -153,8 +151,6 @@ def test_the_released_rule(reply: str, gold: str, found: bool) -> None:
     assert matcher("en").reference_match(reply, gold) is found
 
 
-# --- a plain twin of the text rules, on the toy language -------------------------------------------
-
 WORDS = st.lists(st.sampled_from(["a", "as", "b", "bs", "abs", "s", "cab", "abab", "1", "11"]), max_size=6)
 
 
@@ -183,8 +179,6 @@ def test_text_rules_equal_their_plain_twin(reply: list[str], gold: list[str], sl
         gold = [*gold, "b"]  # a lone number is compared as a number
     assert Matcher(Toy(), slack=slack).match(" ".join(reply), " ".join(gold)) == twin(reply, gold, slack)
 
-
-# --- any text ---------------------------------------------------------------------------------------
 
 KINDS = st.sampled_from(["text", "number", "date", "time"])
 

@@ -1,7 +1,5 @@
 """Numbers, dates and times: every value in many spellings, and none read out of another."""
 
-from __future__ import annotations
-
 import importlib
 import math
 

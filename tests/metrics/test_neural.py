@@ -1,7 +1,5 @@
 """BERTScore and BLEURT: their definitions, on tiny models and on real weights, and what they refuse."""
 
-from __future__ import annotations
-
 import functools
 import importlib.metadata
 import importlib.util

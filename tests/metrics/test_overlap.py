@@ -1,7 +1,5 @@
 """Overlap metrics equal the libraries they come from, and work in every script."""
 
-from __future__ import annotations
-
 import functools
 import importlib.metadata
 

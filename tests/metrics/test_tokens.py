@@ -1,7 +1,5 @@
 """Texts become arrays of token ids, by the tokenizer of their language."""
 
-from __future__ import annotations
-
 import random
 import sys
 from collections.abc import Iterator, Sequence
@@ -106,8 +104,6 @@ def test_a_language_that_is_not_known_is_named() -> None:
     with pytest.raises(UsageError, match="'xx'"):
         tokenizer_for("xx")
 
-
-# --- the fast way to NLTK's tokens ---------------------------------------------------------------------
 
 # Pieces that NLTK's rules name, to be glued at random.
 PIECES: Sequence[str] = (

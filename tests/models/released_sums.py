@@ -5,8 +5,6 @@ One whole pass per continuation takes minutes, and gives the same numbers as lon
     python tests/models/released_sums.py ../shared/data/kalahi/filipino.csv
 """
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Rendering: the tokenizer's template or the plain one, dates fixed, refusals turned into words."""
 
-from __future__ import annotations
-
 import pytest
 from tiny_models import train_tokenizer
 

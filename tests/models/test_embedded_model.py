@@ -1,7 +1,5 @@
 """The embedded model against the definition, on real text: released Kalahi data and five scripts."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import math

@@ -1,7 +1,5 @@
 """Models and data of the hub, read from its cache without a network: the commit is found, recorded, and never mixed."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Tree, prefix and plain scoring give one answer, on every architecture, and the choice between them is right."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Where a prompt ends and a continuation begins, in tokens: clean, merged, doubled, empty."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

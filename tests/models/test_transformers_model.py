@@ -1,7 +1,5 @@
 """The local model as the runner sees it: responses, errors, plans, fingerprints, generation."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
@@ -178,9 +176,6 @@ def test_probabilities_that_are_not_numbers_are_an_error(folder):
     model._network.model.get_input_embeddings().weight.fill_(math.nan)
     (response,) = model.score([judge("Mabuti")])
     assert "no finite log-probability" in response.error
-
-
-# --- generation ---------------------------------------------------------------------------------
 
 
 def _loop(model, request, steps):

@@ -1,7 +1,5 @@
 """The packed trie against its definition: nodes are distinct prefixes, and see exactly their own prefixes."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Finding and loading weights: every bad input is a ModelError in words, every good one has an identity."""
 
-from __future__ import annotations
-
 import json
 import shutil
 

@@ -1,7 +1,5 @@
 """Small random networks and tokenizers, built in a moment, for testing the local backend."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

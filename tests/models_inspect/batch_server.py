@@ -1,7 +1,5 @@
 """A server with OpenAI's batch interface: files go in, a job is done when it is first asked about, files come out."""
 
-from __future__ import annotations
-
 import json
 import re
 import threading

@@ -1,7 +1,5 @@
 """Start the stub server of the served models' tests, and open models behind Inspect's providers."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path

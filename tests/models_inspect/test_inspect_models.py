@@ -1,7 +1,5 @@
 """``inspect:`` models through real providers: mockllm, an OpenAI-compatible server, and Inspect's own hf."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Start the stub server as a real process on 127.0.0.1."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

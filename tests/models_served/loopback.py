@@ -1,7 +1,5 @@
 """Servers of the tests that run in a thread: an answering server with TLS, and a proxy that keeps a log."""
 
-from __future__ import annotations
-
 import asyncio
 import shutil
 import ssl

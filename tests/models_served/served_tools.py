@@ -1,7 +1,5 @@
 """What the tests of served models share: a stub server process, and requests with telling keys."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -20,7 +18,7 @@ KEY = "sk-inspect-canary/7d2e+91-never-show"
 
 
 @pytest.fixture
-def stub() -> Iterator[Callable[..., StubProcess]]:
+def stub() -> Iterator[Callable[..., "StubProcess"]]:
     """Start a stub server with each configuration that is asked for; all are ended after the test."""
     running: list[StubProcess] = []
 

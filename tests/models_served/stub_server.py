@@ -9,8 +9,6 @@ Usage: stub_server.py CONFIG_JSON. Keys of the configuration:
 GET /__log returns every arrival, the most requests open at once and every Authorization header.
 """
 
-from __future__ import annotations
-
 import asyncio
 import email.utils
 import json

@@ -1,7 +1,5 @@
 """An API key given through the environment is in nothing that a run prints or writes, whatever the server says."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os

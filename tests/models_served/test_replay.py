@@ -1,7 +1,5 @@
 """Answers from a file: matched exactly, counted, and refused with the row when something is wrong."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """A served model with a shared cache: asked once where it says its version, always where it does not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import kapwa

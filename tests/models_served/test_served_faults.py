@@ -1,7 +1,5 @@
 """Against a server that misbehaves: nothing lost, nothing twice, limits kept, and the key never shown."""
 
-from __future__ import annotations
-
 import logging
 import socket
 import traceback

@@ -1,7 +1,5 @@
 """Plain generation over HTTP: parameters, answers, samples, order, laziness, cancelling."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 

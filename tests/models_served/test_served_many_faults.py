@@ -1,7 +1,5 @@
 """Twenty thousand requests, half of which go wrong at first in one of five ways: none lost, none twice, all right."""
 
-from __future__ import annotations
-
 import json
 import urllib.request
 from collections import Counter

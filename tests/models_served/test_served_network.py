@@ -1,7 +1,5 @@
 """Proxies, TLS, redirects and hostile replies on the way to a server: every failure named with its remedy."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import gzip

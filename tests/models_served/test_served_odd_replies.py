@@ -1,7 +1,5 @@
 """Whatever JSON a server replies with is an answer or a fault of that one call, never an error of our own."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

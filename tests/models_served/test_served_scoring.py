@@ -1,7 +1,5 @@
 """Scoring over HTTP against stand-ins for vLLM, SGLang and old OpenAI, checked against the toy model itself."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 

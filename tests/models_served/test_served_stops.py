@@ -1,7 +1,5 @@
 """What came is kept, whatever ends the asking: Ctrl-C, an error that every request would meet, a closed iterator."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import subprocess

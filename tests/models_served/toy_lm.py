@@ -6,8 +6,6 @@ then one object a token that maps token ids (as strings) to ``{logprob, rank, de
 without a value; ``echo`` gives ``tokens`` and ``token_logprobs`` of prompt and new tokens together.
 """
 
-from __future__ import annotations
-
 import hashlib
 from typing import Any
 

@@ -3,8 +3,6 @@
 Tables by number of the paper (arXiv 2409.15380); ``docs/fidelity.md`` tells the story for readers.
 """
 
-from __future__ import annotations
-
 import csv
 from fractions import Fraction
 from pathlib import Path

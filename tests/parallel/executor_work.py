@@ -1,7 +1,5 @@
 """Functions that workers can import: what a test module defines, a spawned process cannot find."""
 
-from __future__ import annotations
-
 import os
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A run on a Ray of its own, in a process of its own, to be interrupted: ``python interrupted_run.py FOLDER``."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Models for the replicas of the tests: the rule-based one of the runner's tests, and ways to misbehave."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

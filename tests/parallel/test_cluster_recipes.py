@@ -1,7 +1,5 @@
 """The Kubernetes file and the Slurm script in the docs: they say what Kapwa takes, and what they say fits together."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -1,7 +1,5 @@
 """Processes of this machine and Ray tasks: the same results, errors as themselves, and nobody left behind."""
 
-from __future__ import annotations
-
 import logging
 import os
 import signal
@@ -61,7 +59,7 @@ def test_results_may_bring_more_to_do(executor: Executor) -> None:
     waiting = deque([2, 3])
 
     class Growing:
-        def __iter__(self) -> Growing:
+        def __iter__(self) -> "Growing":
             return self
 
         def __next__(self) -> int:

@@ -1,7 +1,5 @@
 """``kapwa run`` as a submitted job, on a cluster with a dashboard that asks for a token: stopped midway, it goes on."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket

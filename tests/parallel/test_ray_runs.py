@@ -1,7 +1,5 @@
 """Runs through replicas on a cluster of three nodes: the same tables as here, whatever dies meanwhile."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os

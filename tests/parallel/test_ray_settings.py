@@ -1,7 +1,5 @@
 """What a user says about Ray, what is made of it, and what of the environment goes along; no Ray is started."""
 
-from __future__ import annotations
-
 import sys
 from importlib.metadata import version
 from typing import Any

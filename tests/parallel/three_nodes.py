@@ -1,7 +1,5 @@
 """A cluster of three nodes of one processor each, on this machine, for tests that kill parts of it."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

@@ -1,7 +1,5 @@
 """Situations for the forms: some in scripts and texts that spreadsheets would mangle, some plain."""
 
-from __future__ import annotations
-
 import pytest
 from form_filling import OPTIONS, make_item
 

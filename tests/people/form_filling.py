@@ -1,7 +1,5 @@
 """Situations in several scripts, with texts that spreadsheets would mangle, and ways to fill in forms."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Forms of wrong answers: blinded, seeded, spread over questions and models, and read back as ratings."""
 
-from __future__ import annotations
-
 import csv
 from collections import Counter
 from pathlib import Path

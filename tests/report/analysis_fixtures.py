@@ -3,8 +3,6 @@
 Nothing here was measured. The texts were written for these tests, in five scripts.
 """
 
-from __future__ import annotations
-
 import itertools
 import zlib
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """A page opened in a real browser, from disk, for the tests of reports and of analyses."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

@@ -1,7 +1,5 @@
 """A page taken apart, for the tests of reports and of analyses."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import itertools

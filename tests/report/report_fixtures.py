@@ -1,7 +1,5 @@
 """Runs in exactly the shapes of a run directory, made without a model, for the report's tests."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Short situations for the report's tests, in six scripts: ``situations.yaml``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The page in a real browser, from disk: its own script runs and no other, and does what it says on any screen."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

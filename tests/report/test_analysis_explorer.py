@@ -1,7 +1,5 @@
 """What the page carries for its explorer: bounded, unpacked as it was packed, safe, and marked right."""
 
-from __future__ import annotations
-
 import base64
 import json
 import zlib

@@ -1,7 +1,5 @@
 """The page of an analysis: whole, self-contained, escaped, accessible, and true to the tables."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import re

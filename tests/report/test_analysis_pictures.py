@@ -1,7 +1,5 @@
 """Charts, maps and heat maps of an analysis: what they hold and where they put it."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import struct
@@ -84,9 +82,6 @@ def test_row_charts_are_well_formed_and_no_grid_line_runs_through_a_picture(view
                 )
 
 
-# --- maps
-
-
 def points(path: str) -> list[list[tuple[int, int]]]:
     rings = []
     for ring in path.split("M")[1:]:
@@ -164,9 +159,6 @@ def test_countries_without_a_place_are_named() -> None:
     one = tau_maps(AnalysisView(made))[0][0]
     assert one.absent
     assert len(one.spots) + len(one.absent) == 100
-
-
-# --- heat maps
 
 
 def decoded(png: bytes) -> npt.NDArray[np.int64]:
@@ -248,9 +240,6 @@ def test_names_in_a_heat_maps_file_are_of_readable_size_and_fit_their_rows(alike
     assert 6 < size * cell < 14
     assert "font-family" not in styles
     assert ".names" in styles[styles.index(".ink{") :], "what takes the outline from letters comes after what gives it"
-
-
-# --- files
 
 
 def test_every_figure_becomes_an_svg_and_a_png_with_its_title(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """What the page says in words: right about size, interval, chance, and what cannot be told."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import polars as pl

@@ -1,7 +1,5 @@
 """An analysis on the terminal: every number whole at 80 columns, and no warning of a library."""
 
-from __future__ import annotations
-
 import dataclasses
 import io
 import re
@@ -81,9 +79,6 @@ def test_a_terminal_narrower_than_the_tables_breaks_lines_and_cuts_nothing(
     monkeypatch.setenv("COLUMNS", "50")
     show(render_analysis(made))
     assert capsys.readouterr().out.rstrip() == printed(made).rstrip()
-
-
-# --- the smallest p that a permutation test can come to stands beside every Mantel p
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,5 @@
 """The page in a real browser, from disk: nothing runs, nothing is refused, it fits phones, and it prints."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

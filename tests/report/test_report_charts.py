@@ -1,7 +1,5 @@
 """Charts: what they hold, that they fit any screen, that text survives, that files are whole."""
 
-from __future__ import annotations
-
 import importlib.util
 import itertools
 import math
@@ -100,9 +98,6 @@ def heat_colours(block: str) -> list[str]:
     return [re.findall(rf"--heat-{k}: (#\w{{6}})", block)[0] for k in range(7)]
 
 
-# --- what charts hold
-
-
 def test_the_headline_chart_shows_score_interval_floors_and_ceiling() -> None:
     chart = first_chart(make_run(cultures=("Filipino",)))
     dot = chart.lines[0].dots[0]
@@ -191,9 +186,6 @@ def test_ticks_are_few_round_and_inside(domain: tuple[float, float]) -> None:
     assert all(domain[0] - 1e-9 <= v <= domain[1] + 1e-9 for v in values)
 
 
-# --- how they are drawn
-
-
 def test_every_part_is_well_formed_and_has_only_classes_that_the_page_colours(every: list[Any]) -> None:
     for chart in [*every, first_chart(), first_chart(make_run(), make_run("b"))]:
         for svg in drawn(chart):
@@ -264,9 +256,6 @@ def test_markup_in_names_is_drawn_as_text() -> None:
             ET.fromstring(svg)
 
 
-# --- maps
-
-
 def test_equal_earth_is_that_of_its_authors() -> None:
     # Šavrič, Patterson and Jenny (2018): at the poles y = ±1.3173627591574 and the map is 2.7066299836960 to one side.
     project = make_world.project
@@ -327,9 +316,6 @@ def test_the_outlines_are_small_and_say_whose_they_are() -> None:
     notice = assets.joinpath("NOTICE").read_text(encoding="utf-8")
     assert "Natural Earth" in notice
     assert "ISC" in notice
-
-
-# --- files
 
 
 @pytest.mark.parametrize("culture", SCRIPTS[:4])

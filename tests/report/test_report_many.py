@@ -1,7 +1,5 @@
 """Many cultures and variants of two parts: arranged, compared, told."""
 
-from __future__ import annotations
-
 import io
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The page: whole, self-contained, escaped, accessible, and true to the runs."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -268,9 +266,6 @@ def test_unknown_cultures_are_worded_as_such() -> None:
     other.manifest.update(task="lm-eval/arc", suite="lm-eval", data={"digest": "1"})
     both = Page(render_page([bare("m"), other])).text
     assert "asked about Filipino; part of the data does not tell whose culture it is about." in both
-
-
-# --- many cultures
 
 
 def test_many_cultures_have_their_sections_and_only_two_tasks_are_correlated(one: str, both: str) -> None:

@@ -1,7 +1,5 @@
 """Sentences a reader without statistics must read right."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import asdict
 from typing import Any

@@ -1,7 +1,5 @@
 """Tables of the page, their CSV, and the worst cases."""
 
-from __future__ import annotations
-
 import base64
 import csv
 import io

@@ -1,7 +1,5 @@
 """Text that charts and pages show: cleaned, cut and isolated in any script."""
 
-from __future__ import annotations
-
 import pytest
 import regex
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Runs arranged for reading."""
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 from report_fixtures import make_run

@@ -3,8 +3,6 @@
 Scores are drawn, not measured: high where a language has much text, lower asked in a language with little.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What the tests of asking share: a run's requests, journal and meter, without the rest of a run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tiny_suite import TinyModel, TinyTask

@@ -1,7 +1,5 @@
 """The file of a cache: made once, shared, pruned, and never mistaken for another."""
 
-from __future__ import annotations
-
 import contextlib
 import sqlite3
 import threading
@@ -107,9 +105,6 @@ def test_pruning_while_others_read_and_write(tmp_path: Path) -> None:
             {"model": {"id": "m", "revision": "r", "fingerprint": {"dtype": "float32"}}},
         )
         assert answers(store) == {"m@r": 1}
-
-
-# -- files that are no cache ----------------------------------------------------------------------
 
 
 def test_looking_makes_nothing(tmp_path: Path) -> None:

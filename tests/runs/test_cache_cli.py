@@ -1,7 +1,5 @@
 """``kapwa run --cache`` and ``kapwa cache`` as a user meets them."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Runs that share a cache of answers: what is taken, what is not, and that no table changes."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -129,9 +127,6 @@ def test_sampled_answers_are_shared_each_under_its_number(bench: Bench) -> None:
     assert warmer.manifest["cache"]["answers"] == 0
 
 
-# -- batches of local models ----------------------------------------------------------------------
-
-
 def test_a_batch_is_taken_whole_or_not_at_all(bench: Bench, tmp_path: Path) -> None:
     """An answer depends on its company here, so a batch with one answer missing is asked again as a whole."""
     task, model = TinyTask(n=12, shared=False), TinyModel(atomic_batches=True)
@@ -199,9 +194,6 @@ def test_a_batch_with_a_failed_item_is_not_kept(bench: Bench) -> None:
     assert bench.held() == 9
 
 
-# -- what is never kept or taken ------------------------------------------------------------------
-
-
 def test_failed_items_are_not_kept_and_asked_again_by_the_next_run(bench: Bench, tmp_path: Path) -> None:
     task = TinyTask(n=8, shared=False)
     assert bench.run(task, TinyModel(fails="of 3?")).failed == 1
@@ -243,9 +235,6 @@ def test_a_fingerprint_that_changes_while_asking_ends_the_keeping(bench: Bench) 
     assert run.complete
     assert "fingerprint changed" in run.manifest["notes"][0]
     assert bench.held() == 0
-
-
-# -- damage ---------------------------------------------------------------------------------------
 
 
 DAMAGE = {
@@ -323,9 +312,6 @@ def test_a_read_only_cache_is_used_and_not_written_and_the_run_says_so(
     assert "cannot be written: answers are taken from it, none are added" in run.manifest["notes"][0]
     assert sorted(path.name for path in bench.cache.iterdir()) == [".lock", "answers.sqlite"]
     assert (bench.cache / "answers.sqlite").read_bytes() == before
-
-
-# -- several processes, and killed ones -----------------------------------------------------------
 
 
 @pytest.mark.skipif(os.name != "posix", reason="SIGKILL")

@@ -1,7 +1,5 @@
 """Damage in a journal: never a wrong answer, never a traceback; and what SQL can read is saved."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import hashlib

@@ -1,7 +1,5 @@
 """A run remembers what each of its sessions computed with, and says where that was not the same."""
 
-from __future__ import annotations
-
 import contextlib
 import sqlite3
 from collections.abc import Sequence

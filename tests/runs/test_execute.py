@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import itertools
 import threading
 import time
@@ -105,9 +103,6 @@ def test_the_stream_of_a_stopped_run_is_closed(tmp_path: Path) -> None:
     assert closed == [True]
 
 
-# -- models that break their promise --------------------------------------------------------------
-
-
 class Forgetful(TinyModel):
     def _all(self, batch: Sequence[Request]) -> Iterator[Response]:
         return (self.answer(request, batch) for request in batch[1:])
@@ -179,9 +174,6 @@ def test_a_plan_that_loses_or_repeats_requests_is_refused(tmp_path: Path, plan: 
     assert bench.journal.counts() == Counts(0, 0)
 
 
-# -- commits in time ------------------------------------------------------------------------------
-
-
 def wait_for(condition: object, seconds: float = 10.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():  # type: ignore[operator]
@@ -239,9 +231,6 @@ def test_a_commit_that_fails_in_the_background_stops_the_asking(
             committer.add(Response(keys[1], text="x"))
     # What had come was stored after all, on the way out.
     assert bench.journal.counts() == Counts(1, 0)
-
-
-# -- models that several workers answer for ---------------------------------------------------------
 
 
 class Several(TinyModel, DistributedModel):
@@ -339,9 +328,6 @@ def test_what_several_workers_leave_out_fails_and_what_they_add_ends_the_run(tmp
         bench.journal.close()
 
 
-# -- models that take requests as they have room ----------------------------------------------------
-
-
 class Streaming(TinyModel):
     """Answers each request as soon as it has taken two more; what is not taken from it is kept for after ``close``."""
 
@@ -353,7 +339,7 @@ class _Stream:
     def __init__(self, model: TinyModel, batch: Iterator[Request]) -> None:
         self.model, self.batch, self.held, self.closed = model, batch, list[Request](), False
 
-    def __iter__(self) -> _Stream:
+    def __iter__(self) -> "_Stream":
         return self
 
     def __next__(self) -> Response:
@@ -405,9 +391,6 @@ def test_what_had_come_when_ctrl_c_struck_is_kept(tmp_path: Path) -> None:
     assert bench.journal.counts() == Counts(3, 0)
 
 
-# -- answers kept for a judge -----------------------------------------------------------------------
-
-
 def test_a_stored_model_asks_once_for_all_time(tmp_path: Path) -> None:
     log, file = tmp_path / "log", tmp_path / "out" / "answers.sqlite"
     task = TinyTask(n=6)
@@ -436,8 +419,6 @@ def test_a_stored_model_keeps_what_came_before_it_failed(tmp_path: Path, atomic:
     assert [response.failed for response in judge.answer(requests)] == [False] * 5
     assert len(log.read_text().split()) == 6
 
-
-# -- what is no answer ------------------------------------------------------------------------------
 
 ASK = Request("1", "full", "generate", (Message("user", "?"),))
 SCORE = Request("1", "full", "score", (Message("user", "?"),), ("a", "b"))

@@ -1,7 +1,5 @@
 """``kapwa run`` on a full disk, in a read-only folder, on a damaged journal: a message, exit code 2, answers kept."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -64,9 +62,6 @@ def answers_in(journal: Path) -> dict[bytes, str]:
 def the_run(out: Path) -> Path:
     (folder,) = out.iterdir()
     return folder
-
-
-# -- a full disk ----------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -132,9 +127,6 @@ def test_results_that_cannot_be_printed(kapwa: Kapwa, work: Path, tmp_path: Path
     assert len(answers_in(the_run(tmp_path / "runs") / "journal.sqlite")) == ANSWERS
 
 
-# -- no right to write ----------------------------------------------------------------------------
-
-
 @pytest.fixture
 def frozen(small_disk: Callable[[str], Path], tmp_path: Path) -> Callable[[Path], None]:
     """Make a folder read-only: for root a read-only file system, because nothing less stops root."""
@@ -170,9 +162,6 @@ def test_a_read_only_folder(
     finally:
         for place in () if os.geteuid() == 0 else (out, *out.rglob("*")):
             place.chmod(0o755)
-
-
-# -- damage ---------------------------------------------------------------------------------------
 
 
 def pages_of(journal: Path, kind: int) -> list[int]:

@@ -1,7 +1,5 @@
 """Ctrl-C while a task or a model is opened: nothing was asked, and that is said."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

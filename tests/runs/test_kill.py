@@ -1,7 +1,5 @@
 """Runs killed with SIGKILL, resumed with the same command, compared byte by byte with a run left alone."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Intervals stay inside the range their metric can take, and never lose their value."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from kapwa.runs.outputs import _within_range

@@ -1,7 +1,5 @@
 """A place that cannot be written, or be a cache, is refused before the model is loaded, and nothing is made there."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -84,9 +82,6 @@ def test_long_runs_make_their_requests_anew_and_notice_where_these_change(
     found = book(FickleTask(passes=([0],), shared=shared))
     with pytest.raises(RunError, match="made other requests on a second pass"):
         list(found)
-
-
-# -- the answers to them --------------------------------------------------------------------------
 
 
 def test_answers_are_read_in_order_as_often_as_wanted_some_hundreds_at_a_time(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """A run folder made by somebody who means harm."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

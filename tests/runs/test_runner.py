@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence
@@ -102,9 +100,6 @@ def test_options_that_do_not_hold_leave_nothing_behind(tmp_path: Path) -> None:
     assert not (tmp_path / "runs").exists()
 
 
-# -- the manifest ---------------------------------------------------------------------------------
-
-
 def test_the_manifest_says_what_is_needed_to_repeat_the_run(tmp_path: Path) -> None:
     folder = run_task(TinyTask(n=7, variants=("partial", "full")), TinyModel(), out=tmp_path, seed=5, progress=False)
     found = json.loads((folder / "run.json").read_text(encoding="utf-8"))
@@ -169,9 +164,6 @@ def test_a_word_that_stands_in_some_variable_is_no_secret(tmp_path: Path, monkey
     assert tables(run.path) == tables(plain.path)
 
 
-# -- failed items ---------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("atomic", [False, True])
 def test_failed_items_are_reported_everywhere_and_asked_again(tmp_path: Path, atomic: bool) -> None:
     cured = tmp_path / "cured"
@@ -197,9 +189,6 @@ def test_a_run_in_which_everything_failed_is_still_a_run(tmp_path: Path) -> None
     run = Run(run_task(TinyTask(n=4), TinyModel(fails="what"), out=tmp_path, progress=False))
     assert (run.complete, run.failed) == (False, 2)
     assert run.estimates["value"].null_count() == run.estimates.height > 0
-
-
-# -- stops ----------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -280,9 +269,6 @@ def test_a_suite_must_give_the_score_columns(tmp_path: Path) -> None:
         run_task(Short(), TinyModel(), out=tmp_path, progress=False)
 
 
-# -- folders --------------------------------------------------------------------------------------
-
-
 def test_a_folder_of_ones_own_choice(tmp_path: Path) -> None:
     folder = tmp_path / "mine" / "here"
     assert run_task(TinyTask(), TinyModel(), path=folder, progress=False) == folder
@@ -310,9 +296,6 @@ def test_half_written_files_of_a_killed_process_are_swept_away(tmp_path: Path) -
     (folder / ".journal.sqlite.abc.part-journal").write_text("half")
     run_task(TinyTask(), TinyModel(), out=tmp_path, progress=False)
     assert not list(folder.glob(".*.part*"))
-
-
-# -- small things ---------------------------------------------------------------------------------
 
 
 def test_progress_is_told_from_start_to_end(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """The line that says how a number came about."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kapwa.runs.manifest import signature

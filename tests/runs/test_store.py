@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import shutil
@@ -157,9 +155,6 @@ def test_a_copy_taken_between_commits_holds_all_of_them(path: Path, tmp_path: Pa
                 assert left.counts().answered == i + 1
 
 
-# -- damage ---------------------------------------------------------------------------------------
-
-
 def filled(path: Path, n: int = 3000) -> bytes:
     with opened(path) as journal:
         journal.commit(text(i, 500) for i in range(n))
@@ -240,9 +235,6 @@ def test_a_journal_held_by_another_program_is_refused(path: Path) -> None:
             pass
 
 
-# -- no room, no right ----------------------------------------------------------------------------
-
-
 def test_a_full_disk_stops_the_run_and_keeps_what_was_committed(path: Path) -> None:
     with opened(path) as journal:
         journal.commit(text(i, 500) for i in range(100))
@@ -267,8 +259,6 @@ def test_a_read_only_folder_is_refused(path: Path, request: pytest.FixtureReques
         pass
     assert caught.value.hint
 
-
-# -- how an answer is written ---------------------------------------------------------------------
 
 numbers, counts = st.floats(allow_nan=False), st.integers(0, 2**40)
 boundaries = st.sampled_from(["clean", "merged"])

@@ -4,8 +4,6 @@ Run as a script, it evaluates one on the other in a process of its own, to be ki
 ``python tiny_suite.py '{"out": "...", "n": 40, "delay": 0.01}'``.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -4,8 +4,6 @@ Run ``python tests/stats/coverage_study.py`` to print the tables of that page; t
 with fewer draws.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Agreement coefficients against statsmodels, scikit-learn, NLTK, published examples and plain definitions."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """Correlations against scipy and published interval formulas."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import assume, given

@@ -1,7 +1,5 @@
 """Nominal 95 % intervals hold the truth about 95 % of the time, at the edges too."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from coverage_study import (

@@ -1,7 +1,5 @@
 """Clustered means and paired comparisons against plain definitions, statsmodels, and their invariances."""
 
-from __future__ import annotations
-
 import itertools
 import math
 
@@ -198,8 +196,6 @@ def test_cluster_numbers_follow_sorted_labels() -> None:
     with pytest.raises(UsageError, match="not of shape"):
         mean_estimates(np.zeros((2, 2, 2)), None)
 
-
-# --- paired comparisons ------------------------------------------------------------------------------------
 
 DRAWS = np.random.default_rng(8)
 UNITS = np.repeat(np.arange(25), DRAWS.integers(1, 5, 25))

@@ -1,7 +1,5 @@
 """Kendall's τ-b: by rows, as bits, per anchor and by chance, against scipy, plain twins and the released code."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import sys
@@ -93,9 +91,6 @@ def test_one_swapped_pair_has_an_exact_p_also_among_many() -> None:
     assert exact_p(4, 3) == 1.0
 
 
-# --- rankings as bits ---------------------------------------------------------------------------------
-
-
 def plain_counts(x: Ranks, y: Ranks, x_known: Ranks, y_known: Ranks) -> tuple[int, int, int]:
     """The slow twin, of one ranking and another: surplus, and pairs untied in the first and in the second."""
     both = [pair for pair in itertools.combinations(range(len(x)), 2) if all(x_known[list(pair)] & y_known[list(pair)])]
@@ -166,9 +161,6 @@ def test_without_numba_the_counts_are_made_by_numpy(monkeypatch: pytest.MonkeyPa
         assert agreement(one, one).tau().tolist() == [[[1.0]]]
     finally:
         kendall_bits._kernels.cache_clear()
-
-
-# --- anchors -----------------------------------------------------------------------------------------
 
 
 def released(similarity: np.ndarray, distance: np.ndarray, names: list[str], measure: str) -> list[float]:
@@ -272,9 +264,6 @@ def test_bad_input_is_refused() -> None:
         anchor_taus(ok, np.ones((4, 4)))
     with pytest.raises(UsageError, match="3 distinct names"):
         anchor_taus_reference(ok, ok, ["A", "B", "A"])
-
-
-# --- what τ comes to by chance -------------------------------------------------------------------------
 
 
 def one_by_one(similarity: np.ndarray, distance: np.ndarray, permutations: int, seed: int) -> np.ndarray:

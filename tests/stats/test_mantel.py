@@ -1,7 +1,5 @@
 """Mantel and partial Mantel: against scikit-bio, and permutation by permutation against plain twins."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -176,9 +174,6 @@ def test_rounding_noise_is_no_variation() -> None:
     constant[0, 1] = constant[1, 0] = np.nextafter(0.1, 1)
     assert np.isnan(mantel(distances(17), constant, permutations=19).r)
     assert np.isnan(mantel(constant, distances(17), permutations=19).r)
-
-
-# --- seeded relabelling --------------------------------------------------------------------------------
 
 
 def test_orders_do_not_depend_on_the_blocks() -> None:

@@ -5,8 +5,6 @@ scaled into the range of word edit distances, each concept with its own spread. 
 (as in the stories) × 40 identities × 5 samples.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

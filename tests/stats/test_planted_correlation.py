@@ -4,8 +4,6 @@ Similarity is −distance plus symmetric noise, sized so that the expected mean 
 that back; the released procedure, which correlates places in the alphabet, sees next to nothing.
 """
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Tests of means against scipy and the paper's table 3; adjusted p-values against statsmodels and definitions."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tables of estimates, comparisons and metric correlations against figures worked out row by row."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest
@@ -148,9 +146,6 @@ def test_tables_that_do_not_fit_are_refused(scores: pl.DataFrame, options: dict,
         estimate_table(scores, **{"metrics": METRICS, **options})
 
 
-# --- comparisons --------------------------------------------------------------------------------------------
-
-
 def runs(**options: object) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Two runs; the second lacks five items and has two that the first lacks."""
     a, b = score_rows(seed=1), score_rows(seed=2)
@@ -261,9 +256,6 @@ def test_what_cannot_be_compared_is_refused() -> None:
         compare_runs(a, moved, label_a="A", label_b="B", metrics=METRICS)
     with pytest.raises(UsageError, match="None of the wanted metrics"):
         compare_variants(a, metrics={"mc9": True})
-
-
-# --- correlations -------------------------------------------------------------------------------------------
 
 
 def test_metric_correlations_equal_the_functions_and_skip_names() -> None:

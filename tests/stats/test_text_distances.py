@@ -1,7 +1,5 @@
 """Lexical variance and PERMANOVA: against their definitions, the released procedure and scikit-bio."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

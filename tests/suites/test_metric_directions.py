@@ -1,7 +1,5 @@
 """Every metric of the three suites says which end is better, or is known to have no better end."""
 
-from __future__ import annotations
-
 from kapwa.suites.base import MetricInfo
 from kapwa.suites.blend.mcq_task import GENERATE_METRICS, LIKELIHOOD_METRICS
 from kapwa.suites.blend.saq_task import saq_metrics

@@ -1,7 +1,5 @@
 """The reader that every form's tables share: types, defaults, and every problem with its row, column and remedy."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, ClassVar

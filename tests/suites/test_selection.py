@@ -1,7 +1,5 @@
 """Choosing items: variants, columns, limits, and what is said when a name selects nothing."""
 
-from __future__ import annotations
-
 import pytest
 
 from kapwa.errors import UsageError

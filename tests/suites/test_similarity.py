@@ -1,7 +1,5 @@
 """Similarity to references, for every task that has references."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The released BLEnD data where it is present, and a small folder in its layout to break."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Small surveys of five invented countries, to build multiple-choice questions from."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Writes a small folder in the layout of the released data, with texts of our own."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

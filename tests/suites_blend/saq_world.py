@@ -1,7 +1,5 @@
 """A small world of our own: four countries and a few questions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The check: every oddity of the released files is listed, and oddities put in on purpose are found."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from pathlib import Path

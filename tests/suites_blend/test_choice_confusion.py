@@ -1,7 +1,5 @@
 """Whose answer a wrong choice is."""
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 

@@ -1,7 +1,5 @@
 """Whose answer a wrong reply is."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Bad input: every error names file and row and says what to do; nothing else is ever raised."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The answer form: sound packs, several cultures, and everything that can be wrong with one."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The hub: what is asked for, and what is said when it cannot be had."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The released data, fact by fact; and its layout, read from a small folder of the same shape."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Which texts seem to have lost their letters to question marks."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Building multiple choice from small surveys: options, reasons for skipping, letters, the folder."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Reading multiple-choice questions: built folders, the released file in its forms, and bad files."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

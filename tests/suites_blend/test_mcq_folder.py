@@ -1,7 +1,5 @@
 """The built folder: letters, order, the same bytes for the same seed, the card, and writing whole or not at all."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

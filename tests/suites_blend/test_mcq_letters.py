@@ -1,7 +1,5 @@
 """The parser of multiple-choice replies, on replies of every shape, and the released parser beside it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

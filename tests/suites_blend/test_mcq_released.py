@@ -1,7 +1,5 @@
 """Multiple choice built from the released answers of sixteen countries: counts, promises, letters, repeatability."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The task ``blend/mcq``: items, requests, judging by generation and by likelihood, floors, options."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Formats of options, values in accepted answers, and answers that are none."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

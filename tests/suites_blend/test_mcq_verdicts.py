@@ -1,7 +1,5 @@
 """Verdicts of models and people: asked once, kept, overruled, and enough to build again without the model."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Iterable

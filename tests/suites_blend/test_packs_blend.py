@@ -1,7 +1,5 @@
 """The sample packs: sound, illustrative, our own, and enough of them to build multiple choice from."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Prompts: which is used, how a question is put in, and what may be stripped from a reply."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

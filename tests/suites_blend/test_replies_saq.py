@@ -1,7 +1,5 @@
 """What of a reply is judged, and how many answers it lists."""
 
-from __future__ import annotations
-
 import json
 import unicodedata
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Short answers judged: SEM-B and SEM-W, outcomes, guards, tables."""
 
-from __future__ import annotations
-
 import json
 
 import polars as pl

@@ -1,7 +1,5 @@
 """Floors and ceiling of short answers: on a small world by hand, and on the release."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

@@ -1,7 +1,5 @@
 """A model that judges beside the matcher."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterable
 

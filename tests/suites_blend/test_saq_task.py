@@ -1,7 +1,5 @@
 """The task blend/saq: what it asks, what it offers, and the facts of the release."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A small folder of prompts to change and to break."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 CARD = """culture: many

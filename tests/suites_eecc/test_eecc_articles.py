@@ -1,7 +1,5 @@
 """The English article: by sound in our prompts, by letter in the released ones."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """``kapwa data check`` on prompts: figures, and every oddity in its row."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

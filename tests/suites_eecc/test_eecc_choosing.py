@@ -1,7 +1,5 @@
 """Choosing concepts and identities by name and by file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The perturbation form: any attribute, several templates and languages, and every way a table can be wrong."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

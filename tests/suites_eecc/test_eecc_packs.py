@@ -1,7 +1,5 @@
 """The sample packs: illustrative, large enough, and our own in wording."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from kapwa.datasets.packs import sample_packs

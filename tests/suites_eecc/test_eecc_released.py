@@ -1,7 +1,5 @@
 """The released prompts: every figure the paper gives of them, and every prompt as released."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is asked, how the texts are described, and a whole run from answers that are on file."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """An empty configuration folder for every test, so that nobody's own suites are read or changed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A small folder of the answer form in Amharic, sound unless a test changes it, as CSV or as workbooks."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """A new folder is sound, gets a name, and is then a suite like any other; bad data and bad names are refused."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import shutil

@@ -1,7 +1,5 @@
 """What people who make their first folder run into: each fault is named once, where it is, with its remedy."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What the answer form can do without, and the check of multiple choice row by row."""
 
-from __future__ import annotations
-
 import multiprocessing
 from pathlib import Path
 

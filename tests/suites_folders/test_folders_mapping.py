@@ -1,7 +1,5 @@
 """Somebody else's tables are read by a mapping alone; every error names their file, row and column."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

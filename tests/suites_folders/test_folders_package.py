@@ -1,7 +1,5 @@
 """A package brings a suite by an entry point: the example is one folder of data and one line of code."""
 
-from __future__ import annotations
-
 import tomllib
 from importlib.metadata import EntryPoint
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The schemas that ship are those of the readers: same files, and the same verdict on every row tried."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

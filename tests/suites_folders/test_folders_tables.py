@@ -1,7 +1,5 @@
 """Tables as spreadsheets save them: what is read all the same, and what is named with its cell."""
 
-from __future__ import annotations
-
 import datetime
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Small situation packs and released-layout tables for the tests of this folder."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``kapwa data check`` on situations: every oddity, where it is, and the figures."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

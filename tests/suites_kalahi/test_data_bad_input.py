@@ -1,7 +1,5 @@
 """Bad input: every reader refuses it with the file, the row, the column and a remedy, and never a traceback."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import polars as pl

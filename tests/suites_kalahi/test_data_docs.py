@@ -1,7 +1,5 @@
 """The examples of the reference page are read as they stand there."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Floors and ceilings: what takes no cultural knowledge, and what people score."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The form for any culture: packs as CSV, YAML and other tables; variants; cards; names of data."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A hub id: names, pinned revisions, errors, and a real download from a hub that this test serves on loopback."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

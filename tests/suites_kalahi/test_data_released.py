@@ -1,7 +1,5 @@
 """The released Kalahi files: every fact that FIDELITY section 1 states, asserted from the files."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

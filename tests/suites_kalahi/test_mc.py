@@ -1,7 +1,5 @@
 """Judging ``kalahi/mc``: metrics, the continuation table, cases, and what failed items look like."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Judging free answers: values by their definition, every kind of answer told apart, nothing lost."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
 from pathlib import Path

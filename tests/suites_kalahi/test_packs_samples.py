@@ -1,7 +1,5 @@
 """The sample packs: large enough to show the form, balanced, original, and marked as illustrative."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Words of each identity: counts say what plain dictionaries say, and marks what slow twins find."""
 
-from __future__ import annotations
-
 import io
 import math
 from collections import Counter
@@ -119,8 +117,6 @@ def test_large_tables_are_counted_the_same_by_sorting(rows: list[tuple[str, int]
     assert _read(sparse) == _read(_count(texts, groups, 5))
     assert sparse.indptr.tolist() == _count(texts, groups, 5).indptr.tolist()
 
-
-# -- words that mark an identity ------------------------------------------------------------------------
 
 COLUMNS = ["identity", "rank", "word", "score", "z", "count", "df"]
 WORDS = ("gun", "senate", "adobo", "rice", "naira", "brot", "the", "nan", "1,000", "...")
