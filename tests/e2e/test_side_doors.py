@@ -350,3 +350,23 @@ def test_weights_of_an_encoder_that_cannot_be_used(damage: str, tmp_path: Path) 
         torch.save(model.state_dict(), tmp_path / "pytorch_model.bin")
     with pytest.raises(ModelError, match="cannot load"):
         BertScore(str(tmp_path), layer=1).score_pairs(["a"], ["a"])
+
+
+def test_a_full_disk_while_polars_writes(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    import polars as pl
+
+    def full() -> None:
+        raise pl.exceptions.ComputeError("parquet: underlying IO error: No space left on device (os error 28)")
+
+    monkeypatch.setattr(main, "app", full)
+    assert "the disk is full" in refused(capsys)
+
+
+def test_a_clock_that_steps_back(run: Path) -> None:
+    import contextlib
+    import sqlite3
+
+    with contextlib.closing(sqlite3.connect(run / "journal.sqlite")) as journal, journal:
+        journal.execute("UPDATE sessions SET ended = started - 3600")
+    assert command("doctor", run).returncode == 0
+    assert kapwa.open_run(run).complete

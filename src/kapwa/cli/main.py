@@ -139,7 +139,7 @@ def run() -> None:
         # The reader of our output (say, head) has left; nothing is wrong and nothing more to say.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
-    except OSError as error:
+    except Exception as error:
         message = _path_problem(error)
         if not message:
             raise
@@ -148,14 +148,16 @@ def run() -> None:
         _fail(message)
 
 
-def _path_problem(error: OSError) -> str:
+def _path_problem(error: Exception) -> str:
     """Say what is wrong with the disk or a path, and what to do; "" where neither is at fault."""
     # Where a file is to be renamed, it is the new name that was asked for.
-    name = error.filename2 or error.filename
-    if error.errno in _DISK:
-        return f"{name or 'A file'} cannot be written: {_DISK[error.errno]}.\n  {_REMEDY}"
-    if name and error.errno in _PATHS:
-        return f"{name} cannot be used: {_PATHS[error.errno]}.\n  Name another place."
+    name = getattr(error, "filename2", None) or getattr(error, "filename", None)
+    said = re.search(r"\(os error (\d+)\)", str(error))  # polars tells the system's number in words
+    number = getattr(error, "errno", None) or (int(said[1]) if said else 0)
+    if number in _DISK:
+        return f"{name or 'A file'} cannot be written: {_DISK[number]}.\n  {_REMEDY}"
+    if name and number in _PATHS:
+        return f"{name} cannot be used: {_PATHS[number]}.\n  Name another place."
     return ""
 
 
