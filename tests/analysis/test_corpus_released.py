@@ -1,14 +1,21 @@
-"""The released layout: one line a prompt, samples in columns, no header, pandas' quotation marks."""
+"""Corpora in the released layout (one line a prompt, samples in columns, no header), and corpora that are runs."""
 
+import json
+import os
+import shutil
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+import kapwa
 from kapwa.analysis.corpus import open_corpora
-from kapwa.errors import DataError
+from kapwa.errors import DataError, RunError, UsageError
+from kapwa.files import write_json
 
 NAME = "story_responses_1000_tokens_gemma_2B_instruct_temp_0.3.tsv"
+
+
 TEXTS = ['She said "no".\n\nThen\twent.', '"All quoted"', "plain", '5" tall']
 
 
@@ -90,3 +97,158 @@ def test_another_granularity_is_another_attribute(tmp_path: Path) -> None:
         ("mine (nationality)", "nationality"),
         ("mine (continent)", "continent"),
     ]
+
+
+SAMPLES = 2
+
+
+def make_run(folder: Path, *, leave_out: int | None = None) -> Path:
+    """Answer every request of the sample pack but one; the text is the prompt and the sample's number."""
+    task = kapwa.load_task("eecc/qa", samples=SAMPLES)
+    rows = [
+        {"item_id": r.item_id, "variant": r.variant, "sample": r.sample, "text": f"{r.messages[-1].content} {r.sample}"}
+        for n, r in enumerate(task.requests(task.items()))
+        if n != leave_out
+    ]
+    folder.mkdir(exist_ok=True)
+    file = folder / "answers.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return Path(kapwa.evaluate(task, kapwa.load_model(f"replay:{file}"), out=folder / "runs").path)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_run(tmp_path_factory.mktemp("run"))
+
+
+@pytest.fixture
+def copy(run: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(run, tmp_path / "copy"))
+
+
+def test_every_text_stands_with_its_identity_and_concept(run: Path) -> None:
+    (corpus,) = open_corpora([run])
+    task = kapwa.load_task("eecc/qa", samples=SAMPLES)
+    expected = {
+        (item.category, item.topic, item.culture, sample): f"{item.fields['prompt']} {sample}"
+        for item in task.items()
+        for sample in range(SAMPLES)
+    }
+    found = {}
+    for key in corpus.concepts:
+        texts = corpus.texts(key)
+        for group, sample, text in zip(texts.groups, texts.samples, texts.texts, strict=True):
+            found[*key, texts.identities[group], int(sample)] = text
+    assert found == expected
+    assert (corpus.task, corpus.temperature, corpus.attribute) == ("eecc/qa", 0.3, "nationality")
+    assert corpus.label.endswith(" T 0.3")
+    assert (corpus.failed, corpus.samples) == (0, SAMPLES)
+
+
+def test_a_run_and_its_answers_in_a_file_are_one_corpus(run: Path, tmp_path: Path) -> None:
+    (corpus,) = open_corpora([run])
+    with (tmp_path / "a.jsonl").open("w", encoding="utf-8") as file:
+        for key in corpus.concepts:
+            texts = corpus.texts(key)
+            for group, sample, text in zip(texts.groups, texts.samples, texts.texts, strict=True):
+                item_id = "/".join((*key, texts.identities[group]))
+                file.write(json.dumps({"item_id": item_id, "sample": int(sample), "text": text}) + "\n")
+    (again,) = open_corpora([tmp_path / "a.jsonl"])
+    assert again.digest == corpus.digest
+
+
+def test_a_failed_answer_is_counted(tmp_path: Path) -> None:
+    (corpus,) = open_corpora([make_run(tmp_path, leave_out=7)])
+    assert (corpus.failed, corpus.short) == (1, 1)
+
+
+def test_a_folder_of_runs_and_a_label(run: Path, copy: Path) -> None:
+    (corpus,) = open_corpora([run.parent])
+    both = open_corpora([run, copy])
+    assert [c.label for c in both] == [f"{corpus.label} ({path.name})" for path in (run, copy)]
+    assert open_corpora([run], label="Mine")[0].label == "Mine"
+
+
+def test_reading_leaves_the_run_as_it_was(copy: Path) -> None:
+    before = {entry.name: entry.read_bytes() for entry in copy.iterdir()}
+    for entry in (copy, *copy.iterdir()):
+        entry.chmod(entry.stat().st_mode & ~0o222)
+    try:
+        (corpus,) = open_corpora([copy])
+        corpus.texts(next(iter(corpus.concepts)))
+        assert {entry.name: entry.read_bytes() for entry in copy.iterdir()} == before
+    finally:
+        copy.chmod(0o755)
+
+
+def test_changed_items_are_found_out(copy: Path) -> None:
+    import polars as pl
+
+    items = pl.read_parquet(copy / "items.parquet")
+    items.with_columns(pl.col("prompt") + "!").write_parquet(copy / "items.parquet")
+    with pytest.raises(RunError, match="other requests than its tables tell"):
+        open_corpora([copy])
+
+
+def test_a_home_folder_in_the_models_name_is_found_again(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A manifest shortens the home folder to "~", which the requests' keys did not."""
+    import sqlite3
+    import zlib
+
+    from kapwa.runs.directory import Run
+    from kapwa.runs.requests import RequestIndex
+    from kapwa.suites.eecc import reopen
+
+    home = str(copy.parent)
+    monkeypatch.setenv("HOME", home)
+    manifest = json.loads((copy / "run.json").read_text(encoding="utf-8"))
+    task = reopen(manifest, Run(copy).items)
+    before = RequestIndex(task, task.items(), manifest["model"]["fingerprint"])
+    book = RequestIndex(task, task.items(), {**manifest["model"]["fingerprint"], "digest": f"hf:{home}/model"})
+    manifest["model"]["fingerprint"]["digest"] = "hf:~/model"
+    write_json(copy / "run.json", manifest)
+    with sqlite3.connect(copy / "journal.sqlite") as connection:
+        connection.execute("UPDATE meta SET value = ? WHERE name = 'identity'", (book.identity,))
+        for old, new in zip(before.distinct(), book.distinct(), strict=True):
+            mine, theirs = bytes.fromhex(old.key), bytes.fromhex(new.key)
+            query = "SELECT failed, payload FROM responses WHERE key = ?"
+            failed, payload = connection.execute(query, (mine,)).fetchone()
+            change = (theirs, zlib.crc32(payload.encode(), zlib.crc32(theirs, failed)), mine)
+            connection.execute("UPDATE responses SET key = ?, sum = ? WHERE key = ?", change)
+    connection.close()
+    (corpus,) = open_corpora([copy])
+    assert corpus.failed == 0
+    monkeypatch.setenv("HOME", os.sep)
+    with pytest.raises(RunError, match="home"):
+        open_corpora([copy])
+
+
+def test_what_is_no_finished_run_of_texts(copy: Path, tmp_path: Path) -> None:
+    manifest = json.loads((copy / "run.json").read_text(encoding="utf-8"))
+    (copy / "journal.sqlite").unlink()
+    with pytest.raises(RunError, match=r"journal\.sqlite is missing"):
+        open_corpora([copy])
+    (copy / "journal.sqlite").write_bytes(b"x" * 200)
+    with pytest.raises(RunError, match="does not begin as a"):
+        open_corpora([copy])
+    (copy / "run.json").unlink()
+    with pytest.raises(RunError, match="unfinished run"):
+        open_corpora([copy])
+    other = tmp_path / "other"
+    other.mkdir()
+    write_json(other / "run.json", manifest | {"suite": "kalahi", "task": "kalahi/mc"})
+    with pytest.raises(UsageError, match="kalahi/mc"):
+        open_corpora([other])
+
+
+def test_among_many_runs_those_of_other_suites_are_passed_over(copy: Path, tmp_path: Path) -> None:
+    other = copy.parent / "other"
+    other.mkdir()
+    manifest = {"format": 1, "status": "complete", "suite": "kalahi", "task": "kalahi/mc", "model": {"id": "m"}}
+    write_json(other / "run.json", manifest | {"tables": []})
+    assert [corpus.digest for corpus in open_corpora([copy.parent])] == [c.digest for c in open_corpora([copy])]
+    only = tmp_path / "only"
+    only.mkdir()
+    other.rename(only / "other")
+    with pytest.raises(DataError, match="holds no responses"):
+        open_corpora([only])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from corpus_samples import sample_rows, write_jsonl
-from test_corpus_runs import make_run
+from test_corpus_released import make_run
 from typer.testing import CliRunner
 
 import kapwa

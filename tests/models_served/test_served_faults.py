@@ -1,14 +1,28 @@
 """Against a server that misbehaves: nothing lost, nothing twice, limits kept, and the key never shown."""
 
+import asyncio
+import contextlib
+import json
 import logging
 import socket
 import traceback
+import urllib.request
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from served_tools import ask
 
+import kapwa
 from kapwa.errors import ModelError
-from kapwa.models.openai_client import Client
+from kapwa.models import openai_chat, openai_scoring
+from kapwa.models.openai_client import CallError, Client
+from kapwa.runs.store import AnswerStore
 
 MIXED = {
     "429": 0.06,
@@ -20,6 +34,8 @@ MIXED = {
     "empty": 0.03,
     "none": 0.03,
 }
+
+
 CANARY = "sk-canary/4f9d+0c21-never-show"
 
 
@@ -170,3 +186,128 @@ def test_a_lone_surrogate_fails_its_item_only(stub, connect):
     done = {r.request_key: r for r in connect(stub().url).generate([ask(1, text="bad \ud800"), ask(2)])}
     assert "lone surrogate" in done["1/0"].error
     assert done["2/0"].text
+
+
+BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+
+
+FAULTS = dict.fromkeys(("429", "500", "reset", "timeout", "garbage"), 0.1)
+
+
+N = 20_000
+
+
+def counts(url: str) -> dict:
+    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with direct.open(f"{url.removesuffix('/v1')}/count") as reply:
+        return json.load(reply)
+
+
+@pytest.mark.slow
+def test_half_of_all_requests_fail_at_first_and_every_one_is_answered_once(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    import serving
+
+    with serving.stub(delay=0.02, faults=FAULTS, first=True) as url:
+        model = serving.connected(url, 512, timeout=1.5)
+        run = kapwa.evaluate(serving.Asking(N), model, path=tmp_path / "run", progress=False)
+        seen = counts(url)
+        again = kapwa.evaluate(serving.Asking(N), model, path=tmp_path / "run", progress=False)
+        model.close()
+        assert counts(url)["calls"] == seen["calls"], "a second run asks nothing"
+    scores = run.table("scores")
+    assert Counter(scores["item_id"]) == Counter(map(str, range(N)))
+    assert scores["value"].to_list() == [1.0] * N, "every answer is the one to its own question"
+    assert run.manifest["status"] == again.manifest["status"] == "complete"
+    journal = AnswerStore(tmp_path / "run" / "journal.sqlite", mode="read")
+    assert journal.counts() == (N, 0)
+    journal.close()
+    assert seen["items"] == N
+    assert set(seen["dealt"]) == set(FAULTS)
+    for kind, times in seen["dealt"].items():
+        assert 0.08 * N < times < 0.12 * N, kind
+    assert seen["most_open"] <= 512
+
+
+CLIENT = Client("http://127.0.0.1:1/v1", timeout=1)
+
+
+ODD = st.sampled_from([None, True, -1, 0, 1, 2, -0.5, float("inf"), float("nan"), 10**400, "", "ab", "\ud800"])
+
+
+VALUES = st.recursive(
+    ODD,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["message", "1", "text"]), inner),
+    max_leaves=6,
+)
+
+
+def maps(*names: str, **given_: Any) -> Any:
+    return st.fixed_dictionaries(given_, optional={name: VALUES for name in names if name not in given_})
+
+
+COUNTS = VALUES | maps("prompt_tokens", "completion_tokens", prompt_tokens=st.just(2))
+
+
+CHOICES = maps(
+    *("index", "message", "finish_reason", "text", "prompt_logprobs"),
+    text=VALUES | st.just("ab"),
+    logprobs=VALUES | st.fixed_dictionaries({"tokens": st.lists(VALUES), "token_logprobs": st.lists(VALUES)}),
+    prompt_logprobs=VALUES | st.tuples(st.none(), maps("2", **{"2": maps(logprob=VALUES)})).map(list),
+)
+
+
+REPLIES = VALUES | maps(
+    *("error", "detail", "code", "param", "tokens", "prompt", "text", "data"),
+    choices=VALUES | st.lists(CHOICES, min_size=1, max_size=3),
+    usage=COUNTS,
+    meta_info=VALUES | maps(input_token_logprobs=st.lists(st.tuples(VALUES, ODD).map(list), min_size=2, max_size=2)),
+)
+
+
+def replying(reply: Any) -> Any:
+    async def call(_path: str, _body: Any, parse: Callable[[Any], Any]) -> Any:
+        return parse(reply)
+
+    return SimpleNamespace(call=call, root="")
+
+
+def listed(reply: Any) -> list[str]:
+    client = Client("http://127.0.0.1:1/v1", timeout=1)
+
+    async def exchange(*_: Any) -> Any:
+        return reply
+
+    client._exchange = exchange  # type: ignore[method-assign]
+    return asyncio.run(client.models())
+
+
+READERS: dict[str, Callable[[Any], Any]] = {
+    "answers": lambda reply: openai_chat._answers([ask(1, 0), ask(1, 1)], CLIENT, reply),
+    "failure": lambda reply: CLIENT._status_fault(400, {}, json.dumps(reply).encode()),
+    "listing": listed,
+    "vllm": lambda reply: asyncio.run(openai_scoring.vllm_logprobs(replying(reply), "m", [1, 2], 1)),
+    "sglang": lambda reply: asyncio.run(openai_scoring.sglang_logprobs(replying(reply), "m", [1, 2], 1)),
+    "echo": lambda reply: asyncio.run(openai_scoring.echoed(replying(reply), "m", "ab")),
+    "tokens": openai_scoring.token_ids,
+    "text": openai_scoring.decoded_text,
+}
+
+
+@pytest.mark.parametrize("reader", READERS.values(), ids=READERS.keys())
+@settings(deadline=None, max_examples=100)
+@given(reply=REPLIES)
+def test_any_json_is_an_answer_or_a_fault(reader, reply):
+    with contextlib.suppress(CallError):
+        reader(reply)
+
+
+@pytest.mark.parametrize("count", [10**400, 2**53 + 1, -1, True, 2.5, "7", None])
+def test_a_count_of_tokens_that_is_none_is_unknown(count):
+    assert openai_chat.counted(count) == 0
+    assert openai_chat.counted(2**53) == 2**53
+
+
+def test_names_of_models_steer_no_terminal():
+    assert listed({"data": [{"id": "good"}, {"id": "bad\x1b[2J"}, {}, "none"]}) == ["good", "bad\ufffd[2J", "None"]
+    assert listed({"data": 5}) == []

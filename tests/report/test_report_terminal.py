@@ -1,13 +1,22 @@
-"""Tables for the terminal."""
+"""Tables for the terminal: of runs and of an analysis."""
 
+import dataclasses
 import io
+import re
+import warnings
 from typing import Any
 
 import polars as pl
+import pytest
+from analysis_fixtures import MadeAnalysis, make_analysis
 from report_fixtures import MC, make_run
 from rich.console import Console
 
+from kapwa.cli.output import show
 from kapwa.report import numbers
+from kapwa.report.analysis.tables import correlation_table
+from kapwa.report.analysis.terminal import render_analysis
+from kapwa.report.analysis.view import AnalysisView
 from kapwa.report.comparisons import run_pairs
 from kapwa.report.terminal import render_comparison, render_run
 from kapwa.report.view import arrange
@@ -83,3 +92,106 @@ def test_the_table_of_a_run_never_breaks_numbers() -> None:
     row = run.estimates.filter((pl.col("metric") == "mc1") & (pl.col("group") == "all")).row(0, named=True)
     assert numbers.interval(row["low"], row["high"], run.manifest["metrics"]["mc1"]) in text
     assert "95% interval" in text
+
+
+def printed_analysis(made: MadeAnalysis, width: int = 80) -> str:
+    page = io.StringIO()
+    console = Console(file=page, width=width)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        console.print(render_analysis(made))
+    return page.getvalue()
+
+
+@pytest.fixture(scope="module")
+def made() -> MadeAnalysis:
+    return make_analysis(models=("org/a-model-with-a-long-name",), tasks=("eecc/stories",), identities=12)
+
+
+def test_without_controls_there_is_no_table_of_what_is_left(made: MadeAnalysis) -> None:
+    plain = dataclasses.replace(made, correlations=made.correlations.filter(pl.col("method") != "partial mantel"))
+    told = printed_analysis(plain)
+    assert "Do they change as values do?" in told
+    assert "Partial r" not in told
+
+
+def test_every_set_of_controls_has_its_row_and_numbers_are_never_cut(made: MadeAnalysis) -> None:
+    rows = made.correlations.filter((pl.col("topic") == "all") & (pl.col("method") == "mantel"))
+    sets = ("geography", "language", "geography + language")
+    partial = [
+        rows.with_columns(
+            method=pl.lit("partial mantel"), controls=pl.lit(name), estimate=pl.lit(-0.321 - place / 10), p=pl.lit(0.25)
+        )
+        for place, name in enumerate(sets)
+    ]
+    taus = {"estimate": -0.543, "low": -0.876, "high": -0.123, "floor_low": -0.109, "floor_high": 0.108}
+    tau = pl.col("method") == "tau"
+    wide = made.correlations.filter(pl.col("method") != "partial mantel").with_columns(
+        pl.when(tau).then(pl.lit(value)).otherwise(pl.col(name)).alias(name) for name, value in taus.items()
+    )
+    told = printed_analysis(dataclasses.replace(made, correlations=pl.concat([wide, *partial])))
+    surveys = rows["values"].n_unique()
+    assert told.count("−0.543 (−0.876 to −0.123)   −0.109 to 0.108") == 2 * surveys
+    for place in range(len(sets)):
+        assert len(re.findall(rf"−0\.{321 + 100 * place} +0\.25", told)) == rows.height
+
+
+def test_the_released_number_stands_whole_beside_the_widest_others(made: MadeAnalysis) -> None:
+    tau, released = pl.col("method") == "tau", pl.col("method") == "tau_reference"
+    values = {"estimate": -0.543, "low": -0.876, "high": -0.123, "floor_low": -0.109, "floor_high": -0.108}
+    wide = made.correlations.with_columns(
+        pl.when(tau).then(pl.lit(value)).otherwise(pl.col(name)).alias(name) for name, value in values.items()
+    ).with_columns(estimate=pl.when(released).then(pl.lit(-0.234)).otherwise(pl.col("estimate")))
+    told = printed_analysis(dataclasses.replace(made, correlations=wide))
+    rows = wide.filter(tau & (pl.col("topic") == "all")).height
+    assert rows
+    assert len(re.findall(r"−0\.876 to −0\.123\) +−0\.109 to −0\.108 +−0\.234 *\n", told)) == rows
+    assert "Released" in told
+    assert "a-model-with-a-long-name T 0.3, eecc/stories" in told
+
+
+def test_a_terminal_narrower_than_the_tables_breaks_lines_and_cuts_nothing(
+    made: MadeAnalysis, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "50")
+    show(render_analysis(made))
+    assert capsys.readouterr().out.rstrip() == printed_analysis(made).rstrip()
+
+
+@pytest.fixture(scope="module")
+def partial() -> MadeAnalysis:
+    plain = make_analysis(models=("a",), tasks=("eecc/qa",), identities=12)
+    mantel = plain.correlations.filter(pl.col("method") == "mantel")
+    held = mantel.with_columns(method=pl.lit("partial mantel"), controls=pl.lit("geography"), estimate=0.2, p=0.002)
+    others = plain.correlations.filter(pl.col("method") != "partial mantel")
+    return dataclasses.replace(plain, correlations=pl.concat([others, held]))
+
+
+def asked(partial: MadeAnalysis, **settings: Any) -> MadeAnalysis:
+    return dataclasses.replace(partial, manifest={**partial.manifest, "settings": settings})
+
+
+@pytest.mark.parametrize(
+    ("permutations", "countries", "least"), [(999, 60, 0.001), (19, 60, 0.05), (999, 3, 1 / 6), (999, 4, 1 / 24)]
+)
+def test_draws_and_orders_limit_p(partial: MadeAnalysis, permutations: int, countries: int, least: float) -> None:
+    view = AnalysisView(asked(partial, permutations=permutations))
+    assert view.least_p({"n": countries}) == pytest.approx(least)
+
+
+def test_an_analysis_that_does_not_tell_says_nothing(partial: MadeAnalysis) -> None:
+    silent = asked(partial)
+    assert AnalysisView(silent).least_p({"n": 9}) is None
+    table = correlation_table(AnalysisView(silent))
+    assert table is not None
+    assert not any("least" in cell.small for row in table.rows for cell in row)
+    assert "cannot be less" not in printed_analysis(silent, 1000)
+
+
+def test_the_page_has_it_in_every_cell_and_the_terminal_once(partial: MadeAnalysis) -> None:
+    told = asked(partial, permutations=999)
+    table = correlation_table(AnalysisView(told))
+    assert table is not None
+    assert all("p = 0.002, least 0.001" in row[5].small for row in table.rows)
+    assert "Least: the smallest p" in table.note
+    assert printed_analysis(told, 1000).count("Its p cannot be less than 0.001") == 1

@@ -1,5 +1,6 @@
 import json
 import math
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -8,11 +9,16 @@ from typing import Any
 import polars as pl
 import pytest
 from tiny_suite import TinyModel, TinyTask
+from typer.testing import CliRunner
 
+from kapwa import api
+from kapwa.cli.main import app
 from kapwa.errors import RunError, UsageError
+from kapwa.runs.cache import open_cache
 from kapwa.runs.directory import Run, RunAnswers
-from kapwa.runs.outputs import table_csv
-from kapwa.runs.runner import run_task
+from kapwa.runs.outputs import _within_range, table_csv
+from kapwa.runs.runner import check_places, run_task
+from kapwa.suites.base import MetricInfo
 
 
 @pytest.fixture(scope="module")
@@ -162,3 +168,92 @@ def test_answers_come_back_with_what_was_asked_and_those_of_another_task_are_ref
     assert all(response.text == model.answer(request, [request]).text for request, response in found)
     with pytest.raises(RunError, match="other requests than its tables tell"):
         RunAnswers(run, TinyTask(n=11))
+
+
+NAMES = ("../evil", "..", "/etc/evil", "a/b", "a\\b", "", "a.b", 5, None, "x" * 200)
+
+
+@pytest.mark.parametrize("tables", ["scores", *(["scores", name] for name in NAMES)])
+def test_table_names_never_lead_out_of_the_folder(tmp_path: Path, tables: Any) -> None:
+    folder = run_task(TinyTask(n=2), TinyModel(), path=tmp_path / "inner" / "run", progress=False)
+    shutil.copy(folder / "items.parquet", tmp_path / "inner" / "evil.parquet")
+    manifest = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps({**manifest, "tables": tables}))
+    with pytest.raises(RunError, match=r"'tables(\.1)?' is not what it should be"):
+        Run(folder)
+
+
+@pytest.mark.parametrize("option", ["--out", "--cache"])
+@pytest.mark.parametrize("inside", ["", "deep/er"])
+def test_a_wrong_place_is_refused_before_the_model_is_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str, inside: str
+) -> None:
+    def load_model(*_: object, **__: object) -> None:
+        raise AssertionError("the model was loaded")
+
+    monkeypatch.setattr(api, "load_model", load_model)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "thesis.txt").write_text("years of work")
+    asked = ["run", "kalahi/mc", "--model", "smollm2", option, str(Path("thesis.txt") / inside)]
+    done = CliRunner().invoke(app, asked)
+    assert isinstance(done.exception, RunError)
+    assert "thesis.txt" in str(done.exception)
+    assert done.exception.hint
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_places_that_a_run_may_use_are_let_be(tmp_path: Path) -> None:
+    check_places(tmp_path / "new" / "runs", tmp_path / "new" / "cache")
+    check_places(Path("runs"), tmp_path)
+    assert not list(tmp_path.iterdir())
+    open_cache(tmp_path / "cache")[0].close()
+    check_places(tmp_path, tmp_path / "cache")
+
+
+def test_folders_that_hold_something_else_or_a_damaged_cache_are_no_caches(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("years of work")
+    with pytest.raises(RunError, match="is no cache of answers"):
+        check_places(tmp_path / "runs", tmp_path)
+    open_cache(tmp_path / "cache")[0].close()
+    (tmp_path / "cache" / "answers.sqlite").write_bytes(b"x" * 9000)
+    with pytest.raises(RunError, match="cache"):
+        check_places(tmp_path / "runs", tmp_path / "cache")
+
+
+def test_folders_that_may_not_be_written_are_refused(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    open_cache(tmp_path / "cache")[0].close()
+    (tmp_path / "old" / "a-run").mkdir(parents=True)
+    (tmp_path / "old" / "a-run" / "run.json").write_text("{}")
+    (tmp_path / "closed").mkdir()
+    for place in ("cache", "old", "closed"):
+        (tmp_path / place).chmod(0o555)
+    request.getfixturevalue("nobody")
+    for out, cache in (("closed", None), ("closed/new", None), ("old", "closed"), ("old", "closed/new")):
+        with pytest.raises(RunError, match=r"cannot be written: .* is read-only"):
+            check_places(tmp_path / out, None if cache is None else tmp_path / cache)
+    # A run may go on in its own folder, and a cache that is read-only is read.
+    check_places(tmp_path / "old", tmp_path / "cache")
+
+
+METRICS = {"share": MetricInfo("share", "a share", 0.0, 1.0), "free": MetricInfo("free", "any number", None, None)}
+
+
+def test_intervals_are_cut_at_the_ends_of_the_range() -> None:
+    before = pl.DataFrame(
+        {
+            "metric": ["share", "free", "share", "share", "share"],
+            "value": [0.1, 0.1, 0.9, 0.5, None],
+            "low": [-0.2, -0.2, 0.7, 0.4, None],
+            "high": [0.4, 0.4, 1.1, 0.6, None],
+        },
+        schema_overrides={"value": pl.Float64, "low": pl.Float64, "high": pl.Float64},
+    )
+    after = _within_range(before, METRICS)
+    assert after.columns == before.columns
+    assert after["low"].to_list() == [0.0, -0.2, 0.7, 0.4, None]
+    assert after["high"].to_list() == [0.4, 0.4, 1.0, 0.6, None]
+
+
+def test_a_value_outside_the_range_it_was_said_to_have_stays_inside_its_interval() -> None:
+    before = pl.DataFrame({"metric": ["share"], "value": [1.2], "low": [1.1], "high": [1.3]})
+    assert _within_range(before, METRICS)["high"].item() == 1.2

@@ -4,9 +4,13 @@ import sys
 import textwrap
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from kapwa import api
+from kapwa.cli.main import app
 from kapwa.errors import RunError
 from kapwa.runs.directory import run_lock
 
@@ -75,3 +79,20 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(RunError, match="cannot be locked"), run_lock(tmp_path / "file"):
         pass
+
+
+@pytest.mark.parametrize("opening", ["load_model", "load_task"])
+@pytest.mark.parametrize("engine", ["local", "ray"])
+def test_ctrl_c_before_the_first_question_is_answered_in_words(
+    opening: str, engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def pressed(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(api, opening, pressed)
+    asked = ["run", "kalahi/mc", "--model", "smollm2", "--engine", engine, "--out", str(tmp_path / "runs")]
+    done = CliRunner().invoke(app, asked)
+    assert done.exit_code == 130
+    assert done.stderr == "Stopped before anything was asked.\n"
+    assert done.stdout == ""
+    assert not (tmp_path / "runs").exists()

@@ -1,5 +1,6 @@
-"""The released Kalahi files: every fact that FIDELITY section 1 states, asserted from the files."""
+"""Kalahi as released: every fact that FIDELITY section 1 states; our own samples; what the docs say of the form."""
 
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -7,9 +8,12 @@ import polars as pl
 import pytest
 from packwriter import released, write_csv
 
+from kapwa.datasets.card import Card
+from kapwa.datasets.rows import columns_of
 from kapwa.records import Item
-from kapwa.suites.kalahi.data import read_situations
-from kapwa.suites.kalahi.form import reference_response
+from kapwa.suites.kalahi.check import check
+from kapwa.suites.kalahi.data import PACKS, read_situations
+from kapwa.suites.kalahi.form import TOPICS, Situation, reference_response
 
 TABLE_3 = {
     "beauty and clothing": 16,
@@ -24,6 +28,8 @@ TABLE_3 = {
     "local know-how": 19,
     "social etiquette": 26,
 }
+
+
 PARTS = ("user", "context", "personal_situation", "instruction")
 
 
@@ -192,3 +198,75 @@ def test_the_same_rows_as_csv_and_as_parquet_are_read_once(tmp_path: Path) -> No
     write_csv(tmp_path / "filipino.csv", [released()])
     pl.DataFrame([released()]).write_parquet(tmp_path / "filipino.parquet")
     assert len(read_situations(tmp_path)[0]) == 1
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "kalahi-form.md"
+
+
+def _blocks() -> list[str]:
+    return re.findall(r"```(?:yaml|csv)\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+
+
+def test_the_examples_are_read(tmp_path: Path) -> None:
+    card, table, entry = _blocks()
+    for folder, name, text in (("a", "situations.csv", table), ("b", "situations.yaml", entry)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "card.yaml").write_text(card, encoding="utf-8")
+        (tmp_path / folder / name).write_text(text, encoding="utf-8")
+    from_table, _ = read_situations(tmp_path / "a")
+    (from_entry, *_), _ = read_situations(tmp_path / "b")
+    assert [item.id for item in from_table] == ["001a", "001b", "001a", "001b", "001a"]
+    assert from_entry.fields | {"gloss": {}} == from_table[0].fields
+    assert from_entry.fields["gloss"]["prompt"].startswith("I am a student.")
+    report = check(tmp_path / "a")
+    assert report is not None
+    assert {finding.severity for finding in report.findings} <= {"note"}
+
+
+def test_the_page_names_every_column_and_field() -> None:
+    named = set(re.findall(r"`(\w+)`", PAGE.read_text(encoding="utf-8")))
+    assert set(columns_of(Situation)) | set(Card.model_fields) <= named
+
+
+NAMES = ("egyptian", "filipino")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_items_are_complete_and_glossed(name: str) -> None:
+    for item in read_situations(f"sample:{name}")[0]:
+        gloss = item.fields["gloss"]
+        assert len(item.fields["relevant"]) >= 3
+        assert len(item.fields["irrelevant"]) >= 3
+        assert item.topic in TOPICS
+        assert gloss["prompt"].count("\n") == item.fields["prompt"].count("\n")
+        assert gloss["best"] == gloss["relevant"][item.fields["relevant"].index(item.fields["best"])]
+        assert len(gloss["irrelevant"]) == len(item.fields["irrelevant"])
+        assert all(text.isascii() for text in (gloss["prompt"], *gloss["relevant"], *gloss["irrelevant"]))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_check_finds_nothing_but_the_missing_review(name: str) -> None:
+    report = check(PACKS / name)
+    assert report is not None
+    problems = [finding for finding in report.findings if finding.severity != "note"]
+    assert ["not reviewed by native speakers" in finding.message for finding in problems] == [True]
+
+
+def test_no_sentence_of_the_sample_is_from_the_released_data(kalahi_data: Path) -> None:
+    released = _sentences(read_situations(kalahi_data)[0])
+    ours = _sentences(read_situations("sample:filipino")[0])
+    long_enough = {sentence for sentence in ours if sentence.count(" ") >= 4}
+    assert long_enough
+    assert not long_enough & released
+    # Nor half of a sentence: no run of six words in common.
+    assert not _runs(ours, 6) & _runs(released, 6)
+
+
+def _sentences(items: list[Item]) -> set[str]:
+    texts = (text for i in items for text in (i.fields["prompt"], *i.fields["relevant"], *i.fields["irrelevant"]))
+    return {sentence.strip().lower() for text in texts for sentence in re.split(r"[.?!\n]", text) if sentence.strip()}
+
+
+def _runs(sentences: set[str], length: int) -> set[tuple[str, ...]]:
+    words = [re.findall(r"\w+", sentence) for sentence in sentences]
+    return {tuple(w[i : i + length]) for w in words for i in range(len(w) - length + 1)}
