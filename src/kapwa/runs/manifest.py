@@ -58,7 +58,7 @@ class ModelPart(TypedDict):
     """Who answered."""
 
     id: str
-    revision: str
+    revision: str | None
     fingerprint: Plain
 
 
