@@ -370,3 +370,12 @@ def test_a_clock_that_steps_back(run: Path) -> None:
         journal.execute("UPDATE sessions SET ended = started - 3600")
     assert command("doctor", run).returncode == 0
     assert kapwa.open_run(run).complete
+
+
+def test_a_thousand_people_choose(tmp_path: Path) -> None:
+    lines = [f"fil0{item}a,r{person},{1 + (person + item) % 2}" for item in (2, 5) for person in range(1000)]
+    (tmp_path / "choices.csv").write_text("\n".join(["item_id,rater,choice", *lines]) + "\n", encoding="utf-8")
+    done = command("agreement", tmp_path / "choices.csv", "--data", "sample:filipino", "--json")
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)["agreement"]
+    assert "not computed for more than 100 people" in next(row["note"] for row in rows if row["coefficient"] == "cohen")

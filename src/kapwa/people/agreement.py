@@ -29,6 +29,7 @@ NAMES = {
     "guessing": "κ against guessing",
 }
 COEFFICIENTS: tuple[Coefficient, ...] = ("percent", "cohen", "fleiss", "krippendorff-nominal")
+MOST_PAIRED = 100  # 4,950 pairs; a thousand people would make half a million, and fill the memory
 
 
 def has_majority(yes: int, answered: int) -> bool:
@@ -46,8 +47,13 @@ def agreement_rows(table: Table, clusters: Sequence[str], *, seed: int, replicat
     """
     matrix = np.array([list(line) for line in table], dtype=object)
     used = {answer for answer in matrix.ravel() if answer is not None}
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name in COEFFICIENTS:
+        if name == "cohen" and matrix.shape[1] > MOST_PAIRED:
+            empty = dict.fromkeys(("value", "low", "high", "units"))
+            note = f"not computed for more than {MOST_PAIRED} people, who make too many pairs"
+            rows.append({"coefficient": name, **empty, "raters": matrix.shape[1], "note": note})
+            continue
         found = bootstrap_interval(matrix, name, clusters=clusters, seed=seed, replicates=replicates)
         note = ""
         if found.value is None:

@@ -24,7 +24,7 @@ import polars as pl
 
 from kapwa.datasets.sheets import shuffled
 from kapwa.errors import DataError
-from kapwa.people.agreement import NAMES, SCHEMA, agreement_rows, guessing_row, has_majority
+from kapwa.people.agreement import MOST_PAIRED, NAMES, SCHEMA, agreement_rows, guessing_row, has_majority
 from kapwa.people.choice_files import Choices, read_choices
 from kapwa.people.forms import options_of
 from kapwa.records import Floor, Item
@@ -181,7 +181,7 @@ def _agreement(
             counts = [len(options_of(item)) for item in items]
             found.append(guessing_row(table, counts, clusters, seed=seed, replicates=replicates))
         rows += [{"coding": coding, **row} for row in found]
-        kappas = pairwise_kappa(np.array(table, dtype=object))
+        kappas = pairwise_kappa(np.array(table, dtype=object)) if len(raters) <= MOST_PAIRED else ()
         pairs += [(coding, raters[first], raters[second], value, n) for first, second, value, n in kappas]
     names = {"coding": pl.String, "first": pl.String, "second": pl.String, "kappa": pl.Float64, "units": pl.Int64}
     return (pl.DataFrame(rows, schema={"coding": pl.String, **SCHEMA}), pl.DataFrame(pairs, schema=names, orient="row"))
