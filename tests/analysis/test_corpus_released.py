@@ -14,8 +14,6 @@ from kapwa.errors import DataError, RunError, UsageError
 from kapwa.files import write_json
 
 NAME = "story_responses_1000_tokens_gemma_2B_instruct_temp_0.3.tsv"
-
-
 TEXTS = ['She said "no".\n\nThen\twent.', '"All quoted"', "plain", '5" tall']
 
 

@@ -1,8 +1,10 @@
 """The matcher: its rules one by one, against a plain twin, and on texts nobody would write."""
 
+import csv
 import importlib
 import itertools
 from functools import cache
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -44,80 +46,15 @@ class Toy:
         return frozenset({token, token.removesuffix("s") or token})
 
 
-@pytest.mark.parametrize(
-    ("code", "reply", "gold", "rule"),
-    [
-        ("en", "Apple", "apple", "exact"),
-        ("en", "ice cream", "Ice-Cream", "exact"),
-        ("en", "Father’s day", "fathers day", "exact"),
-        ("en", "It is an **apple** pie.", "apple", "phrase"),
-        ("en", "They like icecream a lot", "ice cream", "phrase"),
-        ("en", "I eat apples", "apple", "lemma"),
-        ("en", "watching the birds at home", "bird watching", "lemma"),
-        ("en", "the price", "rice", None),
-        ("en", "pineapple", "apple", None),
-        ("en", "grade A", "A+", None),
-        ("en", "in 1999", "99", None),
-        ("en", "nothing", "", None),
-        ("en", "", "apple", None),
-        ("en", "🎉", "🎉", "exact"),
-        ("en", "🎉🎉", "🎉", None),
-        ("es", "La montaña", "montanas", None),
-        ("es", "en MEXICO", "México", "lemma"),
-        ("es", "las canciones viejas", "canción", "lemma"),
-        ("el", "ΣΤΗΝ ΑΘΗΝΑ", "Αθήνα", "lemma"),
-        ("id", "bermain bola", "main bola", "lemma"),
-        ("zh", "我们吃北京烤鸭。", "烤鸭", "inside"),
-        ("zh", "打麻将", "麻将", "inside"),
-        ("zh", "麻雀", "雀", None),
-        ("ko", "보통 된장찌개를 먹어요", "먹어요", "phrase"),
-        ("fil", "magandang umaga", "maganda", "lemma"),
-    ],
-)
-def test_rules(code: str, reply: str, gold: str, rule: str | None) -> None:
-    assert matcher(code).match(reply, gold) == rule
+with Path(__file__).with_name("matches.csv").open(encoding="utf-8", newline="") as file:
+    MATCHES = list(csv.DictReader(file))
 
 
-@pytest.mark.parametrize(
-    ("code", "reply", "gold", "kind", "rule"),
-    [
-        ("en", "about 8 hours", "8", "number", "number"),
-        ("en", "18", "8", "number", None),
-        ("en", "8.5", "8", "number", None),
-        ("en", "8:30", "8", "number", None),
-        ("en", "7-8", "8", "number", None),
-        ("en", "7 to 8", "7-8", "number", "number"),
-        ("en", "eighty", "80", "number", "number"),
-        ("en", "eighteen", "8", "number", None),
-        ("en", "In July.", "7", "number", "number"),
-        ("en", "It may vary", "5", "number", None),
-        ("en", "10,000 won", "10000", "number", "number"),
-        ("en", "no fixed time", "no fixed time", "number", "exact"),
-        ("en", "three", "3", "text", "number"),
-        ("en", "14", "4", "text", None),
-        ("en", "April", "4", "text", None),
-        ("en", "3 pm", "15:00", "time", "time"),
-        ("en", "3 pm", "03:00", "time", None),
-        ("en", "3 o'clock", "15:00", "time", "time"),
-        ("en", "13:00", "03:00", "time", None),
-        ("en", "October 30th", "10/30", "date", "date"),
-        ("en", "10/3", "10/30", "date", None),
-        ("es", "las tres de la tarde", "15:00", "time", "time"),
-        ("es", "tres de octubre", "10/03", "date", "date"),
-        ("ko", "오후 3시", "15:00", "time", "time"),
-        ("ko", "오전 세 시", "15:00", "time", None),
-        ("ko", "열두 명", "12", "number", "number"),
-        ("ko", "10월 5일", "10/05", "date", "date"),
-        ("ko", "일본", "1", "number", None),
-        ("zh", "下午三点半", "15:30", "time", "time"),
-        ("zh", "两千五百", "2500", "number", "number"),
-        ("id", "dua belas tahun", "12", "number", "number"),
-        ("el", "τρία παιδιά", "3", "number", "number"),
-        ("fil", "alas tres ng hapon", "15:00", "time", "time"),
-    ],
-)
-def test_quantities_are_compared_as_such(code: str, reply: str, gold: str, kind: str, rule: str | None) -> None:
-    assert matcher(code).match(reply, gold, kind) == rule  # type: ignore[arg-type]
+@pytest.mark.parametrize("row", MATCHES, ids=lambda row: "-".join(row.values()))
+def test_rules(row: dict[str, str]) -> None:
+    """The table names the rule that finds the gold answer in the reply; an empty cell: none does."""
+    found = matcher(row["language"]).match(row["reply"], row["gold"], row["kind"])  # type: ignore[arg-type]
+    assert (found or "") == row["rule"]
 
 
 def test_korean_particles_and_spaces_do_not_hide_an_answer() -> None:

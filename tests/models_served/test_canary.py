@@ -14,8 +14,6 @@ from loopback import Loopback, Proxy
 
 CANARY = "sk-canary/8c1f+55aa-never-show"
 OTHERS = {"HF_TOKEN": "hf_canary_never_show_either", "MY_SECRET": "canary-third-never-show"}
-
-
 PASSWORD = "canary/proxy never+show"  # three bytes ("me:") before it, so that its base64 is whole in theirs
 
 

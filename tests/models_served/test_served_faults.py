@@ -189,11 +189,7 @@ def test_a_lone_surrogate_fails_its_item_only(stub, connect):
 
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
-
-
 FAULTS = dict.fromkeys(("429", "500", "reset", "timeout", "garbage"), 0.1)
-
-
 N = 20_000
 
 
@@ -230,11 +226,7 @@ def test_half_of_all_requests_fail_at_first_and_every_one_is_answered_once(tmp_p
 
 
 CLIENT = Client("http://127.0.0.1:1/v1", timeout=1)
-
-
 ODD = st.sampled_from([None, True, -1, 0, 1, 2, -0.5, float("inf"), float("nan"), 10**400, "", "ab", "\ud800"])
-
-
 VALUES = st.recursive(
     ODD,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["message", "1", "text"]), inner),
@@ -247,8 +239,6 @@ def maps(*names: str, **given_: Any) -> Any:
 
 
 COUNTS = VALUES | maps("prompt_tokens", "completion_tokens", prompt_tokens=st.just(2))
-
-
 CHOICES = maps(
     *("index", "message", "finish_reason", "text", "prompt_logprobs"),
     text=VALUES | st.just("ab"),

@@ -75,20 +75,26 @@ def answered(run: Path) -> Counter[str]:
         return Counter(key for (key,) in journal.execute("select hex(key) from responses"))
 
 
+def killing(nodes: Nodes, worker_at: int, node_at: int) -> tuple[list[str], Callable[[Snapshot], None]]:
+    """A progress function that kills a worker, then a node, when so many answers are there; and what it killed."""
+    deaths: list[str] = []
+
+    def kill(snapshot: Snapshot) -> None:
+        if snapshot.done >= worker_at and not deaths:
+            deaths.extend(["worker"] * nodes.kill_worker("Replica.answer"))
+        if snapshot.done >= node_at and len(deaths) == 1:
+            deaths.extend(["node"] * nodes.lose_node_at("Replica.answer"))
+
+    return deaths, kill
+
+
 @pytest.mark.parametrize("atomic", [True, False])
 def test_a_worker_and_then_a_node_die_and_nothing_is_lost_or_told_twice(
     tmp_path: Path, nodes: Nodes, start: Start, atomic: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     task = TinyTask(n=60, shared=False, kinds=("score", "generate") if atomic else ("generate",))
     local = run_task(task, make("TinyModel", {"atomic_batches": atomic}), path=tmp_path / "local", progress=False)
-    deaths = []
-
-    def kill(snapshot: Snapshot) -> None:
-        if snapshot.done >= 9 and not deaths:
-            deaths.extend(["worker"] * nodes.kill_worker("Replica.answer"))
-        if snapshot.done >= 21 and len(deaths) == 1:
-            deaths.extend(["node"] * nodes.lose_node_at("Replica.answer"))
-
+    deaths, kill = killing(nodes, 9, 21)
     model = start(atomic_batches=atomic, delay=0.03)
     with caplog.at_level(logging.WARNING):
         run = run_task(task, model, path=tmp_path / "ray", progress=kill)
@@ -116,14 +122,7 @@ def test_kalahi_on_local_weights_survives_a_worker_and_a_node(
     torch.set_num_threads(1)
     local = api.evaluate(task, api.load_model(f"hf:{weights}"), path=tmp_path / "local", progress=False)
     torch.set_num_threads(threads)
-    deaths = []
-
-    def kill(snapshot: Snapshot) -> None:
-        if snapshot.done >= 2 and not deaths:
-            deaths.extend(["worker"] * nodes.kill_worker("Replica.answer"))
-        if snapshot.done >= 5 and len(deaths) == 1:
-            deaths.extend(["node"] * nodes.lose_node_at("Replica.answer"))
-
+    deaths, kill = killing(nodes, 2, 5)
     model = api.load_model(f"hf:{weights}", engine=Ray(nodes.address))
     try:
         run = api.evaluate(task, model, path=tmp_path / "ray", progress=kill)

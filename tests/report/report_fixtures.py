@@ -1,5 +1,6 @@
 """Runs in exactly the shapes of a run directory, made without a model, for the report's tests."""
 
+import copy
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,25 +9,15 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import yaml
 from report_texts import TEXTS, Situation
 
 from kapwa.stats.tables import compare_variants, estimate_table
 from kapwa.suites.kalahi.mc import MC_METRICS
 
 VARIANTS = ("full", "partial", "unenriched")
-MC = {
-    "mc1": ("MC1: best beats every irrelevant response (per UTF-8 byte)", True, False),
-    "mc2": ("MC2: probability mass on relevant responses (per UTF-8 byte)", False, False),
-    "mc3": ("MC3: relevant responses that beat every irrelevant one (per UTF-8 byte)", False, False),
-    "mc1_char": ("MC1: best beats every irrelevant response (per character)", True, False),
-    "mc1_reference": ("MC1 as released (closing tokens scored)", True, True),
-    "mc2_reference": ("MC2 as released (exponential taken twice)", False, True),
-}
-OPEN = {
-    "chrf_acc": ("chrF: share of answers closer to relevant responses", True, False),
-    "chrf_diff": ("chrF: relevant minus irrelevant", False, False),
-    "rouge1_acc": ("ROUGE-1: share of answers closer to relevant responses", True, False),
-}
+FACTS: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("made_runs.yaml").read_text(encoding="utf-8"))
+MC, OPEN = FACTS["mc"], FACTS["open"]
 TRICKS = {"chance": 0.25, "longest": 0.4133, "shortest": 0.1133, "first position": 0.2467}
 
 
@@ -72,7 +63,7 @@ def make_run(
             {name: metric_info(name, *info) for name, info in infos.items()},
             scores,
             ("category", "topic"),
-            {"culture": ", ".join(cultures), **CARD} if illustrative else {},
+            {"culture": ", ".join(cultures), **FACTS["card"]} if illustrative else {},
         ),
         scores=scores,
         estimates=estimate_table(scores, metrics=binary),
@@ -195,10 +186,9 @@ def manifest(
     failed = scores.filter(pl.col("outcome") == "failed").select("item_id", "variant").unique().height
     digest = "9f2c41aa0b7d3e55" if task.startswith("kalahi") else f"{zlib.crc32(task.encode()):08x}"
     return {
-        "kapwa": "0.1.0",
+        **copy.deepcopy(FACTS["manifest"]),
         "task": task,
         "suite": task.partition("/")[0],
-        "options": {},
         "selection": {"variants": list(scores["variant"].unique(maintain_order=True)), "items": {}, "where": {}},
         "headline": list(metrics)[: 1 if task == "blend/mcq" else 2],
         "groups": list(groups),
@@ -214,21 +204,7 @@ def manifest(
         "counts": {"items": asked, "requests": asked, "unique": asked, "answered": asked - failed, "failed": failed},
         "status": "failed_items" if failed else "complete",
         "failures": [{"reason": "429 too many requests", "count": failed}] if failed else [],
-        "repeatable": "bytes",
-        "versions": {"python": "3.11.9", "torch": "2.13.0", "polars": "1.35.2"},
-        "seed": 0,
-        "finished": "2025-11-20T06:01:20Z",
-        "seconds": 80.4,
     }
-
-
-CARD = {
-    "language": "several",
-    "licence": "CC-BY-4.0",
-    "authors": ["The Kapwa authors"],
-    "consent": "written for this test",
-    "limits": "Written by one person and reviewed by no native speaker.",
-}
 
 
 def metric_info(

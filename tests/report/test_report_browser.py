@@ -1,16 +1,22 @@
-"""The page in a real browser, from disk: nothing runs, nothing is refused, it fits phones, and it prints."""
+"""Pages in a real browser, from disk: nothing runs that should not, nothing is refused, they fit phones and print."""
 
+import re
 from pathlib import Path
 
 import pytest
-from browsing import BROWSER, browse, laid_out, printed, without_policy
+from analysis_fixtures import make_analysis
+from browsing import BROWSER, browse, laid_out, printed, probed, without_policy
 from report_fixtures import make_run
+from test_analysis_page import poisoned
 from test_report_page import canary_run
 from wide_fixtures import choice_run, wide_run
 
+from kapwa.report.analysis import explorer
+from kapwa.report.analysis.page import build_analysis_report
 from kapwa.report.page import build_report
 
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed (apt-get install chromium)")
+
 
 # Tells the page around it how things were laid out: what sticks out, what overlaps, how charts are arranged.
 PROBE = """<script>
@@ -89,3 +95,153 @@ def test_it_prints_with_every_detail_open(tmp_path: Path) -> None:
         pytest.skip("no pdftotext is installed (apt-get install poppler-utils)")
     assert "kapwa:0.1.0|task:kalahi/mc" in text.replace("\n", "")
     assert "Download CSV" not in text
+
+
+WATCH = "<script>window.failed=[];onerror=(...told)=>failed.push(String(told[0]));</script>"
+
+
+# Put into a copy of the page without its policy: works the page as a reader would, and writes down what it sees.
+EXPLORER_PROBE = """<pre id="probe"></pre><script>
+const wait = time => new Promise(done => setTimeout(done, time));
+const seen = selector => [...document.querySelectorAll(selector)].filter(e => e.getClientRects().length);
+const change = (element, value) => { element.value = value; element.dispatchEvent(new Event("change")); };
+(async () => {
+  const told = { panes: seen("#words ~ .panes > .pane").length };
+  await wait(300);
+  const words = document.querySelector("#words").parentElement;
+  const box = words.querySelector("input[type=search]");
+  box.value = "JAPAN"; box.dispatchEvent(new Event("input"));
+  const rows = () => [...words.querySelectorAll("details[open] tbody tr")].filter(r => !r.hidden);
+  told.found = rows().map(r => r.cells[0].textContent);
+  told.status = words.querySelector("[role=status]").textContent;
+  change(words.querySelector("select"), 1);
+  told.second = words.querySelector("details[open] caption").textContent;
+  told.kept = rows().length;
+  const table = document.querySelector("#concepts").parentElement.querySelector("details[open] table");
+  const column = k => [...table.tBodies[0].rows].map(r => r.cells[k].textContent);
+  table.tHead.rows[0].cells[2].querySelector("button").click();
+  told.down = column(2);
+  table.tHead.rows[0].cells[2].querySelector("button").click();
+  told.up = column(2);
+  told.sorted = table.tHead.rows[0].cells[2].getAttribute("aria-sort");
+  const selects = [...document.querySelectorAll(".explorer select")];
+  told.labels = selects.map(s => s.getAttribute("aria-label") || s.closest("label").querySelector("span").textContent);
+  const texts = () => [...document.querySelectorAll(".explorer .text")].map(t => t.textContent);
+  const marks = () => [...document.querySelectorAll(".explorer mark")].map(t => t.textContent);
+  told.texts = texts(); told.marks = marks(); told.pair = document.querySelector(".explorer .pair").textContent;
+  const second = selects.find(s => s.closest("label").textContent.startsWith("Second"));
+  const first = selects.find(s => s.closest("label").textContent.startsWith("First"));
+  change(second, first.value);
+  told.same = marks().length;
+  change(selects.filter(s => s.getAttribute("aria-label"))[1], 1);
+  told.samples = [...document.querySelectorAll(".explorer .side h3")].map(h => h.textContent);
+  change(selects[0], selects[0].options.length - 1);
+  await wait(300);
+  told.names = [...document.querySelectorAll(".explorer .side h3 bdi")].map(h => h.textContent);
+  told.lang = document.querySelector(".explorer .text").lang;
+  const svg = seen(".heat svg")[0];
+  const inside = svg.querySelector("image").getBoundingClientRect();
+  const top = inside.top + inside.height * .01;
+  const at = k => ({ clientX: inside.left + inside.width * k, clientY: top, bubbles: true });
+  svg.dispatchEvent(new PointerEvent("pointermove", at(.999)));
+  told.pointed = svg.closest("figure").querySelector(".pointed").textContent;
+  svg.dispatchEvent(new PointerEvent("pointermove", at(.001)));
+  told.diagonal = svg.closest("figure").querySelector(".pointed").textContent;
+  told.failed = failed;
+  document.getElementById("probe").textContent = JSON.stringify(told);
+})();
+</script>"""
+
+
+LAYOUT = """<script>
+parent.postMessage(JSON.stringify({
+  overflow: document.documentElement.scrollWidth - innerWidth,
+  paper: getComputedStyle(document.body).backgroundColor,
+  pixels: getComputedStyle(document.querySelector('.pixels')).filter,
+  map: getComputedStyle(document.querySelector('.map .a0')).fill,
+  names: document.querySelector('.heat .names use').getBoundingClientRect().height /
+    document.querySelector('.heat image').getBoundingClientRect().height,
+  wide: [...document.querySelectorAll('main p, main li, main figure, .side, select, input')]
+    .filter(e => e.getClientRects().length && e.getBoundingClientRect().right > innerWidth + 1).length,
+}), '*');
+</script>"""
+
+
+def test_the_policy_lets_the_pages_own_script_run_and_no_other(tmp_path: Path) -> None:
+    page = build_analysis_report(poisoned(make_analysis(identities=8, concepts=3)), tmp_path / "page.html")
+    attacked = page.with_name("attacked.html")
+    script = "<script>document.title='owned'</script>"
+    attacked.write_text(page.read_text("utf-8").replace("</body>", script + "</body>"), "utf-8")
+    dom = browse(attacked, "--virtual-time-budget=5000", "--dump-dom")
+    assert re.search(r'<html[^>]*class="js"', dom)
+    assert dom.count("<select") >= 6
+    assert "<title>owned" not in dom
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_readers_can_choose_search_sort_compare_and_point(
+    tmp_path: Path, packed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if packed:
+        monkeypatch.setattr(explorer, "PLAIN", 10)
+    made = make_analysis(identities=30, concepts=12)
+    page = build_analysis_report(made, tmp_path / "page.html")
+    assert ('"texts":"' in page.read_text("utf-8")) is packed
+    told = probed(without_policy(page, EXPLORER_PROBE, WATCH))
+    assert told["failed"] == []
+    assert told["panes"] == 1
+    assert told["found"] == ["Japanese"]
+    assert told["status"] == "1 of 30 rows"
+    assert told["second"].endswith("narrator-7b T 0.3, answers to questions")
+    assert told["kept"] == 1
+    numbers = [float(text.replace("−", "-")) for text in told["down"]]
+    assert numbers == sorted(numbers, reverse=True)
+    assert told["up"] == told["down"][::-1] or [float(text) for text in told["up"]] == sorted(numbers)
+    assert told["sorted"] == "ascending"
+    assert told["labels"][:2] == ["Corpus", "Concept"]
+    assert "First nationality" in told["labels"]
+    assert "Sample of the second nationality" in told["labels"]
+    assert set(told["texts"]) <= set(made.texts["text"])
+    assert len(told["marks"]) >= 2
+    assert not any(" " in mark for mark in told["marks"])
+    assert re.search(r"Marked: \d+ of \d+ words.*BLEU 0\.\d\d and word edit distance 0\.\d\d", told["pair"])
+    assert told["same"] == 0
+    assert told["samples"] == ["American, sample 1", "American, sample 2"]
+    assert told["names"] == ["American", "American"]
+    assert told["lang"] == "en"
+    assert re.search(r"and .*: 0\.\d\d$", told["pointed"])
+    assert told["diagonal"] == ""
+
+
+@pytest.mark.parametrize("width", [360, 1200])
+def test_it_fits_phones_and_desks(tmp_path: Path, width: int) -> None:
+    made = make_analysis(
+        models=("organisation/a-model-with-a-very-long-name-" + "x" * 50, "b"), identities=20, concepts=9
+    )
+    page = build_analysis_report(made, tmp_path / "page.html")
+    seen = laid_out(page, LAYOUT, width)
+    assert seen["overflow"] <= 0
+    assert seen["wide"] == 0
+    assert seen["names"] < 1.1, "names fit their rows"
+    assert seen["paper"] == "rgb(254, 254, 254)"
+
+
+def test_dark_screens_get_dark_paper_and_light_marks(tmp_path: Path) -> None:
+    page = build_analysis_report(make_analysis(models=("m",), identities=8, concepts=9), tmp_path / "page.html")
+    # 0 is dark; --force-dark-mode does not change what a page is told.
+    seen = laid_out(page, LAYOUT, 900, "--blink-settings=preferredColorScheme=0")
+    assert seen["paper"] == "rgb(21, 24, 27)"
+    assert seen["pixels"].startswith("invert(1)")
+    assert seen["map"] == "rgb(39, 76, 79)"
+
+
+def test_it_prints_one_corpus_of_many_and_no_controls(tmp_path: Path) -> None:
+    text = printed(build_analysis_report(make_analysis(identities=12, concepts=9), tmp_path / "page.html"))
+    if not text:
+        pytest.skip("no pdftotext is installed (apt-get install poppler-utils)")
+    words = " ".join(text.split())
+    assert "The words that mark each nationality: storyteller-2b T 0.3, answers to questions" in words
+    assert "The words that mark each nationality: narrator-7b" not in words
+    assert "brevity:nmt|tokenizer" in text.replace("\n", "")
+    for control in ("Download CSV", "Find a word", "Full size"):
+        assert control not in words

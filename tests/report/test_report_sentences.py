@@ -1,13 +1,20 @@
-"""Sentences a reader without statistics must read right."""
+"""Sentences a reader without statistics must read right, in a report and in an analysis."""
 
+import dataclasses
 import math
 from dataclasses import asdict
 from typing import Any
 
+import polars as pl
 import pytest
+from analysis_fixtures import MadeAnalysis, make_analysis
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kapwa.report.analysis import tables
+from kapwa.report.analysis.lists import concept_list, country_list, word_list
+from kapwa.report.analysis.sentences import beyond_floor, changes, explained, headline, names_itself
+from kapwa.report.analysis.view import AnalysisView, fine, span
 from kapwa.report.sentences import (
     Reading,
     caution_sentences,
@@ -29,10 +36,20 @@ MC1 = {
     "binary": True,
     "phrase": "chose the best answer in {value} of {items}",
 }
+
+
 DIFF = {"name": "chrf_diff", "title": "chrF: relevant minus irrelevant", "low": -1.0, "high": 1.0}
+
+
 CHANCE = Mark("chance", 0.25, False, "guessing", "guessing")
+
+
 LONGEST = Mark("longest", 0.4133, False, "always picking the longest answer", "longest answer")
+
+
 PEOPLE = Mark("human", 0.891, True, "people", "people")
+
+
 SITUATIONS = ("situation", "situations")
 
 
@@ -185,3 +202,191 @@ def test_a_difference_is_told_with_its_verdict(row: dict[str, Any], said: str, v
 )
 def test_the_rest_is_summed_up(unclear: int, total: int, sentence: str) -> None:
     assert others_sentence(unclear, total) == sentence
+
+
+def one_corpus(**changes: object) -> MadeAnalysis:
+    return make_analysis(models=("org/a",), tasks=("eecc/stories",), identities=12, **changes)
+
+
+def paired(made: MadeAnalysis, **cells: float | None) -> AnalysisView:
+    """The analysis with another result of its paired test over all topics."""
+    chosen = (pl.col("test") == "paired") & (pl.col("topic") == "all")
+    columns = [
+        pl.when(chosen).then(pl.lit(value, dtype=pl.Float64)).otherwise(pl.col(name)).alias(name)
+        for name, value in cells.items()
+    ]
+    return AnalysisView(dataclasses.replace(made, tests=made.tests.with_columns(columns)))
+
+
+def told_of(view: AnalysisView) -> list[str]:
+    return [sentence for part in headline(view) for sentence in part.sentences]
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        ({"estimate": 0.061, "low": 0.05, "high": 0.07, "p_adjusted": 0.0002}, "change with the nationality more than"),
+        ({"estimate": 0.061, "low": 0.05, "high": 0.07, "p_adjusted": 0.2}, "cannot be told from sampling"),
+        ({"estimate": 0.01, "low": -0.02, "high": 0.04, "p_adjusted": 0.3}, "cannot be told from sampling"),
+        ({"estimate": -0.03, "low": -0.04, "high": -0.02, "p_adjusted": 0.001}, "for one nationality differ more than"),
+        ({"estimate": None, "low": None, "high": None, "p_adjusted": None}, "cannot be tested on so few concepts"),
+        (
+            {"estimate": 0.03, "low": None, "high": None, "p_adjusted": None},
+            "cannot be tested where every concept shows the same difference",
+        ),
+    ],
+)
+def test_the_first_sentence_follows_the_test(cells: dict[str, float | None], expected: str) -> None:
+    first = told_of(paired(one_corpus(), **cells))[0]
+    assert expected in first
+    assert "lexical variance is 0." in first
+    if cells["low"] is not None:
+        assert f"95% interval {span(cells['low'], cells['high'])}" in first
+
+
+def test_one_text_each_is_told_as_the_reason_and_not_the_number_of_concepts() -> None:
+    made = one_corpus()
+    nothing = pl.lit(None, dtype=pl.Float64)
+    single = dataclasses.replace(made, variance=made.variance.with_columns(within=nothing))
+    gone = {"estimate": None, "low": None, "high": None, "p_adjusted": None}
+    assert "cannot be tested with one text of each concept for each nationality" in told_of(paired(single, **gone))[0]
+
+
+def test_tau_is_told_as_how_often_the_nearer_country_has_the_more_similar_texts() -> None:
+    sentences = told_of(AnalysisView(one_corpus(tau=0.2)))
+    hofstede = next(sentence for sentence in sentences if "Hofstede" in sentence)
+    # Of two pairs without ties, (1 + τ) / 2 agree: 60 in 100 for τ = 0.2.
+    assert "about 60 times in 100, where chance gives 50: that is more than chance" in hofstede
+    assert "τ is 0.200 (95% interval 0.185 to 0.215) by BLEU, 0.200 (0.185 to 0.215) by word edit distance" in hofstede
+    assert "shuffled names give −0.012 to 0.013" in hofstede
+    survey = next(sentence for sentence in sentences if "World Values Survey" in sentence)
+    assert "about 56 times" in survey
+
+
+@pytest.mark.parametrize(("tau", "verdict"), [(0.0, "cannot be told from chance"), (-0.1, "less than chance")])
+def test_tau_within_or_below_its_floor_is_not_called_a_finding(tau: float, verdict: str) -> None:
+    assert verdict in next(
+        sentence for sentence in told_of(AnalysisView(one_corpus(tau=tau))) if "Hofstede" in sentence
+    )
+
+
+def test_beyond_the_floor_needs_a_floor_and_a_value() -> None:
+    row = {"estimate": 0.1, "floor_low": -0.02, "floor_high": 0.02}
+    assert beyond_floor(row) == 1
+    assert beyond_floor({**row, "estimate": -0.1}) == -1
+    assert beyond_floor({**row, "estimate": 0.02}) == 0
+    assert beyond_floor({**row, "floor_low": None}) == 0
+    assert beyond_floor({**row, "estimate": None}) == 0
+    assert changes(None) is None
+
+
+@pytest.mark.parametrize(("low", "high"), [(-0.3, 1.0), (None, None)])
+def test_tau_above_shuffled_names_is_no_finding_where_concepts_leave_it_open(low: float, high: float) -> None:
+    made = one_corpus(tau=0.2)
+    open_ones = made.correlations.with_columns(low=pl.lit(low, dtype=pl.Float64), high=pl.lit(high, dtype=pl.Float64))
+    sentences = told_of(AnalysisView(dataclasses.replace(made, correlations=open_ones)))
+    hofstede = next(sentence for sentence in sentences if "Hofstede" in sentence)
+    assert "chance for the concepts asked, but these are too few or too unlike to speak for others" in hofstede
+
+
+def test_words_that_only_name_the_identity_are_left_aside() -> None:
+    assert names_itself("japan", "Japanese", "Japan")
+    assert names_itself("zealand", "New Zealander", "New Zealand")
+    assert names_itself("el", "Salvadoran", "El Salvador")
+    assert not names_itself("sushi", "Japanese", "Japan")
+    assert not names_itself("jam", "Jamaican", "Jamaica")
+    words = next(
+        sentence for sentence in told_of(AnalysisView(one_corpus())) if sentence.startswith("Apart from names")
+    )
+    assert "“american”" not in words
+    assert words.count("(z\u00a0") == 5
+
+
+def test_without_a_word_that_stands_out_none_is_named() -> None:
+    made = one_corpus()
+    weak = made.words.with_columns(pl.col("z") / 10)
+    view = AnalysisView(dataclasses.replace(made, words=weak))
+    assert "Apart from names, no word stands out for one nationality" in " ".join(told_of(view))
+    listed = word_list(view, view.corpora[0])
+    assert listed is not None
+    assert {row[2][0][0] for row in listed.rows} == {"–"}
+
+
+def test_many_corpora_are_summed_up_and_few_are_told_one_by_one() -> None:
+    two = headline(AnalysisView(make_analysis(tasks=("eecc/qa",), identities=8)))
+    assert [part.heading for part in two] == [
+        "storyteller-2b T 0.3, answers to questions",
+        "narrator-7b T 0.3, answers to questions",
+    ]
+    many = headline(AnalysisView(make_analysis(temperatures=(0.3, 0.7), identities=8, concepts=6)))
+    assert [part.heading for part in many] == [""]
+    assert many[0].sentences[0].startswith("In 8 of 8 corpora texts change with the nationality")
+    assert "in 8 of 8 corpora countries nearer in values get more similar texts" in many[0].sentences[-1]
+
+
+def test_corpora_stand_by_task_model_and_temperature() -> None:
+    view = AnalysisView(make_analysis(temperatures=(0.7, 0.3), identities=4, concepts=2))
+    assert [one.full for one in view.of_task("eecc/qa")] == [
+        "storyteller-2b T 0.3, answers to questions",
+        "storyteller-2b T 0.7, answers to questions",
+        "narrator-7b T 0.3, answers to questions",
+        "narrator-7b T 0.7, answers to questions",
+    ]
+
+
+def test_the_share_explained_stands_beside_what_shuffled_names_explain() -> None:
+    view = AnalysisView(one_corpus(concepts=4))
+    share, floor = explained(view, view.corpora[0])
+    # 12 identities with 5 texts: shuffled names explain (12 − 1) / (60 − 1) of all difference on average.
+    assert floor == pytest.approx(11 / 59)
+    assert share is not None
+    assert f"shuffled {11 / 59:.3f}" in [cell.small for row in tables.glance_table(view).rows for cell in row]
+
+
+def test_tables_hold_every_corpus_and_mark_the_reference() -> None:
+    view = AnalysisView(make_analysis(identities=8, concepts=6))
+    assert len(tables.glance_table(view).rows) == 4
+    rows = tables.tests_table(view).rows
+    assert len(rows) == 12
+    grey = [row for row in rows if "as released" in row[1].text]
+    assert len(grey) == 4
+    assert all(cell.muted for row in grey for cell in row[1:])
+    assert not any(cell.muted for row in rows if row not in grey for cell in row[1:])
+    table = tables.correlation_table(view)
+    assert table is not None
+    assert len(table.rows) == 4 * 2 * 2
+    assert "distance + language is taken out" in table.note
+    topics = tables.topic_table(view)
+    assert topics is not None
+    assert len(topics.rows) == 2 * 2 + 2 * 2
+    assert tables.glance_table(view).csv.splitlines()[0].startswith("corpus,task,across,within,difference_estimate")
+
+
+def test_concepts_come_by_the_size_of_their_difference_with_every_tau() -> None:
+    view = AnalysisView(one_corpus(concepts=30))
+    listed = concept_list(view, view.corpora[0])
+    assert listed is not None
+    gaps = [float(row[2][2][0].replace("−", "-")) for row in listed.rows]
+    assert gaps == sorted(gaps, reverse=True)
+    assert listed.total == len(listed.rows) == 30
+    assert listed.head[6:] == ["τ BLEU, Hofstede", "τ WED, Hofstede", "τ BLEU, WVS", "τ WED, WVS"]
+    countries = country_list(view, view.corpora[0])
+    assert countries is not None
+    assert [row[0] for row in countries.rows] == sorted(row[0] for row in countries.rows)
+
+
+def test_a_survey_is_called_by_its_name_only_where_one_table_is_meant() -> None:
+    usual = AnalysisView(one_corpus(values=("distances_hofstede_raw", "my_table")))
+    assert usual.values_words("distances_hofstede_raw") == "Hofstede's dimensions"
+    assert usual.values_short("my_table") == "my table"
+    both = AnalysisView(one_corpus(values=("hofstede_2010", "hofstede_2015")))
+    assert both.values_words("hofstede_2010") == "hofstede 2010"
+
+
+def test_small_numbers_get_the_decimals_they_need() -> None:
+    assert fine(0.1234) == "0.123"
+    assert fine(0.00123) == "0.0012"
+    assert fine(None) == "–"
+    assert span(0.0009, 0.0014) == "0.0009 to 0.0014"
+    assert span(-0.02, 0.0014) == "−0.020 to 0.001"
+    assert span(None, 0.1) == ""

@@ -1,17 +1,30 @@
-"""Tables of the page, their CSV, and the worst cases."""
+"""Tables of the page and the terminal, their CSV, and the worst cases; also those of an analysis."""
 
 import base64
 import csv
+import dataclasses
 import io
+import re
+import warnings
+from typing import Any
 
 import polars as pl
 import pytest
-from report_fixtures import make_run
+from analysis_fixtures import MadeAnalysis, make_analysis
+from report_fixtures import MC, make_run
+from rich.console import Console
 
-from kapwa.report import comparisons, tables
+from kapwa.cli.output import show
+from kapwa.report import comparisons, numbers, tables
+from kapwa.report.analysis.tables import correlation_table
+from kapwa.report.analysis.terminal import render_analysis
+from kapwa.report.analysis.view import AnalysisView
+from kapwa.report.comparisons import run_pairs
 from kapwa.report.page import worst_cases
-from kapwa.report.relations import correlation_table
+from kapwa.report.relations import correlation_table as model_correlations
+from kapwa.report.terminal import render_comparison, render_run
 from kapwa.report.view import TaskView, arrange
+from kapwa.stats.tables import compare_runs
 
 
 def view_of(*runs: object) -> TaskView:
@@ -87,7 +100,7 @@ def test_one_run_has_no_pairs_and_three_have_correlations() -> None:
     three = view_of(make_run("a", skill=0.1), make_run("b", skill=0.9), make_run("c", skill=0.5))
     frame = comparisons.correlations(three)
     assert frame is not None
-    table = correlation_table(three, frame, 3)
+    table = model_correlations(three, frame, 3)
     assert [row[0].text for row in table.rows] == ["mc1 × mc2", "mc1 × mc3", "mc2 × mc3"]
     assert all(row[1].small == "too few for an interval" for row in table.rows)
     assert len(read(table)) == 2 * 6
@@ -186,3 +199,177 @@ def test_the_failures_csv_is_bounded_and_keeps_the_worst(monkeypatch: pytest.Mon
     assert part is not None
     assert len(part.csv) < 1600 < len(whole.csv)
     assert whole.csv.startswith(part.csv)
+
+
+def printed(thing: Any, width: int = 140) -> str:
+    out = io.StringIO()
+    Console(file=out, width=width, force_terminal=False).print(thing)
+    return out.getvalue()
+
+
+def test_a_run_shows_sentence_score_floor_and_what_was_lost() -> None:
+    text = printed(render_run(make_run(gone={"failed": 2})))
+    assert "Filipino: smollm2 chose the best answer in" in text
+    row = next(line for line in text.splitlines() if line.split()[:3] == ["mc1", "Ilokano", "full"])
+    assert "26.0%" in row
+    assert "2 requests of 96 got no answer" in text
+    assert "2 failed and got no answer" in text
+    assert "No native speaker has reviewed it" in text
+    assert "mc1_reference" not in text
+
+
+def test_markup_and_escapes_in_names_are_inert() -> None:
+    text = printed(render_run(make_run("[red]m[bold]\x1b[31m", cultures=("Filipino",))))
+    assert "[red]m[bold][31m chose" in text
+    assert "\x1b" not in text
+
+
+def test_a_comparison_gives_points_where_it_knows_the_metric() -> None:
+    view = arrange([make_run("a", skill=0.05), make_run("b", skill=0.95)])[0]
+    frame = run_pairs(view)
+    text = printed(render_comparison(frame, view.metrics))
+    assert "b higher" in text
+    assert "points" in text
+
+
+def test_many_differences_are_cut_to_the_first_metrics_and_say_so() -> None:
+    runs = [make_run(name, cultures=("Filipino", "Ilokano", "مصر", "অসম"), per_culture=4) for name in "ab"]
+    frame = compare_runs(*(run.scores for run in runs), label_a="a", label_b="b", metrics=dict.fromkeys(MC, False))
+    text = printed(render_comparison(frame, {}))
+    assert "more differences, of other metrics, with --json" in text
+    assert " mc2, " in text
+    assert "mc3" not in text
+
+
+def test_nothing_to_compare_is_said() -> None:
+    frame = make_run(variants=("full",)).comparisons
+    assert frame.height == 0
+    assert "nothing to compare" in printed(render_comparison(frame, {}))
+
+
+def test_a_comparison_fits_80_columns_and_names_are_not_broken_into_pieces() -> None:
+    a, b = "a-model-of-a-long-name.jsonl", "Qwen2.5-7B-Instruct-GPTQ"
+    view = arrange([make_run(a, skill=0.05), make_run(b, skill=0.95)])[0]
+    frame = run_pairs(view)
+    text = printed(render_comparison(frame, view.metrics), width=80)
+    assert f"A: {a}\nB: {b}\nDifference: A − B\nVariant: full\n" in text
+    for row in frame.iter_rows(named=True):
+        info = view.metrics[row["metric"]]
+        cells = numbers.change(row["difference"], info), numbers.change_interval(row["low"], row["high"], info)
+        assert all(cell in text for cell in cells)
+    assert "B higher" in text
+    body = text.partition("─")[2].partition("Detectable:")[0].splitlines()[1:]
+    assert 2 * frame.height >= len([line for line in body if line.strip()])
+
+
+def test_the_table_of_a_run_never_breaks_numbers() -> None:
+    run = make_run("m", cultures=("Filipino",))
+    renamed = pl.col("culture").replace("Filipino", "a culture that has a long name")
+    run.estimates = run.estimates.with_columns(renamed, high=pl.lit(1.0), low=pl.lit(0.123))
+    text = printed(render_run(run), width=80)
+    row = run.estimates.filter((pl.col("metric") == "mc1") & (pl.col("group") == "all")).row(0, named=True)
+    assert numbers.interval(row["low"], row["high"], run.manifest["metrics"]["mc1"]) in text
+    assert "95% interval" in text
+
+
+def printed_analysis(made: MadeAnalysis, width: int = 80) -> str:
+    page = io.StringIO()
+    console = Console(file=page, width=width)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        console.print(render_analysis(made))
+    return page.getvalue()
+
+
+@pytest.fixture(scope="module")
+def made() -> MadeAnalysis:
+    return make_analysis(models=("org/a-model-with-a-long-name",), tasks=("eecc/stories",), identities=12)
+
+
+def test_without_controls_there_is_no_table_of_what_is_left(made: MadeAnalysis) -> None:
+    plain = dataclasses.replace(made, correlations=made.correlations.filter(pl.col("method") != "partial mantel"))
+    told = printed_analysis(plain)
+    assert "Do they change as values do?" in told
+    assert "Partial r" not in told
+
+
+def test_every_set_of_controls_has_its_row_and_numbers_are_never_cut(made: MadeAnalysis) -> None:
+    rows = made.correlations.filter((pl.col("topic") == "all") & (pl.col("method") == "mantel"))
+    sets = ("geography", "language", "geography + language")
+    partial = [
+        rows.with_columns(
+            method=pl.lit("partial mantel"), controls=pl.lit(name), estimate=pl.lit(-0.321 - place / 10), p=pl.lit(0.25)
+        )
+        for place, name in enumerate(sets)
+    ]
+    taus = {"estimate": -0.543, "low": -0.876, "high": -0.123, "floor_low": -0.109, "floor_high": 0.108}
+    tau = pl.col("method") == "tau"
+    wide = made.correlations.filter(pl.col("method") != "partial mantel").with_columns(
+        pl.when(tau).then(pl.lit(value)).otherwise(pl.col(name)).alias(name) for name, value in taus.items()
+    )
+    told = printed_analysis(dataclasses.replace(made, correlations=pl.concat([wide, *partial])))
+    surveys = rows["values"].n_unique()
+    assert told.count("−0.543 (−0.876 to −0.123)   −0.109 to 0.108") == 2 * surveys
+    for place in range(len(sets)):
+        assert len(re.findall(rf"−0\.{321 + 100 * place} +0\.25", told)) == rows.height
+
+
+def test_the_released_number_stands_whole_beside_the_widest_others(made: MadeAnalysis) -> None:
+    tau, released = pl.col("method") == "tau", pl.col("method") == "tau_reference"
+    values = {"estimate": -0.543, "low": -0.876, "high": -0.123, "floor_low": -0.109, "floor_high": -0.108}
+    wide = made.correlations.with_columns(
+        pl.when(tau).then(pl.lit(value)).otherwise(pl.col(name)).alias(name) for name, value in values.items()
+    ).with_columns(estimate=pl.when(released).then(pl.lit(-0.234)).otherwise(pl.col("estimate")))
+    told = printed_analysis(dataclasses.replace(made, correlations=wide))
+    rows = wide.filter(tau & (pl.col("topic") == "all")).height
+    assert rows
+    assert len(re.findall(r"−0\.876 to −0\.123\) +−0\.109 to −0\.108 +−0\.234 *\n", told)) == rows
+    assert "Released" in told
+    assert "a-model-with-a-long-name T 0.3, eecc/stories" in told
+
+
+def test_a_terminal_narrower_than_the_tables_breaks_lines_and_cuts_nothing(
+    made: MadeAnalysis, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "50")
+    show(render_analysis(made))
+    assert capsys.readouterr().out.rstrip() == printed_analysis(made).rstrip()
+
+
+@pytest.fixture(scope="module")
+def partial() -> MadeAnalysis:
+    plain = make_analysis(models=("a",), tasks=("eecc/qa",), identities=12)
+    mantel = plain.correlations.filter(pl.col("method") == "mantel")
+    held = mantel.with_columns(method=pl.lit("partial mantel"), controls=pl.lit("geography"), estimate=0.2, p=0.002)
+    others = plain.correlations.filter(pl.col("method") != "partial mantel")
+    return dataclasses.replace(plain, correlations=pl.concat([others, held]))
+
+
+def asked(partial: MadeAnalysis, **settings: Any) -> MadeAnalysis:
+    return dataclasses.replace(partial, manifest={**partial.manifest, "settings": settings})
+
+
+@pytest.mark.parametrize(
+    ("permutations", "countries", "least"), [(999, 60, 0.001), (19, 60, 0.05), (999, 3, 1 / 6), (999, 4, 1 / 24)]
+)
+def test_draws_and_orders_limit_p(partial: MadeAnalysis, permutations: int, countries: int, least: float) -> None:
+    view = AnalysisView(asked(partial, permutations=permutations))
+    assert view.least_p({"n": countries}) == pytest.approx(least)
+
+
+def test_an_analysis_that_does_not_tell_says_nothing(partial: MadeAnalysis) -> None:
+    silent = asked(partial)
+    assert AnalysisView(silent).least_p({"n": 9}) is None
+    table = correlation_table(AnalysisView(silent))
+    assert table is not None
+    assert not any("least" in cell.small for row in table.rows for cell in row)
+    assert "cannot be less" not in printed_analysis(silent, 1000)
+
+
+def test_the_page_has_it_in_every_cell_and_the_terminal_once(partial: MadeAnalysis) -> None:
+    told = asked(partial, permutations=999)
+    table = correlation_table(AnalysisView(told))
+    assert table is not None
+    assert all("p = 0.002, least 0.001" in row[5].small for row in table.rows)
+    assert "Least: the smallest p" in table.note
+    assert printed_analysis(told, 1000).count("Its p cannot be less than 0.001") == 1

@@ -68,11 +68,7 @@ def test_slugs_keep_every_script_readable() -> None:
 
 
 SHARE = {"low": 0.0, "high": 1.0}
-
-
 SIGNED = {"low": -1.0, "high": 1.0}
-
-
 POINTS = {"low": 0.0, "high": 100.0}
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from report_fixtures import MadeRun, case_row, manifest, metric_info
+from report_fixtures import FACTS, MadeRun, case_row, manifest, metric_info
 from report_texts import TEXTS
 
 from kapwa.stats.tables import COMPARISON_SCHEMA, compare_variants, estimate_table
@@ -27,36 +27,13 @@ class Culture:
     known: float
 
 
-CULTURES: dict[str, Culture] = {
-    "Algeria": Culture("ar", "high", 0.44),
-    "Assam": Culture("as", "low", 0.30),
-    "Azerbaijan": Culture("az", "low", 0.38),
-    "China": Culture("zh", "high", 0.61),
-    "Ethiopia": Culture("am", "low", 0.22),
-    "Greece": Culture("el", "mid", 0.52),
-    "Indonesia": Culture("id", "mid", 0.58),
-    "Iran": Culture("fa", "high", 0.49),
-    "Mexico": Culture("es", "high", 0.63),
-    "North_Korea": Culture("ko", "high", 0.37),
-    "Northern_Nigeria": Culture("ha", "low", 0.26),
-    "South_Korea": Culture("ko", "high", 0.62),
-    "Spain": Culture("es", "high", 0.66),
-    "UK": Culture("en", "high", 0.71),
-    "US": Culture("en", "high", 0.76),
-    "West_Java": Culture("su", "low", 0.31),
-}
+CULTURES = {name: Culture(*facts) for name, facts in FACTS["cultures"].items()}
 TOPICS = ("Food", "Sport", "Family", "Education", "Holidays/Celebration/Leisure", "Work life")
 VARIANTS = ("local/inst-4", "en/inst-4", "local/pers-3", "en/pers-3")
 # What asking in a local language adds, by how much text the language has.
 GAINS = {"high": 0.04, "mid": 0.0, "low": -0.14}
 SPOKEN = {"ko": "대한민국", "ar": "مصر", "am": "ኢትዮጵያ", "as": "অসম"}
-SAQ = {
-    "sem_b": ("SEM-B: replies that give one of people's answers", True),
-    "sem_w": ("SEM-W: the same, weighted by how many people gave it", False),
-    "sem_b_reference": ("SEM-B as released (substrings, lemmas anywhere)", True),
-    "too_many": ("Listed too many answers (judged by the first)", True),
-}
-MCQ = {"mcq_acc": ("Right option chosen, unparsed replies counting as not chosen", True)}
+SAQ, MCQ = FACTS["saq"], FACTS["mcq"]
 PHRASES = {
     "sem_b": "gave an answer that people there give to {value} of {items}",
     "mcq_acc": "chose the right option in {value} of {items}",

@@ -138,19 +138,13 @@ def test_requests_without_an_answer_are_failed_items(
 
 
 @pytest.mark.parametrize("atomic", [False, True])
-def test_a_second_answer_is_an_error(tmp_path: Path, atomic: bool) -> None:
-    bench = Bench(tmp_path, TinyTask(n=3, shared=False), Repeating(atomic_batches=atomic))
-    with pytest.raises(ModelError, match="or answered one twice"):
-        bench.ask()
-    assert bench.journal.counts() == Counts(0 if atomic else 1, 0)
-
-
-@pytest.mark.parametrize("atomic", [False, True])
-def test_an_answer_to_nothing_is_an_error(tmp_path: Path, atomic: bool) -> None:
-    bench = Bench(tmp_path, TinyTask(n=3, shared=False), Inventing(atomic_batches=atomic))
-    with pytest.raises(ModelError, match="a request that was not asked") as caught:
+@pytest.mark.parametrize(("model", "said"), [(Repeating, "or answered one twice"), (Inventing, "that was not asked")])
+def test_a_second_answer_or_one_to_nothing_is_an_error(tmp_path: Path, atomic: bool, model: Any, said: str) -> None:
+    bench = Bench(tmp_path, TinyTask(n=3, shared=False), model(atomic_batches=atomic))
+    with pytest.raises(ModelError, match=said) as caught:
         bench.ask()
     assert "fault of the model backend" in (caught.value.hint or "")
+    assert bench.journal.counts() == Counts(0 if atomic else 1, 0)
 
 
 def test_answers_of_the_wrong_shape_are_failed_items(tmp_path: Path) -> None:

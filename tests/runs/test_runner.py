@@ -76,27 +76,23 @@ def test_another_seed_uses_the_same_answers(tmp_path: Path) -> None:
     assert "|seed:7|" in Run(folder).estimates["signature"][0]
 
 
-def test_capabilities_are_checked_before_anything_else(tmp_path: Path) -> None:
-    model = TinyModel(capabilities=frozenset({"generate"}))
-    with pytest.raises(ModelError, match="it keeps its thoughts to itself"):
-        run_task(TinyTask(kinds=("score",)), model, out=tmp_path / "runs", progress=False)
-    assert not (tmp_path / "runs").exists()
+class Unsure(TinyTask):
+    @property
+    def metrics(self) -> dict[str, Any]:
+        raise UsageError("There is no metric named 'x'.")
 
 
-def test_a_task_without_items_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="has no items"):
-        run_task(TinyTask(n=0), TinyModel(), out=tmp_path / "runs", progress=False)
-    assert not (tmp_path / "runs").exists()
-
-
-def test_options_that_do_not_hold_leave_nothing_behind(tmp_path: Path) -> None:
-    class Unsure(TinyTask):
-        @property
-        def metrics(self) -> dict[str, Any]:
-            raise UsageError("There is no metric named 'x'.")
-
-    with pytest.raises(UsageError, match="no metric named"):
-        run_task(Unsure(), TinyModel(), out=tmp_path / "runs", progress=False)
+@pytest.mark.parametrize(
+    ("task", "error", "said"),
+    [
+        (TinyTask(kinds=("score",)), ModelError, "it keeps its thoughts to itself"),
+        (TinyTask(n=0), UsageError, "has no items"),
+        (Unsure(), UsageError, "no metric named"),
+    ],
+)
+def test_what_cannot_run_leaves_nothing_behind(tmp_path: Path, task: TinyTask, error: Any, said: str) -> None:
+    with pytest.raises(error, match=said):
+        run_task(task, TinyModel(capabilities=frozenset({"generate"})), out=tmp_path / "runs", progress=False)
     assert not (tmp_path / "runs").exists()
 
 
