@@ -30,12 +30,9 @@ from kapwa.suites.base import Judged, MetricInfo, Task
 
 # What other tools do not know of an item: whose it is, and (BCP 47) in which language.
 UNKNOWN, UNDETERMINED = "unknown", "und"
-_NOT_KNOWN = {"culture": UNKNOWN, "language": UNDETERMINED}
 ALL = "all"  # the group of an estimate over all items
 # Other tools report one number for each of these together.
 PART = ("culture", "language", "variant")
-# The column of the items that holds what was expected; the first that a task has. Imports have "target".
-EXPECTED = ("best", "answer", "answers", "target")
 SCORE_SCHEMA = {name: {"value": pl.Float64, "sample": pl.Int64}.get(name, pl.String) for name in SCORE_COLUMNS}
 
 # A file's path inside the folder, and what writes it to a path when its turn comes: tables can be large.
@@ -69,6 +66,13 @@ def higher_is_better(run: Run, metric: str) -> bool | None:
     return known if isinstance(known, bool) else None
 
 
+def expected(item: Mapping[str, Any]) -> str | list[str]:
+    """Return what was expected of an item, from its row: the first of these columns that a task has; else ""."""
+    names = ("best", "answer", "answers", "target")  # imports have "target"
+    found = next((item[name] for name in names if item.get(name) is not None), "")
+    return [str(one) for one in found] if isinstance(found, list) else str(found)
+
+
 def moment(manifest: Mapping[str, Any], *names: str) -> datetime | None:
     """Return the first time that ``manifest`` has under one of ``names``; what is no time counts as not known."""
     for name in names:
@@ -91,10 +95,13 @@ class ItemDefaults(NamedTuple):
     culture: str = UNKNOWN
     language: str = UNDETERMINED
 
+    def named(self) -> dict[str, str]:
+        """Return those that the user named."""
+        return {name: value for name, value in self._asdict().items() if value != self._field_defaults[name]}
+
     def refuse(self, file: Path) -> None:
         """Raise UsageError where the user named one of them for results of Kapwa's own tasks, which know them."""
-        named = [name for name, value in self._asdict().items() if value != self._field_defaults[name]]
-        if named:
+        if named := self.named():
             raise UsageError(
                 f"{file}: Kapwa's own tasks know the {' and '.join(named)} of each item.",
                 hint=f"Leave out {' and '.join(f'--{name}' for name in named)}.",
@@ -152,7 +159,7 @@ def foreign_run(
     """
     title, teller = ("lm-eval", "lm-eval") if about["suite"] == "lm-eval" else ("Inspect", "the log")
     notes = [f"Imported from {title}, which asked the model and judged its answers; Kapwa made the intervals."]
-    unknown = [name for name, word in _NOT_KNOWN.items() if (items[name] == word).any()]
+    unknown = [name for name, word in ItemDefaults()._asdict().items() if (items[name] == word).any()]
     if unknown:
         begin = teller if teller == title else "The log"
         notes.append(f"{begin} does not tell the {' and '.join(unknown)} of its items.")

@@ -46,8 +46,15 @@ def files(run: Run, options: ExportOptions) -> Files:
             hint="Export it as csv or parquet. A run by an earlier Kapwa tells once its command is run again.",
         )
     seconds = int(datetime.now(tz=UTC).timestamp())
-    stem = f"{_folder(manifest)}/{uuid.UUID(bytes=run_identity(run, 16), version=4)}"
+    # The schema's file_path: data/<benchmark>/<developer>/<model>/<uuid>.
+    developer, _, model = _model_id(manifest).rpartition("/")
+    parts = (re.sub(r"[^\w.-]+", "-", part).strip("-.") or "unknown" for part in (manifest["task"], developer, model))
+    stem = "/".join(["data", *parts, str(uuid.UUID(bytes=run_identity(run, 16), version=4))])
     evaluation_id = f"{manifest['task']}/{manifest['model']['id']}/{seconds}"
+    library: dict[str, Any] = {"name": "kapwa", "version": str(manifest["kapwa"])}
+    if imported := manifest.get("imported"):
+        by = {"imported_by": f"kapwa {manifest['kapwa']}"}
+        library = {"name": imported["from"], "version": imported.get("version") or "unknown", "additional_details": by}
     whole: dict[str, Any] = {
         "schema_version": VERSION,
         "evaluation_id": evaluation_id,
@@ -59,7 +66,7 @@ def files(run: Run, options: ExportOptions) -> Files:
             "source_organization_name": options.organization,
             "evaluator_relationship": options.relationship,
         },
-        "eval_library": _library(manifest),
+        "eval_library": library,
         "model_info": _model(manifest),
         "evaluation_results": [_result(run, row) for row in rows],
     }
@@ -78,26 +85,8 @@ def files(run: Run, options: ExportOptions) -> Files:
     yield f"{stem}.json", partial(write_text, whole_text)
 
 
-def _folder(manifest: Mapping[str, Any]) -> str:
-    """``data/<benchmark>/<developer>/<model>``, as the schema's file_path wants it."""
-    developer, _, model = _model_id(manifest).rpartition("/")
-    return "/".join(["data", *(_safe(part) for part in (manifest["task"], developer or "unknown", model))])
-
-
-def _safe(text: str) -> str:
-    return re.sub(r"[^\w.-]+", "-", text).strip("-.") or "unknown"
-
-
 def _model_id(manifest: Mapping[str, Any]) -> str:
     return re.sub(r"^(?:hf|openai):", "", str(manifest["model"]["id"]))
-
-
-def _library(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    imported = manifest.get("imported")
-    if not imported:
-        return {"name": "kapwa", "version": str(manifest["kapwa"])}
-    by = {"imported_by": f"kapwa {manifest['kapwa']}"}
-    return {"name": imported["from"], "version": imported.get("version") or "unknown", "additional_details": by}
 
 
 def _model(manifest: Mapping[str, Any]) -> dict[str, Any]:
@@ -173,7 +162,7 @@ def _samples(run: Run, evaluation_id: str) -> Iterator[dict[str, Any]]:
             continue
         item = items.get(tuple(row[key] for key in keys), {})
         prompt, expected = str(item.get("prompt") or ""), _expected(item)
-        text = texts.get((row["item_id"], row["variant"], row["culture"], row["sample"]))
+        text = texts.get((*(row[key] for key in keys), row["sample"]))
         yield {
             "schema_version": VERSION,
             "evaluation_id": evaluation_id,

@@ -27,7 +27,7 @@ import polars as pl
 from pydantic_core import to_json, to_jsonable_python
 
 from kapwa.errors import MissingDependencyError
-from kapwa.exchange.base import ALL, EXPECTED, PART, ExportOptions, Files, moment, overall, run_identity
+from kapwa.exchange.base import ALL, PART, ExportOptions, Files, expected, moment, overall, run_identity
 from kapwa.records import OUTCOMES
 from kapwa.runs.directory import Run, slug
 from kapwa.runs.store import JOURNAL
@@ -43,7 +43,7 @@ _KEY = ("item_id", "variant", "culture")
 _ABOUT = ("item_id", "culture", "language", "category", "topic", "variant", "cluster")
 _TABLES = ("answers", "continuations", "cases")  # those with a row for each item, draw or continuation
 _STOPS = {"stop": "stop", "length": "max_tokens", "content_filter": "content_filter"}
-_REASONS = {"refused": "refusal", "empty": "no_response", "unparsed": "invalid_response_format"}
+REASONS = {"refused": "refusal", "empty": "no_response", "unparsed": "invalid_response_format"}
 # Not < and >: Inspect's viewer escapes HTML before it reads Markdown, and would show a backslashed one as &lt;.
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#|~$])")
 _ESCAPED = r"\\\1"
@@ -285,41 +285,36 @@ def _journal_answers(run: Run) -> pl.DataFrame | None:
     if not compares_texts(run.manifest["suite"]) or not (run.path / JOURNAL).is_file():
         return None
     rows = [
-        {
-            "item_id": request.item_id,
-            "variant": request.variant,
-            "culture": item.culture,
-            "sample": request.sample,
-            "text": response.text,
-            "finish_reason": response.finish_reason,
-            "error": response.error,
-        }
-        for item, request, response in texts_of(run)
+        (item.id, request.variant, item.culture, got.text, got.finish_reason, got.error, request.sample)
+        for item, request, got in texts_of(run)
     ]
     texts = dict.fromkeys((*_KEY, "text", "finish_reason", "error"), pl.String)
-    return pl.DataFrame(rows, schema={**texts, "sample": pl.Int64})
+    return pl.DataFrame(rows, schema={**texts, "sample": pl.Int64}, orient="row")
 
 
 def _sample(run: Run, about: Row, item: Row, tables: Tables, sample_id: str, epoch: int, identity: str) -> EvalSample:
-    from inspect_ai.log import EvalSample
+    from inspect_ai.log import EvalError, EvalSample
     from inspect_ai.model import ChatMessageUser
 
     uuid = hashlib.blake2b(f"{identity} {sample_id} {epoch - 1}".encode(), digest_size=11).hexdigest()
     prompt = ChatMessageUser(content=str(item.get("prompt") or ""), id=f"{uuid}-input", source="input")
     output = _output(run, tables, uuid)
     choices = [row["text"] for row in tables.get("continuations", ())] or item.get("options")
-    expected = next((item[name] for name in EXPECTED if item.get(name) is not None), "")
+    target = expected(item)
     metadata = {**about, "gloss": item.get("gloss")}
     error = None
     if all(row["outcome"] == "failed" for row in tables["scores"]):
-        error = _error(run, tables)
+        reasons = [str(one["reason"]) for one in run.manifest.get("failures") or ()]
+        usual = reasons[0] if len(reasons) == 1 else "The model gave no answer. " + " / ".join(reasons)
+        message = next((row["error"] for row in tables.get("answers", ()) if row.get("error")), usual)
+        error = EvalError(message=str(message), traceback="", traceback_ansi="")
     return EvalSample(
         id=sample_id,
         epoch=epoch,
         uuid=uuid,
         input=[prompt],
         choices=[str(choice) for choice in choices] if choices else None,
-        target=[str(one) for one in expected] if isinstance(expected, list) else str(expected),
+        target=target,
         messages=[prompt, *(choice.message for choice in output.choices)],
         output=output,
         scores=None if error else {SCORER: _score(run, tables, output)},
@@ -343,15 +338,6 @@ def _output(run: Run, tables: Tables, uuid: str) -> ModelOutput:
     return ModelOutput(model=model, choices=choices, metadata={"continuations": scored} if scored else None)
 
 
-def _error(run: Run, tables: Tables) -> Any:
-    from inspect_ai.log import EvalError
-
-    reasons = [str(one["reason"]) for one in run.manifest.get("failures") or ()]
-    usual = reasons[0] if len(reasons) == 1 else "The model gave no answer. " + " / ".join(reasons)
-    message = next((row["error"] for row in tables.get("answers", ()) if row.get("error")), usual)
-    return EvalError(message=str(message), traceback="", traceback_ansi="")
-
-
 def _score(run: Run, tables: Tables, output: ModelOutput) -> Score:
     from inspect_ai.scorer import Score
 
@@ -366,7 +352,7 @@ def _score(run: Run, tables: Tables, output: ModelOutput) -> Score:
         value={row["metric"]: row["value"] for row in tables["scores"]},
         answer=str(answer.get("judged_text") or output.completion or case.get("got") or likeliest or "") or None,
         explanation="\n\n".join(_explanation(first, case, continuations)) or None,
-        reason=_REASONS.get(first),
+        reason=REASONS.get(first),
         metadata={"outcomes": outcomes},
     )
 

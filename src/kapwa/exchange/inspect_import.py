@@ -199,30 +199,33 @@ class _Value(NamedTuple):
 class _Sample(NamedTuple):
     """What an import keeps of a sample: as little as a run needs, so that the sample itself can go.
 
-    ``known``: whose it is. ``text``: the answer, None where there is none; ``error``: why it failed. ``values``: what
-    scorers gave, by scorer and, where it gave several, by key or place; a text is a value that is no number.
+    ``row``: its columns of items and answers. ``values``: what scorers gave, by scorer and, where it gave several, by
+    key or place; a text is a value that is no number.
     """
 
     id: int | str
     epoch: int
-    known: Mapping[str, Any]
-    prompt: str
-    target: str
-    text: str | None
-    error: str | None
+    row: Mapping[str, Any]
     values: Mapping[Place, _Value | str]
 
 
 def _kept(sample: EvalSample, defaults: base.ItemDefaults) -> _Sample:
     name, error = str(sample.id), sample.error.message if sample.error else None
     tells = {key: value for key in _KNOWN if isinstance(value := sample.metadata.get(key), str) and value}
-    known: dict[str, Any] = {
+    prompts = [sample.input] if isinstance(sample.input, str) else [message.text for message in sample.input]
+    target = sample.target if isinstance(sample.target, str) else "\n".join(sample.target)
+    row = {
         **{"variant": base.UNKNOWN, "category": None, "topic": None, "cluster": name, **defaults._asdict()},
         **tells,
         # What the user says stands above what the metadata tell.
-        **{key: value for key, value in defaults._asdict().items() if value not in (base.UNKNOWN, base.UNDETERMINED)},
+        **defaults.named(),
         # Samples of Kapwa's tasks are called after item and variant; others' metadata may say "item_id" of anything.
         "item_id": tells.get("item_id", name) if is_kapwa_task(sample) else name,
+        "prompt": "\n\n".join(prompts),
+        "target": target or None,
+        "sample": sample.epoch - 1,
+        "text": None if sample.output.empty and error is not None else sample.output.completion,
+        "error": error,
     }
     values: dict[Place, _Value | str] = {}
     for scorer, score in (sample.scores or {}).items():
@@ -231,10 +234,7 @@ def _kept(sample: EvalSample, defaults: base.ItemDefaults) -> _Sample:
         if isinstance(score.value, Mapping | list):
             parts = dict(score.value) if isinstance(score.value, Mapping) else dict(enumerate(score.value))
         values |= {(scorer, key): _value(value, missing) for key, value in parts.items()}
-    prompts = [sample.input] if isinstance(sample.input, str) else [message.text for message in sample.input]
-    target = sample.target if isinstance(sample.target, str) else "\n".join(sample.target)
-    text = None if sample.output.empty and error is not None else sample.output.completion
-    return _Sample(sample.id, sample.epoch, known, "\n\n".join(prompts), target, text, error, values)
+    return _Sample(sample.id, sample.epoch, row, values)
 
 
 def _value(value: Any, missing: Outcome) -> _Value | str:
@@ -262,14 +262,8 @@ def _foreign(log: InspectLog, defaults: base.ItemDefaults, why_not_judged: Seque
         key=lambda one: (one.epoch, one.id if isinstance(one.id, str) else str(one.id).zfill(20)),
     )
     metrics, left_out = _metrics(log, samples)
-    first = {str(sample.id): sample for sample in reversed(samples)}
-    items = [
-        {**sample.known, "prompt": sample.prompt, "target": sample.target or None}
-        for sample in reversed(first.values())
-    ]
-    answers = [
-        {**sample.known, "sample": sample.epoch - 1, "text": sample.text, "error": sample.error} for sample in samples
-    ]
+    rows = [sample.row for sample in samples]
+    first = {str(sample.id): sample.row for sample in reversed(samples)}
     columns = {name: pl.Int64 if name == "sample" else pl.String for name in _ANSWER}
     evaluation = log.header.eval
     about = {
@@ -284,11 +278,13 @@ def _foreign(log: InspectLog, defaults: base.ItemDefaults, why_not_judged: Seque
     return base.foreign_run(
         about,
         [row for sample in samples for row in _score_rows(sample, metrics)],
-        pl.DataFrame(items, schema=dict.fromkeys((*_KNOWN, "prompt", "target"), pl.String)),
-        {"answers": pl.DataFrame(answers, schema=columns)},
-        questions=(json.dumps([str(one.id), one.prompt, one.target], ensure_ascii=False) for one in samples),
+        pl.DataFrame([*first.values()][::-1], schema=dict.fromkeys((*_KNOWN, "prompt", "target"), pl.String)),
+        {"answers": pl.DataFrame(rows, schema=columns)},
+        questions=(
+            json.dumps([str(one.id), one.row["prompt"], one.row["target"] or ""], ensure_ascii=False) for one in samples
+        ),
         asked=[(sample.id, sample.epoch) for sample in samples],
-        errors=[sample.error for sample in samples if sample.error is not None],
+        errors=[row["error"] for row in rows if row["error"] is not None],
     )
 
 
@@ -355,17 +351,12 @@ def _why_not(results: Sequence[EvalScore], values: Sequence[tuple[int | str, _Va
 def _score_rows(sample: _Sample, metrics: Sequence[_Metric]) -> Iterator[dict[str, Any]]:
     for metric in metrics:
         value = sample.values.get(metric.place)
-        if value is None and sample.error:
+        if value is None and sample.row["error"]:
             value = _Value(None, False, "failed")
         if isinstance(value, _Value):  # else a scorer passed this sample over
             verdict = value.outcome in ("right", "wrong") and not metric.info["binary"]
-            yield {
-                **sample.known,
-                "sample": sample.epoch - 1,
-                "metric": metric.name,
-                "value": value.number,
-                "outcome": "scored" if verdict else value.outcome,
-            }
+            outcome = "scored" if verdict else value.outcome
+            yield {**sample.row, "metric": metric.name, "value": value.number, "outcome": outcome}
 
 
 def _reducers(header: EvalLog) -> list[str]:

@@ -31,15 +31,8 @@ from kapwa.runs.requests import RequestIndex
 
 _READ = ("text", "reasoning")  # of a reasoning model's earlier turns the text alone is shown
 _REFUSED = (
-    "best_of",
-    "frequency_penalty",
-    "logit_bias",
-    "logprobs",
-    "presence_penalty",
-    "prompt_logprobs",
-    "response_schema",
-    "top_k",
-    "top_logprobs",
+    *("best_of", "frequency_penalty", "logit_bias", "logprobs", "presence_penalty"),
+    *("prompt_logprobs", "response_schema", "top_k", "top_logprobs"),
 )
 _LONGEST = 2048  # tokens of an answer where a task does not say, as of Inspect's other providers
 _OPEN = 256  # calls open at once; a served model's own limit is below it
@@ -172,7 +165,8 @@ class _Plan:
 
 
 def _one(model: Model, request: Request) -> Response:
-    return next(iter(list(answers(model, request.kind, [request]))))
+    (response,) = answers(model, request.kind, [request])
+    return response
 
 
 def _messages(turns: Sequence[ChatMessage]) -> tuple[Message, ...]:

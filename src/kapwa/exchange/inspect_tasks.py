@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from statistics import fmean
-from typing import Any
+from typing import Any, Literal
 
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
@@ -23,7 +24,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from kapwa import registry
 from kapwa.errors import KapwaError, ModelError, UsageError
-from kapwa.exchange.base import EXPECTED, PART
+from kapwa.exchange.base import PART, expected
 from kapwa.exchange.inspect_answers import (
     METADATA,
     Found,
@@ -35,19 +36,18 @@ from kapwa.exchange.inspect_answers import (
     open_new,
     request_config,
 )
+from kapwa.exchange.inspect_export import REASONS
 from kapwa.exchange.inspect_provider import KapwaAPI
 from kapwa.models.inspect import chat
 from kapwa.records import Item, Request
-from kapwa.stats.intervals import Estimate, mean_estimates
+from kapwa.stats.intervals import mean_estimates
 from kapwa.suites.base import Judged
-
-_REASONS = {"unparsed": "invalid_response_format", "refused": "refusal", "empty": "no_response"}
 
 
 @metric
 def mean() -> Metric:
     """Mean over the items that have a value, each counting once."""
-    return _measured(lambda scores: _estimate(scores, binary=False).value)
+    return _measure("value")
 
 
 @metric
@@ -58,50 +58,41 @@ def stderr(binary: bool = False) -> Metric:
     of one cluster, and where every answer is right or every one wrong. Kapwa says "not known" (NaN) to the first and
     takes one more right and one more wrong answer for the second (:mod:`kapwa.stats.intervals`).
     """
-    return _measured(lambda scores: _estimate(scores, binary=binary).se)
+    return _measure("se", binary=binary)
 
 
 @metric
 def group_mean() -> Metric:
     """Mean of each culture, language and variant, where there are several; what Kapwa's reports tell."""
-    return _grouped(lambda scores: _estimate(scores, binary=False).value)
+    return _measure("value", grouped=True)
 
 
 @metric
 def group_stderr(binary: bool = False) -> Metric:
     """Clustered standard error of each culture, language and variant, where there are several."""
-    return _grouped(lambda scores: _estimate(scores, binary=binary).se)
+    return _measure("se", binary=binary, grouped=True)
 
 
-Measure = Callable[[Sequence[SampleScore]], float | None]
+def _measure(field: Literal["value", "se"], *, binary: bool = False, grouped: bool = False) -> Metric:
+    """Return the metric that is ``field`` of Kapwa's estimate, of all scores or of each culture and variant."""
 
-
-def _measured(measure: Measure) -> Metric:
-    def of_scores(scores: list[SampleScore]) -> Value:
-        value = measure(scores)
+    def of_scores(scores: Sequence[SampleScore]) -> float:
+        # In Kapwa's order, so that sums are the same to the last digit.
+        ordered = sorted(scores, key=lambda score: [_about(score, name) for name in (*PART, "item_id")])
+        values = [score.score.as_float() for score in ordered]
+        clusters = [_about(score, "cluster") for score in ordered]
+        value: float | None = getattr(mean_estimates(values, clusters or None, binary=binary)[0], field)
         return math.nan if value is None else value
 
-    return of_scores
-
-
-def _grouped(measure: Measure) -> Metric:
-    def of_scores(scores: list[SampleScore]) -> Value:
+    def of_groups(scores: list[SampleScore]) -> Value:
         groups: dict[tuple[str, ...], list[SampleScore]] = {}
         for score in scores:
             groups.setdefault(tuple(_about(score, name) for name in PART), []).append(score)
         if len(groups) == 1:
             return {}
-        values = {f"{culture} {variant}": measure(own) for (culture, _, variant), own in sorted(groups.items())}
-        return {name: math.nan if value is None else value for name, value in values.items()}
+        return {f"{culture} {variant}": of_scores(own) for (culture, _, variant), own in sorted(groups.items())}
 
-    return of_scores
-
-
-def _estimate(scores: Sequence[SampleScore], *, binary: bool) -> Estimate:
-    # In Kapwa's order, so that sums are the same to the last digit.
-    ordered = sorted(scores, key=lambda score: [_about(score, name) for name in (*PART, "item_id")])
-    values = [score.score.as_float() for score in ordered]
-    return mean_estimates(values, [_about(score, "cluster") for score in ordered] or None, binary=binary)[0]
+    return of_groups if grouped else of_scores
 
 
 def _about(score: SampleScore, name: str) -> str:
@@ -158,22 +149,6 @@ def _check_scores(model: Model, name: str) -> None:
         )
 
 
-def _judge(name: str, data: str | None) -> Scorer:
-    """Judge answers as the task ``name`` does; ``data``: where its data are now, if they were moved."""
-
-    async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001 - Inspect's signature
-        with errors_for_inspect():
-            found = find(state.metadata, data, name)
-            answers = answers_of(found.opened.requests(found.item), state.output)
-            if not answers or any(answer.response.failed for answer in answers):
-                why = next((answer.response.error for answer in answers), "there is no answer to judge")
-                return Score.unscored(reason="scoring_failed", explanation=why)
-            judged = found.opened.task.score([found.item], answers)
-        return _score(found, judged, state.output.completion)
-
-    return score
-
-
 def _score(found: Found, judged: Judged, completion: str) -> Score:
     values: dict[str, list[float]] = {}
     outcomes: dict[str, str] = {}
@@ -184,12 +159,12 @@ def _score(found: Found, judged: Judged, completion: str) -> Score:
     first = outcomes.get(found.opened.task.headline[0], "failed")
     cases = judged.tables.get("cases")
     case: Mapping[str, Any] = cases.row(0, named=True) if cases is not None and cases.height else {}
-    expected = case.get("expected")
+    wanted = case.get("expected")
     return Score(
         value={name: fmean(values[name]) if name in values else math.nan for name in _metric_names(found.opened)},
         answer=str(case.get("got") or completion),
-        explanation=f"{first}; expected: {expected}" if expected else first,
-        reason=_REASONS.get(first),
+        explanation=f"{first}; expected: {wanted}" if wanted else first,
+        reason=REASONS.get(first),
         metadata={"outcomes": outcomes},
     )
 
@@ -203,51 +178,39 @@ def _inspect_task(name: str, options: Mapping[str, Any]) -> Task:
         opened = open_new(name, options)
         if not opened.items:
             raise UsageError(f"{name} has no items to ask about.", hint="Loosen where or variant.")
-        if "score" in opened.task.needs and (model := _active_model()):
-            _check_scores(model, name)  # as soon as it can be known, rather than at the first sample
+        if "score" in opened.task.needs:
+            # As soon as it can be known, rather than at the first sample; a task made in Python may have no model yet.
+            with suppress(ValueError):
+                _check_scores(get_model(), name)
     own, items = opened.task, list(opened.items.values())
     rows = own.item_table(items).to_dicts()
     # The same settings for all of a task, but for the seed of each sample.
     first = opened.requests(items[0])[0]
     source = {"name": own.data.name, "digest": own.data.digest, "illustrative": own.data.illustrative}
+    metrics = {
+        name: [mean(), stderr(binary=own.metrics[name].binary)]
+        + ([group_mean(), group_stderr(binary=own.metrics[name].binary)] if name == own.headline[0] else [])
+        for name in _metric_names(opened)
+    }
     return Task(
         dataset=MemoryDataset(
             [_sample(opened, item, row) for item, row in zip(items, rows, strict=True)], name=own.name
         ),
         solver=ask(),
         scorer=SCORERS[_inspect_name(name)](),
-        metrics={metric: list(_task_metrics(opened, metric)) for metric in _metric_names(opened)},
+        metrics=metrics,
         config=request_config(first) if first.kind == "generate" else GenerateConfig(),
         metadata={METADATA: {"task": own.name, "options": dict(own.options), "data": source}},
     )
 
 
-def _active_model() -> Model | None:
-    """Return the model that is evaluated; None where a task is made in Python before there is one."""
-    try:
-        return get_model()
-    except ValueError:
-        return None
-
-
-def _task_metrics(opened: OpenedTask, name: str) -> Iterator[Metric]:
-    """Yield what is said of one of a task's metrics; of the first also each culture and variant."""
-    binary = opened.task.metrics[name].binary
-    yield mean()
-    yield stderr(binary=binary)
-    if name == opened.task.headline[0]:
-        yield group_mean()
-        yield group_stderr(binary=binary)
-
-
 def _sample(opened: OpenedTask, item: Item, row: Mapping[str, Any]) -> Sample:
-    expected = next((row[name] for name in EXPECTED if row.get(name)), "")
     names = ("item_id", "variant", "culture", "language", "category", "topic", "cluster")
     # No choices: Inspect's viewer would show them as part of what the model was asked.
     return Sample(
         id=f"{item.id}/{item.variant}",
         input=chat(opened.requests(item)[0].messages),
-        target=[str(part) for part in expected] if isinstance(expected, list) else str(expected),
+        target=expected(row),
         metadata={**{name: row[name] for name in names}, METADATA: opened.place(item)},
     )
 
@@ -258,7 +221,19 @@ def _inspect_name(name: str) -> str:
 
 def _scorer_of(name: str) -> Callable[..., Scorer]:
     def make(data: str | None = None) -> Scorer:
-        return _judge(name, data)
+        """Judge answers as the task ``name`` does; ``data``: where its data are now, if they were moved."""
+
+        async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001 - Inspect's signature
+            with errors_for_inspect():
+                found = find(state.metadata, data, name)
+                answers = answers_of(found.opened.requests(found.item), state.output)
+                if not answers or any(answer.response.failed for answer in answers):
+                    why = next((answer.response.error for answer in answers), "there is no answer to judge")
+                    return Score.unscored(reason="scoring_failed", explanation=why)
+                judged = found.opened.task.score([found.item], answers)
+            return _score(found, judged, state.output.completion)
+
+        return score
 
     # A log names the metrics of its task; these are for a log that names none.
     return scorer(metrics={"*": [mean(), stderr()]}, name=_inspect_name(name))(make)

@@ -112,7 +112,13 @@ def judge_again(results: Mapping[str, Any], samples: TaskSamples, origin: Mappin
     """
     config = results["configs"][samples.name]
     with reading_samples():
-        task = _opened(config, samples.name)
+        task = task_of(str(config.get("task", samples.name)), config["metadata"])
+        then = config["metadata"]["kapwa"].get("digest")
+        if then != task.data.digest:
+            raise DataError(
+                f"{task.name}: the data are not those that lm-eval asked about "
+                f"(digest {task.data.digest[:6]}, was {str(then)[:6]})."
+            )
         items = {(item.id, item.variant): item for item in task.items()}
         places = {key: place for place, key in enumerate(items)}
         documents = sorted(samples.documents(), key=lambda one: places[one.item_key])
@@ -123,7 +129,9 @@ def judge_again(results: Mapping[str, Any], samples: TaskSamples, origin: Mappin
         judged = _only_known(task, metrics, task.score(kept, answers))
         settings = documents[0].generation  # one for all of a task; none for likelihoods
         draws = max(len(one.resps[0]) for one in documents) if settings else 1
-        changed = _changed_settings(results, settings, requests[0][0])
+        usual = generation_settings(requests[0][0].params) if settings else {}
+        system = results.get("system_instruction")
+        changed = changed_settings({**settings, **({"system_message": str(system)} if system else {})}, usual)
     notes = [_JUDGED, *([_LEFT_OUT] if "score" in task.needs else []), *settings_note("lm-eval", changed)]
     if draws > 1:
         notes.append(
@@ -135,18 +143,6 @@ def judge_again(results: Mapping[str, Any], samples: TaskSamples, origin: Mappin
         description = {**model["description"], "generation": settings}
         origin = {**origin, "model": {**model, "description": description}}
     return judged_run(task, kept, answers, judged=judged, metrics=metrics, origin=origin, changed=changed, notes=notes)
-
-
-def _opened(config: Mapping[str, Any], name: str) -> Task:
-    """Open Kapwa's task as it was opened inside lm-eval; raise DataError where its data are others now."""
-    task = task_of(str(config.get("task", name)), config["metadata"])
-    then = config["metadata"]["kapwa"].get("digest")
-    if then != task.data.digest:
-        raise DataError(
-            f"{task.name}: the data are not those that lm-eval asked about "
-            f"(digest {task.data.digest[:6]}, was {str(then)[:6]})."
-        )
-    return task
 
 
 def _answers(sample: Sample, requests: Sequence[Request]) -> Iterator[Answer]:
@@ -194,13 +190,6 @@ def _only_known(task: Task, metrics: Sequence[str], judged: Judged) -> Judged:
         for name, table in judged.tables.items()
     }
     return Judged(judged.scores.filter(pl.col("metric").is_in(metrics)), tables)
-
-
-def _changed_settings(results: Mapping[str, Any], settings: Mapping[str, Any], request: Request) -> dict[str, Any]:
-    """Return what lm-eval asked with where that is not what Kapwa's tasks ask with."""
-    system = results.get("system_instruction")
-    usual = generation_settings(request.params) if settings else {}
-    return changed_settings({**settings, **({"system_message": str(system)} if system else {})}, usual)
 
 
 def _disagreements(

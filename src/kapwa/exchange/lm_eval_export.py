@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC
 from functools import partial
 from pathlib import Path
@@ -104,7 +104,7 @@ def _write_samples(run: Run, part: Part, path: Path) -> None:
 
 
 def _sample(place: int, rows: list[Row], document: Row, answers: list[Row]) -> Row:
-    expected = next((str(document[name]) for name in base.EXPECTED if document.get(name) is not None), "")
+    expected = str(base.expected(document))
     prompt = str(document.get("prompt") or "")
     scored = [row for row in answers if "logprob_sum" in row]
     # Whether a continuation is what greedy decoding would write is not measured, so it stands as null. lm-eval knows
@@ -113,7 +113,11 @@ def _sample(place: int, rows: list[Row], document: Row, answers: list[Row]) -> R
     arguments = [(prompt, row["text"]) for row in scored] or [(prompt, {})]
     if not scored:
         responses = [[row["text"] or "" for row in answers]]
-    means = dict(_means(rows))
+    values: dict[str, list[float]] = {}  # what has no value is left out, as lm-eval does
+    for row in rows:
+        if row["value"] is not None:
+            values.setdefault(row["metric"], []).append(row["value"])
+    means = {metric: sum(found) / len(found) for metric, found in values.items()}
     return {
         "doc_id": place,
         "doc": document,
@@ -133,14 +137,6 @@ def _sample(place: int, rows: list[Row], document: Row, answers: list[Row]) -> R
             "scores": [[row["sample"], row["metric"], row["value"], row["outcome"]] for row in rows],
         },
     }
-
-
-def _means(rows: list[Row]) -> Iterator[tuple[str, float]]:
-    """Yield each metric's mean over the samples of an item; what has no value is left out, as lm-eval does."""
-    for metric in dict.fromkeys(row["metric"] for row in rows):
-        values = [row["value"] for row in rows if row["metric"] == metric and row["value"] is not None]
-        if values:
-            yield metric, sum(values) / len(values)
 
 
 def _answers(run: Run, part: Part) -> pl.DataFrame:

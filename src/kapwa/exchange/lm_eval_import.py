@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -235,20 +235,13 @@ def _foreign(
         raise DataError(
             f"the task {name} is of the type {kind}.", path=samples.path, hint=f"Kapwa reads: {', '.join(_TYPES)}."
         )
-    kept, left_out = _metrics(results, samples)
-    if not kept:
+    metrics, left_out = _metrics(results, samples)
+    if not metrics:
         raise DataError("has no metric that is a mean over its items.", path=samples.path, hint="; ".join(left_out))
     shots = (results.get("n-shot") or {}).get(name)
     about = {"variant": base.UNKNOWN if shots is None else f"{shots}-shot", **defaults._asdict()}
-    better = (results.get("higher_is_better") or {}).get(name, {})
     documents = samples.documents()
     data = config.get("dataset_path")
-    metrics = {
-        metric: base.foreign_metric(
-            metric, "lm-eval", binary=values.binary, share=values.share, better=better.get(metric.partition(",")[0])
-        )
-        for metric, values in kept.items()
-    }
     known = {
         "suite": _SUITE,
         "task": f"{_SUITE}/{name}",
@@ -261,7 +254,7 @@ def _foreign(
     }
     return base.foreign_run(
         known,
-        list(_score_rows(samples, kept, about)),
+        list(_score_rows(samples, metrics, about)),
         _items(documents, about),
         _answers(samples, about),
         questions=(json.dumps([one.doc_id, one.doc_hash or one.doc, one.target]) for one in documents),
@@ -269,18 +262,11 @@ def _foreign(
     )
 
 
-class _Values(NamedTuple):
-    """What a metric's values are: right or wrong; from 0 to 1."""
-
-    binary: bool
-    share: bool
-
-
 def _metric_name(metric: str, kind: str) -> str:
     return metric if kind == "none" else f"{metric},{kind}"
 
 
-def _metrics(results: Mapping[str, Any], samples: TaskSamples) -> tuple[dict[str, _Values], list[str]]:
+def _metrics(results: Mapping[str, Any], samples: TaskSamples) -> tuple[dict[str, dict[str, Any]], list[str]]:
     """Return the metrics that are means of their items, and why others are not.
 
     A metric's name says what its values should be: one task's accuracy is in parts all the same, another's f1 in per
@@ -290,7 +276,8 @@ def _metrics(results: Mapping[str, Any], samples: TaskSamples) -> tuple[dict[str
     for sample in samples.samples:
         for metric in sample.metrics:
             found.setdefault((metric, sample.filter), []).append(sample.value(metric))
-    kept: dict[str, _Values] = {}
+    better = (results.get("higher_is_better") or {}).get(samples.name, {})
+    kept: dict[str, dict[str, Any]] = {}
     left_out: list[str] = []
     for (metric, kind), values in found.items():
         name = _metric_name(metric, kind)
@@ -299,7 +286,8 @@ def _metrics(results: Mapping[str, Any], samples: TaskSamples) -> tuple[dict[str
             left_out.append(f"The metric {name} is not taken over: {why}.")
             continue
         share = _SHARE.fullmatch(name) is not None and min(values) >= 0.0 and max(values) <= 1.0
-        kept[name] = _Values(share and _BINARY.fullmatch(name) is not None and set(values) <= {0.0, 1.0}, share)
+        binary = share and _BINARY.fullmatch(name) is not None and set(values) <= {0.0, 1.0}
+        kept[name] = base.foreign_metric(name, "lm-eval", binary=binary, share=share, better=better.get(metric))
     return kept, left_out
 
 
@@ -315,7 +303,7 @@ def _why_not(values: Sequence[Any], stated: Any) -> str:
 
 
 def _score_rows(
-    samples: TaskSamples, kept: Mapping[str, _Values], about: Mapping[str, str]
+    samples: TaskSamples, kept: Mapping[str, Mapping[str, Any]], about: Mapping[str, str]
 ) -> Iterator[dict[str, Any]]:
     for sample in samples.samples:
         item_id = str(sample.doc_id)
@@ -323,7 +311,7 @@ def _score_rows(
             name = _metric_name(metric, sample.filter)
             if name in kept:
                 value = float(sample.value(metric))
-                outcome = ("right" if value else "wrong") if kept[name].binary else "scored"
+                outcome = ("right" if value else "wrong") if kept[name]["binary"] else "scored"
                 same = {"item_id": item_id, "cluster": item_id, "sample": 0}
                 yield {**about, **same, "metric": name, "value": value, "outcome": outcome}
 

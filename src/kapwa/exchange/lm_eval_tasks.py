@@ -25,7 +25,7 @@ from lm_eval.filters import build_filter_ensemble
 
 from kapwa.errors import UsageError
 from kapwa.exchange import lm_eval_answers
-from kapwa.exchange.base import EXPECTED
+from kapwa.exchange.base import expected
 from kapwa.records import Answer, Item, Request
 
 
@@ -76,7 +76,7 @@ class KapwaTask(Task):  # type: ignore[misc]
 
     def doc_to_target(self, doc: Mapping[str, Any]) -> str:
         """Return what lm-eval's logs show as the right answer."""
-        return str(next(doc[name] for name in EXPECTED if name in doc))
+        return str(expected(doc))
 
     def aggregation(self) -> dict[str, Callable[[Sequence[float]], float]]:
         """Return the mean for every metric."""
