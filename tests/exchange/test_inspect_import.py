@@ -5,26 +5,25 @@ import math
 import weakref
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from zipfile import ZipFile
 
 import inspect_ai.log
 import polars as pl
 import pytest
-from inspect_ai import Task, eval
+from inspect_ai import Task
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.log import EvalLog, read_eval_log, write_eval_log
-from inspect_ai.model import ChatMessageUser, ModelOutput, ModelUsage, get_model
+from inspect_ai.model import ChatMessageUser, ModelOutput
 from inspect_ai.scorer import Score, Scorer, Target, accuracy, mean, scorer, stderr
 from inspect_ai.solver import Generate, Solver, TaskState, chain, solver, system_message
+from known_inspect import logged, tasks
 from polars.testing import assert_frame_equal
 
 import kapwa
 from kapwa import api
 from kapwa.errors import DataError, UsageError
 from kapwa.exchange import inspect_answers, inspect_import
-from kapwa.exchange.inspect_tasks import TASKS
 from kapwa.report.page import build_report
 from kapwa.runs.directory import Run
 
@@ -82,16 +81,8 @@ def samples(**metadata: Any) -> MemoryDataset:
     return MemoryDataset([Sample(id=name, input=f"Q {name}?", target="yes", metadata=metadata) for name in "abcd"])
 
 
-@pytest.fixture
-def evaluated(tmp_path: Path) -> Callable[..., Path]:
-    """Run a task in the real Inspect and return its log's path."""
-
-    def run(task: Task, **options: Any) -> Path:
-        settings: dict[str, Any] = {"model": "mockllm/model", "display": "none", "log_dir": str(tmp_path / "logs")}
-        (log,) = eval(task, **{**settings, **options})
-        return Path(log.location.removeprefix("file://"))
-
-    return run
+def simple_log(folder: Path) -> Path:
+    return logged(Task(dataset=samples(), solver=says(), scorer=right()), folder)
 
 
 def run_of(path: Path, tmp_path: Path, **options: Any) -> Run:
@@ -104,9 +95,11 @@ def overall(run: Run) -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("form", ["eval", "json"])
-def test_a_log_becomes_a_run(evaluated: Callable[..., Path], tmp_path: Path, form: str) -> None:
-    path = evaluated(
-        Task(dataset=samples(culture="Filipino", topic="food"), solver=says(), scorer=right()), log_format=form
+def test_a_log_becomes_a_run(tmp_path: Path, form: str) -> None:
+    path = logged(
+        Task(dataset=samples(culture="Filipino", topic="food"), solver=says(), scorer=right()),
+        tmp_path,
+        log_format=form,
     )
     assert path.suffix == f".{form}"
     run = run_of(path, tmp_path, language="fil")
@@ -122,9 +115,9 @@ def test_a_log_becomes_a_run(evaluated: Callable[..., Path], tmp_path: Path, for
     assert build_report([run], tmp_path / "report.html").stat().st_size > 1000
 
 
-def test_letters_numbers_nan_epochs_and_several_scorers(evaluated: Callable[..., Path], tmp_path: Path) -> None:
+def test_letters_numbers_nan_epochs_and_several_scorers(tmp_path: Path) -> None:
     task = Task(dataset=samples(), solver=says(), scorer=[letters(), numbers(), colours()])
-    run = run_of(evaluated(task, epochs=2), tmp_path)
+    run = run_of(logged(task, tmp_path, epochs=2), tmp_path)
     found = overall(run)
     assert set(found) == {"letters", "length", "share"}
     # C, I, P and N count 1, 0, one half and 0, as Inspect counts them; N is no answer rather than a wrong one.
@@ -141,8 +134,8 @@ def test_letters_numbers_nan_epochs_and_several_scorers(evaluated: Callable[...,
     )
 
 
-def test_keys_of_two_scorers_stay_apart(evaluated: Callable[..., Path], tmp_path: Path) -> None:
-    path = evaluated(Task(dataset=samples(), solver=says(), scorer=[letters(), numbers()]))
+def test_keys_of_two_scorers_stay_apart(tmp_path: Path) -> None:
+    path = logged(Task(dataset=samples(), solver=says(), scorer=[letters(), numbers()]), tmp_path)
     log = read_eval_log(path)
     for sample in log.samples or []:
         sample.scores["other"] = Score(value={"length": 1, "letters": True})
@@ -153,8 +146,10 @@ def test_keys_of_two_scorers_stay_apart(evaluated: Callable[..., Path], tmp_path
     assert (found["list.1"]["value"], found["other.letters"]["right"]) == (2.5, 4)
 
 
-def test_a_sample_that_failed_is_a_failed_item(evaluated: Callable[..., Path], tmp_path: Path) -> None:
-    run = run_of(evaluated(Task(dataset=samples(), solver=says("c"), scorer=right()), fail_on_error=False), tmp_path)
+def test_a_sample_that_failed_is_a_failed_item(tmp_path: Path) -> None:
+    run = run_of(
+        logged(Task(dataset=samples(), solver=says("c"), scorer=right()), tmp_path, fail_on_error=False), tmp_path
+    )
     assert (run.failed, run.complete) == (1, False)
     assert run.manifest["failures"] == [{"reason": "RuntimeError('no answer came')", "count": 1}]
     found = overall(run)["right"]
@@ -162,8 +157,8 @@ def test_a_sample_that_failed_is_a_failed_item(evaluated: Callable[..., Path], t
     assert run.answers.filter(item_id="c").select("text", "error").row(0) == (None, "RuntimeError('no answer came')")
 
 
-def test_other_reducers_and_means_that_differ_are_told(evaluated: Callable[..., Path], tmp_path: Path) -> None:
-    path = evaluated(Task(dataset=samples(), solver=says(), scorer=[letters(), right()]))
+def test_other_reducers_and_means_that_differ_are_told(tmp_path: Path) -> None:
+    path = logged(Task(dataset=samples(), solver=says(), scorer=[letters(), right()]), tmp_path)
     log = read_eval_log(path)
     log.results.scores[0].metrics["accuracy"].value = 0.9
     write_eval_log(log, path)
@@ -178,7 +173,7 @@ def test_other_reducers_and_means_that_differ_are_told(evaluated: Callable[..., 
 
 
 @pytest.fixture
-def own_log(evaluated: Callable[..., Path], tmp_path: Path) -> tuple[Path, Path]:
+def own_log(tmp_path: Path) -> tuple[Path, Path]:
     """A log of kapwa/kalahi_open on a copy of a sample pack, with answers that no model gave; and the copy."""
     data = tmp_path / "pack"
     source = kapwa.load_task("kalahi/open", data="sample:filipino").data.path
@@ -186,9 +181,9 @@ def own_log(evaluated: Callable[..., Path], tmp_path: Path) -> tuple[Path, Path]
     data.mkdir()
     for file in source.iterdir() if source.is_dir() else [source]:
         (data / file.name).write_bytes(file.read_bytes())
-    task = TASKS["kalahi_open"](data=str(data), limit=3, metrics=["chrf"])
+    task = tasks.kalahi_open(data=str(data), limit=3, metrics=["chrf"])
     task.solver = answers_best()
-    return evaluated(task), data
+    return logged(task, tmp_path), data
 
 
 @solver
@@ -259,10 +254,8 @@ def _with_scores(log: EvalLog, scores: Any) -> None:
         (lambda log: _with_scores(log, {"right": Score(value="blue")}), "no metric that is a mean(.|\n)*no number"),
     ],
 )
-def test_what_cannot_become_a_run_is_refused(
-    evaluated: Callable[..., Path], tmp_path: Path, change: Callable[[EvalLog], None], told: str
-) -> None:
-    path = evaluated(Task(dataset=samples(), solver=says(), scorer=right()))
+def test_what_cannot_become_a_run_is_refused(tmp_path: Path, change: Callable[[EvalLog], None], told: str) -> None:
+    path = simple_log(tmp_path)
     log = read_eval_log(path)
     change(log)
     path = tmp_path / "changed.json"
@@ -273,9 +266,9 @@ def test_what_cannot_become_a_run_is_refused(
 
 
 def test_a_log_that_unpacks_to_too_much_is_refused_before_it_is_unpacked(
-    evaluated: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = evaluated(Task(dataset=samples(), solver=says(), scorer=right()))
+    path = simple_log(tmp_path)
     monkeypatch.setattr(inspect_import, "MOST_UNPACKED", 1000)
     monkeypatch.setattr("inspect_ai.log.read_eval_log", None)
     with pytest.raises(DataError, match=r"unpacks to [0-9,]+ bytes; at most 1,000 are read"):
@@ -284,18 +277,18 @@ def test_a_log_that_unpacks_to_too_much_is_refused_before_it_is_unpacked(
 
 
 @pytest.mark.parametrize("cut", [0, 3, 400, -30, None])
-def test_what_is_no_log_is_refused(evaluated: Callable[..., Path], tmp_path: Path, cut: int | None) -> None:
-    path = evaluated(Task(dataset=samples(), solver=says(), scorer=right()))
+def test_what_is_no_log_is_refused(tmp_path: Path, cut: int | None) -> None:
+    path = simple_log(tmp_path)
     path.write_bytes(b'{"results": {}}' if cut is None else path.read_bytes()[:cut])
     with pytest.raises(DataError, match="is not an Inspect log, or a damaged one"):
         run_of(path, tmp_path)
 
 
-def test_folders_and_missing_files(evaluated: Callable[..., Path], tmp_path: Path) -> None:
+def test_folders_and_missing_files(tmp_path: Path) -> None:
     task = Task(dataset=samples(), solver=says(), scorer=right())
-    path = evaluated(task)
+    path = logged(task, tmp_path)
     assert run_of(path.parent, tmp_path).manifest["task"].startswith("inspect/")
-    evaluated(task)
+    logged(task, tmp_path)
     with pytest.raises(DataError, match=r"holds 2 Inspect logs \(….eval\)(.|\n)*Name one of them"):
         run_of(path.parent, tmp_path)
     with pytest.raises(DataError, match=r"holds no Inspect log \(….eval\)"):
@@ -315,14 +308,14 @@ def odd() -> Scorer:
 
 
 @pytest.fixture(params=["foreign", "kapwa"])
-def log(request: pytest.FixtureRequest, evaluated: Callable[..., Path]) -> Path:
+def log(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A log of somebody's task, asked twice of items whose ids are numbers; and one of Kapwa's."""
     if request.param == "kapwa":
-        task = TASKS["blend_saq"](limit=6, country="Mexico")
+        task = tasks.blend_saq(limit=6, country="Mexico")
         task.solver = says()
-        return evaluated(task)
+        return logged(task, tmp_path)
     dataset = MemoryDataset([Sample(id=n, input=f"Q {n}?", target="yes") for n in range(1, 13)])
-    return evaluated(Task(dataset=dataset, solver=says(), scorer=odd()), epochs=2)
+    return logged(Task(dataset=dataset, solver=says(), scorer=odd()), tmp_path, epochs=2)
 
 
 @pytest.fixture
@@ -418,23 +411,9 @@ def test_of_a_sample_that_was_logged_again_the_later_counts(log: Path, tmp_path:
 
 # Kapwa's tasks that Inspect asked with settings of its own: the run says so, in a note and its signature.
 
-tasks = SimpleNamespace(**TASKS)
 SAQ: dict[str, Any] = {"country": "Mexico", "variant": "local/inst-4", "limit": 3}
 JUDGED = "Asked by Inspect; Kapwa's own task judged the answers again."
 STORIES: dict[str, Any] = {"limit": 1, "nationalities": "Filipino", "samples": 3}
-
-
-def rice(*_: Any) -> ModelOutput:
-    output = ModelOutput.from_content("model", "rice")
-    output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)  # else it would be counted online
-    return output
-
-
-def logged(task: Any, folder: Path, **settings: Any) -> Path:
-    model = get_model("mockllm/model", custom_outputs=rice)
-    (log,) = inspect_ai.eval(task, model=model, log_dir=str(folder / "logs"), display="none", **settings)
-    assert log.status == "success", log.error
-    return Path(log.location.removeprefix("file://"))
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import inspect_ai
@@ -22,21 +21,20 @@ from inspect_ai.model import (
     GenerateConfig,
     Model,
     ModelOutput,
-    ModelUsage,
     get_model,
 )
 from inspect_ai.scorer import Score
+from known_inspect import evaluated, output_of, scorers, tasks
 
 import kapwa
 from kapwa.errors import ModelError
 from kapwa.exchange import inspect_answers
 from kapwa.exchange import inspect_provider as provider
 from kapwa.exchange.inspect_answers import open_new
-from kapwa.exchange.inspect_tasks import SCORERS, TASKS, group_mean, group_stderr, stderr
+from kapwa.exchange.inspect_tasks import group_mean, group_stderr, stderr
 from kapwa.records import Answer, Response
 from kapwa.stats.tables import estimate_table
 
-tasks, scorers = SimpleNamespace(**TASKS), SimpleNamespace(**SCORERS)
 REPLIES = ("Maraming salamat po, uuwi na ako.", "rice", "B. bread", "", "I cannot help with that.", "tortillas; bread")
 
 
@@ -53,18 +51,10 @@ class Known:
 
     def __call__(self, messages: Any, _tools: Any, _choice: Any, config: GenerateConfig) -> ModelOutput:
         self.asked.append(([(message.role, message.text) for message in messages], config))
-        output = ModelOutput.from_content("model", reply(messages[-1].text))
-        output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)  # else it would be counted online
-        return output
+        return output_of(reply(messages[-1].text))
 
     def model(self) -> Model:
         return get_model("mockllm/model", custom_outputs=self)
-
-
-def evaluated(task: Any, model: Model | str, folder: Path, **settings: Any) -> EvalLog:
-    (log,) = inspect_ai.eval(task, model=model, log_dir=str(folder), display="none", **settings)
-    assert log.status == "success", log.error
-    return read_eval_log(log.location)
 
 
 def values_of(log: EvalLog) -> dict[tuple[str, str], dict[str, float]]:
@@ -253,8 +243,7 @@ def test_a_message_that_is_not_text_is_refused_rather_than_cut() -> None:
 
 def test_likelihood_tasks_tell_other_providers_users_what_to_do(tmp_path: Path) -> None:
     for task in (tasks.kalahi_mc(data="sample:filipino", limit=1), tasks.blend_mcq(how="likelihood", country="US")):
-        (log,) = inspect_ai.eval(task, model=Known().model(), log_dir=str(tmp_path), display="none")
-        assert log.status == "error"
+        log = evaluated(task, Known().model(), tmp_path, status="error")
         assert log.error is not None
         said = " ".join(log.error.message.split())
         assert "mockllm/model tells no log-probability of a given text" in said

@@ -7,7 +7,7 @@ import json
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from importlib.metadata import version
@@ -170,7 +170,7 @@ def foreign_run(
     texts = "\n".join(sorted(set(questions)))
     data_digest = hashlib.blake2b(texts.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
     manifest = {
-        **about,
+        **{name: value for name, value in about.items() if name not in ("task_version", "limit")},
         **_outcome(items.height, len(asked), len(set(asked)), errors),
         "options": {"task_version": about["task_version"]},
         "selection": {"variants": list(counts), "items": counts, "limit": about.get("limit"), "where": {}},
@@ -181,8 +181,6 @@ def foreign_run(
         "seed": 0,
         "notes": notes,
     }
-    for name in ("task_version", "limit"):
-        manifest.pop(name, None)
     return ImportedRun(_complete(manifest), pl.DataFrame(scores, schema=SCORE_SCHEMA), items, tables)
 
 
@@ -260,8 +258,12 @@ def write_run(imported: ImportedRun, out: Path, *, overwrite: bool) -> Path:
     folder = out / f"{slug(about['task'])}-{slug(brief_model(str(about['model']['id'])))}-{whole[:8]}"
     if folder.exists() and not overwrite:
         raise UsageError(f"{folder} exists already.", hint="Name another folder, or add --overwrite.")
-    if folder.exists() and not _is_import(folder):
-        raise UsageError(f"{folder} is no import, so it is not overwritten.", hint="Name another folder.")
+    if folder.exists():
+        was_imported = False
+        with suppress(OSError, ValueError, TypeError):
+            was_imported = "imported" in json.loads((folder / NAME).read_text(encoding="utf-8"))
+        if not was_imported:
+            raise UsageError(f"{folder} is no import, so it is not overwritten.", hint="Name another folder.")
     # What estimating needs of a task, where nothing is left to ask or judge.
     task = SimpleNamespace(
         name=about["task"],
@@ -275,13 +277,6 @@ def write_run(imported: ImportedRun, out: Path, *, overwrite: bool) -> Path:
         write_results(fresh, found)
         write_json(fresh / NAME, {**about, "tables": sorted(found.all_tables())}, sort=False)
     return folder
-
-
-def _is_import(folder: Path) -> bool:
-    try:
-        return "imported" in json.loads((folder / NAME).read_text(encoding="utf-8"))
-    except (OSError, ValueError, TypeError):
-        return False
 
 
 def open_task(name: str, *, data: str | None = None, **arguments: Any) -> Task:

@@ -156,7 +156,11 @@ def _samples(run: Run, evaluation_id: str) -> Iterator[dict[str, Any]]:
     metrics = [name for name in run.manifest["metrics"] if higher_is_better(run, name)]
     keys = ("item_id", "variant", "culture")
     items = {tuple(row.get(key) for key in keys): row for row in run.items.iter_rows(named=True)}
-    texts = _texts(run)
+    texts: dict[tuple[Any, ...], str] = {}  # what was written; nothing where continuations were scored
+    if "answers" in run.tables and {*keys, "sample", "text"} <= set(run.answers.columns):
+        texts = {
+            row[:-1]: row[-1] for row in run.answers.select(*keys, "sample", "text").drop_nulls("text").iter_rows()
+        }
     for row in run.scores.iter_rows(named=True):
         if row["metric"] not in metrics or row["outcome"] not in ("right", "wrong") or row["value"] is None:
             continue
@@ -181,16 +185,6 @@ def _samples(run: Run, evaluation_id: str) -> Iterator[dict[str, Any]]:
 
 
 def _expected(item: Mapping[str, Any]) -> list[str]:
-    for name in ("relevant", "answers", "best", "answer", "target"):
-        value = item.get(name)
-        if value is not None:
-            return [str(one) for one in value] if isinstance(value, list) else [str(value)]
-    return []
-
-
-def _texts(run: Run) -> dict[tuple[Any, ...], str]:
-    """Return what was written, by item, variant, culture and sample; nothing where continuations were scored."""
-    keys = ("item_id", "variant", "culture", "sample")
-    if "answers" not in run.tables or not {*keys, "text"} <= set(run.answers.columns):
-        return {}
-    return {row[:-1]: row[-1] for row in run.answers.select(*keys, "text").iter_rows() if row[-1] is not None}
+    names = ("relevant", "answers", "best", "answer", "target")
+    found: Any = next((item[name] for name in names if item.get(name) is not None), [])
+    return [str(one) for one in (found if isinstance(found, list) else [found])]

@@ -215,12 +215,10 @@ def _stats(run: Run) -> EvalStats:
 
     read, written = _tokens(run.path / JOURNAL)
     usage = ModelUsage(input_tokens=read, output_tokens=written, total_tokens=read + written)
-    times = {name: moment(run.manifest, name) for name in ("started", "finished")}
-    started, finished = ("" if time is None else time.isoformat() for time in times.values())
-    model = str(run.manifest["model"]["id"])
-    return EvalStats(
-        started_at=started, completed_at=finished, model_usage={model: usage} if usage.total_tokens else {}
-    )
+    times = (moment(run.manifest, name) for name in ("started", "finished"))
+    started, finished = ("" if time is None else time.isoformat() for time in times)
+    used = {str(run.manifest["model"]["id"]): usage} if usage.total_tokens else {}
+    return EvalStats(started_at=started, completed_at=finished, model_usage=used)
 
 
 def _tokens(journal: Path) -> tuple[int, int]:
