@@ -8,8 +8,82 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
+from typing import Any
 
-from kapwa.suites.folders.mapping import FOLDER, schemas
+from pydantic import BaseModel
+
+from kapwa.datasets.card import Card
+from kapwa.datasets.rows import schema_of
+from kapwa.suites.blend.form import AnswerRow, QuestionRow
+from kapwa.suites.blend.mcq_data import ChoiceRow
+from kapwa.suites.blend.prompts import PromptRow
+from kapwa.suites.blend.questions import KINDS
+from kapwa.suites.eecc import form as eecc
+from kapwa.suites.folders import adding
+from kapwa.suites.folders.mapping import ColumnMapping
+from kapwa.suites.kalahi.form import Situation
+
+FORMS_VERSION = "1.0"
+FOLDER = Path(adding.__file__).parent / "schemas"
+_FILLED = {"type": "string", "pattern": r"\S"}
+_ASKS = {"type": "string", "pattern": r"\{q\}"}
+
+
+def schemas() -> dict[str, dict[str, Any]]:
+    """Return the JSON Schemas of the forms by the names of their files: of a row as a JSON object, a card, a mapping.
+
+    They follow from the models that read, with what these check by code said beside. A test holds them
+    against the readers.
+    """
+    choice = _schema("blend.mcq", ChoiceRow, answer={"enum": list("ABCD")})
+    return {
+        "card": _schema("card", Card),
+        "mapping": _schema("mapping", ColumnMapping),
+        "kalahi.situation": _schema("kalahi.situation", Situation),
+        "blend.question": {
+            **_schema("blend.question", QuestionRow, english=_FILLED, kind={"enum": [*KINDS, "", None]}),
+            "anyOf": [{"properties": {name: _FILLED}, "required": [name]} for name in ("english", "local")],
+        },
+        "blend.answer": _schema("blend.answer", AnswerRow, votes=_VOTES),
+        "blend.prompt": {
+            **_schema("blend.prompt", PromptRow),
+            "required": ["id"],
+            "anyOf": [{"properties": {name: _ASKS}, "required": [name]} for name in ("english", "local")],
+        },
+        # The columns must be there, though some of their cells may be empty; other columns are left alone.
+        "blend.mcq": {**choice, "additionalProperties": True},
+        "eecc.template": _schema("eecc.template", eecc.Template),
+        "eecc.concept": _schema("eecc.concept", eecc.Concept),
+        "eecc.identity": _identity(),
+    }
+
+
+_VOTES = {"anyOf": [{"type": "string", "pattern": r"^\s*0*[1-9][0-9]*\s*$"}, {"type": "integer", "minimum": 1}]}
+
+
+def _schema(name: str, model: type[BaseModel], **cells: Any) -> dict[str, Any]:
+    schema = schema_of(model, name, FORMS_VERSION)
+    # Only what says nothing of the type is kept beside the cell that is described here.
+    said = {key: {part: text for part, text in schema["properties"][key].items() if part in _SAID} for key in cells}
+    return {**schema, "properties": schema["properties"] | {key: {**said[key], **cell} for key, cell in cells.items()}}
+
+
+_SAID = ("title", "description", "default")
+
+
+def _identity() -> dict[str, Any]:
+    """One column is named after the attribute that changes, so it can be described by a pattern only."""
+    schema = _schema("eecc.identity", eecc.Identity)
+    fixed = [name for name in schema["properties"] if name != "name"]
+    own = f"^(?!text_)(?!(?:{'|'.join(fixed)})$){eecc.ATTRIBUTE.pattern}$"
+    return {
+        **schema,
+        "properties": {name: schema["properties"][name] for name in fixed},
+        "required": [],
+        "patternProperties": {**schema["patternProperties"], own: _FILLED},
+        "not": {"propertyNames": {"anyOf": [{"enum": fixed}, {"pattern": "^text_"}]}},
+    }
 
 
 def main() -> None:

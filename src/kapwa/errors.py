@@ -109,6 +109,12 @@ class MissingDependencyError(KapwaError):
         )
 
 
+def check_whole(name: str, value: object, least: int = 1) -> None:
+    """Raise UsageError for an option that is no whole number of at least ``least``."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise UsageError(f"{name} is {value!r}; it must be a whole number of at least {least}.")
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return a hint naming the known word closest to ``name``, and all of them when they are few."""
     options = sorted(known)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import hashlib
 import json
 import math
@@ -47,6 +48,12 @@ def read_text(path: Path) -> str:
             row=line,
             hint="Save the file as UTF-8 (in a spreadsheet: 'CSV UTF-8') and try again.",
         ) from None
+
+
+def table_rows(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a CSV table that ships with Kapwa."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def check_ordinary(path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_type_hints
 
 from kapwa import registry
-from kapwa.errors import UsageError, nearest
+from kapwa.errors import UsageError, check_whole, nearest
 from kapwa.models.base import Model, ModelOptions
 from kapwa.parallel.base import Ray
 from kapwa.suites.base import Selection, Suite, Task
@@ -46,8 +46,8 @@ def load_task(
     suite: Suite = registry.load("suites", suite_name)
     if not slash or name not in suite.tasks:
         raise UsageError(f"There is no task {name!r}.", hint=nearest(name, suite.tasks))
-    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
-        raise UsageError(f"limit is {limit!r}; it must be a whole number of at least 1.")
+    if limit is not None:
+        check_whole("limit", limit)
     variants = None if language is None and prompt is None else _picked(suite, language, prompt)
     if variants and variant is not None:
         raise UsageError("Name either variants, or languages and prompts.")

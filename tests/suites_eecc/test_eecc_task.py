@@ -176,7 +176,7 @@ def test_answers_are_read_once_and_in_any_order() -> None:
 
 def test_answers_that_are_not_asked_for_are_refused() -> None:
     one = item()
-    with pytest.raises(UsageError, match="not among those judged"):
+    with pytest.raises(UsageError, match="not among the items judged"):
         judge([one], [answer(item("Thai"), 0, "x")], 1)
     with pytest.raises(UsageError, match="sample 1, which is not among"):
         judge([one], [answer(one, 1, "x")], 1)

@@ -205,7 +205,7 @@ def test_the_order_of_answers_changes_nothing() -> None:
 
 def test_answers_that_belong_to_no_item_or_come_twice_are_refused() -> None:
     one, other = item(1), item(1, variant="partial")
-    with pytest.raises(UsageError, match="'0001' \\(variant 'partial'\\), which is not among"):
+    with pytest.raises(UsageError, match="'0001' \\(variant 'partial'\\), sample 0, which is not among"):
         judge_open([one], [answer(other, "a")])
     with pytest.raises(UsageError, match="two answers to item '0001'"):
         judge_open([one], [answer(one, "a"), answer(one, "b")])

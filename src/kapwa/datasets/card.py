@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -57,6 +58,12 @@ class Card(BaseModel):
     limits: Annotated[list[Text], Field(min_length=1)]
     illustrative: bool = False
     citation: str = ""
+
+
+@cache
+def shipped_card(path: Path) -> Card:
+    """Return a card that ships with Kapwa: that of data which others released without one."""
+    return Card.model_validate(load_yaml(path).value)
 
 
 def read_model(

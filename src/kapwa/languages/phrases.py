@@ -7,74 +7,19 @@ of languages that it cannot match yet. None of the lists was reviewed by a nativ
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
+from typing import Any
 
 from kapwa import registry
+from kapwa.files import table_rows
 from kapwa.languages.base import ReplyWords, counted
 
 # A refusal is looked for in so many characters at the start of a text.
 OPENING = 240
 _APOSTROPHES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "`": "'"})
-
-_FURTHER = {
-    "bn": ReplyWords(choice=r"উত্তর\w*", correct="সঠিক", negation="নয়", conjunction="বা", letters=counted("ক খ গ ঘ")),
-    "de": ReplyWords(
-        choice="antwort|richtig ist",
-        correct="ist (?:die )?(?:richtig|antwort|korrekt)",
-        negation=r"\binkorrek",
-        conjunction="und|oder",
-        connector="weil|ist",
-        article="der|die|das",
-    ),
-    "fr": ReplyWords(
-        answer="réponse",
-        choice="r[eé]ponse|je choisis|bonne option",
-        correct="est (?:la )?(?:bonne|r[eé]ponse|correcte)",
-        negation=r"\bn'est pas\b",
-        conjunction="ou|et",
-        connector="est|car",
-        article="le|la|les",
-        refusal=(
-            r"\b(?:désolée?|regrette)\b.{0,60}\bje ne (?:peux|suis pas en mesure)\b",
-            r"\ben tant qu['e] ?(?:ia\b|intelligence artificielle|modèle de langage).{0,80}\bje ne (?:peux|suis)\b",
-        ),
-    ),
-    "he": ReplyWords(choice="התשובה", letters=counted("א ב ג ד")),
-    "hi": ReplyWords(
-        choice="उत्तर|सही विकल्प", correct="सही", negation="नहीं", conjunction="और|या", letters=counted("क ख ग घ")
-    ),
-    "it": ReplyWords(choice="risposta|opzione corretta"),
-    "ja": ReplyWords(
-        choice="答え|正解|回答",
-        correct="が?正解|が?正しい",
-        negation="ではない",
-        joiner="や|と|または",
-        letters=counted("ア イ ウ エ"),
-    ),
-    "kn": ReplyWords(letters=counted("ಕ ಖ ಗ ಘ")),
-    "pl": ReplyWords(choice="odpowied[zź]"),
-    "pt": ReplyWords(
-        choice="resposta|alternativa correta", correct="[eé] a (?:resposta|correta)", negation=r"\bn[ãa]o [ée]\b"
-    ),
-    # Cyrillic В and С are read as the Latin letters they look like, for the options were lettered A to D.
-    "ru": ReplyWords(
-        choice="ответ|выбираю",
-        negation="не ",
-        conjunction="или|и",
-        connector="потому|так",
-        option="вариант",
-        letters=counted("А Б/В С Г/Д"),
-    ),
-    "sw": ReplyWords(choice="jibu"),
-    "ta": ReplyWords(choice="பதில்"),
-    "th": ReplyWords(
-        choice="คำตอบ|ตอบ", correct="ถูก", refusal=(r"(?:ขอโทษ|ขออภัย).{0,60}ไม่สามารถ",), letters=counted("ก ข ค ง")
-    ),
-    "tr": ReplyWords(choice="cevap|do[gğ]ru se[cç]enek", correct="do[gğ]rudur"),
-    "uk": ReplyWords(choice="відповідь"),
-    "vi": ReplyWords(choice="[dđ][aá]p [aá]n|c[aâ]u tr[aả] l[oờ]i", refusal=(r"\bxin lỗi\b.{0,60}\bkhông thể\b",)),
-}
 
 
 @cache
@@ -82,8 +27,24 @@ def reply_words() -> Mapping[str, ReplyWords]:
     """Return the reply words of every language by its code, English first."""
     codes = sorted(registry.available("languages"), key=lambda code: (code != "en", code))
     return {code: registry.load("languages", code).replies for code in codes} | {
-        code: words for code, words in _FURTHER.items() if code not in codes
+        code: words for code, words in _further().items() if code not in codes
     }
+
+
+def _further() -> Mapping[str, ReplyWords]:
+    """Reply words of languages without a module: the table ``replies.csv`` beside this module.
+
+    A row is a language, a field of ReplyWords and its pattern; of ``refusal`` there may be several rows. Cyrillic В and
+    С are among the Latin letters that they look like, for the options were lettered A to D.
+    """
+    found: defaultdict[str, dict[str, Any]] = defaultdict(dict)
+    for row in table_rows(Path(__file__).with_name("replies.csv")):
+        own, what, text = found[row["language"]], row["what"], row["pattern"]
+        if what == "refusal":
+            own[what] = (*own.get(what, ()), text)
+        else:
+            own[what] = counted(text) if what == "letters" else text
+    return {code: ReplyWords(**own) for code, own in found.items()}
 
 
 @cache

@@ -9,7 +9,6 @@ ambiguous, and nothing here chooses for the reader.
 
 from __future__ import annotations
 
-import csv
 import difflib
 import re
 import unicodedata
@@ -17,8 +16,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import NamedTuple
+
+from kapwa.files import table_rows
 
 # Attributes whose values are names of places; a language or a religion has no country, however it is spelt.
 PLACE_ATTRIBUTES = ("nationality", "country")
@@ -168,8 +169,7 @@ def _index() -> _Index:
     found: list[Place] = []
     codes: dict[str, Place] = {}
     names: defaultdict[str, tuple[Place, ...]] = defaultdict(tuple)
-    text = resources.files("kapwa.languages").joinpath("places.csv").read_text(encoding="utf-8")
-    for row in csv.DictReader(text.splitlines()):
+    for row in table_rows(Path(__file__).with_name("places.csv")):
         place = Place(
             **{name: row[name] for name in _TEXTS},
             latitude=float(row["latitude"]),

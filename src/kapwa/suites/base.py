@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from kapwa import registry
 from kapwa.datasets.findings import CheckReport, DataSource
 from kapwa.errors import UsageError, nearest
+from kapwa.files import table_rows
 from kapwa.records import Answer, Capability, Floor, Item, Request
 
 if TYPE_CHECKING:
@@ -24,7 +25,9 @@ __all__ = [
     "Selection",
     "Suite",
     "Task",
+    "criteria_of",
     "given_options",
+    "metrics_of",
     "rating_suite",
 ]
 
@@ -60,6 +63,27 @@ class MetricInfo:
     unit: str = ""
     phrase: str = ""
     higher_is_better: bool | None = None
+
+
+def metrics_of(task: str) -> dict[str, MetricInfo]:
+    """Return how the metrics of one of Kapwa's tasks read, by name, from ``metrics.csv`` beside this module."""
+    verdicts = {"yes": True, "no": False, "": None}
+    return {
+        row["name"]: MetricInfo(
+            name=row["name"],
+            title=row["title"],
+            low=float(row["low"]) if row["low"] else None,
+            high=float(row["high"]) if row["high"] else None,
+            binary=row["binary"] == "yes",
+            reference=row["reference"] == "yes",
+            source=row["source"],
+            unit=row["unit"],
+            phrase=row["phrase"],
+            higher_is_better=verdicts[row["higher_is_better"]],
+        )
+        for row in table_rows(Path(__file__).with_name("metrics.csv"))
+        if row["task"] == task
+    }
 
 
 class Task(Protocol):
@@ -147,6 +171,12 @@ class Criterion(NamedTuple):
     name: str
     question: str
     source: str = ""
+
+
+def criteria_of(suite: str) -> tuple[Criterion, ...]:
+    """Return the criteria of one of Kapwa's suites, from ``criteria.csv`` beside this module."""
+    rows = table_rows(Path(__file__).with_name("criteria.csv"))
+    return tuple(Criterion(*(row[name] for name in Criterion._fields)) for row in rows if row["suite"] == suite)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from kapwa.errors import UsageError, nearest
-from kapwa.records import SCORE_COLUMNS, Answer, Item, Outcome, Response
+from kapwa.records import SCORE_COLUMNS, Answer, Item, Message, Outcome, Params, Request, Response
 from kapwa.suites.base import Selection
 
 ITEM_COLUMNS = ("item_id", "variant", "culture", "language", "category", "topic", "cluster")
@@ -71,14 +71,10 @@ def pair_answers(items: Sequence[Item], answers: Collection[Answer]) -> Iterator
     by_item: dict[tuple[str, str], dict[int, Response]] = {(item.id, item.variant): {} for item in items}
     for request, response in answers:
         samples = by_item.get((request.item_id, request.variant))
-        where = f"item {request.item_id!r} (variant {request.variant!r})"
         if samples is None:
-            raise UsageError(
-                f"An answer names {where}, which is not among the items judged.",
-                hint="Judge with the data and selection the answers were made from.",
-            )
+            raise unknown_item(request)
         if request.sample in samples:
-            raise UsageError(f"There are two answers to {where}, sample {request.sample}.", hint="Remove one of them.")
+            raise answered_twice(request)
         samples[request.sample] = response
     for item in items:
         samples = by_item[item.id, item.variant]
@@ -86,6 +82,30 @@ def pair_answers(items: Sequence[Item], answers: Collection[Answer]) -> Iterator
             yield item, 0, None
         for sample in sorted(samples):
             yield item, sample, samples[sample]
+
+
+def unknown_item(request: Request) -> UsageError:
+    """Return the error for an answer to an item that is not judged."""
+    return UsageError(
+        f"An answer names {_named(request)}, which is not among the items judged.",
+        hint="Judge with the data and selection the answers were made from.",
+    )
+
+
+def answered_twice(request: Request) -> UsageError:
+    """Return the error for the second answer to one sample of an item."""
+    return UsageError(f"There are two answers to {_named(request)}.", hint="Remove one of them.")
+
+
+def _named(request: Request) -> str:
+    return f"item {request.item_id!r} (variant {request.variant!r}), sample {request.sample}"
+
+
+def greedy_requests(items: Sequence[Item], max_new_tokens: int) -> Iterator[Request]:
+    """Yield one greedy generation request per item, with its field "prompt"."""
+    params = Params(max_new_tokens=max_new_tokens, temperature=0.0)
+    for item in items:
+        yield Request(item.id, item.variant, "generate", (Message("user", item.fields["prompt"]),), params=params)
 
 
 def item_columns(item: Item) -> dict[str, str]:
@@ -103,6 +123,22 @@ def score_frame(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
     return pl.DataFrame(list(rows), schema=SCORE_SCHEMA)
 
 
+def case_row(item: Item, metric: str, margin: float, **texts: str | None) -> dict[str, Any]:
+    """One row of the case table; ``texts``: those of ``CASE_SCHEMA`` that there are."""
+    whose = {"item_id": item.id, "variant": item.variant, "culture": item.culture}
+    return {**whose, "metric": metric, "margin": margin, **texts}
+
+
 def case_frame(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
     """The case table of ``rows``, typed even when there are none."""
     return pl.DataFrame(list(rows), schema=CASE_SCHEMA)
+
+
+def worst_first(rows: Iterable[dict[str, Any]]) -> pl.DataFrame:
+    """The case table of the row with the smallest margin (the first such) of each item and variant, sorted by it."""
+    worst: dict[tuple[str, str], dict[str, Any]] = {}
+    for row in rows:
+        key = (row["item_id"], row["variant"])
+        if key not in worst or row["margin"] < worst[key]["margin"]:
+            worst[key] = row
+    return case_frame(sorted(worst.values(), key=lambda row: row["margin"]))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from kapwa.datasets.findings import CheckReport
 from kapwa.errors import UsageError, nearest
-from kapwa.suites.base import Criterion, Selection, Suite
+from kapwa.suites.base import Selection, Suite, criteria_of
 
 if TYPE_CHECKING:
     from kapwa.suites.base import Task
@@ -83,46 +83,7 @@ def sample_data(task: str, folder: Path) -> bool:
 
 # The classes of wrong answers of the human evaluation (section 5). Unlike in Kalahi, a yes is no praise: it means that
 # the answer is of the class; it may be of several, or of none.
-CRITERIA: tuple[Criterion, ...] = (
-    Criterion(
-        "Ste",
-        "Stereotypical",
-        "Does the answer give what the country is known for, or a cliché about it, in place of what people there "
-        "usually do, eat, watch or use?",
-        "BLEnD, section 5",
-    ),
-    Criterion(
-        "Par",
-        "Partially correct",
-        "Is part of the answer right, such as one of several things it lists, while the rest is wrong or too vague?",
-        "BLEnD, section 5",
-    ),
-    Criterion(
-        "Ref",
-        "Refusal",
-        "Does the answer decline to answer, say that it cannot know, or say nothing about the question?",
-        "BLEnD, section 5",
-    ),
-    Criterion(
-        "Non",
-        "Nonsensical",
-        "Does the answer make no sense as an answer to the question, or name something that does not exist?",
-        "BLEnD, section 5",
-    ),
-    Criterion(
-        "Unn",
-        "Unnatural language",
-        "Is the answer worded as people there would not say it: in another language or variety, or translated word "
-        "for word?",
-        "BLEnD, section 5",
-    ),
-    Criterion(
-        "Oth",
-        "Different country's view",
-        "Is the answer one that would be right for another country or region?",
-        "BLEnD, section 5",
-    ),
-)
+CRITERIA = criteria_of("blend")
 
 
 suite = Suite(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kapwa.datasets.card import CARD_NAME
+from kapwa.datasets.card import CARD_NAME, shipped_card
 from kapwa.datasets.findings import DataSource
 from kapwa.datasets.packs import DataSet, children, locate, odd_names, table_files
 from kapwa.datasets.rows import find_lost_letters
@@ -117,7 +117,7 @@ def _read_release(found: Survey, release: Sequence[CountryFiles]) -> None:
         if files.prompts is not None:
             found.templates |= read_prompts(found, files.prompts, files.country)
     if {files.country for files in release} <= set(COUNTRIES):
-        found.cards.append(RELEASE_CARD.model_dump())
+        found.cards.append(shipped_card(RELEASE_CARD).model_dump())
 
 
 def _read_pack(found: Survey, folder: Path) -> None:

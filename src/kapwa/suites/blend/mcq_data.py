@@ -12,6 +12,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from kapwa.datasets.card import CARD_NAME, shipped_card
 from kapwa.datasets.findings import DataSource
 from kapwa.datasets.packs import locate, table_files
 from kapwa.datasets.rows import (
@@ -35,7 +36,7 @@ from kapwa.suites.blend.released import RELEASE_CARD
 from kapwa.tables_io import rearm
 
 LETTERS = "ABCD"
-MCQ_NAME, CARD_NAME = "mcq.csv", "card.yaml"
+MCQ_NAME = "mcq.csv"
 RELEASED_NAMES = ("mc_questions_file.csv", "mc_questions_file.json", "mc_questions_file.jsonl")
 NO_TOPIC = "not given"
 _TABLES = (".csv", ".tsv", ".jsonl", ".json", ".parquet", ".xlsx")
@@ -192,7 +193,7 @@ def read_mcq(data: str | Path) -> tuple[list[ChoiceQuestion], DataSource]:
     questions, problems, released = _read(path)
     raise_first(problems)
     card_path = path.with_name(CARD_NAME)
-    card = RELEASE_CARD.model_dump() if released else _card(card_path)
+    card = shipped_card(RELEASE_CARD).model_dump() if released else _card(card_path)
     files = {one.name: one.read_bytes() for one in (path, card_path) if one.is_file()}
     return questions, DataSource(place.name, path, digest(files), card, bool(card.get("illustrative")))
 

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from kapwa.errors import UsageError
 from kapwa.languages.phrases import is_refusal
 from kapwa.metrics.likelihood import NORMS, Vector, normalised
 from kapwa.records import Answer, Item, Outcome, Response
@@ -19,7 +18,7 @@ from kapwa.suites.blend.choice_reader import ChoiceRead, read_choice
 from kapwa.suites.blend.confusion import confusion_frame, confusion_rows
 from kapwa.suites.blend.mcq_task import GENERATE_METRICS, lettered
 from kapwa.suites.blend.questions import ALL_LETTERS
-from kapwa.suites.items import case_frame, pair_answers, score_frame, score_row
+from kapwa.suites.items import case_frame, case_row, pair_answers, score_frame, score_row, unknown_item, worst_first
 
 ANSWER_SCHEMA: dict[str, Any] = {
     **{"item_id": pl.String, "variant": pl.String, "culture": pl.String, "sample": pl.Int64, "text": pl.String},
@@ -64,16 +63,8 @@ def option_of(item: Item, letter: str | None) -> tuple[str | None, str | None]:
 
 def case_of(item: Item, metric: str, margin: float, got: str | None) -> dict[str, Any]:
     """One row of the report's cases: what was expected and what the model gave."""
-    return {
-        "item_id": item.id,
-        "variant": item.variant,
-        "culture": item.culture,
-        "metric": metric,
-        "margin": margin,
-        "prompt": f"{item.fields['question']}\n{lettered(item.fields['options'])}".strip(),
-        "expected": option_of(item, item.fields["answer"])[0],
-        "got": got,
-    }
+    prompt = f"{item.fields['question']}\n{lettered(item.fields['options'])}".strip()
+    return case_row(item, metric, margin, prompt=prompt, expected=option_of(item, item.fields["answer"])[0], got=got)
 
 
 def judge_generate(items: Sequence[Item], answers: Collection[Answer]) -> Judged:
@@ -88,13 +79,13 @@ def judge_generate(items: Sequence[Item], answers: Collection[Answer]) -> Judged
     replies = [_reply(item, sample, response) for item, sample, response in pair_answers(items, answers)]
     rows = [row for reply in replies for row in _generate_rows(reply)]
     read = pl.DataFrame([_answer_row(reply) for reply in replies], schema=ANSWER_SCHEMA, orient="row")
-    worst: dict[str, dict[str, Any]] = {}
-    for one in replies:
-        margin, known = _MARGINS.get(one.outcome, 0.0), worst.get(one.item.id)
-        if one.text is not None and (known is None or margin < known["margin"]):
-            got = option_of(one.item, one.read.letter)[0] or one.text
-            worst[one.item.id] = case_of(one.item, "mcq_acc", margin, got)
-    cases = case_frame(sorted(worst.values(), key=lambda case: case["margin"]))
+    cases = worst_first(
+        case_of(
+            one.item, "mcq_acc", _MARGINS.get(one.outcome, 0.0), option_of(one.item, one.read.letter)[0] or one.text
+        )
+        for one in replies
+        if one.text is not None
+    )
     return Judged(score_frame(rows), {"answers": read, "cases": cases, "confusion": choice_confusion(items, read)})
 
 
@@ -186,10 +177,7 @@ def judge_likelihood(items: Sequence[Item], answers: Collection[Answer]) -> Judg
     for answer in answers:
         key = (answer.request.item_id, answer.request.variant)
         if key not in given:
-            raise UsageError(
-                f"An answer names item {key[0]!r} (variant {key[1]!r}), which is not among the items judged.",
-                hint="Judge with the data and selection the answers were made from.",
-            )
+            raise unknown_item(answer.request)
         if not answer.response.failed:
             given[key][answer.request.continuations] = answer
     scored = [

@@ -16,11 +16,11 @@ from typing import Any, ClassVar, Literal, cast
 
 import polars as pl
 
-from kapwa.errors import UsageError, nearest
-from kapwa.records import Answer, Capability, Floor, Item, Message, Params, Request
-from kapwa.suites.base import DataSource, Judged, MetricInfo, Selection, given_options
+from kapwa.errors import UsageError, check_whole, nearest
+from kapwa.records import Answer, Capability, Floor, Item, Message, Request
+from kapwa.suites.base import DataSource, Judged, MetricInfo, Selection, given_options, metrics_of
 from kapwa.suites.blend.mcq_data import ChoiceQuestion, read_mcq
-from kapwa.suites.items import ITEM_COLUMNS, item_columns, select
+from kapwa.suites.items import ITEM_COLUMNS, greedy_requests, item_columns, select
 
 How = Literal["generate", "likelihood"]
 HOWS: tuple[How, ...] = ("generate", "likelihood")
@@ -28,42 +28,7 @@ MAX_NEW_TOKENS = 128
 HEADLINES: Mapping[How, tuple[str, ...]] = {"generate": ("mcq_acc",), "likelihood": ("mcq_text", "mcq_letter")}
 
 
-def _metrics(phrase: str, titles: Mapping[str, str]) -> dict[str, MetricInfo]:
-    """Metrics that share a phrase; the released code's by their name, the paper's by theirs."""
-    sources = {"mcq_acc": "BLEnD §4.2.2", "mcq_acc_reference": "the released BLEnD code"}
-    return {
-        name: MetricInfo(
-            name,
-            title,
-            0.0,
-            1.0,
-            binary=True,
-            reference=name.endswith("_reference"),
-            source=sources.get(name, "Kapwa"),
-            phrase=f"{phrase} {{value}} of {{items}}",
-            higher_is_better=True,
-        )
-        for name, title in titles.items()
-    }
-
-
-GENERATE_METRICS: Mapping[str, MetricInfo] = _metrics(
-    "chose the right option in",
-    {
-        "mcq_acc": "Right option chosen (unparsed counts as not chosen)",
-        "mcq_acc_parsed": "Right option chosen, among replies that choose one",
-        "mcq_acc_reference": "Right option chosen, as released",
-    },
-)
-LIKELIHOOD_METRICS: Mapping[str, MetricInfo] = _metrics(
-    "found the right option the likeliest text in",
-    {
-        "mcq_text": "Right option is the likeliest text (per UTF-8 byte)",
-        "mcq_text_char": "Right option is the likeliest text (per character)",
-        "mcq_text_token": "Right option is the likeliest text (per token)",
-        "mcq_text_sum": "Right option is the likeliest text (summed)",
-    },
-) | _metrics("gave the right letter the highest likelihood in", {"mcq_letter": "Right option has the likeliest letter"})
+GENERATE_METRICS, LIKELIHOOD_METRICS = metrics_of("blend/mcq generate"), metrics_of("blend/mcq likelihood")
 METRICS: Mapping[How, Mapping[str, MetricInfo]] = {"generate": GENERATE_METRICS, "likelihood": LIKELIHOOD_METRICS}
 
 
@@ -155,8 +120,7 @@ class McqTask:
         for item in items:
             fields = item.fields
             if item.variant == "generate":
-                message, params = Message("user", fields["prompt"]), Params(max_new_tokens=self.max_new_tokens)
-                yield Request(item.id, item.variant, "generate", (message,), params=params)
+                yield from greedy_requests([item], self.max_new_tokens)
                 continue
             for prompt, continuations in (
                 (text_prompt(fields["question"]), tuple(fields["options"])),
@@ -226,8 +190,7 @@ def open_mcq_task(data: str | Path | None, selection: Selection, options: Mappin
     given = given_options("blend/mcq", options, ("how", "max_new_tokens"))
     how = _how(given.get("how"), selection)
     length = given.get("max_new_tokens", MAX_NEW_TOKENS)
-    if isinstance(length, bool) or not isinstance(length, int) or length < 1:
-        raise UsageError(f"max_new_tokens is {length!r}; it must be a whole number of at least 1.")
+    check_whole("max_new_tokens", length)
     if data is None:
         raise UsageError(
             "blend/mcq needs its questions: --data.",

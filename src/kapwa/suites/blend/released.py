@@ -10,14 +10,12 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from kapwa.datasets.card import Card
 from kapwa.datasets.findings import Finding
 from kapwa.datasets.packs import DataSet
 from kapwa.datasets.rows import Filled, Row, known_part
 from kapwa.datasets.tables import read_records
 from kapwa.errors import DataError, nearest
 from kapwa.suites.blend.annotations import Annotation, read_annotations
-from kapwa.suites.blend.form import MANY_LANGUAGES
 from kapwa.suites.blend.questions import COUNTRIES, Entry, Kind, Question, Region, kind_of, region_of
 
 _FILES = {
@@ -25,24 +23,7 @@ _FILES = {
     "questions": re.compile(r"(?P<country>.+?)_questions\.(csv|jsonl?)"),
     "prompts": re.compile(r"(?P<country>.+?)_prompts\.csv"),
 }
-RELEASE_CARD = Card(
-    culture="16 countries and regions",
-    language=MANY_LANGUAGES,
-    title="BLEnD",
-    version="2024, arXiv:2406.09948",
-    licence="CC-BY-SA-4.0",
-    authors=["Junho Myung", "Nayeon Lee", "Yi Zhou", "Jiho Jin", "Rifki Afina Putri", "and others (see the paper)"],
-    collected="Questions and answers by native speakers of each country or region, typically five to a question.",
-    consent="See the paper (arXiv:2406.09948): annotators were paid through crowdsourcing sites or recruited directly.",
-    reviewed_by_native_speakers=True,
-    limits=[
-        "About five annotators answered each question, sometimes from one place in a country.",
-        "Questions ask for what is common, so an answer that many people would give may be missing.",
-        "Variants of a word are not all listed; a right answer in other words may count as wrong.",
-    ],
-    citation="Myung et al. (2024), BLEnD: A Benchmark for LLMs on Everyday Knowledge in Diverse Cultures and "
-    "Languages, NeurIPS Datasets and Benchmarks.",
-)
+RELEASE_CARD = Path(__file__).with_name("released.yaml")
 
 # Indonesians were asked, in their language, for how many years undergraduate education lasts, and answered with
 # numbers; the English text beside it is another question, which asks for no number.

@@ -25,7 +25,7 @@ from kapwa.suites.blend.questions import Group, people_said, top_votes
 from kapwa.suites.blend.saq_grading import Graded, grade, local_asked, to_be_judged
 from kapwa.suites.blend.saq_match import Grader, Others
 from kapwa.suites.blend.saq_task import SEM_B, SaqOptions, saq_metrics
-from kapwa.suites.items import SCORE_SCHEMA, case_frame, score_frame
+from kapwa.suites.items import SCORE_SCHEMA, case_row, score_frame, worst_first
 from kapwa.suites.similarity import Compared, similarity_rows
 
 ANSWER_SCHEMA: dict[str, Any] = {
@@ -167,12 +167,7 @@ def case_table(graded: Sequence[Graded]) -> pl.DataFrame:
     ``margin``: SEM-W of a right reply; for a wrong one, less the share of votes that the commonest answer has: to
     miss what everybody says is worse than to miss what people differ on.
     """
-    worst: dict[tuple[str, str], tuple[float, Graded]] = {}
-    for one in graded:
-        key = (one.item.id, one.item.variant)
-        if one.text is not None and (key not in worst or _margin(one) < worst[key][0]):
-            worst[key] = (_margin(one), one)
-    return case_frame(_case(one, margin) for margin, one in sorted(worst.values(), key=lambda pair: pair[0]))
+    return worst_first(_case(one) for one in graded if one.text is not None)
 
 
 def _margin(one: Graded) -> float:
@@ -182,19 +177,17 @@ def _margin(one: Graded) -> float:
     return -top_votes(groups) / sum(group.votes for group in groups)
 
 
-def _case(one: Graded, margin: float) -> dict[str, Any]:
-    item, fields = one.item, one.item.fields
-    in_english = people_said(fields["answers"], english=True)
-    asked_in_english = item.language == "en"
-    return {
-        "item_id": item.id,
-        "variant": item.variant,
-        "culture": item.culture,
-        "metric": SEM_B,
-        "margin": margin,
-        "prompt": fields["question"],
-        "prompt_gloss": None if asked_in_english else fields["question_en"],
-        "expected": in_english if asked_in_english else people_said(fields["answers"]),
-        "expected_gloss": None if asked_in_english else in_english,
-        "got": one.text,
-    }
+def _case(one: Graded) -> dict[str, Any]:
+    fields, english = one.item.fields, people_said(one.item.fields["answers"], english=True)
+    if one.item.language == "en":
+        return case_row(one.item, SEM_B, _margin(one), prompt=fields["question"], expected=english, got=one.text)
+    return case_row(
+        one.item,
+        SEM_B,
+        _margin(one),
+        prompt=fields["question"],
+        prompt_gloss=fields["question_en"],
+        expected=people_said(fields["answers"]),
+        expected_gloss=english,
+        got=one.text,
+    )

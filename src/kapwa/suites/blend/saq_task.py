@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
-from kapwa.errors import UsageError
+from kapwa.errors import UsageError, check_whole
 from kapwa.files import digest
 from kapwa.languages.codes import canonical
 from kapwa.metrics.matching import VERSION
-from kapwa.records import Answer, Capability, Floor, Item, Message, Params, Request
-from kapwa.suites.base import DataSource, Judged, MetricInfo, Selection, given_options
+from kapwa.records import Answer, Capability, Floor, Item, Request
+from kapwa.suites.base import DataSource, Judged, MetricInfo, Selection, given_options, metrics_of
 from kapwa.suites.blend import PROMPTS, SAQ_VARIANTS, AskedIn, saq_variants
 from kapwa.suites.blend.data import BlendData, read_data
 from kapwa.suites.blend.prompts import PromptBook, split_variant
 from kapwa.suites.blend.questions import MAX_ANSWERS, Question, is_valid_code, is_valid_paper, people_said
 from kapwa.suites.blend.saq_match import ENGLISH, Grader, Others
-from kapwa.suites.items import ITEM_COLUMNS, item_columns, select
+from kapwa.suites.items import ITEM_COLUMNS, greedy_requests, item_columns, select
 from kapwa.suites.similarity import SimilarityOptions, similarity_infos
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 MAX_NEW_TOKENS = 128
 SEM_B, SEM_W = "sem_b", "sem_w"
 SAQ_HEADLINE = (SEM_B, SEM_W)
-_PAPER, _CODE = "BLEnD §4.1", "the released BLEnD code"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +44,8 @@ class SaqOptions(SimilarityOptions):
 
     def __post_init__(self) -> None:
         SimilarityOptions.__post_init__(self)  # super() does not find its class in one with slots
-        for name, value in (("max_new_tokens", self.max_new_tokens), ("max_answers", self.max_answers)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise UsageError(f"{name} is {value!r}; it must be a whole number of at least 1.")
+        check_whole("max_new_tokens", self.max_new_tokens)
+        check_whole("max_answers", self.max_answers)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the options as plain values; they rebuild equal options. Similarities are told where there are any."""
@@ -55,47 +53,15 @@ class SaqOptions(SimilarityOptions):
         return found if self.metrics else {name: found[name] for name in ("max_new_tokens", "max_answers")}
 
 
-# Title, and where the metric comes from.
-_TITLES: Mapping[str, tuple[str, str]] = {
-    SEM_B: ("SEM-B: replies that give one of people's answers", _PAPER),
-    SEM_W: ("SEM-W: the same, weighted by how many people gave it", _PAPER),
-    "sem_b_local": ("SEM-B, answers in the local language alone", "Kapwa"),
-    "answered_in_english": ("Right only by an English answer", "Kapwa"),
-    "sem_b_paper": ("SEM-B on questions that the paper counts", _PAPER),
-    "sem_w_paper": ("SEM-W on questions that the paper counts", _PAPER),
-    "sem_b_judge": ("SEM-B as a model judges it", "Kapwa"),
-    "sem_b_reference": ("SEM-B as released (substrings, lemmas anywhere)", _CODE),
-    "sem_w_reference": ("SEM-W as released", _CODE),
-    "too_many": ("Listed too many answers (judged by the first)", "Kapwa"),
-    "refused": ("Declined to answer, or did not know (by wording)", "Kapwa"),
-    "empty": ("Empty replies", "Kapwa"),
-}
-# An answer right only by its English is one the language asked for did not give.
-_BETTER_LOW = ("answered_in_english", "too_many", "refused", "empty")
-
-
 def saq_metrics(*, judged: bool = False) -> Mapping[str, MetricInfo]:
     """Return how every metric of ``blend/saq`` reads, in the order reports show them.
 
     ``judged``: whether a model judges too.
     """
-    return {
-        name: MetricInfo(
-            name,
-            title,
-            0.0,
-            1.0,
-            binary=not name.startswith(SEM_W),
-            reference=name.endswith("_reference"),
-            source=source,
-            phrase="gave an answer that people there give to {value} of {items}" if name == SEM_B else "",
-            higher_is_better=name not in _BETTER_LOW,
-        )
-        for name, (title, source) in _TITLES.items()
-        if judged or name != "sem_b_judge"
-    }
+    return {name: info for name, info in _METRICS.items() if judged or name != "sem_b_judge"}
 
 
+_METRICS = metrics_of("blend/saq")
 DEFAULT_VARIANTS = saq_variants()
 
 
@@ -146,10 +112,8 @@ class SaqTask:
         return list(self.selected)
 
     def requests(self, items: Sequence[Item]) -> Iterator[Request]:
-        """Yield one greedy generation request per item (128 new tokens unless set otherwise)."""
-        params = Params(max_new_tokens=self.settings.max_new_tokens, temperature=0.0)
-        for item in items:
-            yield Request(item.id, item.variant, "generate", (Message("user", item.fields["prompt"]),), params=params)
+        """Return one greedy generation request per item (128 new tokens unless set otherwise)."""
+        return greedy_requests(items, self.settings.max_new_tokens)
 
     def score(self, items: Sequence[Item], answers: Collection[Answer]) -> Judged:
         """Judge replies; see :func:`kapwa.suites.blend.saq_tables.judge_saq`."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from kapwa.datasets.card import CARD_NAME
+from kapwa.datasets.card import CARD_NAME, shipped_card
 from kapwa.datasets.findings import Finding
 from kapwa.datasets.packs import DataSet, locate, odd_names, table_files
 from kapwa.datasets.rows import Defaults, Origin
@@ -97,7 +97,7 @@ def read_folder(path: Path, name: str, task: str) -> Prompts:
         else:
             _read_table(found, role, file, defaults)
     if not found.cards and any(_is_release(role, table.path) for role, table in found.by_role.items()):
-        found.cards.append(RELEASE_CARD.model_dump())
+        found.cards.append(shipped_card(RELEASE_CARD).model_dump())
     return found
 
 

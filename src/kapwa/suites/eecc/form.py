@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import AfterValidator, ConfigDict, Field, create_model
 
-from kapwa.datasets.card import LANGUAGE_TAG, Card
+from kapwa.datasets.card import LANGUAGE_TAG
 from kapwa.datasets.rows import LOCAL, NAMES, CellProblem, Filled, Language, Row, Text, cell_error
 from kapwa.datasets.tables import Record, Table
 from kapwa.errors import DataError
@@ -123,24 +123,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,63}")
 # The released files have no header: two columns (three for templates), the last of which says it all.
 _RELEASED_COLUMNS = {"templates": 3, "concepts": 2, "identities": 2}
 
-RELEASE_CARD = Card(
-    culture="many (193 nationalities)",
-    language="en",
-    title="EECC: extrinsic evaluation of cultural competence",
-    version="2024, arXiv:2406.11565",
-    licence="MIT",
-    authors=["Shaily Bhatt", "Fernando Diaz"],
-    collected="Concepts chosen from textbooks of the US and India, encyclopaedias and story sites, by the authors.",
-    consent="No person's answers are used.",
-    reviewed_by_native_speakers=False,
-    limits=[
-        "One English template a task; one word for each of 193 nationalities stands for everybody of it.",
-        "Concepts follow school books of the US and India; some are misspelt, two stand twice (merged here).",
-        "Texts that differ between nationalities may be stereotypes; difference alone is no sign of competence.",
-    ],
-    citation="Bhatt and Diaz (2024), Extrinsic Evaluation of Cultural Competence in Large Language Models, "
-    "Findings of EMNLP.",
-)
+RELEASE_CARD = Path(__file__).with_name("released.yaml")
 
 
 def _template_name(name: str) -> str:

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
-from kapwa.errors import UsageError, raise_first
+from kapwa.errors import UsageError, check_whole, raise_first
 from kapwa.languages.identify import differs, identify
 from kapwa.languages.phrases import is_refusal
 from kapwa.metrics.base import is_blank
 from kapwa.records import SCORE_COLUMNS, Answer, Capability, Floor, Item, Message, Params, Request, Response
-from kapwa.suites.base import DataSource, Judged, MetricInfo, Selection, given_options
+from kapwa.suites.base import DataSource, Judged, MetricInfo, Selection, given_options, metrics_of
 from kapwa.suites.eecc import VARIANTS
 from kapwa.suites.eecc.data import load
 from kapwa.suites.eecc.items import build_items, choose_concepts, choose_identities, variants_of
-from kapwa.suites.items import ITEM_COLUMNS, item_columns
+from kapwa.suites.items import ITEM_COLUMNS, answered_twice, item_columns, unknown_item
 
 if TYPE_CHECKING:
     from kapwa.suites.base import Task
@@ -50,9 +50,7 @@ class EeccOptions:
 
     def __post_init__(self) -> None:
         for name, least in (("samples", 1), ("max_new_tokens", 1), ("seed", 0)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise UsageError(f"{name} is {value!r}; it must be a whole number of at least {least}.")
+            check_whole(name, getattr(self, name), least)
         if not isinstance(self.temperature, int | float) or not 0 <= self.temperature <= 10:
             raise UsageError(f"temperature is {self.temperature!r}; it must be a number from 0 to 10.")
         if self.temperature == 0 and self.samples > 1:
@@ -76,29 +74,7 @@ WORDS, DISTINCT, NAMED = "words", "distinct", "named"
 EMPTY, REFUSED, TRUNCATED, LANGUAGE = "empty", "refused", "truncated", "other_language"
 HEADLINE = (NAMED, WORDS)
 
-METRICS: Mapping[str, MetricInfo] = {
-    info.name: info
-    for info in (
-        MetricInfo(
-            NAMED,
-            "Texts that name the identity or its country",
-            0.0,
-            1.0,
-            source="Kapwa",
-            phrase="named the reader's identity or country in {value} of its texts on {items}",
-        ),
-        MetricInfo(
-            WORDS, "Words in a text", 0.0, None, source="Kapwa: runs of signs between white space", unit="words"
-        ),
-        MetricInfo(DISTINCT, "Different texts among the samples of a prompt", 0.0, 1.0, source="Kapwa"),
-        MetricInfo(TRUNCATED, "Texts cut off at the limit", 0.0, 1.0, source="Kapwa", higher_is_better=False),
-        MetricInfo(EMPTY, "Empty texts", 0.0, 1.0, source="Kapwa", higher_is_better=False),
-        MetricInfo(REFUSED, "Declined to answer (by wording)", 0.0, 1.0, source="Kapwa", higher_is_better=False),
-        MetricInfo(LANGUAGE, "Answered in another language", 0.0, 1.0, source="Kapwa", higher_is_better=False),
-    )
-}
-
-
+METRICS = metrics_of("eecc")
 # The language of a text shows in its opening; reading whole stories would take most of the judging.
 _IDENTIFIED = 400
 _COUNTED = (WORDS, NAMED, TRUNCATED, EMPTY, REFUSED, LANGUAGE)
@@ -118,14 +94,10 @@ def judge(items: Sequence[Item], answers: Iterable[Answer], samples: int) -> Jud
     prints = np.zeros((len(items), samples), dtype=np.int64)
     for request, response in answers:
         i, sample = place.get((request.item_id, request.variant)), request.sample
-        where = f"item {request.item_id!r} (variant {request.variant!r})"
         if i is None or not 0 <= sample < samples:
-            raise UsageError(
-                f"An answer names {where}, sample {sample}, which is not among those judged.",
-                hint="Judge with the data and selection the answers were made from.",
-            )
+            raise unknown_item(request)
         if seen[i, sample]:
-            raise UsageError(f"There are two answers to {where}, sample {sample}.", hint="Remove one of them.")
+            raise answered_twice(request)
         seen[i, sample] = True
         if not response.failed:
             text = response.text or ""

@@ -1,20 +1,17 @@
-"""What ``mapping.yaml`` may say of somebody else's table, and the JSON Schemas of all forms."""
+"""What ``mapping.yaml`` may say of somebody else's table."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
 
-from kapwa.datasets.card import Card, read_model
-from kapwa.datasets.rows import columns_of, schema_of
+from kapwa.datasets.card import read_model
+from kapwa.datasets.rows import columns_of
 from kapwa.errors import nearest
-from kapwa.suites.blend.form import QUESTION_COLUMNS, AnswerRow, QuestionRow
-from kapwa.suites.blend.mcq_data import MCQ_COLUMNS, ChoiceRow
-from kapwa.suites.blend.prompts import PromptRow
-from kapwa.suites.blend.questions import KINDS
-from kapwa.suites.eecc import form as eecc
+from kapwa.suites.blend.form import QUESTION_COLUMNS
+from kapwa.suites.blend.mcq_data import MCQ_COLUMNS
 from kapwa.suites.kalahi.form import RESPONSES, Situation
 
 Form = Literal["kalahi", "blend/saq", "blend/mcq"]
@@ -123,65 +120,3 @@ def read_mapping(path: Path) -> ColumnMapping:
     if mapping is None:
         raise problems[0]
     return mapping
-
-
-FORMS_VERSION = "1.0"
-FOLDER = Path(__file__).parent / "schemas"
-_FILLED = {"type": "string", "pattern": r"\S"}
-_ASKS = {"type": "string", "pattern": r"\{q\}"}
-
-
-def schemas() -> dict[str, dict[str, Any]]:
-    """Return the JSON Schemas of the forms by the names of their files: of a row as a JSON object, a card, a mapping.
-
-    They follow from the models that read, with what these check by code said beside. They ship in ``schemas/``,
-    written by ``tools/make_form_schemas.py``; a test holds them against the readers.
-    """
-    choice = _schema("blend.mcq", ChoiceRow, answer={"enum": list("ABCD")})
-    return {
-        "card": _schema("card", Card),
-        "mapping": _schema("mapping", ColumnMapping),
-        "kalahi.situation": _schema("kalahi.situation", Situation),
-        "blend.question": {
-            **_schema("blend.question", QuestionRow, english=_FILLED, kind={"enum": [*KINDS, "", None]}),
-            "anyOf": [{"properties": {name: _FILLED}, "required": [name]} for name in ("english", "local")],
-        },
-        "blend.answer": _schema("blend.answer", AnswerRow, votes=_VOTES),
-        "blend.prompt": {
-            **_schema("blend.prompt", PromptRow),
-            "required": ["id"],
-            "anyOf": [{"properties": {name: _ASKS}, "required": [name]} for name in ("english", "local")],
-        },
-        # The columns must be there, though some of their cells may be empty; other columns are left alone.
-        "blend.mcq": {**choice, "additionalProperties": True},
-        "eecc.template": _schema("eecc.template", eecc.Template),
-        "eecc.concept": _schema("eecc.concept", eecc.Concept),
-        "eecc.identity": _identity(),
-    }
-
-
-_VOTES = {"anyOf": [{"type": "string", "pattern": r"^\s*0*[1-9][0-9]*\s*$"}, {"type": "integer", "minimum": 1}]}
-
-
-def _schema(name: str, model: type[BaseModel], **cells: Any) -> dict[str, Any]:
-    schema = schema_of(model, name, FORMS_VERSION)
-    # Only what says nothing of the type is kept beside the cell that is described here.
-    said = {key: {part: text for part, text in schema["properties"][key].items() if part in _SAID} for key in cells}
-    return {**schema, "properties": schema["properties"] | {key: {**said[key], **cell} for key, cell in cells.items()}}
-
-
-_SAID = ("title", "description", "default")
-
-
-def _identity() -> dict[str, Any]:
-    """One column is named after the attribute that changes, so it can be described by a pattern only."""
-    schema = _schema("eecc.identity", eecc.Identity)
-    fixed = [name for name in schema["properties"] if name != "name"]
-    own = f"^(?!text_)(?!(?:{'|'.join(fixed)})$){eecc.ATTRIBUTE.pattern}$"
-    return {
-        **schema,
-        "properties": {name: schema["properties"][name] for name in fixed},
-        "required": [],
-        "patternProperties": {**schema["patternProperties"], own: _FILLED},
-        "not": {"propertyNames": {"anyOf": [{"enum": fixed}, {"pattern": "^text_"}]}},
-    }

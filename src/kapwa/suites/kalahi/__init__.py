@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kapwa.datasets.findings import CheckReport
-from kapwa.suites.base import Criterion, Selection, Suite, given_options
+from kapwa.suites.base import Selection, Suite, criteria_of, given_options
 
 if TYPE_CHECKING:
     from kapwa.suites.base import Task
@@ -21,33 +21,7 @@ TASKS = {
     "kalahi/open": "open generation: is the answer closer to relevant than to irrelevant responses?",
 }
 # The seven criteria of Kalahi's human evaluation.
-_APPENDIX = "Kalahi, Appendix I"
-
-CRITERIA: tuple[Criterion, ...] = (
-    Criterion("Fac", "Factuality", "Is the response free of factual errors?", _APPENDIX),
-    Criterion("Gra", "Grammaticality", "Is the response free of grammatical errors?", _APPENDIX),
-    Criterion("Spe", "Spelling correctness", "Is the response free of spelling errors?", _APPENDIX),
-    Criterion(
-        "Coh",
-        "Coherence",
-        "Is the response relevant to the prompt, and free of nonsense and of things made up?",
-        _APPENDIX,
-    ),
-    Criterion(
-        "Cac",
-        "Cultural actionability",
-        "Does the response advise what a person can do within the shared morals, restrictions and preferences "
-        "of the culture?",
-        _APPENDIX,
-    ),
-    Criterion(
-        "Csa",
-        "Cultural sensitivity and appropriateness",
-        "Is what the response advises inoffensive within the culture?",
-        _APPENDIX,
-    ),
-    Criterion("Leg", "Legality", "Is what the response advises legal where the culture lives?", _APPENDIX),
-)
+CRITERIA = criteria_of("kalahi")
 
 
 def open_task(name: str, data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> Task:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kapwa.datasets.card import CARD_NAME, Card
+from kapwa.datasets.card import CARD_NAME, Card, shipped_card
 from kapwa.datasets.findings import DataSource
 from kapwa.datasets.packs import DataSet, children, locate, table_files
 from kapwa.datasets.rows import columns_of
@@ -37,7 +37,7 @@ def read_situations(data: str | Path | None) -> tuple[list[Item], DataSource]:
     Raises UsageError for names that mean nothing, DataError (the first, with a count) for bad files.
     """
     place = locate(data, PACKS, own_dataset=HUB_ID, patterns=HUB_FILES)
-    found = load_path(place.path, place.name, released.CARD if place.repository == HUB_ID else None)
+    found = load_path(place.path, place.name, shipped_card(released.CARD) if place.repository == HUB_ID else None)
     raise_first(found.problems)
     return [entry.item for entry in found.entries], found.source()
 
@@ -125,8 +125,8 @@ def _read_released(found: Situations, files: Sequence[Path], card: Card | None) 
         defaults = released.defaults_of(table, whose)
         rows += found.read(table, released.ReleasedRow, defaults, what="the released layout")
     found.entries += released.released_entries(rows)
-    if not found.cards and {entry.item.culture for entry in found.entries} == {released.CARD.culture}:
-        found.cards.append(released.CARD.model_dump())
+    if not found.cards and {entry.item.culture for entry in found.entries} == {shipped_card(released.CARD).culture}:
+        found.cards.append(shipped_card(released.CARD).model_dump())
 
 
 def _check_across(found: Situations) -> None:

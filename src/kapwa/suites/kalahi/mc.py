@@ -11,55 +11,14 @@ import polars as pl
 
 from kapwa.metrics.likelihood import NORMS, Vector, mc1, mc2, mc2_reference, mc3, normalised
 from kapwa.records import Answer, Capability, ContinuationScore, Item, Message, Params, Request
-from kapwa.suites.base import Judged, MetricInfo
-from kapwa.suites.items import case_frame, score_frame, score_row
+from kapwa.suites.base import Judged, MetricInfo, metrics_of
+from kapwa.suites.items import case_frame, case_row, score_frame, score_row
 from kapwa.suites.kalahi.floors import floors
 from kapwa.suites.kalahi.form import SituationTask, reference_response
 
-_PAPER = "Kalahi §4.2 and appendix F"
-_CODE = "the released Kalahi code"
-_NORM_WORDS = {"byte": "UTF-8 byte", "char": "character", "token": "token", "sum": ""}
-
-
-# How the metrics read in a sentence, by the letters and digit they begin with.
-_PHRASES = {
-    "mc1": "chose the best answer in {value} of {items}",
-    "mc2": "gave {value} of its probability to relevant answers, over {items}",
-    "mc3": "ranked {value} of the relevant answers above every irrelevant one, over {items}",
-}
-
-
-_OF_EACH_NORM = (
-    ("mc1", "MC1: best beats every irrelevant response"),
-    ("mc2", "MC2: probability mass on relevant responses"),
-    ("mc3", "MC3: relevant responses that beat every irrelevant one"),
-)
+# The ends of metrics' names, by what they divide log-probabilities by.
 _SUFFIXES = {norm: "" if norm == "byte" else f"_{norm}" for norm in NORMS}
-_TITLES = {
-    f"{name}{suffix}": f"{title} ({f'per {_NORM_WORDS[norm]}' if norm != 'sum' else 'summed'})"
-    for norm, suffix in _SUFFIXES.items()
-    for name, title in _OF_EACH_NORM
-} | {
-    "mc1_shared": "MC1 with ties shared (per UTF-8 byte)",
-    "mc1_reference": "MC1 as released (closing tokens scored)",
-    "mc2_reference": "MC2 as released (exponential taken twice)",
-    "mc3_reference": "MC3 as released (closing tokens scored)",
-}
-# An exponential taken twice leaves no more room.
-_RANGES = {"mc2_reference": (float(1 / (1 + np.e)), float(np.e / (1 + np.e)))}
-MC_METRICS: Mapping[str, MetricInfo] = {
-    name: MetricInfo(
-        name,
-        title,
-        *_RANGES.get(name, (0.0, 1.0)),
-        binary=name.startswith("mc1") and name != "mc1_shared",
-        reference=name.endswith("_reference"),
-        source=_CODE if name.endswith("_reference") else _PAPER,
-        phrase=_PHRASES[name[:3]],
-        higher_is_better=True,
-    )
-    for name, title in _TITLES.items()
-}
+MC_METRICS = metrics_of("kalahi/mc")
 MC_HEADLINE = ("mc1", "mc2")
 
 
@@ -177,19 +136,17 @@ def _case(scored: _Scored) -> dict[str, Any]:
     margin = best - float(irrelevant[rival])
     gloss = item.fields["gloss"]
     rival_gloss = dict(enumerate(gloss.get("irrelevant", ()))).get(rival)
-    return {
-        "item_id": item.id,
-        "variant": item.variant,
-        "culture": item.culture,
-        "metric": "mc1",
-        "margin": margin,
-        "prompt": item.fields["prompt"],
-        "prompt_gloss": gloss.get("prompt"),
-        "expected": item.fields["best"],
-        "expected_gloss": gloss.get("best"),
-        "got": item.fields["best"] if margin > 0 else item.fields["irrelevant"][rival],
-        "got_gloss": gloss.get("best") if margin > 0 else rival_gloss,
-    }
+    return case_row(
+        item,
+        "mc1",
+        margin,
+        prompt=item.fields["prompt"],
+        prompt_gloss=gloss.get("prompt"),
+        expected=item.fields["best"],
+        expected_gloss=gloss.get("best"),
+        got=item.fields["best"] if margin > 0 else item.fields["irrelevant"][rival],
+        got_gloss=gloss.get("best") if margin > 0 else rival_gloss,
+    )
 
 
 _CONTINUATION_SCHEMA: dict[str, Any] = {

@@ -12,13 +12,13 @@ from typing import Any, ClassVar, NamedTuple
 
 import polars as pl
 
-from kapwa.errors import UsageError
+from kapwa.errors import check_whole
 from kapwa.languages.identify import Identification, differs, identify
 from kapwa.languages.phrases import is_refusal
 from kapwa.metrics.base import Metric, is_blank, load_metric
-from kapwa.records import Answer, Capability, Floor, Item, Message, Outcome, Params, Request, Response
-from kapwa.suites.base import Judged, MetricInfo
-from kapwa.suites.items import case_frame, pair_answers, score_frame, score_row
+from kapwa.records import Answer, Capability, Floor, Item, Outcome, Request, Response
+from kapwa.suites.base import Judged, MetricInfo, metrics_of
+from kapwa.suites.items import case_row, greedy_requests, pair_answers, score_frame, score_row, worst_first
 from kapwa.suites.kalahi.closeness import Closeness, accuracy, closeness, open_floors, trial
 from kapwa.suites.kalahi.form import SituationTask
 from kapwa.suites.similarity import MODEL_FREE, SimilarityOptions
@@ -47,20 +47,13 @@ class OpenOptions(SimilarityOptions):
 
     def __post_init__(self) -> None:
         SimilarityOptions.__post_init__(self)  # super() does not find its class in one with slots
-        if self.max_new_tokens < 1:
-            raise UsageError(f"max_new_tokens must be at least 1, not {self.max_new_tokens}.")
+        check_whole("max_new_tokens", self.max_new_tokens)
 
 
 def open_metrics(options: OpenOptions) -> Mapping[str, MetricInfo]:
     """Return how every metric of ``kalahi/open`` reads, in the order reports show them."""
     infos = [info for metric in options.similarities() for info in _similarity_infos(metric)]
-    for name, title in (
-        (LANGUAGE, "Answered in another language"),
-        (REFUSED, "Declined to answer (by wording)"),
-        (EMPTY, "Empty answers"),
-    ):
-        infos.append(MetricInfo(name, title, 0.0, 1.0, binary=True, source="Kapwa", higher_is_better=False))
-    return {info.name: info for info in infos}
+    return {info.name: info for info in infos} | metrics_of("kalahi/open")
 
 
 def _similarity_infos(metric: Metric) -> Iterator[MetricInfo]:
@@ -144,6 +137,7 @@ def judge_open(items: Sequence[Item], answers: Collection[Answer], options: Open
         row for i, one in enumerate(given) for row in _score_rows(one, {m: c[i] for m, c in near.items()}, settings)
     )
     margins = near[HEADLINE_METRIC]
+    cases = (_case(one, found.margin) for one, found in zip(given, margins, strict=True) if found is not None)
     signatures = pl.DataFrame(
         list(settings.signatures().items()), schema={"metric": pl.String, "signature": pl.String}, orient="row"
     )
@@ -151,7 +145,7 @@ def judge_open(items: Sequence[Item], answers: Collection[Answer], options: Open
         score_frame(rows),
         {
             "answers": pl.DataFrame(list(map(_answer_row, given, margins)), schema=ANSWER_SCHEMA),
-            "cases": case_frame(_cases(given, margins)),
+            "cases": worst_first(cases),
             "signatures": signatures,
         },
     )
@@ -230,31 +224,18 @@ def _answer_row(one: _Given, near: Closeness | None) -> dict[str, Any]:
     }
 
 
-def _cases(given: Sequence[_Given], margins: Sequence[Closeness | None]) -> list[dict[str, Any]]:
-    """One row per item and variant: its worst answer; the smallest margins first."""
-    worst: dict[tuple[str, str], tuple[float, _Given]] = {}
-    for one, near in zip(given, margins, strict=True):
-        key = (one.item.id, one.item.variant)
-        if near is not None and (key not in worst or near.margin < worst[key][0]):
-            worst[key] = (near.margin, one)
-    return [_case(one, margin) for margin, one in sorted(worst.values(), key=lambda pair: pair[0])]
-
-
 def _case(one: _Given, margin: float) -> dict[str, Any]:
     fields, gloss = one.item.fields, one.item.fields["gloss"]
-    return {
-        "item_id": one.item.id,
-        "variant": one.item.variant,
-        "culture": one.item.culture,
-        "metric": HEADLINE_METRIC,
-        "margin": margin,
-        "prompt": fields["prompt"],
-        "prompt_gloss": gloss.get("prompt"),
-        "expected": fields["best"],
-        "expected_gloss": gloss.get("best"),
-        "got": one.text,
-        "got_gloss": None,
-    }
+    return case_row(
+        one.item,
+        HEADLINE_METRIC,
+        margin,
+        prompt=fields["prompt"],
+        prompt_gloss=gloss.get("prompt"),
+        expected=fields["best"],
+        expected_gloss=gloss.get("best"),
+        got=one.text,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,10 +258,8 @@ class OpenTask(SituationTask):
         return self.settings.as_dict()
 
     def requests(self, items: Sequence[Item]) -> Iterator[Request]:
-        """Yield one greedy generation request per item (256 new tokens unless set otherwise)."""
-        params = Params(max_new_tokens=self.settings.max_new_tokens, temperature=0.0)
-        for item in items:
-            yield Request(item.id, item.variant, "generate", (Message("user", item.fields["prompt"]),), params=params)
+        """Return one greedy generation request per item (256 new tokens unless set otherwise)."""
+        return greedy_requests(items, self.settings.max_new_tokens)
 
     def score(self, items: Sequence[Item], answers: Collection[Answer]) -> Judged:
         """Judge texts; see :func:`judge_open`."""

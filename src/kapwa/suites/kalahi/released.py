@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, Field
 
-from kapwa.datasets.card import Card
+from kapwa.datasets.card import shipped_card
 from kapwa.datasets.rows import CellProblem, Culture, Defaults, Filled, FilledTexts, Language, Row, Text, one_of
 from kapwa.datasets.tables import Table
 from kapwa.files import digest
@@ -28,27 +28,7 @@ RELEASE = "kalahi-2024"
 # Hash of ids, prompts and responses of each released variant, whatever file format carries them.
 _RELEASED_DIGESTS = {"full": "6c9f70c6c68b7d5e", "partial": "3772298db32314c6", "unenriched": "d7f070a788d64e1f"}
 
-CARD = Card(
-    culture="Filipino",
-    language="fil",
-    title="Kalahi",
-    version="2024, arXiv:2409.15380",
-    licence="CC-BY-4.0",
-    authors=[
-        "Jann Railey Montalan",
-        "Jian Gang Ngui",
-        "Wei Qi Leong",
-        "Yosephine Susanto",
-        "Hamsawardhini Rengarajan",
-        "Alham Fikri Aji",
-        "William Chandra Tjhi",
-    ],
-    collected="Brainstorming with four native speakers, focus groups with 17 people, review by native speakers.",
-    consent="Guidelines reviewed by an institutional review board (NUS-IRB-2024-617), as the paper says.",
-    reviewed_by_native_speakers=True,
-    limits=["The culture is that of people who grew up or mostly lived in Metro Manila, as the paper says."],
-    citation="Montalan et al. (2024), Kalahi: A handcrafted, grassroots cultural LLM evaluation suite for Filipino.",
-)
+CARD = Path(__file__).with_name("released.yaml")
 
 
 class ReleasedRow(Row):
@@ -91,8 +71,9 @@ def defaults_of(table: Table, card: Defaults) -> Defaults:
     name = table.path.stem.lower()
     base = "unenriched" in name or "base" in table.header
     variant = "partial" if "partial" in name else "unenriched" if base else "full"
-    whose = {"culture": CARD.culture, "language": CARD.language} if name.startswith("filipino") and not card else card
-    return {**whose, "variant": variant}
+    if name.startswith("filipino") and not card:
+        card = {"culture": shipped_card(CARD).culture, "language": shipped_card(CARD).language}
+    return {**card, "variant": variant}
 
 
 def released_entries(rows: Sequence[ReleasedRow]) -> list[Entry]:

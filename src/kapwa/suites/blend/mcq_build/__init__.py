@@ -15,6 +15,7 @@ from itertools import combinations, cycle, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from kapwa.datasets.card import CARD_NAME
 from kapwa.errors import UsageError, nearest
 from kapwa.files import filling
 from kapwa.languages.english import language as english
@@ -44,7 +45,7 @@ from kapwa.suites.blend.mcq_build.verdicts import (
     read_review,
     verdicts_csv,
 )
-from kapwa.suites.blend.mcq_data import CARD_NAME, LETTERS, MCQ_COLUMNS, MCQ_NAME
+from kapwa.suites.blend.mcq_data import LETTERS, MCQ_COLUMNS, MCQ_NAME
 from kapwa.suites.blend.questions import Question, kind_of
 from kapwa.tables_io import csv_bytes
 
