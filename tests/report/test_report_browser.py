@@ -18,28 +18,10 @@ from kapwa.report.page import build_report
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed (apt-get install chromium)")
 
 
-# Tells the page around it how things were laid out: what sticks out, what overlaps, how charts are arranged.
-PROBE = """<script>
-document.querySelectorAll('details').forEach(d => d.open = true);
-const box = e => e.getBoundingClientRect();
-const meets = (a, b) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1;
-const rows = [...document.querySelectorAll('.row:has(.name)')];
-const drawn = [...document.querySelectorAll('figure.chart svg text, figure.chart circle, figure.chart path')];
-parent.postMessage(JSON.stringify({
-  overflow: document.documentElement.scrollWidth - innerWidth,
-  paper: getComputedStyle(document.body).backgroundColor,
-  spread: [...document.querySelectorAll('main p, main li, main figure, .case, .row > *')]
-    .filter(e => box(e).right > innerWidth + 1).length,
-  outside: drawn.filter(e => box(e).left < -1 || box(e).right > innerWidth + 1).length,
-  rows: rows.length,
-  stacked: rows.filter(r => box(r.querySelector('.plot')).top >= box(r.querySelector('.name')).bottom - 1).length,
-  overlaps: rows.filter(r => meets(box(r.querySelector('.name')), box(r.querySelector('.value')))).length,
-  heads: [...document.querySelectorAll('.row.head')].filter(h => {
-    const labels = [...h.querySelectorAll('text')].map(box);
-    return labels.some((a, i) => labels.slice(i + 1).some(b => meets(a, b)));
-  }).length,
-}), '*');
-</script>"""
+PROBE, EXPLORER_PROBE, LAYOUT = (
+    Path(__file__).with_name(f"probe_{name}.html").read_text(encoding="utf-8")
+    for name in ("report", "explorer", "analysis")
+)
 
 
 def picture(page: Path, *flags: str) -> bytes:
@@ -98,73 +80,6 @@ def test_it_prints_with_every_detail_open(tmp_path: Path) -> None:
 
 
 WATCH = "<script>window.failed=[];onerror=(...told)=>failed.push(String(told[0]));</script>"
-
-
-# Put into a copy of the page without its policy: works the page as a reader would, and writes down what it sees.
-EXPLORER_PROBE = """<pre id="probe"></pre><script>
-const wait = time => new Promise(done => setTimeout(done, time));
-const seen = selector => [...document.querySelectorAll(selector)].filter(e => e.getClientRects().length);
-const change = (element, value) => { element.value = value; element.dispatchEvent(new Event("change")); };
-(async () => {
-  const told = { panes: seen("#words ~ .panes > .pane").length };
-  await wait(300);
-  const words = document.querySelector("#words").parentElement;
-  const box = words.querySelector("input[type=search]");
-  box.value = "JAPAN"; box.dispatchEvent(new Event("input"));
-  const rows = () => [...words.querySelectorAll("details[open] tbody tr")].filter(r => !r.hidden);
-  told.found = rows().map(r => r.cells[0].textContent);
-  told.status = words.querySelector("[role=status]").textContent;
-  change(words.querySelector("select"), 1);
-  told.second = words.querySelector("details[open] caption").textContent;
-  told.kept = rows().length;
-  const table = document.querySelector("#concepts").parentElement.querySelector("details[open] table");
-  const column = k => [...table.tBodies[0].rows].map(r => r.cells[k].textContent);
-  table.tHead.rows[0].cells[2].querySelector("button").click();
-  told.down = column(2);
-  table.tHead.rows[0].cells[2].querySelector("button").click();
-  told.up = column(2);
-  told.sorted = table.tHead.rows[0].cells[2].getAttribute("aria-sort");
-  const selects = [...document.querySelectorAll(".explorer select")];
-  told.labels = selects.map(s => s.getAttribute("aria-label") || s.closest("label").querySelector("span").textContent);
-  const texts = () => [...document.querySelectorAll(".explorer .text")].map(t => t.textContent);
-  const marks = () => [...document.querySelectorAll(".explorer mark")].map(t => t.textContent);
-  told.texts = texts(); told.marks = marks(); told.pair = document.querySelector(".explorer .pair").textContent;
-  const second = selects.find(s => s.closest("label").textContent.startsWith("Second"));
-  const first = selects.find(s => s.closest("label").textContent.startsWith("First"));
-  change(second, first.value);
-  told.same = marks().length;
-  change(selects.filter(s => s.getAttribute("aria-label"))[1], 1);
-  told.samples = [...document.querySelectorAll(".explorer .side h3")].map(h => h.textContent);
-  change(selects[0], selects[0].options.length - 1);
-  await wait(300);
-  told.names = [...document.querySelectorAll(".explorer .side h3 bdi")].map(h => h.textContent);
-  told.lang = document.querySelector(".explorer .text").lang;
-  const svg = seen(".heat svg")[0];
-  const inside = svg.querySelector("image").getBoundingClientRect();
-  const top = inside.top + inside.height * .01;
-  const at = k => ({ clientX: inside.left + inside.width * k, clientY: top, bubbles: true });
-  svg.dispatchEvent(new PointerEvent("pointermove", at(.999)));
-  told.pointed = svg.closest("figure").querySelector(".pointed").textContent;
-  svg.dispatchEvent(new PointerEvent("pointermove", at(.001)));
-  told.diagonal = svg.closest("figure").querySelector(".pointed").textContent;
-  told.failed = failed;
-  document.getElementById("probe").textContent = JSON.stringify(told);
-})();
-</script>"""
-
-
-LAYOUT = """<script>
-parent.postMessage(JSON.stringify({
-  overflow: document.documentElement.scrollWidth - innerWidth,
-  paper: getComputedStyle(document.body).backgroundColor,
-  pixels: getComputedStyle(document.querySelector('.pixels')).filter,
-  map: getComputedStyle(document.querySelector('.map .a0')).fill,
-  names: document.querySelector('.heat .names use').getBoundingClientRect().height /
-    document.querySelector('.heat image').getBoundingClientRect().height,
-  wide: [...document.querySelectorAll('main p, main li, main figure, .side, select, input')]
-    .filter(e => e.getClientRects().length && e.getBoundingClientRect().right > innerWidth + 1).length,
-}), '*');
-</script>"""
 
 
 def test_the_policy_lets_the_pages_own_script_run_and_no_other(tmp_path: Path) -> None:
