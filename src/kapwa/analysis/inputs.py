@@ -20,7 +20,7 @@ from kapwa.analysis.values import (
     read_values,
 )
 from kapwa.analysis.values.controls import control_matrix
-from kapwa.errors import UsageError, check_whole, nearest
+from kapwa.errors import UsageError, nearest
 from kapwa.files import digest
 from kapwa.languages.places import Ambiguous, Place, resolve
 
@@ -71,8 +71,10 @@ def settings_of(options: Mapping[str, Any]) -> Settings:
         if name in _CHOICES and value not in _CHOICES[name]:
             raise UsageError(f"{name} cannot be {value!r}.", hint=nearest(str(value), _CHOICES[name]))
         lowest = _AT_LEAST.get(name)
-        if lowest is not None and not (value is None and name in ("workers", "pairs")):
-            check_whole(name, value, lowest)
+        if lowest is None or (value is None and name in ("workers", "pairs")):
+            continue
+        if isinstance(value, bool) or not isinstance(value, int) or value < lowest:
+            raise UsageError(f"{name} is {value!r}; it must be a whole number of at least {lowest}.")
     decided: dict[str, Any] = {"choose": options.get("choose") or {}}
     for name in ("keep", "drop"):
         value = options.get(name) or ()
