@@ -85,6 +85,13 @@ def simple_log(folder: Path) -> Path:
     return logged(Task(dataset=samples(), solver=says(), scorer=right()), folder)
 
 
+def changed(path: Path, change: Callable[[EvalLog], None], to: Path | None = None) -> Path:
+    log = read_eval_log(path)
+    change(log)
+    write_eval_log(log, to or path)
+    return to or path
+
+
 def run_of(path: Path, tmp_path: Path, **options: Any) -> Run:
     (folder,) = api.import_result(path, "inspect", out=tmp_path / "runs", **options)
     return Run(folder)
@@ -255,11 +262,7 @@ def _with_scores(log: EvalLog, scores: Any) -> None:
     ],
 )
 def test_what_cannot_become_a_run_is_refused(tmp_path: Path, change: Callable[[EvalLog], None], told: str) -> None:
-    path = simple_log(tmp_path)
-    log = read_eval_log(path)
-    change(log)
-    path = tmp_path / "changed.json"
-    write_eval_log(log, path)
+    path = changed(simple_log(tmp_path), change, tmp_path / "changed.json")
     with pytest.raises(DataError, match=told):
         run_of(path, tmp_path)
     assert not (tmp_path / "runs").exists()
@@ -467,13 +470,6 @@ def test_another_solver_and_its_messages_are_told_and_signed(tmp_path: Path) -> 
     other.solver = chain(system_message("You are a fisher. " * 9), other.solver)
     again = run_of(logged(other, tmp_path / "b"), tmp_path / "b")
     assert again.manifest["signature"] != run.manifest["signature"]
-
-
-def changed(path: Path, change: Callable[[EvalLog], None]) -> Path:
-    log = read_eval_log(path)
-    change(log)
-    write_eval_log(log, path)
-    return path
 
 
 def test_other_words_are_not_judged_again(tmp_path: Path) -> None:
