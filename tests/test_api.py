@@ -146,7 +146,7 @@ def test_a_polars_frame_is_judged_item_by_item() -> None:
     assert (found.failed, found.unused) == (0, ())
     assert "|model:replay:responses.parquet@" in found.estimates["signature"][0]
     assert found.floors.height == 1
-    assert set(found.all_tables()) == {"scores", "estimates", "floors", "comparisons", "items", "answers"}
+    assert set(found.tables) == {"answers"}
 
 
 def test_pandas_lazy_frames_and_files_are_judged_alike(tmp_path: Path) -> None:

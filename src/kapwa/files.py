@@ -99,13 +99,17 @@ def replacing(path: Path) -> Iterator[Path]:
     if path.is_dir():
         raise UsageError(f"{path} is a folder, and a file is to be written.", hint="Name a file.")
     path.parent.mkdir(parents=True, exist_ok=True)
-    with _told_as(path):
+    try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    except OSError as error:
+        error.filename = str(path)  # whoever asked for it never heard of the temporary one
+        raise
     os.close(handle)
     temporary = Path(name)
     try:
         yield temporary
-        _sync(temporary)
+        with temporary.open("rb+") as file:
+            os.fsync(file.fileno())
         mask = os.umask(0)
         os.umask(mask)
         temporary.chmod(0o666 & ~mask)
@@ -121,16 +125,20 @@ def filling(folder: Path, *, anew: bool = False) -> Iterator[Path]:
     Where ``folder`` is there already, its other files stay, or with ``anew`` it is replaced as a whole. On any error
     it is left as it was.
     """
-    with _told_as(folder):
+    try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         beside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))
+    except OSError as error:
+        error.filename = str(folder)
+        raise
     fresh, earlier = beside / "new", beside / "old"
     try:
         fresh.mkdir()
         yield fresh
         files = [file for file in fresh.rglob("*") if file.is_file()]
         for file in files:
-            _sync(file)
+            with file.open("rb+") as written:
+                os.fsync(written.fileno())
         if anew and folder.exists():
             folder.rename(earlier)
         if not folder.exists():
@@ -144,21 +152,6 @@ def filling(folder: Path, *, anew: bool = False) -> Iterator[Path]:
         if earlier.exists() and not folder.exists():
             earlier.rename(folder)
         shutil.rmtree(beside, ignore_errors=True)
-
-
-@contextlib.contextmanager
-def _told_as(path: Path) -> Iterator[None]:
-    """Let errors name ``path``: whoever asked for it never heard of the temporary one beside it."""
-    try:
-        yield
-    except OSError as error:
-        error.filename, error.filename2 = str(path), None
-        raise
-
-
-def _sync(path: Path) -> None:
-    with path.open("rb+") as file:
-        os.fsync(file.fileno())
 
 
 def write_text(path: Path, text: str) -> None:

@@ -1,7 +1,6 @@
 """A stranger can follow a command: it passes few functions and modules of Kapwa (``tools/trace.py`` counts them).
 
-The limits are what was reached so far, so that no change goes back; the goal is 250 functions in 45 modules for the run
-and 380 in 55 for the analysis.
+The limits are what was reached, so that no change goes back.
 """
 
 import json
@@ -48,8 +47,8 @@ def count(script: str, *arguments: str) -> tuple[int, int]:
 def test_a_small_run(tmp_path: Path) -> None:
     data = ("--data", "sample:filipino", "--limit", "4", "--out", str(tmp_path))
     functions, modules = count(AT_ONCE, "run", "kalahi/mc", "--model", "parrot:x", *data)
-    assert functions <= 380
-    assert modules <= 60
+    assert functions <= 256
+    assert modules <= 45
 
 
 def test_a_small_analysis(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import struct
 import xml.etree.ElementTree as ET
 from importlib import resources
 from pathlib import Path
+from types import SimpleNamespace as Namespace
 from typing import Any
 
 import pytest
@@ -40,7 +41,7 @@ from kapwa.report.charts import (
 )
 from kapwa.report.figures import chart_file, every_chart, png, save_figures
 from kapwa.report.heat import confusion_chart, heat_domain, stratum_charts
-from kapwa.report.plots import axis_domain, breakdown_charts, headline_charts, task_charts, variant_charts
+from kapwa.report.plots import _chart, breakdown_charts, headline_charts, task_charts, variant_charts
 from kapwa.report.view import arrange
 from kapwa.report.worldmap import MapChart, definitions, map_charts, map_svg, place_of, world
 
@@ -177,9 +178,12 @@ def test_a_value_has_a_step_and_more_is_never_less(a: float, b: float, c: float)
     assert 0 <= steps[0] <= steps[-1] <= 6
 
 
-@pytest.mark.parametrize(
-    "domain", [(-0.05, 0.12), (0.0, 37.0), (0.0, 1e-4), axis_domain({}, [Line("all zero", [Dot(0.0)])], [])]
+NOTHING_BUT_ZERO = _chart(
+    Namespace(metrics={"m": {}}), "m", [Line("x", [Dot(0.0)])], title="t", about="a", key="k", subject="s"
 )
+
+
+@pytest.mark.parametrize("domain", [(-0.05, 0.12), (0.0, 37.0), (0.0, 1e-4), NOTHING_BUT_ZERO[0].domain])
 def test_ticks_are_few_round_and_inside(domain: tuple[float, float]) -> None:
     values = ticks(domain, share=False)
     assert 2 <= len(values) <= 6

@@ -15,7 +15,7 @@ from report_fixtures import MC, make_run
 from rich.console import Console
 
 from kapwa.cli.output import show
-from kapwa.report import comparisons, numbers, tables
+from kapwa.report import comparisons, tables, wording
 from kapwa.report.analysis.tables import correlation_table
 from kapwa.report.analysis.terminal import render_analysis
 from kapwa.report.analysis.view import AnalysisView
@@ -255,7 +255,7 @@ def test_a_comparison_fits_80_columns_and_names_are_not_broken_into_pieces() -> 
     assert f"A: {a}\nB: {b}\nDifference: A − B\nVariant: full\n" in text
     for row in frame.iter_rows(named=True):
         info = view.metrics[row["metric"]]
-        cells = numbers.change(row["difference"], info), numbers.change_interval(row["low"], row["high"], info)
+        cells = wording.change(row["difference"], info), wording.change_interval(row["low"], row["high"], info)
         assert all(cell in text for cell in cells)
     assert "B higher" in text
     body = text.partition("─")[2].partition("Detectable:")[0].splitlines()[1:]
@@ -268,7 +268,7 @@ def test_the_table_of_a_run_never_breaks_numbers() -> None:
     run.estimates = run.estimates.with_columns(renamed, high=pl.lit(1.0), low=pl.lit(0.123))
     text = printed(render_run(run), width=80)
     row = run.estimates.filter((pl.col("metric") == "mc1") & (pl.col("group") == "all")).row(0, named=True)
-    assert numbers.interval(row["low"], row["high"], run.manifest["metrics"]["mc1"]) in text
+    assert wording.interval(row["low"], row["high"], run.manifest["metrics"]["mc1"]) in text
     assert "95% interval" in text
 
 

@@ -15,8 +15,7 @@ from kapwa import api
 from kapwa.cli.main import app
 from kapwa.errors import RunError, UsageError
 from kapwa.runs.cache import open_cache
-from kapwa.runs.directory import Run, RunAnswers
-from kapwa.runs.outputs import _within_range, table_csv
+from kapwa.runs.directory import Run, RunAnswers, _within_range, table_csv
 from kapwa.runs.runner import check_places, run_task
 from kapwa.suites.base import MetricInfo
 

@@ -25,7 +25,9 @@ from kapwa.runs.progress import Meter, PlainLines, Snapshot, clock, showing
     ],
 )  # fmt: skip
 def test_a_line_says_what_is_known(counts: dict[str, Any], said: str) -> None:
-    assert Snapshot(**{"label": "x", "stage": "asking", "total": 100, **counts}).line == said
+    stream = io.StringIO()
+    PlainLines(stream)(Snapshot(**{"label": "x", "stage": "asking", "total": 100, **counts}))
+    assert stream.getvalue() == said + "\n"
 
 
 @pytest.mark.parametrize(("seconds", "shown"), [(0, "0:00"), (59.6, "1:00"), (3599, "59:59"), (3661, "1:01:01")])

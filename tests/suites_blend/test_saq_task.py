@@ -9,7 +9,7 @@ import pytest
 from saq_world import answers, item, task
 
 from kapwa.errors import UsageError
-from kapwa.runs.outputs import results
+from kapwa.runs.directory import results
 from kapwa.suites.base import Selection
 from kapwa.suites.blend import PROMPTS, SAQ_VARIANTS, VARIANTS, open_task, saq_variants, suite
 from kapwa.suites.blend.data import BlendData
@@ -113,7 +113,7 @@ def test_a_judged_task_can_be_estimated() -> None:
     assert (whole["right"], whole["wrong"]) == (2, 1)
     english = found.estimates.filter(metric="sem_b", group="all", variant="en/inst-4").row(0, named=True)
     assert (english["n"], english["failed"]) == (2, 1)
-    assert {"answers", "cases", "confusion"} <= set(found.all_tables())
+    assert {"answers", "cases", "confusion"} <= set(found.tables)
 
 
 def test_the_item_table() -> None:

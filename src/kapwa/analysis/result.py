@@ -14,7 +14,7 @@ import polars as pl
 
 from kapwa.errors import RunError, UsageError, nearest
 from kapwa.files import jsonable
-from kapwa.runs.outputs import write_csv
+from kapwa.runs.directory import write_csv
 
 FORMAT = 1
 NAME = "analysis.json"

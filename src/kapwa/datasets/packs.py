@@ -16,10 +16,10 @@ from pathlib import Path
 from textwrap import shorten
 from typing import Any, NamedTuple
 
-from kapwa.datasets.card import CARD_NAME, Card, card_findings, read_model
+from kapwa.datasets.card import CARD_NAME, Card, card_findings
 from kapwa.datasets.findings import DataSource, Finding
 from kapwa.datasets.rows import UNKNOWN_DEFAULTS, Defaults, RowT, read_rows
-from kapwa.datasets.tables import TABLE_SUFFIXES, Record, Table, read_records
+from kapwa.datasets.tables import TABLE_SUFFIXES, Record, Table, read_model, read_records
 from kapwa.errors import DataError, UsageError, nearest
 from kapwa.files import digest
 

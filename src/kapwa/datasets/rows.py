@@ -346,14 +346,6 @@ class LostLetters(NamedTuple):
     oddities: list[Finding]
 
 
-def is_lost(text: str, language: str) -> bool:
-    """Whether a text's letters seem lost: "?" where each was, and none left of the language's script."""
-    scripts = scripts_of(language)
-    if not _LETTER.search(text):
-        return bool(_RUN.search(text)) or text.strip() == "?"
-    return bool(scripts and _RUN.search(text) and not has_script(text, scripts))
-
-
 def find_lost_letters(cells: Iterable[WrittenText]) -> LostLetters:
     """Judge a table's texts: an error for a column most of whose cells are lost, else a warning for each odd cell.
 
@@ -366,7 +358,13 @@ def find_lost_letters(cells: Iterable[WrittenText]) -> LostLetters:
         columns[cell.path, cell.column, cell.language].append(cell)
     for (path, column, language), own in columns.items():
         scripts = scripts_of(language)
-        lost = [is_lost(cell.text, language) for cell in own]
+        # "?" where each letter was: several, or one alone, and no letter left of the language's script.
+        lost = [
+            bool(_RUN.search(text) and scripts and not has_script(text, scripts))
+            if _LETTER.search(text)
+            else bool(_RUN.search(text)) or text.strip() == "?"
+            for text in (cell.text for cell in own)
+        ]
         if scripts and 2 * sum(lost) > len(own):
             message = (
                 f"holds '?' where its letters were, and so do {sum(lost)} of {len(own)} cells of the column: "

@@ -1,23 +1,29 @@
-"""Read a pack's files: tables of every format, and YAML as plain values that remember their line."""
+"""Read a pack's files: tables of every format, YAML as plain values that remember their line, or as a model."""
 
 from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import yaml
+from pydantic import BaseModel, ValidationError
 
-from kapwa.errors import DataError
+from kapwa.datasets.card import NO_TAG, Card, tag_hint
+from kapwa.errors import DataError, nearest
 from kapwa.files import read_text
 from kapwa.tables_io import MAX_CELL, Cell, Record, Table, read_parts, refuse_half, separator_of
 
-__all__ = ["TABLE_SUFFIXES", "Cell", "Located", "Record", "Table", "load_yaml", "peek_header", "read_records"]
+__all__ = ["Cell", "Record", "Table", "load_yaml", "peek_header", "read_model", "read_records", "shipped_card"]
 
+ModelT = TypeVar("ModelT", bound=BaseModel)
 TABLE_SUFFIXES = (".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".xlsx", ".parquet", ".yaml", ".yml")
 _PEEKED = 65_536
+_LINE_END = re.compile(r"\r\n?")
 _Place = tuple[str | int, ...]
 
 # Far more than any card or pack needs; a file beyond them is damaged, or a trap made of aliases.
@@ -36,14 +42,16 @@ def read_records(path: Path) -> Table:
         return Table(path, (), (), [error])
     if not table.records and not table.problems:
         return table._replace(problems=[DataError("holds no rows.", path=path)])
-    records = [Record(row, {name: _unix_lines(cell) for name, cell in cells.items()}) for row, cells in table.records]
+    records = []
+    for row, given in table.records:
+        cells = dict(given)
+        for name, cell in given.items():
+            if isinstance(cell, tuple):
+                cells[name] = tuple(_LINE_END.sub("\n", text) for text in cell)
+            elif "\r" in cell:
+                cells[name] = _LINE_END.sub("\n", cell)
+        records.append(Record(row, cells))
     return table._replace(records=records)
-
-
-def _unix_lines(cell: Cell) -> Cell:
-    if isinstance(cell, str):
-        return cell.replace("\r\n", "\n").replace("\r", "\n") if "\r" in cell else cell
-    return tuple(text.replace("\r\n", "\n").replace("\r", "\n") for text in cell)
 
 
 def peek_header(path: Path) -> tuple[str, ...]:
@@ -170,3 +178,56 @@ def _plain_value(node: yaml.Node, place: _Place, path: Path, lines: dict[_Place,
     except (yaml.YAMLError, ValueError, LookupError) as error:  # PyYAML lets LookupError out of "!!int ''"
         reason = getattr(error, "problem", None) or error
         raise DataError(f"holds a value that cannot be read ({reason}).", path=path, row=line) from None
+
+
+_REMEDIES = {
+    "string_type": "Put the value in quotes: unquoted 1.0 is a number to YAML, and 2024-05-01 a date.",
+    "bool_type": "Write true or false, without quotes.",
+    "list_type": "Write a list: one '- …' line for each.",
+    "string_too_short": "Say it in a few words; write 'none' where there is nothing to say.",
+}
+
+
+def read_model(
+    path: Path, model: type[ModelT], what: str = "card", see: str = "see the form in docs/reference."
+) -> tuple[ModelT | None, list[DataError]]:
+    """Read a YAML file as ``model``: that and no errors, or None and every error with its row, field and remedy.
+
+    ``what`` names the file in errors, ``see`` says where its form is described.
+    """
+    try:
+        located = load_yaml(path)
+        if not isinstance(located.value, dict):
+            raise DataError(f"is not a {what}.", path=path, row=1, hint=f"Write 'field: value' lines; {see}")
+        return model.model_validate(located.value), []
+    except DataError as error:
+        return None, [error]
+    except ValidationError as error:
+        return None, [_field_error(path, located, model, what, see, detail) for detail in error.errors()]
+
+
+def _field_error(path: Path, located: Located, model: type[BaseModel], what: str, see: str, detail: Any) -> DataError:
+    message, kind, place = str(detail["msg"]).removeprefix("Value error, "), detail["type"], tuple(detail["loc"])
+    if not place:  # a validator over the whole file names its part of it, and the field in quotes, in the message
+        part, _, rest = message.partition(": ")
+        if part in model.model_fields:
+            message = rest
+            place = (part, rest.split("'")[1]) if rest.startswith("'") else (part,)
+    column = ".".join(step for step in place if isinstance(step, str)) or None
+    row = located.line(place)
+    hint = _REMEDIES.get(kind) or see.capitalize()
+    if kind == "missing":
+        message, row, hint = f"is missing from the {what}.", None, f"Add a line '{column}: …'; {see}"
+    elif kind == "extra_forbidden":
+        message, hint = f"is not a field of a {what}.", nearest(str(place[-1]), model.model_fields)
+    elif kind == "string_pattern_mismatch":
+        message, hint = NO_TAG.format(detail["input"]), tag_hint(str(detail["input"])) or hint
+    elif kind == "too_short":
+        message = "the list is empty; name at least one."
+    return DataError(f"{message.rstrip('.')}.", path=path, row=row, column=column, hint=hint)
+
+
+@cache
+def shipped_card(path: Path) -> Card:
+    """Return a card that ships with Kapwa: that of data which others released without one."""
+    return Card.model_validate(load_yaml(path).value)

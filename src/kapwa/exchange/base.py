@@ -23,9 +23,8 @@ from kapwa.files import digest, filling, jsonable, write_json
 from kapwa.loading import load_task
 from kapwa.models.base import Model
 from kapwa.records import SCORE_COLUMNS, Answer, Floor, Item
-from kapwa.runs.directory import Run, brief_model, slug
+from kapwa.runs.directory import RUN_TABLES, Run, brief_model, results, slug, write_results
 from kapwa.runs.manifest import FORMAT, NAME, describe, signature
-from kapwa.runs.outputs import results, write_results
 from kapwa.suites.base import Judged, MetricInfo, Task
 
 # What other tools do not know of an item: whose it is, and (BCP 47) in which language.
@@ -275,7 +274,7 @@ def write_run(imported: ImportedRun, out: Path, *, overwrite: bool) -> Path:
     found = results(cast("Task", task), [], Judged(imported.scores, imported.tables), about)
     with filling(folder, anew=True) as fresh:
         write_results(fresh, found)
-        write_json(fresh / NAME, {**about, "tables": sorted(found.all_tables())}, sort=False)
+        write_json(fresh / NAME, {**about, "tables": sorted([*RUN_TABLES, *found.tables])}, sort=False)
     return folder
 
 

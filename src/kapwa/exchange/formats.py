@@ -15,8 +15,7 @@ from kapwa.errors import UsageError, nearest
 from kapwa.exchange import every_eval_ever, inspect_export, lm_eval_export
 from kapwa.exchange.base import PART, UNDETERMINED, UNKNOWN, ExportOptions, Files, ItemDefaults, overall, write_text
 from kapwa.files import replacing
-from kapwa.runs.directory import Run, slug
-from kapwa.runs.outputs import BOM, table_csv
+from kapwa.runs.directory import BOM, Run, slug, table_csv
 
 
 def _table_files(run: Run, _options: ExportOptions, *, form: str) -> Files:

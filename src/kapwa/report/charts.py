@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import ClassVar, NamedTuple
 
-from kapwa.report.numbers import decimal
-from kapwa.report.text import COMMON_FONTS, MINUS, font_for, isolate, label_text
+from kapwa.report.wording import COMMON_FONTS, MINUS, decimal, font_for, isolate, label_text
 
 # Colours of files that stand alone. The page has its own for each class, also for dark screens (report.css).
 COLOURS = {

@@ -16,8 +16,8 @@ import polars as pl
 
 from kapwa import registry
 from kapwa.errors import KapwaError
-from kapwa.report.text import label_text
 from kapwa.report.view import TaskView
+from kapwa.report.wording import label_text
 from kapwa.stats.tables import COMPARISON_SCHEMA, adjust_p_values, compare_runs, compare_variants, correlate_metrics
 
 LOCAL = "local"

@@ -33,8 +33,8 @@ from kapwa.report.charts import (
     text_svg,
 )
 from kapwa.report.relations import relation_charts, relations
-from kapwa.report.text import COMMON_FONTS, label_text
 from kapwa.report.view import arrange
+from kapwa.report.wording import COMMON_FONTS, label_text
 from kapwa.report.worldmap import MapChart, definitions, map_charts, map_svg, world
 from kapwa.runs.directory import Run
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kapwa.files import slug
-from kapwa.report import numbers
+from kapwa.report import wording
 from kapwa.report.charts import FEW_ITEMS, HeatChart, Square
 from kapwa.report.comparisons import variant_name
-from kapwa.report.text import culture_name, label_text
 from kapwa.report.view import Confusion, TaskView
+from kapwa.report.wording import culture_name, label_text
 
 SHOWN_SHARE = 0.005  # smaller shares of wrong answers leave their square without a number
 
@@ -18,7 +18,7 @@ SHOWN_SHARE = 0.005  # smaller shares of wrong answers leave their square withou
 def heat_domain(values: Sequence[float], info: Mapping[str, Any], *, zero: bool = False) -> tuple[float, float]:
     """A colour scale for ``values``: shares to the next 5 points, others as they are; from zero where asked."""
     low, high = (0.0 if zero else min(values)), max(values)
-    if not numbers.is_share(info):
+    if not wording.is_share(info):
         return (low, high if high > low else low + 1.0)
     low, high = 0.05 * int(low / 0.05 + 1e-9), 0.05 * -int(-high / 0.05 + 1e-9 - 1)
     return (round(low, 2), round(min(1.0, high), 2) if high > low else round(low + 0.05, 2))
@@ -33,7 +33,7 @@ def stratum_charts(view: TaskView) -> list[HeatChart]:
         values: dict[str, list[float]] = {}
         for strata in (one for by_run in found for one in by_run):
             for name, row in strata.items():
-                if numbers.known(row["value"]):
+                if wording.known(row["value"]):
                     values.setdefault(name, []).append(row["value"])
         columns = sorted(values, key=lambda name: (-sum(values[name]) / len(values[name]), name))
         if len(columns) < 2 or tuple(columns) in seen:
@@ -54,7 +54,7 @@ def stratum_charts(view: TaskView) -> list[HeatChart]:
                         columns=[label_text(name or "(none given)") for name in columns],
                         squares=squares,
                         domain=heat_domain(drawn, info),
-                        share=numbers.is_share(info),
+                        share=wording.is_share(info),
                     )
                 )
     return charts
@@ -62,11 +62,11 @@ def stratum_charts(view: TaskView) -> list[HeatChart]:
 
 def _square(row: Mapping[str, Any] | None, info: Mapping[str, Any]) -> Square | None:
     """The value and n of a stratum; in brackets where it rests on few items."""
-    if row is None or not numbers.known(row["value"]):
+    if row is None or not wording.known(row["value"]):
         return None
     n = int(row["n"])
     # A share stands as a bare whole per cent: the legend carries the sign.
-    text = numbers.decimal(100 * row["value"], 0) if numbers.is_share(info) else numbers.amount(row["value"], info)
+    text = wording.decimal(100 * row["value"], 0) if wording.is_share(info) else wording.amount(row["value"], info)
     return Square(row["value"], f"({text})" if n < FEW_ITEMS else text, f"n = {n:,}")
 
 
@@ -81,8 +81,8 @@ def confusion_chart(view: TaskView, confusion: Confusion) -> HeatChart:
     squares: list[list[Square | None]] = []
     for subject in rows:
         shares = [values.get((subject.culture, other)) for other in columns]
-        words = [numbers.decimal(100 * v, 0) if numbers.known(v) and v >= SHOWN_SHARE else "" for v in shares]
-        squares.append([Square(v, w) if numbers.known(v) else None for v, w in zip(shares, words, strict=True)])
+        words = [wording.decimal(100 * v, 0) if wording.known(v) and v >= SHOWN_SHARE else "" for v in shares]
+        squares.append([Square(v, w) if wording.known(v) else None for v, w in zip(shares, words, strict=True)])
     top = max((square.value for row in squares for square in row if square is not None), default=0.0)
     title, label = "Whose answer it was, in per cent of wrong answers", view.labels[confusion.run]
     return HeatChart(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from kapwa.report import numbers
-from kapwa.report.text import UNKNOWN_CULTURE, clean, culture_name, isolate, label_text
+from kapwa.report import wording
 from kapwa.report.view import TaskView
+from kapwa.report.wording import UNKNOWN_CULTURE, clean, culture_name, isolate, label_text
 from kapwa.runs.directory import Run
 
 # The methods named in the tables, in words. Their sources stand in docs/explanation.
@@ -63,7 +63,7 @@ def warnings(view: TaskView) -> list[str]:
             most = f" (most often: {label_text(reasons[0]['reason'])[:160]})" if reasons else ""
             total = int(run.manifest["counts"].get("unique") or run.manifest["counts"].get("requests") or failed)
             said.append(
-                f"{isolate(label)}: {numbers.count(failed, 'request')} of {total:,} got no answer and "
+                f"{isolate(label)}: {wording.count(failed, 'request')} of {total:,} got no answer and "
                 f"{'is' if failed == 1 else 'are'} not in these numbers{most}. "
                 "The same command asks them again."
             )
@@ -101,13 +101,16 @@ def methods(view: TaskView) -> dict[str, Any]:
     for name, info in view.metrics.items():
         ends, span, source = [info.get("low"), info.get("high")], "any number", clean(info.get("source") or "")
         if None not in ends:
-            span = " to ".join(numbers.decimal(end, 3).rstrip("0").rstrip(".") for end in ends)
+            span = " to ".join(wording.decimal(end, 3).rstrip("0").rstrip(".") for end in ends)
         metrics.append((name, f"{view.titles[name]}. Range {span}." + (f" Source: {source}." if source else "")))
     for one in cards:
         listed = one.get("limits") or ()
         limits += [clean(limit) for limit in (listed if isinstance(listed, list | tuple) else [listed]) if limit]
-        told = [(title, one.get(key)) for key, title in CARD.items()]
-        facts.append([(title, _card_text(value)) for title, value in told if value not in (None, "", [])])
+        facts.append(list[tuple[str, str]]())
+        for title, value in ((title, one.get(key)) for key, title in CARD.items()):
+            values = value if isinstance(value, list | tuple) else [value]
+            words = ("yes" if value else "no") if isinstance(value, bool) else ", ".join(map(clean, values))
+            facts[-1] += [(title, words)] if value not in (None, "", []) else []
     return {
         "asked": [said for label, run in zip(view.labels, view.runs, strict=True) for said in _asked(label, run)],
         "intervals": [f"{method}: {METHODS[method]}" for method in METHODS if method in used]
@@ -118,12 +121,6 @@ def methods(view: TaskView) -> dict[str, Any]:
         "data": f"{clean(data.get('name', ''))}, digest {clean(data.get('digest', ''))}",
         "limits": list(dict.fromkeys(limits)),
     }
-
-
-def _card_text(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return ", ".join(map(clean, value)) if isinstance(value, list | tuple) else clean(value)
 
 
 def _asked(label: str, run: Run) -> Iterator[str]:
@@ -140,8 +137,8 @@ def _asked(label: str, run: Run) -> Iterator[str]:
     repeats = manifest.get("repeatable") in (True, "bytes")
     yield (
         f"{isolate(label)} ({', '.join(facts)}) was asked "
-        f"{numbers.count(int(counts.get('unique') or 0), 'distinct request')} for "
-        f"{numbers.count(int(counts.get('items') or 0), 'item')}, in {numbers.duration(manifest.get('seconds'))}, with "
+        f"{wording.count(int(counts.get('unique') or 0), 'distinct request')} for "
+        f"{wording.count(int(counts.get('items') or 0), 'item')}, in {wording.duration(manifest.get('seconds'))}, with "
         f"seed {manifest.get('seed')}{'; the same machine and versions repeat it byte for byte' if repeats else ''}."
     )
     noted = manifest.get("notes")

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 
 from kapwa.files import slug, write_text
-from kapwa.report import charts, comparisons, heat, notes, numbers, plots, sentences, summaries, tables
+from kapwa.report import charts, comparisons, heat, notes, plots, sentences, summaries, tables, wording
 from kapwa.report.relations import correlation_table, relation_charts, relation_table, relations
-from kapwa.report.text import clean, isolate, truncate
 from kapwa.report.view import Subject, TaskView, arrange
+from kapwa.report.wording import clean, isolate, truncate
 from kapwa.report.worldmap import definitions, map_charts, map_svg, world
 from kapwa.runs.directory import Run
 from kapwa.tables_io import csv_text
@@ -205,7 +205,7 @@ def _cautions(view: TaskView, absent: Sequence[str]) -> list[str]:
     least = min((int(row["n"]) for rows in found.values() for row in rows), default=sentences.SMALL_SAMPLE)
     said = []
     if least < sentences.SMALL_SAMPLE:
-        few = numbers.count(least, *view.noun)
+        few = wording.count(least, *view.noun)
         said.append(f"Some cultures rest on as few as {few}, so only large differences show.")
     said += [f"Not on the map: {', '.join(map(isolate, dict.fromkeys(absent)))}."] if absent else []
     said += [f"Not asked in the variant shown: {', '.join(missing)}."] if missing else []
@@ -305,6 +305,6 @@ def _case(view: TaskView, item: str, rows: list[tuple[int, Mapping[str, Any]]], 
     for (run, row), texts in zip(rows, shown, strict=True):
         text, right = texts["got"] or "(nothing)", row["margin"] > 0
         group = said.setdefault((text, right), Said([], text, texts["got_gloss"], right))
-        group.models.append((view.labels[run], numbers.decimal(row["margin"], 3, plus=True)))
+        group.models.append((view.labels[run], wording.decimal(row["margin"], 3, plus=True)))
     told = {"item_id": clean(item), "topic": clean(topic), "language": clean(language), "said": list(said.values())}
     return {**told, **shown[0]}

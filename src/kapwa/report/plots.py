@@ -8,12 +8,12 @@ from typing import Any
 import polars as pl
 
 from kapwa.files import slug
-from kapwa.report import numbers
+from kapwa.report import wording
 from kapwa.report.charts import FEW_ITEMS, Dot, Line, Marker, RowChart
 from kapwa.report.comparisons import LEVELS, contrast_language, language_facts, part_names
 from kapwa.report.sentences import is_clear
-from kapwa.report.text import label_text
 from kapwa.report.view import Estimate, Subject, TaskView
+from kapwa.report.wording import label_text
 
 SAME = "The same numbers stand in the table."
 
@@ -37,8 +37,16 @@ def _chart(
     info = view.metrics[metric]
     models = [(str(k), name) for k, name in enumerate(more.get("series", ()))]
     more["keys"] = [*(models if len(models) > 1 else ()), *more.get("keys", ())]
-    more["domain"] = axis_domain(info, lines, list(marks))
-    return [RowChart(title=title, alt=alt, lines=lines, share=numbers.is_share(info), **more)]
+    share, low, high = wording.is_share(info), 0.0, 1.0
+    if not share:  # the data, the marks and zero with a little air
+        ends = (value for line in lines for dot in line.dots for value in (dot.value, dot.low, dot.high))
+        seen = [*(value for value in ends if wording.known(value)), *marks, 0.0]
+        low, high = min(seen), max(seen)
+        air = 0.06 * (high - low)
+        # Where there is nothing but zero, the axis needs a length all the same.
+        high = high + air if high > 0 else 0.0 if low < 0 else 1.0
+        low = low - air if low < 0 else 0.0
+    return [RowChart(title=title, alt=alt, lines=lines, share=share, domain=(low, high), **more)]
 
 
 def task_charts(view: TaskView) -> list[RowChart]:
@@ -60,13 +68,13 @@ def headline_charts(view: TaskView, subject: Subject) -> list[RowChart]:
             if row is None:
                 continue
             n, clusters = int(row["n"]), int(row.get("clusters") or 0)
-            below = f"n = {n:,}" + (f", {numbers.count(clusters, 'cluster')}" if clusters and clusters != n else "")
-            if numbers.known(row["value"]):
-                strong, beside = numbers.amount(row["value"], info), numbers.interval(row["low"], row["high"], info)
+            below = f"n = {n:,}" + (f", {wording.count(clusters, 'cluster')}" if clusters and clusters != n else "")
+            if wording.known(row["value"]):
+                strong, beside = wording.amount(row["value"], info), wording.interval(row["low"], row["high"], info)
                 lines.append(Line(label, [Dot(row["value"], row["low"], row["high"])], below, strong, beside))
             else:
                 lines.append(Line(label, below=below, strong="no score", muted=True))
-        shown = [(mark, numbers.amount(mark.value, info, 0)) for mark in marks.every]
+        shown = [(mark, wording.amount(mark.value, info, 0)) for mark in marks.every]
         found += _chart(
             view,
             metric,
@@ -119,7 +127,7 @@ def _series_line(label: str, rows: Sequence[tuple[int, Estimate]]) -> Line:
     """One row with a dot for each model; ``rows`` pairs a series number with an estimate."""
     sizes = sorted({int(row["n"]) for _, row in rows})
     few = sizes[-1] < FEW_ITEMS
-    dots = [Dot(row["value"], row["low"], row["high"], k, few) for k, row in rows if numbers.known(row["value"])]
+    dots = [Dot(row["value"], row["low"], row["high"], k, few) for k, row in rows if wording.known(row["value"])]
     beside = f"n = {sizes[0]:,}" if len(sizes) == 1 else f"n = {sizes[0]:,}–{sizes[-1]:,}"
     return Line(label_text(label), dots, beside=beside, muted=few)
 
@@ -138,7 +146,7 @@ def _series_chart(
         tail=SAME,
         key=f"{view.slug}-{slug(subject.label)}-{kind}",
         subject=subject.label,
-        markers=[Marker(base.value, f"{base.short} {numbers.amount(base.value, info, 0)}")] if base else (),
+        markers=[Marker(base.value, f"{base.short} {wording.amount(base.value, info, 0)}")] if base else (),
         series=[view.labels[i] for i in members],
     )
 
@@ -172,12 +180,12 @@ def culture_charts(view: TaskView, metric: str) -> list[RowChart]:
 def _culture_line(view: TaskView, subject: Subject, metric: str, members: Sequence[int]) -> Line:
     info, marks = view.metrics[metric], view.marks(subject, metric)
     rows = [(k, view.estimate(i, subject, metric)) for k, i in enumerate(members)]
-    found = [(k, row) for k, row in rows if row is not None and numbers.known(row["value"])]
+    found = [(k, row) for k, row in rows if row is not None and wording.known(row["value"])]
     most = max((int(row["n"]) for _, row in found), default=0)
     strong, beside = "", f"n = {most:,}"
     if len(members) == 1 and found:
         row = found[0][1]
-        strong, beside = numbers.amount(row["value"], info), numbers.interval(row["low"], row["high"], info)
+        strong, beside = wording.amount(row["value"], info), wording.interval(row["low"], row["high"], info)
     return Line(
         subject.label,
         [Dot(row["value"], row["low"], row["high"], k, most < FEW_ITEMS) for k, row in found],
@@ -204,7 +212,7 @@ def contrast_charts(view: TaskView, table: pl.DataFrame) -> list[RowChart]:
     for model, frame in shown.partition_by("model", as_dict=True, maintain_order=True).items():
         rows = frame.to_dicts()
         levels: dict[str, list[Line]] = {level: [] for level in LEVELS}
-        rows.sort(key=lambda row: (not numbers.known(row["difference"]), -(row["difference"] or 0.0)))
+        rows.sort(key=lambda row: (not wording.known(row["difference"]), -(row["difference"] or 0.0)))
         for row in rows:
             name, level = language_facts(contrast_language(view, row)) if axis == "asked" else ("", "")
             levels[level].append(_dumbbell(labels[row["culture"]], row, name, info))
@@ -231,27 +239,13 @@ def contrast_charts(view: TaskView, table: pl.DataFrame) -> list[RowChart]:
 
 def _dumbbell(label: str, row: Mapping[str, Any], aside: str, info: Mapping[str, Any]) -> Line:
     few = int(row["n"]) < FEW_ITEMS
-    values = [(k, row[name]) for k, name in enumerate(("a_value", "b_value")) if numbers.known(row[name])]
+    values = [(k, row[name]) for k, name in enumerate(("a_value", "b_value")) if wording.known(row[name])]
     return Line(
         label,
         [Dot(value, None, None, k, few) for k, value in values],
-        strong=numbers.change(row["difference"], info),
-        beside=numbers.change_interval(row["low"], row["high"], info),
+        strong=wording.change(row["difference"], info),
+        beside=wording.change_interval(row["low"], row["high"], info),
         muted=few or not is_clear(row),
         aside=aside,
         joined=True,
     )
-
-
-def axis_domain(info: Mapping[str, Any], lines: Sequence[Line], marks: Sequence[float]) -> tuple[float, float]:
-    """0 to 1 for shares; else the data, the marks and zero with a little air."""
-    if numbers.is_share(info):
-        return (0.0, 1.0)
-    ends = (value for line in lines for dot in line.dots for value in (dot.value, dot.low, dot.high))
-    seen = [*(value for value in ends if numbers.known(value)), *marks, 0.0]
-    low, high = min(seen), max(seen)
-    if low == high:
-        # Nothing but zero: an axis needs a length.
-        return (0.0, 1.0)
-    air = 0.06 * (high - low)
-    return (low - air if low < 0 else 0.0, high + air if high > 0 else 0.0)

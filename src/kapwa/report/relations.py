@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from kapwa.files import slug
-from kapwa.report import numbers
+from kapwa.report import wording
 from kapwa.report.charts import Point, ScatterChart
 from kapwa.report.comparisons import variant_name
 from kapwa.report.tables import NONE, Cell, Table, frame_csv
-from kapwa.report.text import clean, isolate
 from kapwa.report.view import TaskView
+from kapwa.report.wording import clean, isolate
 from kapwa.stats.correlation import Correlation, pearson
 from kapwa.tables_io import csv_text
 
@@ -41,7 +41,7 @@ def relations(views: Sequence[TaskView]) -> list[Relation]:
     for one, other in combinations(views, 2):
         if one.task == other.task or one.manifest.get("suite") != other.manifest.get("suite"):
             continue
-        if all(numbers.is_share(view.metrics[view.metric]) for view in (one, other)):
+        if all(wording.is_share(view.metrics[view.metric]) for view in (one, other)):
             models, others = (
                 [(str(run.manifest["model"]["id"]), str(run.manifest["model"].get("revision"))) for run in view.runs]
                 for view in (one, other)
@@ -58,7 +58,7 @@ def _of_runs(one: TaskView, i: int, other: TaskView, j: int) -> Iterator[Relatio
         for subject in (subject for subject in one.subjects if subject.culture in theirs):
             x = one.estimate(i, subject, one.metric, first)
             y = other.estimate(j, theirs[subject.culture], other.metric, second)
-            if x and y and numbers.known(x["value"]) and numbers.known(y["value"]):
+            if x and y and wording.known(x["value"]) and wording.known(y["value"]):
                 points.append(Point(subject.label, x["value"], y["value"]))
         if len(points) >= LEAST_CULTURES:
             named, languages = [], []
@@ -77,7 +77,7 @@ def relation_charts(found: Sequence[Relation]) -> list[ScatterChart]:
         chosen.setdefault(tasks, relation)
     charts = []
     for one in sorted(chosen.values(), key=found.index):
-        r, title = numbers.decimal(one.correlation.value, 2), f"{one.upwards} against {one.across}"
+        r, title = wording.decimal(one.correlation.value, 2), f"{one.upwards} against {one.across}"
         charts.append(
             ScatterChart(
                 key=f"relation-{slug(one.model)}-{slug(one.across)}-{slug(one.upwards)}",
@@ -140,8 +140,8 @@ def correlation_table(view: TaskView, frame: pl.DataFrame, shown: int) -> Table:
 
 def coefficient_cell(row: Mapping[str, Any] | None, without: str) -> Cell:
     """A correlation with its interval, or what is said ``without`` one."""
-    if row is None or not numbers.known(row["value"]):
+    if row is None or not wording.known(row["value"]):
         return NONE._replace(small="no spread")
-    known = numbers.known(row["low"]) and numbers.known(row["high"])
-    small = f"{numbers.decimal(row['low'], 2)} to {numbers.decimal(row['high'], 2)}" if known else without
-    return Cell(numbers.decimal(row["value"], 2), small, number=True)
+    known = wording.known(row["low"]) and wording.known(row["high"])
+    small = f"{wording.decimal(row['low'], 2)} to {wording.decimal(row['high'], 2)}" if known else without
+    return Cell(wording.decimal(row["value"], 2), small, number=True)

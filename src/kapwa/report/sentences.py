@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from kapwa.report import numbers
+from kapwa.report import wording
 from kapwa.report.comparisons import variant_name
-from kapwa.report.text import isolate
 from kapwa.report.view import Estimate, Marks, Subject, TaskView
+from kapwa.report.wording import isolate
 
 Verdict = Literal["above", "below", "unclear"]
 
@@ -51,7 +51,7 @@ def readings(view: TaskView, subject: Subject) -> list[Reading]:
 
 def verdict(low: float | None, high: float | None, mark: float) -> Verdict:
     """Where an interval lies with respect to a mark; an interval that touches it is "unclear"."""
-    if not (numbers.known(low) and numbers.known(high)):
+    if not (wording.known(low) and wording.known(high)):
         return "unclear"
     return "above" if low > mark else "below" if high < mark else "unclear"
 
@@ -63,54 +63,47 @@ def score_sentence(reading: Reading) -> str:
     give 25%: it cannot be told apart from guessing."
     """
     row, info = reading.estimate, reading.info
-    if not numbers.known(row["value"]):
+    if not wording.known(row["value"]):
         gone, (one, many) = outcome_words([row]), reading.noun
         return (
             f"{reading.model} has no score: {f'of its {many}, {gone}' if gone else f'there was no {one} to measure'}."
         )
     low, high, digits, between = row["low"], row["high"], 0, "too few to give an interval"
-    if numbers.known(low) and numbers.known(high):
+    if wording.known(low) and wording.known(high):
         # Whole percents where the interval is wide, unless rounding would hide which side of a mark it ends on.
-        rounded = {numbers.amount(end, info, 0) for end in (low, high)}
-        hidden = any(numbers.amount(mark.value, info, 0) in rounded for mark in reading.marks.every)
+        rounded = {wording.amount(end, info, 0) for end in (low, high)}
+        hidden = any(wording.amount(mark.value, info, 0) in rounded for mark in reading.marks.every)
         digits = int(hidden or high - low <= 0.05)
-        between = f"95% interval {numbers.interval(low, high, info, digits)}"
-    items = numbers.count(int(row["n"]), *reading.noun)
-    clauses = _floor_clauses(reading, digits)
+        between = f"95% interval {wording.interval(low, high, info, digits)}"
+    items = wording.count(int(row["n"]), *reading.noun)
+    clauses, base, best = "", reading.marks.base, reading.marks.best
+    if base is not None and best is not None:
+        against = verdict(low, high, base.value)
+        clauses = f"; {base.words} would give {wording.amount(base.value, info, digits)}: "
+        clauses += {
+            "above": f"it is better than {base.words}",
+            "below": f"it is worse than {base.words}",
+            "unclear": f"it cannot be told apart from {base.words}",
+        }[against]
+        if best.name != base.name and against == "above":
+            at = wording.amount(best.value, info, digits)
+            clauses += {
+                "above": f", and better than {best.words} ({at})",
+                "unclear": f", but it cannot be told apart from {best.words} ({at})",
+                "below": f", but {best.words} would do better ({at})",
+            }[verdict(low, high, best.value)]
     if reading.marks.top is not None:
         people = reading.marks.top.value
         beside = {"below": "", "unclear": ", which the interval includes", "above": ": it is above what people score"}
-        clauses += f". People score {numbers.amount(people, info, digits)}{beside[verdict(low, high, people)]}"
-    told = phrase_words(info, numbers.amount(row["value"], info, digits), items)
+        clauses += f". People score {wording.amount(people, info, digits)}{beside[verdict(low, high, people)]}"
+    told = phrase_words(info, wording.amount(row["value"], info, digits), items)
     return f"{reading.model} {told} ({between}){clauses}."
-
-
-def _floor_clauses(reading: Reading, digits: int) -> str:
-    """What guessing would give, and, above that, what the best trick that takes no knowledge would."""
-    row, base, best = reading.estimate, reading.marks.base, reading.marks.best
-    if base is None or best is None:
-        return ""
-    against = verdict(row["low"], row["high"], base.value)
-    told = f"; {base.words} would give {numbers.amount(base.value, reading.info, digits)}: "
-    told += {
-        "above": f"it is better than {base.words}",
-        "below": f"it is worse than {base.words}",
-        "unclear": f"it cannot be told apart from {base.words}",
-    }[against]
-    if best.name != base.name and against == "above":
-        at = numbers.amount(best.value, reading.info, digits)
-        told += {
-            "above": f", and better than {best.words} ({at})",
-            "unclear": f", but it cannot be told apart from {best.words} ({at})",
-            "below": f", but {best.words} would do better ({at})",
-        }[verdict(row["low"], row["high"], best.value)]
-    return told
 
 
 def caution_sentences(readings: Sequence[Reading]) -> list[str]:
     """What must be known beside the scores of one culture: a small sample, answers missing, ties."""
     said = []
-    rows = [reading.estimate for reading in readings if numbers.known(reading.estimate["value"])]
+    rows = [reading.estimate for reading in readings if wording.known(reading.estimate["value"])]
     clusters, n = min(((int(row["clusters"]), int(row["n"])) for row in rows), default=(0, 0))
     if 0 < clusters < SMALL_SAMPLE:
         one, many = readings[0].noun
@@ -118,7 +111,7 @@ def caution_sentences(readings: Sequence[Reading]) -> list[str]:
             alone = "is" if clusters == 1 else "are"
             said.append(f"Only {clusters} of these {many} {alone} independent, so only large differences show.")
         else:
-            said.append(f"This rests on {numbers.count(n, one, many)}, so only large differences show.")
+            said.append(f"This rests on {wording.count(n, one, many)}, so only large differences show.")
     said += [f"{r.model}: {gone}." for r in readings if (gone := outcome_words([r.estimate]))]
     return said
 
@@ -154,26 +147,26 @@ def comparison_sentence(row: Mapping[str, Any], info: Mapping[str, Any], noun: t
     ``difference`` is ``a_value − b_value``. The p-value is Holm's where there is one.
     """
     difference = row["difference"]
-    if not numbers.known(difference):
+    if not wording.known(difference):
         return f"{row['a']} and {row['b']} share too few {noun[1]} to be compared."
-    over = f"on the same {numbers.count(int(row['n']), *noun)}"
+    over = f"on the same {wording.count(int(row['n']), *noun)}"
     lead = f"{row['a']} and {row['b']} scored the same {over}"
     if difference != 0:
-        size, sense = numbers.points(difference, info, 1), "higher" if difference > 0 else "lower"
-        between = numbers.change_interval(row["low"], row["high"], info, 1)
+        size, sense = wording.points(difference, info, 1), "higher" if difference > 0 else "lower"
+        between = wording.change_interval(row["low"], row["high"], info, 1)
         lead = f"{row['a']} scored {size} {sense} than {row['b']} {over} (95% interval {between})"
     holm = row.get("p_holm")
-    told = numbers.p_value(holm if numbers.known(holm) else row.get("p_value"))
+    told = wording.p_value(holm if wording.known(holm) else row.get("p_value"))
     told = told if told.startswith("<") else f"= {told}"
     if is_clear(row):
         return f"{lead}: more than noise would explain (p {told})."
     # Say why a difference whose own interval excludes zero is still no finding.
-    adjusted = ", all comparisons allowed for" if not _holds_zero(row) and numbers.known(holm) else ""
+    adjusted = ", all comparisons allowed for" if not _holds_zero(row) and wording.known(holm) else ""
     mde, missed = row.get("mde"), ""
     # What could have been seen; nothing where the observed difference is larger, for it would confuse.
-    if mde is not None and numbers.known(mde) and abs(difference) < mde:
-        beyond = numbers.beyond_range(mde, info)
-        missed = "any difference" if beyond else f"a difference under {numbers.points(mde, info)}"
+    if mde is not None and wording.known(mde) and abs(difference) < mde:
+        beyond = wording.beyond_range(mde, info)
+        missed = "any difference" if beyond else f"a difference under {wording.points(mde, info)}"
         missed = f"; {missed} would usually be missed"
     return f"{lead}: this cannot be told from noise (p {told}{adjusted}){missed}."
 
@@ -188,13 +181,13 @@ def others_sentence(unclear: int, total: int) -> str:
 
 def is_clear(row: Mapping[str, Any]) -> bool:
     """Whether a paired difference is more than noise: Holm's p below 0.05 and an interval without zero."""
-    p = row.get("p_holm") if numbers.known(row.get("p_holm")) else row.get("p_value")
-    return numbers.known(p) and p < 0.05 and not _holds_zero(row)
+    p = row.get("p_holm") if wording.known(row.get("p_holm")) else row.get("p_value")
+    return wording.known(p) and p < 0.05 and not _holds_zero(row)
 
 
 def verdict_words(row: Mapping[str, Any]) -> str:
     """The verdict on a paired difference in two or three words, for a table cell."""
-    if not numbers.known(row["difference"]):
+    if not wording.known(row["difference"]):
         return "too few shared"
     if not is_clear(row):
         return "within noise"
@@ -203,7 +196,7 @@ def verdict_words(row: Mapping[str, Any]) -> str:
 
 def phrase_words(info: Mapping[str, Any], value: str, items: str) -> str:
     """How a metric reads in a sentence: "chose the best answer in 24% of 16 situations"."""
-    plain = SHARE_PHRASE if info.get("binary") and numbers.is_share(info) else PLAIN_PHRASE
+    plain = SHARE_PHRASE if info.get("binary") and wording.is_share(info) else PLAIN_PHRASE
     # Plain replacement: a template or title from a plugin must not be able to reach attributes.
     title = str(info.get("title") or info.get("name") or "")
     filled = str(info.get("phrase") or plain).replace("{short}", title.partition(":")[0]).replace("{title}", title)
@@ -212,4 +205,4 @@ def phrase_words(info: Mapping[str, Any], value: str, items: str) -> str:
 
 def _holds_zero(row: Mapping[str, Any]) -> bool:
     low, high = row.get("low"), row.get("high")
-    return numbers.known(low) and numbers.known(high) and low <= 0 <= high
+    return wording.known(low) and wording.known(high) and low <= 0 <= high

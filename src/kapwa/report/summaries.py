@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from kapwa.report import numbers
+from kapwa.report import wording
 from kapwa.report.comparisons import (
     LEVELS,
     contrast_language,
@@ -18,8 +18,8 @@ from kapwa.report.comparisons import (
     part_words,
 )
 from kapwa.report.sentences import is_clear, outcome_words, phrase_words, verdict
-from kapwa.report.text import culture_name, isolate
 from kapwa.report.view import TaskView
+from kapwa.report.wording import culture_name, isolate
 from kapwa.stats.intervals import Estimate, mean_estimates
 
 MOST_NAMED = 4
@@ -53,18 +53,18 @@ def across_sentence(view: TaskView, run: int) -> str:
     """Tell a model's first headline metric over all cultures: mean, extremes, floors, people."""
     info, mean = view.metrics[view.metric], equal_mean(view, run)
     rows = [(subject, view.estimate(run, subject, view.metric)) for subject in view.subjects]
-    found = [(subject, row) for subject, row in rows if row is not None and numbers.known(row["value"])]
+    found = [(subject, row) for subject, row in rows if row is not None and wording.known(row["value"])]
     model = isolate(view.labels[run])
     if mean is None or not found:
         gone = outcome_words([row for _, row in rows if row is not None])
         return f"{model} has no score: {gone or 'there was nothing to measure'}."
-    value = numbers.amount(mean.value, info, 1)
-    items = numbers.count(sum(int(row["n"]) for _, row in found), *view.noun)
-    known = numbers.known(mean.low) and numbers.known(mean.high)
-    between = f" (95% interval {numbers.interval(mean.low, mean.high, info, 1)})" if known else ""
+    value = wording.amount(mean.value, info, 1)
+    items = wording.count(sum(int(row["n"]) for _, row in found), *view.noun)
+    known = wording.known(mean.low) and wording.known(mean.high)
+    between = f" (95% interval {wording.interval(mean.low, mean.high, info, 1)})" if known else ""
     told = f"{model} {phrase_words(info, value, items)} on average over {len(found)} cultures{between}"
     found.sort(key=lambda pair: pair[1]["value"])
-    ends = [f"{numbers.amount(row['value'], info, 0)} ({isolate(s.label)})" for s, row in (found[0], found[-1])]
+    ends = [f"{wording.amount(row['value'], info, 0)} ({isolate(s.label)})" for s, row in (found[0], found[-1])]
     return f"{told}: from {ends[0]} to {ends[1]}.{_floor_words(view, found)}"
 
 
@@ -90,7 +90,7 @@ def _floor_words(view: TaskView, found: Sequence[tuple[Any, Mapping[str, Any]]])
 
 
 def _of(part: int, total: int) -> str:
-    return f"{part} of {numbers.count(total, 'culture')}" if part < total else f"all {numbers.count(total, 'culture')}"
+    return f"{part} of {wording.count(total, 'culture')}" if part < total else f"all {wording.count(total, 'culture')}"
 
 
 def tally_sentences(view: TaskView, frame: pl.DataFrame) -> list[str]:
@@ -105,7 +105,7 @@ def tally_sentences(view: TaskView, frame: pl.DataFrame) -> list[str]:
 
 
 def _tally(rows: Sequence[Mapping[str, Any]], who: str, than: str) -> str:
-    known = [row for row in rows if numbers.known(row["difference"])]
+    known = [row for row in rows if wording.known(row["difference"])]
     higher = [row for row in known if is_clear(row) and row["difference"] > 0]
     lower = [row for row in known if is_clear(row) and row["difference"] < 0]
     if not higher and not lower:
@@ -151,11 +151,11 @@ def _levels(view: TaskView, rows: Sequence[Mapping[str, Any]], info: Mapping[str
     values: dict[str, list[float]] = {level: [] for level in LEVELS if level}
     for row in rows:
         level = language_facts(contrast_language(view, row))[1]
-        if level in values and numbers.known(row["difference"]):
+        if level in values and wording.known(row["difference"]):
             values[level].append(row["difference"])
-    unit = " in points" if numbers.is_share(info) else ""
+    unit = " in points" if wording.is_share(info) else ""
     means = {level: sum(found) / len(found) for level, found in values.items() if found}
-    parts = [f"{numbers.change(mean, info)} in {_LEVEL_WORDS[level]}" for level, mean in means.items()]
+    parts = [f"{wording.change(mean, info)} in {_LEVEL_WORDS[level]}" for level, mean in means.items()]
     return f" On average the difference{unit} is {', '.join(parts)}." if len(parts) > 1 else ""
 
 

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from kapwa.report import numbers
+from kapwa.report import wording
 from kapwa.report.charts import FEW_ITEMS
 from kapwa.report.comparisons import contrast_language, held_name, language_facts, part_names, variant_name
 from kapwa.report.sentences import is_clear, verdict_words
-from kapwa.report.text import clean, culture_name, isolate, label_text
 from kapwa.report.view import Confusion, Estimate, Subject, TaskView
+from kapwa.report.wording import clean, culture_name, isolate, label_text
 from kapwa.tables_io import csv_text
 
 MOST_PAIRS = 40
@@ -49,7 +49,7 @@ class Cell(NamedTuple):
     muted: bool = False
 
 
-NONE = Cell(numbers.NOTHING, number=True, muted=True)
+NONE = Cell(wording.NOTHING, number=True, muted=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,20 +89,20 @@ def tidy_csv(view: TaskView, found: Iterable[tuple[str, Subject, Estimate | None
 
 def score_cell(row: Estimate | None, info: Mapping[str, Any], *, strong: bool = False, few: int = 0) -> Cell:
     """A score with its interval under it; grey where it rests on fewer than ``few`` items."""
-    if row is None or not numbers.known(row["value"]):
+    if row is None or not wording.known(row["value"]):
         return NONE._replace(small="no score" if row else "")
-    small = numbers.interval(row["low"], row["high"], info)
-    return Cell(numbers.amount(row["value"], info), small, number=True, strong=strong, muted=int(row["n"]) < few)
+    small = wording.interval(row["low"], row["high"], info)
+    return Cell(wording.amount(row["value"], info), small, number=True, strong=strong, muted=int(row["n"]) < few)
 
 
 def mark_cells(view: TaskView, subject: Subject, metric: str) -> tuple[Cell, Cell]:
     """Two cells: what takes no cultural knowledge, and what people score."""
     info, (_, base, best, top) = view.metrics[metric], view.marks(subject, metric)
-    floor = Cell(numbers.NOTHING, muted=True)
+    floor = Cell(wording.NOTHING, muted=True)
     if base is not None and best is not None:
-        trick = f"; {best.words}: {numbers.amount(best.value, info)}" if best.name != base.name else ""
-        floor = Cell(numbers.amount(base.value, info), base.words + trick)
-    return floor, NONE if top is None else Cell(numbers.amount(top.value, info), number=True)
+        trick = f"; {best.words}: {wording.amount(best.value, info)}" if best.name != base.name else ""
+        floor = Cell(wording.amount(base.value, info), base.words + trick)
+    return floor, NONE if top is None else Cell(wording.amount(top.value, info), number=True)
 
 
 def _whose(view: TaskView, subject: Subject) -> str:
@@ -146,7 +146,7 @@ def culture_table(view: TaskView, metric: str) -> Table | None:
     marks = [mark_cells(view, subject, metric) for subject in subjects]
     # Floors and people are left out where there are none; the floor is named once where all share it.
     kept = [side for side in (0, 1) if not all(pair[side].muted for pair in marks)]
-    names = {floor.small for floor, _ in marks if floor.text != numbers.NOTHING}
+    names = {floor.small for floor, _ in marks if floor.text != wording.NOTHING}
     rows = []
     for subject, pair in zip(subjects, marks, strict=True):
         found = [view.estimate(i, subject, metric) for i in range(len(view.runs))]
@@ -235,14 +235,14 @@ def comparison_table(view: TaskView, frame: pl.DataFrame, key: str, caption: str
         where = [isolate(clean(row["culture"]))] if len(view.subjects) > 1 else []
         where += [view.titles[row["metric"]].split(":")[0]]
         where += [isolate(clean(row["model"]))] if row.get("model") else []
-        between = numbers.change_interval(row["low"], row["high"], info)
+        between = wording.change_interval(row["low"], row["high"], info)
         rows.append(
             [
                 Cell(f"{isolate(clean(row['a']))} − {isolate(clean(row['b']))}", ", ".join(where)),
-                Cell(numbers.change(row["difference"], info), between, number=True, strong=clear),
-                Cell(numbers.p_value(row["p_holm"]), number=True),
-                Cell(numbers.detectable(row["mde"], info), number=True),
-                Cell(f"{row['n']:,}", numbers.count(int(row["clusters"]), "cluster"), number=True),
+                Cell(wording.change(row["difference"], info), between, number=True, strong=clear),
+                Cell(wording.p_value(row["p_holm"]), number=True),
+                Cell(wording.detectable(row["mde"], info), number=True),
+                Cell(f"{row['n']:,}", wording.count(int(row["clusters"]), "cluster"), number=True),
                 Cell(verdict_words(row), strong=clear, muted=not clear),
             ]
         )
@@ -263,13 +263,13 @@ def contrast_table(view: TaskView, frame: pl.DataFrame) -> Table | None:
         clear = is_clear(row)
         small = [language_facts(contrast_language(view, row))[0]] if axis == "asked" else []
         small += [isolate(clean(row["model"]))] if row["model"] else []
-        between = numbers.change_interval(row["low"], row["high"], info)
+        between = wording.change_interval(row["low"], row["high"], info)
         rows.append(
             [
                 Cell(culture_name(row["culture"]), ", ".join(small)),
-                *(Cell(numbers.amount(row[name], info), number=True) for name in ("a_value", "b_value")),
-                Cell(numbers.change(row["difference"], info), between, True, clear, not clear),
-                Cell(numbers.p_value(row["p_holm"]), number=True),
+                *(Cell(wording.amount(row[name], info), number=True) for name in ("a_value", "b_value")),
+                Cell(wording.change(row["difference"], info), between, True, clear, not clear),
+                Cell(wording.p_value(row["p_holm"]), number=True),
                 Cell(f"{row['n']:,}", number=True),
             ]
         )
@@ -295,11 +295,11 @@ def confusion_table(view: TaskView, confusion: Confusion) -> Table:
         first = mine.sort("value", "other", descending=[True, False]).head(MOST_OTHERS).to_dicts()
         cells = []
         for row in first:
-            between = numbers.interval(row.get("low"), row.get("high"), share)
-            cells.append(Cell(culture_name(row["other"]), f"{numbers.amount(row['share'], share)} ({between})"))
+            between = wording.interval(row.get("low"), row.get("high"), share)
+            cells.append(Cell(culture_name(row["other"]), f"{wording.amount(row['share'], share)} ({between})"))
         counts = [int(row["wrong"]) for row in first if row.get("wrong") is not None]
-        lost = numbers.count(max(counts), "wrong answer") if counts else ""
-        cells += [Cell(numbers.NOTHING, muted=True)] * (MOST_OTHERS - len(cells))
+        lost = wording.count(max(counts), "wrong answer") if counts else ""
+        cells += [Cell(wording.NOTHING, muted=True)] * (MOST_OTHERS - len(cells))
         rows.append([Cell(subject.label, lost), *cells])
     return Table(
         key=f"{view.slug}-confusion-{confusion.run}-{label}",
@@ -323,7 +323,7 @@ def counts_table(view: TaskView) -> Table:
             flagged: dict[str, int | None] = {}
             for name in FLAGS:
                 marked = [row for s in members if (row := view.estimate(i, s, name, variant)) is not None]
-                values = [row["value"] * row["n"] for row in marked if numbers.known(row["value"])]
+                values = [row["value"] * row["n"] for row in marked if wording.known(row["value"])]
                 flagged[name] = sum(map(round, values)) if marked else None
             found.append((label, variant, rows, flagged))
     used = [name for name in OUTCOMES if any(row.get(name) for _, _, rows, _ in found for _, row in rows)]

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from kapwa.datasets.findings import CheckReport, Severity
-from kapwa.report import notes, numbers, sentences
+from kapwa.report import notes, sentences, wording
 from kapwa.report.comparisons import variant_name
 from kapwa.report.summaries import across_sentence
-from kapwa.report.text import label_text
 from kapwa.report.view import arrange
+from kapwa.report.wording import label_text
 from kapwa.runs.directory import Run
 
 if TYPE_CHECKING:
@@ -54,9 +54,9 @@ def render_run(run: Run) -> Group:
         if row is None:
             continue
         info, marks = view.metrics[metric], view.marks(subject, metric, variant)
-        cells = [metric, label_text(subject.label), label_text(variant), numbers.amount(row["value"], info)]
-        cells += [numbers.interval(row["low"], row["high"], info)]
-        cells += [numbers.amount(mark.value if mark else None, info) for mark in (marks.base, marks.top)]
+        cells = [metric, label_text(subject.label), label_text(variant), wording.amount(row["value"], info)]
+        cells += [wording.interval(row["low"], row["high"], info)]
+        cells += [wording.amount(mark.value if mark else None, info) for mark in (marks.base, marks.top)]
         table.add_row(*map(Text, cells), f"{row['n']:,}")
     under, others = [], len(view.metrics) - len(metrics)
     if len(subjects) < len(view.subjects):
@@ -65,7 +65,7 @@ def render_run(run: Run) -> Group:
     if len(variants) < len(view.variants):
         under.append(f"The variant shown: {variant_name(view.variant)}; other variants in the report.")
     if others > 0:
-        under.append(f"{numbers.count(others, 'other metric')} in estimates.parquet and in the report.")
+        under.append(f"{wording.count(others, 'other metric')} in estimates.parquet and in the report.")
     warned = (*notes.warnings(view), *sentences.loss_sentences(view))
     return Group(
         *(Text(label_text(sentence)) for sentence in told),
@@ -105,10 +105,10 @@ def render_comparison(frame: pl.DataFrame, metrics: Mapping[str, Mapping[str, An
         info = metrics.get(row["metric"], {})
         cells = [
             ", ".join(label_text(row[name] or "all") for name in parts),
-            numbers.change(row["difference"], info),
-            numbers.change_interval(row["low"], row["high"], info),
-            numbers.p_value(row["p_holm"]),
-            numbers.detectable(row["mde"], info),
+            wording.change(row["difference"], info),
+            wording.change_interval(row["low"], row["high"], info),
+            wording.p_value(row["p_holm"]),
+            wording.detectable(row["mde"], info),
             f"{row['n']:,}",
             label_text(sentences.verdict_words({**row, **short})),
         ]

@@ -11,8 +11,7 @@ import polars as pl
 
 from kapwa import registry
 from kapwa.errors import KapwaError, UsageError
-from kapwa.report.numbers import known
-from kapwa.report.text import clean, culture_name, label_text
+from kapwa.report.wording import clean, culture_name, known, label_text
 from kapwa.runs.directory import Run
 from kapwa.suites.base import Suite
 
@@ -241,17 +240,15 @@ def arrange(runs: Sequence[Run]) -> list[TaskView]:
     for run in runs:
         key = (str(run.manifest["task"]), str(run.manifest.get("data", {}).get("digest", "")))
         groups.setdefault(key, []).append(run)
-    return [TaskView(task, members, model_labels(members)) for (task, _), members in groups.items()]
-
-
-def model_labels(runs: Sequence[Run]) -> list[str]:
-    """Shortest names that tell the models of a task apart: last path part, full id, revision, run folder."""
-    full = [label_text(run.manifest["model"]["id"]).rstrip("/\\") for run in runs]
-    short = [re.split(r"[/\\]", name)[-1] or name for name in full]
-    pairs = list(zip(short, runs, strict=True))
-    revised = [f"{name} @ {label_text(run.manifest['model'].get('revision') or '?')[:8]}" for name, run in pairs]
-    folders = [f"{name} ({clean(run.path.name)})" for name, run in pairs]
-    for names in (short, full, revised, folders):
-        if len(set(names)) == len(names):
-            return names
-    return [f"{name} #{i}" for i, name in enumerate(folders, start=1)]
+    views = []
+    for (task, _), members in groups.items():
+        # The shortest names that tell the models apart: last path part, full id, revision, run folder.
+        full = [label_text(run.manifest["model"]["id"]).rstrip("/\\") for run in members]
+        short = [re.split(r"[/\\]", name)[-1] or name for name in full]
+        pairs = list(zip(short, members, strict=True))
+        revised = [f"{name} @ {label_text(run.manifest['model'].get('revision') or '?')[:8]}" for name, run in pairs]
+        folders = [f"{name} ({clean(run.path.name)})" for name, run in pairs]
+        numbered = [f"{name} #{i}" for i, name in enumerate(folders, start=1)]
+        each = (short, full, revised, folders, numbered)
+        views.append(TaskView(task, members, next(names for names in each if len(set(names)) == len(names))))
+    return views

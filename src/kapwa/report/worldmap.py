@@ -15,7 +15,7 @@ from importlib import resources
 from typing import Any, ClassVar, NamedTuple
 
 from kapwa.files import slug
-from kapwa.report import numbers
+from kapwa.report import wording
 from kapwa.report.charts import Chart, heat_step, text_svg
 from kapwa.report.heat import heat_domain
 from kapwa.report.view import TaskView
@@ -54,14 +54,14 @@ def map_charts(view: TaskView) -> list[MapChart]:
     found = []
     for i in range(len(view.runs)):
         rows = [(subject.label, view.estimate(i, subject, view.metric)) for subject in view.subjects]
-        found.append({label: row["value"] for label, row in rows if row is not None and numbers.known(row["value"])})
+        found.append({label: row["value"] for label, row in rows if row is not None and wording.known(row["value"])})
     placed = [[value for label, value in values.items() if place_of(label) is not None] for values in found]
     if max(map(len, placed), default=0) < LEAST_PLACES:
         return []
     domain = heat_domain([value for values in placed for value in values], info)
     charts = []
     for i, values in enumerate(found):
-        told = {label: f"{label} {numbers.amount(value, info, 0)}" for label, value in values.items()}
+        told = {label: f"{label} {wording.amount(value, info, 0)}" for label, value in values.items()}
         spots = [
             Spot(place, f"q{heat_step(values[label], domain)}", text, "" if isinstance(place, str) else text)
             for label, text in told.items()
@@ -77,7 +77,7 @@ def map_charts(view: TaskView) -> list[MapChart]:
                     spots=spots,
                     absent=[label for label in values if place_of(label) is None],
                     domain=domain,
-                    share=numbers.is_share(info),
+                    share=wording.is_share(info),
                 )
             )
     return charts

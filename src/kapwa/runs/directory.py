@@ -1,4 +1,7 @@
-"""A run directory: its name and lock, its manifest, tables and answers. Reading never needs the model, nor torch."""
+"""A run directory: its name and lock, its manifest, tables and answers. Reading never needs the model, nor torch.
+
+Its tables are estimated from what was judged and written whole: always the same bytes for the same answers.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import platform
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +21,27 @@ from pydantic import ValidationError
 
 from kapwa import files, registry
 from kapwa.errors import RunError, UnfinishedRunError, UsageError, nearest
-from kapwa.records import SCORE_COLUMNS, Answer, Item
-from kapwa.runs.manifest import FORMAT, NAME, Manifest
-from kapwa.runs.outputs import RUN_TABLES, write_csv
+from kapwa.records import SCORE_COLUMNS, Answer, Floor, Item
+from kapwa.runs.manifest import FORMAT, NAME, TABLE_NAME, Manifest, signature
 from kapwa.runs.requests import AnswerReader, RequestIndex
 from kapwa.runs.store import JOURNAL, AnswerStore
-from kapwa.suites.base import Task
+from kapwa.suites.base import Judged, MetricInfo, Task
+from kapwa.tables_io import csv_text
+
+LEVEL = 0.95
+# Begins a CSV file for people: without it, spreadsheets take the texts for another encoding.
+BOM = "\ufeff"
+# What every run has; a suite's own tables need other names.
+RUN_TABLES = ("scores", "estimates", "floors", "comparisons", "items")
+_SUITE_BUG = "This is a fault of the suite; report it to its authors."
+_FLOOR_SCHEMA: dict[str, Any] = {
+    "metric": pl.String,
+    "variant": pl.String,
+    "name": pl.String,
+    "value": pl.Float64,
+    "kind": pl.String,
+    "note": pl.String,
+}
 
 _LOCK, _HOLDER = ".lock", ".lock-holder"
 _SLUG_LENGTH = 40
@@ -101,7 +120,35 @@ class Run:
         Raises RunError for a folder that is no run, an unfinished one, and one of a newer format.
         """
         self.path = Path(path)
-        self.manifest: Mapping[str, Any] = _manifest(self.path)
+        file = self.path / NAME
+        if not self.path.is_dir():
+            raise RunError(f"{self.path} is not a folder.", hint="Name a run's folder, such as one in runs/.")
+        if not file.exists():
+            if (self.path / JOURNAL).exists():
+                raise UnfinishedRunError(f"{self.path} is an unfinished run: it has no {NAME}.", hint=_AGAIN)
+            inside = sorted(entry.parent.name for entry in self.path.glob(f"*/{NAME}"))
+            hint = f"It holds runs: {', '.join(inside[:5])}." if inside else "Make one with: kapwa run"
+            raise RunError(f"{self.path} is not a run: it has no {NAME}.", hint=hint)
+        try:
+            manifest = dict(json.loads(file.read_text(encoding="utf-8")))
+            version, status = manifest["format"], manifest["status"]
+        except OSError as error:
+            raise RunError(f"{file} cannot be read: {error.strerror or error}.") from error
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise RunError(f"{file} is damaged.", hint=f"{_AGAIN} The answers are in {JOURNAL}.") from None
+        if isinstance(version, int | float) and version > FORMAT:
+            raise RunError(
+                f"{self.path} has run format {version}; this Kapwa reads up to {FORMAT}.",
+                hint="Upgrade: pip install -U kapwa",
+            )
+        if status not in ("complete", "failed_items"):
+            raise UnfinishedRunError(f"{self.path} is unfinished: its answers are not all judged yet.", hint=_AGAIN)
+        try:
+            Manifest.model_validate(manifest)
+        except ValidationError as error:
+            place = ".".join(map(str, error.errors()[0]["loc"]))
+            raise RunError(f"{file} is damaged: {place!r} is not what it should be.", hint=_AGAIN) from None
+        self.manifest: Mapping[str, Any] = manifest
         self.label = brief_model(str(self.manifest["model"].get("id", "")))
         self.complete: bool = self.manifest["status"] == "complete"
         self.failed: int = self.manifest["counts"].get("failed", 0)
@@ -175,35 +222,103 @@ class Run:
         }
 
 
-def _manifest(path: Path) -> dict[str, Any]:
-    file = path / NAME
-    if not path.is_dir():
-        raise RunError(f"{path} is not a folder.", hint="Name a run's folder, such as one in runs/.")
-    if not file.exists():
-        if (path / JOURNAL).exists():
-            raise UnfinishedRunError(f"{path} is an unfinished run: it has no {NAME}.", hint=_AGAIN)
-        inside = sorted(entry.parent.name for entry in path.glob(f"*/{NAME}"))
-        hint = f"It holds runs: {', '.join(inside[:5])}." if inside else "Make one with: kapwa run"
-        raise RunError(f"{path} is not a run: it has no {NAME}.", hint=hint)
-    try:
-        manifest = dict(json.loads(file.read_text(encoding="utf-8")))
-        version, status = manifest["format"], manifest["status"]
-    except OSError as error:
-        raise RunError(f"{file} cannot be read: {error.strerror or error}.") from error
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise RunError(f"{file} is damaged.", hint=f"{_AGAIN} The answers are in {JOURNAL}.") from None
-    if isinstance(version, int | float) and version > FORMAT:
-        raise RunError(
-            f"{path} has run format {version}; this Kapwa reads up to {FORMAT}.", hint="Upgrade: pip install -U kapwa"
+# --- the tables of a run: made and written -----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """Everything judging gives; ``tables`` are the suite's own (``continuations``, ``answers``, ...)."""
+
+    scores: pl.DataFrame
+    estimates: pl.DataFrame
+    floors: pl.DataFrame
+    comparisons: pl.DataFrame
+    items: pl.DataFrame
+    tables: Mapping[str, pl.DataFrame]
+
+
+def results(
+    task: Task, items: Sequence[Item], judged: Judged, manifest: Mapping[str, Any], ceilings: Sequence[Floor] = ()
+) -> Results:
+    """Estimate what ``judged`` measured: by variant and group, floors beside it, variants compared.
+
+    ``ceilings`` stand beside the task's own. Raises RunError where the suite's tables are not as promised.
+    """
+    from kapwa.stats.tables import COMPARISON_SCHEMA, compare_variants, estimate_table
+
+    if tuple(judged.scores.columns) != SCORE_COLUMNS:
+        raise RunError(f"{task.name} gave a score table with the columns {judged.scores.columns}.", hint=_SUITE_BUG)
+    for name in judged.tables:
+        if name in RUN_TABLES or not TABLE_NAME.fullmatch(name):
+            raise RunError(f"{task.name} names a table {name!r}, which cannot be.", hint=_SUITE_BUG)
+    binary = {name: info.binary for name, info in task.metrics.items()}
+    seed = int(manifest["seed"])
+    estimates = estimate_table(judged.scores, metrics=binary, groups=task.groups, level=LEVEL)
+    estimates = _within_range(estimates, task.metrics)
+    pairs = list(estimates.select("metric", "variant").unique(maintain_order=True).iter_rows())
+    signed = [(*pair, signature(manifest, *pair)) for pair in pairs]
+    signatures = pl.DataFrame(signed, schema=dict.fromkeys(("metric", "variant", "signature"), pl.String), orient="row")
+    floors = [*task.floors(items), *ceilings]
+    comparisons = pl.DataFrame(schema=dict(COMPARISON_SCHEMA))
+    if judged.scores["variant"].n_unique() > 1:
+        comparisons = compare_variants(judged.scores, metrics=binary, level=LEVEL, seed=seed)
+    return Results(
+        scores=judged.scores,
+        estimates=estimates.join(signatures, on=["metric", "variant"], how="left", maintain_order="left"),
+        floors=pl.DataFrame([floor._asdict() for floor in floors], schema=_FLOOR_SCHEMA),
+        comparisons=comparisons,
+        items=task.item_table(items),
+        tables=judged.tables,
+    )
+
+
+def _within_range(estimates: pl.DataFrame, metrics: Mapping[str, MetricInfo]) -> pl.DataFrame:
+    """Cut intervals at the ends of a metric's range: a share is never below 0, whatever a t interval says.
+
+    Where no true value can lie, cutting loses no coverage.
+    """
+    schema = {"metric": pl.String, "least": pl.Float64, "most": pl.Float64}
+    ranges = pl.DataFrame([(name, i.low, i.high) for name, i in metrics.items()], schema=schema, orient="row")
+    # A null end (a metric without one) makes its comparison null, and the interval stays as it is.
+    return (
+        estimates.join(ranges, on="metric", how="left", maintain_order="left")
+        .with_columns(
+            low=pl.when(pl.col("low") < pl.col("least")).then(pl.min_horizontal("least", "value")).otherwise("low"),
+            high=pl.when(pl.col("high") > pl.col("most")).then(pl.max_horizontal("most", "value")).otherwise("high"),
         )
-    if status not in ("complete", "failed_items"):
-        raise UnfinishedRunError(f"{path} is unfinished: its answers are not all judged yet.", hint=_AGAIN)
-    try:
-        Manifest.model_validate(manifest)
-    except ValidationError as error:
-        place = ".".join(map(str, error.errors()[0]["loc"]))
-        raise RunError(f"{file} is damaged: {place!r} is not what it should be.", hint=_AGAIN) from None
-    return manifest
+        .drop("least", "most")
+    )
+
+
+def write_results(folder: Path, found: Results) -> None:
+    """Write every table as Parquet, and the estimates as JSON too; each file whole or not at all."""
+    for name, table in {**{name: getattr(found, name) for name in RUN_TABLES}, **found.tables}.items():
+        with files.replacing(folder / f"{name}.parquet") as temporary:
+            # Chunks and row groups would otherwise depend on how the table was put together.
+            try:
+                table.rechunk().write_parquet(temporary, compression_level=3, row_group_size=100_000)
+            except pl.exceptions.ComputeError as error:  # how Polars says that the disk is full
+                raise OSError(str(error).rpartition("error: ")[2]) from error
+    files.write_json(folder / "estimates.json", files.jsonable(found.estimates.rows(named=True)))
+
+
+def table_csv(table: pl.DataFrame) -> str:
+    """Render a table as spreadsheet-safe CSV; lists and structs become JSON."""
+    nested = [kind.is_nested() for kind in table.dtypes]
+    rows = (
+        [
+            json.dumps(cell, ensure_ascii=False, default=str) if is_nested and cell is not None else cell
+            for cell, is_nested in zip(row, nested, strict=True)
+        ]
+        for row in table.iter_rows()
+    )
+    return csv_text(table.columns, rows)
+
+
+def write_csv(tables: Mapping[str, pl.DataFrame], folder: Path) -> None:
+    """Write each table as ``<name>.csv`` in ``folder``, which is made if need be: UTF-8 with a byte-order mark."""
+    for name, table in tables.items():
+        files.write_text(folder / f"{name}.csv", BOM + table_csv(table))
 
 
 def export_csv(run: Run, folder: str | Path) -> Path:

@@ -157,26 +157,25 @@ def signature(manifest: Mapping[str, Any], metric: str | None = None, variant: s
     chosen = selection["variants"] if variant is None else [variant]
     options = sorted((name, value) for name, value in manifest["options"].items() if value is not None)
     options = [(name, "+".join(map(str, value)) if isinstance(value, list) else value) for name, value in options]
+    shown = {"revision": model["revision"] or ""} | {name: model["fingerprint"].get(name, "") for name in _FROM_MODEL}
+    for name, text in ((name, str(value)) for name, value in shown.items()):
+        long = len(text) > _LONGEST_PLAIN and not _DIGEST.fullmatch(text)
+        digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=3).hexdigest()
+        shown[name] = digest if long else _DIGEST.sub(lambda match: match[0][:6], text)
+    revision = shown.pop("revision")
     fields = {
         "metric": metric,
         "data": f"{data['name']}@{data['digest'][:6]}",
         "variant": "+".join(chosen),
         "n": sum(selection["items"].get(name, 0) for name in chosen),
-        "model": "@".join(filter(None, [model["id"], _brief(model["revision"] or "")])),
-        **{name: _brief(model["fingerprint"].get(name, "")) for name in _FROM_MODEL},
+        "model": "@".join(filter(None, [model["id"], revision])),
+        **shown,
         "options": ",".join(f"{name}={value}" for name, value in options),
         "seed": manifest["seed"],
         "kapwa": manifest["kapwa"],
     }
     parts = [manifest["task"], *(f"{name}:{value}" for name, value in fields.items() if value not in (None, ""))]
     return "|".join(_UNSAFE.sub(lambda match: f"%{ord(match[0]):x};", part) for part in parts)
-
-
-def _brief(value: Any) -> str:
-    text = str(value)
-    if len(text) > _LONGEST_PLAIN and not _DIGEST.fullmatch(text):
-        return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=3).hexdigest()
-    return _DIGEST.sub(lambda match: match[0][:6], text)
 
 
 def finished(
@@ -223,6 +222,7 @@ def finished(
     if reason:
         more["repeatable"] = f"no promise: {reason}"
         notes.append(f"The run cannot be repeated byte for byte: {reason}.")
+    failures = store.errors()[:_REASONS] if counts.failed else []
     return {
         **described,
         **more,
@@ -234,7 +234,7 @@ def finished(
             "answered": counts.answered,
             "failed": counts.failed,
         },
-        "failures": [{"reason": reason, "count": count} for reason, count in store.errors()[:_REASONS]],
+        "failures": [{"reason": reason, "count": count} for reason, count in failures],
         "notes": notes,
         "tables": sorted(tables),
         "environments": [

@@ -57,11 +57,6 @@ class Snapshot:
             parts.append(f"{self.failed:,} failed")
         return ", ".join(parts)
 
-    @property
-    def line(self) -> str:
-        """The same where there is no bar: "kalahi/mc smollm2: 4/10, asking, 2.0 items/s, 0:03 to go"."""
-        return ", ".join(filter(None, [f"{self.label}: {self.done:,}/{self.total:,}", self.note]))
-
 
 Show = Callable[[Snapshot], None]
 Progress = bool | None | Show
@@ -94,7 +89,10 @@ def clock(seconds: float) -> str:
 
 
 class PlainLines:
-    """Write a line for each new label or stage, for its end, and every few seconds between."""
+    """Write a line for each new label or stage, for its end, and every few seconds between.
+
+    Such as "kalahi/mc smollm2: 4/10, asking, 2.0 items/s, 0:03 to go".
+    """
 
     def __init__(self, stream: TextIO, every: float = _EVERY, now: Callable[[], float] = time.monotonic) -> None:
         """Write to ``stream``; ``now`` is the clock, in seconds."""
@@ -108,7 +106,8 @@ class PlainLines:
         if where == self._last and state.done < state.total and self._now() < self._next:
             return
         self._last, self._next = where, self._now() + self._every
-        self._stream.write(state.line + "\n")
+        line = ", ".join(filter(None, [f"{state.label}: {state.done:,}/{state.total:,}", state.note]))
+        self._stream.write(line + "\n")
         self._stream.flush()
 
 

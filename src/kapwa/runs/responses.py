@@ -14,9 +14,9 @@ from kapwa.errors import DataError, UsageError, nearest
 from kapwa.models.base import Model, ModelOptions, check_capabilities
 from kapwa.models.replay import ReplayModel, ReplayRow, load
 from kapwa.records import Answer, Item
+from kapwa.runs.directory import Results, results
 from kapwa.runs.execute import answers
 from kapwa.runs.manifest import describe
-from kapwa.runs.outputs import Results, results
 from kapwa.runs.requests import RequestIndex
 from kapwa.suites.base import Task
 

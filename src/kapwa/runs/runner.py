@@ -14,10 +14,9 @@ from kapwa.files import in_the_way, jsonable, write_json
 from kapwa.models.base import Model, check_capabilities
 from kapwa.records import Floor
 from kapwa.runs.cache import AnswerCache, check_cache
-from kapwa.runs.directory import brief_model, run_lock, slug
+from kapwa.runs.directory import RUN_TABLES, brief_model, results, run_lock, slug, write_results
 from kapwa.runs.execute import KINDS, Execution
 from kapwa.runs.manifest import NAME, asked_by, describe, elsewhere, finished, read_manifest
-from kapwa.runs.outputs import results, write_results
 from kapwa.runs.progress import Meter, Progress, showing
 from kapwa.runs.requests import AnswerReader, RequestIndex
 from kapwa.runs.store import JOURNAL, AnswerStore
@@ -85,7 +84,7 @@ def run_task(
         described["notes"] = [*notes, *(shared.notes if shared else ())]
         found = results(task, items, task.score(items, AnswerReader(index, store)), described, ceilings)
         origin = shared.origin if shared else None
-        done = finished(described, items, index, store, list(found.all_tables()), origin)
+        done = finished(described, items, index, store, [*RUN_TABLES, *found.tables], origin)
         with _writable(folder):
             # Nobody reads half-renewed tables: the manifest that vouches for them comes last.
             if (read_manifest(folder) or {}).get("status") != "running":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -156,7 +156,16 @@ def estimate_table(
         values = block.items.select(block.metrics).to_numpy().astype(np.float64)
         clusters = block.items["cluster"].to_numpy()
         flags = [metrics[name] for name in block.metrics]
-        for group, stratum, mask in _strata(block, groups):
+        everything = np.ones(block.items.height, dtype=bool)
+        strata = [(ALL, ALL, everything)]
+        for group in groups:
+            if group in BLOCK:  # constant within a block
+                strata.append((group, getattr(block, group), everything))
+                continue
+            own = block.items[group]
+            named = own.drop_nulls().unique().sort()
+            strata += [(group, str(one), (own == one).fill_null(False).to_numpy()) for one in named]
+        for group, stratum, mask in strata:
             labels = dict(zip((*BLOCK, "group", "stratum"), (*block[:3], group, stratum), strict=True))
             found = mean_estimates(values[mask], clusters[mask], binary=flags, level=level)
             for metric, one in zip(block.metrics, found, strict=True):
@@ -177,19 +186,6 @@ def estimate_table(
         .sort(*BLOCK, by_group, "stratum", by_metric)
         .select(*ESTIMATE_SCHEMA)
     )
-
-
-def _strata(block: Block, groups: Sequence[str]) -> Iterator[tuple[str, str, np.ndarray]]:
-    """Yield (group, stratum, rows) with all items first."""
-    everything = np.ones(block.items.height, dtype=bool)
-    yield ALL, ALL, everything
-    for group in groups:
-        if group in BLOCK:  # constant within a block
-            yield group, getattr(block, group), everything
-            continue
-        labels = block.items[group]
-        for stratum in labels.drop_nulls().unique().sort():
-            yield group, str(stratum), (labels == stratum).fill_null(False).to_numpy()
 
 
 # --- comparisons --------------------------------------------------------------------------------------------

@@ -11,10 +11,10 @@ import numpy.typing as npt
 import polars as pl
 
 from kapwa.files import slug
-from kapwa.report import numbers
+from kapwa.report import wording
 from kapwa.report.analysis.view import AnalysisView, Corpus, Row, fine, matching, measure_words, span, task_words
 from kapwa.report.charts import Box, Histogram, Line, RowChart
-from kapwa.report.text import isolate, label_text
+from kapwa.report.wording import isolate, label_text
 from kapwa.report.worldmap import MapChart, Spot, place_of_code
 
 FEW = 8  # fewer concepts are drawn one by one: a box of five says more than it knows
@@ -189,15 +189,15 @@ def tau_maps(view: AnalysisView) -> dict[int, list[MapChart]]:
 
 def _known_taus(view: AnalysisView, corpus: Corpus, values: str, measure: str) -> list[Row]:
     rows = view.rows("anchors", corpus, values=values, measure=measure, estimator="corrected")
-    return [row for row in rows if numbers.known(row["tau"])]
+    return [row for row in rows if wording.known(row["tau"])]
 
 
 def country_tau(row: Row) -> str:
     """A country with its τ and interval: "Japan 0.21 (0.14 to 0.28)"."""
-    value = f"{country_words(row)} {numbers.decimal(row['tau'], 2)}"
-    if not (numbers.known(row["low"]) and numbers.known(row["high"])):
+    value = f"{country_words(row)} {wording.decimal(row['tau'], 2)}"
+    if not (wording.known(row["low"]) and wording.known(row["high"])):
         return value
-    return f"{value} ({numbers.decimal(row['low'], 2)} to {numbers.decimal(row['high'], 2)})"
+    return f"{value} ({wording.decimal(row['low'], 2)} to {wording.decimal(row['high'], 2)})"
 
 
 def country_words(row: Row) -> str:
@@ -219,7 +219,7 @@ def _scale(used: set[str], step: float) -> list[tuple[str, str]]:
     digits = 3 if step < 0.05 and not math.isclose(step, 0.02) else 2
     for name in order[places[0] : places[-1] + 1] if places else ():
         k = int(name[1])
-        near, far = numbers.decimal(k * step, digits), numbers.decimal((k + 1) * step, digits)
+        near, far = wording.decimal(k * step, digits), wording.decimal((k + 1) * step, digits)
         if name[0] == "a":
             words = f"{near} to {far}" if k < STEPS - 1 else f"{near} and more"
         else:

@@ -15,7 +15,7 @@ import polars as pl
 
 from kapwa.report.analysis.heatmap import Likeness
 from kapwa.report.analysis.view import AnalysisView, Corpus, Row, topic_words
-from kapwa.report.text import clean, isolate, label_text
+from kapwa.report.wording import clean, isolate, label_text
 
 PLAIN = 900_000  # characters of text that still go in as they are; more are packed
 LONGEST = 12_000  # characters of one text: several times the longest story

@@ -16,11 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from kapwa.files import slug
-from kapwa.report import numbers
+from kapwa.report import wording
 from kapwa.report.analysis.view import AnalysisView, Corpus
 from kapwa.report.charts import HEAT, text_svg
 from kapwa.report.figures import file_svg
-from kapwa.report.text import label_text, truncate
+from kapwa.report.wording import label_text, truncate
 
 Floats = npt.NDArray[np.float64]
 MOST_SHOWN = 300  # identities in one picture: more cannot be told apart on a screen
@@ -220,7 +220,7 @@ def picture_file(one: Likeness) -> str:
 
 def end_words(one: Likeness, close: float) -> str:
     """A closeness as the value that it stands for."""
-    return numbers.decimal(close if one.measure == "bleu" else 1.0 - close, 2)
+    return wording.decimal(close if one.measure == "bleu" else 1.0 - close, 2)
 
 
 def _inside(one: Likeness, frame: Frame, name: str, image: bytes) -> str:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from kapwa.report import numbers
+from kapwa.report import wording
 from kapwa.report.analysis.sentences import beyond_floor
 from kapwa.report.analysis.view import (
     AnalysisView,
@@ -24,7 +24,7 @@ from kapwa.report.analysis.view import (
     span,
     topic_words,
 )
-from kapwa.report.text import isolate, label_text
+from kapwa.report.wording import isolate, label_text
 
 MOST_ROWS = 400  # a corpus' rows in the page; the Parquet files hold all
 MOST_WORDS = 8
@@ -74,12 +74,12 @@ def concept_list(view: AnalysisView, corpus: Corpus) -> Lean | None:
     for row in ordered.head(MOST_ROWS).iter_rows(named=True):
         own, p = taus.get((row["topic"], row["concept"]), {}), row["permanova_p"]
         cells = [(fine(row[name]), False) for name in ("across", "within", "gap")]
-        cells.append((numbers.decimal(row["permanova_r2"], 3), False))
-        cells.append((numbers.p_value(p), numbers.known(p) and p < SIGNIFICANT))
+        cells.append((wording.decimal(row["permanova_r2"], 3), False))
+        cells.append((wording.p_value(p), wording.known(p) and p < SIGNIFICANT))
         for kind in kinds:
             tau = own.get(kind, {})
             beyond = bool(tau) and beyond_floor({**tau, "estimate": tau["tau"]}) != 0
-            cells.append((numbers.decimal(tau.get("tau"), 3), beyond))
+            cells.append((wording.decimal(tau.get("tau"), 3), beyond))
         rows.append((isolate(label_text(row["concept"])), topic_words(row["topic"]), cells))
     if not rows:
         return None
@@ -116,11 +116,11 @@ def country_list(view: AnalysisView, corpus: Corpus) -> Lean | None:
 
 
 def _country_cell(row: Row | None) -> tuple[str, bool]:
-    if row is None or not numbers.known(row["tau"]):
-        return numbers.NOTHING, False
+    if row is None or not wording.known(row["tau"]):
+        return wording.NOTHING, False
     between, p = span(row["low"], row["high"]), row["p_adjusted"]
-    text = numbers.decimal(row["tau"], 3) + (f" ({between})" if between else "")
-    return text, p is not None and numbers.known(p) and p < SIGNIFICANT
+    text = wording.decimal(row["tau"], 3) + (f" ({between})" if between else "")
+    return text, p is not None and wording.known(p) and p < SIGNIFICANT
 
 
 def word_list(view: AnalysisView, corpus: Corpus) -> Lean | None:
@@ -145,12 +145,12 @@ def word_list(view: AnalysisView, corpus: Corpus) -> Lean | None:
 
 def _word_cells(rows: Mapping[str, Sequence[Row]]) -> list[tuple[str, bool]]:
     odds = ", ".join(
-        f"{isolate(label_text(row['word']))} ({numbers.decimal(row['z'], 1)})"
+        f"{isolate(label_text(row['word']))} ({wording.decimal(row['z'], 1)})"
         for row in rows.get("logodds", ())
-        if numbers.known(row["z"]) and row["z"] >= LEAST_Z
+        if wording.known(row["z"]) and row["z"] >= LEAST_Z
     )
     plain = ", ".join(isolate(label_text(row["word"])) for row in rows.get("tfidf", ()))
-    return [(odds or numbers.NOTHING, False), (plain or numbers.NOTHING, False)]
+    return [(odds or wording.NOTHING, False), (plain or wording.NOTHING, False)]
 
 
 def measures_told(view: AnalysisView) -> str:

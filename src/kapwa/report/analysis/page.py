@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kapwa.analysis.result import Analysis
 from kapwa.files import write_text
-from kapwa.report import numbers
+from kapwa.report import wording
 from kapwa.report.analysis import charts, explorer, heatmap, lists, sentences, tables
 from kapwa.report.analysis.heatmap import Likeness
 from kapwa.report.analysis.view import (
@@ -25,7 +25,7 @@ from kapwa.report.analysis.view import (
 from kapwa.report.charts import Chart
 from kapwa.report.figures import chart_file, save_pictures
 from kapwa.report.page import Part, render
-from kapwa.report.text import isolate, label_text
+from kapwa.report.wording import isolate, label_text
 from kapwa.report.worldmap import MapChart
 
 BUDGET = 8_000_000  # bytes of a page
@@ -60,7 +60,7 @@ def _told(view: AnalysisView) -> Part:
     released = charts.tau_charts(view, "reference")
     panes = [_pane(view, view.corpora[number], maps.get(number, ()), alike) for number, alike in found.items()]
     most = max(int(corpus.row["identities"]) for corpus in view.corpora)
-    models = numbers.count(len({corpus.row["model"] for corpus in view.corpora}), "model")
+    models = wording.count(len({corpus.row["model"] for corpus in view.corpora}), "model")
     return {
         "view": view,
         "one": one,

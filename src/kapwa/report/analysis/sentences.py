@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from kapwa.report import numbers
+from kapwa.report import wording
 from kapwa.report.analysis.view import AnalysisView, Corpus, Row, fine, matching, measure_words, span
-from kapwa.report.text import isolate, label_text
+from kapwa.report.wording import isolate, label_text
 
 MOST_TOLD = 2  # corpora told one by one; more are summed up, and the table holds each
 STRONG_Z = 4.0  # so far out that even among all words of all identities it is no accident
@@ -48,7 +48,7 @@ def changes(test: Row | None) -> bool | None:
 
 def _p(row: Row) -> float:
     """The adjusted p-value where there is one."""
-    p = row.get("p_adjusted") if numbers.known(row.get("p_adjusted")) else row.get("p")
+    p = row.get("p_adjusted") if wording.known(row.get("p_adjusted")) else row.get("p")
     return 1.0 if p is None else float(p)
 
 
@@ -62,7 +62,7 @@ def change_sentence(view: AnalysisView, corpus: Corpus) -> str:
         return f"Whether texts change with the {one} cannot be tested {_why_untested(view, corpus, test)}; {sizes}."
     gap = (
         f"a difference of {fine(test['estimate'])} (95% interval {span(test['low'], test['high'])}; "
-        f"{numbers.count(int(test['concepts']), 'concept')}; p {_p_words(test)})"
+        f"{wording.count(int(test['concepts']), 'concept')}; p {_p_words(test)})"
     )
     if changes(test):
         return f"Texts change with the {one} more than sampling explains: {sizes}, {gap}."
@@ -72,15 +72,15 @@ def change_sentence(view: AnalysisView, corpus: Corpus) -> str:
 
 
 def _why_untested(view: AnalysisView, corpus: Corpus, test: Row | None) -> str:
-    if not numbers.known(variances(view, corpus)[1]):
+    if not wording.known(variances(view, corpus)[1]):
         return f"with one text of each concept for each {view.attribute[0]}"
-    if test is not None and test["concepts"] > 1 and numbers.known(test["estimate"]):
+    if test is not None and test["concepts"] > 1 and wording.known(test["estimate"]):
         return "where every concept shows the same difference"
     return "on so few concepts"
 
 
 def _p_words(row: Row) -> str:
-    text = numbers.p_value(_p(row))
+    text = wording.p_value(_p(row))
     return (text if text.startswith("<") else f"= {text}").replace(" ", "\u00a0")
 
 
@@ -113,7 +113,7 @@ def _changes_summed(view: AnalysisView) -> Iterator[str]:
     ordered = sorted(tested, key=lambda pair: pair[1]["estimate"])
     (least, low), (most, high) = ordered[0], ordered[-1]
     yield (
-        f"In {len(clear)} of {numbers.count(len(tested), 'corpus', 'corpora')} texts change with the {one} more than "
+        f"In {len(clear)} of {wording.count(len(tested), 'corpus', 'corpora')} texts change with the {one} more than "
         f"sampling explains. Lexical variance across {many}, less that within one, runs from "
         f"{_ends(low, where=least.full)} to {_ends(high, first=False, where=most.full)}."
     )
@@ -122,7 +122,7 @@ def _changes_summed(view: AnalysisView) -> Iterator[str]:
 def _words_told(view: AnalysisView, corpora: Sequence[Corpus]) -> list[str]:
     """The words that stand out most, names of the identities themselves left aside."""
     found = [row for corpus in corpora for row in view.rows("words", corpus, topic="all", method="logodds")]
-    clear = [row for row in found if numbers.known(row["z"]) and row["z"] >= STRONG_Z]
+    clear = [row for row in found if wording.known(row["z"]) and row["z"] >= STRONG_Z]
     if not found:
         return []
     one, _ = view.attribute
@@ -139,7 +139,7 @@ def _words_told(view: AnalysisView, corpora: Sequence[Corpus]) -> list[str]:
     shown = list(best.values())[:EXAMPLES]
     told = ", ".join(
         f"“{isolate(label_text(row['word']))}” for {isolate(label_text(row['identity']))} "
-        f"(z\u00a0{numbers.decimal(row['z'], 1)})"
+        f"(z\u00a0{wording.decimal(row['z'], 1)})"
         for row in shown
     )
     lead = "the word that stands out most is" if len(shown) == 1 else "the words that stand out most are"
@@ -161,19 +161,19 @@ def _taus_told(view: AnalysisView, corpus: Corpus) -> list[str]:
 def tau_sentence(view: AnalysisView, corpus: Corpus, values: str) -> str:
     """Tell whether like cultures get like texts, by each measure; "" where it was not asked."""
     rows = [(measure, view.correlation(corpus, values, measure)) for measure in view.measures]
-    known = [(measure, row) for measure, row in rows if row is not None and numbers.known(row["estimate"])]
+    known = [(measure, row) for measure, row in rows if row is not None and wording.known(row["estimate"])]
     if not known:
         return ""
     verdict = _verdict([row for _, row in known])
     first = known[0][1]
-    share = numbers.decimal(50 * (1 + first["estimate"]), 0)
+    share = wording.decimal(50 * (1 + first["estimate"]), 0)
     told = ", ".join(f"{_ends(row, first=k == 0)} by {measure_words(m)}" for k, (m, row) in enumerate(known))
     floor = span(first["floor_low"], first["floor_high"])
     shuffled = f"; shuffled names give {floor}" if floor else ""
     return (
         f"By {view.values_words(values)}, of two countries the one nearer in values gets the more similar texts about "
         f"{share} times in 100, where chance gives 50: {verdict}. τ is {told}{shuffled} "
-        f"({numbers.count(int(first['n']), 'country', 'countries')})."
+        f"({wording.count(int(first['n']), 'country', 'countries')})."
     )
 
 
@@ -185,7 +185,7 @@ def _verdict(rows: Sequence[Row]) -> str:
     if sides == {0}:
         return "that cannot be told from chance"
     told = "that is more than chance" if sides == {1} else "that is less than chance"
-    sure = all(numbers.known(row["low"]) and (row["low"] > 0 or row["high"] < 0) for row in rows)
+    sure = all(wording.known(row["low"]) and (row["low"] > 0 or row["high"] < 0) for row in rows)
     return told if sure else f"{told} for the concepts asked, but these are too few or too unlike to speak for others"
 
 
@@ -202,7 +202,7 @@ def _taus_summed(view: AnalysisView) -> Iterator[str]:
     for values in view.values:
         for measure in view.measures:
             rows = [(one, view.correlation(one, values, measure)) for one in view.corpora]
-            known = [(one, row) for one, row in rows if row is not None and numbers.known(row["estimate"])]
+            known = [(one, row) for one, row in rows if row is not None and wording.known(row["estimate"])]
             if not known:
                 continue
             above = sum(beyond_floor(row) > 0 for _, row in known)
@@ -210,7 +210,7 @@ def _taus_summed(view: AnalysisView) -> Iterator[str]:
             (least, low), (most, high) = ordered[0], ordered[-1]
             yield (
                 f"By {view.values_words(values)} and {measure_words(measure)}: in {above} of "
-                f"{numbers.count(len(known), 'corpus', 'corpora')} countries nearer in values get more similar texts "
+                f"{wording.count(len(known), 'corpus', 'corpora')} countries nearer in values get more similar texts "
                 f"than shuffled names give. τ runs from {_ends(low, where=least.full)} to "
                 f"{_ends(high, first=False, where=most.full)}."
             )

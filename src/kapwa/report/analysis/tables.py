@@ -7,11 +7,11 @@ from itertools import product
 
 import polars as pl
 
-from kapwa.report import numbers
+from kapwa.report import wording
 from kapwa.report.analysis.sentences import beyond_floor, changes, explained, variances
 from kapwa.report.analysis.view import AnalysisView, Row, fine, measure_words, short, span, topic_words
 from kapwa.report.tables import NONE, Cell, Table, frame_csv
-from kapwa.report.text import isolate, label_text
+from kapwa.report.wording import isolate, label_text
 from kapwa.tables_io import csv_text
 
 MOST_TOPIC_ROWS = 240
@@ -23,11 +23,11 @@ _TESTS = {
 
 
 def _p(row: Row, name: str) -> Cell:
-    return Cell(numbers.p_value(row[name]), number=True)
+    return Cell(wording.p_value(row[name]), number=True)
 
 
 def _estimate(row: Row | None, *, strong: bool = False, plus: bool = True) -> Cell:
-    if row is None or not numbers.known(row["estimate"]):
+    if row is None or not wording.known(row["estimate"]):
         return NONE
     return Cell(fine(row["estimate"], plus=plus), span(row["low"], row["high"]), number=True, strong=strong)
 
@@ -51,8 +51,8 @@ def glance_table(view: AnalysisView) -> Table:
         cells = [Cell(fine(value), number=True) for value in spread]
         cells += [_estimate(test, strong=bool(changes(test)))]
         cells += [_p(test, "p" if test["p_adjusted"] is None else "p_adjusted") if test else NONE]
-        beside = f"shuffled {numbers.decimal(floor, 3)}" if numbers.known(floor) else ""
-        cells += [Cell(numbers.decimal(share, 3), beside, number=True), *map(_tau, taus.values())]
+        beside = f"shuffled {wording.decimal(floor, 3)}" if wording.known(floor) else ""
+        cells += [Cell(wording.decimal(share, 3), beside, number=True), *map(_tau, taus.values())]
         rows.append([Cell(corpus.label, corpus.task), *cells])
         tested = [(test or {}).get(name) for name in (*estimates, "p", "p_adjusted")]
         tidy.append([*corpus.key, *spread, *tested, share, floor, *((taus[v] or {}).get(name) for v, name in named)])
@@ -79,14 +79,14 @@ def tests_table(view: AnalysisView) -> Table:
             row = view.test(corpus, name)
             if row is None:
                 continue
-            freedom = [numbers.decimal(row[df], 0) for df in ("df1", "df2") if numbers.known(row[df])]
+            freedom = [wording.decimal(row[df], 0) for df in ("df1", "df2") if wording.known(row[df])]
             cells = [
                 Cell(title, small),
                 _estimate(row, plus=name != "permanova"),
-                Cell(numbers.decimal(row["statistic"], 2), f"df {', '.join(freedom)}" if freedom else "", number=True),
+                Cell(wording.decimal(row["statistic"], 2), f"df {', '.join(freedom)}" if freedom else "", number=True),
                 _p(row, "p"),
                 _p(row, "p_adjusted"),
-                Cell(f"{row['concepts']:,}" if row["concepts"] is not None else numbers.NOTHING, number=True),
+                Cell(f"{row['concepts']:,}" if row["concepts"] is not None else wording.NOTHING, number=True),
             ]
             grey = name.endswith("_reference")
             cells = [cell._replace(muted=grey or cell.muted) for cell in cells]
@@ -117,7 +117,7 @@ def correlation_table(view: AnalysisView) -> Table | None:
                 Cell(corpus.label, corpus.task),
                 Cell(f"{view.values_short(values)}, {short(measure)}"),
                 _tau(tau),
-                Cell(floor or numbers.NOTHING, _p_small(tau), number=True),
+                Cell(floor or wording.NOTHING, _p_small(tau), number=True),
                 *(_mantel(view, found.get(method)) for method in ("mantel", "partial mantel")),
                 _estimate(found.get("tau_reference"))._replace(muted=True),
                 Cell(f"{count:,}", number=True),
@@ -143,14 +143,14 @@ def correlation_table(view: AnalysisView) -> Table | None:
 
 
 def _p_small(row: Row | None) -> str:
-    if row is None or not numbers.known(row["p"]):
+    if row is None or not wording.known(row["p"]):
         return ""
-    text = numbers.p_value(row["p"])
+    text = wording.p_value(row["p"])
     return f"p {text}" if text.startswith("<") else f"p = {text}"
 
 
 def _mantel(view: AnalysisView, row: Row | None) -> Cell:
-    if row is None or not numbers.known(row["estimate"]):
+    if row is None or not wording.known(row["estimate"]):
         return NONE
     small, least = _p_small(row), view.least_p(row)
     small += f", least {least:.2g}" if small and least is not None else ""
@@ -192,11 +192,11 @@ def corpora_table(view: AnalysisView) -> Table:
         [
             Cell(corpus.label, corpus.task),
             *(
-                Cell(f"{corpus.row[name]:,}" if corpus.row[name] is not None else numbers.NOTHING, number=True)
+                Cell(f"{corpus.row[name]:,}" if corpus.row[name] is not None else wording.NOTHING, number=True)
                 for name in names
             ),
-            Cell(numbers.decimal(corpus.row["samples"], 1), number=True),
-            Cell(numbers.decimal(corpus.row["mean_tokens"], 1), number=True),
+            Cell(wording.decimal(corpus.row["samples"], 1), number=True),
+            Cell(wording.decimal(corpus.row["mean_tokens"], 1), number=True),
         ]
         for corpus in view.corpora
     ]

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from kapwa.analysis.result import Analysis
-from kapwa.report import numbers
+from kapwa.report import wording
 from kapwa.report.analysis.sentences import headline, variances
 from kapwa.report.analysis.view import AnalysisView, Corpus, Row, fine, span
 from kapwa.report.terminal import new_table
-from kapwa.report.text import label_text
+from kapwa.report.wording import label_text
 
 if TYPE_CHECKING:
     from rich.console import Group, RenderableType
@@ -65,8 +65,8 @@ def _variance_table(view: AnalysisView) -> Table:
     rows = []
     for corpus in view.corpora:
         test: Row = view.test(corpus, "paired") or {}
-        across, within = (numbers.decimal(value, 3) for value in variances(view, corpus))
-        gap, p = _with_span(test, plus=True), numbers.p_value(test.get("p"))
+        across, within = (wording.decimal(value, 3) for value in variances(view, corpus))
+        gap, p = _with_span(test, plus=True), wording.p_value(test.get("p"))
         rows.append([_name(corpus), f"{corpus.row['texts']:,}", within, across, gap, p])
     columns = ["Corpus", "Texts", "Within", "Across", "Across − within (95%)", "p"]
     return _filled(columns, rows, left=1, title="Do texts change? Lexical variance within and across")
@@ -80,8 +80,8 @@ def _tau_tables(view: AnalysisView) -> Iterator[RenderableType]:
         for tau in view.rows("correlations", corpus, topic="all", method="tau"):
             released = view.correlation(corpus, tau["values"], tau["measure"], "tau_reference") or {}
             cells = [view.values_short(tau["values"]), tau["measure"].upper(), _with_span(tau)]
-            cells += [span(tau["floor_low"], tau["floor_high"]) or numbers.NOTHING]
-            rows.append([*cells, numbers.decimal(released.get("estimate"), 3)])
+            cells += [span(tau["floor_low"], tau["floor_high"]) or wording.NOTHING]
+            rows.append([*cells, wording.decimal(released.get("estimate"), 3)])
         columns = ["Values", "By", "τ (95%)", "Shuffled", "Released"]
         if rows and left > 0:
             yield _filled(columns, rows[:left], left=1, title=_name(corpus))
@@ -94,7 +94,7 @@ def _partial_table(view: AnalysisView, partial: Iterable[Row]) -> Table:
     for row in partial:
         if row["topic"] == "all":
             names = [f"{row['corpus']}, {row['task']}", view.values_short(row["values"]), row["controls"]]
-            r, p = numbers.decimal(row["estimate"], 3), numbers.p_value(row["p"])
+            r, p = wording.decimal(row["estimate"], 3), wording.p_value(row["p"])
             rows.append([*names, row["measure"].upper(), r, p])
     columns = ["Corpus", "Values", "Held fixed", "By", "Partial r", "p"]
     return _filled(columns, rows, left=3, title="What is left of that when something else is held fixed?")

@@ -12,8 +12,8 @@ import polars as pl
 
 from kapwa.analysis.result import Analysis
 from kapwa.errors import UsageError
-from kapwa.report import numbers
-from kapwa.report.text import clean, isolate, label_text, truncate
+from kapwa.report import wording
+from kapwa.report.wording import clean, isolate, label_text, truncate
 
 Row = Mapping[str, Any]
 TASKS: Mapping[str, str] = {"qa": "answers to questions", "stories": "stories"}
@@ -191,10 +191,10 @@ def matching(frame: pl.DataFrame, **where: str) -> pl.DataFrame:
 
 def span(low: float | None, high: float | None) -> str:
     """An interval, "" where there is none."""
-    if not (numbers.known(low) and numbers.known(high)):
+    if not (wording.known(low) and wording.known(high)):
         return ""
     digits = places(low, high)
-    return f"{numbers.decimal(low, digits)} to {numbers.decimal(high, digits)}"
+    return f"{wording.decimal(low, digits)} to {wording.decimal(high, digits)}"
 
 
 def places(*values: float) -> int:
@@ -204,7 +204,7 @@ def places(*values: float) -> int:
 
 def fine(value: float | None, *, plus: bool = False) -> str:
     """A value with as many decimals as it needs."""
-    return numbers.decimal(value, places(value) if numbers.known(value) else 3, plus=plus)
+    return wording.decimal(value, places(value) if wording.known(value) else 3, plus=plus)
 
 
 # --- what stands around the numbers

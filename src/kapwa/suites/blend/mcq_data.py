@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from kapwa.datasets.card import CARD_NAME, shipped_card
+from kapwa.datasets.card import CARD_NAME
 from kapwa.datasets.findings import DataSource
 from kapwa.datasets.packs import locate, table_files
 from kapwa.datasets.rows import (
@@ -27,7 +27,7 @@ from kapwa.datasets.rows import (
     known_part,
     read_rows,
 )
-from kapwa.datasets.tables import Table, load_yaml, read_records
+from kapwa.datasets.tables import Table, load_yaml, read_records, shipped_card
 from kapwa.errors import DataError, nearest, raise_first
 from kapwa.files import digest
 from kapwa.suites.blend.data import BLEND_ID, CHOICE_FILES, PACKS, hub_files

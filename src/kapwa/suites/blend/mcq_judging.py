@@ -186,7 +186,8 @@ def judge_likelihood(items: Sequence[Item], answers: Collection[Answer]) -> Judg
     ]
     cases = [_likelihood_case(one, one.texts) for one in scored if one.texts is not None]
     options = pl.DataFrame([row for one in scored for row in _option_rows(one)], schema=OPTION_SCHEMA, orient="row")
-    tables = {"options": options, "cases": case_frame(sorted(cases, key=lambda row: row["margin"]))}
+    cases.sort(key=lambda row: row["margin"])
+    tables = {"options": options, "cases": case_frame(cases)}
     return Judged(score_frame(row for one in scored for row in _likelihood_rows(one)), tables)
 
 

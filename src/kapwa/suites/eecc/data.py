@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from kapwa.datasets.card import CARD_NAME, shipped_card
+from kapwa.datasets.card import CARD_NAME
 from kapwa.datasets.findings import Finding
 from kapwa.datasets.packs import DataSet, locate, odd_names, table_files
 from kapwa.datasets.rows import Defaults, Origin
-from kapwa.datasets.tables import TABLE_SUFFIXES, Table, peek_header, read_records
+from kapwa.datasets.tables import TABLE_SUFFIXES, Table, peek_header, read_records, shipped_card
 from kapwa.errors import DataError, UsageError
 from kapwa.files import read_text
 from kapwa.suites.eecc import TASKS

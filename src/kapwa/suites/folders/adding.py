@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kapwa import registry
-from kapwa.datasets.card import CARD_NAME, Card, read_model
+from kapwa.datasets.card import CARD_NAME, Card
 from kapwa.datasets.findings import CheckReport, Finding
 from kapwa.datasets.packs import odd_names
-from kapwa.datasets.tables import TABLE_SUFFIXES, peek_header, read_records
+from kapwa.datasets.tables import TABLE_SUFFIXES, peek_header, read_model, read_records
 from kapwa.errors import DataError, UsageError, nearest
 from kapwa.files import filling
 from kapwa.suites.base import Suite

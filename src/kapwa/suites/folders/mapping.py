@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
 
-from kapwa.datasets.card import read_model
 from kapwa.datasets.rows import columns_of
+from kapwa.datasets.tables import read_model
 from kapwa.errors import nearest
 from kapwa.suites.blend.form import QUESTION_COLUMNS
 from kapwa.suites.blend.mcq_data import MCQ_COLUMNS

@@ -28,10 +28,16 @@ def open_task(name: str, data: str | Path | None, selection: Selection, options:
     """Read the situations, select among them, and return the task called ``name``."""
     from kapwa.suites.items import select
     from kapwa.suites.kalahi.data import read_situations
-    from kapwa.suites.kalahi.mc import ChoiceTask
-    from kapwa.suites.kalahi.open import OpenOptions, OpenTask
 
-    given = given_options(name, options, OpenOptions.names() if name == "kalahi/open" else ())
+    if name == "kalahi/mc":
+        from kapwa.suites.kalahi.mc import ChoiceTask
+
+        known: tuple[str, ...] = ()
+    else:
+        from kapwa.suites.kalahi.open import OpenOptions, OpenTask
+
+        known = OpenOptions.names()
+    given = given_options(name, options, known)
     situations, source = read_situations(data)
     # A file may hold only one variant: then that one is meant.
     present = [variant for variant in VARIANTS if any(item.variant == variant for item in situations)]

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kapwa.datasets.card import CARD_NAME, Card, shipped_card
+from kapwa.datasets.card import CARD_NAME, Card
 from kapwa.datasets.findings import DataSource
 from kapwa.datasets.packs import DataSet, children, locate, table_files
 from kapwa.datasets.rows import columns_of
-from kapwa.datasets.tables import TABLE_SUFFIXES, peek_header
+from kapwa.datasets.tables import TABLE_SUFFIXES, peek_header, shipped_card
 from kapwa.errors import DataError, raise_first
 from kapwa.records import Item
 from kapwa.suites.kalahi import released
@@ -52,11 +52,38 @@ def load_path(path: Path, name: str = "", card: Card | None = None) -> Situation
     found = Situations(name or path.resolve().name, path)
     if path.is_file():
         _read_file(found, path)
-    elif path.is_dir():
-        _read_folder(found, path, card)
-    else:
+    elif not path.is_dir():
         found.problems.append(DataError("is neither a file nor a folder.", path=path))
-    _check_across(found)
+    elif not table_files(path, ROLE) and (tables := _released_files(path)):
+        _read_released(found, tables, card)
+    else:  # a pack, or a folder of packs
+        packs = [path] if table_files(path, ROLE) else [folder for folder in children(path) if _is_pack(folder)]
+        for folder in packs:
+            files = table_files(folder, ROLE)
+            if len(files) != 1:
+                held = " and ".join(file.name for file in files) or "a card but no situations"
+                message = f"holds {held}; a pack has exactly one file of situations."
+                hint = "Keep one, named situations.csv or .yaml."
+                found.problems.append(DataError(message, path=folder, hint=hint))
+            if files:
+                found.entries += situation_items(found.read(files[0], Situation, found.read_card(folder)))
+        if not packs:
+            hint = "A pack folder holds card.yaml and situations.csv; see docs/reference/kalahi-form.md."
+            found.problems.append(DataError("holds no situations.", path=path, hint=hint))
+    # Ids must be unique in a variant over all files, clusters in one pack: answers and intervals rest on them.
+    ids: dict[tuple[str, str], Entry] = {}
+    clusters: dict[str, Entry] = {}
+    hint = "Begin ids and clusters with a word for the pack, so that packs can be used together."
+    for entry in found.entries:
+        item = entry.item
+        first = ids.setdefault((item.id, item.variant), entry)
+        if first.path != entry.path:
+            message = f"{item.id!r} is also the id of row {first.row} of {_place(first)}."
+            found.problems.append(DataError(message, path=entry.path, row=entry.row, column="id", hint=hint))
+        mate = clusters.setdefault(item.cluster, entry)
+        if (mate.item.culture, mate.path.parent) != (item.culture, entry.path.parent) and item.variant == "full":
+            message = f"{item.cluster!r} is also a cluster of {mate.item.culture} ({_place(mate)})."
+            found.problems.append(DataError(message, path=entry.path, row=entry.row, column="cluster", hint=hint))
     return found
 
 
@@ -80,27 +107,6 @@ def _read_file(found: Situations, path: Path) -> None:
         _read_released(found, [path], None)
     else:
         found.entries += situation_items(found.read(path, Situation, found.read_card(path.parent)))
-
-
-def _read_folder(found: Situations, path: Path, card: Card | None) -> None:
-    """Read a pack, released tables, or a folder of packs."""
-    tables = [] if table_files(path, ROLE) else _released_files(path)
-    if tables:
-        _read_released(found, tables, card)
-        return
-    packs = [path] if table_files(path, ROLE) else [folder for folder in children(path) if _is_pack(folder)]
-    for folder in packs:
-        files = table_files(folder, ROLE)
-        if len(files) != 1:
-            held = " and ".join(file.name for file in files) or "a card but no situations"
-            message = f"holds {held}; a pack has exactly one file of situations."
-            hint = "Keep one, named situations.csv or .yaml."
-            found.problems.append(DataError(message, path=folder, hint=hint))
-        if files:
-            found.entries += situation_items(found.read(files[0], Situation, found.read_card(folder)))
-    if not packs:
-        hint = "A pack folder holds card.yaml and situations.csv; see docs/reference/kalahi-form.md."
-        found.problems.append(DataError("holds no situations.", path=path, hint=hint))
 
 
 def _is_pack(folder: Path) -> bool:
@@ -127,23 +133,6 @@ def _read_released(found: Situations, files: Sequence[Path], card: Card | None) 
     found.entries += released.released_entries(rows)
     if not found.cards and {entry.item.culture for entry in found.entries} == {shipped_card(released.CARD).culture}:
         found.cards.append(shipped_card(released.CARD).model_dump())
-
-
-def _check_across(found: Situations) -> None:
-    """Ids must be unique in a variant over all files, clusters in one pack: answers and intervals rest on them."""
-    ids: dict[tuple[str, str], Entry] = {}
-    clusters: dict[str, Entry] = {}
-    hint = "Begin ids and clusters with a word for the pack, so that packs can be used together."
-    for entry in found.entries:
-        item = entry.item
-        first = ids.setdefault((item.id, item.variant), entry)
-        if first.path != entry.path:
-            message = f"{item.id!r} is also the id of row {first.row} of {_place(first)}."
-            found.problems.append(DataError(message, path=entry.path, row=entry.row, column="id", hint=hint))
-        mate = clusters.setdefault(item.cluster, entry)
-        if (mate.item.culture, mate.path.parent) != (item.culture, entry.path.parent) and item.variant == "full":
-            message = f"{item.cluster!r} is also a cluster of {mate.item.culture} ({_place(mate)})."
-            found.problems.append(DataError(message, path=entry.path, row=entry.row, column="cluster", hint=hint))
 
 
 def _place(entry: Entry) -> str:

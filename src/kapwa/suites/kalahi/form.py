@@ -134,38 +134,28 @@ def situation_items(situations: Sequence[Situation]) -> list[Entry]:
         if key not in bases or (situation.base and not bases[key].base):
             bases[key] = situation
     chosen = {"full": situations, "partial": situations, "unenriched": list(bases.values())}
-    return [Entry(_item(s, variant), *s.origin) for variant, rows in chosen.items() for s in rows]
-
-
-def _item(situation: Situation, variant: str) -> Item:
-    texts: Mapping[str, str] = {name: getattr(situation, name) for name in PARTS}
-    kept = {name: texts[name] if name in _PARTS_OF[variant] else "" for name in PARTS}
-    glosses = [str(getattr(situation, f"{name}_en")) for name in PARTS if kept[name]]
-    gloss: dict[str, str | tuple[str, ...]] = {
-        # A prompt is glossed only where every part of it is.
-        "prompt": "\n".join(glosses) if all(glosses) else "",
-        "best": situation.best_en,
-        "relevant": situation.relevant_en,
-        "irrelevant": situation.irrelevant_en,
-    }
-    return Item(
-        id=situation.id,
-        suite=SUITE,
-        culture=situation.culture,
-        language=situation.language,
-        category=situation.category,
-        topic=situation.topic,
-        variant=variant,
-        cluster=situation.cluster,
-        fields={
+    entries = []
+    for variant, s in ((variant, s) for variant, rows in chosen.items() for s in rows):
+        kept: dict[str, str] = {name: getattr(s, name) if name in _PARTS_OF[variant] else "" for name in PARTS}
+        glosses = [str(getattr(s, f"{name}_en")) for name in PARTS if kept[name]]
+        gloss: dict[str, str | tuple[str, ...]] = {
+            # A prompt is glossed only where every part of it is.
+            "prompt": "\n".join(glosses) if all(glosses) else "",
+            "best": s.best_en,
+            "relevant": s.relevant_en,
+            "irrelevant": s.irrelevant_en,
+        }
+        fields = {
             "prompt": "\n".join(filter(None, kept.values())),
             **kept,
-            "best": situation.best,
-            "relevant": situation.relevant,
-            "irrelevant": situation.irrelevant,
+            "best": s.best,
+            "relevant": s.relevant,
+            "irrelevant": s.irrelevant,
             "gloss": {name: value for name, value in gloss.items() if value},
-        },
-    )
+        }
+        item = Item(s.id, SUITE, s.culture, s.language, s.category, s.topic, variant, s.cluster, fields)
+        entries.append(Entry(item, *s.origin))
+    return entries
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,19 +1,28 @@
-"""Judge ``kalahi/mc``: which response does the model find likeliest after the situation?"""
+"""Judge ``kalahi/mc``: which response does the model find likeliest after the situation?
+
+Beside it what takes no cultural knowledge (chance, and tricks such as "choose the longest") and what people score.
+Length is counted in characters (Unicode code points) and must be strictly greater (or smaller) than that of
+every irrelevant response: these rules give the published facts of the released full prompts exactly
+(longest 0.413333, shortest 0.113333; bytes give the same, for those texts are ASCII; words do not).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import hashlib
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from statistics import fmean
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from kapwa.metrics.likelihood import NORMS, Vector, mc1, mc2, mc2_reference, mc3, normalised
-from kapwa.records import Answer, Capability, ContinuationScore, Item, Message, Params, Request
+from kapwa.metrics.likelihood import NORMS, mc1, mc2, mc2_reference, mc3, normalised
+from kapwa.records import Answer, Capability, ContinuationScore, Floor, Item, Message, Params, Request
 from kapwa.suites.base import Judged, MetricInfo, metrics_of
-from kapwa.suites.items import case_frame, case_row, score_frame, score_row
-from kapwa.suites.kalahi.floors import floors
+from kapwa.suites.items import CASE_SCHEMA, case_row, score_frame, score_row
+from kapwa.suites.kalahi import VARIANTS
 from kapwa.suites.kalahi.form import SituationTask, reference_response
 
 # The ends of metrics' names, by what they divide log-probabilities by.
@@ -43,19 +52,14 @@ def mc_requests(items: Sequence[Item]) -> Iterator[Request]:
 class _Scored(NamedTuple):
     """The responses of one item with their scores; ``plain`` as written, ``reference`` as released.
 
-    The first ``n_relevant`` of ``texts`` are relevant; ``best`` is the place of the best one.
+    The first ``n`` are relevant; ``best`` is the place of the best one.
     """
 
     item: Item
-    texts: tuple[str, ...]
     plain: list[ContinuationScore]
     reference: list[ContinuationScore]
-    n_relevant: int
+    n: int
     best: int
-
-    def split(self, values: Vector) -> tuple[Vector, Vector, float]:
-        """Split values beside ``texts`` into those of relevant and irrelevant responses, and that of the best."""
-        return values[: self.n_relevant], values[self.n_relevant :], float(values[self.best])
 
 
 def judge_mc(items: Sequence[Item], answers: Collection[Answer]) -> Judged:
@@ -78,14 +82,32 @@ def judge_mc(items: Sequence[Item], answers: Collection[Answer]) -> Judged:
         texts = (*relevant, *item.fields["irrelevant"])
         reference = [by_text[reference_response(text)] for text in texts]
         best = texts.index(item.fields["best"])
-        scored = _Scored(item, texts, [by_text[text] for text in texts], reference, len(relevant), best)
+        scored = _Scored(item, [by_text[text] for text in texts], reference, len(relevant), best)
         scores += _score_rows(scored)
-        continuations += _continuation_rows(scored)
+        continuations += [
+            {
+                "item_id": item.id,
+                "variant": item.variant,
+                "culture": item.culture,
+                "index": i,
+                "group": "best" if i == best else "relevant" if i < len(relevant) else "irrelevant",
+                "text": text,
+                "logprob_sum": by_text[text].logprob_sum,
+                "logprob_sum_reference": released.logprob_sum_reference,
+                "n_tokens": by_text[text].n_tokens,
+                "n_bytes": by_text[text].n_bytes,
+                "n_chars": by_text[text].n_chars,
+                "n_bytes_reference": released.n_bytes,
+                "boundary": by_text[text].boundary,
+            }
+            for i, (text, released) in enumerate(zip(texts, reference, strict=True))
+        ]
         cases.append(_case(scored))
-    return Judged(
-        score_frame(scores),
-        {"continuations": pl.DataFrame(continuations, schema=_CONTINUATION_SCHEMA), "cases": case_frame(cases)},
-    )
+    tables = {
+        "continuations": pl.DataFrame(continuations, schema=_CONTINUATION_SCHEMA),
+        "cases": pl.DataFrame(cases, schema=CASE_SCHEMA),
+    }
+    return Judged(score_frame(scores), tables)
 
 
 def _score_rows(scored: _Scored) -> Iterator[dict[str, Any]]:
@@ -97,8 +119,8 @@ def _score_rows(scored: _Scored) -> Iterator[dict[str, Any]]:
         n_bytes = np.array([one.n_bytes for one in scored.reference])
         values["_reference"] = np.array(sums, dtype=np.float64) / n_bytes
     for suffix, of_texts in values.items():
-        relevant, irrelevant, best = scored.split(of_texts)
-        value, shared = mc1(best, irrelevant)
+        relevant, irrelevant = of_texts[: scored.n], of_texts[scored.n :]
+        value, shared = mc1(float(of_texts[scored.best]), irrelevant)
         yield score_row(item, f"mc1{suffix}", value, "right" if value else "tie" if shared else "wrong")
         mass = mc2_reference if suffix == "_reference" else mc2
         yield score_row(item, f"mc2{suffix}", mass(relevant, irrelevant), "scored")
@@ -107,33 +129,12 @@ def _score_rows(scored: _Scored) -> Iterator[dict[str, Any]]:
             yield score_row(item, "mc1_shared", shared, "scored")
 
 
-def _continuation_rows(scored: _Scored) -> Iterator[dict[str, Any]]:
-    for i, text in enumerate(scored.texts):
-        plain, reference = scored.plain[i], scored.reference[i]
-        group = "best" if i == scored.best else "relevant" if i < scored.n_relevant else "irrelevant"
-        yield {
-            "item_id": scored.item.id,
-            "variant": scored.item.variant,
-            "culture": scored.item.culture,
-            "index": i,
-            "group": group,
-            "text": text,
-            "logprob_sum": plain.logprob_sum,
-            "logprob_sum_reference": reference.logprob_sum_reference,
-            "n_tokens": plain.n_tokens,
-            "n_bytes": plain.n_bytes,
-            "n_chars": plain.n_chars,
-            "n_bytes_reference": reference.n_bytes,
-            "boundary": plain.boundary,
-        }
-
-
 def _case(scored: _Scored) -> dict[str, Any]:
     """What the model preferred among best and irrelevant responses, for the report's list of failures."""
     item, values = scored.item, normalised(scored.plain, "byte")
-    _, irrelevant, best = scored.split(values)
+    irrelevant = values[scored.n :]
     rival = int(irrelevant.argmax())
-    margin = best - float(irrelevant[rival])
+    margin = float(values[scored.best]) - float(irrelevant[rival])
     gloss = item.fields["gloss"]
     rival_gloss = dict(enumerate(gloss.get("irrelevant", ()))).get(rival)
     return case_row(
@@ -157,6 +158,112 @@ _CONTINUATION_SCHEMA: dict[str, Any] = {
     **dict.fromkeys(("n_tokens", "n_bytes", "n_chars", "n_bytes_reference"), pl.Int64),
     "boundary": pl.String,
 }
+
+
+# --- what takes no cultural knowledge -----------------------------------------------------------------------
+
+_FLOOR_METRICS = (
+    "mc1_shared",
+    *(f"{family}{suffix}" for family in ("mc1", "mc2", "mc3") for suffix in (*_SUFFIXES.values(), "_reference")),
+)
+# People were asked the released full prompts, to choose among the best and the irrelevant responses.
+_PEOPLE = (
+    ("human", 0.8910, "mean of three validators, Kalahi section 4.1 (150 full prompts)"),
+    (
+        "human (implied)",
+        (111 * 3 + 31 * 2 + 8 * 1) / 450,
+        "111, 31 and 8 of 150 best responses chosen by 3, 2 and 1 of three validators",
+    ),
+)
+
+
+def chance_mc1(item: Item) -> float:
+    """MC1 of a blind choice among the best and the irrelevant responses: 1 / (1 + irrelevant)."""
+    return 1.0 / (1 + len(item.fields["irrelevant"]))
+
+
+def chance_mc2(item: Item) -> float:
+    """MC2 of a model without preference: relevant / (relevant + irrelevant); 0.5 where there are as many of each."""
+    relevant, irrelevant = len(item.fields["relevant"]), len(item.fields["irrelevant"])
+    return relevant / (relevant + irrelevant)
+
+
+def by_length(item: Item, sign: int, family: str = "mc1") -> float:
+    """Return what choosing the longest (``sign`` 1) or the shortest (-1) response scores.
+
+    MC3 is the share of relevant responses ahead of every irrelevant one; in ``mc1_shared`` ties are split evenly.
+    """
+    lengths = [sign * len(response) for response in item.fields["irrelevant"]]
+    if family == "mc3":
+        return fmean(sign * len(response) > max(lengths) for response in item.fields["relevant"])
+    best = sign * len(item.fields["best"])
+    if family == "mc1_shared" and best >= max(lengths):
+        return 1.0 / (1 + lengths.count(best))
+    return float(best > max(lengths))
+
+
+def first_is_best(item: Item) -> bool:
+    """Whether the best response comes first of the best and the irrelevant ones, in the order of a hash.
+
+    The hash is of item and response, so the order is the same on every machine, and for every variant.
+    """
+    responses = (item.fields["best"], *item.fields["irrelevant"])
+    hashes = [hashlib.blake2b(f"0\0{item.id}\0{text}".encode(), digest_size=16).digest() for text in responses]
+    return hashes[0] == min(hashes)
+
+
+_CHOICE: Mapping[str, Callable[[Item], float]] = {
+    "chance": chance_mc1,
+    "longest": partial(by_length, sign=1),
+    "shortest": partial(by_length, sign=-1),
+    "first position": first_is_best,
+}
+# By the letters and digit that a metric begins with.
+_TRICKS: Mapping[str, Mapping[str, Callable[[Item], float]]] = {
+    "mc1": _CHOICE,
+    "mc1_shared": {
+        **_CHOICE,
+        "longest": partial(by_length, sign=1, family="mc1_shared"),
+        "shortest": partial(by_length, sign=-1, family="mc1_shared"),
+    },
+    "mc2": {"no preference": chance_mc2},
+    # Every relevant response comes first among itself and the irrelevant ones as often as the best does.
+    "mc3": {
+        "chance": chance_mc1,
+        "longest": partial(by_length, sign=1, family="mc3"),
+        "shortest": partial(by_length, sign=-1, family="mc3"),
+    },
+}
+
+
+def floors(items: Sequence[Item]) -> list[Floor]:
+    """Return the floors of every metric and variant present, and the ceiling where people's score is known.
+
+    Over all items ``note`` is ""; where there are several cultures, each has its own floors too, with its name
+    as ``note``. Values are means over items, in [0, 1]. The ceilings (kind "ceiling") are those of the released
+    Filipino full prompts and are given for MC1 only when items are exactly those released ones or some of them.
+    """
+    found: list[Floor] = []
+    for variant in VARIANTS:
+        present = [item for item in items if item.variant == variant]
+        cultures = list(dict.fromkeys(item.culture for item in present))
+        groups = {"": present} if present else {}
+        if len(cultures) > 1:
+            groups |= {culture: [item for item in present if item.culture == culture] for culture in cultures}
+        for note, group in groups.items():
+            found += [
+                Floor(metric, variant, name, fmean(map(trick, group)), note=note)
+                for metric in _FLOOR_METRICS
+                for name, trick in _TRICKS.get(metric, _TRICKS[metric[:3]]).items()
+            ]
+        if variant == "full" and present and all("release" in item.fields for item in present):
+            found += [
+                Floor(metric, variant, name, value, kind="ceiling", note=source)
+                for metric in _FLOOR_METRICS
+                if metric.startswith("mc1")
+                for name, value, source in _PEOPLE
+            ]
+    return found
 
 
 @dataclass(frozen=True, slots=True)

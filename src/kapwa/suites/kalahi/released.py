@@ -9,9 +9,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, Field
 
-from kapwa.datasets.card import shipped_card
 from kapwa.datasets.rows import CellProblem, Culture, Defaults, Filled, FilledTexts, Language, Row, Text, one_of
-from kapwa.datasets.tables import Table
+from kapwa.datasets.tables import Table, shipped_card
 from kapwa.files import digest
 from kapwa.records import Item
 from kapwa.suites.kalahi import VARIANTS
