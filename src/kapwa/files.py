@@ -120,14 +120,16 @@ def replacing(path: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def filling(folder: Path, *, anew: bool = False) -> Iterator[Path]:
-    """Yield an empty folder beside ``folder``; on success the files put into it come to stand in ``folder``.
+    """Yield an empty folder; on success the files put into it come to stand in ``folder``.
 
     Where ``folder`` is there already, its other files stay, or with ``anew`` it is replaced as a whole. On any error
     it is left as it was.
     """
+    # Within a folder that stays: it may be a disk of its own, such as a volume of a container.
+    place = folder if folder.is_dir() and not anew else folder.parent
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        beside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))
+        place.mkdir(parents=True, exist_ok=True)
+        beside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=place))
     except OSError as error:
         error.filename = str(folder)
         raise

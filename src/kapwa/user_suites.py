@@ -81,7 +81,7 @@ def registered() -> dict[str, Registered]:
         return {}
     try:
         found = json.loads(read_text(path))
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise DataError(f"is not valid JSON ({error}).", path=path, hint=_MEND) from None
     if not isinstance(found, dict) or not isinstance(found.get("suites"), dict):
         raise DataError("is no list of suites.", path=path, hint=_MEND)

@@ -35,7 +35,7 @@ def parse_choice(pair: str) -> tuple[str, str]:
 
 @dataclass(kw_only=True)
 class AnalysisOptions:
-    """How texts are read and compared: fields of :class:`kapwa.analysis.settings.Settings`."""
+    """How texts are read and compared: fields of :class:`kapwa.analysis.inputs.Settings`."""
 
     attribute: Annotated[
         str | None,

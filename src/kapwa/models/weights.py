@@ -85,7 +85,7 @@ def locate(name: str) -> Source:
 
 def load(source: Source, options: ModelOptions) -> Weights:
     """Load model and tokenizer; raise ModelError (what, why, remedy) or MissingDependencyError."""
-    options.refuse_others(source.id, TAKEN, ("date", "pickle_weights", "template_arguments"))
+    options.refuse_others("A local model", TAKEN, ("date", "pickle_weights", "template_arguments"))
     if options.dtype not in DTYPES:
         raise ModelError(f"There is no numeric type {options.dtype!r}.", hint=f"Known: {', '.join(DTYPES)}.")
     # transformers itself asks for accelerate when it unpacks a GGUF file.

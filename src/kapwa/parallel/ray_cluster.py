@@ -182,7 +182,10 @@ def _not_connected(address: str, error: Exception) -> RunError:
     if address == LOCAL:
         said, hint = "Ray cannot be started on this machine", "Check the space in /tmp/ray and the memory."
     else:
-        said, hint = f"The Ray cluster at {address!r} cannot be joined", _JOIN
+        said, hint = (
+            f"The Ray cluster at {address!r} cannot be joined",
+            _JOIN if ":" in address else f"{_START_ONE} {_JOIN}",
+        )
     return RunError(f"{said}: {brief(error)}", hint=hint.format(mode=os.environ.get("RAY_AUTH_MODE", "not set")))
 
 

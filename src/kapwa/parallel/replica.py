@@ -79,8 +79,9 @@ class Replica:
     def facts(self, recipe: Recipe) -> Facts:
         """Return what the model says of itself now."""
         model = self._load(recipe)
+        known = model.capabilities  # a server is asked for them, and the description tells what it said
         told = dict(model.fingerprint), dict(model.description), dict(model.environment)
-        return Facts(model.id, model.revision, model.capabilities, model.atomic_batches, *told)
+        return Facts(model.id, model.revision, known, model.atomic_batches, *told)
 
     def plan(self, recipe: Recipe, requests: Sequence[Request]) -> tuple[list[list[int]], Facts]:
         """Return the model's plan, and the facts after planning."""

@@ -2,7 +2,8 @@
 
 Two layouts are told apart by their columns:
 
-- the form of :func:`kapwa.people.forms.write_rating_form`: ``form_id, response_id, …`` and one column a criterion;
+- the form of :func:`kapwa.people.rating_forms.write_rating_form`: ``form_id, response_id, …`` and one column
+  a criterion;
 - long: ``rater``, a ``response_id`` or an ``item_id`` (with ``variant`` and ``model`` where there are several), and
   one column a criterion.
 

@@ -149,9 +149,9 @@ class Run:
             place = ".".join(map(str, error.errors()[0]["loc"]))
             raise RunError(f"{file} is damaged: {place!r} is not what it should be.", hint=_AGAIN) from None
         self.manifest: Mapping[str, Any] = manifest
-        self.label = brief_model(str(self.manifest["model"].get("id", "")))
+        self.label = brief_model(str(self.manifest["model"]["id"]))
         self.complete: bool = self.manifest["status"] == "complete"
-        self.failed: int = self.manifest["counts"].get("failed", 0)
+        self.failed: int = self.manifest["counts"]["failed"]
         self.tables = (*RUN_TABLES, *(name for name in self.manifest["tables"] if name not in RUN_TABLES))
         self._read: dict[str, pl.DataFrame] = {}
 

@@ -97,10 +97,10 @@ def salvage(folder: Path) -> Salvaged:
                     answers, errors = _copy(old, path, fresh)
                 if not answers + errors:
                     raise nothing
+                undo.pop_all()  # from here on, what was set aside may be all there is
                 with closing(sqlite3.connect(path, isolation_level=None)) as old:
                     # Folds the log into the file, so that none of the old file's is left beside the new one.
                     old.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            undo.pop_all()
     except sqlite3.Error as error:
         if (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF in _NOT_THE_JOURNALS_FAULT:
             hint = "Make room on the disk and try again: the journal is as it was."

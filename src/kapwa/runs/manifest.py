@@ -87,7 +87,11 @@ class Manifest(BaseModel):
     format: Literal[1]
     task: str
     suite: str
+    kapwa: str
     signature: str
+    signatures: dict[str, str]
+    machine: Plain
+    failures: list[Plain]
     options: Plain
     selection: Plain
     counts: CountsPart

@@ -14,7 +14,7 @@ import polars as pl
 
 from kapwa.errors import DataError, UsageError, nearest
 from kapwa.metrics.tokens import check_language
-from kapwa.tables_io import MAX_CELL
+from kapwa.tables_io import MAX_CELL, why_not_json
 
 # Columns that may hold the varied attribute; beside another of these, "language" is the language of the texts.
 ATTRIBUTES: Final = ("nationality", "identity", "culture", "country", "religion", "city", "persona", "language")
@@ -119,10 +119,9 @@ def _json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             record, end = decode(text)
             if end < len(text):
                 raise json.JSONDecodeError("Extra data", text, end)
-        except (json.JSONDecodeError, RecursionError) as error:
-            reason = error.msg if isinstance(error, json.JSONDecodeError) else "nested too deeply"
+        except (ValueError, RecursionError) as error:
             cut = None if line.endswith("\n") else "The file may be cut off here: its last line does not end."
-            raise DataError(f"is not valid JSON ({reason}).", path=path, row=number, hint=cut) from None
+            raise DataError(f"is not valid JSON ({why_not_json(error)}).", path=path, row=number, hint=cut) from None
         if not isinstance(record, dict):
             raise DataError("is not a JSON object.", path=path, row=number)
         yield number, record

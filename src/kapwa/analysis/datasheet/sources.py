@@ -112,7 +112,7 @@ def _tell_making(facts: Facts, manifest: Mapping[str, Any]) -> None:
     facts.tell("collection.mechanism", f"Seed: {manifest['seed']}. Repeatable: {manifest['repeatable']}", source)
     machine = ", ".join(str(value) for value in manifest["machine"].values() if value)
     facts.tell("collection.mechanism", f"Machine: {machine}", source)
-    if manifest["started"]:
+    if manifest.get("started"):
         time = f"{manifest['started']} to {manifest['finished']}, in {count(manifest['sessions'], 'sitting')}"
         facts.tell("collection.time", time, source, settled=True)
     versions = ", ".join(f"{name} {number}" for name, number in sorted(manifest["versions"].items()))

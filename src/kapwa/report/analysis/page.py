@@ -39,14 +39,15 @@ def build_analysis_report(analysis: Analysis, path: Path) -> Path:
     """Write the report of ``analysis`` to ``path`` (one HTML file, whole or not at all) and return ``path``.
 
     The page is a function of the analysis alone, needs no network, and stays under 8 MB at the paper's size (22 corpora
-    of 193 identities): of the texts it carries as many as fit, and says how many. Raises UsageError when there is no
+    of 193 identities): of the texts it
+    carries as many as fit, which may be none, and says how many. Raises UsageError when there is no
     corpus.
     """
     view = AnalysisView(analysis)
     told = _told(view)
     page = ("analysis.html.j2", ["report.css", "analysis.css"], "analysis.js")
     fixed = len(render(*page, **told, texts=explorer.Texts("", 0, 0)).encode())
-    texts = explorer.texts_within(view, min(MOST_TEXTS, BUDGET - fixed - _AIR))
+    texts = explorer.texts_within(view, min(MOST_TEXTS, max(0, BUDGET - fixed - _AIR)))
     write_text(path, render(*page, **told, texts=texts))
     return path
 

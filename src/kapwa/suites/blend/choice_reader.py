@@ -140,7 +140,7 @@ class _Reader:
         """The option in a JSON object of one field, whatever the field is called (some models translate the key)."""
         try:
             found = json.loads(text)
-        except (json.JSONDecodeError, RecursionError):
+        except (ValueError, RecursionError):
             return frozenset()
         values = list(found.values()) if isinstance(found, dict) else []
         return self._value(values[0]) if len(values) == 1 and isinstance(values[0], str) else frozenset()

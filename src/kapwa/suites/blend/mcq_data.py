@@ -28,7 +28,7 @@ from kapwa.datasets.rows import (
     read_rows,
 )
 from kapwa.datasets.tables import Table, load_yaml, read_records, shipped_card
-from kapwa.errors import DataError, nearest, raise_first
+from kapwa.errors import DataError, UsageError, nearest, raise_first
 from kapwa.files import digest
 from kapwa.suites.blend.data import BLEND_ID, CHOICE_FILES, PACKS, hub_files
 from kapwa.suites.blend.questions import ALL_LETTERS
@@ -186,7 +186,10 @@ def read_mcq(data: str | Path) -> tuple[list[ChoiceQuestion], DataSource]:
     that holds it; or a hub id such as "nayeon212/BLEnD". Raises UsageError for a name that means nothing, DataError
     naming file, row and column for a file that is not of either layout.
     """
-    place = locate(data, PACKS, own_dataset=BLEND_ID, patterns=hub_files(data, CHOICE_FILES))
+    try:
+        place = locate(data, PACKS, own_dataset=BLEND_ID, patterns=hub_files(data, CHOICE_FILES))
+    except UsageError as error:  # the sample packs that it names hold people's answers
+        raise UsageError(error.message, hint=_HINT) from None
     path = _table_in(place.path)
     if path is None:
         raise DataError("holds no multiple-choice questions.", path=place.path, hint=_HINT)

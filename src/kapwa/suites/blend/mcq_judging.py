@@ -149,7 +149,7 @@ def _first_json(reply: str) -> object:
     text = found[0].replace("```json", "").replace("`", "").replace(",}", "}")
     try:
         return json.loads(text)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         return text
 
 

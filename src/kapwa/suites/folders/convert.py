@@ -95,7 +95,7 @@ class MappedRow:
         if isinstance(cell, str) and sign == JSON_LIST:
             try:
                 parts = json.loads(cell) if cell.strip() else []
-            except (json.JSONDecodeError, RecursionError):
+            except (ValueError, RecursionError):
                 parts = None
             if not isinstance(parts, list) or not all(isinstance(one, str) for one in parts):
                 message = "is not a JSON list of texts."
