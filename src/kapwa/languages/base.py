@@ -100,7 +100,7 @@ def reply_table() -> Mapping[str, ReplyWords]:
 
     A row is a language, a field of :class:`ReplyWords` and its pattern; of ``refusal`` there may be several rows. Some
     languages of the table cannot be matched yet. Cyrillic В and С are among the Latin letters that they look like, for
-    the options were lettered A to D; the third Korean sign of each is what NFKC makes of the second. In Chinese, which
+    the options were lettered A to D; the third of the Korean letters is what NFKC makes of the second. In Chinese, which
     has no spaces, only words of two characters part a list safely.
     """
     found: defaultdict[str, dict[str, Any]] = defaultdict(dict)
