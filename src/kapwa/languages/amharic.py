@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kapwa.languages.base import Language, Words, counted, reply_table, stripped_forms
+from kapwa.languages.base import Language, ReplyWords, Words, counted, stripped_forms
 from kapwa.languages.folding import Folding
 
 _SERIES = {0x1210: 0x1200, 0x1280: 0x1200, 0x12B8: 0x1200, 0x1220: 0x1230, 0x12D0: 0x12A0, 0x1340: 0x1338}
@@ -77,7 +77,17 @@ language = Language(
         afternoon=frozenset(FOLDING("ከሰዓት ማታ ምሽት ምሽቱ ከምሽቱ pm").split()),
         hour=frozenset(FOLDING("ሰዓት").split()),
     ),
-    replies=reply_table()["am"],
+    replies=ReplyWords(
+        answer="መልሶች|መልሱ|መልስ",
+        question="ጥያቄ",
+        opener="እርግጥ|በእርግጥ",
+        unknown="አላውቅም|አይታወቅም",
+        conjunction="እና|ወይም|ወይንም",
+        choice=r"መልስ\w*|ምርጫ\w*",
+        correct="ነው|ትክክል",
+        negation="አይደለም",
+        letters=counted("ሀ ለ ሐ መ"),
+    ),
     scripts=("Ethiopic",),
     notes=(
         "First draft, not reviewed by a native speaker. Covers letters of one sound, prepositions, plural, article, "

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kapwa.languages.base import Language, Words, counted, lemma, reply_table, simplemma_tool, stem, stemmer_tool
+from kapwa.languages.base import Language, ReplyWords, Words, counted, lemma, simplemma_tool, stem, stemmer_tool
 from kapwa.languages.folding import ARABIC_MARKS, Folding
 
 _LETTERS = {"أ": "ا", "إ": "ا", "آ": "ا", "ٱ": "ا", "ى": "ي", "ئ": "ي", "ؤ": "و", "ة": "ه", "ی": "ي", "ک": "ك"}
@@ -94,7 +94,26 @@ language = Language(
         afternoon=frozenset({*FOLDING("مساء المساء م ظهرا عصرا ليلا pm").split(), "بعد الظهر"}),
         hour=frozenset(FOLDING("الساعة ساعة").split()),
     ),
-    replies=reply_table()["ar"],
+    replies=ReplyWords(
+        answer="الإجابات|الإجابة|الاجابة|إجابة|اجابة|الجواب|جواب",
+        question="السؤال|سؤال",
+        opener="بالتأكيد|بالطبع|حسنا|حسنًا",
+        unknown="لا أعرف|لا أعلم|لا أدري|لا اعرف|لا اعلم",
+        conjunction="و|أو|او",
+        and_so_on="وغيرها|الخ|إلخ",
+        refusal=(
+            r"(?:عذر|آسف|اسف|أعتذر|اعتذر|للأسف|معذرة).{0,60}(?:لا (?:أستطيع|استطيع|يمكنني|أقدر)|لست قادر|لن أتمكن|"
+            r"لن أستطيع|ليس بإمكاني|غير قادر)",
+            r"^\W*(?:أنا )?لا (?:أستطيع|استطيع|يمكنني) (?:مساعدت|المساعدة|الإجابة|تقديم|الرد|أن أ)",
+            r"(?:كنموذج|(?:بصفتي|باعتباري|كوني|أنا).{0,40}(?:نموذج|ذكاء اصطناعي|برنامج)).{0,80}"
+            r"(?:لا (?:أستطيع|يمكنني)|لست|ليس لدي)",
+        ),
+        choice="ال[إا]جابة|الجواب|ال[إا]ختيار الصحيح|الخيار الصحيح|[أا]ختار|[إا]جابتي",
+        correct="ه[يو] (?:ال[إا]جابة|الجواب|الصحيح)",
+        negation="ليس|ليست|غير ",
+        option="الخيار",
+        letters=counted("أ/ا/إ/آ ب ج د"),
+    ),
     scripts=("Arabic",),
     notes=(
         "First draft, not reviewed by a native speaker. Covers hamza, ta marbuta, alif maqsura, vowel signs, letters "

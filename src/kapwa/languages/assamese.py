@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator
 from functools import partial
 
-from kapwa.languages.base import Language, Words, counted, reply_table, stripped_forms
+from kapwa.languages.base import Language, ReplyWords, Words, counted, stripped_forms
 from kapwa.languages.folding import Folding
 
 _DOT = "\u09bc"
@@ -74,7 +74,17 @@ language = Language(
         afternoon=frozenset(FOLDING("আবেলি দুপৰীয়া গধূলি সন্ধিয়া নিশা ৰাতি pm").split()),
         hour=frozenset(FOLDING("বজা বজাত").split()),
     ),
-    replies=reply_table()["as"],
+    replies=ReplyWords(
+        answer="উত্তৰবোৰ|উত্তৰসমূহ|উত্তৰ|উত্তর",
+        question="প্ৰশ্ন|প্রশ্ন",
+        opener="নিশ্চয়",
+        unknown="নাজানো|জনা নাই",
+        conjunction="আৰু|বা|অথবা|নাইবা",
+        choice=r"উত্তৰ\w*",
+        correct="শুদ্ধ",
+        negation="নহয়",
+        letters=counted("ক খ গ ঘ"),
+    ),
     scripts=("Bengali",),
     notes=(
         "First draft, not reviewed by a native speaker. Covers Bengali r and dotted letters, classifiers, plurals, "

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kapwa.languages.base import Language, Words, counted, reply_table, stripped_forms
+from kapwa.languages.base import Language, ReplyWords, Words, counted, stripped_forms
 from kapwa.languages.folding import Folding
 
 # A stands for a or ə, I for ı, i, u or ü. The plural, "in" and "from" are safe on stems of two letters (ev, at).
@@ -80,7 +80,18 @@ language = Language(
         afternoon=frozenset({"axşam", "günorta", "günortadan sonra", "pm"}),
         hour=frozenset({"saat", "saatda", "saatı"}),
     ),
-    replies=reply_table()["az"],
+    replies=ReplyWords(
+        answer="cavablar|cavab",
+        question="sual",
+        opener="əlbəttə",
+        unknown="bilmirəm|məlum deyil",
+        conjunction="və|ya|yaxud|və ya|həmçinin",
+        joiner="ve",
+        and_so_on="vs|və s",
+        choice="cavab[ıi]?|d[üu]zg[üu]n variant|se[cç]imim",
+        correct="d[üu]zg[üu]nd[üu]r",
+        negation=r"\bdeyil\b",
+    ),
     notes=(
         "First draft, not reviewed by a native speaker. Covers dotted and dotless i, words typed without diacritics, "
         "plural, possessive and case suffixes, -lI -lIq -sIz -çI, infinitives. Not covered: finite verbs, Cyrillic and "

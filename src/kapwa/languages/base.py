@@ -10,15 +10,12 @@ take 30 to 1,100 ms and up to 80 MB each, so nothing loads at import.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
 from importlib import metadata
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from kapwa.files import table_rows
 from kapwa.languages.folding import Folding, spaced_tokens
 
 # No word of the languages whose affixes Kapwa strips is longer; beyond it stands something else.
@@ -92,25 +89,6 @@ class ReplyWords:
     connector: str = ""
     article: str = ""
     letters: Mapping[str, int] = field(default_factory=dict)
-
-
-@cache
-def reply_table() -> Mapping[str, ReplyWords]:
-    """Return reply words by language: the table ``replies.csv`` beside this module; English has its own in its module.
-
-    A row is a language, a field of :class:`ReplyWords` and its pattern; of ``refusal`` there may be several rows. Some
-    languages of the table cannot be matched yet. Cyrillic В and С are among the Latin letters that they look like, for
-    the options were lettered A to D; the third of the Korean letters is what NFKC makes of the second. In Chinese, which
-    has no spaces, only words of two characters part a list safely.
-    """
-    found: defaultdict[str, dict[str, Any]] = defaultdict(dict)
-    for row in table_rows(Path(__file__).with_name("replies.csv")):
-        own, what, text = found[row["language"]], row["what"], row["pattern"]
-        if what == "refusal":
-            own[what] = (*own.get(what, ()), text)
-        else:
-            own[what] = counted(text) if what == "letters" else text
-    return {code: ReplyWords(**own) for code, own in found.items()}
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from functools import partial
 
 import regex  # type: ignore[import-untyped, unused-ignore]
 
-from kapwa.languages.base import Language, Words, counted, installed, reply_table
+from kapwa.languages.base import Language, ReplyWords, Words, counted, installed
 from kapwa.languages.folding import spaced_tokens
 
 _HAN = regex.compile(r"\p{Han}+")
@@ -59,7 +59,26 @@ language = Language(
         afternoon=frozenset({"下午", "晚上", "傍晚", "中午", "夜里", "pm"}),
         hour=frozenset({"点", "點", "时", "時", "点钟"}),
     ),
-    replies=reply_table()["zh"],
+    replies=ReplyWords(
+        answer="答案|回答|答",
+        question="问题|問題|题目",
+        opener="当然(?:可以)?|好的",
+        unknown="不知道|不清楚|无法确定",
+        # Without spaces only words of two characters part a list safely.
+        conjunction="以及|或者|还有|還有",
+        joiner="或|和",
+        and_so_on="等|等等",
+        refusal=(
+            r"(?:抱歉|对不起|對不起|很遗憾|很遺憾).{0,20}(?:无法|不能|無法|没办法|沒辦法|不便)",
+            r"(?:作为|作為).{0,8}(?:ai|人工智能|人工智慧|语言模型|語言模型).{0,30}(?:无法|不能|無法|没有|沒有)",
+        ),
+        choice="答案|应该是|應該是|正确选项|正確選項|选择?|選擇?",
+        correct="是正[确確]|[为為]正[确確]",
+        negation="不是|不选|不對|错误",
+        denial="不是|不对",
+        option="选项|選項",
+        letters=counted("甲 乙 丙 丁"),
+    ),
     scripts=("Han",),
     inside=2,
     notes="Not reviewed by a native speaker. Simplified and traditional characters are not folded into each other.",

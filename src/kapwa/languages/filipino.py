@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kapwa.languages.base import Language, Words, counted, lemma, reply_table, simplemma_tool
+from kapwa.languages.base import Language, ReplyWords, Words, counted, lemma, simplemma_tool
 from kapwa.languages.folding import unaccented
 
 _VOWELS = "aeiou"
@@ -45,5 +45,23 @@ language = Language(
         afternoon=frozenset({"hapon", "gabi", "tanghali", "pm"}),
         hour=frozenset({"alas", "ala", "ika"}),
     ),
-    replies=reply_table()["fil"],
+    replies=ReplyWords(
+        answer="mga sagot|sagot",
+        question="tanong",
+        opener="oo naman",
+        unknown="hindi ko alam",
+        conjunction="at|o",
+        refusal=(
+            rf"(?:paumanhin|pasensya|patawad|sorry|ikinalulungkot|humihingi ako ng).{{0,80}}\b(?:hindi|di)\b.{{0,12}}"
+            rf"\b(?:ko|ako)\b.{{0,30}}{_HELP}",
+            r"^\W*hindi (?:po )?(?:ko|ako) (?:po )?(?:kayang |maaaring |pwedeng |puwedeng |makaka|makapag){0,2}\w*? ?"
+            + _HELP,
+            r"bilang (?:isang )?(?:ai\b|artificial intelligence|(?:large )?language model|modelo ng wika).{0,100}"
+            r"\b(?:hindi|wala)\b",
+        ),
+        choice="sagot|pinipili ko",
+        correct="ang (?:tamang )?sagot|ang tama",
+        negation=r"\bhindi\b",
+        connector="dahil|porque",
+    ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kapwa.languages.base import Language, Words, counted, lemma, reply_table, simplemma_tool, stem, stemmer_tool
+from kapwa.languages.base import Language, ReplyWords, Words, counted, lemma, simplemma_tool, stem, stemmer_tool
 from kapwa.languages.folding import Folding, unaccented
 
 _NUMBERS = counted(
@@ -54,6 +54,19 @@ language = Language(
         ),
         hour=frozenset({"ώρα", "ωρα", "ώρεσ", "ωρεσ", "στισ", "στη", "στην"}),
     ),
-    replies=reply_table()["el"],
+    replies=ReplyWords(
+        answer="απαντήσεις|απάντηση|απαντηση",
+        question="ερώτηση|ερωτηση",
+        opener="βεβαίως|φυσικά",
+        unknown="δεν (?:το )?(?:ξέρω|γνωρίζω)",
+        conjunction="και|κι|ή",
+        and_so_on=r"κ\.?ά|κλπ|κ\.?λπ",
+        choice="απ[αά]ντηση|σωστ[ήη] επιλογ[ήη]|επιλ[έε]γω",
+        correct="είναι η? ?(?:σωστ|απ[αά]ντηση)",
+        negation="δεν ",
+        option="επιλογή",
+        connector="γιατί|επειδή",
+        letters=counted("Α/α Β/β Γ/γ Δ/δ"),
+    ),
     scripts=("Greek",),
 )

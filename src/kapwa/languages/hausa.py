@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 
-from kapwa.languages.base import Language, Words, counted, reply_table
+from kapwa.languages.base import Language, ReplyWords, Words, counted
 from kapwa.languages.folding import Folding, unaccented
 
 _ENDING = re.compile(r"(?<=..[aeiou])[nr](?:sa|ta|su|ka|ki|ku|mu)?$")
@@ -47,7 +47,16 @@ language = Language(
         afternoon=frozenset({"rana", "yamma", "maraice", "dare", "pm"}),
         hour=frozenset(FOLDING("ƙarfe").split()),
     ),
-    replies=reply_table()["ha"],
+    replies=ReplyWords(
+        answer="amsoshi|amsar|amsa",
+        question="tambaya",
+        opener="tabbas|hakika",
+        unknown="ban sani ba|ban san ba",
+        conjunction="da|ko|kuma|ko kuma",
+        choice="amsar?|za[bɓ][ie]n?(?:na)?",
+        correct="(?:ce|ita ce|shi ne) (?:amsa|daidai)",
+        negation=r"\bba\b.*\bba ne\b",
+    ),
     notes=(
         "First draft, not reviewed by a native speaker. Covers hooked letters, glottal marks, tone marks, the linker "
         "and possessive endings, doubled consonants. Not covered: plurals (many patterns), verb grades, Hausa in "

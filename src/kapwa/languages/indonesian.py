@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache, partial
 from typing import Any
 
-from kapwa.languages.base import Language, Words, counted, installed, lemma, reply_table, simplemma_tool
+from kapwa.languages.base import Language, ReplyWords, Words, counted, installed, lemma, simplemma_tool
 from kapwa.languages.folding import unaccented
 
 _UNITS = ["nol", "satu", "dua", "tiga", "empat", "lima", "enam", "tujuh", "delapan", "sembilan"]
@@ -44,5 +44,23 @@ language = Language(
         afternoon=frozenset({"siang", "sore", "malam", "petang", "pm"}),
         hour=frozenset({"jam", "pukul"}),
     ),
-    replies=reply_table()["id"],
+    replies=ReplyWords(
+        answer="jawaban(?:nya)?|jawab",
+        question="pertanyaan|soal",
+        opener="tentu(?: saja)?|baik",
+        unknown="tidak (?:tahu|ada jawaban)",
+        conjunction="dan|atau|serta",
+        and_so_on="dll|dsb|dan lain-lain",
+        refusal=(
+            r"\bmaaf\b.{0,60}\b(?:tidak|tak) (?:dapat|bisa|boleh|mampu)\b.{0,40}"
+            r"(?:bantu|jawab|beri|penuhi|sedia|lanjut)",
+            r"\bsebagai (?:sebuah )?(?:model bahasa|ai\b|kecerdasan buatan).{0,80}\b(?:tidak|tak)\b",
+        ),
+        choice="jawaban(?:nya|ana)?|pilihan(?:nya)? (?:yang )?(?:benar|tepat)|saya (?:memilih|pilih)",
+        correct="adalah (?:jawaban|pilihan)(?: yang)?",
+        negation=r"\bbukan\b",
+        denial=r"bukan\b",
+        option="pilihan",
+        connector="karena|adalah",
+    ),
 )

@@ -9,7 +9,7 @@ import re
 from functools import cache, partial
 from typing import Any
 
-from kapwa.languages.base import Language, Tool, Words, installed, reply_table
+from kapwa.languages.base import Language, ReplyWords, Tool, Words, counted, installed
 from kapwa.languages.folding import spaced_tokens
 
 # Particles after nouns, longest first (Sohn, The Korean Language, 1999, ch. 8).
@@ -102,7 +102,23 @@ language = Language(
         # 시 (o'clock) must not be found in 시간 (hours), so the comparator reads it itself.
         hour=frozenset(),
     ),
-    replies=reply_table()["ko"],
+    replies=ReplyWords(
+        answer="답변|정답|답|대답",
+        question="질문|문제",
+        opener="물론(?:입니다|이죠|이지요)?|네",
+        unknown="모르|모릅|알 수 없|없습니다$",
+        conjunction="및|그리고|또는|혹은|아니면",
+        joiner="과|와",
+        and_so_on="등|기타",
+        refusal=(r"죄송.{0,50}(?:수 없|드릴 수가 없|어렵습니다|불가능)",),
+        choice="정답|답변?|선택지?",
+        correct="[이가은는]? ?(?:정답|맞|옳|답)",
+        negation="아니|틀린",
+        denial="아니|틀",
+        option="선택지",
+        # The second of each pair is what Unicode normalisation (NFKC) makes of the first.
+        letters=counted("가/ㄱ/\u1100 나/ㄴ/\u1102 다/ㄷ/\u1103 라/ㄹ/\u1105"),
+    ),
     scripts=("Hangul", "Han"),
     inside=2,
     notes=(

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import regex  # type: ignore[import-untyped, unused-ignore]
 
-from kapwa.languages.base import Language, Words, counted, lemma, reply_table, simplemma_tool, stem, stemmer_tool
+from kapwa.languages.base import Language, ReplyWords, Words, counted, lemma, simplemma_tool, stem, stemmer_tool
 from kapwa.languages.folding import ARABIC_MARKS, Folding
 
 _ZWNJ = "\u200c"
@@ -78,7 +78,19 @@ language = Language(
         afternoon=frozenset({"ظهر", "بعد از ظهر", "بعدازظهر", "عصر", "غروب", "شب", "pm"}),
         hour=frozenset({"ساعت"}),
     ),
-    replies=reply_table()["fa"],
+    replies=ReplyWords(
+        answer="پاسخ(?:\u200c?ها)?|جواب(?:\u200c?ها)?",
+        question="سوال|پرسش",
+        opener="البته|حتما",
+        unknown="نمی\u200c?دانم|نمی دانم",
+        conjunction="و|یا",
+        and_so_on="و غیره|غیره",
+        choice="پاسخ|جواب|گزینه(?:[\u200c ]?ی)?",
+        correct="(?:صحیح|درست) است",
+        negation="نیست",
+        option="گزینه",
+        letters={"الف": 0},
+    ),
     scripts=("Arabic",),
     notes=(
         "First draft, not reviewed by a native speaker. Covers letters of Arabic keyboards, hamza, vowel signs; "

@@ -1,17 +1,21 @@
 """The words of replies in every language, put together: what a model writes does not follow what it was asked in.
 
-Each language that Kapwa can match has its own (:class:`kapwa.languages.base.ReplyWords`); the table ``replies.csv``
-holds besides those of languages that it cannot match yet. None of the lists was reviewed by a native speaker.
+Each language that Kapwa can match declares its own (:class:`kapwa.languages.base.ReplyWords`); here are besides those
+of languages that it cannot match yet. None of the lists was reviewed by a native speaker.
 """
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
+from typing import Any
 
 from kapwa import registry
-from kapwa.languages.base import ReplyWords, reply_table
+from kapwa.files import table_rows
+from kapwa.languages.base import ReplyWords, counted
 
 # A refusal is looked for in so many characters at the start of a text.
 OPENING = 240
@@ -23,8 +27,24 @@ def reply_words() -> Mapping[str, ReplyWords]:
     """Return the reply words of every language by its code, English first."""
     codes = sorted(registry.available("languages"), key=lambda code: (code != "en", code))
     return {code: registry.load("languages", code).replies for code in codes} | {
-        code: words for code, words in reply_table().items() if code not in codes
+        code: words for code, words in _further().items() if code not in codes
     }
+
+
+def _further() -> Mapping[str, ReplyWords]:
+    """Reply words of languages without a module: the table ``replies.csv`` beside this module.
+
+    A row is a language, a field of ReplyWords and its pattern; of ``refusal`` there may be several rows. Cyrillic В and
+    С are among the Latin letters that they look like, for the options were lettered A to D.
+    """
+    found: defaultdict[str, dict[str, Any]] = defaultdict(dict)
+    for row in table_rows(Path(__file__).with_name("replies.csv")):
+        own, what, text = found[row["language"]], row["what"], row["pattern"]
+        if what == "refusal":
+            own[what] = (*own.get(what, ()), text)
+        else:
+            own[what] = counted(text) if what == "letters" else text
+    return {code: ReplyWords(**own) for code, own in found.items()}
 
 
 @cache

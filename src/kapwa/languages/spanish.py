@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kapwa.languages.base import Language, Words, counted, lemma, reply_table, simplemma_tool, stem, stemmer_tool
+from kapwa.languages.base import Language, ReplyWords, Words, counted, lemma, simplemma_tool, stem, stemmer_tool
 from kapwa.languages.folding import unaccented
 
 _NUMBERS = counted("cero uno/un/una dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince")
@@ -39,5 +39,23 @@ language = Language(
         afternoon=frozenset({"pm", "tarde", "noche"}),
         hour=frozenset({"las", "la", "hora", "horas", "hrs", "en punto"}),
     ),
-    replies=reply_table()["es"],
+    replies=ReplyWords(
+        answer="respuestas?|resp",
+        question="preguntas?",
+        opener="claro(?: que sí)?|por supuesto",
+        unknown=r"\bno (?:lo )?s[eé]\b|no sabe|desconozco",
+        conjunction="y|e|o|u|así como",
+        and_so_on="etcétera|entre otros",
+        refusal=(
+            r"\b(?:lo siento|disculpa|lamento)\b.{0,60}\bno (?:puedo|soy capaz)\b",
+            r"\bcomo (?:un |una )?(?:modelo de lenguaje|ia\b|inteligencia artificial).{0,80}\bno (?:puedo|tengo)\b",
+        ),
+        choice="respuesta|la (?:opci[oó]n )?correcta|elijo|opci[oó]n correcta",
+        correct="es (?:la )?(?:respuesta|opci[oó]n|correcta)",
+        negation=r"\bno es\b|\bno son\b|\bfals[oae]\b",
+        denial=r"no es\b",
+        option="opci[oó]n",
+        connector="porque|es",
+        article="el|la|los|las",
+    ),
 )

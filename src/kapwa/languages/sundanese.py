@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kapwa.languages.base import Language, Words, counted, reply_table, stripped_forms
+from kapwa.languages.base import Language, ReplyWords, Words, counted, stripped_forms
 from kapwa.languages.folding import Folding, unaccented
 
 _PREFIXES = ("di", "ka", "pa", "pi", "sa", "ti", "ba", "nga", "pang", "pam", "pan")
@@ -67,7 +67,14 @@ language = Language(
         afternoon=frozenset({"sonten", "sore", "burit", "peuting", "wengi", "pm"}),
         hour=frozenset({"jam", "tabuh", "pukul"}),
     ),
-    replies=reply_table()["su"],
+    replies=ReplyWords(
+        answer="waleran(?:ana)?|walonan|jawabanana|wangsulan",
+        question="patarosan|pananya|pananyaan",
+        opener="tangtos|muhun",
+        unknown="teu (?:nyaho|terang|apal)",
+        conjunction="jeung|sareng|atawa|atanapi|sarta",
+        choice="waleran(?:ana)?",
+    ),
     notes=(
         "First draft, not reviewed by a native speaker. Covers accents, verb and noun affixes, nasal onsets, the "
         "plural infix, reduplication, e- of short loans. Not covered: polite and plain words for one thing "
