@@ -83,12 +83,10 @@ def _yes_or_no(cell: Any) -> bool:
 
 def _as_whole(cell: Any, least: int) -> int | None:
     text = cell.strip() if isinstance(cell, str) else str(cell)
-    if not text:
-        return None
-    if not _WHOLE.fullmatch(text) or not least <= int(text) <= MOST_VOTES:
+    if text and not (_WHOLE.fullmatch(text) and least <= int(text) <= MOST_VOTES):
         shown = text if len(text) <= 40 else text[:39] + "…"
         raise cell_error(f"{shown!r} is not a whole number from {least} to {MOST_VOTES:,}.")
-    return int(text)
+    return int(text) if text else None
 
 
 def whole(least: int) -> BeforeValidator:

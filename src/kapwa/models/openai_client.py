@@ -107,8 +107,7 @@ class Client:
         self._session: aiohttp.ClientSession | None = None
         # A call that waits before its next attempt leaves its place to another.
         self._places = asyncio.Semaphore(concurrency)
-        self._last_answer = -1.0
-        self._resume_at = 0.0
+        self._last_answer, self._resume_at = -1.0, 0.0
 
     @property
     def root(self) -> str:
@@ -335,9 +334,7 @@ def checked_url(url: str) -> str:
     path = parts.path.rstrip("/")
     for endpoint in ("/chat/completions", "/completions", "/models"):
         if path.endswith(endpoint):
-            raise UsageError(
-                f"The base URL {url!r} names an endpoint.", hint=f"Leave {endpoint} out; it usually ends in /v1."
-            )
+            raise UsageError(f"The base URL {url!r} names an endpoint.", hint=f"End it before {endpoint}.")
     return urllib.parse.urlunsplit((parts.scheme, parts.netloc, path, "", ""))
 
 
@@ -349,7 +346,7 @@ def _from_environment(name: str) -> str:
 
 
 def _proxy_secrets(proxy: URL | None) -> list[str]:
-    if proxy is None or not proxy.password:
+    if not (proxy and proxy.password):
         return []
     pair = f"{proxy.user or ''}:{proxy.password}"
     sent = [base64.b64encode(pair.encode(code, "replace")).decode().rstrip("=") for code in ("latin-1", "utf-8")]
@@ -370,8 +367,7 @@ def long_secrets(secrets: Iterable[str]) -> list[str]:
 def hide(text: str, secrets: Iterable[str]) -> str:
     """Return ``text`` without ``secrets`` (see :func:`secret_forms`)."""
     for secret in secrets:
-        if secret in text:
-            text = text.replace(secret, HIDDEN)
+        text = text.replace(secret, HIDDEN)
     return text
 
 
