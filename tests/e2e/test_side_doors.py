@@ -379,3 +379,12 @@ def test_a_thousand_people_choose(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)["agreement"]
     assert "not computed for more than 100 people" in next(row["note"] for row in rows if row["coefficient"] == "cohen")
+
+
+def test_a_pattern_of_tables_that_no_system_takes(pack: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    columns = {name: name for name in SITUATION}
+    mapping = {"form": "kalahi", "table": "a**/*.csv", "columns": columns}
+    (pack / "mapping.yaml").write_text(json.dumps(mapping), encoding="utf-8")
+    message = refused(capsys, "run", "kalahi/mc", "--model", "smollm2", "--data", pack)
+    assert "mapping.yaml" in message
+    assert "'a**/*.csv' has '**' beside other letters" in message

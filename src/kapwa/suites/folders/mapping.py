@@ -88,6 +88,8 @@ class ColumnMapping(BaseModel):
         for name in [table] if isinstance(table, str) else table:
             if Path(name).is_absolute() or ".." in Path(name).parts:
                 raise ValueError(f"{name!r} is not in the folder; name tables from the folder on")
+            if any("**" in part and part != "**" for part in Path(name).parts):
+                raise ValueError(f"{name!r} has '**' beside other letters; write it alone, such as 'a/**/*.csv'")
         return table
 
     @model_validator(mode="after")
