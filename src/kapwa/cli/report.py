@@ -34,13 +34,16 @@ def report(
     analyses = [path for path in runs if is_analysis(path)]
     if not analyses:
         opened = []
+        unfinished: list[UnfinishedRunError] = []
         for path in runs:
             try:
                 opened.append(api.open_run(path))
             except UnfinishedRunError as error:
-                if path == runs[-1] and not opened:
-                    raise
-                note(f"Left out: {error.summary}")
+                unfinished.append(error)
+        if not opened:
+            raise unfinished[0]
+        for one in unfinished:
+            note(f"Left out: {one.summary}")
         note(f"Report: {build_report(opened, output)}")
         for path in save_figures(opened, figures) if figures is not None else ():
             note(f"Figure: {path}")

@@ -198,7 +198,7 @@ def checked(
         error = flaw(response, request) or response.error
         # Nothing of an error but its words is kept.
         yield response if error is None else replace(response, text=None, logprobs=None, error=error)
-        # Not before it was taken.
+        # An answer that was yielded but not yet taken still counts as waited for.
         waiting.pop(response.request_key, None)
     for _ in rest:
         pass
