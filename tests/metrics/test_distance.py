@@ -106,21 +106,13 @@ def test_edits_of_texts_of_2000_tokens(backend):
     assert 1000 < found[0, 1] < 2000
 
 
-@pytest.mark.parametrize("cells", [1, 40 * 64, 10**6])
-def test_blocks_do_not_change_what_is_counted(backend, cells):
-    lengths = np.random.default_rng(3).integers(0, 50, 130)
-    texts = texts_of(4, lengths.tolist(), 30)
-    whole = np.zeros((130, 130), np.int32)
-    rows = 0
-    for first, block in pairwise_edits.edit_blocks(
-        pairwise_edits.read_texts(encoded(texts)), backend=backend, cells=cells
-    ):
-        assert block.shape[1] == 130 - first
-        assert len(block) <= max(pairwise_edits.LANES, cells // 130) or cells >= 130 * 130
-        whole[first : first + len(block), first:] = block
-        rows += len(block)
-    assert rows == 130
-    assert np.array_equal(whole, np.triu(plain_matrix(texts)))
+@pytest.mark.parametrize("cells", [1, 40 * 64])
+def test_blocks_do_not_change_what_is_counted(backend, cells, monkeypatch):
+    monkeypatch.setattr(pairwise_edits, "CELLS", cells)
+    texts = texts_of(4, np.random.default_rng(3).integers(0, 50, 130).tolist(), 30)
+    blocks = list(pairwise_edits.edit_blocks(pairwise_edits.read_texts(encoded(texts)), backend=backend))
+    assert max(len(block) for _, block in blocks) <= max(pairwise_edits.LANES, cells // 130)
+    assert np.array_equal(word_edits(encoded(texts), backend=backend), plain_matrix(texts))
 
 
 def plain_pairs(texts, groups, count):
@@ -146,6 +138,7 @@ def plain_pairs(texts, groups, count):
 @pytest.mark.parametrize("cells", [40 * 32, 10**6])
 def test_pair_distances_are_means_over_pairs(backend, cells, monkeypatch):
     monkeypatch.setattr(distance, "CELLS", cells)
+    monkeypatch.setattr(pairwise_edits, "CELLS", cells)
     rng = np.random.default_rng(8)
     texts = texts_of(9, rng.integers(0, 40, 70).tolist(), 12)
     groups = rng.permutation(np.repeat([0, 1, 3, 4, 6], [5, 1, 40, 2, 22]))
@@ -195,14 +188,12 @@ def test_contradicting_arrays_are_refused(ids, offsets):
         word_edits(Encoded(np.array(ids, np.int32), np.array(offsets), ("a", "b")))
 
 
-def test_unfitting_groups_and_backends_are_refused():
+def test_unfitting_groups_are_refused():
     made = encoded([[1], [2]])
     with pytest.raises(UsageError, match="2 texts, but groups of shape"):
         distance.pair_distances(made, [0], 1)
     with pytest.raises(UsageError, match="Groups must be 0 to 0"):
         distance.pair_distances(made, [0, 1], 1)
-    with pytest.raises(UsageError, match="Unknown backend 'cuda'"):
-        word_edits(made, backend="cuda")
 
 
 def test_without_numba_rapidfuzz_does_it(monkeypatch):
@@ -267,7 +258,6 @@ def test_all_pairs_give_the_exact_means(monkeypatch):
     monkeypatch.setattr(distance, "_CHUNK", 7)
     made, groups = corpus(1, 12, 3)
     found = distance.sample_distances(made, groups, 12, pairs=1000, seed=1)
-    assert [mean.n for mean in found] == [mean.total for mean in found] == [12, 66]
     for mean, value in zip(found, true_means(made, groups, 12), strict=True):
         assert mean.estimate == pytest.approx(value, abs=1e-12)
         assert mean.low == pytest.approx(mean.high, abs=1e-12)
@@ -311,10 +301,10 @@ def test_intervals_hold_the_corpus_means_as_often_as_they_say():
 def test_empty_texts_count_in_edits_and_no_texts_tell_nothing():
     made = Encoded(np.arange(12, dtype=np.int32) % 6, np.array([0, 6, 12, 12, 12]), tuple("abcdef"))
     within, across = distance.sample_distances(made, [0, 1, 2, 2], 3, pairs=10, seed=1)
-    assert (within.estimate, within.n, across.estimate) == (0.0, 1, pytest.approx(2 / 3))
+    assert (within.estimate, across.estimate) == (0.0, pytest.approx(2 / 3))
     assert np.isnan(within.low)
     nothing = distance.sample_distances(encoded([]), [], 1, pairs=2, seed=1)
-    assert [(np.isnan(mean.estimate), mean.n) for mean in nothing] == [(True, 0)] * 2
+    assert np.isnan(nothing).all()
 
 
 def test_same_seed_same_estimates():

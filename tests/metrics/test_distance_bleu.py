@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_distance import encoded
 
-from kapwa.errors import UsageError
 from kapwa.metrics import pairwise_bleu
 from kapwa.metrics.pairwise_bleu import all_pairs_bleu
 
@@ -99,7 +98,6 @@ def test_blocks_large_counts_and_wide_keys_change_nothing(monkeypatch):
     monkeypatch.setattr(pairwise_bleu, "_DENSE_STEP", 3)
     assert np.array_equal(all_pairs_bleu(encoded(texts), groups, 12), expected, equal_nan=True)
     monkeypatch.setattr(pairwise_bleu, "_EXACT_FLOAT32", 1)
-    monkeypatch.setattr(pairwise_bleu, "_INT32", 1)
     monkeypatch.setattr(pairwise_bleu, "_BITS", 1)
     assert np.array_equal(all_pairs_bleu(encoded(texts), groups, 12), expected, equal_nan=True)
 
@@ -135,14 +133,6 @@ def test_closest_brevity_is_sacrebleu():
                 assert found[i, j] == pytest.approx(score / 100, abs=1e-12)
                 compared += found[i, j] > 0.05
     assert compared > 20
-
-
-def test_wrong_arguments_are_refused():
-    made = encoded([[1], [2]])
-    with pytest.raises(UsageError, match="Unknown brevity rule 'longest'"):
-        all_pairs_bleu(made, [0, 1], 2, brevity="longest")
-    with pytest.raises(UsageError, match="Groups must be 0 to 0"):
-        all_pairs_bleu(made, [0, 1], 1)
 
 
 def test_texts_in_any_order_and_identities_without_texts():

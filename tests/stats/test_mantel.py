@@ -8,7 +8,7 @@ from threadpoolctl import threadpool_limits
 
 from kapwa.errors import UsageError
 from kapwa.stats.mantel import cells, mantel
-from kapwa.stats.resampling import at_least, check_permutations, monte_carlo_p, permuted_orders
+from kapwa.stats.resampling import permuted_orders
 
 M = 12
 
@@ -58,7 +58,7 @@ def test_mantel_equals_its_definition_permutation_by_permutation(levels: int | N
     observed = plain(x, y)
     assert ours.r == pytest.approx(observed, abs=1e-12)
     assert ours.p == p_of(observed, [plain(x, one) for one in relabelled(y, 99, 4)])
-    assert (ours.n, ours.permutations) == (M, 99)
+    assert ours.n == M
 
 
 def test_mantel_with_unknown_cells() -> None:
@@ -165,8 +165,8 @@ def test_bad_input_is_refused() -> None:
     ):
         with pytest.raises(UsageError, match=message):
             mantel(*matrices)
-    with pytest.raises(UsageError, match="permutations"):
-        mantel(x, x, permutations=3)
+    with pytest.raises(UsageError, match="At least 19 permutations"):
+        mantel(x, x, permutations=18)
 
 
 def test_rounding_noise_is_no_variation() -> None:
@@ -192,17 +192,3 @@ def test_every_thing_comes_to_every_place_equally_often() -> None:
     assert counts.size == 24
     # Binomial with mean 1000 and standard deviation 31: five of them either side.
     assert (np.abs(counts - 1000) < 155).all()
-
-
-def test_ties_count_as_hits_and_p_is_never_zero() -> None:
-    draws = np.array([0.1, 0.3, 0.3 - 1e-15, 0.5])
-    assert at_least(draws, 0.3) == 3
-    assert at_least(draws, 0.6) == 0
-    assert monte_carlo_p(0, 999) == 0.001
-    assert monte_carlo_p(999, 999) == 1.0
-
-
-def test_too_few_permutations_are_refused() -> None:
-    check_permutations(19)
-    with pytest.raises(UsageError, match="At least 19 permutations"):
-        check_permutations(18)

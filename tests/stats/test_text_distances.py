@@ -116,7 +116,6 @@ def test_permanova_equals_its_definition_permutation_by_permutation() -> None:
     ours = permanova(distances, GROUPS, permutations=99, seed=7)
     f, r2 = plain_f(distances, GROUPS)
     assert (ours.f, ours.r2) == pytest.approx((f, r2), rel=1e-12)
-    assert (ours.df_between, ours.df_within, ours.permutations) == (4, 10, 99)
     orders = np.concatenate(list(permuted_orders(len(GROUPS), 99, seed=7, values_each=1)))
     hits = 0
     for order in orders:
@@ -168,7 +167,7 @@ def test_bad_input_is_refused() -> None:
     crooked[1, 2] = np.nan
     with pytest.raises(DataError, match="between texts 2 and 3 is missing"):
         permanova(crooked, groups)
-    with pytest.raises(DataError, match="infinite"):
+    with pytest.raises(UsageError, match="infinite"):
         permanova(np.where(np.eye(6), 0, np.inf), groups)
     with pytest.raises(UsageError, match="permutations"):
         permanova(distances, groups, permutations=10)

@@ -56,8 +56,6 @@ def visible(text: str, keep: str = "") -> str:
     """Return ``text`` without invisible format characters, except those in ``keep`` (Persian keeps ZWNJ)."""
     if text.isascii():
         return text
-    if not keep:
-        return str(_INVISIBLE.sub("", text))
     return str(_INVISIBLE.sub(lambda hit: "".join(sign for sign in hit.group() if sign in keep), text))
 
 

@@ -109,7 +109,7 @@ def _summed(
     lengths = np.maximum(ordered.lengths, 1).astype(np.int32)
     sums, squares = np.zeros((n_groups, n_groups)), np.zeros((n_groups, n_groups))
     kept = np.zeros((len(order), len(order))) if keep else None
-    for top, block in edit_blocks(ordered, backend=backend, cells=CELLS):
+    for top, block in edit_blocks(ordered, backend=backend):
         # Strips are small enough for the processor's cache, and without what lies left of the diagonal.
         for row in range(0, len(block), _STRIP):
             strip, first = block[row : row + _STRIP, row:], top + row
@@ -174,13 +174,11 @@ def self_check(encoded: Encoded, seed: int) -> None:
 
 
 class SampledMean(NamedTuple):
-    """An estimated mean with its interval; ``n`` values measured of ``total``; NaN where nothing can be said."""
+    """An estimated mean with its interval; NaN where nothing can be said."""
 
     estimate: float
     low: float
     high: float
-    n: int
-    total: int
 
 
 def sample_distances(
@@ -220,8 +218,6 @@ def _draw_pairs(present: Ints, pairs: int, rng: np.random.Generator) -> tuple[In
     number = np.sort(rng.choice(total, size=min(pairs, total), replace=False)) if total else np.zeros(0, np.int64)
     # Pair number n lies in column j of the triangle below it: j(j−1)/2 ≤ n < j(j+1)/2.
     column = ((1 + np.sqrt(1 + 8.0 * number)) / 2).astype(np.int64)
-    column -= column * (column - 1) // 2 > number
-    column += column * (column + 1) // 2 <= number
     row = number - column * (column - 1) // 2
     return np.stack([present[row], present[column]], axis=1), total
 
@@ -243,7 +239,7 @@ def _estimate(values: Matrix, total: int) -> SampledMean:
 
     n, mean = len(values), float(values.mean()) if len(values) else math.nan
     if n < 2:
-        return SampledMean(mean, math.nan, math.nan, n, total)
+        return SampledMean(mean, math.nan, math.nan)
     error = math.sqrt((1 - n / total) * float(values.var(ddof=1)) / n)
     half = float(stdtrit(n - 1, 0.975)) * error
-    return SampledMean(mean, mean - half, mean + half, n, total)
+    return SampledMean(mean, mean - half, mean + half)

@@ -131,6 +131,13 @@ class _Neural:
         first = (self.name, f"model:{shown}", f"revision:{loaded.revision}", *parts)
         return "|".join([*first, f"max:{loaded.max_tokens}", f"version:{versions}"])
 
+    def _tokens(self, *texts: list[str], **options: Any) -> Any:
+        """Return a batch of texts, or of pairs of them, as the model reads it, cut at its longest input."""
+        loaded = self._loaded
+        return loaded.tokenizer(
+            *texts, padding=True, truncation=True, max_length=loaded.max_tokens, return_tensors="pt", **options
+        )
+
     def _batches(self, texts: Sequence[Any], length: Callable[[Any], int]) -> Iterator[list[int]]:
         """Yield indices by rising length: little padding, and the same batches for the same texts."""
         order = sorted(range(len(texts)), key=lambda i: (length(texts[i]), i))
@@ -203,14 +210,7 @@ class BertScore(_Neural):
         loaded = self._loaded
         embedded: dict[str, Any] = {}
         for batch in self._batches(texts, len):
-            encoded = loaded.tokenizer(
-                [texts[i] for i in batch],
-                padding=True,
-                truncation=True,
-                max_length=loaded.max_tokens,
-                return_special_tokens_mask=True,
-                return_tensors="pt",
-            )
+            encoded = self._tokens([texts[i] for i in batch], return_special_tokens_mask=True)
             content = (encoded.pop("special_tokens_mask") == 0) & (encoded["attention_mask"] == 1)
             with loaded.torch.inference_mode():
                 states = loaded.model(**encoded.to(loaded.model.device), output_hidden_states=True)
@@ -262,13 +262,7 @@ class Bleurt(_Neural):
         kept = [i for i, pair in enumerate(pairs) if not any(map(is_blank, pair))]
         for batch in self._batches(kept, lambda i: len(pairs[i][0]) + len(pairs[i][1])):
             rows, loaded = [kept[i] for i in batch], self._loaded
-            encoded = loaded.tokenizer(
-                *(list(side) for side in zip(*(pairs[i] for i in rows), strict=True)),
-                padding=True,
-                truncation="longest_first",
-                max_length=loaded.max_tokens,
-                return_tensors="pt",
-            )
+            encoded = self._tokens(*(list(side) for side in zip(*(pairs[i] for i in rows), strict=True)))
             with loaded.torch.inference_mode():
                 logits = loaded.model(**encoded.to(loaded.model.device)).logits[:, 0]
             values[rows] = logits.double().cpu().numpy()

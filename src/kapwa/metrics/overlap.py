@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property, lru_cache, partial
 from importlib.metadata import version
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,11 +30,6 @@ class _Overlap(ABC):
     source: ClassVar[str]
     low: float | None = 0.0
     high: float | None = 1.0
-
-    @property
-    @abstractmethod
-    def signature(self) -> str:
-        """Everything a value depends on besides the texts."""
 
     @abstractmethod
     def _similarity(self, hypothesis: str, reference: str) -> float:
@@ -71,10 +67,8 @@ class Bleu(_Sacre):
     smoothing method 3 of Chen and Cherry 2014.
     """
 
+    name, title = "bleu", "BLEU"
     source = "Papineni et al. 2002, sentence level (Chen and Cherry 2014)"
-
-    def __init__(self) -> None:
-        self.name, self.title = "bleu", "BLEU"
 
     @cached_property
     def _scorer(self) -> Any:
@@ -112,13 +106,6 @@ chrfpp = partial(Chrf, word_order=2)
 """chrF++: chrF with word unigrams and bigrams."""
 
 
-class _UnicodeWords:
-    """The tokenizer ROUGE takes: words of any script."""
-
-    def tokenize(self, text: str) -> list[str]:
-        return list(words(text))
-
-
 class Rouge(_Overlap):
     """ROUGE F1 without stemming. Source: Lin 2004.
 
@@ -137,7 +124,8 @@ class Rouge(_Overlap):
     def _scorer(self) -> Any:
         from rouge_score.rouge_scorer import RougeScorer
 
-        return RougeScorer([self.kind], use_stemmer=False, tokenizer=None if self.ascii_words else _UnicodeWords())
+        tokenizer = None if self.ascii_words else SimpleNamespace(tokenize=words)
+        return RougeScorer([self.kind], use_stemmer=False, tokenizer=tokenizer)
 
     @property
     def signature(self) -> str:
@@ -159,13 +147,6 @@ rouge_l_reference = partial(
 """What the released Kalahi code calls ROUGE-L: rougeLsum, on ASCII words only."""
 
 
-class _NoSynonyms:
-    """A WordNet that knows no word: METEOR without synonyms, and without data to download."""
-
-    def synsets(self, _word: str) -> list[Any]:
-        return []
-
-
 class Meteor(_Overlap):
     """METEOR by exact and (English, Porter) stem matches; no synonyms, which exist for few languages.
 
@@ -173,10 +154,8 @@ class Meteor(_Overlap):
     n words scores 1 - 0.5 / n³. Source: Lavie and Agarwal 2007; Banerjee and Lavie 2005.
     """
 
+    name, title = "meteor", "METEOR (exact+stem)"
     source = "Banerjee and Lavie 2005; Lavie and Agarwal 2007"
-
-    def __init__(self) -> None:
-        self.name, self.title = "meteor", "METEOR (exact+stem)"
 
     @cached_property
     def _score(self) -> Any:
@@ -186,7 +165,9 @@ class Meteor(_Overlap):
         stemmer = PorterStemmer()
         # METEOR stems every word again for every reference.
         stemmer.stem = lru_cache(maxsize=65536)(stemmer.stem)
-        return partial(single_meteor_score, stemmer=stemmer, wordnet=_NoSynonyms())
+        # A WordNet that knows no word: no synonyms, and no data to download.
+        wordnet = SimpleNamespace(synsets=lambda _word: [])
+        return partial(single_meteor_score, stemmer=stemmer, wordnet=wordnet)
 
     @property
     def signature(self) -> str:

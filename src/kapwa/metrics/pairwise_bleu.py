@@ -16,15 +16,13 @@ import numpy as np
 import numpy.typing as npt
 
 from kapwa.errors import UsageError
-from kapwa.metrics.pairwise_edits import Ints, Texts, read_texts
+from kapwa.metrics.pairwise_edits import CELLS, Ints, Texts, read_texts
 from kapwa.metrics.tokens import Encoded
 from kapwa.metrics.tokens_chunks import gather
 
 Brevity = Literal["nmt", "closest", "average"]
 Matrix = npt.NDArray[np.float64]
 
-CELLS = 4_000_000
-"""Numbers held at once in a block of the result."""
 _DENSE_CELLS, _DENSE_STEP = 250_000, 256
 """A dense block of features stays in the processor's cache, but is not so thin that the product is slow."""
 _DENSE_SHARE = 12
@@ -32,7 +30,6 @@ _DENSE_SHARE = 12
 _ORDERS = 4
 """N-grams are counted up to this length."""
 _EXACT_FLOAT32 = 2**24
-_INT32 = 2**31 - 1
 _BITS = 64
 
 
@@ -74,8 +71,6 @@ def all_pairs_bleu(encoded: Encoded, groups: npt.ArrayLike, n_groups: int, *, br
     Source: Papineni et al. 2002; the paper of EECC, appendix on similarity. Raises UsageError for unfitting arrays.
     """
     chosen = _bleu_texts(encoded, groups, n_groups)
-    if brevity not in ("nmt", "closest", "average"):
-        raise UsageError(f"Unknown brevity rule {brevity!r}.", hint="Known: nmt, closest, average.")
     orders = list(_shared_features(chosen))
     found: Matrix = np.empty((n_groups, n_groups))
     step = max(1, CELLS // max(1, n_groups))
@@ -142,10 +137,9 @@ def _shared_features(chosen: BleuTexts) -> Iterator[Features]:
     """Yield, for each n-gram length, the features that at least two identities have."""
     ids, (_, starts, lengths, size) = chosen.texts.ids, chosen.texts
     count = len(ids)
-    kind = np.int32 if count < _INT32 else np.int64
-    text_of = np.repeat(np.arange(len(lengths), dtype=kind), lengths)
-    left = np.repeat((starts + lengths).astype(kind), lengths) - np.arange(count, dtype=kind)
-    grams: npt.NDArray[Any] = ids.astype(kind)
+    text_of = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
+    left = np.repeat((starts + lengths).astype(np.int32), lengths) - np.arange(count, dtype=np.int32)
+    grams = ids
     kinds, places = size, np.arange(count)
     for order in range(1, _ORDERS + 1):
         keys = grams[places].astype(np.int64)
@@ -155,7 +149,7 @@ def _shared_features(chosen: BleuTexts) -> Iterator[Features]:
         numbers, kept, kinds = _shared_grams(*_sort(keys, places, kinds * size, count), text_of, chosen.groups)
         yield _count(numbers, text_of[kept], chosen)
         if order < _ORDERS:
-            grams = np.full(count + 1, -1, kind)
+            grams = np.full(count + 1, -1, np.int32)
             grams[kept] = numbers
             # A longer n-gram that two identities share starts and continues with n-grams they share.
             known = grams >= 0

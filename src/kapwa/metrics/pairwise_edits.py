@@ -17,7 +17,7 @@ Ints = npt.NDArray[np.int64]
 Edits = npt.NDArray[np.int32]
 
 CELLS = 4_000_000
-"""Distances a block holds: 16 MB, and some 100 MB for the numbers computed from them."""
+"""Numbers a block of a result holds: distances of 16 MB, and some 100 MB for what is computed from them."""
 LANES = 32
 """Texts compared at once by the fast kernel; a block has at least so many rows."""
 _SURROGATES, _SURROGATE_COUNT = 0xD800, 0x800
@@ -61,10 +61,8 @@ def read_texts(encoded: Encoded) -> Texts:
 def resolve_backend(backend: Backend = "auto") -> Literal["numba", "rapidfuzz"]:
     """Return what ``backend`` means here: "auto" is numba where it can be imported. Both give the same integers.
 
-    Raises MissingDependencyError for "numba" without numba, UsageError for an unknown name.
+    Raises MissingDependencyError for "numba" without numba.
     """
-    if backend not in ("auto", "numba", "rapidfuzz"):
-        raise UsageError(f"Unknown backend {backend!r}.", hint="Known: auto, numba, rapidfuzz.")
     if backend == "rapidfuzz" or (backend == "auto" and _kernel() is None):
         return "rapidfuzz"
     if _kernel() is None:
@@ -94,14 +92,14 @@ def edits_between(texts: Texts, pairs: Ints) -> Edits:
     return found
 
 
-def edit_blocks(texts: Texts, *, backend: Backend = "auto", cells: int = CELLS) -> Iterator[tuple[int, Edits]]:
+def edit_blocks(texts: Texts, *, backend: Backend = "auto") -> Iterator[tuple[int, Edits]]:
     """Yield blocks of the matrix of edit distances: the first row, and the block of shape (rows, N − first row).
 
     A block's columns start at its first row. Of every two texts only the one above the diagonal is given, the
     rest is 0, so that sums over all blocks count each two texts once.
     """
     chosen, count = resolve_backend(backend), len(texts.lengths)
-    step = max(LANES, cells // max(1, count) // LANES * LANES)
+    step = max(LANES, CELLS // max(1, count) // LANES * LANES)
     strings = _as_strings(texts) if chosen == "rapidfuzz" else []
     for first in range(0, count, step):
         last = min(first + step, count)

@@ -150,6 +150,7 @@ _first_1, _first_2, _first_3, _first_4 = (_pass(depth, True) for depth in range(
 _next = _pass(DEPTH, False)
 
 
+@_jit
 def _prepare(ids: Any, starts: Any, lengths: Any, batch: Any, table: Any, rows: Any, masks: Any) -> int:
     """Fill, for each word, the rows of the tokens its patterns have there; return how many words there are."""
     words = 0
@@ -176,9 +177,7 @@ def _prepare(ids: Any, starts: Any, lengths: Any, batch: Any, table: Any, rows: 
     return words
 
 
-_prepare_compiled = _jit(_prepare)
-
-
+@_jit
 def _scan(tokens: Any, words: int, table: Any, rows: Any, masks: Any, carries: Any, scores: Any) -> None:
     """Take a text through all words, the odd ones first, so that every later pass is a full one."""
     stride = rows.shape[1]
@@ -199,10 +198,13 @@ def _scan(tokens: Any, words: int, table: Any, rows: Any, masks: Any, carries: A
         _next(table[word:], part, stride, tokens, carries, masks[word:], scores)
 
 
-_scan_compiled = _jit(_scan)
+@_jit
+def fill(corpus: Any, size: int, patterns: Any, texts: Any, same: bool, origin: int, out: Any) -> None:
+    """Write the distances of each of ``patterns`` to each of ``texts`` to ``out[lower - origin, higher - origin]``.
 
-
-def _fill(corpus: Any, size: int, patterns: Any, texts: Any, same: bool, origin: int, out: Any) -> None:
+    Both are positions in ``corpus`` (ids, starts, lengths), best sorted by length. ``size``: the number of distinct
+    ids. ``same``: both are one list, and each two are compared once.
+    """
     ids, starts, lengths = corpus
     longest = 1
     for pattern in patterns:
@@ -217,11 +219,11 @@ def _fill(corpus: Any, size: int, patterns: Any, texts: Any, same: bool, origin:
     scores = np.empty(LANES, np.uint32)
     for start in range(0, len(patterns), LANES):
         batch = patterns[start : start + LANES]
-        depth = _prepare_compiled(ids, starts, lengths, batch, table, rows, masks)
+        depth = _prepare(ids, starts, lengths, batch, table, rows, masks)
         for text in texts[start if same else 0 :]:
             if lengths[text] > 0 and depth > 0:
                 tokens = ids[starts[text] : starts[text] + lengths[text]]
-                _scan_compiled(tokens, depth, table, rows, masks, carries, scores)
+                _scan(tokens, depth, table, rows, masks, carries, scores)
             else:
                 scores[:] = lengths[text]
                 for lane in range(len(batch)):
@@ -229,9 +231,3 @@ def _fill(corpus: Any, size: int, patterns: Any, texts: Any, same: bool, origin:
             for lane in range(len(batch)):
                 low, high = min(batch[lane], text), max(batch[lane], text)
                 out[low - origin, high - origin] = scores[lane]
-
-
-fill = _jit(_fill)
-"""``fill((ids, starts, lengths), size, patterns, texts, same, origin, out)``: write the distances of each of
-``patterns`` to each of ``texts`` (positions, best sorted by length) to ``out[lower - origin, higher - origin]``.
-``size``: the number of distinct ids. ``same``: both are one list, and each two are compared once."""

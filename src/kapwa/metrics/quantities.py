@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import regex  # type: ignore[import-untyped, unused-ignore]
@@ -123,7 +124,8 @@ def _compose(values: Iterable[int]) -> Iterator[int]:
 
 
 def _alternatives(words: Iterable[str]) -> str:
-    return "|".join(regex.escape(word) for word in sorted(words, key=lambda word: (-len(word), word)))
+    """Return a pattern of any of the words, longer ones first; it matches nothing where there are none."""
+    return "|".join(regex.escape(word) for word in sorted(words, key=lambda word: (-len(word), word))) or "(?!)"
 
 
 class Quantities:
@@ -138,25 +140,19 @@ class Quantities:
         self._glued = glued
         letter = r"[\p{L}\p{M}]"
         edge, start = (r"", r"") if glued else (rf"(?!{letter})", rf"(?<!{letter})")
-        self._before = self._after = self._hour_before = self._hour_after = None
-        markers = _alternatives([*words.morning, *words.afternoon])
-        if markers:
-            gap = r"\s*" if glued else r"[\s(,]*(?:(?![0-9])[^\s,;.!?]+\s+){0,3}?"
-            self._before = regex.compile(rf"{start}({markers})[\s:]*$")
-            self._after = regex.compile(rf"^{gap}({markers}){edge}")
-        if words.hour:
-            hours = _alternatives(words.hour)
-            self._hour_before = regex.compile(rf"{start}(?:{hours})\s*$")
-            self._hour_after = regex.compile(rf"^\s?(?:{hours}){edge}")
-        multipliers = [word for word, value in words.numbers.items() if value >= 1000]
-        self._times = regex.compile(rf"\s?({_alternatives(multipliers)}){edge}") if multipliers else None
+        markers, hours = _alternatives([*words.morning, *words.afternoon]), _alternatives(words.hour)
+        gap = r"\s*" if glued else r"[\s(,]*(?:(?![0-9])[^\s,;.!?]+\s+){0,3}?"
+        self._before = regex.compile(rf"{start}({markers})[\s:]*$")
+        self._after = regex.compile(rf"^{gap}({markers}){edge}")
+        self._hour_before = regex.compile(rf"{start}(?:{hours})\s*$")
+        self._hour_after = regex.compile(rf"^\s?(?:{hours}){edge}")
+        multipliers = _alternatives(word for word, value in words.numbers.items() if value >= 1000)
+        self._multiplier = regex.compile(rf"\s?({multipliers}){edge}")
         word = rf"{start}(?:{_alternatives(words.numbers)}){edge}"
         self._number_word = regex.compile(word)
         self._number_run = regex.compile(rf"{word}(?:[ -](?:(?:{_alternatives(_JOINS)}) )?{word})*")
         self._korean = regex.compile(
             rf"(?<!\p{{L}})({_alternatives(words.numbers)})(?=\s?(?:{_COUNTERS})|\s?(?:\P{{L}}|$))"
-            if glued and words.numbers
-            else r"(?!)"
         )
 
     def _digits(self, folded: str) -> str:
@@ -174,7 +170,7 @@ class Quantities:
                 map(str, _compose(values[word.group()] for word in self._number_word.finditer(run.group())))
             )
 
-        return str(self._number_run.sub(digits, text)) if values else text
+        return str(self._number_run.sub(digits, text))
 
     def numbers(self, folded: str, *, months: bool = True) -> frozenset[float | Range]:
         """Return the numbers of the text (at least 0) and its ranges; the ends of a range are not numbers of it.
@@ -198,7 +194,7 @@ class Quantities:
             text = text.replace(" - ", " ; ")  # a list of dashes, whose line breaks folding has made spaces
         text = _RANGE.sub(span, _FRACTION.sub(fraction, text))
         for hit in _NUMBER.finditer(text):
-            times = self._times.match(text, hit.end()) if self._times else None
+            times = self._multiplier.match(text, hit.end())
             scale = self._words.numbers[times.group(1)] if times else 1
             found.update(value * scale for value in _value(hit.group(1)) if math.isfinite(value))
         if not found and months:
@@ -232,31 +228,28 @@ class Quantities:
         text = self._digits(folded)
         found = {_NAMED_TIMES[name] for name in _NAMED_TIME.findall(text)}
         for pattern in (_CLOCK, _CJK_HOUR, _H_HOUR, _BARE_HOUR):
-            rest = []
-            last = 0
-            for hit in pattern.finditer(text):
-                minutes = self._time(text, hit, pattern is _BARE_HOUR, pattern is _CJK_HOUR)
-                if minutes:
-                    found.update(minutes)
-                    rest.append(text[last : hit.start()])
-                    last = hit.end()
-            text = " ; ".join([*rest, text[last:]]) if last else text
+            text = pattern.sub(partial(self._taken, found), text)
         return frozenset(found)
 
-    def _time(self, text: str, hit: Any, bare: bool, spoken: bool) -> set[int]:
-        hour = int(hit.group(1))
-        groups = hit.groups()
-        minute = int(groups[1]) if len(groups) > 1 and groups[1] else 0
-        if len(groups) > 2 and groups[2]:
-            minute = 30
+    def _taken(self, found: set[int], hit: Any) -> str:
+        """Add the times that a hit names to ``found``; return what stays of it for the patterns that follow."""
+        minutes = self._time(hit)
+        found |= minutes
+        return " ; " if minutes else str(hit.group())
+
+    def _time(self, hit: Any) -> set[int]:
+        text, bare, spoken = hit.string, hit.re is _BARE_HOUR, hit.re is _CJK_HOUR
+        groups = (*hit.groups(), None, None)
+        hour, minute = int(groups[0]), 30 if groups[2] else int(groups[1] or 0)
         if hour > 24 or minute > 59:
             return set()
         before, after = text[max(0, hit.start() - 24) : hit.start()], text[hit.end() : hit.end() + 32]
-        hour_word = bare and self._hour_after and self._hour_after.match(after)
+        hour_word = self._hour_after.match(after) if bare else None
         if hour_word:
             after = after[hour_word.end() :]
-        hour_word = hour_word or (bare and self._hour_before and self._hour_before.search(before))
-        marker = self._marker(before, after)
+        hour_word = hour_word or (bare and self._hour_before.search(before))
+        beside = self._before.search(before) or self._after.search(after)
+        marker = beside.group(1) if beside else None
         if bare and not hour_word and not marker and text.strip(" .") != hit.group():
             return set()
         if marker in self._words.afternoon and hour < 12:
@@ -266,10 +259,3 @@ class Quantities:
         elif marker is None and (spoken or hour_word) and 1 <= hour <= 12:
             return {hour % 12 * 60 + minute, (hour % 12 + 12) * 60 + minute}
         return {(hour * 60 + minute) % _DAY}
-
-    def _marker(self, before: str, after: str) -> str | None:
-        for pattern, text in ((self._before, before), (self._after, after)):
-            found = pattern.search(text) if pattern else None
-            if found:
-                return str(found.group(1))
-        return None

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kapwa.errors import DataError, UsageError, nearest
-from kapwa.stats.clusters import FloatArray, IntArray, check_level, cluster_codes, none_if_nan
+from kapwa.stats.clusters import FloatArray, IntArray, cluster_codes, none_if_nan
 from kapwa.stats.resampling import bootstrap_weights, check_replicates
 
 Coefficient = Literal[
@@ -91,11 +91,10 @@ def bootstrap_interval(
     coefficient: Coefficient,
     *,
     clusters: ArrayLike | None = None,
-    level: float = 0.95,
     seed: int = 0,
     replicates: int = 2000,
 ) -> AgreementEstimate:
-    """Agreement of a (units, raters) table (1 is perfect) with a percentile bootstrap interval over units.
+    """Agreement of a (units, raters) table (1 is perfect) with a 95 % percentile bootstrap interval over units.
 
     "percent": share of rater pairs that agree on a unit, averaged over units, in [0, 1]. "cohen": kappa, unweighted,
     on the units both rated, the mean over pairs of raters (Cohen 1960; Light 1971). "fleiss": units may have different
@@ -107,7 +106,6 @@ def bootstrap_interval(
     speaks of other units rated by *these* raters; it does not cover the choice of raters. Deterministic for a seed.
     Raises UsageError for an unknown coefficient, DataError for a label that is not a number where one is needed.
     """
-    check_level(level)
     check_replicates(replicates)
     parts = {
         "percent": _percent,
@@ -132,7 +130,7 @@ def bootstrap_interval(
         undefined = float(np.isnan(draws).mean())
         draws = draws[~np.isnan(draws)]
         if undefined <= 0.05 and np.ptp(draws) >= 1e-12:
-            low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
+            low, high = np.quantile(draws, [0.025, 0.975])
     return AgreementEstimate(
         coefficient=coefficient,
         value=none_if_nan(finish(statistics.sum(axis=0)[None])[0]),

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kapwa.errors import UsageError
-from kapwa.stats.clusters import FloatArray, check_level
+from kapwa.stats.clusters import FloatArray
 
 
 class Correlation(NamedTuple):
@@ -26,17 +26,17 @@ class Correlation(NamedTuple):
     n: int
 
 
-def pearson(x: ArrayLike, y: ArrayLike, *, level: float = 0.95) -> Correlation:
-    """Pearson's linear correlation; interval by Fisher's z, tanh(atanh r ± z/√(n − 3)). NaN pairs are left out."""
-    return _correlation(*_complete(x, y), level=level)
+def pearson(x: ArrayLike, y: ArrayLike) -> Correlation:
+    """Pearson's linear correlation; 95 % interval by Fisher's z, tanh(atanh r ± z/√(n − 3)). NaN pairs are left out."""
+    return _correlation(*_complete(x, y))
 
 
-def spearman(x: ArrayLike, y: ArrayLike, *, level: float = 0.95) -> Correlation:
+def spearman(x: ArrayLike, y: ArrayLike) -> Correlation:
     """Spearman's rank correlation, ties at their mean rank. NaN pairs are left out.
 
-    Interval: Fisher's z with the variance (1 + r²/2)/(n − 3) of Bonett and Wright (2000).
+    95 % interval: Fisher's z with the variance (1 + r²/2)/(n − 3) of Bonett and Wright (2000).
     """
-    return _correlation(*map(_mean_ranks, _complete(x, y)), level=level, inflation=0.5)
+    return _correlation(*map(_mean_ranks, _complete(x, y)), inflation=0.5)
 
 
 def _mean_ranks(values: FloatArray) -> FloatArray:
@@ -55,11 +55,10 @@ def _complete(x: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
     return first[complete], second[complete]
 
 
-def _correlation(x: FloatArray, y: FloatArray, *, level: float, inflation: float = 0.0) -> Correlation:
+def _correlation(x: FloatArray, y: FloatArray, *, inflation: float = 0.0) -> Correlation:
     """Product-moment correlation; Fisher's variance grows by the factor 1 + ``inflation`` · r²."""
     from scipy.special import ndtri, stdtr
 
-    check_level(level)
     n = len(x)
     if n < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return Correlation(None, None, None, None, n)
@@ -70,5 +69,5 @@ def _correlation(x: FloatArray, y: FloatArray, *, level: float, inflation: float
     p = float(2 * stdtr(n - 2, -abs(r) * np.sqrt((n - 2) / (1 - r * r)))) if n > 2 else None
     if n < 4:
         return Correlation(r, None, None, p, n)
-    half = ndtri(0.5 + level / 2) * np.sqrt((1 + inflation * r**2) / (n - 3))
+    half = ndtri(0.975) * np.sqrt((1 + inflation * r**2) / (n - 3))
     return Correlation(r, float(np.tanh(np.arctanh(r) - half)), float(np.tanh(np.arctanh(r) + half)), p, n)

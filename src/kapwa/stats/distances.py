@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from kapwa.errors import DataError, UsageError
 from kapwa.stats.clusters import FloatArray, IntArray
@@ -29,7 +29,7 @@ class LexicalVariance:
 
 @dataclass(frozen=True, slots=True)
 class Permanova:
-    """Pseudo-F, share of the sum of squares between groups (R²), permutation p and degrees of freedom.
+    """Pseudo-F, share of the sum of squares between groups (R²) and permutation p.
 
     F and R² are NaN when all texts are the same; F is infinite when only the groups differ.
     """
@@ -37,9 +37,6 @@ class Permanova:
     f: float
     r2: float
     p: float
-    df_between: int
-    df_within: int
-    permutations: int
 
 
 def lexical_variance(wed_square: ArrayLike, samples: ArrayLike) -> LexicalVariance:
@@ -72,10 +69,8 @@ def lexical_variance_reference(wed: ArrayLike, wed_square_reference: ArrayLike) 
     identity the two still differ. Identities without texts (NaN rows) are left out. Source:
     analysis/calculate_lexical_variance.py and calculate_within_nationality_lexical_variance.py.
     """
-    means, within = (
-        square_matrix(wed, "distances between identities").copy(),
-        np.asarray(wed_square_reference, dtype=np.float64),
-    )
+    means = square_matrix(wed, "distances between identities").copy()
+    within = np.asarray(wed_square_reference, dtype=np.float64)
     if within.shape != (len(means),):
         raise UsageError(f"There are {len(means)} identities but variances within of shape {within.shape}.")
     np.fill_diagonal(means, np.nan)
@@ -88,24 +83,22 @@ def lexical_variance_reference(wed: ArrayLike, wed_square_reference: ArrayLike) 
 def permanova(distances: ArrayLike, groups: ArrayLike, *, permutations: int = 999, seed: int = 0) -> Permanova:
     """Permutational analysis of variance: do texts of one group lie nearer to each other than to the rest?
 
-    ``distances``: (N, N) symmetric, float32 or float64, read and never copied, its diagonal ignored.
-    ``groups``: (N,) labels. F = (SS_A/(a − 1)) / (SS_W/(N − a)) with
-    SS_T = Σd²/N over pairs and SS_W alike within groups; p: share of label permutations with an F at least as large,
-    the observed one counted. When groups are equal, SS_W/(N − a) is the mean of :func:`lexical_variance` within.
-    Each permutation reads only the pairs within groups. Raises UsageError for shapes that do not fit, asymmetry,
-    one group, or only groups of one; DataError for NaN or infinite distances. Source: Anderson (2001), Austral
-    Ecology 26; equals scikit-bio's.
+    ``distances``: (N, N) symmetric, its diagonal ignored. ``groups``: (N,) labels.
+    F = (SS_A/(a − 1)) / (SS_W/(N − a)) with SS_T = Σd²/N over pairs and SS_W alike within groups; p: share of label
+    permutations with an F at least as large, the observed one counted. When groups are equal, SS_W/(N − a) is the mean
+    of :func:`lexical_variance` within. Each permutation reads only the pairs within groups. Raises UsageError for
+    shapes that do not fit, asymmetry, infinite distances, one group, or only groups of one; DataError for NaN.
+    Source: Anderson (2001), Austral Ecology 26; equals scikit-bio's.
     """
     check_permutations(permutations)
-    matrix = _distances(distances)
+    matrix = square_matrix(distances, "distances")
+    _check_symmetry(matrix)
     codes, sizes = _groups(groups, len(matrix))
     n, a = len(matrix), len(sizes)
     pairs = _pairs_within(codes, sizes)
-    diagonal = np.diagonal(matrix).astype(np.float64)
+    diagonal = np.diagonal(matrix)
     # Over unordered pairs; the diagonal does not count.
     total = float(np.einsum("ij,ij", matrix, matrix, dtype=np.float64) - diagonal @ diagonal) / 2 / n
-    if not np.isfinite(total):
-        raise DataError("a distance is infinite; an analysis of variance needs finite distances.")
     within = float(_sums_within(matrix, np.arange(n)[None], pairs)[0])
     hits = 0
     for orders in permuted_orders(n, permutations, seed=seed, values_each=pairs[0].size):
@@ -117,19 +110,17 @@ def permanova(distances: ArrayLike, groups: ArrayLike, *, permutations: int = 99
     if total > 0:
         r2 = between / total
         f = (between / (a - 1)) / (within / (n - a)) if within > 0 else float("inf")
-    return Permanova(f, r2, monte_carlo_p(hits, permutations), a - 1, n - a, permutations)
+    return Permanova(f, r2, monte_carlo_p(hits, permutations))
 
 
-def _sums_within(
-    matrix: NDArray[np.floating], orders: IntArray, pairs: tuple[IntArray, IntArray, FloatArray]
-) -> FloatArray:
+def _sums_within(matrix: FloatArray, orders: IntArray, pairs: tuple[IntArray, IntArray, FloatArray]) -> FloatArray:
     """Σ over groups of Σd²/size, for each order of the texts: (rows,)."""
     # Pairs along rows: a gather of whole rows is several times faster than one within rows.
     columns = np.ascontiguousarray(orders.T)
     sums = np.zeros(len(orders))
     for start in range(0, pairs[0].size, BLOCK_VALUES):
         first, second, weights = (part[start : start + BLOCK_VALUES] for part in pairs)
-        values = matrix.reshape(-1).take(columns[first] * len(matrix) + columns[second]).astype(np.float64, copy=False)
+        values = matrix.reshape(-1).take(columns[first] * len(matrix) + columns[second])
         sums += weights @ (values * values)
     return sums
 
@@ -147,19 +138,13 @@ def _pairs_within(codes: IntArray, sizes: IntArray) -> tuple[IntArray, IntArray,
     return np.concatenate(first), np.concatenate(second), np.concatenate(weights)
 
 
-def _distances(values: ArrayLike) -> NDArray[np.floating]:
-    matrix = np.asarray(values)
-    if matrix.dtype not in (np.float32, np.float64):
-        matrix = matrix.astype(np.float64)
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise UsageError(f"The distances must be a square matrix, not of shape {matrix.shape}.")
+def _check_symmetry(matrix: FloatArray) -> None:
     if not np.array_equal(matrix, matrix.T):
         if np.isnan(matrix).any():
             row, column = (int(place) for place in np.argwhere(np.isnan(matrix))[0])
             raise DataError(f"the distance between texts {row + 1} and {column + 1} is missing.")
         if not np.allclose(matrix, matrix.T):
             raise UsageError("The distances are not symmetric.", hint="Give the mean of both directions.")
-    return matrix
 
 
 def _groups(groups: ArrayLike, n: int) -> tuple[IntArray, IntArray]:

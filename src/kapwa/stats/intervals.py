@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from kapwa.errors import UsageError
 from kapwa.stats.clusters import (
@@ -126,15 +126,14 @@ def mean_estimates(
     blank = np.isin(method, ("no-data", "one-cluster", "no-spread"))
     se, low, high = (np.where(blank, np.nan, part) for part in (se, low, high))
     numbers = {"value": sums.mean, "se": se, "low": low, "high": high}
-    return [
-        Estimate(
-            **{name: none_if_nan(column[k]) for name, column in numbers.items()},
-            n=int(sums.n[k]),
-            clusters=int(sums.clusters[k]),
-            method=str(method[k]),
-        )
-        for k in range(len(flags))
-    ]
+    return [Estimate(**row) for row in _rows(numbers, sums, method)]
+
+
+def _rows(numbers: Mapping[str, FloatArray], sums: ClusterSums, methods: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """Yield the fields of each column's estimate, None for what is not known."""
+    for k, method in enumerate(methods):
+        counts = {"n": int(sums.n[k]), "clusters": int(sums.clusters[k]), "method": str(method)}
+        yield {name: none_if_nan(column[k]) for name, column in numbers.items()} | counts
 
 
 # --- paired comparisons on shared items ---------------------------------------------------------------------
@@ -196,44 +195,48 @@ def paired_differences(
     differences = first - second
     # Equal numbers that were summed in another order are a few ulp apart.
     differences[np.abs(differences) <= ROUNDING * np.maximum(np.abs(first), np.abs(second))] = 0.0
-    missing = np.isnan(differences)
     sums = cluster_sums(differences, codes)
     p_values, ways = sign_flip_p_values(sums.totals, replicates=permutations, seed=seed)
+    se, low, high = _paired_intervals(differences, flags, sums, level)
+    spread = sums.se > 0
     boot = bootstrap_mean_intervals(sums, level=level, seed=seed, replicates=replicates)
+    boot_low, boot_high = (np.where(spread, bound, np.nan) for bound in boot)
+    a_value, b_value = (
+        cluster_sums(np.where(np.isnan(differences), np.nan, side), codes).mean for side in (first, second)
+    )
+    numbers = {
+        **{"a_value": a_value, "b_value": b_value, "difference": sums.mean, "se": se, "low": low, "high": high},
+        **{"boot_low": boot_low, "boot_high": boot_high},
+        "p_value": np.where(sums.clusters > 0, p_values, np.nan),
+        "mde": (stdtrit(sums.df, 0.975) + stdtrit(sums.df, 0.8)) * se,
+    }
+    kinds = np.select(
+        [sums.clusters == 1, flags, spread], ["one-cluster", "bonett-price-clustered", "t-clustered"], "no-spread"
+    )
+    methods = [
+        f"{kind}, sign-flip {way}" if count else "no-data"
+        for kind, way, count in zip(kinds, ways, sums.clusters, strict=True)
+    ]
+    return [Comparison(**row) for row in _rows(numbers, sums, methods)]
+
+
+def _paired_intervals(
+    differences: FloatArray, flags: NDArray[np.bool_], sums: ClusterSums, level: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Standard error and interval of each column's mean difference; NaN where the data cannot tell."""
+    from scipy.special import stdtrit
+
     # Of right/wrong values, the shares of items that only A and only B got right.
     gains, losses = (
-        np.where(missing | ~flags, 0.0, np.maximum(part, 0)).sum(axis=0) / np.maximum(sums.n, 1)
+        np.where(flags & ~np.isnan(part), np.maximum(part, 0), 0.0).sum(axis=0) / np.maximum(sums.n, 1)
         for part in (differences, -differences)
     )
     size = effective_size(sums, np.maximum(gains + losses - (gains - losses) ** 2, 0))
     up, down = (gains * size + 1) / (size + 2), (losses * size + 1) / (size + 2)
     error = np.where(flags, np.sqrt((up + down - (up - down) ** 2) / (size + 2)), sums.se)
     centre, half = np.where(flags, up - down, sums.mean), stdtrit(sums.df, 0.5 + level / 2) * error
+    low, high = (np.where(flags, np.clip(bound, -1, 1), bound) for bound in (centre - half, centre + half))
     spread = sums.se > 0
-    shown = (sums.clusters > 1) & (spread | flags)
-    numbers = {
-        **{
-            name: cluster_sums(np.where(missing, np.nan, side), codes).mean
-            for name, side in (("a_value", first), ("b_value", second))
-        },
-        "difference": sums.mean,
-        "se": np.where(shown, np.where(spread, sums.se, error), np.nan),
-        "low": np.where(shown, np.where(flags, np.maximum(centre - half, -1), centre - half), np.nan),
-        "high": np.where(shown, np.where(flags, np.minimum(centre + half, 1), centre + half), np.nan),
-        "boot_low": np.where(spread, boot[0], np.nan),
-        "boot_high": np.where(spread, boot[1], np.nan),
-        "p_value": np.where(sums.clusters > 0, p_values, np.nan),
-    }
-    numbers["mde"] = (stdtrit(sums.df, 0.975) + stdtrit(sums.df, 0.8)) * numbers["se"]
-    kinds = np.select(
-        [sums.clusters == 1, flags, spread], ["one-cluster", "bonett-price-clustered", "t-clustered"], "no-spread"
-    )
-    return [
-        Comparison(
-            **{name: none_if_nan(column[k]) for name, column in numbers.items()},
-            n=int(sums.n[k]),
-            clusters=int(sums.clusters[k]),
-            method=f"{kinds[k]}, sign-flip {ways[k]}" if sums.clusters[k] else "no-data",
-        )
-        for k in range(len(flags))
-    ]
+    unknown = (sums.clusters < 2) | ~(spread | flags)
+    se, low, high = (np.where(unknown, np.nan, part) for part in (np.where(spread, sums.se, error), low, high))
+    return se, low, high

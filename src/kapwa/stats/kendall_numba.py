@@ -20,23 +20,21 @@ def _jit(function: Callable[..., Any]) -> Any:
         return njit(nogil=True)(function)
 
 
-def _counter() -> Any:
-    """Return the intrinsic that counts the ones of a word."""
+def _count_ones(_: Any, word: Any) -> Any:
+    """Count the ones of a word."""
 
-    @intrinsic
-    def count(_: Any, word: Any) -> Any:
-        def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-            return builder.ctpop(values[0])
+    def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+        return builder.ctpop(values[0])
 
-        return types.int64(word), generate
-
-    return count
+    return types.int64(word), generate
 
 
-_ones = _counter()
+_ones: Any = intrinsic(_count_ones)
 
 
-def _surplus(x_more: Any, x_untied: Any, y_more: Any, y_untied: Any, out: Any) -> None:
+@_jit
+def surplus(x_more: Any, x_untied: Any, y_more: Any, y_untied: Any, out: Any) -> None:
+    """Fill ``out`` with concordant minus discordant pairs of each two rows."""
     for block in range(out.shape[0]):
         for row in range(out.shape[1]):
             for other in range(out.shape[2]):
@@ -48,7 +46,9 @@ def _surplus(x_more: Any, x_untied: Any, y_more: Any, y_untied: Any, out: Any) -
                 out[block, row, other] = total
 
 
-def _shared(one: Any, other: Any, out: Any) -> None:
+@_jit
+def shared(one: Any, other: Any, out: Any) -> None:
+    """Fill ``out`` with how many bits each row of ``one`` shares with each row of ``other``."""
     for block in range(out.shape[0]):
         for row in range(out.shape[1]):
             for column in range(out.shape[2]):
@@ -56,9 +56,3 @@ def _shared(one: Any, other: Any, out: Any) -> None:
                 for word in range(one.shape[2]):
                     total += _ones(one[block, row, word] & other[block, column, word])
                 out[block, row, column] = total
-
-
-surplus = _jit(_surplus)
-"""``surplus(x_more, x_untied, y_more, y_untied, out)``: concordant minus discordant pairs of each two rows."""
-shared = _jit(_shared)
-"""``shared(one, other, out)``: how many bits each row of ``one`` shares with each row of ``other``."""

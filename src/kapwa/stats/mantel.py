@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from kapwa.errors import UsageError
 from kapwa.stats.clusters import ROUNDING, FloatArray
 from kapwa.stats.kendall import square_matrix
-from kapwa.stats.resampling import at_least, check_permutations, monte_carlo_p, permuted_orders
+from kapwa.stats.resampling import TIE, check_permutations, monte_carlo_p, permuted_orders
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,6 @@ class Mantel:
     r: float
     p: float
     n: int
-    permutations: int
 
 
 def mantel(
@@ -52,7 +51,7 @@ def mantel(
     check_permutations(permutations)
     matrices = _shared([x, y, *controls])
     m = len(matrices[0])
-    nothing = Mantel(float("nan"), float("nan"), m, permutations)
+    nothing = Mantel(math.nan, math.nan, m)
     if m < 3:
         return nothing
     first, second, *fixed = (cells(matrix) for matrix in matrices)
@@ -66,9 +65,9 @@ def mantel(
     if np.isnan(observed):
         return nothing
     draws = np.abs(np.concatenate([correlate(block) for block in _permuted(second, m, permutations, seed)]))
-    # A draw without a correlation counts against the finding.
-    hits = at_least(np.where(np.isnan(draws), np.inf, draws), abs(observed))
-    return Mantel(observed, monte_carlo_p(hits, permutations), m, permutations)
+    # Ties count as hits, and a draw without a correlation counts against the finding.
+    hits = int(np.count_nonzero(~(draws < abs(observed) - TIE * abs(observed))))
+    return Mantel(observed, monte_carlo_p(hits, permutations), m)
 
 
 def cells(matrix: FloatArray) -> FloatArray:

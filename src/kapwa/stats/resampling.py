@@ -145,11 +145,6 @@ def permuted_orders(size: int, permutations: int, *, seed: int, values_each: int
         yield generator.permuted(block, axis=1, out=block)
 
 
-def at_least(draws: FloatArray, observed: float) -> int:
-    """Count draws not below the observed value, ties included."""
-    return int(np.count_nonzero(draws >= observed - TIE * abs(observed)))
-
-
 def monte_carlo_p(hits: int, permutations: int) -> float:
     """(1 + hits) / (1 + permutations): never 0, and exact in size (Phipson and Smyth 2010)."""
     return (1 + hits) / (1 + permutations)

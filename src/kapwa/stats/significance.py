@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kapwa.errors import UsageError
-from kapwa.stats.clusters import ROUNDING, FloatArray, check_level
+from kapwa.stats.clusters import ROUNDING, FloatArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Anova:
 
 @dataclass(frozen=True, slots=True)
 class PairedTest:
-    """Mean difference with its Student interval, t, degrees of freedom, two-sided p, over n complete pairs."""
+    """Mean difference with its 95 % Student interval, t, degrees of freedom, two-sided p, over n complete pairs."""
 
     estimate: float
     low: float
@@ -59,7 +59,7 @@ def one_way_anova(*groups: ArrayLike) -> Anova:
     return Anova(f, df_between, df_within, float(fdtrc(df_between, df_within, f)))
 
 
-def paired_test(across: ArrayLike, within: ArrayLike, *, level: float = 0.95) -> PairedTest:
+def paired_test(across: ArrayLike, within: ArrayLike) -> PairedTest:
     """Student's t test of the mean of ``across − within``, one pair per concept, two-sided.
 
     Valid for lexical variances when both sides come from :func:`kapwa.stats.distances.lexical_variance`: both are
@@ -71,7 +71,6 @@ def paired_test(across: ArrayLike, within: ArrayLike, *, level: float = 0.95) ->
     """
     from scipy.special import stdtr, stdtrit
 
-    check_level(level)
     first, second = np.asarray(across, dtype=np.float64), np.asarray(within, dtype=np.float64)
     if first.ndim != 1 or first.shape != second.shape:
         raise UsageError(f"A paired test needs two lists of equal length, not {first.shape} and {second.shape}.")
@@ -82,7 +81,7 @@ def paired_test(across: ArrayLike, within: ArrayLike, *, level: float = 0.95) ->
     noise = ROUNDING * float(np.nanmax(np.abs(np.stack([first, second]))))
     mean, error = float(difference.mean()), float(difference.std(ddof=1)) / n**0.5
     error, mean = (0.0 if abs(part) <= noise else part for part in (error, mean))
-    half = float(stdtrit(n - 1, 0.5 + level / 2)) * error
+    half = float(stdtrit(n - 1, 0.975)) * error
     # Without any spread, t is infinite, or undefined when there is no difference either.
     with np.errstate(divide="ignore", invalid="ignore"):
         t = float(np.float64(mean) / error)

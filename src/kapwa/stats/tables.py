@@ -77,23 +77,20 @@ def checked_scores(scores: pl.DataFrame, metrics: Mapping[str, bool], groups: Se
         raise UsageError(f"None of the wanted metrics is in the scores ({wanted!r}…).", hint=nearest(wanted, known))
     rows = scores.filter(pl.col("metric").is_in(list(metrics))).with_columns(pl.col("value").cast(pl.Float64))
     finite, outcome = pl.col("value").is_finite(), pl.col("outcome")
+    known_outcomes = f"Outcomes are {', '.join(OUTCOMES)}."
+    one_row = "One row for each item, variant, metric and sample."
     problems = (
-        (~finite, "value", "the value is not a finite number"),
-        (~outcome.is_in(OUTCOMES) | outcome.is_null(), "outcome", "the outcome is unknown"),
-        *((pl.col(name).is_null(), name, f"the {name} is missing") for name in (*BLOCK, "item_id", "cluster")),
-        (pl.struct(_SAMPLE).is_duplicated(), None, "a score appears more than once"),
+        (~finite, "value", "the value is not a finite number", "Use null for 'not measured'."),
+        (~outcome.is_in(OUTCOMES) | outcome.is_null(), "outcome", "the outcome is unknown", known_outcomes),
+        *((pl.col(name).is_null(), name, f"the {name} is missing", None) for name in (*BLOCK, "item_id", "cluster")),
+        (pl.struct(_SAMPLE).is_duplicated(), None, "a score appears more than once", one_row),
     )
-    hints = {
-        "value": "Use null for 'not measured'.",
-        "outcome": f"Outcomes are {', '.join(OUTCOMES)}.",
-        None: "One row for each item, variant, metric and sample.",
-    }
-    for condition, column, message in problems:
+    for condition, column, message, hint in problems:
         bad = rows.filter(condition)
         if bad.height:
             first = bad.row(0, named=True)
             where = f"item {first['item_id']!r}, variant {first['variant']!r}, metric {first['metric']!r}"
-            raise DataError(f"{message} ({where}).", column=column, hint=hints.get(column))
+            raise DataError(f"{message} ({where}).", column=column, hint=hint)
     # Means over samples are summed in this order, so the last bit does not depend on the order of rows.
     return rows.sort(_SAMPLE)
 
@@ -275,8 +272,6 @@ def _table(
     replicates: int,
 ) -> pl.DataFrame:
     """Compare pairs of named blocks of one culture, metric by metric."""
-    if not pairs:
-        return pl.DataFrame(schema=dict(COMPARISON_SCHEMA))
     records = []
     for label_a, a, label_b, b in pairs:
         labels = {
@@ -326,7 +321,7 @@ def adjust_p_values(table: pl.DataFrame) -> pl.DataFrame:
 # --- correlations -------------------------------------------------------------------------------------------
 
 
-def correlate_metrics(values: pl.DataFrame, *, level: float = 0.95) -> pl.DataFrame:
+def correlate_metrics(values: pl.DataFrame) -> pl.DataFrame:
     """Correlate every pair of metrics across runs (or models).
 
     ``values``: one row a run, one numeric column a metric; columns of other types (names) are left alone, null is
@@ -345,8 +340,7 @@ def correlate_metrics(values: pl.DataFrame, *, level: float = 0.95) -> pl.DataFr
         if np.isinf(column).any():
             raise DataError("a value is infinite.", column=name, hint="Use null for 'not measured'.")
     records = [
-        {"metric_a": a, "metric_b": b, "coefficient": function.__name__}
-        | function(columns[a], columns[b], level=level)._asdict()
+        {"metric_a": a, "metric_b": b, "coefficient": function.__name__} | function(columns[a], columns[b])._asdict()
         for a, b in combinations(names, 2)
         for function in (pearson, spearman)
     ]
