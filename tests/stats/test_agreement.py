@@ -25,14 +25,13 @@ def agreement(table: object, coefficient: str) -> float:
     return math.nan if value is None else value
 
 
-complete = st.integers(2, 4).flatmap(
-    lambda raters: st.lists(st.lists(st.integers(1, 4), min_size=raters, max_size=raters), min_size=2, max_size=15)
-)
-patchy = st.integers(2, 4).flatmap(
-    lambda raters: st.lists(
-        st.lists(st.none() | st.integers(1, 4), min_size=raters, max_size=raters), min_size=1, max_size=15
-    )
-)
+def tables(rating: st.SearchStrategy, least: int) -> st.SearchStrategy:
+    """Tables of at least so many units and two to four raters."""
+    units = st.integers(2, 4).map(lambda raters: st.lists(rating, min_size=raters, max_size=raters))
+    return units.flatmap(lambda unit: st.lists(unit, min_size=least, max_size=15))
+
+
+complete, patchy = tables(st.integers(1, 4), 2), tables(st.none() | st.integers(1, 4), 1)
 
 # Krippendorff (2011), "Computing Krippendorff's Alpha-Reliability", section C: four observers, twelve units.
 N = None
@@ -52,21 +51,19 @@ def plain_alpha(table: list[list[int | None]], level: str) -> float:
     units = [[v for v in row if v is not None] for row in table]
     units = [unit for unit in units if len(unit) > 1]
     values = [v for unit in units for v in unit]
-    used = {v: values.count(v) for v in values}
 
     def distance(a: int, b: int) -> float:
         if level == "nominal":
             return float(a != b)
         if level == "interval":
             return float((a - b) ** 2)
-        low, high = min(a, b), max(a, b)
-        return (sum(used.get(v, 0) for v in range(low, high + 1)) - (used[low] + used[high]) / 2) ** 2
+        between = sum(min(a, b) <= v <= max(a, b) for v in values)
+        return (between - (values.count(a) + values.count(b)) / 2) ** 2
 
-    observed = sum(
-        distance(a, b) / (len(unit) - 1) for unit in units for a, b in itertools.permutations(unit, 2)
-    ) / max(len(values), 1)
-    pairs = len(values) * (len(values) - 1)
-    expected = sum(distance(a, b) for a, b in itertools.permutations(values, 2)) / max(pairs, 1)
+    pairs = [(unit, a, b) for unit in units for a, b in itertools.permutations(unit, 2)]
+    observed = sum(distance(a, b) / (len(unit) - 1) for unit, a, b in pairs) / max(len(values), 1)
+    expected = sum(distance(a, b) for a, b in itertools.permutations(values, 2))
+    expected /= max(len(values) * (len(values) - 1), 1)
     return 1 - observed / expected if expected else math.nan
 
 
@@ -81,19 +78,8 @@ def test_alpha_of_the_published_example(level: str, alpha: float) -> None:
 
 def test_fleiss_of_the_published_example() -> None:
     # Fleiss (1971), as tabulated widely: 10 subjects, 14 raters, 5 categories, kappa 0.210.
-    counts = [
-        [0, 0, 0, 0, 14],
-        [0, 2, 6, 4, 2],
-        [0, 0, 3, 5, 6],
-        [0, 3, 9, 2, 0],
-        [2, 2, 8, 1, 1],
-        [7, 7, 0, 0, 0],
-        [3, 2, 6, 3, 0],
-        [2, 5, 3, 2, 2],
-        [6, 5, 2, 1, 0],
-        [0, 2, 2, 3, 7],
-    ]
-    ratings = [np.repeat(np.arange(5), row) for row in counts]
+    counts = "0 0 0 0 14|0 2 6 4 2|0 0 3 5 6|0 3 9 2 0|2 2 8 1 1|7 7 0 0 0|3 2 6 3 0|2 5 3 2 2|6 5 2 1 0|0 2 2 3 7"
+    ratings = [np.repeat(np.arange(5), [int(count) for count in row.split()]) for row in counts.split("|")]
     assert agreement(ratings, "fleiss") == pytest.approx(0.20993, abs=1e-5)
 
 
