@@ -17,7 +17,7 @@ from kapwa.cli.output import check_place, note, show, show_json
 if TYPE_CHECKING:
     from kapwa.analysis.result import Analysis
 
-app = typer.Typer(help="Compare many texts with each other, and with survey values.", no_args_is_help=True)
+app = opt.group("Compare many texts with each other, and with survey values.")
 _READING = "Reading answers"
 _COMPUTING = "Computing"
 _SURVEYS = "Surveys"
@@ -25,11 +25,7 @@ _SURVEYS = "Surveys"
 
 def parse_choice(pair: str) -> tuple[str, str]:
     """Turn ``name=code`` into what a name means."""
-    from kapwa.errors import UsageError
-
-    name, equals, code = pair.partition("=")
-    if not name or not equals:
-        raise UsageError(f"--choose {pair!r} is not of the form name=code.", hint="For example: Congolese=COD")
+    name, code = opt.parse_pair("--choose", pair, "name=code", "Congolese=COD")
     return name.strip(), code.strip()
 
 
@@ -98,11 +94,6 @@ class AnalysisOptions:
     ] = None
 
 
-@app.callback()
-def analyze() -> None:
-    """Compare many texts with each other, and with survey values."""
-
-
 @app.command("eecc")
 @opt.grouped
 def eecc(
@@ -146,7 +137,6 @@ def eecc(
     """
     from kapwa import api
     from kapwa.errors import UsageError
-    from kapwa.report.analysis.terminal import render_analysis
 
     sources = [*(runs or ()), *(responses or ())]
     if not sources:
@@ -165,18 +155,26 @@ def eecc(
         raise typer.Exit(130) from None
     if json:
         show_json(found.as_dict())
-    else:
-        show(render_analysis(found))
-    for line in _left_out(found, values or (), choose):
-        note(line)
-    note(f"Analysis: {found.path}")
-    if output is not None:
-        from kapwa.report.analysis.page import build_analysis_report
-
-        note(f"Report: {build_analysis_report(found, output)}")
+    _tell(found, values or (), choose, output, shown=not json)
 
 
 _FEW = 3
+
+
+def _tell(
+    found: Analysis, values: Sequence[Path], choose: Mapping[str, str], output: Path | None, *, shown: bool
+) -> None:
+    """Show an analysis, say what it left out and where it is, and write the report if one was asked for."""
+    from kapwa.report.analysis.page import build_analysis_report
+    from kapwa.report.analysis.terminal import render_analysis
+
+    if shown:
+        show(render_analysis(found))
+    for line in _left_out(found, values, choose):
+        note(line)
+    note(f"Analysis: {found.path}")
+    if output is not None:
+        note(f"Report: {build_analysis_report(found, output)}")
 
 
 def _left_out(found: Analysis, values: Sequence[Path], choose: Mapping[str, str]) -> Iterator[str]:

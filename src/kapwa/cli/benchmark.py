@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from kapwa.cli import options as opt
-from kapwa.cli.options import Json, option
-from kapwa.cli.output import note, show, show_json, tell
+from kapwa.cli.options import Json, group, option
+from kapwa.cli.output import note, show, show_check, show_json, show_table, tell
 
 data = typer.Typer(help="List sample packs, or check data.", invoke_without_command=True)
 
@@ -19,15 +19,10 @@ def packs(context: typer.Context) -> None:
     """List the sample packs that ship with Kapwa (illustrative, not reviewed by native speakers)."""
     if context.invoked_subcommand is not None:
         return
-    from rich.table import Table
-
     from kapwa.inventory import suites
 
-    table = Table("--data", "suite", "folder", box=None, padding=(0, 2, 0, 0))
-    for suite in suites():
-        for name in suite.pack_names():
-            table.add_row(f"sample:{name}", suite.name, str(suite.packs / name))
-    show(table)
+    rows = [(f"sample:{name}", one.name, str(one.packs / name)) for one in suites() for name in one.pack_names()]
+    show_table(("--data", "suite", "folder"), rows)
     show(
         "\nIllustrative, not reviewed by native speakers. Your own data: --data FOLDER (see: kapwa data check FOLDER)."
     )
@@ -45,22 +40,10 @@ def check(
     from kapwa.api import check_data
 
     found = check_data(path)
-    if json:
-        show_json(found.as_dict())
-    else:
-        from kapwa.report.terminal import render_check
-
-        show(render_check(found))
-    if any(finding.severity == "error" for finding in found.findings):
-        raise typer.Exit(2)
+    show_check(found, found, json=json)
 
 
-build = typer.Typer(help="Make questions from what people answered.", no_args_is_help=True)
-
-
-@build.callback()
-def _build() -> None:
-    """Make questions from what people answered."""
+build = group("Make questions from what people answered.")
 
 
 @build.command("mcq")
@@ -91,12 +74,7 @@ def mcq(
     note(f"{len(built.skipped)} questions of a culture could not be used; {built.folder / 'skipped.csv'} says why.")
 
 
-card = typer.Typer(help="Write documents that travel with a dataset.", no_args_is_help=True)
-
-
-@card.callback()
-def _card() -> None:
-    """Write documents that travel with a dataset."""
+card = group("Write documents that travel with a dataset.")
 
 
 @card.command("datasheet")

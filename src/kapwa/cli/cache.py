@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from kapwa.cli.options import Json, option
-from kapwa.cli.output import note, show, show_json
+from kapwa.cli.output import note, show, show_json, show_table
 
 app = typer.Typer(help="See or shrink a folder of answers that runs share (kapwa run --cache).", no_args_is_help=True)
 
@@ -31,17 +31,13 @@ def ls(folder: Folder, json: Json = False) -> None:
         models = [{**one._asdict(), **{at: _stamp(getattr(one, at)) for at in _TIMES}} for one in found]
         show_json({"folder": str(folder), "id": name, "bytes": size, "models": models})
         return
-    from rich.table import Table
-
-    table = Table("model", "revision", "settings", box=None, padding=(0, 2, 0, 0))
-    for column in ("answers", "size", "first", "last"):
-        table.add_column(column, justify="right")
+    rows = []
     for one in found:
         who = (one.name, one.revision[:12], _settings(one.fingerprint))
         when = (_stamp(one.added_first)[:10], _stamp(one.added_last)[:10])
-        table.add_row(*who, f"{one.answers:,}", _human(one.bytes), *when)
-    if found:
-        show(table)
+        rows.append((*who, f"{one.answers:,}", _human(one.bytes), *when))
+    if rows:
+        show_table(("model", "revision", "settings", "answers", "size", "first", "last"), rows, numbers=4)
     note(f"{folder}: {sum(one.answers for one in found):,} answers, {_human(size)} on disk.")
 
 

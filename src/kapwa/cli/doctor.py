@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from kapwa.cli.options import Json
-from kapwa.cli.output import show, show_json, tell
+from kapwa.cli.output import show_json, show_table, tell
 
 
 def doctor(
@@ -37,20 +37,18 @@ def doctor(
 
 
 def _installation(json: bool) -> None:
-    from rich.table import Table
-
     from kapwa.inventory import checks
 
     found = list(checks())
     if json:
         show_json([check._asdict() for check in found])
         return
-    table = Table("", "", "", box=None, padding=(0, 2, 0, 0), show_header=False)
     marks = {"ok": "ok", "missing": "MISSING", "optional": "optional"}
+    rows = []
     for check in found:
         remedy = f"\n{check.remedy}" if check.remedy and check.status != "ok" else ""
-        table.add_row(marks[check.status], check.name, check.detail + remedy)
-    show(table)
+        rows.append((marks[check.status], check.name, check.detail + remedy))
+    show_table(("", "", ""), rows)
 
 
 def _journal(run: Path, save: bool, json: bool) -> None:

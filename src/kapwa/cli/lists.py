@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from kapwa.cli.options import Json
-from kapwa.cli.output import show, show_json
+from kapwa.cli.output import show, show_json, show_table
 
 
 def suites(json: Json = False) -> None:
     """List what can be measured."""
-    from rich.table import Table
-
     from kapwa import inventory
 
     found = inventory.suites()
@@ -29,11 +27,7 @@ def suites(json: Json = False) -> None:
             ]
         )
         return
-    table = Table("task", "measures", box=None, padding=(0, 2, 0, 0))
-    for suite in found:
-        for name, what in suite.tasks.items():
-            table.add_row(name, what)
-    show(table)
+    show_table(("task", "measures"), [task for suite in found for task in suite.tasks.items()])
     for suite in found:
         show(f"\n{suite.title}. {suite.question}")
         packs = f"sample packs: {', '.join(suite.pack_names())}"
@@ -43,25 +37,19 @@ def suites(json: Json = False) -> None:
 
 def models(json: Json = False) -> None:
     """List who can answer."""
-    from rich.table import Table
-
     from kapwa import inventory
 
     found = inventory.backends()
     if json:
         show_json([backend._asdict() for backend in found])
         return
-    table = Table("--model", "what it is", "ready", box=None, padding=(0, 2, 0, 0))
-    for backend in found:
-        table.add_row(backend.spec, backend.what, "yes" if backend.ready else f"no: {backend.remedy}")
-    show(table)
+    rows = [(one.spec, one.what, "yes" if one.ready else f"no: {one.remedy}") for one in found]
+    show_table(("--model", "what it is", "ready"), rows)
 
 
 def languages(json: Json = False) -> None:
     """List the languages and what normalises them."""
     from dataclasses import asdict
-
-    from rich.table import Table
 
     from kapwa import inventory
 
@@ -69,9 +57,9 @@ def languages(json: Json = False) -> None:
     if json:
         show_json([asdict(info) for info in found])
         return
-    table = Table("code", "language", "reviewed by a native speaker", "tools", box=None, padding=(0, 2, 0, 0))
+    rows = []
     for info in found:
         tools = ", ".join(f"{tool.name} {tool.version} ({tool.licence})" for tool in info.tools)
-        table.add_row(info.code, info.name, "yes" if info.reviewed else "no", tools)
-    show(table)
+        rows.append((info.code, info.name, "yes" if info.reviewed else "no", tools))
+    show_table(("code", "language", "reviewed by a native speaker", "tools"), rows)
     show("\nNotes on each language: --json, and the reference in the documentation.")

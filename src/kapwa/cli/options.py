@@ -28,6 +28,13 @@ def option(metavar: str, help: str, panel: str | None = None, *, names: str = ""
     return typer.Option(*names.split(), metavar=metavar, help=help, rich_help_panel=panel, **settings)
 
 
+def group(help: str) -> typer.Typer:
+    """Return a verb that has verbs of its own, be it only one."""
+    app = typer.Typer(no_args_is_help=True)
+    app.callback(help=help)(lambda: None)
+    return app
+
+
 def parse_list(text: str) -> tuple[str, ...]:
     """Split a comma-separated option."""
     return tuple(part.strip() for part in text.split(",") if part.strip())
@@ -206,6 +213,16 @@ def open_engine(engine: str, **settings: Any) -> Ray | None:
     return None
 
 
+def parse_pair(option: str, pair: str, form: str, example: str) -> tuple[str, str]:
+    """Split ``name=value``, the ``form`` that the value of an option has; the value may be empty."""
+    from kapwa.errors import UsageError
+
+    name, equals, value = pair.partition("=")
+    if not name or not equals:
+        raise UsageError(f"{option} {pair!r} is not of the form {form}.", hint=f"For example: {example}")
+    return name, value
+
+
 def parse_where(pairs: list[str] | None, cultures: tuple[str, ...] | None = None) -> dict[str, Any]:
     """Turn ``column=value`` options into a selection; the same column may come several times.
 
@@ -228,14 +245,12 @@ def parse_where(pairs: list[str] | None, cultures: tuple[str, ...] | None = None
 
 def parse_extra(pair: str) -> tuple[str, Any]:
     """Turn ``name=JSON`` into name and value; a word that is no JSON is taken as text."""
-    from kapwa.errors import UsageError
-
-    name, equals, value = pair.partition("=")
-    if not name or not equals:
-        raise UsageError(f"--extra {pair!r} is not of the form name=JSON.", hint="For example: --extra attempts=3")
+    name, value = parse_pair("--extra", pair, "name=JSON", "--extra attempts=3")
     try:
         return name, json.loads(value)
     except ValueError:
         if value.lstrip().startswith(("{", "[", '"')):
+            from kapwa.errors import UsageError
+
             raise UsageError(f"--extra {name}: {value!r} is not valid JSON.") from None
         return name, value

@@ -6,6 +6,7 @@ import json
 import logging
 import math
 import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,32 @@ def show(renderable: RenderableType) -> None:
     # Cleaned when laid out: before, texts are deep inside tables; after, styles have become control characters too.
     parts = [Segment(text.translate(_STEERING), style, control) for text, style, control in console.render(renderable)]
     console.print(Segments(parts), crop=False, end="")
+
+
+def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: int = 0) -> None:
+    """Print rows under their names, without lines; the last ``numbers`` columns are set to the right."""
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2, 0, 0), show_header=any(columns))
+    for place, name in enumerate(columns):
+        table.add_column(name, justify="right" if place >= len(columns) - numbers else "left")
+    for row in rows:
+        table.add_row(*row)
+    show(table)
+
+
+def show_check(found: Any, report: Any, *, json: bool) -> None:
+    """Print what a check of data found; exit code 2 where an error is among it."""
+    import typer
+
+    if json:
+        show_json(found.as_dict())
+    else:
+        from kapwa.report.terminal import render_check
+
+        show(render_check(report))
+    if any(finding.severity == "error" for finding in report.findings):
+        raise typer.Exit(2)
 
 
 def show_json(value: Any) -> None:

@@ -8,14 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from kapwa.cli.options import Json, option
-from kapwa.cli.output import note, show, show_json
+from kapwa.cli.output import note, show, show_check, show_json, show_table
 
 app = typer.Typer(help="Make your own data a suite: start a folder, add it, list and remove names.")
-
-
-@app.callback()
-def suite() -> None:
-    """Make your own data a suite: start a folder, add it, list and remove names."""
 
 
 @app.command("new")
@@ -63,9 +58,8 @@ def add(
 
     checked = check_folder(folder, mapping)
     if checked.errors:
-        _show_report(checked.report, json=json)
         note(f"Not added: {len(checked.errors)} error{'s' * (len(checked.errors) > 1)}.")
-        raise typer.Exit(2)
+        show_check(checked.report, checked.report, json=json)
     entry = add_suite(folder, name, mapping=mapping, replace=replace, checked=checked)
     tasks = [f"{entry.name}/{task}" for task in entry.tasks]
     if json:
@@ -90,12 +84,8 @@ def list_(json: Json = False) -> None:
     if not entries:
         note(f"None yet (they are kept in {config_folder()}). Add one: kapwa suite add FOLDER")
         return
-    from rich.table import Table
-
-    table = Table("name", "form", "tasks", "folder", box=None, padding=(0, 2, 0, 0))
-    for entry in entries:
-        table.add_row(entry.name, entry.form, ", ".join(entry.tasks), f"{entry.folder}{_gone(entry)}")
-    show(table)
+    rows = [(one.name, one.form, ", ".join(one.tasks), f"{one.folder}{_gone(one)}") for one in entries]
+    show_table(("name", "form", "tasks", "folder"), rows)
 
 
 @app.command("remove")
@@ -105,15 +95,6 @@ def remove(name: Annotated[str, typer.Argument(metavar="NAME", help="The suite's
 
     entry = remove_suite(name)
     note(f"{entry.name} is no suite any more; {entry.folder} was not touched.")
-
-
-def _show_report(report: Any, *, json: bool) -> None:
-    if json:
-        show_json(report.as_dict())
-        return
-    from kapwa.report.terminal import render_check
-
-    show(render_check(report))
 
 
 def _gone(entry: Any) -> str:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
 
-from kapwa.cli.options import Json, option, parse_list
-from kapwa.cli.output import note, show, show_json
+from kapwa.cli.options import Json, group, option, parse_list
+from kapwa.cli.output import note, show, show_check, show_json
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -96,14 +96,7 @@ def _table(found: WordList) -> Table:
     return table
 
 
-values = typer.Typer(
-    help="Check tables of cultural values (Hofstede, World Values Survey, your own).", no_args_is_help=True
-)
-
-
-@values.callback()
-def _values() -> None:
-    """Check tables of cultural values."""
+values = group("Check tables of cultural values (Hofstede, World Values Survey, your own).")
 
 
 @values.command("check")
@@ -133,11 +126,4 @@ def check(
 
     named = None if identities is None else read_identities(identities)
     found = check_values(path, identities=named, country=country)
-    if json:
-        show_json(found.as_dict())
-    else:
-        from kapwa.report.terminal import render_check
-
-        show(render_check(found.report))
-    if any(finding.severity == "error" for finding in found.report.findings):
-        raise typer.Exit(2)
+    show_check(found, found.report, json=json)
