@@ -190,10 +190,9 @@ def test_a_log_is_scored_again_with_the_scorer_alone(tmp_path: Path) -> None:
 
 
 def test_data_that_were_moved_are_named_and_others_are_refused(tmp_path: Path) -> None:
-    from kapwa.datasets.packs import sample_packs
     from kapwa.suites.kalahi.data import PACKS
 
-    data = shutil.copytree(sample_packs(PACKS)["filipino"], tmp_path / "mine")
+    data = shutil.copytree(PACKS / "filipino", tmp_path / "mine")
     chosen: dict[str, Any] = {"data": str(data), "limit": 2, "metrics": ["chrf"]}
     log = evaluated(tasks.kalahi_open(**chosen), Known().model(), tmp_path / "logs")
     moved = data.rename(tmp_path / "elsewhere")
@@ -206,7 +205,7 @@ def test_data_that_were_moved_are_named_and_others_are_refused(tmp_path: Path) -
         scored(scorers.kalahi_open())
     assert "mine" in str(failure.value.message)
     assert values_of(scored(scorers.kalahi_open(data=str(moved)))) == values_of(log)
-    other = shutil.copytree(sample_packs(PACKS)["egyptian"], tmp_path / "other")
+    other = shutil.copytree(PACKS / "egyptian", tmp_path / "other")
     with pytest.raises(PrerequisiteError) as failure:
         scored(scorers.kalahi_open(data=str(other)))
     assert "not those that the sample" in str(failure.value.message)

@@ -3,8 +3,10 @@ import math
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import polars as pl
 import pytest
@@ -15,9 +17,11 @@ from kapwa import api
 from kapwa.cli.main import app
 from kapwa.errors import RunError, UsageError
 from kapwa.runs.cache import open_cache
-from kapwa.runs.directory import Run, RunAnswers, _within_range, table_csv
+from kapwa.runs.directory import Run, RunAnswers, results, table_csv
+from kapwa.runs.manifest import describe
 from kapwa.runs.runner import check_places, run_task
-from kapwa.suites.base import MetricInfo
+from kapwa.suites.base import Judged, MetricInfo
+from kapwa.suites.items import score_frame, score_row
 
 
 @pytest.fixture(scope="module")
@@ -234,25 +238,33 @@ def test_folders_that_may_not_be_written_are_refused(tmp_path: Path, request: py
     check_places(tmp_path / "old", tmp_path / "cache")
 
 
-METRICS = {"share": MetricInfo("share", "a share", 0.0, 1.0), "free": MetricInfo("free", "any number", None, None)}
+class Ranged(TinyTask):
+    metrics: ClassVar = {
+        name: MetricInfo(name, name, low, high) for name, low, high in (("share", 0.0, 1.0), ("free", None, None))
+    }
 
 
-def test_intervals_are_cut_at_the_ends_of_the_range() -> None:
-    before = pl.DataFrame(
-        {
-            "metric": ["share", "free", "share", "share", "share"],
-            "value": [0.1, 0.1, 0.9, 0.5, None],
-            "low": [-0.2, -0.2, 0.7, 0.4, None],
-            "high": [0.4, 0.4, 1.1, 0.6, None],
-        },
-        schema_overrides={"value": pl.Float64, "low": pl.Float64, "high": pl.Float64},
-    )
-    after = _within_range(before, METRICS)
-    assert after.columns == before.columns
-    assert after["low"].to_list() == [0.0, -0.2, 0.7, 0.4, None]
-    assert after["high"].to_list() == [0.4, 0.4, 1.0, 0.6, None]
-
-
-def test_a_value_outside_the_range_it_was_said_to_have_stays_inside_its_interval() -> None:
-    before = pl.DataFrame({"metric": ["share"], "value": [1.2], "low": [1.1], "high": [1.3]})
-    assert _within_range(before, METRICS)["high"].item() == 1.2
+@pytest.mark.parametrize(
+    ("values", "low", "high"),
+    [
+        ((0.0, 0.0, 0.3), (0.0, -0.33), (0.53, 0.53)),
+        ((1.0, 1.0, 0.7), (0.47, 0.47), (1.0, 1.33)),
+        ((0.5, 0.5, 0.6), (0.39, 0.39), (0.68, 0.68)),
+        # A value outside the range that it was said to have stays inside its interval.
+        ((1.1, 1.2, 1.3), (0.95, 0.95), (1.2, 1.45)),
+    ],
+)
+def test_intervals_are_cut_at_the_ends_of_the_range(values: Sequence[float], low: Any, high: Any) -> None:
+    task = Ranged(n=3, shared=False)
+    items = task.items()
+    rows = [
+        score_row(replace(item, cluster=item.id), metric, value, "scored")
+        for item, value in zip(items, values, strict=True)
+        for metric in task.metrics
+    ]
+    found = results(task, items, Judged(score_frame(rows)), describe(task, TinyModel(), items, seed=0)).estimates
+    whole = found.filter(pl.col("group") == "all")
+    assert "least" not in found.columns
+    assert whole["metric"].to_list() == list(task.metrics)
+    assert whole["low"].to_list() == pytest.approx(low, abs=0.01)
+    assert whole["high"].to_list() == pytest.approx(high, abs=0.01)

@@ -2,15 +2,14 @@
 
 from pathlib import Path
 
-from kapwa.datasets.packs import sample_packs
 from kapwa.suites.base import Selection
-from kapwa.suites.eecc import TASKS, open_task
-from kapwa.suites.eecc.data import PACKS, load
+from kapwa.suites.eecc import TASKS, open_task, suite
+from kapwa.suites.eecc.data import load
 
 
 def test_every_pack_can_be_asked_in_every_variant() -> None:
     asked = {}
-    for name in sample_packs(PACKS):
+    for name in suite.pack_names():
         task = open_task("eecc/qa", f"sample:{name}", Selection(variants=("direct", "direct_reference")), {})
         asked[name] = {item.variant for item in task.items()}
         assert task.data.illustrative

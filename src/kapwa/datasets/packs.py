@@ -134,7 +134,7 @@ def locate(
     text = SAMPLE if data is None else str(data)
     if text == SAMPLE:
         return Location(SAMPLE, packs / default)
-    samples = sample_packs(packs)
+    samples = {card.parent.name: card.parent for card in sorted(packs.glob(f"*/{CARD_NAME}"))}
     if text.startswith(f"{SAMPLE}:"):
         name = text.removeprefix(f"{SAMPLE}:")
         if name not in samples:
@@ -152,11 +152,6 @@ def locate(
     shown = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
     others = " Another hub data set is written hub:OWNER/NAME." if own_dataset else ""
     raise UsageError(f"There is no file, folder or data set {shown!r}.", hint=nearest(text, known) + others)
-
-
-def sample_packs(packs: Path) -> dict[str, Path]:
-    """Return the folders of the packs that ship with Kapwa, by name."""
-    return {card.parent.name: card.parent for card in sorted(packs.glob(f"*/{CARD_NAME}"))}
 
 
 def children(folder: Path) -> list[Path]:

@@ -6,43 +6,23 @@ letters. Scripts are those in common use by CLDR 46 (supplemental language data)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 import regex  # type: ignore[import-untyped, unused-ignore]
 
 from kapwa import registry
 from kapwa.files import table_rows
 
-
-class _Codes(NamedTuple):
-    """What ``codes.csv`` says of codes.
-
-    ``aliases``: how the identifier, users and data sets write a code otherwise (its column "also"). ``names``: English
-    names of languages whose replies Kapwa cannot match; the others bring their own. ``macrolanguages``: those of
-    ISO 639-3, by the codes that occur here. ``scripts``: Unicode names (the property Script), as the module regex knows
-    them.
-    """
-
-    aliases: Mapping[str, str]
-    names: Mapping[str, str]
-    macrolanguages: Mapping[str, str]
-    scripts: Mapping[str, tuple[str, ...]]
-
-
-@cache
-def _codes() -> _Codes:
-    rows = table_rows(Path(__file__).with_name("codes.csv"))
-    return _Codes(
-        aliases={alias: row["code"] for row in rows for alias in row["also"].split()},
-        names={name: row["code"] for row in rows for name in row["names"].split()},
-        macrolanguages={row["code"]: row["macrolanguage"] or row["code"] for row in rows},
-        scripts={row["code"]: tuple(row["scripts"].split()) for row in rows},
-    )
-
-
+_ROWS = table_rows(Path(__file__).with_name("codes.csv"))
+# How the identifier, users and data sets write a code otherwise.
+_ALIASES = {alias: row["code"] for row in _ROWS for alias in row["also"].split()}
+# English names of languages whose replies Kapwa cannot match; the others bring their own.
+_NAMES = {name: row["code"] for row in _ROWS for name in row["names"].split()}
+# Those of ISO 639-3, by the codes that occur here.
+_MACROLANGUAGES = {row["code"]: row["macrolanguage"] or row["code"] for row in _ROWS}
+# Unicode names (the property Script), as the module regex knows them.
+_SCRIPTS = {row["code"]: tuple(row["scripts"].split()) for row in _ROWS}
 # A script that a tag names itself goes before the language's ("pa-Arab", "ru-Latn"); "" is not looked at.
 _NAMED = {
     **{"arab": "Arabic", "beng": "Bengali", "cyrl": "Cyrillic", "deva": "Devanagari", "ethi": "Ethiopic"},
@@ -55,14 +35,14 @@ _NAMED = {
 def canonical(code: str) -> str:
     """Return the primary subtag of a BCP-47 code in Kapwa's spelling: ``tl`` and ``fil-PH`` give ``fil``."""
     primary = code.strip().replace("_", "-").split("-")[0].lower()
-    return _codes().aliases.get(primary, primary)
+    return _ALIASES.get(primary, primary)
 
 
 @cache
 def family(code: str) -> str:
     """Return the ISO 639-3 macrolanguage of a code ("msa" for Indonesian), itself where it is in none."""
     known = canonical(code)
-    return _codes().macrolanguages.get(known, known)
+    return _MACROLANGUAGES.get(known, known)
 
 
 def same_language(a: str, b: str) -> bool:
@@ -79,7 +59,7 @@ def scripts_of(language: str) -> tuple[str, ...]:
     named = next((part for part in language.lower().split("-")[1:] if len(part) == 4 and part.isalpha()), "")
     if named:
         return (_NAMED[named],) if named in _NAMED else ()
-    return _codes().scripts.get(canonical(language), ())
+    return _SCRIPTS.get(canonical(language), ())
 
 
 def has_script(text: str, scripts: tuple[str, ...]) -> bool:
@@ -95,8 +75,8 @@ def _pattern(scripts: tuple[str, ...]) -> regex.Pattern[str]:
 def code_named(name: str) -> str:
     """Return the code of the language called ``name`` in English ("am" for "Amharic"); "" where none is known."""
     folded = name.strip().casefold()
-    if folded in _codes().names:
-        return _codes().names[folded]
+    if folded in _NAMES:
+        return _NAMES[folded]
     for code in registry.installed("languages"):
         if str(registry.load("languages", code).name).casefold() == folded:
             return code

@@ -25,7 +25,7 @@ from kapwa.records import SCORE_COLUMNS, Answer, Floor, Item
 from kapwa.runs.manifest import FORMAT, NAME, TABLE_NAME, Manifest, signature
 from kapwa.runs.requests import AnswerReader, RequestIndex
 from kapwa.runs.store import JOURNAL, AnswerStore
-from kapwa.suites.base import Judged, MetricInfo, Task
+from kapwa.suites.base import Judged, Task
 from kapwa.tables_io import csv_text
 
 LEVEL = 0.95
@@ -254,7 +254,18 @@ def results(
     binary = {name: info.binary for name, info in task.metrics.items()}
     seed = int(manifest["seed"])
     estimates = estimate_table(judged.scores, metrics=binary, groups=task.groups, level=LEVEL)
-    estimates = _within_range(estimates, task.metrics)
+    # Intervals are cut at the ends of a metric's range: a share is never below 0, whatever a t interval says, and where
+    # no true value can lie, cutting loses no coverage. A metric without an end has null there: nothing is cut.
+    schema = {"metric": pl.String, "least": pl.Float64, "most": pl.Float64}
+    ranges = pl.DataFrame([(name, i.low, i.high) for name, i in task.metrics.items()], schema=schema, orient="row")
+    estimates = (
+        estimates.join(ranges, on="metric", how="left", maintain_order="left")
+        .with_columns(
+            low=pl.when(pl.col("low") < pl.col("least")).then(pl.min_horizontal("least", "value")).otherwise("low"),
+            high=pl.when(pl.col("high") > pl.col("most")).then(pl.max_horizontal("most", "value")).otherwise("high"),
+        )
+        .drop("least", "most")
+    )
     pairs = list(estimates.select("metric", "variant").unique(maintain_order=True).iter_rows())
     signed = [(*pair, signature(manifest, *pair)) for pair in pairs]
     signatures = pl.DataFrame(signed, schema=dict.fromkeys(("metric", "variant", "signature"), pl.String), orient="row")
@@ -269,24 +280,6 @@ def results(
         comparisons=comparisons,
         items=task.item_table(items),
         tables=judged.tables,
-    )
-
-
-def _within_range(estimates: pl.DataFrame, metrics: Mapping[str, MetricInfo]) -> pl.DataFrame:
-    """Cut intervals at the ends of a metric's range: a share is never below 0, whatever a t interval says.
-
-    Where no true value can lie, cutting loses no coverage.
-    """
-    schema = {"metric": pl.String, "least": pl.Float64, "most": pl.Float64}
-    ranges = pl.DataFrame([(name, i.low, i.high) for name, i in metrics.items()], schema=schema, orient="row")
-    # A null end (a metric without one) makes its comparison null, and the interval stays as it is.
-    return (
-        estimates.join(ranges, on="metric", how="left", maintain_order="left")
-        .with_columns(
-            low=pl.when(pl.col("low") < pl.col("least")).then(pl.min_horizontal("least", "value")).otherwise("low"),
-            high=pl.when(pl.col("high") > pl.col("most")).then(pl.max_horizontal("most", "value")).otherwise("high"),
-        )
-        .drop("least", "most")
     )
 
 

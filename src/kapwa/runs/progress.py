@@ -11,8 +11,6 @@ from typing import TextIO
 
 from kapwa.records import Response
 
-_EVERY = 5.0
-
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
@@ -88,27 +86,28 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
+@dataclass(slots=True)
 class PlainLines:
-    """Write a line for each new label or stage, for its end, and every few seconds between.
+    """Write to ``stream`` a line for each new label or stage, for its end, and ``every`` few seconds between.
 
-    Such as "kalahi/mc smollm2: 4/10, asking, 2.0 items/s, 0:03 to go".
+    Such as "kalahi/mc smollm2: 4/10, asking, 2.0 items/s, 0:03 to go". ``now`` is the clock, in seconds.
     """
 
-    def __init__(self, stream: TextIO, every: float = _EVERY, now: Callable[[], float] = time.monotonic) -> None:
-        """Write to ``stream``; ``now`` is the clock, in seconds."""
-        self._stream, self._every, self._now = stream, every, now
-        self._last: tuple[str, str] | None = None
-        self._next = 0.0
+    stream: TextIO
+    every: float = 5.0
+    now: Callable[[], float] = time.monotonic
+    _last: tuple[str, str] | None = None
+    _next: float = 0.0
 
     def __call__(self, state: Snapshot) -> None:
         """Write ``state`` when it is time to."""
         where = (state.label, state.stage)
-        if where == self._last and state.done < state.total and self._now() < self._next:
+        if where == self._last and state.done < state.total and self.now() < self._next:
             return
-        self._last, self._next = where, self._now() + self._every
+        self._last, self._next = where, self.now() + self.every
         line = ", ".join(filter(None, [f"{state.label}: {state.done:,}/{state.total:,}", state.note]))
-        self._stream.write(line + "\n")
-        self._stream.flush()
+        self.stream.write(line + "\n")
+        self.stream.flush()
 
 
 @contextmanager

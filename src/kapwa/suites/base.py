@@ -25,7 +25,6 @@ __all__ = [
     "Selection",
     "Suite",
     "Task",
-    "criteria_of",
     "given_options",
     "metrics_of",
     "rating_suite",
@@ -171,12 +170,6 @@ class Criterion(NamedTuple):
     name: str
     question: str
     source: str = ""
-
-
-def criteria_of(suite: str) -> tuple[Criterion, ...]:
-    """Return the criteria of one of Kapwa's suites, from ``criteria.csv`` beside this module."""
-    rows = table_rows(Path(__file__).with_name("criteria.csv"))
-    return tuple(Criterion(*(row[name] for name in Criterion._fields)) for row in rows if row["suite"] == suite)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,8 @@ ITEM_COLUMNS = ("item_id", "variant", "culture", "language", "category", "topic"
 _NUMBERS = {"value": pl.Float64, "sample": pl.Int64}
 SCORE_SCHEMA: dict[str, Any] = {name: _NUMBERS.get(name, pl.String) for name in SCORE_COLUMNS}
 
-# One row per judged item: what was expected, what the model gave, and by how much it was right (margin > 0).
+# One row per judged item: what was expected, what the model gave, and by how much it was right (margin > 0). A row may
+# hold more of the item (:func:`item_columns`) and less of the texts.
 CASE_SCHEMA: dict[str, Any] = {
     **dict.fromkeys(("item_id", "variant", "culture", "metric"), pl.String),
     "margin": pl.Float64,
@@ -35,8 +36,6 @@ def select(items: Sequence[Item], selection: Selection, *, known: Sequence[str],
     for variant in variants:
         if variant not in known:
             raise UsageError(f"There is no variant {variant!r}.", hint=nearest(variant, known))
-    if selection.limit is not None and selection.limit < 1:
-        raise UsageError(f"--limit is {selection.limit}; it must be at least 1.")
     chosen = [item for item in items if item.variant in variants]
     missing = sorted(set(variants) - {item.variant for item in chosen})
     if missing:
@@ -121,12 +120,6 @@ def score_row(item: Item, metric: str, value: float | None, outcome: Outcome, sa
 def score_frame(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
     """The score table of ``rows``, typed even when there are none."""
     return pl.DataFrame(list(rows), schema=SCORE_SCHEMA)
-
-
-def case_row(item: Item, metric: str, margin: float, **texts: str | None) -> dict[str, Any]:
-    """One row of the case table; ``texts``: those of ``CASE_SCHEMA`` that there are."""
-    whose = {"item_id": item.id, "variant": item.variant, "culture": item.culture}
-    return {**whose, "metric": metric, "margin": margin, **texts}
 
 
 def case_frame(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from kapwa.datasets.findings import CheckReport
 from kapwa.errors import UsageError, nearest
-from kapwa.suites.base import Selection, Suite, criteria_of
+from kapwa.files import table_rows
+from kapwa.suites.base import Criterion, Selection, Suite
 
 if TYPE_CHECKING:
     from kapwa.suites.base import Task
@@ -83,7 +84,7 @@ def sample_data(task: str, folder: Path) -> bool:
 
 # The classes of wrong answers of the human evaluation (section 5). Unlike in Kalahi, a yes is no praise: it means that
 # the answer is of the class; it may be of several, or of none.
-CRITERIA = criteria_of("blend")
+CRITERIA = tuple(Criterion(**row) for row in table_rows(Path(__file__).with_name("criteria.csv")))
 
 
 suite = Suite(

@@ -18,7 +18,7 @@ from kapwa.suites.blend.choice_reader import ChoiceRead, read_choice
 from kapwa.suites.blend.confusion import confusion_frame, confusion_rows
 from kapwa.suites.blend.mcq_task import GENERATE_METRICS, lettered
 from kapwa.suites.blend.questions import ALL_LETTERS
-from kapwa.suites.items import case_frame, case_row, pair_answers, score_frame, score_row, unknown_item, worst_first
+from kapwa.suites.items import case_frame, item_columns, pair_answers, score_frame, score_row, unknown_item, worst_first
 
 ANSWER_SCHEMA: dict[str, Any] = {
     **{"item_id": pl.String, "variant": pl.String, "culture": pl.String, "sample": pl.Int64, "text": pl.String},
@@ -64,7 +64,8 @@ def option_of(item: Item, letter: str | None) -> tuple[str | None, str | None]:
 def case_of(item: Item, metric: str, margin: float, got: str | None) -> dict[str, Any]:
     """One row of the report's cases: what was expected and what the model gave."""
     prompt = f"{item.fields['question']}\n{lettered(item.fields['options'])}".strip()
-    return case_row(item, metric, margin, prompt=prompt, expected=option_of(item, item.fields["answer"])[0], got=got)
+    case = {"margin": margin, "prompt": prompt, "expected": option_of(item, item.fields["answer"])[0], "got": got}
+    return {**item_columns(item), "metric": metric, **case}
 
 
 def judge_generate(items: Sequence[Item], answers: Collection[Answer]) -> Judged:

@@ -25,7 +25,7 @@ from kapwa.suites.blend.questions import Group, people_said, top_votes
 from kapwa.suites.blend.saq_grading import Graded, grade, local_asked, to_be_judged
 from kapwa.suites.blend.saq_match import Grader, Others
 from kapwa.suites.blend.saq_task import SEM_B, SaqOptions, saq_metrics
-from kapwa.suites.items import SCORE_SCHEMA, case_row, score_frame, worst_first
+from kapwa.suites.items import SCORE_SCHEMA, item_columns, score_frame, worst_first
 from kapwa.suites.similarity import Compared, similarity_rows
 
 ANSWER_SCHEMA: dict[str, Any] = {
@@ -179,15 +179,8 @@ def _margin(one: Graded) -> float:
 
 def _case(one: Graded) -> dict[str, Any]:
     fields, english = one.item.fields, people_said(one.item.fields["answers"], english=True)
-    if one.item.language == "en":
-        return case_row(one.item, SEM_B, _margin(one), prompt=fields["question"], expected=english, got=one.text)
-    return case_row(
-        one.item,
-        SEM_B,
-        _margin(one),
-        prompt=fields["question"],
-        prompt_gloss=fields["question_en"],
-        expected=people_said(fields["answers"]),
-        expected_gloss=english,
-        got=one.text,
-    )
+    texts = {"prompt": fields["question"], "expected": english}
+    if one.item.language != "en":
+        texts |= {"prompt_gloss": fields["question_en"]}
+        texts |= {"expected": people_said(fields["answers"]), "expected_gloss": english}
+    return {**item_columns(one.item), "metric": SEM_B, "margin": _margin(one), **texts, "got": one.text}

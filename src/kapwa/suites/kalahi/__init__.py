@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kapwa.datasets.findings import CheckReport
-from kapwa.suites.base import Selection, Suite, criteria_of, given_options
+from kapwa.files import table_rows
+from kapwa.suites.base import Criterion, Selection, Suite, given_options
 
 if TYPE_CHECKING:
     from kapwa.suites.base import Task
@@ -21,7 +22,7 @@ TASKS = {
     "kalahi/open": "open generation: is the answer closer to relevant than to irrelevant responses?",
 }
 # The seven criteria of Kalahi's human evaluation.
-CRITERIA = criteria_of("kalahi")
+CRITERIA = tuple(Criterion(**row) for row in table_rows(Path(__file__).with_name("criteria.csv")))
 
 
 def open_task(name: str, data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> Task:

@@ -21,7 +21,7 @@ import polars as pl
 from kapwa.metrics.likelihood import NORMS, mc1, mc2, mc2_reference, mc3, normalised
 from kapwa.records import Answer, Capability, ContinuationScore, Floor, Item, Message, Params, Request
 from kapwa.suites.base import Judged, MetricInfo, metrics_of
-from kapwa.suites.items import CASE_SCHEMA, case_row, score_frame, score_row
+from kapwa.suites.items import CASE_SCHEMA, item_columns, score_frame, score_row
 from kapwa.suites.kalahi import VARIANTS
 from kapwa.suites.kalahi.form import SituationTask, reference_response
 
@@ -86,9 +86,7 @@ def judge_mc(items: Sequence[Item], answers: Collection[Answer]) -> Judged:
         scores += _score_rows(scored)
         continuations += [
             {
-                "item_id": item.id,
-                "variant": item.variant,
-                "culture": item.culture,
+                **item_columns(item),
                 "index": i,
                 "group": "best" if i == best else "relevant" if i < len(relevant) else "irrelevant",
                 "text": text,
@@ -137,17 +135,17 @@ def _case(scored: _Scored) -> dict[str, Any]:
     margin = float(values[scored.best]) - float(irrelevant[rival])
     gloss = item.fields["gloss"]
     rival_gloss = dict(enumerate(gloss.get("irrelevant", ()))).get(rival)
-    return case_row(
-        item,
-        "mc1",
-        margin,
-        prompt=item.fields["prompt"],
-        prompt_gloss=gloss.get("prompt"),
-        expected=item.fields["best"],
-        expected_gloss=gloss.get("best"),
-        got=item.fields["best"] if margin > 0 else item.fields["irrelevant"][rival],
-        got_gloss=gloss.get("best") if margin > 0 else rival_gloss,
-    )
+    return {
+        **item_columns(item),
+        "metric": "mc1",
+        "margin": margin,
+        "prompt": item.fields["prompt"],
+        "prompt_gloss": gloss.get("prompt"),
+        "expected": item.fields["best"],
+        "expected_gloss": gloss.get("best"),
+        "got": item.fields["best"] if margin > 0 else item.fields["irrelevant"][rival],
+        "got_gloss": gloss.get("best") if margin > 0 else rival_gloss,
+    }
 
 
 _CONTINUATION_SCHEMA: dict[str, Any] = {

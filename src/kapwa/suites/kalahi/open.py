@@ -18,7 +18,7 @@ from kapwa.languages.phrases import is_refusal
 from kapwa.metrics.base import Metric, is_blank, load_metric
 from kapwa.records import Answer, Capability, Floor, Item, Outcome, Request, Response
 from kapwa.suites.base import Judged, MetricInfo, metrics_of
-from kapwa.suites.items import case_row, greedy_requests, pair_answers, score_frame, score_row, worst_first
+from kapwa.suites.items import greedy_requests, item_columns, pair_answers, score_frame, score_row, worst_first
 from kapwa.suites.kalahi.closeness import Closeness, accuracy, closeness, open_floors, trial
 from kapwa.suites.kalahi.form import SituationTask
 from kapwa.suites.similarity import MODEL_FREE, SimilarityOptions
@@ -226,16 +226,16 @@ def _answer_row(one: _Given, near: Closeness | None) -> dict[str, Any]:
 
 def _case(one: _Given, margin: float) -> dict[str, Any]:
     fields, gloss = one.item.fields, one.item.fields["gloss"]
-    return case_row(
-        one.item,
-        HEADLINE_METRIC,
-        margin,
-        prompt=fields["prompt"],
-        prompt_gloss=gloss.get("prompt"),
-        expected=fields["best"],
-        expected_gloss=gloss.get("best"),
-        got=one.text,
-    )
+    return {
+        **item_columns(one.item),
+        "metric": HEADLINE_METRIC,
+        "margin": margin,
+        "prompt": fields["prompt"],
+        "prompt_gloss": gloss.get("prompt"),
+        "expected": fields["best"],
+        "expected_gloss": gloss.get("best"),
+        "got": one.text,
+    }
 
 
 @dataclass(frozen=True, slots=True)
