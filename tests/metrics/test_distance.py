@@ -41,6 +41,7 @@ def encoded(texts):
     return Encoded(ids.astype(np.int32), offsets, tuple(map(str, vocabulary)))
 
 
+@cache
 def plain_edits(left, right):
     """The textbook recursion, a row at a time."""
     row = list(range(len(right) + 1))
@@ -51,16 +52,11 @@ def plain_edits(left, right):
     return row[-1]
 
 
-@cache
-def plain_edits_once(left, right):
-    return plain_edits(left, right)
-
-
 def plain_matrix(texts):
     found = np.zeros((len(texts), len(texts)), np.int32)
     for i, j in itertools.combinations(range(len(texts)), 2):
         # An edit script read backwards is one of the same length: each two are worked out once, for all tests.
-        found[i, j] = found[j, i] = plain_edits_once(*sorted((tuple(texts[i]), tuple(texts[j]))))
+        found[i, j] = found[j, i] = plain_edits(*sorted((tuple(texts[i]), tuple(texts[j]))))
     return found
 
 
@@ -116,23 +112,17 @@ def test_blocks_do_not_change_what_is_counted(backend, cells, monkeypatch):
 
 
 def plain_pairs(texts, groups, count):
-    wed = [[plain_edits(a, b) / max(len(a), len(b), 1) for b in texts] for a in texts]
-    means, squares = np.full((count, count), np.nan), np.full((count, count), np.nan)
-    reference = np.full(count, np.nan)
-    for g in range(count):
-        for h in range(count):
-            pairs = [
-                wed[i][j]
-                for i in range(len(texts))
-                for j in range(len(texts))
-                if groups[i] == g and groups[j] == h and (g != h or i < j)
-            ]
-            if pairs:
-                means[g, h], squares[g, h] = np.mean(pairs), np.mean(np.square(pairs))
-        own = [i for i in range(len(texts)) if groups[i] == g]
-        if own:
-            reference[g] = np.mean([wed[i][j] ** 2 for i in own for j in own])
-    return means, squares, reference
+    lengths = np.maximum([len(text) for text in texts], 1)
+    wed = plain_matrix(texts) / np.maximum.outer(lengths, lengths)
+    means, squares, reference = np.full((count, count), np.nan), np.full((count, count), np.nan), np.full(count, np.nan)
+    for g, h in itertools.product(range(count), repeat=2):
+        block = wed[np.ix_(groups == g, groups == h)]
+        pairs = block[np.triu_indices(len(block), 1)] if g == h else block.ravel()
+        if pairs.size:
+            means[g, h], squares[g, h] = pairs.mean(), (pairs**2).mean()
+        if g == h and block.size:
+            reference[g] = (block**2).mean()
+    return means, squares, reference, wed
 
 
 @pytest.mark.parametrize("cells", [40 * 32, 10**6])
@@ -143,12 +133,11 @@ def test_pair_distances_are_means_over_pairs(backend, cells, monkeypatch):
     texts = texts_of(9, rng.integers(0, 40, 70).tolist(), 12)
     groups = rng.permutation(np.repeat([0, 1, 3, 4, 6], [5, 1, 40, 2, 22]))
     found = distance.pair_distances(encoded(texts), groups, 7, backend=backend, keep_texts=True)
-    means, squares, reference = plain_pairs(texts, groups, 7)
+    means, squares, reference, wed = plain_pairs(texts, groups, 7)
     assert found.samples.tolist() == [5, 1, 0, 40, 2, 0, 22]
     for mine, plain in ((found.wed, means), (found.wed_square, squares), (found.wed_square_reference, reference)):
         np.testing.assert_allclose(mine, plain, rtol=1e-13, atol=0)
-    lengths = np.maximum([len(text) for text in texts], 1)
-    assert np.array_equal(found.texts_wed, plain_matrix(texts) / np.maximum.outer(lengths, lengths))
+    assert np.array_equal(found.texts_wed, wed)
     assert distance.pair_distances(encoded(texts), groups, 7, backend=backend).texts_wed is None
 
 
@@ -280,12 +269,10 @@ def test_pairs_are_drawn_uniformly_and_once():
 
 def test_large_pair_numbers_are_decoded():
     pairs, total = distance._draw_pairs(np.arange(10_000), 3000, np.random.default_rng(3))
-    assert total == 49_995_000
-    row, column = pairs.T
-    assert (row >= 0).all()
-    assert (row < column).all()
-    assert column.max() < 10_000
-    assert len(np.unique(pairs, axis=0)) == 3000
+    assert (total, len(np.unique(pairs, axis=0))) == (49_995_000, 3000)
+    assert (pairs[:, 0] >= 0).all()
+    assert (pairs[:, 0] < pairs[:, 1]).all()
+    assert pairs.max() < 10_000
 
 
 def test_intervals_hold_the_corpus_means_as_often_as_they_say():

@@ -1,7 +1,6 @@
 """The matcher: its rules one by one, against a plain twin, and on texts nobody would write."""
 
 import csv
-import importlib
 import itertools
 from functools import cache
 from pathlib import Path
@@ -12,21 +11,12 @@ from hypothesis import strategies as st
 
 from kapwa.languages.base import LanguageInfo, Words
 from kapwa.metrics.matching import MIN_JOINED, Matcher
-
-NAMES = {
-    "en": "english",
-    "es": "spanish",
-    "el": "greek",
-    "id": "indonesian",
-    "zh": "chinese",
-    "ko": "korean",
-    "fil": "filipino",
-}
+from kapwa.registry import load
 
 
 @cache
 def matcher(code: str) -> Matcher:
-    return Matcher(importlib.import_module(f"kapwa.languages.{NAMES[code]}").language)
+    return Matcher(load("languages", code))
 
 
 class Toy:
@@ -71,21 +61,11 @@ def test_lemmas_must_lie_close_together() -> None:
     assert toy.match("dogs x y cats dogs", "cat dog") == "lemma"
 
 
-@pytest.mark.parametrize(
-    ("reply", "gold", "found"),
-    [
-        ("14", "4", True),
-        ("the price", "rice", True),
-        ("ice-cream", "ice cream", True),
-        ("birds that we were watching all day long", "bird watching", True),
-        ("soup", "rice", False),
-        ("soup", "", False),
-        ("", "soup", False),
-        ("anything", "?!", False),
-    ],
-)
-def test_the_released_rule(reply: str, gold: str, found: bool) -> None:
-    assert matcher("en").reference_match(reply, gold) is found
+def test_the_released_rule() -> None:
+    reference_match = matcher("en").reference_match
+    found = [("14", "4"), ("the price", "rice"), ("ice-cream", "ice cream")]
+    assert all(reference_match(*pair) for pair in (*found, ("birds we were watching all day long", "bird watching")))
+    assert not any(reference_match(*pair) for pair in (("soup", "rice"), ("soup", ""), ("", "soup"), ("any", "?!")))
 
 
 WORDS = st.lists(st.sampled_from(["a", "as", "b", "bs", "abs", "s", "cab", "abab", "1", "11"]), max_size=6)
@@ -120,7 +100,7 @@ def test_text_rules_equal_their_plain_twin(reply: list[str], gold: list[str], sl
 KINDS = st.sampled_from(["text", "number", "date", "time"])
 
 
-@pytest.mark.parametrize("code", NAMES)
+@pytest.mark.parametrize("code", ["en", "es", "el", "id", "zh", "ko", "fil"])
 @given(reply=st.text(max_size=40), gold=st.text(max_size=20), kind=KINDS)
 @settings(max_examples=60, deadline=None)
 def test_any_text_is_decided(code: str, reply: str, gold: str, kind: str) -> None:

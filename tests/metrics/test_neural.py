@@ -27,38 +27,29 @@ TEXT = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
 QUICK = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-def save_tokenizer(folder: Path) -> None:
+def save(folder: Path, kind: str = "", seed: int = 0, **config: object) -> Path:
+    """Write a tokenizer and, where ``kind`` names one, a random BERT of four layers."""
     vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *PIECES]
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "vocab.txt").write_text("\n".join(vocabulary), encoding="utf-8")
     transformers.BertTokenizer.from_pretrained(str(folder)).save_pretrained(str(folder))
-
-
-def tiny_config(**extra: object) -> object:
-    sizes = {"vocab_size": 5 + len(PIECES), "hidden_size": 16, "num_hidden_layers": 4, "num_attention_heads": 2}
-    return transformers.BertConfig(
-        **sizes, intermediate_size=32, max_position_embeddings=40, initializer_range=0.5, **extra
-    )
+    if kind:
+        sizes = {"vocab_size": len(vocabulary), "hidden_size": 16, "num_hidden_layers": 4, "num_attention_heads": 2}
+        config |= {"intermediate_size": 32, "max_position_embeddings": 40, "initializer_range": 0.5, **sizes}
+        torch.manual_seed(seed)
+        getattr(transformers, kind)(transformers.BertConfig(**config)).save_pretrained(folder)
+    return folder
 
 
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A random BERT of four layers."""
-    folder = tmp_path_factory.mktemp("tiny-encoder")
-    save_tokenizer(folder)
-    torch.manual_seed(1)
-    transformers.BertModel(tiny_config()).save_pretrained(folder)
-    return folder
+    return save(tmp_path_factory.mktemp("tiny-encoder"), "BertModel", 1)
 
 
 @pytest.fixture(scope="module")
 def rater(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A random BERT with a head of one number."""
-    folder = tmp_path_factory.mktemp("tiny-rater")
-    save_tokenizer(folder)
-    torch.manual_seed(2)
-    transformers.BertForSequenceClassification(tiny_config(num_labels=1)).save_pretrained(folder)
-    return folder
+    """A model with a head of one number."""
+    return save(tmp_path_factory.mktemp("tiny-rater"), "BertForSequenceClassification", 2, num_labels=1)
 
 
 @pytest.fixture(scope="module")
@@ -111,21 +102,13 @@ def test_bertscore_equals_its_definition(encoder: Path, pairs: list[tuple[str, s
 
 
 def test_bertscore_on_real_weights(minilm: Path) -> None:
-    hypotheses = [
-        "Talk to your parents before you decide.",
-        "Discuss it with mother and father first.",
-        "",
-        "Buy a boat.",
-    ]
-    references = ["Talk to your parents before you decide."] * 4
+    reference = "Talk to your parents before you decide."
+    hypotheses = [reference, "Discuss it with mother and father first.", "", "Buy a boat."]
     metric = BertScore(str(minilm))
-    same, close, empty, far = metric.score_pairs(hypotheses, references)
+    values = metric.score_pairs(hypotheses, [reference] * 4)
     assert metric.layer == 5
-    assert same == pytest.approx(1.0, abs=1e-5)
-    assert empty == 0
-    assert 1 > close > far > 0
-    wanted = [twin(minilm, 5, h, references[0]) for h in hypotheses]
-    np.testing.assert_allclose([same, close, empty, far], wanted, atol=1e-5)
+    assert values[0] > values[1] > values[3] > values[2] == 0
+    np.testing.assert_allclose(values, [twin(minilm, 5, h, reference) for h in hypotheses], atol=1e-5)
 
 
 def test_the_authors_layer_is_used_for_models_they_measured(encoder: Path, tmp_path: Path) -> None:
@@ -171,15 +154,14 @@ def test_an_encoder_without_a_head_is_no_bleurt(encoder: Path) -> None:
 
 
 def test_a_classifier_of_several_classes_is_no_bleurt(tmp_path: Path) -> None:
-    save_tokenizer(tmp_path)
-    transformers.BertForSequenceClassification(tiny_config(num_labels=3)).save_pretrained(tmp_path)
+    save(tmp_path, "BertForSequenceClassification", num_labels=3)
     with pytest.raises(ModelError, match="gives 3 numbers, not one"):
         Bleurt(str(tmp_path)).score_pairs(["ang"], ["bata"])
 
 
 @pytest.mark.parametrize("extra", [{}, {"auto_map": {"AutoModelForSequenceClassification": "modeling.Bleurt"}}])
 def test_checkpoints_that_need_their_own_code_are_refused(tmp_path: Path, extra: dict[str, object]) -> None:
-    save_tokenizer(tmp_path)
+    save(tmp_path)
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "bleurt", **extra}))
     (tmp_path / "modeling.py").write_text("raise SystemExit('this code must not run')")
     with pytest.raises(ModelError, match="needs its own code, which is not run"):
@@ -210,8 +192,5 @@ def test_signatures_say_which_weights_and_hide_paths(encoder: Path, rater: Path,
     assert str(encoder.parent) not in signature
     assert encoder.name in signature
     assert f"torch-{importlib.metadata.version('torch')}" in signature
-    save_tokenizer(tmp_path / encoder.name)
-    torch.manual_seed(3)
-    transformers.BertModel(tiny_config()).save_pretrained(tmp_path / encoder.name)
-    assert BertScore(str(tmp_path / encoder.name)).signature != signature
+    assert BertScore(str(save(tmp_path / encoder.name, "BertModel", 3))).signature != signature
     assert Bleurt(str(rater)).signature.startswith("bleurt|")

@@ -118,11 +118,8 @@ def test_cohen_equals_scikit_learn(table: list[list[int]]) -> None:
 
 @given(patchy)
 def test_percent_agreement_equals_its_definition(table: list[list[int | None]]) -> None:
-    shares = []
-    for row in table:
-        pairs = list(itertools.combinations([v for v in row if v is not None], 2))
-        if pairs:
-            shares.append(sum(a == b for a, b in pairs) / len(pairs))
+    pairs = [list(itertools.combinations([v for v in row if v is not None], 2)) for row in table]
+    shares = [np.mean([a == b for a, b in some]) for some in pairs if some]
     assert same(agreement(table, "percent"), float(np.mean(shares)) if shares else math.nan)
 
 
@@ -149,10 +146,8 @@ def test_bootstrap_equals_recomputing_on_resampled_clusters(coefficient: str) ->
     table = np.where(rng.random((60, 3)) < 0.7, truth[:, None], rng.integers(1, 5, (60, 3))).astype(object)
     table[::6, 1] = None
     clusters = np.arange(60) // 2
-    draws = []
-    for _ in range(400):
-        picked = rng.integers(0, 30, 30)
-        draws.append(agreement(table[np.concatenate([[2 * c, 2 * c + 1] for c in picked])], coefficient))
+    picked = (np.stack([2 * clusters, 2 * clusters + 1], axis=1).ravel() for clusters in rng.integers(0, 30, (400, 30)))
+    draws = [agreement(table[rows], coefficient) for rows in picked]
     one = bootstrap_interval(table, coefficient, clusters=clusters)
     assert one.value == pytest.approx(agreement(table, coefficient), abs=1e-12)
     assert one.low < one.value < one.high

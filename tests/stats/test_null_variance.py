@@ -55,7 +55,7 @@ def simulate(
 ) -> Outcome:
     """One corpus: p of both tests over concepts, and p of PERMANOVA for the first few."""
     rng = np.random.default_rng(seed)
-    across, within, across_released, within_released, permuted = [], [], [], [], []
+    rows, permuted = [], []
     for concept in range(concepts):
         distances = draw(rng) if draw else concept_distances(rng, effect)
         blocks = distances.reshape(IDENTITIES, SAMPLES, IDENTITIES, SAMPLES)
@@ -64,14 +64,12 @@ def simulate(
         # Without the five zero distances of texts to themselves, the diagonal is over distinct pairs.
         np.fill_diagonal(squares, np.diagonal(squares) * SAMPLES / (SAMPLES - 1))
         ours = lexical_variance(squares, np.full(IDENTITIES, SAMPLES))
-        across.append(ours.across_mean)
-        within.append(ours.within_mean)
-        across_released.append(released.across_mean)
-        within_released.append(released.within_mean)
+        rows.append((ours.across_mean, ours.within_mean, released.across_mean, released.within_mean))
         if concept < tested:
             permuted.append(permanova(distances, GROUPS, permutations=99, seed=100 * seed + concept).p)
+    across, within, *released_columns = np.array(rows).T
     paired = paired_test(across, within)
-    return Outcome(paired.p, one_way_anova(within_released, across_released).p, permuted, paired.estimate)
+    return Outcome(paired.p, one_way_anova(*released_columns).p, permuted, paired.estimate)
 
 
 @pytest.fixture(scope="module")

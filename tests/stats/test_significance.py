@@ -1,4 +1,4 @@
-"""Tests of means against scipy and the paper's table 3; adjusted p-values against statsmodels and definitions."""
+"""Tests of means against scipy and the paper's table 3; adjusted p-values against statsmodels."""
 
 import math
 
@@ -8,7 +8,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
-from statsmodels.stats.oneway import anova_oneway
 
 from kapwa.errors import UsageError
 from kapwa.stats.significance import benjamini_hochberg, holm, one_way_anova, paired_test
@@ -45,15 +44,12 @@ def test_table_3_is_f_with_two_values_a_concept(concepts: int, rows: tuple[tuple
 
 
 @given(st.lists(values, min_size=2, max_size=5))
-def test_one_way_equals_scipy_and_statsmodels(groups: list[list[float]]) -> None:
+def test_one_way_equals_scipy(groups: list[list[float]]) -> None:
     assume(any(np.ptp(group) > 0 for group in groups))
     ours, theirs = one_way_anova(*groups), stats.f_oneway(*groups)
     assert ours.f == pytest.approx(float(theirs.statistic), rel=1e-9, abs=1e-12)
     # Where the means agree, rounding may leave scipy an F below zero, and no p.
     assert ours.p == pytest.approx(float(theirs.pvalue) if ours.f > 1e-9 else 1.0, rel=1e-6, abs=1e-300)
-    assert ours.f == pytest.approx(
-        float(anova_oneway(groups, use_var="equal", welch_correction=False).statistic), rel=1e-9, abs=1e-12
-    )
     assert (ours.df_between, ours.df_within) == (len(groups) - 1, sum(map(len, groups)) - len(groups))
 
 
@@ -61,8 +57,7 @@ def test_without_spread_f_is_infinite_or_nothing() -> None:
     apart = one_way_anova([0.1, 0.1, 0.1], [0.3, 0.3])
     assert (apart.f, apart.p) == (math.inf, 0.0)
     same = one_way_anova([0.1, 0.1, 0.1], [0.1, 0.1])
-    assert math.isnan(same.f)
-    assert math.isnan(same.p)
+    assert np.isnan([same.f, same.p]).all()
 
 
 @given(st.lists(st.tuples(st.integers(-40, 40), st.integers(-40, 40)), min_size=3, max_size=30))
@@ -79,15 +74,10 @@ def test_paired_equals_scipy(pairs: list[tuple[int, int]]) -> None:
 def test_paired_edges() -> None:
     constant = paired_test([0.3, 0.4, 0.5], [0.1, 0.2, 0.3])
     assert (constant.t, constant.p, constant.low) == (math.inf, 0.0, pytest.approx(0.2))
-    nothing = paired_test([0.3, 0.4], [0.3, 0.4])
+    nothing, one, none = paired_test([0.3, 0.4], [0.3, 0.4]), paired_test([0.3], [0.1]), paired_test([], [])
     assert (nothing.estimate, nothing.low, nothing.high) == (0, 0, 0)
-    assert math.isnan(nothing.p)
-    one = paired_test([0.3], [0.1])
-    assert (one.estimate, one.n, one.df) == (pytest.approx(0.2), 1, 0)
-    assert math.isnan(one.p)
-    none = paired_test([], [])
-    assert none.n == 0
-    assert math.isnan(none.estimate)
+    assert (one.estimate, one.n, one.df, none.n) == (pytest.approx(0.2), 1, 0, 0)
+    assert np.isnan([nothing.p, one.p, none.p, none.estimate]).all()
 
 
 def test_bad_input_is_refused() -> None:
@@ -101,15 +91,6 @@ def test_bad_input_is_refused() -> None:
 p_lists = st.lists(st.floats(0, 1) | st.just(float("nan")), max_size=15)
 
 
-def plain_holm(p: list[float]) -> list[float]:
-    """Smallest first: multiply by how many are left, never below an earlier one."""
-    order, adjusted, worst = sorted(range(len(p)), key=p.__getitem__), [0.0] * len(p), 0.0
-    for rank, index in enumerate(order):
-        worst = max(worst, (len(p) - rank) * p[index])
-        adjusted[index] = min(1.0, worst)
-    return adjusted
-
-
 @settings(max_examples=40)
 @given(p_lists)
 def test_both_equal_statsmodels_on_the_tests_that_were_made(values: list[float]) -> None:
@@ -119,7 +100,6 @@ def test_both_equal_statsmodels_on_the_tests_that_were_made(values: list[float])
         assert np.array_equal(np.isnan(ours), ~made)
         if made.any():
             assert ours[made] == pytest.approx(multipletests(p[made], method=name)[1], abs=1e-12)
-    assert holm(p)[made] == pytest.approx(plain_holm(list(p[made])), abs=1e-12)
 
 
 @pytest.mark.parametrize("adjust", [holm, benjamini_hochberg])

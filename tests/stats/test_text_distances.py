@@ -1,6 +1,7 @@
 """Lexical variance and PERMANOVA: against their definitions, the released procedure and scikit-bio."""
 
 import itertools
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -149,28 +150,22 @@ def test_identical_texts_and_groups_that_explain_everything() -> None:
     assert apart.p == pytest.approx(2 / 70, abs=5 * (2 / 70 / 9999) ** 0.5)
 
 
-def test_bad_input_is_refused() -> None:
-    distances = random_distances(12, 6)
-    groups = [0, 0, 0, 1, 1, 1]
-    with pytest.raises(UsageError, match="square matrix"):
-        permanova(distances[:5], groups)
-    with pytest.raises(UsageError, match="group labels"):
-        permanova(distances, groups[:5])
-    with pytest.raises(UsageError, match="at least two groups"):
-        permanova(distances, [0] * 6)
-    with pytest.raises(UsageError, match="Sample each prompt at least twice"):
-        permanova(distances, range(6))
-    crooked = distances.copy()
-    crooked[1, 2] += 0.5
-    with pytest.raises(UsageError, match="not symmetric"):
-        permanova(crooked, groups)
-    crooked[1, 2] = np.nan
-    with pytest.raises(DataError, match="between texts 2 and 3 is missing"):
-        permanova(crooked, groups)
-    with pytest.raises(UsageError, match="infinite"):
-        permanova(np.where(np.eye(6), 0, np.inf), groups)
-    with pytest.raises(UsageError, match="permutations"):
-        permanova(distances, groups, permutations=10)
+@pytest.mark.parametrize(
+    ("change", "groups", "permutations", "message"),
+    [
+        (lambda good: good[:5], "aaabbb", 99, "square matrix"),
+        (lambda good: good, "aaabb", 99, "group labels"),
+        (lambda good: good, "aaaaaa", 99, "at least two groups"),
+        (lambda good: good, "abcdef", 99, "Sample each prompt at least twice"),
+        (lambda good: good + np.triu(good), "aaabbb", 99, "not symmetric"),
+        (lambda good: np.where(good == good[1, 2], np.nan, good), "aaabbb", 99, "between texts 2 and 3 is missing"),
+        (lambda good: np.where(np.eye(6), 0, np.inf), "aaabbb", 99, "infinite"),
+        (lambda good: good, "aaabbb", 10, "permutations"),
+    ],
+)
+def test_bad_input_is_refused(change: Callable, groups: str, permutations: int, message: str) -> None:
+    with pytest.raises((UsageError, DataError), match=message):
+        permanova(change(random_distances(12, 6)), list(groups), permutations=permutations)
 
 
 def test_reference_ignores_the_diagonal_and_identities_without_texts() -> None:

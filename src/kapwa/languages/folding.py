@@ -9,7 +9,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import chain
 
 import regex  # type: ignore[import-untyped, unused-ignore]
@@ -22,6 +22,7 @@ _TOKEN = regex.compile(
     r"\d+(?:[.,:/]\d+)*|[\p{L}\p{M}]+(?:'(?=\p{L})[\p{L}\p{M}]+)*(?:\+{1,2}(?![\p{L}\p{N}]))?|[\p{Nl}\p{No}]+"
 )
 _MARKS = regex.compile(r"\p{Mn}+")
+_DIGIT = regex.compile(r"[^\P{Nd}0-9]")
 
 # Before NFKC, which would turn a spacing accent used as an apostrophe into a space and a combining mark.
 _PUNCTUATION = str.maketrans(
@@ -40,16 +41,12 @@ ARABIC_MARKS = dict.fromkeys(chain.from_iterable(_MARKED))
 _ROUNDS = 8
 
 
-@cache
-def _digits() -> dict[int, str]:
-    """Every decimal digit of every script, to its ASCII digit."""
-    found = (code for code in range(0x80, 0x20000) if unicodedata.category(chr(code)) == "Nd")
-    return {code: str(unicodedata.decimal(chr(code))) for code in found}
-
-
 def ascii_digits(text: str) -> str:
     """Return ``text`` with the decimal digits of all scripts (٣ ۳ ৩ ３) written 0-9."""
-    return text if text.isascii() else text.translate(_digits())
+    if text.isascii():
+        return text
+    # The module regex may know of digits that this Python does not: these stay.
+    return str(_DIGIT.sub(lambda hit: str(unicodedata.decimal(hit.group(), hit.group())), text))
 
 
 def visible(text: str, keep: str = "") -> str:

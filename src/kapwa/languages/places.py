@@ -75,7 +75,11 @@ def resolve(text: str, *, attribute: str = "nationality") -> Place | Ambiguous |
     """
     if attribute not in PLACE_ATTRIBUTES:
         return None
-    found = _by_code(text.strip()) or next(filter(None, map(_index().names.get, _readings(text))), ())
+    # Spreadsheets strip zeros from numbers, and give 8.0 for 008.
+    code = text.strip()
+    number = code.partition(".")[0].zfill(3) if _NUMBER.fullmatch(code) else ""
+    place = _index().codes.get(code if _CODE.fullmatch(code) else number)
+    found = (place,) if place else next(filter(None, map(_index().names.get, _readings(text))), ())
     if len(found) > 1:
         return Ambiguous(text, found)
     return found[0] if found else None
@@ -133,13 +137,6 @@ def fold(text: str) -> str:
     return " ".join(words[1:] if len(words) > 1 and words[0] == "the" else words)
 
 
-def _by_code(text: str) -> tuple[Place, ...]:
-    # Spreadsheets strip zeros from numbers, and give 8.0 for 008.
-    code = text if _CODE.fullmatch(text) else text.partition(".")[0].zfill(3) if _NUMBER.fullmatch(text) else ""
-    found = _index().codes.get(code)
-    return (found,) if found else ()
-
-
 def _readings(text: str) -> Iterator[str]:
     """Yield the name, then as it reads without an inversion ("Gambia, The"), then without its form of state."""
     name = fold(text)
@@ -148,9 +145,8 @@ def _readings(text: str) -> Iterator[str]:
     if comma:
         name = fold(f"{tail} {head}")
         yield name
-    short = _OFFICIAL.sub("", name, count=1) if _OFFICIAL.match(name) else name
-    if short != name:
-        yield short
+    if hit := _OFFICIAL.match(name):
+        yield name[hit.end() :]
 
 
 _TEXTS = ("identity", "country", "iso2", "iso3", "numeric", "region", "subregion")
