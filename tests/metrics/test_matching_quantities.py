@@ -21,19 +21,16 @@ def reader(name: str) -> tuple[Language, Quantities]:
 ENGLISH, QUANTITIES = reader("english")
 
 
-def numbers(text: str, name: str = "english") -> set[float | Range]:
+def read(kind: str, text: str, name: str = "english") -> set[str]:
+    """Return every value of a kind in a text; ranges as "5-7", dates as month/day."""
     language, quantities = reader(name)
-    return set(quantities.numbers(language.fold(text)))
-
-
-def times(text: str, name: str = "english") -> set[str]:
-    language, quantities = reader(name)
-    return {f"{minute // 60:02}:{minute % 60:02}" for minute in quantities.times(language.fold(text))}
-
-
-def dates(text: str, name: str = "english") -> set[tuple[int, int]]:
-    language, quantities = reader(name)
-    return set(quantities.dates(language.fold(text)))
+    folded = language.fold(text)
+    if kind == "time":
+        return {f"{minute // 60:02}:{minute % 60:02}" for minute in quantities.times(folded)}
+    if kind == "date":
+        return {f"{month:02}/{day:02}" for month, day in quantities.dates(folded)}
+    found = quantities.numbers(folded)
+    return {f"{v.low:.12g}-{v.high:.12g}" if isinstance(v, Range) else f"{v:.12g}" for v in found}
 
 
 NATIVE = ("0123456789", "٠١٢٣٤٥٦٧٨٩", "۰۱۲۳۴۵۶۷۸۹", "০১২৩৪৫৬৭৮৯", "０１２３４５６７８９")
@@ -42,30 +39,29 @@ NATIVE = ("0123456789", "٠١٢٣٤٥٦٧٨٩", "۰۱۲۳۴۵۶۷۸۹", "০১�
 @given(st.integers(0, 99_999_999), st.sampled_from(NATIVE))
 def test_a_number_is_itself_and_nothing_else(value: int, digits: str) -> None:
     text = str(value).translate(str.maketrans("0123456789", digits))
-    assert numbers(f"({text})") == {value}
-    assert numbers(f"about {text}.") == {value}
+    assert read("number", f"({text})") == read("number", f"about {text}.") == {str(value)}
 
 
 @given(st.integers(0, 23), st.integers(0, 59))
 def test_a_time_of_day_in_its_spellings(hour: int, minute: int) -> None:
     wanted = {f"{hour:02}:{minute:02}"}
     half = "am" if hour < 12 else "pm"
-    assert times(f"{hour:02}:{minute:02}") == wanted
-    assert times(f"at {hour}.{minute:02}h") == wanted
-    assert times(f"{(hour + 11) % 12 + 1}:{minute:02} {half.upper()}") == wanted
-    assert times(f"{hour}:{minute:02}", "korean") == wanted
+    assert read("time", f"{hour:02}:{minute:02}") == wanted
+    assert read("time", f"at {hour}.{minute:02}h") == wanted
+    assert read("time", f"{(hour + 11) % 12 + 1}:{minute:02} {half.upper()}") == wanted
+    assert read("time", f"{hour}:{minute:02}", "korean") == wanted
 
 
 @given(st.integers(1, 12), st.integers(1, 31))
 def test_a_day_in_its_spellings(month: int, day: int) -> None:
     name = next(word for word, value in ENGLISH.words.months.items() if value == month)
-    wanted = {(month, day)}
-    assert dates(f"{month:02}/{day:02}") == wanted
-    assert dates(f"2024-{month:02}-{day:02}") == wanted
-    assert dates(f"{name.title()} {day}") == wanted
-    assert dates(f"the {day}th of {name}, 2023") == wanted
-    assert dates(f"{month}월 {day}일", "korean") == wanted
-    assert dates(f"{month}月{day}日", "chinese") == wanted
+    wanted = {f"{month:02}/{day:02}"}
+    assert read("date", f"{month:02}/{day:02}") == wanted
+    assert read("date", f"2024-{month:02}-{day:02}") == wanted
+    assert read("date", f"{name.title()} {day}") == wanted
+    assert read("date", f"the {day}th of {name}, 2023") == wanted
+    assert read("date", f"{month}월 {day}일", "korean") == wanted
+    assert read("date", f"{month}月{day}日", "chinese") == wanted
 
 
 with Path(__file__).with_name("quantities.csv").open(encoding="utf-8", newline="") as file:
@@ -74,16 +70,8 @@ with Path(__file__).with_name("quantities.csv").open(encoding="utf-8", newline="
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: "-".join(row.values()))
 def test_quantities_of_a_text(row: dict[str, str]) -> None:
-    """The table has a kind, a language, a text and every value in it; ranges as "5-7", dates as month/day."""
-    text, name = row["text"], row["language"]
-    if row["kind"] == "time":
-        found = times(text, name)
-    elif row["kind"] == "date":
-        found = {f"{month:02}/{day:02}" for month, day in dates(text, name)}
-    else:
-        read = numbers(text, name)
-        found = {f"{v.low:.12g}-{v.high:.12g}" if isinstance(v, Range) else f"{v:.12g}" for v in read}
-    assert found == set(row["values"].split())
+    """The table has a kind, a language, a text and every value in it."""
+    assert read(row["kind"], row["text"], row["language"]) == set(row["values"].split())
 
 
 @pytest.mark.parametrize("name", ["english", "spanish", "korean", "chinese"])

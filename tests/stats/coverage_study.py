@@ -4,7 +4,8 @@ Run ``python tests/stats/coverage_study.py`` to print the tables of that page; t
 with fewer draws.
 """
 
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,21 +84,6 @@ def paired_coverage(differences: Floats, sizes: Sizes, truth: float, *, binary: 
     return coverage(column(found, "low"), column(found, "high"), truth)
 
 
-def _row(name: str, cells: list[float]) -> str:
-    return f"| {name} | " + " | ".join(f"{100 * cell:.1f}" for cell in cells) + " |"
-
-
-def edge_table(draws: int) -> list[str]:
-    """Right/wrong metrics: the plain t interval beside the one used."""
-    lines = ["| design, true share | t, % | Wilson (used), % |", "|---|---|---|"]
-    for name, sizes in DESIGNS.items():
-        for p in (0.43, 0.10, 0.02):
-            values = right_or_wrong(sizes, p, 0.3, draws, seed=1)
-            cells = [mean_coverage(values, sizes, p, binary=flag) for flag in (False, True)]
-            lines.append(_row(f"{name}, {p:.2f}", cells))
-    return lines
-
-
 def plain_percentile_coverage(values: Floats, sizes: Sizes, truth: float) -> float:
     """Coverage of the ordinary percentile bootstrap of clusters, which the library does not use."""
     totals = np.add.reduceat(values, np.cumsum(sizes) - sizes)
@@ -107,36 +93,40 @@ def plain_percentile_coverage(values: Floats, sizes: Sizes, truth: float) -> flo
     return coverage(low, high, truth)
 
 
-def continuous_table(draws: int) -> list[str]:
+def edge_rows(draws: int) -> Iterator[tuple[str, list[float]]]:
+    """Right/wrong metrics: the plain t interval beside the one used."""
+    for (name, sizes), p in itertools.product(DESIGNS.items(), (0.43, 0.10, 0.02)):
+        values = right_or_wrong(sizes, p, 0.3, draws, seed=1)
+        yield f"{name}, {p:.2f}", [mean_coverage(values, sizes, p, binary=flag) for flag in (False, True)]
+
+
+def continuous_rows(draws: int) -> Iterator[tuple[str, list[float]]]:
     """Other metrics: the interval used beside the bootstrap."""
-    lines = [
-        "| design, values | t (used), % | bootstrap (shown beside), % | plain percentile bootstrap, % |",
-        "|---|---|---|---|",
-    ]
-    kinds: dict[str, tuple[Callable[..., Floats], float]] = {
-        "normal": (normal, 0.0),
-        "skewed (lognormal)": (lognormal, float(np.exp(0.5))),
-    }
-    for name, sizes in DESIGNS.items():
-        for kind, (make, truth) in kinds.items():
-            values = make(sizes, 0.3, draws, 2)
-            cells = [mean_coverage(values, sizes, truth, interval=way) for way in ("analytic", "bootstrap")]
-            cells.append(plain_percentile_coverage(values, sizes, truth))
-            lines.append(_row(f"{name}, {kind}", cells))
-    return lines
+    kinds = (("normal", normal, 0.0), ("skewed (lognormal)", lognormal, float(np.exp(0.5))))
+    for (name, sizes), (kind, make, truth) in itertools.product(DESIGNS.items(), kinds):
+        values = make(sizes, 0.3, draws, 2)
+        cells = [mean_coverage(values, sizes, truth, interval=way) for way in ("analytic", "bootstrap")]
+        yield f"{name}, {kind}", [*cells, plain_percentile_coverage(values, sizes, truth)]
 
 
-def paired_table(draws: int) -> list[str]:
+def paired_rows(draws: int) -> Iterator[tuple[str, list[float]]]:
     """Paired right/wrong differences: the plain t interval beside the one used."""
-    lines = ["| design, items that differ, true difference | t, % | Bonett–Price (used), % |", "|---|---|---|"]
-    for name, sizes in DESIGNS.items():
-        for rate, effect in ((0.30, 0.10), (0.02, 0.01)):
-            values = disagreements(sizes, rate, effect, draws, seed=3)
-            cells = [paired_coverage(values, sizes, effect, binary=flag) for flag in (False, True)]
-            lines.append(_row(f"{name}, {rate:.2f}, {effect:.2f}", cells))
-    return lines
+    for (name, sizes), (rate, effect) in itertools.product(DESIGNS.items(), ((0.30, 0.10), (0.02, 0.01))):
+        values = disagreements(sizes, rate, effect, draws, seed=3)
+        cells = [paired_coverage(values, sizes, effect, binary=flag) for flag in (False, True)]
+        yield f"{name}, {rate:.2f}, {effect:.2f}", cells
 
 
 if __name__ == "__main__":
-    for table in (edge_table(10_000), continuous_table(2_000), paired_table(4_000)):
-        print("\n".join(table), end="\n\n")
+    for header, rows in (
+        ("design, true share | t, % | Wilson (used), %", edge_rows(10_000)),
+        (
+            "design, values | t (used), % | bootstrap (shown beside), % | plain percentile bootstrap, %",
+            continuous_rows(2_000),
+        ),
+        ("design, items that differ, true difference | t, % | Bonett–Price (used), %", paired_rows(4_000)),
+    ):
+        print(f"| {header} |\n|{'---|' * (1 + header.count('|'))}")
+        for name, cells in rows:
+            print(f"| {name} | " + " | ".join(f"{100 * cell:.1f}" for cell in cells) + " |")
+        print()
