@@ -92,7 +92,7 @@ class AnswerCache:
         self._environment = ""
         self._damaged = 0
         self.name = Path(folder).resolve().name
-        self.origin = {"name": self.name, "id": self._store.identity}
+        self.origin = {"id": self._store.identity, "name": self.name}
         self.notes: list[str] = []
         reason = not_cached(model)
         self._taking, self._adding = reason is None, reason is None and not read_only

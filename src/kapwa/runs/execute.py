@@ -64,8 +64,20 @@ class Execution(NamedTuple):
                     for _, responses in found:
                         for response in responses:
                             committer.add(response)
-            else:
-                self._execute_each(kind, requests, committer)
+                return
+            waiting: dict[str, Request] = {}  # what the model has taken and not answered
+            source = self._without_answer(requests, waiting)
+            stream = self.model.score(source) if kind == "score" else self.model.generate(source)
+            try:
+                for response in checked(self.model, waiting, stream, source):
+                    committer.add(response)
+            finally:
+                stream.close()
+                # Where Ctrl-C or an error ended the asking: what had come.
+                for response in stream:
+                    request = waiting.pop(response.request_key, None)
+                    if request is not None and flaw(response, request) is None:
+                        committer.add(response)
 
     def _execute_planned(self, kind: Kind, requests: Sequence[Request]) -> None:
         """Plan over all requests, so that a resumed run has the same batches; skip those answered whole."""
@@ -116,22 +128,6 @@ class Execution(NamedTuple):
         else:
             for batch in batches:
                 yield batch, list(answers(self.model, kind, batch))
-
-    def _execute_each(self, kind: Kind, requests: Iterable[Request], committer: Committer) -> None:
-        """Hand over what is missing, one by one; commit answers as they come."""
-        waiting: dict[str, Request] = {}  # what the model has taken and not answered
-        source = self._without_answer(requests, waiting)
-        stream = self.model.score(source) if kind == "score" else self.model.generate(source)
-        try:
-            for response in checked(self.model, waiting, stream, source):
-                committer.add(response)
-        finally:
-            stream.close()
-            # Where Ctrl-C or an error ended the asking: what had come.
-            for response in stream:
-                request = waiting.pop(response.request_key, None)
-                if request is not None and flaw(response, request) is None:
-                    committer.add(response)
 
     def _without_answer(
         self, requests: Iterable[Request], waiting: dict[str, Request] | None = None

@@ -194,28 +194,23 @@ def finished(
 
     ``cache``: the shared cache this process used (name and id), told even where nothing came from it.
     """
-    counts = store.counts()
-    sessions = store.sessions()
+    counts, sessions = store.counts(), store.sessions()
     notes = list(described.get("notes", ()))
     more: dict[str, Any] = {}
-    cached = {json.dumps(cache, sort_keys=True): 0} if cache else {}
-    for session in sessions:
-        if "cache" in session.record:
-            origin = json.dumps(session.record["cache"], sort_keys=True)
-            cached[origin] = cached.get(origin, 0) + session.answers
-    if cached:
-        more["cache"] = {
-            "answers": sum(cached.values()),
-            "from": [{**json.loads(origin), "answers": n} for origin, n in cached.items()],
-        }
-    if taken := sum(cached.values()):
-        names = ", ".join(json.loads(origin)["name"] for origin, n in cached.items() if n)
+    # From which caches answers came, and how many.
+    origins = [(cache, 0)] if cache else []
+    origins += [(session.record["cache"], session.answers) for session in sessions if "cache" in session.record]
+    caches: dict[str, dict[str, Any]] = {}
+    for origin, n in origins:
+        one = caches.setdefault(json.dumps(origin, sort_keys=True), {**origin, "answers": 0})
+        one["answers"] += n
+    taken = sum(one["answers"] for one in caches.values())
+    if caches:
+        more["cache"] = {"answers": taken, "from": list(caches.values())}
+    if taken:
+        names = ", ".join(one["name"] for one in caches.values() if one["answers"])
         notes.append(f"{taken} of {counts.answered} answers were not asked for but taken from the cache {names}.")
-    own = [session for session in sessions if "cache" not in session.record] or sessions
-    times = [
-        [datetime.fromtimestamp(at, tz=UTC).isoformat(timespec="seconds") for at in (session.started, session.ended)]
-        for session in own
-    ]
+    # Whether the same answers can be expected again.
     reason = None
     if described["repeatable"] == _BYTES:
         known = environments(sessions)
@@ -226,6 +221,12 @@ def finished(
     if reason:
         more["repeatable"] = f"no promise: {reason}"
         notes.append(f"The run cannot be repeated byte for byte: {reason}.")
+    # When the model was asked.
+    own = [session for session in sessions if "cache" not in session.record] or sessions
+    began, ended = (
+        [datetime.fromtimestamp(at, tz=UTC).isoformat(timespec="seconds") for at in times]
+        for times in ([session.started for session in own], [session.ended for session in own])
+    )
     failures = store.errors()[:_REASONS] if counts.failed else []
     return {
         **described,
@@ -242,11 +243,11 @@ def finished(
         "notes": notes,
         "tables": sorted(tables),
         "environments": [
-            {"started": began, "finished": ended, "environment": session.record.get("environment")}
-            for session, (began, ended) in zip(own, times, strict=True)
+            {"started": start, "finished": end, "environment": session.record.get("environment")}
+            for session, start, end in zip(own, began, ended, strict=True)
         ],
-        "started": times[0][0] if times else None,
-        "finished": times[-1][1] if times else None,
+        "started": began[0] if began else None,
+        "finished": ended[-1] if ended else None,
         "seconds": round(sum(max(0.0, session.ended - session.started) for session in own), 3),
         "sessions": len(own),
     }
