@@ -203,38 +203,28 @@ def parsed(words: list[str]) -> dict[str, Any]:
     return get_command(app).commands["run"].make_context("run", words[2:]).params
 
 
-@pytest.fixture(scope="module")
-def job() -> dict[str, Any]:
-    found = yaml.safe_load(block("yaml"))
-    assert (found["apiVersion"], found["kind"]) == ("ray.io/v1", "RayJob")
-    return dict(found["spec"])
-
-
-def test_the_job_of_kubernetes_asks_for_as_many_replicas_as_its_machines_hold(job: dict[str, Any]) -> None:
-    options = parsed(shlex.split(job["entrypoint"]))
-    (group,) = job["rayClusterSpec"]["workerGroupSpecs"]
+def test_the_job_of_kubernetes_fits_its_machines_and_its_volume_and_runs_again_after_a_failure() -> None:
+    job = yaml.safe_load(block("yaml"))
+    assert (job["apiVersion"], job["kind"]) == ("ray.io/v1", "RayJob")
+    job = job["spec"]
+    cluster, options = job["rayClusterSpec"], parsed(shlex.split(job["entrypoint"]))
+    (group,) = cluster["workerGroupSpecs"]
     (container,) = group["template"]["spec"]["containers"]
-    gpus = container["resources"]["limits"]["nvidia.com/gpu"]
     assert options["engine"] == "ray"
-    assert options["gpus_per_replica"] == gpus
+    assert options["gpus_per_replica"] == container["resources"]["limits"]["nvidia.com/gpu"]
     assert options["replicas"] == group["replicas"] == group["minReplicas"] == group["maxReplicas"]
-
-
-def test_the_job_of_kubernetes_runs_where_its_volume_is_and_again_after_a_failure(job: dict[str, Any]) -> None:
-    head = job["rayClusterSpec"]["headGroupSpec"]["template"]["spec"]
-    mounts = {mount["mountPath"] for container in head["containers"] for mount in container["volumeMounts"]}
-    assert str(parsed(shlex.split(job["entrypoint"]))["out"]) in mounts
+    head = cluster["headGroupSpec"]["template"]["spec"]
+    assert str(options["out"]) in {mount["mountPath"] for one in head["containers"] for mount in one["volumeMounts"]}
     # With resources of its own, Ray would start the command on any machine; without, on the head, which has the volume.
     assert not [name for name in job if name.startswith("entrypoint") and name != "entrypoint"]
     assert job["backoffLimit"] > 0
     assert job["shutdownAfterJobFinishes"] is True
-
-
-def test_what_ray_starts_with_is_text_on_kubernetes(job: dict[str, Any]) -> None:
-    cluster = job["rayClusterSpec"]
-    groups = [cluster["headGroupSpec"], *cluster["workerGroupSpecs"]]
-    assert all(isinstance(value, str) for group in groups for value in group["rayStartParams"].values())
-    assert isinstance(cluster["rayVersion"], str)
+    texts = [
+        cluster["rayVersion"],
+        *cluster["headGroupSpec"]["rayStartParams"].values(),
+        *group["rayStartParams"].values(),
+    ]
+    assert all(isinstance(text, str) for text in texts)
 
 
 @pytest.mark.parametrize("gpus", [None, "4"], ids=["no GPUs", "GPUs"])

@@ -8,17 +8,16 @@ nothing is answered twice. A few batches are in flight for each replica, and no 
 from __future__ import annotations
 
 import contextlib
-import itertools
 import logging
 import os
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from kapwa.errors import KapwaError, ModelError, UsageError
 from kapwa.models.base import Model, Responses
@@ -52,14 +51,23 @@ class _Job:
 class _Worker:
     """The driver's view of one replica.
 
-    ``loading``: the call that loads the model; None once it is loaded. ``calls``: open calls in the order they were
-    made, which is the order of work.
+    ``loading``: the call that loads the model; None once it is loaded. ``held``: batches it was given and has not
+    answered. ``lives``: how often it was started.
     """
 
     number: int
     actor: Any
     loading: Any = None
-    calls: dict[Any, _Job] = field(default_factory=dict)
+    held: int = 0
+    lives: int = 1
+
+
+class _Call(NamedTuple):
+    """A batch at a replica; ``life``: the one of the replica in which it was given."""
+
+    worker: _Worker
+    job: _Job
+    life: int
 
 
 class RayModel(DistributedModel):
@@ -80,6 +88,7 @@ class RayModel(DistributedModel):
         self._workers: list[_Worker] = []
         self._first: Facts | None = None
         self._waiting: deque[_Job] = deque()
+        self._calls: dict[Any, _Call] = {}  # in the order they were made, which is the order of work
         self._processors: set[str] = set()
         self._idle_since = time.monotonic()
         with contextlib.ExitStack() as undo:
@@ -172,7 +181,7 @@ class RayModel(DistributedModel):
         try:
             while True:
                 self._hand_out(source)
-                if not self._waiting and not any(worker.calls for worker in self._workers):
+                if not self._waiting and not self._calls:
                     # Nothing is open: nothing is left, or no replica is ready.
                     job = next(source, None)
                     if job is None:
@@ -182,12 +191,12 @@ class RayModel(DistributedModel):
                     yield from self._collect(call)
         finally:
             # The caller may have stopped early (an error, Ctrl-C): nobody takes what comes now.
-            for worker in self._workers:
-                for call in worker.calls:
-                    # The cluster may be what failed, and that is being reported already.
-                    with contextlib.suppress(Exception):
-                        require_ray().cancel(call)
-                worker.calls.clear()
+            for call, given in self._calls.items():
+                given.worker.held = 0
+                # The cluster may be what failed, and that is being reported already.
+                with contextlib.suppress(Exception):
+                    require_ray().cancel(call)
+            self._calls.clear()
             self._waiting.clear()
 
     def score(self, batch: Iterable[Request]) -> Responses:
@@ -206,33 +215,40 @@ class RayModel(DistributedModel):
         """Give every ready replica as much as it may hold, first one batch each."""
         for depth in range(1, AHEAD + 1):
             for worker in self._ready():
-                if len(worker.calls) < depth:
+                if worker.held < depth:
                     job = self._waiting.popleft() if self._waiting else next(source, None)
                     if job is None:
                         return
-                    answer = worker.actor.answer.options(num_returns="streaming")
-                    worker.calls[answer.remote(self._recipe, job.kind, [*job.open.values()])] = job
+                    actor = worker.actor
+                    stream = actor.answer_in_parts.options(num_returns="streaming") if not self.atomic_batches else None
+                    call = (stream or actor.answer).remote(self._recipe, job.kind, [*job.open.values()])
+                    self._calls[call] = _Call(worker, job, worker.lives)
+                    worker.held += 1
 
     def _collect(self, call: Any) -> Iterator[tuple[Batch, Sequence[Response]]]:
         """Yield what a call has brought."""
-        worker = next(worker for worker in self._workers if call in worker.calls)
-        job = worker.calls[call]
+        job = self._calls[call].job
         try:
             with ray_errors():
-                reference = next(call, None)
+                reference = call if self.atomic_batches else next(call, None)
                 responses = [] if reference is None else require_ray().get(reference)
         except lost_worker() as error:
-            self._lost(worker, death_reason(error))
+            self._lost(self._taken(call), death_reason(error))
             return
-        if reference is None:
-            del worker.calls[call]
         if reference is None or self.atomic_batches:
             # All that is left: a whole batch with its responses, or requests that got none.
+            self._taken(call)
             left, job.open = list(job.open.values()), {}
             if left:
                 yield left, responses
         elif responses:
             yield [job.open.pop(one.request_key) for one in responses if one.request_key in job.open], responses
+
+    def _taken(self, call: Any) -> _Call:
+        """Forget a call that has ended, and return what it was."""
+        given = self._calls.pop(call)
+        given.worker.held -= 1
+        return given
 
     # -- replicas that come and go ----------------------------------------------------------------------
 
@@ -272,9 +288,8 @@ class RayModel(DistributedModel):
         Raises ModelError where no replica was ready for too long.
         """
         loading = {worker.loading: worker for worker in self._workers if worker.loading is not None}
-        calls = itertools.chain.from_iterable(worker.calls for worker in self._workers)
         with ray_errors():
-            done, _ = require_ray().wait([*loading, *calls], num_returns=1, timeout=min(_PATIENCE, self._timeout))
+            done, _ = require_ray().wait([*loading, *self._calls], num_returns=1, timeout=min(_PATIENCE, self._timeout))
         if not done and not self._ready() and time.monotonic() - self._idle_since >= self._timeout:
             raise ModelError(
                 f"No replica of the model became ready in {self._timeout:g} seconds. The Ray cluster has "
@@ -305,27 +320,29 @@ class RayModel(DistributedModel):
         check_same(self._first, found)
         worker.loading = None
 
-    def _lost(self, worker: _Worker, why: str) -> None:
-        """Have the batches of a replica that died answered elsewhere; the one in work answers for the death."""
-        jobs = [job for job in worker.calls.values() if job.open]
-        worker.calls.clear()
-        self._waiting.extend(jobs)
-        if worker.loading is None:
-            log.warning("Replica %d died; its batches go to others while it starts again: %s", worker.number, why)
-            self._load(worker)
-        for job in jobs[:1]:
-            job.deaths += 1
-            if job.deaths >= MAX_DEATHS:
-                names = list(dict.fromkeys(f"{one.item_id!r} ({one.variant})" for one in job.open.values()))
-                named = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-                said = f"{job.deaths} workers in a row died while they answered item {named}: {why}"
-                raise ModelError(said, hint=_MEMORY)
+    def _lost(self, call: _Call, why: str) -> None:
+        """Have a batch answered elsewhere whose replica died.
+
+        The first batch that a death took was in work, and answers for it. Others may have been answered before.
+        """
+        worker, job, life = call
+        if job.open:
+            self._waiting.append(job)
+        if life != worker.lives:
+            return
+        worker.lives += 1
+        log.warning("Replica %d died; its batches go to others while it starts again: %s", worker.number, why)
+        self._load(worker)
+        job.deaths += bool(job.open)
+        if job.deaths >= MAX_DEATHS:
+            names = list(dict.fromkeys(f"{one.item_id!r} ({one.variant})" for one in job.open.values()))
+            named = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+            said = f"{job.deaths} workers in a row died while they answered item {named}: {why}"
+            raise ModelError(said, hint=_MEMORY)
 
     def _give_up(self, worker: _Worker, reason: KapwaError) -> None:
         """Go on without a replica that cannot load the model; raise the reason where it was the last."""
         self._workers.remove(worker)
-        # Its end may be known before that of its calls.
-        self._waiting.extend(job for job in worker.calls.values() if job.open)
         require_ray().kill(worker.actor)
         if not self._workers:
             raise reason

@@ -87,20 +87,18 @@ class Replica:
         """Return the model's plan, and the facts after planning."""
         return self._load(recipe).plan(requests), self.facts(recipe)
 
-    def answer(self, recipe: Recipe, kind: Kind, batch: Sequence[Request]) -> Iterator[list[Response]]:
-        """Yield the responses to ``batch``: a planned batch at once, others in groups as they come.
-
-        Of others, the responses before an error go first.
-        """
+    def answer(self, recipe: Recipe, kind: Kind, batch: Sequence[Request]) -> list[Response]:
+        """Return the responses to a planned batch: one message back, where a stream of parts takes three."""
         model = self._load(recipe)
-        responses = model.score(batch) if kind == "score" else model.generate(batch)
-        if model.atomic_batches:
-            yield list(responses)
-            return
+        return list(model.score(batch) if kind == "score" else model.generate(batch))
+
+    def answer_in_parts(self, recipe: Recipe, kind: Kind, batch: Sequence[Request]) -> Iterator[list[Response]]:
+        """Yield the responses to ``batch`` in groups as they come; those before an error go first."""
+        model = self._load(recipe)
         group: list[Response] = []
         sent = time.monotonic()
         try:
-            for response in responses:
+            for response in model.score(batch) if kind == "score" else model.generate(batch):
                 group.append(response)
                 if len(group) >= _GROUP or time.monotonic() - sent >= _INTERVAL:
                     yield group
