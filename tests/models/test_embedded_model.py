@@ -65,11 +65,6 @@ def test_boundaries_in_five_scripts(smollm2, language, template, monkeypatch):
         assert score.n_tokens == len(joint) - shared
 
 
-def test_scores_repeat_to_the_bit(smollm2):
-    request = scoring_request("Kumusta?", ["Mabuti.", "Ewan."])
-    assert list(smollm2.score([request])) == list(smollm2.score([request]))
-
-
 # One in so many released continuations goes through the plain loop again; all are held against its record.
 EACH = 20
 

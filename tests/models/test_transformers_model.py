@@ -21,15 +21,8 @@ def ask(text="Kumusta ka?", **params):
 
 
 def judge(*continuations, text="Kumusta ka?", closing=False):
-    return Request(
-        "i",
-        "v",
-        "score",
-        (Message("user", text),),
-        continuations,
-        Params(closing=closing),
-        key=text + "|".join(continuations),
-    )
+    key = text + "|".join(continuations)
+    return Request("i", "v", "score", (Message("user", text),), continuations, Params(closing=closing), key=key)
 
 
 @pytest.fixture(scope="module")

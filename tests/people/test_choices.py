@@ -1,5 +1,6 @@
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +45,11 @@ def undo(cell: str) -> str:
     """What a person reads in a disarmed cell: written here without the code under test."""
     bare = cell.lstrip("'")
     return cell[1:] if cell.startswith("'") and bare[:1] in ("=", "+", "-", "@", "\t") else cell
+
+
+def choices_of(rows: list[tuple[str, str, int | None]]) -> Choices:
+    schema = {"item_id": pl.String, "rater": pl.String, "option": pl.Int64, "path": pl.String, "row": pl.Int64}
+    return Choices(pl.DataFrame([(*row, "", 0) for row in rows], schema=schema, orient="row"))
 
 
 def as_dict(choices: Choices) -> Planted:
@@ -282,9 +288,8 @@ def published_choices(seed: int, *, together: float) -> tuple[list[Item], Choice
         for person in wrong:
             follows = person != wrong[0] and draw.random() < together
             options[person] = options[wrong[0]] if follows else int(draw.integers(1, len(options_of(item))))
-        rows += [(item.id, f"p{person + 1}", option, "", 0) for person, option in enumerate(options)]
-    schema = ["item_id", "rater", "option", "path", "row"]
-    return items, Choices(pl.DataFrame(rows, schema=schema, orient="row"))
+        rows += [(item.id, f"p{person + 1}", option) for person, option in enumerate(options)]
+    return items, choices_of(rows)
 
 
 def coefficient(found: HumanBaseline, coding: str, name: str) -> float:
@@ -325,8 +330,8 @@ def test_only_positions_on_a_shuffled_sheet_reproduce_the_published_agreement(to
 
 def test_guessing_kappa_is_brennan_and_prediger_for_equal_counts(plain_items: list[Item]) -> None:
     """Four options, agreement 3 of 4 pairs: (0.75 − 0.25) / 0.75."""
-    rows = [(item.id, r, int(r == "b" and n % 4 == 0), "", 0) for n, item in enumerate(plain_items) for r in "ab"]
-    choices = Choices(pl.DataFrame(rows, schema=["item_id", "rater", "option", "path", "row"], orient="row"))
+    rows = [(item.id, r, int(r == "b" and n % 4 == 0)) for n, item in enumerate(plain_items) for r in "ab"]
+    choices = choices_of(rows)
     assert coefficient(analyse_choices(choices, plain_items), "position", "guessing") == pytest.approx(2 / 3)
 
 
@@ -345,9 +350,8 @@ def test_missing_choices_enter_neither_accuracy_nor_the_full_rows_of_the_table(p
         ("0002", "ana"): 0, ("0002", "ben"): 0, ("0002", "cai"): 0,
         ("0003", "ana"): None, ("0003", "ben"): None, ("0003", "cai"): None,
     }  # fmt: skip
-    rows = [(item_id, rater, option, "", 0) for (item_id, rater), option in given.items()]
-    schema = {"item_id": pl.String, "rater": pl.String, "option": pl.Int64, "path": pl.String, "row": pl.Int64}
-    found = analyse_choices(Choices(pl.DataFrame(rows, schema=schema, orient="row")), items, replicates=100)
+    choices = choices_of([(item_id, rater, option) for (item_id, rater), option in given.items()])
+    found = analyse_choices(choices, items, replicates=100)
     assert found.people.select("rater", "correct", "answered", "missing").rows() == [
         ("ana", 2, 2, 1), ("ben", 1, 2, 1), ("cai", 1, 1, 2),
     ]  # fmt: skip
@@ -395,11 +399,8 @@ def test_the_result_is_a_ceiling_a_dict_and_a_table(plain_items: list[Item], tmp
 def test_clusters_widen_the_interval() -> None:
     """Ten situations in two clusters say less than ten situations apart."""
     options = ("a", "b", "c")
-    schema = ["item_id", "rater", "option", "path", "row"]
-    rows = [(f"{c}{n}", "ana", c, "", 0) for c in (0, 1) for n in range(5)]
-    choices = Choices(pl.DataFrame(rows, schema=schema, orient="row"))
-    apart = [make_item(f"{c}{n}", options) for c in (0, 1) for n in range(5)]
-    lumped = [Item(i.id, i.suite, i.culture, i.language, "", "", i.variant, i.id[0], i.fields) for i in apart]
-    apart = [Item(i.id, i.suite, i.culture, i.language, "", "", i.variant, i.id, i.fields) for i in apart]
+    choices = choices_of([(f"{c}{n}", "ana", c) for c in (0, 1) for n in range(5)])
+    items = [make_item(f"{c}{n}", options) for c in (0, 1) for n in range(5)]
+    lumped, apart = ([replace(one, cluster=one.id[:width]) for one in items] for width in (1, 2))
     wide, narrow = (analyse_choices(choices, group).mean for group in (lumped, apart))
     assert wide.high - wide.low > narrow.high - narrow.low  # type: ignore[operator]

@@ -36,16 +36,6 @@ def test_the_paper_counts_hold(eecc_data: Path, task: str, concepts: int, topics
     assert len({item.fields["prompt"] for item in items}) == prompts
 
 
-def test_two_concepts_are_listed_twice_and_merged(eecc_data: Path) -> None:
-    reading = load(eecc_data, "eecc/qa")
-    assert len(reading.by_role["concepts"].records) == 347
-    assert [(o.row, o.message) for o in reading.oddities] == [
-        (108, "'photosynthesis' is already row 96: the two are merged"),
-        (109, "'respiration' is already row 97: the two are merged"),
-    ]
-    assert not load(eecc_data, "eecc/stories").oddities
-
-
 @pytest.mark.parametrize("task", ["eecc/qa", "eecc/stories"])
 def test_reference_prompts_are_the_released_ones(eecc_data: Path, task: str) -> None:
     folder = eecc_data / task.rpartition("/")[2]

@@ -44,7 +44,6 @@ def test_lost_letters_of_prompts_are_found_around_the_question(tmp_path: Path) -
 def test_lost_letters_of_prompts_for_readers_are_an_error(tmp_path: Path) -> None:
     place = tmp_path / "mine"
     new_suite("eecc", place)
-    (place / "templates.csv").write_text("template,language\n{concept} ? ???? ?? {identity}\n", encoding="utf-8")
     (place / "templates.csv").write_text("template,language\n{concept} ???? {identity} ??,am\n", encoding="utf-8")
     (place / "concepts.csv").write_text("topic,concept,text_am\nfood,bread,??\n", encoding="utf-8")
     found = placed(check_folder(place).report.findings)

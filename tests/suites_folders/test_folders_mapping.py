@@ -69,13 +69,6 @@ def test_short_answers_by_locale_become_questions(tmp_path: Path) -> None:
     assert asked["UK", "01", "en/inst-4"].fields["prompt"] == "Briefly: What is spread on bread in the morning?"
 
 
-def test_answers_that_nobody_counted_give_no_ceiling_of_people(tmp_path: Path) -> None:
-    task = kapwa.load_task("blend/saq", data=folder(tmp_path / "short", SHORT_MAP, short_tsv=SHORT))
-    floors = task.floors(task.items())
-    assert any(floor.kind == "floor" for floor in floors)
-    assert not any(floor.kind == "ceiling" for floor in floors)
-
-
 def test_a_right_answer_is_right_through_a_mapping(tmp_path: Path) -> None:
     task = kapwa.load_task("blend/saq", data=folder(tmp_path / "short", SHORT_MAP, short_tsv=SHORT), limit=1)
     replies = {"Mexico/01": "Cajeta", "UK/01": "porridge", "South_Korea/01": "잼"}
@@ -142,13 +135,6 @@ def test_choices_that_cannot_be_asked(tmp_path: Path) -> None:
     assert [one[:2] for one in found] == [("four.csv", 4), ("four.csv", 5), ("four.csv", 6)]
     assert [found[0][2], found[1][2]] == ["second", "right"]
     assert "stands twice" in found[2][3]
-
-
-def test_an_error_of_the_form_itself_is_said_of_their_row(tmp_path: Path) -> None:
-    bad = SHORT.replace("\nko-KR\t01", "\nko-KR\t01") + "es-MX\t02\t¿Dos veces?\tsí\n"
-    place = folder(tmp_path / "short", SHORT_MAP, short_tsv=bad)
-    with pytest.raises(DataError, match=r"short\.tsv, row 6, column 'id'"):
-        kapwa.load_task("blend/saq", data=place)
 
 
 @pytest.mark.parametrize(

@@ -18,11 +18,6 @@ def test_disarming_is_undone_exactly(text: str) -> None:
     assert rearm(disarm(text)) == text
 
 
-@given(tricky, tricky)
-def test_disarming_keeps_texts_apart(a: str, b: str) -> None:
-    assert (disarm(a) == disarm(b)) == (a == b)
-
-
 @given(tricky)
 def test_a_disarmed_cell_is_safe_and_the_shared_disarming_agrees(text: str) -> None:
     assert disarm(text)[:1] not in ("=", "+", "-", "@", "\t", "\r")
