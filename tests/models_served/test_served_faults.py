@@ -3,9 +3,7 @@
 import asyncio
 import contextlib
 import json
-import logging
 import socket
-import traceback
 import urllib.request
 from collections import Counter
 from collections.abc import Callable
@@ -34,9 +32,6 @@ MIXED = {
     "empty": 0.03,
     "none": 0.03,
 }
-
-
-CANARY = "sk-canary/4f9d+0c21-never-show"
 
 
 def test_mixed_faults_lose_and_double_nothing(stub, connect):
@@ -127,23 +122,6 @@ def test_no_more_calls_are_open_than_were_allowed(stub, connect):
     server = stub(delay=0.05, faults={"500": 0.2}, seed=2)
     assert len(list(connect(server.url, concurrency=20).generate(ask(i) for i in range(300)))) == 300
     assert 10 < server.report()["most_open"] <= 20
-
-
-def test_the_key_is_never_shown(stub, connect, monkeypatch, caplog):
-    monkeypatch.setenv("OPENAI_API_KEY", f" {CANARY}\n")
-    caplog.set_level(logging.DEBUG)
-    server = stub(echo_auth=True, always={"item 1": 500, "item 2": 400, "item 3": 401})
-    model = connect(server.url, extra={"attempts": 2})
-    shown = [repr(model.fingerprint), repr(model.description), repr(model), model.id, model.revision]
-    shown += [repr(r) for r in model.generate([ask(0), ask(1), ask(2)])]
-    assert any("you sent Bearer [key removed]" in text for text in shown), "the server did echo it"
-    with pytest.raises(ModelError) as caught:
-        list(model.generate([ask(3)]))
-    shown += ["".join(traceback.format_exception(caught.value)), str(caught.value)]
-    shown += [record.getMessage() + str(record.__dict__) for record in caplog.records]
-    for text in shown:
-        assert CANARY not in text
-        assert "sk-canary" not in text, "not even a part of it"
 
 
 def test_what_a_server_says_steers_no_terminal():

@@ -92,30 +92,3 @@ def test_a_judge_that_is_killed_is_asked_nothing_twice(verb: str, stub, replies:
     assert len(server.arrivals()) - before == kept(tmp_path) - durable, "asked again what was durable"
     assert ended < KILLS
     assert durable > 0
-
-
-def chats(server) -> int:
-    return sum(entry["path"] == "/v1/chat/completions" for entry in server.arrivals())
-
-
-def evaluate(model, folder: Path):
-    task = kapwa.load_task("kalahi/open", data="sample:filipino", limit=5, metrics=("chrf",))
-    return kapwa.evaluate(task, model, out=folder, progress=False, cache=folder.parent / "team")
-
-
-def test_a_named_version_is_asked_once_and_another_anew(stub, connect, tmp_path: Path) -> None:
-    server = stub()
-    first, second = (evaluate(connect(server.url, revision="2026-01"), tmp_path / name) for name in ("a", "b"))
-    assert chats(server) == 5
-    assert second.manifest["cache"]["answers"] == 5
-    assert first.scores.equals(second.scores)
-    later = evaluate(connect(server.url, revision="2026-02"), tmp_path / "c")
-    assert chats(server) == 10
-    assert later.manifest["cache"]["answers"] == 0
-
-
-def test_a_name_alone_is_asked_each_time(stub, connect, tmp_path: Path) -> None:
-    server = stub()
-    runs = [evaluate(connect(server.url), tmp_path / name) for name in ("a", "b")]
-    assert chats(server) == 10
-    assert "--revision" in runs[1].manifest["notes"][0]

@@ -85,7 +85,7 @@ class Stream(Generic[Job, Result]):
     At most ``workers`` jobs are worked on at once. ``jobs`` is read lazily, in the caller's thread: never more than
     ``window`` jobs are held whose results were not taken. The first exception that the work raises ends the stream: it
     is raised after the results that had come by then. After :meth:`close` the stream yields what came and was not
-    taken.
+    taken, and first the result that was taken last: Ctrl-C may have come before anybody kept it.
     """
 
     def __init__(
@@ -96,6 +96,7 @@ class Stream(Generic[Job, Result]):
         self._waiting: deque[Job] = deque()
         self._workers: set[asyncio.Task[None]] = set()
         self._more, self._closed = True, False
+        self._lent = False  # whether the first result is out of hand: it stays until the next is asked for
         self._begun = self._ended = 0  # jobs; a job has ended after its results are there
         self._error: BaseException | None = None
         # The caller is woken once for all results of a turn of the loop: once for each would cost more than the rest.
@@ -108,12 +109,18 @@ class Stream(Generic[Job, Result]):
 
     def __next__(self) -> Result:
         """Wait for the next result; raise what ended the work, or StopIteration after the last one."""
+        if self._lent and not self._closed:
+            self._lent = False
+            self._results.popleft()
         while True:
             self._news.clear()
             over = self._closed or (self._ended == self._begun and not self._feed())
             if self._results:
                 self._feed()
-                return self._results.popleft()
+                if self._closed:
+                    return self._results.popleft()
+                self._lent = True
+                return self._results[0]
             if self._error is not None and not self._closed:
                 self.close()
                 raise self._error

@@ -67,8 +67,9 @@ class ModelOptions:
 class Responses(Protocol):
     """The responses to a batch, one after another; a generator is such an iterator.
 
-    ``close`` cancels what is still open. After it, the iterator may yield the responses that had come and were not
-    taken, and then ends: after Ctrl-C these are kept. A generator yields nothing after ``close``.
+    ``close`` cancels what is still open. After it, the iterator may yield the response that was taken last once more,
+    then those that had come and were not taken, and then ends: after Ctrl-C these are kept. A generator yields nothing
+    after ``close``.
     """
 
     def __iter__(self) -> Iterator[Response]:
