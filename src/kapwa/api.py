@@ -169,8 +169,7 @@ def export_run(
     """Write ``run`` in the form of another tool in the folder ``out``; return the files.
 
     ``form``: "eee" (Every Eval Ever), "lm-eval", "inspect", "hf-eval-results", "csv" or "parquet". ``options``: what a
-    form wants and a run does not know, the fields of :class:`kapwa.exchange.base.ExportOptions`. Raises what
-    :func:`kapwa.exchange.formats.export_run` raises.
+    form wants and a run does not know; :func:`kapwa.exchange.formats.export_run` names them, and what it raises.
     """
     from kapwa.exchange.formats import export_run
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+import shutil
 import weakref
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,7 @@ import polars as pl
 import pytest
 from inspect_ai import Task
 from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.log import EvalLog, read_eval_log, write_eval_log
+from inspect_ai.log import EvalError, EvalLog, read_eval_log, write_eval_log
 from inspect_ai.model import ChatMessageUser, ModelOutput
 from inspect_ai.scorer import Score, Scorer, Target, accuracy, mean, scorer, stderr
 from inspect_ai.solver import Generate, Solver, TaskState, chain, solver, system_message
@@ -26,42 +27,35 @@ from kapwa.errors import DataError, UsageError
 from kapwa.exchange import inspect_answers, inspect_import
 from kapwa.report.page import build_report
 from kapwa.runs.directory import Run
+from kapwa.suites.kalahi.data import PACKS
 
 LETTERS = {"a": "C", "b": "I", "c": "P", "d": "N"}
 
 
-@scorer(metrics=[accuracy(), stderr()])
-def letters() -> Scorer:
-    async def score(state: TaskState, target: Target) -> Score:
-        return Score(value=LETTERS[str(state.sample_id)], answer="x")
+def scoring(name: str, metrics: Any, value: Callable[[TaskState, Target], Any]) -> Callable[[], Scorer]:
+    """A scorer called ``name`` that gives ``value``, or NaN and why there is none."""
 
-    return score
+    def make() -> Scorer:
+        async def score(state: TaskState, target: Target) -> Score:
+            found = value(state, target)
+            return found if isinstance(found, Score) else Score(value=found)
 
+        return score
 
-@scorer(metrics={"length": [mean()], "share": [mean()]})
-def numbers() -> Scorer:
-    async def score(state: TaskState, target: Target) -> Score:
-        if state.sample_id == "d":
-            return Score(value={"length": math.nan, "share": math.nan}, reason="no_response")
-        return Score(value={"length": 10 * state.epoch, "share": 0.25})
-
-    return score
+    return scorer(metrics=metrics, name=name)(make)
 
 
-@scorer(metrics=[mean()])
-def colours() -> Scorer:
-    async def score(state: TaskState, target: Target) -> Score:
-        return Score(value="blue")
-
-    return score
+def lengths(state: TaskState, _: Target) -> Any:
+    if state.sample_id == "d":
+        return Score(value={"length": math.nan, "share": math.nan}, reason="no_response")
+    return {"length": 10 * state.epoch, "share": 0.25}
 
 
-@scorer(metrics=[accuracy()])
-def right() -> Scorer:
-    async def score(state: TaskState, target: Target) -> Score:
-        return Score(value=float(target.text in state.output.completion))
-
-    return score
+letters = scoring("letters", [accuracy(), stderr()], lambda state, _: LETTERS[str(state.sample_id)])
+numbers = scoring("numbers", {"length": [mean()], "share": [mean()]}, lengths)
+colours = scoring("colours", [mean()], lambda *_: "blue")
+right = scoring("right", [accuracy()], lambda state, target: float(target.text in state.output.completion))
+odd = scoring("odd", [accuracy()], lambda state, _: float(len(str(state.sample_id)) % 2))
 
 
 @solver
@@ -142,13 +136,13 @@ def test_letters_numbers_nan_epochs_and_several_scorers(tmp_path: Path) -> None:
 
 
 def test_keys_of_two_scorers_stay_apart(tmp_path: Path) -> None:
+    def more(log: EvalLog) -> None:
+        for sample in log.samples or []:
+            sample.scores["other"] = Score(value={"length": 1, "letters": True})
+            sample.scores["list"] = Score(value=[1, 2.5])
+
     path = logged(Task(dataset=samples(), solver=says(), scorer=[letters(), numbers()]), tmp_path)
-    log = read_eval_log(path)
-    for sample in log.samples or []:
-        sample.scores["other"] = Score(value={"length": 1, "letters": True})
-        sample.scores["list"] = Score(value=[1, 2.5])
-    write_eval_log(log, path)
-    found = overall(run_of(path, tmp_path))
+    found = overall(run_of(changed(path, more), tmp_path))
     assert set(found) == {"letters", "share", "numbers.length", "other.length", "other.letters", "list.0", "list.1"}
     assert (found["list.1"]["value"], found["other.letters"]["right"]) == (2.5, 4)
 
@@ -166,15 +160,10 @@ def test_a_sample_that_failed_is_a_failed_item(tmp_path: Path) -> None:
 
 def test_other_reducers_and_means_that_differ_are_told(tmp_path: Path) -> None:
     path = logged(Task(dataset=samples(), solver=says(), scorer=[letters(), right()]), tmp_path)
-    log = read_eval_log(path)
-    log.results.scores[0].metrics["accuracy"].value = 0.9
-    write_eval_log(log, path)
-    run = run_of(path, tmp_path)
+    run = run_of(changed(path, lambda log: setattr(log.results.scores[0].metrics["accuracy"], "value", 0.9)), tmp_path)
     assert set(overall(run)) == {"right"}
     assert any("the log's own mean 0.9 is not that of its samples, 0.375" in note for note in run.manifest["notes"])
-    log.results.scores[0].reducer = "max"
-    write_eval_log(log, path)
-    run = run_of(path, tmp_path)
+    run = run_of(changed(path, lambda log: setattr(log.results.scores[0], "reducer", "max")), tmp_path)
     assert set(overall(run)) == {"letters", "right"}
     assert any("reduce epochs by max" in note for note in run.manifest["notes"])
 
@@ -182,12 +171,7 @@ def test_other_reducers_and_means_that_differ_are_told(tmp_path: Path) -> None:
 @pytest.fixture
 def own_log(tmp_path: Path) -> tuple[Path, Path]:
     """A log of kapwa/kalahi_open on a copy of a sample pack, with answers that no model gave; and the copy."""
-    data = tmp_path / "pack"
-    source = kapwa.load_task("kalahi/open", data="sample:filipino").data.path
-    assert source is not None
-    data.mkdir()
-    for file in source.iterdir() if source.is_dir() else [source]:
-        (data / file.name).write_bytes(file.read_bytes())
+    data = shutil.copytree(PACKS / "filipino", tmp_path / "pack")
     task = tasks.kalahi_open(data=str(data), limit=3, metrics=["chrf"])
     task.solver = answers_best()
     return logged(task, tmp_path), data
@@ -203,15 +187,18 @@ def answers_best() -> Solver:
 
 
 def test_kapwas_tasks_are_judged_again(own_log: tuple[Path, Path], tmp_path: Path) -> None:
+    def spoiled(log: EvalLog) -> None:
+        for sample in log.samples or []:
+            sample.scores["kalahi_open"].value["chrf_acc"] = 0.0  # judged anew, so this does not matter
+
     path, data = own_log
-    log = read_eval_log(path)
-    for sample in log.samples or []:
-        sample.scores["kalahi_open"].value["chrf_acc"] = 0.0  # judged anew, so this does not matter
-    write_eval_log(log, path)
-    run = run_of(path, tmp_path)
+    run = run_of(changed(path, spoiled), tmp_path)
     assert run.manifest["task"] == "kalahi/open"
     task = kapwa.load_task("kalahi/open", data=data, limit=3, metrics=["chrf"])
-    rows = [(one.metadata["item_id"], one.metadata["variant"], one.output.completion) for one in log.samples or []]
+    rows = [
+        (one.metadata["item_id"], one.metadata["variant"], one.output.completion)
+        for one in read_eval_log(path).samples or []
+    ]
     said = pl.DataFrame(rows, schema=["item_id", "variant", "text"], orient="row")
     expected = api.score_responses(task, said)
     keys = ["item_id", "variant", "metric"]
@@ -228,17 +215,15 @@ def test_kapwas_tasks_are_judged_again(own_log: tuple[Path, Path], tmp_path: Pat
 
 def test_without_its_data_the_logs_scores_are_taken(own_log: tuple[Path, Path], tmp_path: Path) -> None:
     path, data = own_log
-    for file in data.iterdir():
-        file.unlink()
-    log = read_eval_log(path)
+    shutil.rmtree(data)
     # Another process has not opened the task yet.
     inspect_answers._opened.clear()
     run = run_of(path, tmp_path)
     assert run.manifest["task"].startswith("inspect/")
     assert any("did not judge the answers again" in note for note in run.manifest["notes"])
     found = {row["item_id"]: row["value"] for row in run.scores.filter(metric="chrf_acc").iter_rows(named=True)}
-    told = {one.metadata["item_id"]: one.scores["kalahi_open"].value["chrf_acc"] for one in log.samples or []}
-    assert found == told
+    logged_ = read_eval_log(path).samples or []
+    assert found == {one.metadata["item_id"]: one.scores["kalahi_open"].value["chrf_acc"] for one in logged_}
     assert set(run.items["variant"]) == {"full"}
 
 
@@ -276,7 +261,6 @@ def test_a_log_that_unpacks_to_too_much_is_refused_before_it_is_unpacked(
     monkeypatch.setattr("inspect_ai.log.read_eval_log", None)
     with pytest.raises(DataError, match=r"unpacks to [0-9,]+ bytes; at most 1,000 are read"):
         run_of(path, tmp_path)
-    assert not (tmp_path / "runs").exists()
 
 
 @pytest.mark.parametrize("cut", [0, 3, 400, -30, None])
@@ -292,22 +276,15 @@ def test_folders_and_missing_files(tmp_path: Path) -> None:
     path = logged(task, tmp_path)
     assert run_of(path.parent, tmp_path).manifest["task"].startswith("inspect/")
     logged(task, tmp_path)
-    with pytest.raises(DataError, match=r"holds 2 Inspect logs \(….eval\)(.|\n)*Name one of them"):
-        run_of(path.parent, tmp_path)
-    with pytest.raises(DataError, match=r"holds no Inspect log \(….eval\)"):
-        run_of(tmp_path / "runs", tmp_path)
-    with pytest.raises(DataError, match=r"cannot be read: No such file(.|\n)*Name a log"):
-        run_of(tmp_path / "none.eval", tmp_path)
+    for place, message in (
+        (path.parent, r"holds 2 Inspect logs \(….eval\)(.|\n)*Name one of them"),
+        (tmp_path / "runs", r"holds no Inspect log \(….eval\)"),
+        (tmp_path / "none.eval", r"cannot be read: No such file(.|\n)*Name a log"),
+    ):
+        with pytest.raises(DataError, match=message):
+            run_of(place, tmp_path)
     with pytest.raises(UsageError, match="Did you mean 'inspect'"):
         api.import_result(path, "inspct", out=tmp_path)
-
-
-@scorer(metrics=[accuracy()])
-def odd() -> Scorer:
-    async def score(state: TaskState, target: Target) -> Score:
-        return Score(value=float(len(str(state.sample_id)) % 2), explanation="x" * 50)
-
-    return score
 
 
 @pytest.fixture(params=["foreign", "kapwa"])
@@ -426,12 +403,6 @@ def usual(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return run_of(logged(tasks.blend_saq(**SAQ), folder, max_connections=2, max_retries=3, timeout=9), folder)
 
 
-def test_settings_of_fetching_are_not_what_is_asked(usual: Run) -> None:
-    assert usual.manifest["notes"] == [JUDGED]
-    assert usual.manifest["options"]["max_new_tokens"] == 128
-    assert "asked_with" not in usual.manifest["options"]
-
-
 @pytest.mark.parametrize(
     ("settings", "told", "signed"),
     [
@@ -445,38 +416,39 @@ def test_settings_of_fetching_are_not_what_is_asked(usual: Run) -> None:
 def test_settings_of_inspects_own_are_told_and_signed(
     usual: Run, tmp_path: Path, settings: dict[str, Any], told: str, signed: str
 ) -> None:
+    # Settings of fetching are not what is asked.
+    assert (usual.manifest["notes"], usual.manifest["options"]["max_new_tokens"]) == ([JUDGED], 128)
+    assert "asked_with" not in usual.manifest["options"]
     run = run_of(logged(tasks.blend_saq(**SAQ), tmp_path, **settings), tmp_path)
     (note,) = run.manifest["notes"][1:]
     assert note.startswith("Inspect asked with settings of its own: ")
     assert told in note
-    assert signed in run.manifest["signature"]
-    assert signed in run.estimates["signature"][0]
-    assert all(signed in one for one in run.manifest["signatures"].values())
-    assert run.manifest["task"] == usual.manifest["task"]
+    own = run.manifest
+    assert all(signed in one for one in (own["signature"], run.estimates["signature"][0], *own["signatures"].values()))
+    assert own["task"] == usual.manifest["task"]
     assert_frame_equal(run.scores, usual.scores)
 
 
 def test_another_solver_and_its_messages_are_told_and_signed(tmp_path: Path) -> None:
-    task = tasks.blend_saq(**SAQ)
-    task.solver = chain(system_message("You are a farmer. " * 9), task.solver)
-    run = run_of(logged(task, tmp_path), tmp_path)
+    def run_as(who: str) -> Run:
+        task = tasks.blend_saq(**SAQ)
+        task.solver = chain(system_message(f"You are a {who}. " * 9), task.solver)
+        return run_of(logged(task, tmp_path / who), tmp_path / who)
+
+    run = run_as("farmer")
     notes = run.manifest["notes"]
     assert 'solver "system_message + kapwa/ask"' in notes[1]
     assert notes[2] == "3 samples were asked with other messages beside those of Kapwa."
     messages, solver = run.manifest["options"]["asked_with"]
     assert messages.startswith("messages=")
     assert solver == "solver=system_message + kapwa/ask"
-    other = tasks.blend_saq(**SAQ)
-    other.solver = chain(system_message("You are a fisher. " * 9), other.solver)
-    again = run_of(logged(other, tmp_path / "b"), tmp_path / "b")
-    assert again.manifest["signature"] != run.manifest["signature"]
+    assert run_as("fisher").manifest["signature"] != run.manifest["signature"]
 
 
 def test_other_words_are_not_judged_again(tmp_path: Path) -> None:
-    def other(log: EvalLog) -> None:
-        (log.samples or [])[1].input = [ChatMessageUser(content="What is your favourite colour?")]
-
-    run = run_of(changed(logged(tasks.blend_saq(**SAQ), tmp_path), other), tmp_path)
+    other = [ChatMessageUser(content="What is your favourite colour?")]
+    path = logged(tasks.blend_saq(**SAQ), tmp_path)
+    run = run_of(changed(path, lambda log: setattr(log.samples[1], "input", other)), tmp_path)
     assert run.manifest["task"].startswith("inspect/")
     assert any("was asked in other words than Kapwa's now" in note for note in run.manifest["notes"])
 
@@ -490,13 +462,9 @@ def test_seeds_of_each_sample_are_kapwas_own(tmp_path: Path) -> None:
 
 
 def test_failed_answers_are_counted_as_requests(tmp_path: Path) -> None:
-    def failed(log: EvalLog) -> None:
-        told = json.loads((log.samples or [])[0].model_dump_json())
-        told["error"] = {"message": "it broke", "traceback": "", "traceback_ansi": ""}
-        (log.samples or [])[0] = type((log.samples or [])[0]).model_validate(told)
-
+    error = EvalError(message="it broke", traceback="", traceback_ansi="")
     path = logged(tasks.eecc_stories(limit=2, nationalities="Filipino,Irish", samples=3), tmp_path)
-    run = run_of(changed(path, failed), tmp_path)
+    run = run_of(changed(path, lambda log: setattr(log.samples[0], "error", error)), tmp_path)
     counts = run.manifest["counts"]
     assert counts["requests"] == counts["items"] * 3
     assert (counts["failed"], counts["answered"]) == (3, counts["requests"] - 3)

@@ -76,24 +76,23 @@ def evaluated(task: Any, folder: Any, **settings: Any) -> Any:
     return known_inspect.evaluated(task, opened(), folder, **settings)
 
 
-def texts(log: Any) -> list[str]:
-    return [choice.message.text for sample in log.samples for choice in sample.output.choices]
-
-
 CHOSEN: dict[str, Any] = {"country": "Mexico", "variant": "local/inst-4", "limit": 6}
 
 
-def test_a_whole_batch_is_asked_once_and_its_answers_wait_for_their_samples(told: Told, tmp_path: Any) -> None:
-    log = evaluated(tasks.blend_saq(**CHOSEN), tmp_path, sample_shuffle=3)
-    assert sorted(map(len, told.batches)) == [2, 4]
-    assert sorted(texts(log)) == ["one of 2, sample 0"] * 2 + ["one of 4, sample 0"] * 4
+@pytest.mark.parametrize(
+    ("settings", "batches", "said"),
+    [
+        ({"sample_shuffle": 3}, [2, 4], ["one of 2, sample 0"] * 2 + ["one of 4, sample 0"] * 4),
+        ({"limit": 1}, [4], ["one of 4, sample 0"]),  # a part is answered as the whole would be
+    ],
+)
+def test_a_whole_batch_is_asked_once_and_its_answers_wait_for_their_samples(
+    told: Told, tmp_path: Any, settings: Any, batches: list[int], said: list[str]
+) -> None:
+    log = evaluated(tasks.blend_saq(**CHOSEN), tmp_path, **settings)
+    assert sorted(map(len, told.batches)) == batches
+    assert sorted(one.output.completion for one in log.samples) == said
     assert {sample.output.stop_reason for sample in log.samples} == {"max_tokens"}
-
-
-def test_a_part_of_the_samples_is_answered_as_the_whole_would_be(told: Told, tmp_path: Any) -> None:
-    log = evaluated(tasks.blend_saq(**CHOSEN), tmp_path, limit=1)
-    assert texts(log) == ["one of 4, sample 0"]
-    assert [len(batch) for batch in told.batches] == [4]
 
 
 @pytest.mark.parametrize("changed", [{"temperature": 0.5}, {"max_tokens": 3}, {"system_message": "Be brief."}])
@@ -106,16 +105,6 @@ def test_what_the_user_changes_is_asked_as_changed_and_alone(told: Told, tmp_pat
         changed.get("max_tokens", 128),
     )
     assert (request.messages[0].content == "Be brief.") is ("system_message" in changed)
-
-
-def test_samples_of_a_prompt_are_kapwas_samples(told: Told, tmp_path: Any) -> None:
-    log = evaluated(tasks.eecc_qa(limit=1, nationalities="Filipino", samples=3), tmp_path)
-    for sample in log.samples:
-        assert [choice.message.text.split(", ")[1] for choice in sample.output.choices] == [
-            f"sample {i}" for i in range(3)
-        ]
-        assert sample.output.usage.output_tokens == 12
-    assert max(map(len, told.batches)) > 1
 
 
 def by_epoch(log: Any) -> dict[int, list[str]]:
@@ -138,29 +127,31 @@ def test_each_epoch_of_a_sampled_task_is_drawn_anew(told: Told, tmp_path: Any) -
     log = evaluated(tasks.eecc_qa(**chosen), tmp_path, epochs=2)
     n = len(log.samples) // 2
     assert by_epoch(log) == {1: ["sample 0", "sample 1", "sample 2"] * n, 2: ["sample 3", "sample 4", "sample 5"] * n}
+    assert {sample.output.usage.output_tokens for sample in log.samples} == {12}
     assert {request.params.seed for batch in told.batches for request in batch} == {5}
+    told.batches.clear()
     once = evaluated(tasks.eecc_qa(**chosen), tmp_path)
     first = [sample.output.completion for sample in log.samples if sample.epoch == 1]
     assert [sample.output.completion for sample in once.samples] == first
+    assert max(map(len, told.batches)) > 1
 
 
 def test_epochs_that_cannot_differ_are_asked_once(told: Told, tmp_path: Any) -> None:
     log = evaluated(tasks.blend_saq(**CHOSEN), tmp_path, epochs=2)
     assert by_epoch(log) == {1: ["sample 0"] * 6, 2: ["sample 0"] * 6}
     assert sorted(map(len, told.batches)) == [2, 4]
-    told.batches.clear()
-    evaluated(tasks.blend_mcq(how="likelihood", country="US", limit=2), tmp_path, epochs=2)
-    keys = [request.key for batch in told.batches for request in batch]
-    assert len(set(keys)) == len(keys)
 
 
 def test_likelihoods_of_several_questions_about_an_item_are_kept_in_order(told: Told, tmp_path: Any) -> None:
-    log = evaluated(tasks.blend_mcq(how="likelihood", country="US", limit=2), tmp_path)
-    own = open_new("blend/mcq", {"how": "likelihood", "country": "US", "limit": 2})
+    chosen = {"how": "likelihood", "country": "US", "limit": 2}
+    log = evaluated(tasks.blend_mcq(**chosen), tmp_path, epochs=2)
+    keys = [request.key for batch in told.batches for request in batch]
+    assert len(set(keys)) == len(keys)
+    own = open_new("blend/mcq", chosen)
     for sample in log.samples:
-        item = own.items[sample.metadata["item_id"], sample.metadata["variant"]]
+        requests = own.requests(own.items[sample.metadata["item_id"], sample.metadata["variant"]])
         kept = sample.output.metadata["kapwa"]["scores"]
-        assert [one["continuations"] for one in kept] == [list(request.continuations) for request in own.requests(item)]
+        assert [one["continuations"] for one in kept] == [list(request.continuations) for request in requests]
         assert len(kept) > 1
         assert not any(value != value for value in sample.scores["blend_mcq"].value.values())
 
@@ -177,32 +168,25 @@ def test_a_request_that_fails_is_the_samples_error(told: Told, tmp_path: Any) ->
 
 def ask(model: Any, *texts: str, **settings: Any) -> list[str]:
     async def each() -> list[str]:
-        found = [
-            await model.generate([ChatMessageUser(content=text)], config=GenerateConfig(**settings)) for text in texts
-        ]
-        return [output.completion for output in found]
+        config = GenerateConfig(**settings)
+        return [(await model.generate([ChatMessageUser(content=text)], config=config)).completion for text in texts]
 
     return anyio.run(each)
 
 
-def test_other_tasks_are_answered_alone_and_sampled_anew(told: Told) -> None:
+def test_other_tasks_are_answered_alone_and_sampled_anew_until_the_model_is_closed(told: Told) -> None:
     model = opened()
     assert ask(model, "q", "q") == ["one of 1, sample 0"] * 2
     assert ask(model, "q", "q", temperature=1.0) == ["one of 1, sample 0", "one of 1, sample 1"]
     assert told.batches[0][0].params.max_new_tokens == 2048
-
-
-def test_what_kapwas_models_cannot_do_is_said(told: Told) -> None:
-    for settings in ({"top_k": 5}, {"num_choices": 2}, {"frequency_penalty": 1.0}):
-        with pytest.raises(PrerequisiteError) as failure:
-            ask(opened(), "q", **settings)
-        assert "kapwa/ models" in str(failure.value.message)
-    assert told.batches == []
-
-
-def test_closing_frees_the_weights(told: Told) -> None:
-    model = opened()
-    ask(model, "q")
     assert isinstance(model.api, KapwaAPI)
     model.api.close()
     assert told.closed
+
+
+@pytest.mark.parametrize("settings", [{"top_k": 5}, {"num_choices": 2}, {"frequency_penalty": 1.0}])
+def test_what_kapwas_models_cannot_do_is_said(told: Told, settings: Any) -> None:
+    with pytest.raises(PrerequisiteError) as failure:
+        ask(opened(), "q", **settings)
+    assert "kapwa/ models" in str(failure.value.message)
+    assert told.batches == []

@@ -6,6 +6,8 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +16,9 @@ import polars as pl
 import pytest
 from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.log import EvalLog, read_eval_log
-from inspect_ai.model import (
-    ChatMessageUser,
-    ContentImage,
-    ContentText,
-    GenerateConfig,
-    Model,
-    ModelOutput,
-    get_model,
-)
-from inspect_ai.scorer import Score
+from inspect_ai.model import ChatMessageUser, ContentImage, ContentText, GenerateConfig, Model, ModelOutput, get_model
+from inspect_ai.scorer import SampleScore, Score
+from inspect_ai.scorer import stderr as inspects
 from known_inspect import evaluated, output_of, scorers, tasks
 
 import kapwa
@@ -33,7 +28,9 @@ from kapwa.exchange import inspect_provider as provider
 from kapwa.exchange.inspect_answers import open_new
 from kapwa.exchange.inspect_tasks import group_mean, group_stderr, stderr
 from kapwa.records import Answer, Response
+from kapwa.runs.directory import RunAnswers
 from kapwa.stats.tables import estimate_table
+from kapwa.suites.kalahi.data import PACKS
 
 REPLIES = ("Maraming salamat po, uuwi na ako.", "rice", "B. bread", "", "I cannot help with that.", "tortillas; bread")
 
@@ -86,14 +83,6 @@ def told(log: EvalLog) -> dict[str, dict[str, float]]:
     }
 
 
-def own_scores(task: Any) -> pl.DataFrame:
-    answers = [
-        Answer(request, Response(request.key, text=reply(request.messages[-1].content), finish_reason="stop"))
-        for request in task.requests(task.items())
-    ]
-    return task.score(task.items(), answers).scores
-
-
 def same(a: float | None, b: float | None) -> bool:
     """Equal to the last digit; None and NaN are both "not known"."""
     return (a is None or math.isnan(a)) if b is None or math.isnan(b) else a == b
@@ -108,60 +97,55 @@ TEXT_TASKS = [
 
 
 @pytest.mark.parametrize(("name", "chosen"), TEXT_TASKS, ids=[name for name, _ in TEXT_TASKS])
-def test_values_and_estimates_are_kapwas_own_to_the_last_digit(
+def test_questions_values_and_estimates_are_kapwas_own_to_the_last_digit(
     name: str, chosen: dict[str, Any], tmp_path: Path
 ) -> None:
-    log = evaluated(getattr(tasks, name.replace("/", "_"))(**chosen), Known().model(), tmp_path)
-    own = open_new(name, chosen).task
-    scores = own_scores(own)
-    assert values_of(log) == own_values(scores)
-    binary = {metric: info.binary for metric, info in own.metrics.items()}
-    table = estimate_table(scores, metrics=binary, groups=())
-    blocks = table.partition_by("culture", "variant", as_dict=True)
-    for metric, said in told(log).items():
-        rows = table.filter(pl.col("metric") == metric)
-        if len(blocks) == 1:
-            (row,) = rows.iter_rows(named=True)
-            assert same(said["mean"], row["value"]), metric
-            assert same(said["stderr"], row["se"]), metric
-        elif metric == own.headline[0]:
-            for row in rows.iter_rows(named=True):
-                group = f"{row['culture']} {row['variant']}"
-                assert same(said[f"group_mean_{group}"], row["value"])
-                assert same(said[f"group_stderr_{group}"], row["se"])
-    assert set(told(log)) == set(own.metrics)
-
-
-@pytest.mark.parametrize(("name", "chosen"), TEXT_TASKS, ids=[name for name, _ in TEXT_TASKS])
-def test_what_is_asked_is_what_kapwa_asks(name: str, chosen: dict[str, Any], tmp_path: Path) -> None:
     known = Known()
-    log = evaluated(getattr(tasks, name.replace("/", "_"))(**chosen), known.model(), tmp_path, max_connections=1)
+    log = evaluated(task_named(name, chosen), known.model(), tmp_path)
     own = open_new(name, chosen).task
-    wanted = sorted(
-        ([(message.role, message.content) for message in request.messages], _seed(request))
-        for request in own.requests(own.items())
-    )
-    assert sorted((messages, config.seed) for messages, config in known.asked) == wanted
-    params = next(iter(own.requests(own.items()))).params
+    requests = list(own.requests(own.items()))
+    wanted = [([(message.role, message.content) for message in one.messages], _seed(one)) for one in requests]
+    assert sorted((messages, config.seed) for messages, config in known.asked) == sorted(wanted)
+    usual = requests[0].params
     for _, config in known.asked:
-        assert (config.max_tokens, config.temperature, config.top_p, config.stop_seqs) == (
-            params.max_new_tokens,
-            params.temperature,
-            params.top_p,
-            list(params.stop) or None,
-        )
-        assert config.extra_body is None
-    items = {(item.id, item.variant): item for item in own.items()}
-    assert len(log.samples or []) == len(items)
+        assert (config.max_tokens, config.stop_seqs) == (usual.max_new_tokens, list(usual.stop) or None)
+        assert (config.temperature, config.top_p, config.extra_body) == (usual.temperature, usual.top_p, None)
+    items = {f"{item.id}/{item.variant}": item for item in own.items()}
+    assert sorted(sample.id for sample in log.samples or []) == sorted(items)
     for sample in log.samples or []:
-        item = items[sample.metadata["item_id"], sample.metadata["variant"]]
-        assert sample.id == f"{item.id}/{item.variant}"
         for column in ("culture", "language", "category", "topic", "cluster"):
-            assert sample.metadata[column] == getattr(item, column)
+            assert sample.metadata[column] == getattr(items[sample.id], column)
+
+    answers = [
+        Answer(one, Response(one.key, text=reply(one.messages[-1].content), finish_reason="stop")) for one in requests
+    ]
+    scores = own.score(own.items(), answers).scores
+    assert values_of(log) == own_values(scores)
+    table = estimate_table(scores, metrics={metric: info.binary for metric, info in own.metrics.items()}, groups=())
+    assert set(told(log)) == set(own.metrics)
+    same_estimates(log, table)
+    blocks = table.select("culture", "variant").unique().height
+    for row in table.filter(pl.col("metric") == own.headline[0]).iter_rows(named=True) if blocks > 1 else ():
+        said, group = told(log)[own.headline[0]], f"{row['culture']} {row['variant']}"
+        assert same(said[f"group_mean_{group}"], row["value"])
+        assert same(said[f"group_stderr_{group}"], row["se"])
 
 
 def _seed(request: Any) -> int | None:
     return None if request.params.seed is None else request.params.seed + request.sample
+
+
+def task_named(name: str, chosen: dict[str, Any]) -> Any:
+    return getattr(tasks, name.replace("/", "_"))(**chosen)
+
+
+def same_estimates(log: EvalLog, table: pl.DataFrame) -> None:
+    """Hold mean and standard error of each metric against Kapwa's, where these are of everything."""
+    for metric, said in told(log).items():
+        rows = table.filter(pl.col("metric") == metric)
+        if rows.height == 1:
+            assert same(said["mean"], rows["value"].item()), metric
+            assert same(said["stderr"], rows["se"].item()), metric
 
 
 def test_a_score_says_what_was_answered_and_what_was_right(tmp_path: Path) -> None:
@@ -180,9 +164,21 @@ def test_a_score_says_what_was_answered_and_what_was_right(tmp_path: Path) -> No
     assert by_outcome["wrong"].answer
 
 
+@contextmanager
+def refused(message: str) -> Iterator[None]:
+    """Inspect's error for what users can mend says ``message``."""
+    with pytest.raises(PrerequisiteError) as failure:
+        yield
+    assert message in str(failure.value.message)
+
+
+def scored(log: EvalLog, scorer: Any) -> EvalLog:
+    return inspect_ai.score(log, scorer, action="overwrite", model="mockllm/model", display="none")
+
+
 def test_a_log_is_scored_again_with_the_scorer_alone(tmp_path: Path) -> None:
     log = evaluated(tasks.blend_saq(country="Mexico", limit=3), Known().model(), tmp_path)
-    again = inspect_ai.score(log, scorers.blend_saq(), action="overwrite", model="mockllm/model", display="none")
+    again = scored(log, scorers.blend_saq())
     assert values_of(again) == values_of(log)
     assert told(again).keys() == told(log).keys()
     for metric, said in told(again).items():
@@ -190,25 +186,18 @@ def test_a_log_is_scored_again_with_the_scorer_alone(tmp_path: Path) -> None:
 
 
 def test_data_that_were_moved_are_named_and_others_are_refused(tmp_path: Path) -> None:
-    from kapwa.suites.kalahi.data import PACKS
-
     data = shutil.copytree(PACKS / "filipino", tmp_path / "mine")
     chosen: dict[str, Any] = {"data": str(data), "limit": 2, "metrics": ["chrf"]}
     log = evaluated(tasks.kalahi_open(**chosen), Known().model(), tmp_path / "logs")
     moved = data.rename(tmp_path / "elsewhere")
 
-    def scored(scorer: Any) -> EvalLog:
-        return inspect_ai.score(log, scorer, action="overwrite", model="mockllm/model", display="none")
-
     inspect_answers._opened.clear()  # as in a process of its own
-    with pytest.raises(PrerequisiteError) as failure:
-        scored(scorers.kalahi_open())
-    assert "mine" in str(failure.value.message)
-    assert values_of(scored(scorers.kalahi_open(data=str(moved)))) == values_of(log)
+    with refused("mine"):
+        scored(log, scorers.kalahi_open())
+    assert values_of(scored(log, scorers.kalahi_open(data=str(moved)))) == values_of(log)
     other = shutil.copytree(PACKS / "egyptian", tmp_path / "other")
-    with pytest.raises(PrerequisiteError) as failure:
-        scored(scorers.kalahi_open(data=str(other)))
-    assert "not those that the sample" in str(failure.value.message)
+    with refused("not those that the sample"):
+        scored(log, scorers.kalahi_open(data=str(other)))
 
 
 @pytest.mark.parametrize(
@@ -227,9 +216,8 @@ def test_data_that_were_moved_are_named_and_others_are_refused(tmp_path: Path) -
     ],
 )
 def test_a_slip_ends_in_one_message_with_the_nearest_word(make: Any, message: str) -> None:
-    with pytest.raises(PrerequisiteError) as failure:
+    with refused(message):
         make()
-    assert message in str(failure.value.message)
 
 
 def test_a_message_that_is_not_text_is_refused_rather_than_cut() -> None:
@@ -247,14 +235,11 @@ def test_likelihood_tasks_tell_other_providers_users_what_to_do(tmp_path: Path) 
         said = " ".join(log.error.message.split())
         assert "mockllm/model tells no log-probability of a given text" in said
         assert "--model kapwa/smollm2, kapwa/hf:" in said
-    with pytest.raises(PrerequisiteError) as failure:  # by name, it is known before the first sample
+    with refused("no log-probability"):  # by name, it is known before the first sample
         inspect_ai.eval("kapwa/kalahi_mc", model=Known().model(), log_dir=str(tmp_path), display="none")
-    assert "no log-probability" in str(failure.value.message)
 
 
 def test_a_single_culture_has_no_groups_beside_it() -> None:
-    from inspect_ai.scorer import SampleScore
-
     about = {"culture": "c", "language": "l", "variant": "v", "cluster": "1", "item_id": "1"}
     scores = [SampleScore(score=Score(value=1.0), sample_metadata=about)]
     assert group_mean()(scores) == {}
@@ -264,9 +249,6 @@ def test_a_single_culture_has_no_groups_beside_it() -> None:
 
 
 def test_the_standard_error_is_inspects_own_where_that_knows_one() -> None:
-    from inspect_ai.scorer import SampleScore
-    from inspect_ai.scorer import stderr as inspects
-
     def scores(values: list[float], clusters: str) -> list[SampleScore]:
         pairs = zip(values, clusters, strict=True)
         return [SampleScore(score=Score(value=v), sample_metadata={"cluster": c}) for v, c in pairs]
@@ -292,67 +274,35 @@ def in_inspect(smollm2: Any, monkeypatch: pytest.MonkeyPatch) -> Model:
     return get_model("kapwa/smollm2", memoize=False)
 
 
-def own_run(model: Any, folder: Path, name: str, chosen: dict[str, Any]) -> Any:
-    return kapwa.evaluate(open_new(name, chosen).task, model, out=folder, progress=False)
-
-
-def texts_of(log: EvalLog) -> dict[tuple[str, str], list[str]]:
-    return {
-        (sample.metadata["item_id"], sample.metadata["variant"]): [
-            choice.message.text for choice in sample.output.choices
-        ]
-        for sample in log.samples or []
-    }
-
-
-def own_texts(run: Any, name: str, chosen: dict[str, Any]) -> dict[tuple[str, str], list[str]]:
-    from kapwa.runs.directory import RunAnswers
-
-    found: dict[tuple[str, str], list[str]] = {}
-    for request, response in RunAnswers(run, open_new(name, chosen).task):
-        found.setdefault((request.item_id, request.variant), []).append(response.text or "")
-    return found
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "chosen"),
     [
         ("blend/saq", {"country": "Mexico", "limit": 4, "max_new_tokens": 12}),
         ("eecc/qa", {"limit": 1, "nationalities": "Filipino,Japanese", "samples": 3, "max_new_tokens": 8}),
-    ],
-)
-def test_texts_are_those_of_kapwa_run_whatever_the_order_of_asking(
-    name: str, chosen: dict[str, Any], tmp_path: Path, smollm2: Any, in_inspect: Model
-) -> None:
-    """Batches of more than one prompt, so that each text depends on what shares its batch; sampled ones too."""
-    run = own_run(smollm2, tmp_path / "runs", name, chosen)
-    assert run.manifest["model"]["description"]["batching"]["largest_batch"] > 1
-    task = getattr(tasks, name.replace("/", "_"))(**chosen)
-    log = evaluated(task, in_inspect, tmp_path, sample_shuffle=7, max_connections=3)
-    assert texts_of(log) == own_texts(run, name, chosen)
-    assert values_of(log) == own_values(run.scores)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "chosen"),
-    [
         ("kalahi/mc", {"data": "sample:filipino", "limit": 2}),
         ("blend/mcq", {"country": "US", "limit": 3, "max_new_tokens": 8}),
     ],
 )
-def test_kapwa_and_inspect_give_the_same_scores(
+def test_texts_and_scores_are_those_of_kapwa_run_whatever_the_order_of_asking(
     name: str, chosen: dict[str, Any], tmp_path: Path, smollm2: Any, in_inspect: Model
 ) -> None:
-    """Equal to the last digit; that lm-eval's are equal too is held in test_lmeval_task."""
-    run = own_run(smollm2, tmp_path / "runs", name, chosen)
-    log = evaluated(getattr(tasks, name.replace("/", "_"))(**chosen), in_inspect, tmp_path)
+    """Equal to the last digit; that lm-eval's are equal too is held in test_lmeval_task.
+
+    Batches are of more than one prompt, so that each text depends on what shares its batch; sampled ones too.
+    """
+    task = open_new(name, chosen).task
+    run = kapwa.evaluate(task, smollm2, out=tmp_path / "runs", progress=False)
+    log = evaluated(task_named(name, chosen), in_inspect, tmp_path, sample_shuffle=7, max_connections=3)
     assert values_of(log) == own_values(run.scores)
-    for metric, said in told(log).items():
-        row = run.estimates.filter((pl.col("metric") == metric) & (pl.col("group") == "all")).row(0, named=True)
-        assert same(said["mean"], row["value"]), metric
-        assert same(said["stderr"], row["se"]), metric
+    same_estimates(log, run.estimates.filter(pl.col("group") == "all"))
+    if "generate" in task.needs:
+        assert run.manifest["model"]["description"]["batching"]["largest_batch"] > 1
+        texts: dict[str, list[str]] = {}
+        for request, response in RunAnswers(run, task):
+            texts.setdefault(f"{request.item_id}/{request.variant}", []).append(response.text or "")
+        found = {one.id: [choice.message.text for choice in one.output.choices] for one in log.samples or []}
+        assert found == texts
 
 
 @pytest.mark.slow

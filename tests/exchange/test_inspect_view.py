@@ -7,16 +7,13 @@ pages are tested) does not wait for. So the browser is asked over its debugging 
 import asyncio
 import json
 import re
-import shutil
 import socket
 import subprocess
 import sys
 import time
-import urllib.error
 import urllib.parse
-import urllib.request
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +23,9 @@ import pytest
 import kapwa
 from kapwa import api
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
-BROWSER = next((found for name in NAMES if (found := shutil.which(name))), None)
-QUIET = (
-    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync", "--remote-debugging-port=0"),
-)
+sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
+from browsing import BROWSER, QUIET
+
 PATIENCE = 90.0
 ATTACK = "<img src=x onerror=document.title='owned'>"
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed (apt-get install chromium)")
@@ -45,27 +39,19 @@ def viewing(logs: Path) -> Iterator[str]:
         port = free.getsockname()[1]
     where = ["--log-dir", str(logs), "--host", "127.0.0.1", "--port", str(port)]
     server = subprocess.Popen([sys.executable, "-m", "inspect_ai", "view", "start", *where], stdout=subprocess.DEVNULL)
+    until, listens = time.monotonic() + PATIENCE, False
     try:
-        address = f"http://127.0.0.1:{port}/"
-        _wait_for(address, server)
-        yield address
+        while not listens:
+            assert server.poll() is None, "inspect view ended"
+            assert time.monotonic() < until, "inspect view does not answer"
+            time.sleep(0.2)
+            with suppress(OSError):
+                socket.create_connection(("127.0.0.1", port), 5).close()
+                listens = True
+        yield f"http://127.0.0.1:{port}/"
     finally:
         server.terminate()
         server.wait(timeout=30)
-
-
-def _wait_for(address: str, server: subprocess.Popen[bytes]) -> None:
-    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    until = time.monotonic() + PATIENCE
-    while time.monotonic() < until:
-        assert server.poll() is None, "inspect view ended"
-        try:
-            direct.open(address, timeout=5).close()
-        except (urllib.error.URLError, ConnectionError, TimeoutError):
-            time.sleep(0.2)
-        else:
-            return
-    pytest.fail("inspect view does not answer")
 
 
 class Page:
@@ -87,21 +73,20 @@ class Page:
         """Open ``address`` and return the page's text once all of ``wanted`` is in it."""
         await self.call("Page.navigate", url="about:blank")
         await self.call("Page.navigate", url=address)
-        until = time.monotonic() + PATIENCE
-        shown = ""
-        while time.monotonic() < until:
+        until, missing = time.monotonic() + PATIENCE, list(wanted)
+        while missing:
             found = await self.call("Runtime.evaluate", expression="document.body.innerText", returnByValue=True)
             shown = str(found["result"].get("value") or "")
-            if all(part in shown for part in wanted):
-                return shown
+            missing = [part for part in wanted if part not in shown]
+            assert not missing or time.monotonic() < until, f"{missing} never came; there was: {shown[:2000]}"
             await asyncio.sleep(0.2)
-        missing = [part for part in wanted if part not in shown]
-        raise AssertionError(f"{missing} never came; there was: {shown[:2000]}")
+        return shown
 
 
 async def browse(profile: Path, look: Callable[[Page], Awaitable[None]]) -> None:
     assert BROWSER is not None
-    flags = [*QUIET, f"--user-data-dir={profile}", "--window-size=1600,1200", "about:blank"]
+    port = "--remote-debugging-port=0"
+    flags = [*QUIET, port, f"--user-data-dir={profile}", "--window-size=1600,1200", "about:blank"]
     process = await asyncio.create_subprocess_exec(BROWSER, *flags, stderr=asyncio.subprocess.PIPE)
     try:
         assert process.stderr is not None

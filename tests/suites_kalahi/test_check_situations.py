@@ -1,6 +1,7 @@
 """``kapwa data check`` on situations: every oddity, where it is, and the figures."""
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -10,6 +11,7 @@ from packwriter import ROW, SECOND, THIRD, released, write_csv, write_pack
 from kapwa.datasets.findings import CheckReport, Finding
 from kapwa.datasets.text_checks import cell_oddities, joined_otherwise, lacks_final_sign
 from kapwa.suites.kalahi.check import check
+from kapwa.suites.kalahi.data import PACKS
 
 
 def _report(path: Path) -> CheckReport:
@@ -40,23 +42,21 @@ def test_the_released_files_have_no_errors_and_the_published_counts(released_rep
     assert counts["release"] == "kalahi-2024"
 
 
-def test_the_eleven_cells_with_stray_whitespace(kalahi_data: Path) -> None:
+def test_cells_with_stray_whitespace_and_responses_without_a_final_period(
+    released_report: CheckReport, kalahi_data: Path
+) -> None:
     """Ten prompts and one relevant response have a space before a line break inside the cell."""
-    findings = _found(_report(kalahi_data / "filipino.csv"), "stray whitespace")
-    assert len(findings) == 11
-    assert Counter(finding.column for finding in findings) == {"prompt": 10, "relevant_answers": 1}
-    assert {finding.severity for finding in findings} == {"warning"}
-    rows = [finding.row for finding in findings]
+    own = [finding for finding in released_report.findings if Path(finding.path).name == "filipino.csv"]
+    report = replace(released_report, findings=own)
+    stray = _found(report, "stray whitespace")
+    assert Counter((f.column, f.severity) for f in stray) == {
+        ("prompt", "warning"): 10,
+        ("relevant_answers", "warning"): 1,
+    }
     lines = (kalahi_data / "filipino.csv").read_text(encoding="utf-8").split("\n")
-    assert all(any(line.endswith(" ") for line in lines[row - 1 : row + 4]) for row in rows if row)
-
-
-def test_the_twelve_responses_without_a_final_period(kalahi_data: Path) -> None:
-    report = _report(kalahi_data / "filipino.csv")
-    bare, other = _found(report, "no final punctuation"), _found(report, "does not end in a period")
-    assert (len(bare), len(other)) == (6, 6)
-    assert {f.severity for f in bare} == {"warning"}
-    assert {f.severity for f in other} == {"note"}
+    assert all(any(line.endswith(" ") for line in lines[f.row - 1 : f.row + 4]) for f in stray if f.row)
+    assert [f.severity for f in _found(report, "no final punctuation")] == ["warning"] * 6
+    assert [f.severity for f in _found(report, "does not end in a period")] == ["note"] * 6
 
 
 def test_other_oddities_of_the_released_files(released_report: CheckReport) -> None:
@@ -106,20 +106,14 @@ def test_oddities_of_one_cell(tmp_path: Path, changes: dict[str, str], column: s
 
 
 def test_oddities_between_rows(tmp_path: Path) -> None:
-    rows = [
-        ROW | {"base": "true"},
-        SECOND | {"base": "yes"},
-        THIRD,
-        THIRD | {"id": "003", "relevant": ROW["best"] + ";x."},
-    ]
-    rows[3]["best"] = ROW["best"]
+    uneven = THIRD | {"id": "003", "best": ROW["best"], "relevant": ROW["best"] + ";x."}
+    rows = [ROW | {"base": "true"}, SECOND | {"base": "yes"}, THIRD, uneven]
     report = _report(write_pack(tmp_path, rows))
     (base,) = _found(report, "already has its base")
     assert (base.row, base.column) == (3, "base")
     same = _found(report, "prompt is the same as that of row 4 (002)")
     assert [(f.row, f.message.split()[1]) for f in same] == [(5, "full"), (5, "partial")]
-    (uneven,) = _found(report, "MC2 of no preference")
-    assert uneven.row == 5
+    assert [finding.row for finding in _found(report, "MC2 of no preference")] == [5]
 
 
 def test_many_errors_are_all_reported_at_once(tmp_path: Path) -> None:
@@ -129,12 +123,8 @@ def test_many_errors_are_all_reported_at_once(tmp_path: Path) -> None:
     errors = [f for f in _report(tmp_path).findings if f.severity == "error"]
     by_file = Counter(Path(f.path).name for f in errors)
     assert by_file == {"card.yaml": 10, "situations.csv": 4}
-    assert {(f.row, f.column) for f in errors if f.path.endswith("csv")} == {
-        (2, "topic"),
-        (3, "best"),
-        (4, "id"),
-        (5, None),
-    }
+    places = {(f.row, f.column) for f in errors if f.path.endswith("csv")}
+    assert places == {(2, "topic"), (3, "best"), (4, "id"), (5, None)}
     # Place is told by path, row and column; the message does not repeat it.
     assert not any(str(tmp_path) in f.message or f"row {f.row}" in f.message for f in errors)
     assert all(f.message[0] not in ":, " for f in errors)
@@ -158,10 +148,8 @@ def test_variants_that_do_not_belong_together(tmp_path: Path) -> None:
     changed = released(topic="friendship", prompt="The pot is hot.\nWhat do I do?")
     write_csv(tmp_path / "filipino_partially_enriched.csv", [changed])
     report = _report(tmp_path)
-    (differs,) = _found(report, "differ from those of 'full' (row 2)")
-    assert differs.row == 2
-    (lonely,) = _found(report, "'0002' has no partial prompt")
-    assert lonely.row == 5
+    assert [finding.row for finding in _found(report, "differ from those of 'full' (row 2)")] == [2]
+    assert [finding.row for finding in _found(report, "'0002' has no partial prompt")] == [5]
 
 
 def test_ids_that_lost_their_zeros(tmp_path: Path) -> None:
@@ -172,7 +160,7 @@ def test_ids_that_lost_their_zeros(tmp_path: Path) -> None:
 
 
 def test_an_unreviewed_pack_and_one_without_citation(tmp_path: Path) -> None:
-    report = _report(Path(__file__).parents[2] / "src/kapwa/suites/kalahi/packs/filipino")
+    report = _report(PACKS / "filipino")
     assert [f.severity for f in _found(report, "not reviewed by native speakers")] == ["warning"]
     card = (write_pack(tmp_path) / "card.yaml").read_text(encoding="utf-8").replace("citation: None yet.\n", "")
     assert len(_found(_report(write_pack(tmp_path, card=card)), "names no citation")) == 1

@@ -1,9 +1,11 @@
 """The form for any culture: packs as CSV, YAML and other tables; variants; cards; names of data; floors."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import openpyxl
 import polars as pl
 import pytest
 import yaml
@@ -13,7 +15,7 @@ from packwriter import CARD, ROW, SECOND, THIRD, write_pack
 
 from kapwa.datasets.rows import split_texts
 from kapwa.errors import DataError, UsageError
-from kapwa.records import Item
+from kapwa.records import Floor, Item
 from kapwa.suites.kalahi.data import PACKS, read_situations
 from kapwa.suites.kalahi.form import reference_response
 from kapwa.suites.kalahi.mc import MC_METRICS, by_length, chance_mc1, chance_mc2, first_is_best, floors
@@ -52,32 +54,28 @@ def test_the_base_row_stands_for_its_cluster(tmp_path: Path) -> None:
 def test_every_format_gives_the_same_items(tmp_path: Path) -> None:
     rows = [ROW, SECOND, THIRD]
     expected = read_situations(write_pack(tmp_path / "csv"))[0]
-    for suffix in (".tsv", ".yaml", ".jsonl", ".parquet", ".xlsx"):
-        folder = tmp_path / suffix[1:]
+    lists = [_lists(row) for row in rows]
+    writers: dict[str, Callable[[Path], object]] = {
+        "tsv": lambda file: pl.DataFrame(rows).write_csv(file, separator="\t"),
+        "yaml": lambda file: file.write_text(yaml.safe_dump({"situations": lists}), encoding="utf-8"),
+        "jsonl": lambda file: file.write_text("\n".join(map(json.dumps, lists)), encoding="utf-8"),
+        "parquet": lambda file: pl.DataFrame(lists).write_parquet(file),
+        "xlsx": lambda file: _write_xlsx(file, rows),
+    }
+    for suffix, write in writers.items():
+        folder = tmp_path / suffix
         folder.mkdir()
         (folder / "card.yaml").write_text(CARD, encoding="utf-8")
-        file = folder / f"situations{suffix}"
-        if suffix == ".tsv":
-            pl.DataFrame(rows).write_csv(file, separator="\t")
-        elif suffix == ".yaml":
-            file.write_text(yaml.safe_dump({"situations": [_lists(r) for r in rows]}), encoding="utf-8")
-        elif suffix == ".jsonl":
-            file.write_text("\n".join(json.dumps(_lists(r)) for r in rows), encoding="utf-8")
-        elif suffix == ".parquet":
-            pl.DataFrame([_lists(r) for r in rows]).write_parquet(file)
-        else:
-            _write_xlsx(file, rows)
+        file = folder / f"situations.{suffix}"
+        write(file)
         assert read_situations(folder)[0] == expected, suffix
         assert read_situations(file)[0] == expected, suffix
 
 
 def _write_xlsx(file: Path, rows: list[dict[str, str]]) -> None:
-    import openpyxl
-
     book = openpyxl.Workbook()
-    book.active.append(list(rows[0]))
-    for row in rows:
-        book.active.append(list(row.values()))
+    for row in (list(rows[0]), *(list(row.values()) for row in rows)):
+        book.active.append(row)
     book.save(file)
 
 
@@ -141,15 +139,11 @@ def test_the_digest_covers_the_card_and_the_rows(tmp_path: Path) -> None:
     assert read_situations(write_pack(tmp_path, [ROW]))[1].digest != first
 
 
-@pytest.mark.parametrize("data", [None, "sample"])
-def test_the_samples_are_the_default(data: str | None) -> None:
-    items, source = read_situations(data)
-    assert source.name == "sample"
-    assert source.illustrative
+def test_the_samples_are_the_default_and_one_goes_by_name_or_by_folder() -> None:
+    items, source = read_situations(None)
+    assert (source.name, source.illustrative) == ("sample", True)
     assert {item.culture for item in items} == {"Filipino", "Egyptian"}
-
-
-def test_one_sample_pack_by_name_or_by_folder() -> None:
+    assert read_situations("sample") == (items, source)
     by_name, source = read_situations("sample:filipino")
     assert source.name == "sample:filipino"
     assert by_name == read_situations(PACKS / "filipino")[0] == read_situations(PACKS / "filipino" / "card.yaml")[0]
@@ -201,12 +195,9 @@ def _by_name(items: list[Item], metric: str, variant: str = "full", note: str = 
     return {f.name: f.value for f in found if (f.metric, f.variant, f.note, f.kind) == (metric, variant, note, "floor")}
 
 
-def test_every_metric_of_the_task_has_its_floors() -> None:
+def test_the_rules_by_hand() -> None:
     assert {floor.metric for floor in floors([_item("a", (), ("b",))])} == set(MC_METRICS)
     assert floors([]) == []
-
-
-def test_the_rules_by_hand() -> None:
     item = _item("four", ("a", "sixsix"), ("bb", "ccc", "dd"))
     assert chance_mc1(item) == 0.25
     assert chance_mc2(item) == 0.5
@@ -216,38 +207,30 @@ def test_the_rules_by_hand() -> None:
     tied = _item("aaa", (), ("bbb", "c"))
     assert _by_name([tied], "mc1")["longest"] == 0.0
     assert _by_name([tied], "mc1_shared")["longest"] == 0.5
-
-
-def test_length_is_counted_in_characters() -> None:
+    # Length is counted in characters.
     assert by_length(_item("abcde", (), ("ممم", "خخخخ")), 1) == 1.0
     assert by_length(_item("ممم", (), ("abcd",)), -1) == 1.0
 
 
-def test_the_released_floors_and_ceilings(kalahi_data: Path) -> None:
-    items, _ = read_situations(kalahi_data)
-    full = _by_name(items, "mc1")
-    assert full["chance"] == pytest.approx(0.242889, abs=5e-7)
-    assert full["longest"] == pytest.approx(0.413333, abs=5e-7)
-    assert full["shortest"] == pytest.approx(0.113333, abs=5e-7)
-    assert abs(full["first position"] - full["chance"]) < 0.08
+def test_the_released_floors_and_ceilings_which_other_data_lack(kalahi_data: Path) -> None:
+    items, samples = read_situations(kalahi_data)[0], read_situations(None)[0]
+    found = _by_name(items, "mc1")
+    for name, value in {"chance": 0.242889, "longest": 0.413333, "shortest": 0.113333}.items():
+        assert found[name] == pytest.approx(value, abs=5e-7)
+    assert abs(found["first position"] - found["chance"]) < 0.08
     assert _by_name(items, "mc1", "unenriched")["chance"] == pytest.approx(0.245294, abs=5e-7)
     for metric in ("mc2", "mc2_reference", "mc2_sum"):
         assert _by_name(items, metric) == {"no preference": 0.5}
-    ceilings = {(f.name, round(f.value, 4)) for f in floors(items) if f.kind == "ceiling"}
-    assert ceilings == {("human", 0.8910), ("human (implied)", 0.8956)}
-    assert {(f.metric, f.variant) for f in floors(items) if f.kind == "ceiling"} == {
-        (metric, "full") for metric in MC_METRICS if metric.startswith("mc1")
-    }
 
+    def ceilings(of: list[Item]) -> list[Floor]:
+        return [floor for floor in floors(of) if floor.kind == "ceiling"]
 
-def test_other_data_have_no_ceiling(kalahi_data: Path) -> None:
-    samples, _ = read_situations(None)
-    real, _ = read_situations(kalahi_data)
-    full = [item for item in real if item.variant == "full"]
-    assert not [f for f in floors(samples) if f.kind == "ceiling"]
-    assert [f for f in floors(full[:5]) if f.kind == "ceiling"]
-    assert not [f for f in floors([*full, *samples]) if f.kind == "ceiling"]
-    assert not [f for f in floors([i for i in real if i.variant == "partial"]) if f.kind == "ceiling"]
+    assert {(f.name, round(f.value, 4)) for f in ceilings(items)} == {("human", 0.8910), ("human (implied)", 0.8956)}
+    assert {(f.metric, f.variant) for f in ceilings(items)} == {(m, "full") for m in MC_METRICS if m.startswith("mc1")}
+    full = [item for item in items if item.variant == "full"]
+    assert ceilings(full[:5])
+    partial = [item for item in items if item.variant == "partial"]
+    assert not any(map(ceilings, (samples, [*full, *samples], partial)))
 
 
 def test_each_culture_has_its_own_floors_when_there_are_several() -> None:
@@ -264,9 +247,7 @@ def test_the_first_position_is_fixed() -> None:
     assert firsts == [2, 9, 10, 13, 14, 15]
     turned = [_item("best", ("other",), ("z", "y", "x"), id=str(i), variant="partial") for i in range(16)]
     assert [i for i in range(16) if first_is_best(turned[i])] == firsts
-
-
-def test_the_best_stands_first_as_often_as_chance() -> None:
+    # The best stands first as often as chance.
     items = [_item("best", (), ("x", "y", "z"), id=str(i)) for i in range(2000)]
     assert sum(map(first_is_best, items)) / 2000 == pytest.approx(0.25, abs=0.03)
 

@@ -50,59 +50,50 @@ class _Hub(BaseHTTPRequestHandler):
     def log_message(self, *args: Any) -> None:
         """Keep the test's output clean."""
 
-    def do_GET(self) -> None:
-        self._answer(body=True)
-
     def do_HEAD(self) -> None:
-        self._answer(body=False)
-
-    def _answer(self, body: bool) -> None:
         path = unquote(self.path.split("?")[0])
         self.asked.append(path)
-        head = "/api/datasets/aisingapore/kalahi"
-        if path.startswith(f"{head}/revision/"):
-            commit = {"main": COMMIT, "v0": OLDER}.get(path.rsplit("/", 1)[1])
-            if commit is None:
-                return self._send(404, b'{"error":"Invalid rev id"}', {"X-Error-Code": "RevisionNotFound"}, body)
-            siblings = [{"rfilename": name} for name in self.files[commit]]
-            info = {"id": "aisingapore/kalahi", "sha": commit, "siblings": siblings}
-            return self._send(200, json.dumps(info).encode(), {}, body)
-        if path.startswith(f"{head}/tree/"):
-            commit = path.removeprefix(f"{head}/tree/")
-            tree = [
-                {"type": "file", "path": name, "size": len(raw), "oid": hashlib.sha1(raw).hexdigest()}
-                for name, raw in self.files[commit].items()
-            ]
-            return self._send(200, json.dumps(tree).encode(), {}, body)
-        place = "/datasets/aisingapore/kalahi/resolve/"
-        if path.startswith(place):
-            commit, name = path.removeprefix(place).split("/", 1)
-            raw = self.files[commit][name]
-            headers = {"ETag": f'"{hashlib.sha1(raw).hexdigest()}"', "X-Repo-Commit": commit}
-            return self._send(200, raw, headers, body)
-        return self._send(404, b'{"error":"Repository not found"}', {"X-Error-Code": "RepoNotFound"}, body)
-
-    def _send(self, status: int, raw: bytes, headers: dict[str, str], body: bool) -> None:
+        status, raw, headers = self._found(path)
         self.send_response(status)
         for name, value in {"Content-Type": "application/json", "Content-Length": str(len(raw)), **headers}.items():
             self.send_header(name, value)
         self.end_headers()
-        if body:
+        if self.command == "GET":
             self.wfile.write(raw)
+
+    do_GET = do_HEAD
+
+    def _found(self, path: str) -> tuple[int, bytes, dict[str, str]]:
+        head, place = "/api/datasets/aisingapore/kalahi", "/datasets/aisingapore/kalahi/resolve/"
+        if path.startswith(f"{head}/revision/"):
+            commit = {"main": COMMIT, "v0": OLDER}.get(path.rsplit("/", 1)[1])
+            if commit is None:
+                return 404, b'{"error":"Invalid rev id"}', {"X-Error-Code": "RevisionNotFound"}
+            siblings = [{"rfilename": name} for name in self.files[commit]]
+            return 200, json.dumps({"id": "aisingapore/kalahi", "sha": commit, "siblings": siblings}).encode(), {}
+        if path.startswith(f"{head}/tree/"):
+            files = self.files[path.removeprefix(f"{head}/tree/")]
+            tree = [{"type": "file", "path": n, "size": len(raw), "oid": _oid(raw)} for n, raw in files.items()]
+            return 200, json.dumps(tree).encode(), {}
+        if path.startswith(place):
+            commit, name = path.removeprefix(place).split("/", 1)
+            raw = self.files[commit][name]
+            return 200, raw, {"ETag": f'"{_oid(raw)}"', "X-Repo-Commit": commit}
+        return 404, b'{"error":"Repository not found"}', {"X-Error-Code": "RepoNotFound"}
+
+
+def _oid(raw: bytes) -> str:
+    return hashlib.sha1(raw).hexdigest()
 
 
 @contextlib.contextmanager
 def _serving(files: dict[str, dict[str, bytes]]) -> Iterator[tuple[str, list[str]]]:
     handler = type("Hub", (_Hub,), {"files": files, "asked": []})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
+    with server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}", handler.asked
-    finally:
         server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 READ = """
@@ -154,12 +145,10 @@ def test_download_of_tables_at_a_named_commit_then_offline(tmp_path: Path, csv_f
         pinned = _read("aisingapore/kalahi@v0", endpoint, home)
         assert pinned["name"] == f"aisingapore/kalahi@{OLDER[:12]}"
         assert pinned["items"] == [["0001", "full", "Filipino", ["Wait a while.", "Use a cloth.", "Ask for help"]]]
-        unknown = _read("aisingapore/kalahi@v9", endpoint, home)
-        assert unknown["error"] == "UsageError"
-        assert "no revision 'v9'" in unknown["text"]
-        absent = _read("hub:someone/else", endpoint, home)
-        assert absent["error"] == "UsageError"
-        assert "not on the hub" in absent["text"]
+        for data, says in (("aisingapore/kalahi@v9", "no revision 'v9'"), ("hub:someone/else", "not on the hub")):
+            refused = _read(data, endpoint, home)
+            assert refused["error"] == "UsageError"
+            assert says in refused["text"]
     # The hub is gone: what was fetched is still there.
     again = _read("aisingapore/kalahi", endpoint, home)
     assert again == newest

@@ -146,9 +146,7 @@ def test_crlf_inside_cells_and_stray_spaces(tmp_path: Path) -> None:
     assert items[0].fields["relevant"] == ("Wait a while.", "Use a cloth.")
     assert items[0].topic == "local know-how"
     assert "release" not in items[0].fields
-
-
-def test_a_prompt_of_one_line_is_all_context(tmp_path: Path) -> None:
+    # A prompt of one line is all context.
     fields = read_situations(_filipino(tmp_path, prompt="Is the pot hot?"))[0][0].fields
     assert fields["context"] == "Is the pot hot?"
     assert not fields["instruction"]
@@ -156,10 +154,8 @@ def test_a_prompt_of_one_line_is_all_context(tmp_path: Path) -> None:
 
 def test_variant_and_home_columns_let_one_table_hold_any_culture(tmp_path: Path) -> None:
     home = {"culture": "Testish", "language": "tl"}
-    rows = [
-        released(variant="full") | home,
-        released(variant="partial", prompt="The pot is hot.\nWhat do I do?") | home,
-    ]
+    partial = released(variant="partial", prompt="The pot is hot.\nWhat do I do?")
+    rows = [released(variant="full") | home, partial | home]
     items, source = read_situations(write_csv(tmp_path / "mine.csv", rows))
     assert [(item.variant, item.culture, item.fields["user"]) for item in items] == [
         ("full", "Testish", "I am a cook."),
@@ -186,9 +182,7 @@ def _three(folder: Path, partial: str, unenriched: str) -> Item:
 def test_the_unenriched_prompt_shows_the_personal_situation_of_a_single_variation(tmp_path: Path) -> None:
     item = _three(tmp_path, "The pot is hot.\nI am late.\nWhat do I do?", "The pot is hot.\nWhat do I do?")
     assert [item.fields[part] for part in PARTS] == ["I am a cook.", "The pot is hot.", "I am late.", "What do I do?"]
-
-
-def test_lines_that_no_rule_explains_stay_in_the_context(tmp_path: Path) -> None:
+    # Lines that no rule explains stay in the context.
     item = _three(tmp_path, "The pot is hot.\nSo am I.\nI am late.\nWhat do I do?", "The pot is hot.\nWhat do I do?")
     assert item.fields["context"] == "The pot is hot.\nSo am I.\nI am late."
     assert not item.fields["personal_situation"]
@@ -228,11 +222,8 @@ def test_the_page_names_every_column_and_field() -> None:
     assert set(columns_of(Situation)) | set(Card.model_fields) <= named
 
 
-NAMES = ("egyptian", "filipino")
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_items_are_complete_and_glossed(name: str) -> None:
+@pytest.mark.parametrize("name", ["egyptian", "filipino"])
+def test_samples_are_complete_and_glossed_and_lack_nothing_but_a_review(name: str) -> None:
     for item in read_situations(f"sample:{name}")[0]:
         gloss = item.fields["gloss"]
         assert len(item.fields["relevant"]) >= 3
@@ -242,14 +233,10 @@ def test_items_are_complete_and_glossed(name: str) -> None:
         assert gloss["best"] == gloss["relevant"][item.fields["relevant"].index(item.fields["best"])]
         assert len(gloss["irrelevant"]) == len(item.fields["irrelevant"])
         assert all(text.isascii() for text in (gloss["prompt"], *gloss["relevant"], *gloss["irrelevant"]))
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_check_finds_nothing_but_the_missing_review(name: str) -> None:
     report = check(PACKS / name)
     assert report is not None
-    problems = [finding for finding in report.findings if finding.severity != "note"]
-    assert ["not reviewed by native speakers" in finding.message for finding in problems] == [True]
+    problems = [finding.message for finding in report.findings if finding.severity != "note"]
+    assert ["not reviewed by native speakers" in message for message in problems] == [True]
 
 
 def test_no_sentence_of_the_sample_is_from_the_released_data(kalahi_data: Path) -> None:

@@ -52,17 +52,7 @@ def values(frame: pl.DataFrame) -> dict[str, float]:
 
 def test_a_missing_period_is_scored_beside_the_response_as_written() -> None:
     (request,) = mc_requests([situation()])
-    assert request.continuations == (
-        "Oo po.",
-        "Sige",
-        "Tara na.",
-        "Ayaw.",
-        "Hindi!",
-        "Bakit?",
-        "Sige.",
-        "Hindi!.",
-        "Bakit?.",
-    )
+    assert "|".join(request.continuations) == "Oo po.|Sige|Tara na.|Ayaw.|Hindi!|Bakit?|Sige.|Hindi!.|Bakit?."
     assert request.params.closing
 
 
@@ -73,25 +63,25 @@ def test_every_metric_follows_its_definition() -> None:
     judged = judge_mc([item], [answer(item, table.__getitem__)])
     found = values(judged.scores)
 
-    lengths = {"": lambda t: len(t.encode()), "_char": len, "_token": lambda t: len(t.split()), "_sum": lambda t: 1}
     relevant, irrelevant = item.fields["relevant"], item.fields["irrelevant"]
-    for suffix, length in lengths.items():
-        good = [table[t] / length(t) for t in relevant]
-        bad = [table[t] / length(t) for t in irrelevant]
+
+    def released(text: str) -> float:
+        text = reference_response(text)
+        return (table[text] - 0.5) / len(text.encode())
+
+    measures: dict[str, Callable[[str], float]] = {
+        "": lambda t: table[t] / len(t.encode()),
+        "_char": lambda t: table[t] / len(t),
+        "_token": lambda t: table[t] / len(t.split()),
+        "_sum": lambda t: table[t],
+        "_reference": lambda t: math.exp(released(t)),  # the released code takes the exponential twice
+    }
+    for suffix, measure in measures.items():
+        good, bad = [measure(t) for t in relevant], [measure(t) for t in irrelevant]
         assert found[f"mc1{suffix}"] == float(good[1] > max(bad))
         mass = sum(map(math.exp, good))
         assert found[f"mc2{suffix}"] == pytest.approx(mass / (mass + sum(map(math.exp, bad))))
         assert found[f"mc3{suffix}"] == sum(g > max(bad) for g in good) / 3
-
-    def released(text: str) -> float:
-        text = reference_response(text)
-        return math.exp((table[text] - 0.5) / len(text.encode()))
-
-    good, bad = [released(t) for t in relevant], [released(t) for t in irrelevant]
-    assert found["mc1_reference"] == float(good[1] > max(bad))
-    mass = sum(map(math.exp, good))
-    assert found["mc2_reference"] == pytest.approx(mass / (mass + sum(map(math.exp, bad))))
-    assert found["mc3_reference"] == sum(g > max(bad) for g in good) / 3
     assert set(found) == set(MC_METRICS)
     assert judged.scores.columns == list(SCORE_COLUMNS)
 
@@ -108,17 +98,15 @@ def test_the_continuation_table_says_what_was_scored() -> None:
 
 def test_the_case_names_what_the_model_preferred_with_its_gloss() -> None:
     item = situation()
-    case = (
-        judge_mc([item], [answer(item, lambda t: -1.0 if t == "Hindi!" else -50.0)]).tables["cases"].row(0, named=True)
-    )
+    judged = judge_mc([item], [answer(item, lambda t: -1.0 if t == "Hindi!" else -50.0)])
+    case = judged.tables["cases"].row(0, named=True)
     assert case["margin"] < 0
     assert (case["expected"], case["got"], case["got_gloss"]) == ("Sige", "Hindi!", "No!")
 
 
 def test_a_failed_item_has_no_value_and_is_counted() -> None:
     items = [situation(1), situation(2)]
-    failed = answer(items[1], lambda t: -1.0)
-    failed = Answer(failed.request, Response("", error="prompt too long"))
+    failed = Answer(answer(items[1], lambda t: -1.0).request, Response("", error="prompt too long"))
     judged = judge_mc(items, [answer(items[0], lambda t: -1.0), failed])
     lost = judged.scores.filter(pl.col("item_id") == "0002")
     assert lost["value"].null_count() == len(MC_METRICS) == len(lost)
@@ -143,8 +131,6 @@ def test_a_uniform_model_scores_chance_with_every_tie_reported(kalahi_data: Path
     assert means["mc1_shared"] == pytest.approx(chance, abs=5e-7)
     assert means["mc1"] == 0.0
     assert set(scores.filter(pl.col("metric") == "mc1")["outcome"]) == {"tie"}
-    floor = next(f for f in task.floors(items) if f.metric == "mc1" and f.name == "chance")
-    assert floor.value == pytest.approx(chance, abs=5e-7)
 
 
 def test_reference_mc2_stays_in_its_cage_on_real_items(kalahi_data: Path) -> None:

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import polars as pl
@@ -52,11 +53,9 @@ def answer(
 
 
 def cell(judged: Judged, metric: str, number: int = 1, sample: int = 0) -> tuple[float | None, str]:
-    rows = judged.scores.filter(
-        (pl.col("metric") == metric) & (pl.col("item_id") == f"{number:04}") & (pl.col("sample") == sample)
-    )
-    assert rows.height == 1
-    return rows["value"][0], rows["outcome"][0]
+    rows = judged.scores.filter(metric=metric, item_id=f"{number:04}", sample=sample)
+    (found,) = rows.select("value", "outcome").iter_rows()
+    return found
 
 
 def judge_one(text: str | None, **keywords: Any) -> Judged:
@@ -132,30 +131,29 @@ def test_every_metric_is_reported_once_per_answer_and_described() -> None:
 def test_a_tie_is_no_success_and_is_told_apart() -> None:
     both = item(relevant=("pareho lang ito", "iba"), irrelevant=("pareho lang ito", "wala"))
     judged = judge_open([both], [answer(both, "pareho lang ito")])
-    assert cell(judged, "chrfpp_acc") == (0.0, "tie")
-    assert cell(judged, "chrfpp_diff") == (0.0, "scored")
-    assert cell(judged, "chrfpp_acc_reference") == (0.0, "tie")
+    for metric, outcome in {"acc": "tie", "diff": "scored", "acc_reference": "tie"}.items():
+        assert cell(judged, f"chrfpp_{metric}") == (0.0, outcome)
 
 
 @pytest.mark.parametrize("text", ["", " \n\t ", None])
 def test_empty_answers_resemble_nothing_and_are_counted(text: str | None) -> None:
     judged = judge_one(text)
     for name in MODEL_FREE:
-        assert cell(judged, f"{name}_acc") == (0.0, "empty")
-        for part in ("diff", "relevant", "irrelevant"):
+        for part in ("acc", "diff", "relevant", "irrelevant"):
             assert cell(judged, f"{name}_{part}") == (0.0, "empty")
     assert cell(judged, "empty") == (1.0, "scored")
     assert cell(judged, "refused") == (0.0, "scored")
     assert cell(judged, "answered_other_language") == (None, "empty")
     row = judged.tables["answers"].row(0, named=True)
-    assert row["empty"]
-    assert row["closest_relevant"] is None
-    assert row["closest_irrelevant"] is None
+    assert (row["empty"], row["closest_relevant"], row["closest_irrelevant"]) == (True, None, None)
     assert judged.tables["cases"]["margin"].to_list() == [0.0]
 
 
-def test_refusals_keep_their_value_and_are_counted() -> None:
+def test_refusals_keep_their_value_and_are_counted_and_signatures_come_with_the_scores() -> None:
     judged = judge_one(REFUSAL)
+    signatures = dict(judged.tables["signatures"].iter_rows())
+    assert set(signatures) == {*MODEL_FREE, "rougeL_reference"}
+    assert signatures["chrf"] == load_metric("chrf").signature
     value, outcome = cell(judged, "chrfpp_acc")
     assert outcome == "refused"
     assert value == float(cell(judged, "chrfpp_diff")[0] > 0)
@@ -172,9 +170,7 @@ def test_failed_and_missing_answers_are_rows_without_value(asked: bool) -> None:
     assert judged.scores["value"].null_count() == judged.scores.height
     assert set(judged.scores["outcome"]) == {"failed"}
     row = judged.tables["answers"].row(0, named=True)
-    assert row["text"] is None
-    assert row["error"] == ("HTTP 500" if asked else "no answer was given")
-    assert row["empty"] is None
+    assert (row["text"], row["error"], row["empty"]) == (None, "HTTP 500" if asked else "no answer was given", None)
     assert judged.tables["cases"].height == 0
 
 
@@ -182,10 +178,8 @@ def test_the_language_of_the_answer_is_reported_and_gates_nothing() -> None:
     items = [item(1), item(2), item(3), item(4, language="su")]
     texts = [RELEVANT[0], ENGLISH, "Oo.", "Hayu urang ngobrol heula jeung indung bapa saméméh indit."]
     judged = judge_open(items, list(map(answer, items, texts)))
-    assert cell(judged, "answered_other_language", 1) == (0.0, "scored")
-    assert cell(judged, "answered_other_language", 2) == (1.0, "scored")
-    assert cell(judged, "answered_other_language", 3) == (None, "unparsed")
-    assert cell(judged, "answered_other_language", 4) == (None, "unparsed")
+    found = [cell(judged, "answered_other_language", number) for number in (1, 2, 3, 4)]
+    assert found == [(0.0, "scored"), (1.0, "scored"), (None, "unparsed"), (None, "unparsed")]
     assert cell(judged, "chrf_relevant", 2)[0] > 0
     table = judged.tables["answers"]
     assert table["language_asked"].to_list() == ["fil", "fil", "fil", "su"]
@@ -213,12 +207,8 @@ def test_answers_that_belong_to_no_item_or_come_twice_are_refused() -> None:
 
 def test_answers_table_says_how_each_answer_ended_and_what_it_is_closest_to() -> None:
     items = [item(1), item(2), item(3)]
-    answers = [
-        answer(items[0], RELEVANT[2], finish="stop"),
-        answer(items[1], IRRELEVANT[1], finish="length"),
-        answer(items[2], RELEVANT[0], finish=None),
-    ]
-    table = judge_open(items, answers).tables["answers"]
+    ends = zip(items, (RELEVANT[2], IRRELEVANT[1], RELEVANT[0]), ("stop", "length", None), strict=True)
+    table = judge_open(items, [answer(one, text, finish=end) for one, text, end in ends]).tables["answers"]
     assert table["truncated"].to_list() == [False, True, None]
     assert table["finish_reason"].to_list() == ["stop", "length", None]
     assert table["closest_relevant"][0] == RELEVANT[2]
@@ -228,13 +218,9 @@ def test_answers_table_says_how_each_answer_ended_and_what_it_is_closest_to() ->
 
 def test_cases_show_the_worst_answer_of_each_item_worst_first() -> None:
     items = [item(1), item(2)]
-    answers = [
-        answer(items[0], RELEVANT[0]),
-        answer(items[0], RELEVANT[1], sample=1),
-        answer(items[1], RELEVANT[0]),
-        answer(items[1], IRRELEVANT[0], sample=1),
-    ]
-    judged = judge_open(items, answers)
+    texts = ((RELEVANT[0], RELEVANT[1]), (RELEVANT[0], IRRELEVANT[0]))
+    draws = [answer(one, text, sample=i) for one, of in zip(items, texts, strict=True) for i, text in enumerate(of)]
+    judged = judge_open(items, draws)
     cases = judged.tables["cases"]
     assert dict(cases.schema) == CASE_SCHEMA
     assert cases["item_id"].to_list() == ["0002", "0001"]
@@ -243,12 +229,6 @@ def test_cases_show_the_worst_answer_of_each_item_worst_first() -> None:
     assert cases["metric"].to_list() == ["chrfpp"] * 2
     assert cases["expected_gloss"][0] == "Talk to your mother first."
     assert cases["margin"][0] == cell(judged, "chrfpp_diff", 2, 1)[0]
-
-
-def test_signatures_come_with_the_scores() -> None:
-    signatures = dict(judge_one("a").tables["signatures"].iter_rows())
-    assert set(signatures) == {*MODEL_FREE, "rougeL_reference"}
-    assert signatures["chrf"] == load_metric("chrf").signature
 
 
 def test_options_choose_metrics_and_the_headline_stays() -> None:
@@ -294,12 +274,8 @@ def test_floors_and_ceiling_on_items_whose_answer_is_known() -> None:
     ]  # fmt: skip
     # Nothing of another situation recurs; the prompt shares a word with an irrelevant response; people
     # agree on one word.
-    assert by_name(items, "rouge1_acc") == {
-        "another situation's answer": 0.0,
-        "many other answers": 0.0,
-        "the prompt repeated": 0.0,
-        "people's answers": 1.0,
-    }
+    tricks = ("another situation's answer", "many other answers", "the prompt repeated")
+    assert by_name(items, "rouge1_acc") == {**dict.fromkeys(tricks, 0.0), "people's answers": 1.0}
     diffs = by_name(items, "rouge1_diff")
     assert diffs["the prompt repeated"] == pytest.approx(-2 / 5)
     assert diffs["people's answers"] == pytest.approx(1 / 2)
@@ -315,21 +291,13 @@ def test_every_item_weighs_the_same_in_the_ceiling() -> None:
     ]
     similarity = TWINS["rouge1"]
 
-    def mean(values: Sequence[float]) -> float:
-        return sum(values) / len(values)
-
     def accuracy(text: str, near: Sequence[str], far: Sequence[str]) -> float:
-        return float(max(similarity(text, r) for r in near) > max(similarity(text, r) for r in far))
+        return float(max(similarity(text, r) for r in near if r != text) > max(similarity(text, r) for r in far))
 
-    wanted = mean([
-        mean([
-            accuracy(text, [r for r in one.fields["relevant"] if r != text], [r for r in far if r != out])
-            for text in one.fields["relevant"]
-            for out in far
-        ])
-        for one in items
-        for far in [one.fields["irrelevant"]]
-    ])  # fmt: skip
+    def of_people(near: Sequence[str], irrelevant: Sequence[str]) -> float:
+        return fmean(accuracy(text, near, [r for r in irrelevant if r != out]) for text in near for out in irrelevant)
+
+    wanted = fmean(of_people(one.fields["relevant"], one.fields["irrelevant"]) for one in items)
     assert 0 < wanted < 1
     assert by_name(items, "rouge1_acc")["people's answers"] == pytest.approx(wanted)
 
@@ -337,11 +305,8 @@ def test_every_item_weighs_the_same_in_the_ceiling() -> None:
 def test_floors_are_made_within_a_variant_and_never_from_the_same_cluster() -> None:
     items = [item(1), item(1, variant="partial"), item(2, variant="partial")]
     floors = open_floors(items, OpenOptions())
-    full = {floor.name for floor in floors if floor.variant == "full"}
-    assert "another situation's answer" not in full
-    assert "another situation's answer" in {floor.name for floor in floors if floor.variant == "partial"}
-    described = open_metrics(OpenOptions())
-    assert {floor.metric for floor in floors} <= set(described)
+    assert {floor.variant for floor in floors if floor.name == "another situation's answer"} == {"partial"}
+    assert {floor.metric for floor in floors} <= set(open_metrics(OpenOptions()))
 
 
 def test_floors_need_no_model() -> None:
@@ -359,12 +324,11 @@ def test_kalahi_best_and_irrelevant_answers_mark_the_ends(kalahi_data: Path) -> 
 
 
 def test_kalahi_floors_show_that_length_alone_beats_people(kalahi_data: Path) -> None:
-    found = by_name(
-        [one for one in read_situations(kalahi_data)[0] if one.variant == "full"],
-        "chrfpp_acc",
-        OpenOptions(metrics=["chrfpp"]),
-    )
-    assert found["another situation's answer"] == pytest.approx(0.4925, abs=0.01)
-    assert found["many other answers"] == pytest.approx(0.7467, abs=0.02)
-    assert found["the prompt repeated"] == pytest.approx(0.4733, abs=0.02)
-    assert found["people's answers"] == pytest.approx(0.6719, abs=0.01)
+    full = [one for one in read_situations(kalahi_data)[0] if one.variant == "full"]
+    found = by_name(full, "chrfpp_acc", OpenOptions(metrics=["chrfpp"]))
+    assert found == {
+        "another situation's answer": pytest.approx(0.4925, abs=0.01),
+        "many other answers": pytest.approx(0.7467, abs=0.02),
+        "the prompt repeated": pytest.approx(0.4733, abs=0.02),
+        "people's answers": pytest.approx(0.6719, abs=0.01),
+    }

@@ -7,7 +7,7 @@ import json
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from importlib.metadata import version
@@ -24,12 +24,15 @@ from kapwa.loading import load_task
 from kapwa.models.base import Model
 from kapwa.records import SCORE_COLUMNS, Answer, Floor, Item
 from kapwa.runs.directory import RUN_TABLES, Run, brief_model, results, slug, write_results
-from kapwa.runs.manifest import FORMAT, NAME, describe, signature
+from kapwa.runs.manifest import FORMAT, NAME, describe, read_manifest, signature
 from kapwa.suites.base import Judged, MetricInfo, Task
 
 # What other tools do not know of an item: whose it is, and (BCP 47) in which language.
 UNKNOWN, UNDETERMINED = "unknown", "und"
 ALL = "all"  # the group of an estimate over all items
+_TOOLS = {"lm_eval": "lm-eval", "inspect_ai": "Inspect"}
+_KAPWA_NAMES = {"max_tokens": "max_new_tokens", "max_gen_toks": "max_new_tokens"}  # other tools' names of options
+_LONGEST = 40  # characters of a setting that stands in a signature as it is
 # Other tools report one number for each of these together.
 PART = ("culture", "language", "variant")
 SCORE_SCHEMA = {name: {"value": pl.Float64, "sample": pl.Int64}.get(name, pl.String) for name in SCORE_COLUMNS}
@@ -38,19 +41,24 @@ SCORE_SCHEMA = {name: {"value": pl.Float64, "sample": pl.Int64}.get(name, pl.Str
 Files = Iterator[tuple[str, Callable[[Path], object]]]
 
 
-@dataclass(frozen=True, slots=True)
-class ExportOptions:
-    """What a format wants to know and a run does not: see :func:`kapwa.exchange.formats.export_run`."""
-
-    organization: str | None = None
-    relationship: str = "other"
-    dataset: str | None = None
-    task_id: str | None = None
+def encoded(text: str) -> bytes:
+    """Return ``text`` as UTF-8, also where a model wrote half of a surrogate pair."""
+    return text.encode("utf-8", "surrogatepass")
 
 
 def write_text(text: str, path: Path) -> None:
-    """Write ``text`` as UTF-8, also where a model wrote half of a surrogate pair."""
-    path.write_bytes(text.encode("utf-8", "surrogatepass"))
+    """Write ``text`` as UTF-8."""
+    path.write_bytes(encoded(text))
+
+
+def sha256(text: str) -> str:
+    """Return the SHA-256 of a text, which other tools keep beside it."""
+    return hashlib.sha256(encoded(text)).hexdigest()
+
+
+def short_hash(text: str, size: int) -> str:
+    """Return ``size`` bytes that tell a text from others, in hexadecimal digits."""
+    return hashlib.blake2b(encoded(text), digest_size=size).hexdigest()
 
 
 def overall(run: Run) -> Iterator[dict[str, Any]]:
@@ -82,10 +90,9 @@ def moment(manifest: Mapping[str, Any], *names: str) -> datetime | None:
     return None
 
 
-def run_identity(run: Run, size: int) -> bytes:
+def run_identity(run: Run, size: int) -> str:
     """Return ``size`` bytes that are the same for the same run, so that a second export meets its own files."""
-    known = f"{run.manifest.get('signature')} {run.manifest.get('finished')}"
-    return hashlib.blake2b(known.encode(), digest_size=size).digest()
+    return short_hash(f"{run.manifest.get('signature')} {run.manifest.get('finished')}", size)
 
 
 class ItemDefaults(NamedTuple):
@@ -156,18 +163,17 @@ def foreign_run(
     what the items do not tell, and who was asked, when and by what. ``questions``: two models that were asked the same
     ones compare, as pairs. ``asked``: every request, of which some may be equal; ``errors``: why requests failed.
     """
-    title, teller = ("lm-eval", "lm-eval") if about["suite"] == "lm-eval" else ("Inspect", "the log")
-    notes = [f"Imported from {title}, which asked the model and judged its answers; Kapwa made the intervals."]
+    tool = _TOOLS[about["imported"]["from"]]
+    teller = "Inspect's log" if tool == "Inspect" else tool
+    notes = [f"Imported from {tool}, which asked the model and judged its answers; Kapwa made the intervals."]
     unknown = [name for name, word in ItemDefaults()._asdict().items() if (items[name] == word).any()]
     if unknown:
-        begin = teller if teller == title else "The log"
-        notes.append(f"{begin} does not tell the {' and '.join(unknown)} of its items.")
+        notes.append(f"{teller} does not tell the {' and '.join(unknown)} of its items.")
     if (items["cluster"] == items["item_id"]).any():
         notes.append(f"Each item counts as sampled by itself: {teller} does not tell which of them belong together.")
     notes += about["notes"]
     counts = dict(items.group_by("variant", maintain_order=True).len().iter_rows())
-    texts = "\n".join(sorted(set(questions)))
-    data_digest = hashlib.blake2b(texts.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    data_digest = short_hash("\n".join(sorted(set(questions))), 8)
     manifest = {
         **{name: value for name, value in about.items() if name not in ("task_version", "limit")},
         **_outcome(items.height, len(asked), len(set(asked)), errors),
@@ -191,27 +197,49 @@ def judged_run(
     judged: Judged,
     metrics: Collection[str],
     origin: Mapping[str, Any],
-    changed: Mapping[str, Any],
-    notes: list[str],
+    settings: Sequence[Mapping[str, Any]],
+    notes: Sequence[str],
 ) -> ImportedRun:
     """Return the run of one of Kapwa's own tasks that another tool asked.
 
-    ``metrics``: those of the task that ``judged`` may hold. ``origin``: see :func:`foreign_run`. ``changed``: settings
-    that are not Kapwa's (:func:`changed_settings`).
+    ``metrics``: those of the task that ``judged`` may hold. ``origin``: see :func:`foreign_run`. ``settings``: those
+    that the tool asked with, and Kapwa's; ``messages`` among them are those that stood beside Kapwa's own.
     """
+    tool = _TOOLS[origin["imported"]["from"]]
     model = cast("Model", SimpleNamespace(**origin["model"], atomic_batches=False))
     described = describe(task, model, items, seed=0)
     errors = [answer.response.error for answer in answers if answer.response.error is not None]
+    asked, usual = settings
+    changed = {name: asked.get(name) for name in {**usual, **asked} if asked.get(name) != usual.get(name)}
+    said = [f"{name} {json.dumps(value, ensure_ascii=False)}" for name, value in changed.items() if name != "messages"]
+    told = [f"{tool} asked with settings of its own: {', '.join(said)}."] if said else []
     manifest = {
         **described,
         **_outcome(len(items), len(answers), len(answers), errors),
         **origin,
-        "options": options_asked_with(described["options"], changed),
+        "options": _options_asked_with(described["options"], changed),
         "metrics": {name: info for name, info in described["metrics"].items() if name in metrics},
-        "notes": notes,
+        "notes": [f"Asked by {tool}; Kapwa's own task judged the answers again.", *told, *notes],
     }
     floors = [floor for floor in task.floors(items) if floor.metric in metrics]
     return ImportedRun(_complete(manifest), judged.scores, task.item_table(items), judged.tables, floors)
+
+
+def _options_asked_with(options: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a task's ``options`` as another tool asked with them; they become part of the run's signature.
+
+    A changed setting that is an option of the task replaces it: lm-eval's ``max_gen_toks=9`` becomes
+    ``max_new_tokens=9``. The others are listed under ``asked_with``, long texts by a digest.
+    """
+    found, others = dict(options), []
+    for name, value in sorted(changed.items()):
+        option = _KAPWA_NAMES.get(name, name)
+        if option in options and isinstance(value, int | float):
+            found[option] = value
+            continue
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
+        others.append(f"{name}={text if len(text) <= _LONGEST else short_hash(text, 6)}")
+    return {**found, "asked_with": others} if others else found
 
 
 def _outcome(items: int, requests: int, unique: int, errors: Sequence[str]) -> dict[str, Any]:
@@ -255,13 +283,10 @@ def write_run(imported: ImportedRun, out: Path, *, overwrite: bool) -> Path:
     about = imported.manifest
     whole = digest({"scores": imported.scores.write_csv().encode(), "signature": str(about["signature"]).encode()})
     folder = out / f"{slug(about['task'])}-{slug(brief_model(str(about['model']['id'])))}-{whole[:8]}"
-    if folder.exists() and not overwrite:
-        raise UsageError(f"{folder} exists already.", hint="Name another folder, or add --overwrite.")
     if folder.exists():
-        was_imported = False
-        with suppress(OSError, ValueError, TypeError):
-            was_imported = "imported" in json.loads((folder / NAME).read_text(encoding="utf-8"))
-        if not was_imported:
+        if not overwrite:
+            raise UsageError(f"{folder} exists already.", hint="Name another folder, or add --overwrite.")
+        if "imported" not in (read_manifest(folder) or ()):
             raise UsageError(f"{folder} is no import, so it is not overwritten.", hint="Name another folder.")
     # What estimating needs of a task, where nothing is left to ask or judge.
     task = SimpleNamespace(
@@ -287,37 +312,3 @@ def open_task(name: str, *, data: str | None = None, **arguments: Any) -> Task:
         folder.mkdir()
         place = folder if data is None and suite.sample_data(name, folder) else data
         return load_task(name, data=place, **arguments)
-
-
-_KAPWA_NAMES = {"max_tokens": "max_new_tokens", "max_gen_toks": "max_new_tokens"}  # other tools' names of options
-_LONGEST = 40
-
-
-def changed_settings(asked: Mapping[str, Any], usual: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings that differ between ``asked`` and ``usual``, as asked (None: not set)."""
-    return {name: asked.get(name) for name in {**usual, **asked} if asked.get(name) != usual.get(name)}
-
-
-def settings_note(tool: str, changed: Mapping[str, Any]) -> list[str]:
-    """Return the note that says what ``tool`` asked with; none where ``changed`` is empty."""
-    settings = ", ".join(f"{name} {json.dumps(value, ensure_ascii=False)}" for name, value in changed.items())
-    return [f"{tool} asked with settings of its own: {settings}."] if settings else []
-
-
-def options_asked_with(options: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a task's ``options`` as another tool asked with them; they become part of the run's signature.
-
-    A changed setting that is an option of the task replaces it: lm-eval's ``max_gen_toks=9`` becomes
-    ``max_new_tokens=9``. The others are listed under ``asked_with``, long texts by a digest.
-    """
-    found, others = dict(options), []
-    for name, value in sorted(changed.items()):
-        option = _KAPWA_NAMES.get(name, name)
-        if option in options and isinstance(value, int | float):
-            found[option] = value
-            continue
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
-        if len(text) > _LONGEST:
-            text = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
-        others.append(f"{name}={text}")
-    return {**found, "asked_with": others} if others else found

@@ -6,7 +6,6 @@ and a run does not know is asked of the user (the organization) or said to be un
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import uuid
@@ -16,28 +15,25 @@ from functools import partial
 from typing import Any
 
 from kapwa.errors import UsageError, nearest
-from kapwa.exchange.base import PART, ExportOptions, Files, higher_is_better, overall, run_identity, write_text
+from kapwa.exchange.base import PART, Files, higher_is_better, overall, run_identity, sha256, write_text
 from kapwa.records import OUTCOMES
-from kapwa.runs.directory import Run
+from kapwa.runs.directory import LEVEL, Run
 
 VERSION = "0.3.0"
 RELATIONSHIPS = ("first_party", "third_party", "collaborative", "other")
-LEVEL = 0.95
 _LOCAL_BACKENDS = ("smollm2", "hf", "transformers")  # they run weights on the user's own machine
 
 
-def files(run: Run, options: ExportOptions) -> Files:
+def files(run: Run, organization: str | None = None, relationship: str = "other") -> Files:
     """Yield the answers, where any is right or wrong, and the aggregate JSON.
 
-    ``options.organization``: who made the evaluation. Raises UsageError where it is not named, for an unknown
-    ``options.relationship``, and where no metric has a direction.
+    ``organization``: who made the evaluation. Raises UsageError where it is not named, for an unknown ``relationship``,
+    and where no metric has a direction.
     """
-    if not options.organization:
+    if not organization:
         raise UsageError("eee needs the name of who evaluated.", hint="Name it: --organization 'Our university'")
-    if options.relationship not in RELATIONSHIPS:
-        raise UsageError(
-            f"The relationship cannot be {options.relationship!r}.", hint=nearest(options.relationship, RELATIONSHIPS)
-        )
+    if relationship not in RELATIONSHIPS:
+        raise UsageError(f"The relationship cannot be {relationship!r}.", hint=nearest(relationship, RELATIONSHIPS))
     manifest = run.manifest
     rows = [row for row in overall(run) if higher_is_better(run, row["metric"]) is not None]
     if not rows:
@@ -49,7 +45,7 @@ def files(run: Run, options: ExportOptions) -> Files:
     # The schema's file_path: data/<benchmark>/<developer>/<model>/<uuid>.
     developer, _, model = _model_id(manifest).rpartition("/")
     parts = (re.sub(r"[^\w.-]+", "-", part).strip("-.") or "unknown" for part in (manifest["task"], developer, model))
-    stem = "/".join(["data", *parts, str(uuid.UUID(bytes=run_identity(run, 16), version=4))])
+    stem = "/".join(["data", *parts, str(uuid.UUID(run_identity(run, 16), version=4))])
     evaluation_id = f"{manifest['task']}/{manifest['model']['id']}/{seconds}"
     library: dict[str, Any] = {"name": "kapwa", "version": str(manifest["kapwa"])}
     if imported := manifest.get("imported"):
@@ -63,8 +59,8 @@ def files(run: Run, options: ExportOptions) -> Files:
         "source_metadata": {
             "source_name": "Kapwa",
             "source_type": "evaluation_run",
-            "source_organization_name": options.organization,
-            "evaluator_relationship": options.relationship,
+            "source_organization_name": organization,
+            "evaluator_relationship": relationship,
         },
         "eval_library": library,
         "model_info": _model(manifest),
@@ -77,7 +73,7 @@ def files(run: Run, options: ExportOptions) -> Files:
             "format": "jsonl",
             "file_path": f"{stem}_samples.jsonl",
             "hash_algorithm": "sha256",
-            "checksum": hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
+            "checksum": sha256(text),
             "total_rows": len(samples),
         }
         yield f"{stem}_samples.jsonl", partial(write_text, text)
@@ -174,7 +170,7 @@ def _samples(run: Run, evaluation_id: str) -> Iterator[dict[str, Any]]:
             "evaluation_name": run.manifest["task"],
             "evaluation_result_id": _result_id(row),
             "sample_id": f"{row['item_id']}/{row['variant']}/{row['sample']}",
-            "sample_hash": hashlib.sha256((prompt + "".join(expected)).encode("utf-8", "surrogatepass")).hexdigest(),
+            "sample_hash": sha256(prompt + "".join(expected)),
             "interaction_type": "single_turn",
             "input": {"raw": prompt, "reference": expected},
             "output": {"raw": [] if text is None else [text]},

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import fields
 from functools import partial
 from pathlib import Path
 
@@ -13,12 +12,12 @@ import yaml
 from kapwa.datasets.card import is_language_tag
 from kapwa.errors import UsageError, nearest
 from kapwa.exchange import every_eval_ever, inspect_export, lm_eval_export
-from kapwa.exchange.base import PART, UNDETERMINED, UNKNOWN, ExportOptions, Files, ItemDefaults, overall, write_text
+from kapwa.exchange.base import PART, UNDETERMINED, UNKNOWN, Files, ItemDefaults, overall, write_text
 from kapwa.files import replacing
 from kapwa.runs.directory import BOM, Run, slug, table_csv
 
 
-def _table_files(run: Run, _options: ExportOptions, *, form: str) -> Files:
+def _table_files(run: Run, *, form: str) -> Files:
     """Yield every table, as Parquet or as CSV: UTF-8 with a byte-order mark, formulas made harmless."""
     for name in run.tables:
         yield f"{name}.{form}", partial(_write_table, run, name, form)
@@ -35,14 +34,13 @@ def _write_table(run: Run, name: str, form: str, path: Path) -> None:
 _REPOSITORY = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 
 
-def _hub_files(run: Run, options: ExportOptions) -> Files:
+def _hub_files(run: Run, dataset: str | None = None, task_id: str = "default") -> Files:
     """Yield the first headline metric of each culture, language and variant as Hugging Face's ``.eval_results/*.yaml``.
 
     The form: https://huggingface.co/docs/hub/eval-results. One file a score, since a benchmark's leaderboard shows one.
-    ``options.dataset``: the benchmark's repository on the Hub, which only the user can know; ``task_id``: which of its
-    tasks, "default" where None. Raises UsageError without a dataset or a score.
+    ``dataset``: the benchmark's repository on the Hub, which only the user can know; ``task_id``: which of its tasks.
+    Raises UsageError without a dataset or a score.
     """
-    dataset = options.dataset
     if dataset is None or not _REPOSITORY.fullmatch(dataset):
         found = "none is named" if dataset is None else f"{dataset!r} is not owner/name"
         raise UsageError(
@@ -58,7 +56,7 @@ def _hub_files(run: Run, options: ExportOptions) -> Files:
         where = f"{row['metric']}, {row['culture']} ({row['language']}), {row['variant']}, {row['n']} items"
         interval = "" if row["low"] is None else f", 95 % interval {row['low']:.4f} to {row['high']:.4f}"
         entry = {
-            "dataset": {"id": dataset, "task_id": options.task_id or "default"},
+            "dataset": {"id": dataset, "task_id": task_id or "default"},
             "value": row["value"],
             **({"date": run.manifest["finished"]} if run.manifest.get("finished") else {}),
             "notes": f"{where}{interval}. {row['signature']}",
@@ -67,7 +65,7 @@ def _hub_files(run: Run, options: ExportOptions) -> Files:
         yield f".eval_results/{names[-1]}.yaml", partial(write_text, text)
 
 
-FORMATS: dict[str, Callable[[Run, ExportOptions], Files]] = {
+FORMATS: dict[str, Callable[..., Files]] = {
     "csv": partial(_table_files, form="csv"),
     "eee": every_eval_ever.files,
     "hf-eval-results": _hub_files,
@@ -76,22 +74,22 @@ FORMATS: dict[str, Callable[[Run, ExportOptions], Files]] = {
     "parquet": partial(_table_files, form="parquet"),
 }
 IMPORTS = ("inspect", "lm-eval")
+_USUAL = ("relationship", "other")  # which every format may be given
 _FORMAT_OF = {"organization": "eee", "relationship": "eee", "dataset": "hf-eval-results", "task_id": "hf-eval-results"}
 
 
 def export_run(run: Run, form: str, out: str | Path, *, overwrite: bool = False, **options: str | None) -> list[Path]:
     """Write ``run`` in ``form`` (one of :data:`FORMATS`) into the folder ``out``; return the files.
 
-    ``options``: fields of :class:`kapwa.exchange.base.ExportOptions`. ``organization`` (who evaluated) and
-    ``relationship`` (to the model's maker, one of ``every_eval_ever.RELATIONSHIPS``) go into eee; ``dataset`` and
-    ``task_id`` name the benchmark of hf-eval-results. Each file is written whole or not at all. Raises UsageError for
-    an unknown format, for an option that is missing, and, before anything is written, for an option that ``form`` has
-    no place for, and where a file exists and ``overwrite`` is False.
+    ``options`` are what the run does not know: ``organization`` (who evaluated) and ``relationship`` (to the model's
+    maker, one of ``every_eval_ever.RELATIONSHIPS``) go into eee; ``dataset`` and ``task_id`` name the benchmark of
+    hf-eval-results. Each file is written whole or not at all. Raises UsageError for an unknown format, for an option
+    that is missing, and, before anything is written, for an option that ``form`` has no place for, and where a file
+    exists and ``overwrite`` is False.
     """
     if form not in FORMATS:
         raise UsageError(f"There is no format {form!r}.", hint=nearest(form, FORMATS))
-    known = _options(form, options)
-    files = [(Path(out) / name, write) for name, write in FORMATS[form](run, known)]
+    files = [(Path(out) / name, write) for name, write in FORMATS[form](run, **_chosen(form, options))]
     existing = [path for path, _ in files if path.exists()]
     if existing and not overwrite:
         found = f"{existing[0]} and {len(existing) - 1} more exist" if len(existing) > 1 else f"{existing[0]} exists"
@@ -102,19 +100,18 @@ def export_run(run: Run, form: str, out: str | Path, *, overwrite: bool = False,
     return [path for path, _ in files]
 
 
-def _options(form: str, given: dict[str, str | None]) -> ExportOptions:
+def _chosen(form: str, given: dict[str, str | None]) -> dict[str, str]:
     """Refuse an option of another format rather than leave it out silently."""
-    defaults = {field.name: field.default for field in fields(ExportOptions)}
-    chosen = {name: value for name, value in given.items() if value is not None}
-    for name, value in chosen.items():
-        if name not in defaults:
-            raise UsageError(f"Exports have no option {name!r}.", hint=nearest(name, defaults))
-        if value != defaults[name] and form != _FORMAT_OF[name]:
+    chosen = {name: value for name, value in given.items() if value and (name, value) != _USUAL}
+    for name in chosen:
+        if name not in _FORMAT_OF:
+            raise UsageError(f"Exports have no option {name!r}.", hint=nearest(name, _FORMAT_OF))
+        if form != _FORMAT_OF[name]:
             option = f"--{name.replace('_', '-')}"
             raise UsageError(
                 f"{form} has no place for {option}.", hint=f"Leave it out; it belongs to --format {_FORMAT_OF[name]}."
             )
-    return ExportOptions(**chosen)
+    return chosen
 
 
 def import_result(

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from kapwa.errors import DataError, KapwaError, UsageError
-from kapwa.exchange.base import ImportedRun, changed_settings, judged_run, open_task, reading_samples, settings_note
+from kapwa.exchange.base import ImportedRun, judged_run, open_task, reading_samples, short_hash
 from kapwa.models.inspect import responses_of
 from kapwa.records import Answer, ContinuationScore, Item, Request, Response
 
@@ -63,13 +62,6 @@ class OpenedTask:
         return {**same, "item": item.id, "variant": item.variant}
 
 
-class Found(NamedTuple):
-    """An item with the task it is of."""
-
-    opened: OpenedTask
-    item: Item
-
-
 _opened: dict[str, OpenedTask] = {}
 
 
@@ -96,11 +88,11 @@ def _normal(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {**given, **({"where": {column: _names(values) for column, values in where.items()}} if where else {})}
 
 
-def find(metadata: Mapping[str, Any], data: str | None = None, only: str | None = None) -> Found:
-    """Return the item that a sample's ``metadata`` name; ``data``: where its data are now, if they were moved.
+def find(metadata: Mapping[str, Any], data: str | None = None, only: str | None = None) -> tuple[OpenedTask, Item]:
+    """Return the item that a sample's ``metadata`` name, and its task.
 
-    ``only``: the task whose samples are wanted. Raises UsageError for a sample that is not Kapwa's or of another task,
-    and DataError where the data are not those it was made from.
+    ``data``: where its data are now, if they were moved. ``only``: the task whose samples are wanted. Raises UsageError
+    for a sample that is not Kapwa's or of another task, and DataError where the data are not those it was made from.
     """
     place = metadata.get(METADATA)
     if not isinstance(place, Mapping) or "task" not in place:
@@ -123,7 +115,7 @@ def find(metadata: Mapping[str, Any], data: str | None = None, only: str | None 
             f"(digest {opened.task.data.digest[:6]}, was {str(place['data'])[:6]}).",
             hint="Score with the same files, from the same folder, or say where they are: -S data=FOLDER.",
         )
-    return Found(opened, item)
+    return opened, item
 
 
 def _key(name: str, arguments: Mapping[str, Any]) -> str:
@@ -254,15 +246,13 @@ def judge_again(log: InspectLog) -> ImportedRun:
         answers.sort(key=lambda one: (places[one.request.item_id, one.request.variant], one.request.sample))
         kept = [items[key] for key in sorted(items, key=lambda key: places[key])]
         judged = opened.task.score(kept, answers)
-    changed = _changed_settings(log.header, requests[0])
-    notes = ["Asked by Inspect; Kapwa's own task judged the answers again.", *settings_note("Inspect", changed)]
+    both, notes = _settings(log.header, requests[0]), []
     if beside:
-        words = "\n".join(sorted(beside)).encode("utf-8", "surrogatepass")
-        changed["messages"] = hashlib.blake2b(words, digest_size=6).hexdigest()
-        notes.append(f"{beside.total()} samples were asked with other messages beside those of Kapwa.")
+        both[0]["messages"] = short_hash("\n".join(sorted(beside)), 6)
+        notes = [f"{beside.total()} samples were asked with other messages beside those of Kapwa."]
     task, origin = opened.task, log.origin()
     return judged_run(
-        task, kept, answers, judged=judged, metrics=task.metrics, origin=origin, changed=changed, notes=notes
+        task, kept, answers, judged=judged, metrics=task.metrics, origin=origin, settings=both, notes=notes
     )
 
 
@@ -295,16 +285,16 @@ def _messages_beside(sample: EvalSample, request: Request) -> list[str]:
     return [json.dumps(others or asked, ensure_ascii=False)] if asked not in ([], wanted) else []
 
 
-def _changed_settings(log: EvalLog, request: Request) -> dict[str, Any]:
-    """Return the settings that bear on an answer and are not Kapwa's; a task's stand above those of the model."""
-    configs = (log.eval.model_generate_config, log.plan.config)
-    settings = {k: v for one in configs for k, v in one.model_dump(exclude_none=True, mode="json").items()}
+def _settings(log: EvalLog, request: Request) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the settings that bear on an answer, as asked and as Kapwa's; a task's stand above those of the model."""
     usual: dict[str, Any] = {"solver": "kapwa/ask"}
+    asked = {"solver": " + ".join(step.solver for step in log.plan.steps)}
+    for config in (log.eval.model_generate_config, log.plan.config):
+        asked |= config.model_dump(exclude_none=True, mode="json")
     if request.kind == "score":
-        settings = {name: value for name, value in settings.items() if name == "system_message"}
+        asked = {name: value for name, value in asked.items() if name in ("solver", "system_message")}
     else:
         usual |= request_config(request).model_dump(exclude_none=True, mode="json")
     if request.params.seed is not None:
-        settings.pop("seed", None)  # Kapwa's solver sends each request with its own
-    asked = {name: value for name, value in settings.items() if not _FETCHING.fullmatch(name)}
-    return changed_settings({**asked, "solver": " + ".join(step.solver for step in log.plan.steps)}, usual)
+        asked.pop("seed", None)  # Kapwa's solver sends each request with its own
+    return {name: value for name, value in asked.items() if not _FETCHING.fullmatch(name)}, usual

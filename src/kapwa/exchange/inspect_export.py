@@ -11,13 +11,12 @@ written here, as Inspect documents it: a zip file with a header, summaries and a
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import math
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,9 +26,9 @@ import polars as pl
 from pydantic_core import to_json, to_jsonable_python
 
 from kapwa.errors import MissingDependencyError
-from kapwa.exchange.base import ALL, PART, ExportOptions, Files, expected, moment, overall, run_identity
+from kapwa.exchange.base import ALL, PART, Files, expected, moment, overall, run_identity, short_hash
 from kapwa.records import OUTCOMES
-from kapwa.runs.directory import Run, slug
+from kapwa.runs.directory import LEVEL, Run, slug
 from kapwa.runs.store import JOURNAL
 
 if TYPE_CHECKING:
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     from inspect_ai.scorer import Score
 
 METADATA = SCORER = "kapwa"
-LEVEL = 0.95
 _KEY = ("item_id", "variant", "culture")
 _ABOUT = ("item_id", "culture", "language", "category", "topic", "variant", "cluster")
 _TABLES = ("answers", "continuations", "cases")  # those with a row for each item, draw or continuation
@@ -59,11 +57,11 @@ def need_inspect(purpose: str) -> None:
         raise MissingDependencyError("inspect-ai", extra="inspect", purpose=purpose) from None
 
 
-def files(run: Run, _options: ExportOptions) -> Files:
+def files(run: Run) -> Files:
     """Yield the log, by the name by which Inspect lists logs: time, task and id, the same for the same run."""
     need_inspect("An export in Inspect's form")
     task = slug(run.manifest["task"]).replace("_", "-")
-    identity = run_identity(run, 11).hex()
+    identity = run_identity(run, 11)
     yield f"{_created(run).replace(':', '-')}_{task}_{identity}.eval", partial(_write_log, run, identity)
 
 
@@ -210,31 +208,26 @@ def _details(row: Row) -> dict[str, Any]:
 
 
 def _stats(run: Run) -> EvalStats:
+    """Say when the run began and ended, and which tokens the model read and wrote, as the journal tells.
+
+    An imported run has no journal, and one that was moved or cut keeps nothing from export: tokens are no result.
+    """
     from inspect_ai.log import EvalStats
     from inspect_ai.model import ModelUsage
 
-    read, written = _tokens(run.path / JOURNAL)
+    # Immutable: nothing is written beside the journal, which may lie in a read-only folder; the run is finished.
+    address = f"{(run.path / JOURNAL).resolve().as_uri()}?mode=ro&immutable=1"
+    query = (
+        "SELECT total(json_extract(payload, '$.usage[0]')), total(json_extract(payload, '$.usage[1]')) FROM responses"
+    )
+    read, written = 0, 0
+    with suppress(sqlite3.Error), closing(sqlite3.connect(address, uri=True)) as connection:
+        read, written = map(int, connection.execute(query).fetchone())
     usage = ModelUsage(input_tokens=read, output_tokens=written, total_tokens=read + written)
     times = (moment(run.manifest, name) for name in ("started", "finished"))
     started, finished = ("" if time is None else time.isoformat() for time in times)
     used = {str(run.manifest["model"]["id"]): usage} if usage.total_tokens else {}
     return EvalStats(started_at=started, completed_at=finished, model_usage=used)
-
-
-def _tokens(journal: Path) -> tuple[int, int]:
-    """Add up the tokens that the model read and wrote, as the journal tells; an imported run has none."""
-    # Immutable: nothing is written beside the journal, which may lie in a read-only folder; the run is finished.
-    address = f"{journal.resolve().as_uri()}?mode=ro&immutable=1"
-    query = (
-        "SELECT total(json_extract(payload, '$.usage[0]')), total(json_extract(payload, '$.usage[1]')) FROM responses"
-    )
-    try:
-        with closing(sqlite3.connect(address, uri=True)) as connection:
-            read, written = connection.execute(query).fetchone()
-    except sqlite3.Error:
-        # Tokens are no result: a journal that was moved or cut keeps no tables from export.
-        return 0, 0
-    return int(read), int(written)
 
 
 def _samples(run: Run, identity: str) -> Iterator[EvalSample]:
@@ -294,7 +287,7 @@ def _sample(run: Run, about: Row, item: Row, tables: Tables, sample_id: str, epo
     from inspect_ai.log import EvalError, EvalSample
     from inspect_ai.model import ChatMessageUser
 
-    uuid = hashlib.blake2b(f"{identity} {sample_id} {epoch - 1}".encode(), digest_size=11).hexdigest()
+    uuid = short_hash(f"{identity} {sample_id} {epoch - 1}", 11)
     prompt = ChatMessageUser(content=str(item.get("prompt") or ""), id=f"{uuid}-input", source="input")
     output = _output(run, tables, uuid)
     choices = [row["text"] for row in tables.get("continuations", ())] or item.get("options")

@@ -37,8 +37,15 @@ _AT_ONCE, _BYTES_AT_ONCE = 500, 16 << 20
 _MEMBER = re.compile(r"samples/(.+)_epoch_([0-9]+)\.json", re.DOTALL)
 _NOT_READ = {"events", "events_data", "timelines", "error_retries"}
 _KNOWN = ("item_id", "variant", "culture", "language", "category", "topic", "cluster")
+Place = tuple[str, str | int | None]
+Value = tuple[float | None, Outcome]
+_RIGHT: Value = (1.0, "right")
+_WRONG: Value = (0.0, "wrong")
 # Inspect's letters and words, and what its metrics count them as (inspect_ai.scorer.value_to_float).
-_WORDS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+_WORDS: Mapping[str, Value] = {
+    **{"C": _RIGHT, "I": _WRONG, "P": (0.5, "scored"), "N": (0.0, "refused")},
+    **{"yes": _RIGHT, "true": _RIGHT, "no": _WRONG, "false": _WRONG},
+}
 _REASONS: Mapping[str, Outcome] = {"refusal": "refused", "no_response": "empty"}
 _ANSWER = ("item_id", "variant", "culture", "sample", "text", "error")
 _CLOSE = 1e-9
@@ -185,28 +192,17 @@ def _reading(file: Path) -> Iterator[None]:
         ) from None
 
 
-Place = tuple[str, str | int | None]
-
-
-class _Value(NamedTuple):
-    """One value that a scorer gave: a number or None, and whether it was written as right or wrong."""
-
-    number: float | None
-    is_verdict: bool
-    outcome: Outcome
-
-
 class _Sample(NamedTuple):
     """What an import keeps of a sample: as little as a run needs, so that the sample itself can go.
 
     ``row``: its columns of items and answers. ``values``: what scorers gave, by scorer and, where it gave several, by
-    key or place; a text is a value that is no number.
+    key or place: a number with its outcome, "scored" where it is no verdict, or a text, which is no number.
     """
 
     id: int | str
     epoch: int
     row: Mapping[str, Any]
-    values: Mapping[Place, _Value | str]
+    values: Mapping[Place, Value | str]
 
 
 def _kept(sample: EvalSample, defaults: base.ItemDefaults) -> _Sample:
@@ -227,7 +223,7 @@ def _kept(sample: EvalSample, defaults: base.ItemDefaults) -> _Sample:
         "text": None if sample.output.empty and error is not None else sample.output.completion,
         "error": error,
     }
-    values: dict[Place, _Value | str] = {}
+    values: dict[Place, Value | str] = {}
     for scorer, score in (sample.scores or {}).items():
         missing = _REASONS.get(str(score.reason), "unparsed")
         parts: Mapping[Any, Any] = {None: score.value}
@@ -237,21 +233,17 @@ def _kept(sample: EvalSample, defaults: base.ItemDefaults) -> _Sample:
     return _Sample(sample.id, sample.epoch, row, values)
 
 
-def _value(value: Any, missing: Outcome) -> _Value | str:
+def _value(value: Any, missing: Outcome) -> Value | str:
     """Read a value as Inspect's metrics count it; return a text that is no number as it is."""
-    if isinstance(value, str):
-        word = value if value in _WORDS else value.lower()
-        if word in _WORDS:
-            outcomes: dict[float, Outcome] = {1.0: "right", 0.5: "scored", 0.0: "wrong"}
-            return _Value(_WORDS[word], word != "P", "refused" if word == "N" else outcomes[_WORDS[word]])
+    if isinstance(value, bool):
+        return _RIGHT if value else _WRONG
+    if isinstance(value, str) and (word := value if value in _WORDS else value.lower()) in _WORDS:
+        return _WORDS[word]
     try:
         number = math.nan if value is None else float(value)
     except ValueError:
         return str(value)
-    if not math.isfinite(number):
-        return _Value(None, False, missing)
-    verdicts: dict[float, Outcome] = {1.0: "right", 0.0: "wrong"}
-    return _Value(number, isinstance(value, bool), verdicts.get(number, "scored"))
+    return (number, "scored") if math.isfinite(number) else (None, missing)
 
 
 def _foreign(log: InspectLog, defaults: base.ItemDefaults, why_not_judged: Sequence[str]) -> base.ImportedRun:
@@ -271,7 +263,7 @@ def _foreign(log: InspectLog, defaults: base.ItemDefaults, why_not_judged: Seque
         "task": f"inspect/{evaluation.task}",
         "task_version": evaluation.task_version or None,
         "data": str(evaluation.dataset.name or evaluation.task),
-        "metrics": {metric.name: metric.info for metric in metrics},
+        "metrics": {name: info for name, (_, info) in metrics.items()},
         "notes": [*_reducers(log.header), *why_not_judged, *left_out],
         **log.origin(),
     }
@@ -288,53 +280,45 @@ def _foreign(log: InspectLog, defaults: base.ItemDefaults, why_not_judged: Seque
     )
 
 
-class _Metric(NamedTuple):
-    """One metric of a log: what a run tells of it, and where samples have it."""
+def _metrics(log: InspectLog, samples: Sequence[_Sample]) -> tuple[dict[str, tuple[Place, dict[str, Any]]], list[str]]:
+    """Return the metrics that are means over the samples (where these have them, and what a run tells of them).
 
-    name: str
-    place: Place
-    info: dict[str, Any]
-
-
-def _metrics(log: InspectLog, samples: Sequence[_Sample]) -> tuple[list[_Metric], list[str]]:
-    """Return the metrics that are means over the samples, and why others are not.
-
-    A key that two scorers use carries the scorer's name.
+    And why others are not. A key that two scorers use carries the scorer's name.
     """
     places = list(dict.fromkeys(place for sample in samples for place in sample.values))
     keys = Counter(key for _, key in places)
     scorers = {scorer for scorer, _ in places}
-    kept, left_out = [], []
+    results = log.header.results.scores if log.header.results else []
+    kept, left_out = {}, []
     for scorer, key in places:
         alone = isinstance(key, str) and keys[key] == 1 and key not in scorers
         name = scorer if key is None else str(key) if alone else f"{scorer}.{key}"
-        results = log.header.results.scores if log.header.results else []
         own = [one for one in results if one.scorer == scorer and one.name == (scorer if key is None else str(key))]
         values = [(sample.id, sample.values[scorer, key]) for sample in samples if (scorer, key) in sample.values]
         why = _why_not(own, values)
         if why:
             left_out.append(f"The metric {name} is not taken over: {why}.")
             continue
-        known = [value for _, value in values if isinstance(value, _Value) and value.number is not None]
+        known = [value for _, value in values if value[0] is not None]
         # The log's results call the share of ones an accuracy.
-        verdicts = all(value.is_verdict for value in known) or any("accuracy" in one.metrics for one in own)
-        binary = verdicts and all(value.number in (0.0, 1.0) for value in known)
+        verdicts = all(value[1] != "scored" for value in known) or any("accuracy" in one.metrics for one in own)
+        binary = verdicts and all(value[0] in (0.0, 1.0) for value in known)
         info = base.foreign_metric(name, "Inspect", binary=binary, share=binary, better=True if binary else None)
-        kept.append(_Metric(name, (scorer, key), info))
+        kept[name] = (scorer, key), info
     if not kept:
         hint = "; ".join(left_out) or f"Score it: inspect score {log.file.name} --scorer …"
         raise DataError("has no metric that is a mean over its samples.", path=log.file, hint=hint)
     return kept, left_out
 
 
-def _why_not(results: Sequence[EvalScore], values: Sequence[tuple[int | str, _Value | str]]) -> str:
+def _why_not(results: Sequence[EvalScore], values: Sequence[tuple[int | str, Value | str]]) -> str:
     """Say why a metric is not taken over: it is no number, or Inspect's mean is not its samples'. Else say nothing."""
     by_item: dict[int | str, list[float]] = {}
     for item, value in values:
         if isinstance(value, str):
             return f"it has a value that is no number ({value[:40]!r})"
-        if value.number is not None:
-            by_item.setdefault(item, []).append(value.number)
+        if value[0] is not None:
+            by_item.setdefault(item, []).append(value[0])
     if not by_item:
         return "it has no number"
     mean = math.fsum(math.fsum(numbers) / len(numbers) for numbers in by_item.values()) / len(by_item)
@@ -348,15 +332,15 @@ def _why_not(results: Sequence[EvalScore], values: Sequence[tuple[int | str, _Va
     return ""
 
 
-def _score_rows(sample: _Sample, metrics: Sequence[_Metric]) -> Iterator[dict[str, Any]]:
-    for metric in metrics:
-        value = sample.values.get(metric.place)
-        if value is None and sample.row["error"]:
-            value = _Value(None, False, "failed")
-        if isinstance(value, _Value):  # else a scorer passed this sample over
-            verdict = value.outcome in ("right", "wrong") and not metric.info["binary"]
-            outcome = "scored" if verdict else value.outcome
-            yield {**sample.row, "metric": metric.name, "value": value.number, "outcome": outcome}
+def _score_rows(sample: _Sample, metrics: Mapping[str, tuple[Place, dict[str, Any]]]) -> Iterator[dict[str, Any]]:
+    for name, (place, info) in metrics.items():
+        value = sample.values.get(place, (None, "failed") if sample.row["error"] else "")
+        if isinstance(value, str):
+            continue  # a scorer passed this sample over
+        number, outcome = value
+        if outcome in ("right", "wrong", "scored") and number is not None:
+            outcome = "scored" if not info["binary"] else "right" if number else "wrong"
+        yield {**sample.row, "metric": name, "value": number, "outcome": outcome}
 
 
 def _reducers(header: EvalLog) -> list[str]:

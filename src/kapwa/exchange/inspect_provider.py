@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -106,13 +107,13 @@ class KapwaAPI(ModelAPI):
             model = self._model
         if place is None:
             return self._alone(model, Request("", "", "generate", messages, params=params))
-        found = find({METADATA: place})
+        opened, item = find({METADATA: place})
         with self._lock:
-            if id(found.opened) not in self._plans:
-                check_capabilities(model, found.opened.task.needs, found.opened.task.name)
-                self._plans[id(found.opened)] = _Plan(model, found.opened)
-            plan = self._plans[id(found.opened)]
-        planned = plan.requests[found.item.id, found.item.variant][int(place["request"])]
+            if id(opened) not in self._plans:
+                check_capabilities(model, opened.task.needs, opened.task.name)
+                self._plans[id(opened)] = _Plan(model, opened)
+            plan = self._plans[id(opened)]
+        planned = plan.requests[item.id, item.variant][int(place["request"])]
         drawn = planned if planned.kind == "score" else replace(planned, sample=int(place["sample"]))
         if drawn.messages != messages or not (drawn.kind == "score" or params == _as_sent(drawn)):
             # The user changed what is asked (a system message, another temperature): the plan is of other requests.
@@ -126,15 +127,14 @@ class KapwaAPI(ModelAPI):
             return planned, plan.answer(planned)
 
     def _alone(self, model: Model, request: Request) -> tuple[Request, Response]:
-        with self._lock:
-            if request.params.temperature > 0 and not request.item_id:
-                # Asked again, a prompt gets another draw: seeds come from keys, which hold the sample's number.
-                key = request_key(replace(request, sample=0), model.fingerprint)
+        if request.params.temperature > 0 and not request.item_id:
+            # Asked again, a prompt gets another draw: seeds come from keys, which hold the sample's number.
+            key = request_key(replace(request, sample=0), model.fingerprint)
+            with self._lock:
                 request, self._draws[key] = replace(request, sample=self._draws[key]), self._draws[key] + 1
-            request = replace(request, key=request_key(request, model.fingerprint))
-            if model.atomic_batches:
-                return request, _one(model, request)
-        return request, _one(model, request)
+        request = replace(request, key=request_key(request, model.fingerprint))
+        with self._lock if model.atomic_batches else nullcontext():
+            return request, _one(model, request)
 
 
 class _Plan:

@@ -27,7 +27,6 @@ from kapwa.errors import KapwaError, ModelError, UsageError
 from kapwa.exchange.base import PART, expected
 from kapwa.exchange.inspect_answers import (
     METADATA,
-    Found,
     OpenedTask,
     answers_of,
     errors_for_inspect,
@@ -106,10 +105,10 @@ def ask() -> Solver:
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         model = get_model()
         with errors_for_inspect():
-            found = find(state.metadata)
-            requests = found.opened.requests(found.item)
+            opened, item = find(state.metadata)
+            requests = opened.requests(item)
             if requests[0].kind == "score":
-                _check_scores(model, found.opened.name)
+                _check_scores(model, opened.name)
         # Each epoch is a further set of draws.
         first = (state.epoch - 1) * len(requests)
         drawn = [replace(request, sample=first + request.sample) for request in requests]
@@ -149,19 +148,19 @@ def _check_scores(model: Model, name: str) -> None:
         )
 
 
-def _score(found: Found, judged: Judged, completion: str) -> Score:
+def _score(opened: OpenedTask, judged: Judged, completion: str) -> Score:
     values: dict[str, list[float]] = {}
     outcomes: dict[str, str] = {}
     for name, value, outcome in judged.scores.select("metric", "value", "outcome").iter_rows():
         outcomes.setdefault(name, outcome)
         if value is not None:
             values.setdefault(name, []).append(value)
-    first = outcomes.get(found.opened.task.headline[0], "failed")
+    first = outcomes.get(opened.task.headline[0], "failed")
     cases = judged.tables.get("cases")
     case: Mapping[str, Any] = cases.row(0, named=True) if cases is not None and cases.height else {}
     wanted = case.get("expected")
     return Score(
-        value={name: fmean(values[name]) if name in values else math.nan for name in _metric_names(found.opened)},
+        value={name: fmean(values[name]) if name in values else math.nan for name in _metric_names(opened)},
         answer=str(case.get("got") or completion),
         explanation=f"{first}; expected: {wanted}" if wanted else first,
         reason=REASONS.get(first),
@@ -225,13 +224,13 @@ def _scorer_of(name: str) -> Callable[..., Scorer]:
 
         async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001 - Inspect's signature
             with errors_for_inspect():
-                found = find(state.metadata, data, name)
-                answers = answers_of(found.opened.requests(found.item), state.output)
+                opened, item = find(state.metadata, data, name)
+                answers = answers_of(opened.requests(item), state.output)
                 if not answers or any(answer.response.failed for answer in answers):
                     why = next((answer.response.error for answer in answers), "there is no answer to judge")
                     return Score.unscored(reason="scoring_failed", explanation=why)
-                judged = found.opened.task.score([found.item], answers)
-            return _score(found, judged, state.output.completion)
+                judged = opened.task.score([item], answers)
+            return _score(opened, judged, state.output.completion)
 
         return score
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from kapwa.errors import DataError, ModelError, UsageError, nearest
-from kapwa.exchange.base import ImportedRun, changed_settings, judged_run, open_task, reading_samples, settings_note
+from kapwa.exchange.base import ImportedRun, judged_run, open_task, reading_samples
 from kapwa.records import Answer, ContinuationScore, Params, Request, Response
 from kapwa.suites.base import Judged, Task
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from kapwa.exchange.lm_eval_import import Sample, TaskSamples
 
 SETTINGS = ("data", "variants", "where", "limit", "options")
-_JUDGED = "Asked by lm-eval; Kapwa's own task judged the answers again."
 _LEFT_OUT = (
     "lm-eval tells no token counts and scores no closing tokens: metrics per token, and as released, are not here."
 )
@@ -127,22 +126,21 @@ def judge_again(results: Mapping[str, Any], samples: TaskSamples, origin: Mappin
         answers = [answer for one, asked in zip(documents, requests, strict=True) for answer in _answers(one, asked)]
         metrics = [name for name in task.metrics if is_available(name, task)]
         judged = _only_known(task, metrics, task.score(kept, answers))
-        settings = documents[0].generation  # one for all of a task; none for likelihoods
+        follows = documents[0].asked[0][1]  # settings, the same for all of a task, or a text to score
+        settings = dict(follows) if isinstance(follows, Mapping) else {}
         draws = max(len(one.resps[0]) for one in documents) if settings else 1
-        usual = generation_settings(requests[0][0].params) if settings else {}
         system = results.get("system_instruction")
-        changed = changed_settings({**settings, **({"system_message": str(system)} if system else {})}, usual)
-    notes = [_JUDGED, *([_LEFT_OUT] if "score" in task.needs else []), *settings_note("lm-eval", changed)]
+    notes = [_LEFT_OUT] if "score" in task.needs else []
     if draws > 1:
         notes.append(
             f"Each item was asked {draws} times: its value is the mean, where lm-eval's is the first answer's."
         )
     notes += _disagreements(results, samples, judged.scores, config["metadata"]["kapwa"].get("version"))
     if settings:
-        model = origin["model"]
-        description = {**model["description"], "generation": settings}
-        origin = {**origin, "model": {**model, "description": description}}
-    return judged_run(task, kept, answers, judged=judged, metrics=metrics, origin=origin, changed=changed, notes=notes)
+        origin["model"]["description"]["generation"] = settings
+    asked = {**settings, **({"system_message": str(system)} if system else {})}
+    both = (asked, generation_settings(requests[0][0].params) if settings else {})
+    return judged_run(task, kept, answers, judged=judged, metrics=metrics, origin=origin, settings=both, notes=notes)
 
 
 def _answers(sample: Sample, requests: Sequence[Request]) -> Iterator[Answer]:

@@ -7,7 +7,6 @@ the key ``kapwa``.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from datetime import UTC
@@ -25,7 +24,7 @@ Part = tuple[str, str, str]
 Row = dict[str, Any]
 
 
-def files(run: Run, _options: base.ExportOptions) -> base.Files:
+def files(run: Run) -> base.Files:
     """Yield the results, then the samples of each culture, language and variant."""
     # lm-eval names files by the moment at which it ended, in UTC.
     ended = base.moment(run.manifest, "finished", "started")
@@ -127,9 +126,9 @@ def _sample(place: int, rows: list[Row], document: Row, answers: list[Row]) -> R
         "filtered_resps": [answer[0] if answer else "" for answer in responses],
         "filter": "none",
         "metrics": list(means),
-        "doc_hash": _sha(json.dumps(document, indent=2, ensure_ascii=False, default=str)),
-        "prompt_hash": _sha(prompt),
-        "target_hash": _sha(expected),
+        "doc_hash": base.sha256(json.dumps(document, indent=2, ensure_ascii=False, default=str)),
+        "prompt_hash": base.sha256(prompt),
+        "target_hash": base.sha256(expected),
         **means,
         "kapwa": {
             "item_id": rows[0]["item_id"],
@@ -152,7 +151,3 @@ def _of(table: pl.DataFrame, part: Part) -> pl.DataFrame:
     """Return the rows of one part; a table may lack some of the columns that tell parts apart."""
     known = [(name, value) for name, value in zip(base.PART, part, strict=True) if name in table.columns]
     return table.filter(pl.col(name) == value for name, value in known)
-
-
-def _sha(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -62,12 +62,6 @@ class Sample(BaseModel):
         return [(_prompt(pair.get("arg_0", "")), pair.get("arg_1")) for pair in self.arguments.values()]
 
     @property
-    def generation(self) -> dict[str, Any]:
-        """The settings with which texts were asked for; none for likelihoods."""
-        settings = self.asked[0][1]
-        return dict(settings) if isinstance(settings, Mapping) else {}
-
-    @property
     def item_key(self) -> tuple[Any, Any]:
         """Id and variant of the item, where the sample is of one of Kapwa's tasks."""
         return self.doc["item_id"], self.doc["variant"]
@@ -240,8 +234,8 @@ def _foreign(
         raise DataError("has no metric that is a mean over its items.", path=samples.path, hint="; ".join(left_out))
     shots = (results.get("n-shot") or {}).get(name)
     about = {"variant": base.UNKNOWN if shots is None else f"{shots}-shot", **defaults._asdict()}
-    documents = samples.documents()
-    data = config.get("dataset_path")
+    documents, data = samples.documents(), config.get("dataset_path")
+    tables = _tables(documents, about)
     known = {
         "suite": _SUITE,
         "task": f"{_SUITE}/{name}",
@@ -255,8 +249,8 @@ def _foreign(
     return base.foreign_run(
         known,
         list(_score_rows(samples, metrics, about)),
-        _items(documents, about),
-        _answers(samples, about),
+        tables.pop("items"),
+        tables,
         questions=(json.dumps([one.doc_id, one.doc_hash or one.doc, one.target]) for one in documents),
         asked=[json.dumps(pair, sort_keys=True) for sample in documents for pair in sample.asked],
     )
@@ -316,21 +310,6 @@ def _score_rows(
                 yield {**about, **same, "metric": name, "value": value, "outcome": outcome}
 
 
-def _items(documents: Sequence[Sample], about: Mapping[str, str]) -> pl.DataFrame:
-    columns = ("item_id", "variant", "culture", "language", "cluster", "prompt", "target")
-    rows = [
-        {
-            **about,
-            "item_id": str(sample.doc_id),
-            "cluster": str(sample.doc_id),
-            "prompt": sample.asked[0][0] if sample.asked else None,
-            "target": _target(sample),
-        }
-        for sample in documents
-    ]
-    return pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String))
-
-
 def _target(sample: Sample) -> str | None:
     """What was expected: lm-eval writes the place of the right choice where there are choices."""
     target = sample.target
@@ -340,18 +319,25 @@ def _target(sample: Sample) -> str | None:
     return None if target is None else str(target)
 
 
-def _answers(samples: TaskSamples, about: Mapping[str, str]) -> dict[str, pl.DataFrame]:
-    """Return what the model wrote, or the log-probabilities of what it was given."""
+def _tables(documents: Sequence[Sample], about: Mapping[str, str]) -> dict[str, pl.DataFrame]:
+    """Return the items, and what the model wrote or the log-probabilities of what it was given."""
+    items: list[dict[str, Any]] = []
     answers: list[dict[str, Any]] = []
     scored: list[dict[str, Any]] = []
-    for sample in samples.documents():
-        key = {"item_id": str(sample.doc_id), "variant": about["variant"], "culture": about["culture"]}
-        for index, ((_, follows), given) in enumerate(zip(sample.asked, sample.resps, strict=False)):
+    for sample in documents:
+        name, asked = str(sample.doc_id), sample.asked
+        prompt = asked[0][0] if asked else None
+        items.append({**about, "item_id": name, "cluster": name, "prompt": prompt, "target": _target(sample)})
+        key = {"item_id": name, "variant": about["variant"], "culture": about["culture"]}
+        for index, ((_, follows), given) in enumerate(zip(asked, sample.resps, strict=False)):
             if isinstance(follows, str):
-                row = {**key, "index": index, "text": follows, "logprob_sum": float(given[0][0])}
-                scored.append(row)
+                scored.append({**key, "index": index, "text": follows, "logprob_sum": float(given[0][0])})
             else:
                 texts = given if isinstance(given, list) else [given]
                 answers += [{**key, "sample": draw, "text": str(text)} for draw, text in enumerate(texts)]
+    columns = ("item_id", "variant", "culture", "language", "cluster", "prompt", "target")
     tables = {"answers": answers, "continuations": scored}
-    return {name: pl.DataFrame(rows, infer_schema_length=None) for name, rows in tables.items() if rows}
+    return {
+        "items": pl.DataFrame(items, schema=dict.fromkeys(columns, pl.String)),
+        **{name: pl.DataFrame(rows, infer_schema_length=None) for name, rows in tables.items() if rows},
+    }
