@@ -2,12 +2,12 @@
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from edited_lm import Edit, edited, run_with
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
@@ -63,46 +63,21 @@ def test_a_language_is_a_tag(lm_eval_folder: Path, tmp_path: Path, language: str
     assert not (tmp_path / "runs").exists()
 
 
-@pytest.fixture
-def edited(lm_eval_folder: Path, tmp_path: Path) -> Callable[..., Path]:
-    """A copy of lm-eval's files, its results or the lines of a samples file changed."""
-
-    def edit(change: Callable[[Any], Any], file: str = MC) -> Path:
-        folder = tmp_path / "lm"
-        if not folder.exists():
-            shutil.copytree(lm_eval_folder, folder)
-        path = folder / file
-        if file == RESULTS:
-            value = json.loads(path.read_text())
-            change(value)
-            path.write_text(json.dumps(value))
-        else:
-            lines = [json.loads(line) for line in path.read_text().splitlines()]
-            path.write_text("".join(json.dumps(line) + "\n" for line in change(lines)))
-        return folder
-
-    return edit
-
-
-def test_an_aggregate_that_is_no_mean_is_left_out(edited: Callable[..., Path], tmp_path: Path) -> None:
-    def told(value: dict[str, Any]) -> None:
-        value["results"]["tiny_mc"]["acc_norm,none"] = 0.9
-
-    run = imported(edited(told, RESULTS), tmp_path / "runs")["lm-eval/tiny_mc"]
+def test_an_aggregate_that_is_no_mean_is_left_out(lm_eval_folder: Path, tmp_path: Path) -> None:
+    stated = {"acc_norm,none": 0.9}
+    run = run_with(lm_eval_folder, tmp_path, lambda _, told: told["results"]["tiny_mc"].update(stated), "tiny_mc")
     assert run.estimates["metric"].unique().to_list() == ["acc"]
     assert any("aggregate 0.9 is not the mean of its items, 0.25" in note for note in run.manifest["notes"])
 
 
-def test_imports_have_every_form(edited: Callable[..., Path], tmp_path: Path) -> None:
-    def halves(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        return [{**line, "metrics": [*line["metrics"], "score"], "score": 0.5} for line in lines]
+def test_imports_have_every_form(lm_eval_folder: Path, tmp_path: Path) -> None:
+    def halves(lines: list[dict[str, Any]], told: dict[str, Any]) -> None:
+        for line in lines:
+            line |= {"metrics": [*line["metrics"], "score"], "score": 0.5}
+        told["results"]["tiny_mc"]["score,none"] = 0.5
+        told["higher_is_better"]["tiny_mc"]["score"] = True
 
-    def told(value: dict[str, Any]) -> None:
-        value["results"]["tiny_mc"]["score,none"] = 0.5
-        value["higher_is_better"]["tiny_mc"]["score"] = True
-
-    edited(halves)
-    run = imported(edited(told, RESULTS), tmp_path / "runs")["lm-eval/tiny_mc"]
+    run = run_with(lm_eval_folder, tmp_path, halves, "tiny_mc")
     needed = {"eee": {"organization": "Test University"}, "hf-eval-results": {"dataset": "owner/bench"}}
     files = {form: api.export_run(run, tmp_path / form, form, **needed.get(form, {})) for form in FORMATS}
     # Nobody told the ends of a metric that lm-eval does not know: the schema's word for that is null.
@@ -115,39 +90,32 @@ def test_imports_have_every_form(edited: Callable[..., Path], tmp_path: Path) ->
     assert files["lm-eval"][0].name == "results_2026-11-20T10-52-10.json"
 
 
+OTHER_TYPE = "is missing or of another type than lm-eval writes"
+
+
 @pytest.mark.parametrize(
-    ("change", "file", "says"),
+    ("change", "says"),
     [
-        (lambda lines: [], MC, "holds no samples"),
+        (lambda lines, _: lines.clear(), "holds no samples"),
+        (lambda lines, _: lines[0].update(resps="x"), f"row 1, column 'resps': {OTHER_TYPE}"),
+        (lambda lines, _: lines[0].update(resps=[[["no", "False"]]] * 3), "is not as lm-eval writes it .ValueError"),
         (
-            lambda lines: [{**lines[0], "resps": "x"}],
-            MC,
-            r"row 1, column 'resps': is missing or of another type than lm-eval writes",
+            lambda lines, _: lines[1].update(arguments={"gen_args_0": 1}),
+            f"row 2, column 'arguments.gen_args_0': {OTHER_TYPE}",
         ),
-        (
-            lambda lines: [{**line, "resps": [[["no", "False"]]] * 3} for line in lines],
-            MC,
-            "is not as lm-eval writes it .ValueError",
-        ),
-        (
-            lambda lines: [lines[0], {**lines[1], "arguments": {"gen_args_0": 1}}],
-            MC,
-            "row 2, column 'arguments.gen_args_0': is missing or of another type than lm-eval writes",
-        ),
-        (lambda lines: [{k: v for k, v in lines[0].items() if k != "doc"}], MC, "column 'doc': is missing"),
-        (lambda lines: [7], MC, "row 1: is not a JSON object"),
-        (lambda v: v["configs"]["tiny_mc"].update(output_type="loglikelihood"), RESULTS, "of the type loglikelihood"),
-        (lambda v: v["results"].update({"../../etc": {}}), RESULTS, "there are no samples of the task"),
-        (lambda v: v.update(results=[]), RESULTS, "not a results file of lm-eval"),
-        (lambda v: v.update(results={}), RESULTS, "holds the results of no task: its 'results' are empty"),
-        (lambda v: v.update(configs=[1]), RESULTS, "is not as lm-eval writes it"),
+        (lambda lines, _: lines[0].pop("doc"), "column 'doc': is missing"),
+        (lambda lines, _: lines.insert(0, 7), "row 1: is not a JSON object"),
+        (lambda _, told: told["configs"]["tiny_mc"].update(output_type="loglikelihood"), "of the type loglikelihood"),
+        (lambda _, told: told["results"].update({"../../etc": {}}), "there are no samples of the task"),
+        (lambda _, told: told.update(results=[]), "not a results file of lm-eval"),
+        (lambda _, told: told.update(results={}), "holds the results of no task: its 'results' are empty"),
+        (lambda _, told: told.update(configs=[1]), "is not as lm-eval writes it"),
     ],
 )
-def test_damaged_files_say_where(
-    edited: Callable[..., Path], tmp_path: Path, change: Callable[[Any], Any], file: str, says: str
-) -> None:
+def test_damaged_files_say_where(lm_eval_folder: Path, tmp_path: Path, change: Edit, says: str) -> None:
+    folder = edited(lm_eval_folder, tmp_path / "lm", change, "tiny_mc")
     with pytest.raises(DataError, match=says) as raised:
-        api.import_result(edited(change, file), out=tmp_path / "runs")
+        api.import_result(folder, out=tmp_path / "runs")
     assert raised.value.hint
     assert not (tmp_path / "runs").exists()
 
@@ -187,25 +155,6 @@ def test_only_imports_are_overwritten(lm_eval_folder: Path, tmp_path: Path) -> N
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(path.name for path in folders)
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(values=st.lists(st.floats(0, 1), min_size=4, max_size=4))
-def test_any_item_scores_give_their_mean(
-    lm_eval_folder: Path, tmp_path_factory: pytest.TempPathFactory, values: list[float]
-) -> None:
-    folder = tmp_path_factory.mktemp("lm") / "lm"
-    shutil.copytree(lm_eval_folder, folder)
-    lines = [json.loads(line) for line in (folder / MC).read_text().splitlines()]
-    told = json.loads((folder / RESULTS).read_text())
-    told["results"]["tiny_mc"]["acc,none"] = sum(values) / 4
-    (folder / RESULTS).write_text(json.dumps(told))
-    text = "".join(json.dumps({**line, "acc": v}) + "\n" for line, v in zip(lines, values, strict=True))
-    (folder / MC).write_text(text)
-    run = imported(folder, folder.parent / "runs")["lm-eval/tiny_mc"]
-    acc = run.estimates.filter(pl.col("metric") == "acc", pl.col("group") == "all").row(0, named=True)
-    assert acc["value"] == pytest.approx(sum(values) / 4, abs=1e-12)
-    assert acc["scored"] + acc["right"] + acc["wrong"] == 4
-
-
 def test_the_command_line_tells_what_stays_unknown(lm_eval_folder: Path, tmp_path: Path) -> None:
     asked = ["import", str(lm_eval_folder), "--format", "lm-eval", "-o", str(tmp_path), "--json"]
     done = CliRunner().invoke(app, asked)
@@ -216,56 +165,58 @@ def test_the_command_line_tells_what_stays_unknown(lm_eval_folder: Path, tmp_pat
     assert "does not tell the culture and language" in done.stderr
 
 
-def test_each_filter_is_a_metric_and_answers_stand_once(edited: Callable[..., Path], tmp_path: Path) -> None:
-    gen = MC.replace("tiny_mc", "tiny_gen")
-
-    def two(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def test_each_filter_is_a_metric_and_answers_stand_once(lm_eval_folder: Path, tmp_path: Path) -> None:
+    def two(lines: list[dict[str, Any]], told: dict[str, Any]) -> None:
         bare = [{**line, "metrics": ["exact_match"], "resps": [["lol", "ha"]]} for line in lines]
-        return [{**line, "filter": name, "exact_match": float(name == "loose")} for name in _FILTERS for line in bare]
+        values = {"strict": 0.0, "loose": 1.0}
+        lines[:] = [{**line, "filter": name, "exact_match": v} for name, v in values.items() for line in bare]
+        told["results"]["tiny_gen"] = {f"exact_match,{name}": value for name, value in values.items()}
 
-    def told(value: dict[str, Any]) -> None:
-        value["results"]["tiny_gen"] = {f"exact_match,{name}": float(name == "loose") for name in _FILTERS}
-
-    edited(two, gen)
-    run = imported(edited(told, RESULTS), tmp_path / "runs")["lm-eval/tiny_gen"]
+    run = run_with(lm_eval_folder, tmp_path, two, "tiny_gen")
     found = dict(run.estimates.select("metric", "value").iter_rows())
     assert found == {"exact_match,strict": 0.0, "exact_match,loose": 1.0}
     assert run.answers.select("sample", "text").rows() == [(0, "lol"), (1, "ha")] * 4
 
 
-_FILTERS = ("strict", "loose")
-
-
-def with_metric(edited: Callable[..., Path], tmp_path: Path, metric: str, values: list[float]) -> Run:
+def measured(metric: str, values: list[float]) -> Edit:
     """The multiple choice as if lm-eval had measured something else."""
 
-    def given(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        return [{**line, "metrics": [metric], metric: value} for line, value in zip(lines, values, strict=True)]
+    def change(lines: list[dict[str, Any]], told: dict[str, Any]) -> None:
+        for line, value in zip(lines, values, strict=True):
+            line |= {"metrics": [metric], metric: value}
+        told["results"]["tiny_mc"] = {f"{metric},none": sum(values) / 4}
 
-    def told(value: dict[str, Any]) -> None:
-        value["results"]["tiny_mc"] = {f"{metric},none": sum(values) / 4}
-
-    edited(given, MC)
-    return imported(edited(told, RESULTS), tmp_path / "runs")["lm-eval/tiny_mc"]
+    return change
 
 
-@pytest.mark.parametrize("metric", ["acc", "mc2", "f1"])
-def test_intervals_of_shares_end_where_their_range_does(
-    edited: Callable[..., Path], tmp_path: Path, metric: str
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(values=st.lists(st.floats(0, 1), min_size=4, max_size=4))
+def test_any_item_scores_give_their_mean(
+    lm_eval_folder: Path, tmp_path_factory: pytest.TempPathFactory, values: list[float]
 ) -> None:
-    values = [0.95, 0.99, 1.0, 0.5]
-    run = with_metric(edited, tmp_path, metric, values)
+    run = run_with(lm_eval_folder, tmp_path_factory.mktemp("lm"), measured("acc", values), "tiny_mc")
+    (row,) = run.estimates.iter_rows(named=True)
+    assert row["value"] == pytest.approx(sum(values) / 4, abs=1e-12)
+    assert row["scored"] + row["right"] + row["wrong"] == 4
+
+
+SHARES = [0.95, 0.99, 1.0, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("metric", "values", "most"),
+    [
+        *((name, SHARES, 1.0) for name in ("acc", "mc2", "f1")),
+        ("f1", [90.0, 99.0, 100.0, 50.0], None),
+        ("bits_per_byte", SHARES, None),
+    ],
+)
+def test_intervals_end_where_the_range_of_their_metric_does_if_it_is_known(
+    lm_eval_folder: Path, tmp_path: Path, metric: str, values: list[float], most: float | None
+) -> None:
+    run = run_with(lm_eval_folder, tmp_path, measured(metric, values), "tiny_mc")
     (row,) = run.estimates.iter_rows(named=True)
     assert row["value"] == sum(values) / 4
-    assert row["high"] == 1.0
+    assert row["high"] == most if most else row["high"] > max(values)
+    assert run.manifest["metrics"][metric]["high"] == most
     assert run.manifest["metrics"][metric]["binary"] is False
-
-
-@pytest.mark.parametrize(("metric", "values"), [("f1", [90.0, 99.0, 100.0, 50.0]), ("bits_per_byte", [0.9, 1, 1, 0.5])])
-def test_metrics_of_no_known_range_keep_their_intervals(
-    edited: Callable[..., Path], tmp_path: Path, metric: str, values: list[float]
-) -> None:
-    run = with_metric(edited, tmp_path, metric, values)
-    (row,) = run.estimates.iter_rows(named=True)
-    assert row["high"] > max(values)
-    assert run.manifest["metrics"][metric]["high"] is None

@@ -3,12 +3,12 @@
 import json
 import re
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from edited_lm import Edit, edited, run_with
 from known_lm import Known, evaluated, known_answers, opened, saved, task_in
 from lm_eval.models.api_models import JsonChatStr
 from polars.testing import assert_frame_equal
@@ -23,7 +23,6 @@ JUDGED = "Asked by lm-eval; Kapwa's own task judged the answers again."
 NOT_JUDGED = "Kapwa's task did not judge the answers again, so scores are lm-eval's: "
 SAQ = {"where": {"culture": ["Mexico", "Egypt"]}, "limit": 2}
 LEFT_OUT = ("_token", "_reference")
-Edit = Callable[[list[dict[str, Any]], dict[str, Any]], None]
 
 
 def runs_of(path: Path, out: Path, **options: Any) -> dict[str, Run]:
@@ -83,8 +82,8 @@ def test_likelihoods_are_judged_again(
     expected = own.score(own.items(), known_answers(own, chat=chat))
     file = saved(evaluated(Known(), name, chat=chat, **settings), tmp_path / "lm")
     (run,) = runs_of(file, tmp_path / "runs").values()
-    left = pl.col("metric").str.ends_with(LEFT_OUT[0]) | pl.col("metric").str.ends_with(LEFT_OUT[1])
-    assert_frame_equal(run.scores, expected.scores.filter(~left), check_exact=True)
+    kept = expected.scores.filter(~pl.col("metric").str.contains("(_token|_reference)$"))
+    assert_frame_equal(run.scores, kept, check_exact=True)
     assert not any(metric.endswith(LEFT_OUT) for metric in run.manifest["metrics"])
     assert set(run.floors["metric"]) <= set(run.manifest["metrics"])
     assert set(run.manifest["signatures"]) == set(run.manifest["metrics"])
@@ -95,9 +94,7 @@ def test_likelihoods_are_judged_again(
     sure = [c for c in known.columns if c not in ("n_tokens", "boundary", "logprob_text", "logprob_letter")]
     assert_frame_equal(found.select(sure), known.select(sure), check_exact=True)
     notes = run.manifest["notes"]
-    assert notes[0] == JUDGED
-    assert "lm-eval tells no token counts" in notes[1]
-    assert len(notes) == 2
+    assert [note[:29] for note in notes] == [JUDGED[:29], "lm-eval tells no token counts"]
     assert build_report([run], tmp_path / "report.html").stat().st_size > 1000
 
 
@@ -114,18 +111,6 @@ def likelihoods(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return saved(evaluated(Known(), "kapwa_kalahi_mc", chat=True, **settings), tmp_path_factory.mktemp("mc")).parent
 
 
-def edited(source: Path, folder: Path, change: Edit) -> Path:
-    """A copy of lm-eval's files: ``change`` gets the samples and the results."""
-    shutil.copytree(source, folder)
-    (results,), (samples,) = folder.glob("results_*.json"), folder.glob("samples_*.jsonl")
-    told = json.loads(results.read_text("utf-8"))
-    lines = [json.loads(line) for line in samples.read_text("utf-8").splitlines()]
-    change(lines, told)
-    results.write_text(json.dumps(told), "utf-8")
-    samples.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
-    return folder
-
-
 def test_the_first_items_of_lm_evals_own_limit_are_the_run(tmp_path: Path) -> None:
     result = evaluated(Known(), "kapwa_blend_saq", chat=True, asked={"limit": 3}, **SAQ)
     (run,) = runs_of(saved(result, tmp_path / "lm"), tmp_path / "runs").values()
@@ -138,17 +123,11 @@ def test_the_first_items_of_lm_evals_own_limit_are_the_run(tmp_path: Path) -> No
 
 
 def test_repeats_are_draws_and_lm_evals_number_is_that_of_the_first(texts: Path, tmp_path: Path) -> None:
-    def again(lines: list[dict[str, Any]], _: dict[str, Any]) -> None:
-        for line in lines:
-            line["resps"][0].append("")
-
-    (run,) = runs_of(edited(texts, tmp_path / "lm", again), tmp_path / "runs").values()
+    run = run_with(texts, tmp_path, lambda lines, _: [line["resps"][0].append("") for line in lines])
     assert run.scores["sample"].unique().sort().to_list() == [0, 1]
     assert run.manifest["counts"]["answered"] == 2 * run.manifest["counts"]["items"]
     notes = run.manifest["notes"]
-    assert notes[0] == JUDGED
-    assert notes[1].startswith("Each item was asked 2 times")
-    assert len(notes) == 2
+    assert [note[:27] for note in notes] == [JUDGED[:27], "Each item was asked 2 times"]
     empty = run.estimates.filter(pl.col("metric") == "empty", pl.col("group") == "all")["value"].unique().to_list()
     assert empty == [0.5]
 
@@ -162,7 +141,7 @@ def test_filters_repeat_no_answers_and_each_filters_numbers_are_held(texts: Path
                 numbers[name.replace(",none", ",loose")] = 1.0 if name == "refused,none" else value
 
     (plain,) = runs_of(texts, tmp_path / "a").values()
-    (run,) = runs_of(edited(texts, tmp_path / "lm", twice), tmp_path / "runs").values()
+    run = run_with(texts, tmp_path, twice)
     assert_frame_equal(run.scores, plain.scores, check_exact=True)
     (told,) = [note for note in run.manifest["notes"] if note != JUDGED]
     assert told.startswith("lm-eval's results state refused 1; judged again it is 0, and 8 of 8 items differ")
@@ -204,37 +183,38 @@ def _source(told: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("change", "why"),
+    ("task", "change", "why"),
     [
-        (lambda lines, _: lines[0]["doc"].update(item_id="Egypt/none"), r"\(KeyError: .*Egypt/none"),
-        (lambda _, told: _source(told)["kapwa"].update(digest="0" * 16), r"the data are not those .*was 000000\)"),
-        (lambda _, told: _source(told)["kapwa_blend_saq"].update(data="not/here"), "not/here"),
-        (lambda _, told: _source(told).update(kapwa_blend_saq={"where": ["Mexico"]}), r"\(AttributeError"),
-        (lambda _, told: _source(told)["kapwa"].update(task="blend/none"), "blend/none"),
+        ("blend_saq", lambda lines, _: lines[0]["doc"].update(item_id="Egypt/none"), r"\(KeyError: .*Egypt/none"),
         (
+            "blend_saq",
+            lambda _, told: _source(told)["kapwa"].update(digest="0" * 16),
+            r"the data are not those .*was 000000\)",
+        ),
+        ("blend_saq", lambda _, told: _source(told)["kapwa_blend_saq"].update(data="not/here"), "not/here"),
+        ("blend_saq", lambda _, told: _source(told).update(kapwa_blend_saq={"where": ["Mexico"]}), r"\(AttributeError"),
+        ("blend_saq", lambda _, told: _source(told)["kapwa"].update(task="blend/none"), "blend/none"),
+        (
+            "blend_saq",
             lambda lines, _: lines[2]["arguments"]["gen_args_0"].update(arg_0="Say something."),
             r"\(row 3 of the samples\), was asked in other words than Kapwa's now",
         ),
-        (lambda lines, _: lines[0].update(resps=[[]]), "holds no answer"),
+        ("blend_saq", lambda lines, _: lines[0].update(resps=[[]]), "holds no answer"),
+        (
+            "kalahi_mc",
+            lambda lines, _: lines[0]["arguments"]["gen_args_1"].update(arg_1="Other!"),
+            "was asked with other texts to score than Kapwa's now",
+        ),
     ],
 )
 def test_what_is_not_the_task_here_is_taken_as_lm_evals_numbers(
-    texts: Path, tmp_path: Path, change: Edit, why: str
+    texts: Path, likelihoods: Path, tmp_path: Path, task: str, change: Edit, why: str
 ) -> None:
-    folder = edited(texts, tmp_path / "lm", change)
-    (run,) = runs_of(folder, tmp_path / "runs", language="es").values()
-    assert run.manifest["task"] == "lm-eval/kapwa_blend_saq"
+    run = run_with(texts if task == "blend_saq" else likelihoods, tmp_path, change, language="es")
+    assert run.manifest["task"] == f"lm-eval/kapwa_{task}"
     assert run.scores.select("culture", "language").unique().rows() == [("unknown", "es")]
     (told,) = [note for note in run.manifest["notes"] if note.startswith(NOT_JUDGED)]
     assert re.search(why, told), told
-
-
-def test_other_texts_to_score_are_not_taken_for_kapwas(likelihoods: Path, tmp_path: Path) -> None:
-    def other(lines: list[dict[str, Any]], _: dict[str, Any]) -> None:
-        lines[0]["arguments"]["gen_args_1"]["arg_1"] += "!"
-
-    (run,) = runs_of(edited(likelihoods, tmp_path / "lm", other), tmp_path / "runs").values()
-    assert any("was asked with other texts to score than Kapwa's now" in note for note in run.manifest["notes"])
 
 
 def test_numbers_that_differ_are_told(texts: Path, tmp_path: Path) -> None:
@@ -244,7 +224,7 @@ def test_numbers_that_differ_are_told(texts: Path, tmp_path: Path) -> None:
         told["results"]["kapwa_blend_saq"]["sem_b,none"] = 0.25
         told["results"]["kapwa_blend_saq"]["too_many,none"] = 0.125
 
-    (run,) = runs_of(edited(texts, tmp_path / "lm", better), tmp_path / "runs").values()
+    run = run_with(texts, tmp_path, better)
     assert run.manifest["task"] == "blend/saq"
     version = kapwa.__version__
     cause = f"Kapwa {version} judged there, or the files were changed."
@@ -263,19 +243,16 @@ def test_a_likelihood_may_differ_by_a_float32_but_right_and_wrong_is_held(likeli
 
         return change
 
-    (run,) = runs_of(edited(likelihoods, tmp_path / "near", moved(2e-7)), tmp_path / "a").values()
+    run = run_with(likelihoods, tmp_path / "near", moved(2e-7))
     assert len(run.manifest["notes"]) == 2
-    (run,) = runs_of(edited(likelihoods, tmp_path / "far", moved(2e-4)), tmp_path / "b").values()
+    run = run_with(likelihoods, tmp_path / "far", moved(2e-4))
     assert "state mc2 " in run.manifest["notes"][2]
     assert "2 of 2 items differ" in run.manifest["notes"][2]
 
 
 def test_a_samples_file_that_lost_documents_is_refused(texts: Path, tmp_path: Path) -> None:
-    def cut(lines: list[dict[str, Any]], _: dict[str, Any]) -> None:
-        del lines[5:]
-
     with pytest.raises(DataError, match="holds 5 of the 8 documents") as raised:
-        runs_of(edited(texts, tmp_path / "lm", cut), tmp_path / "runs")
+        run_with(texts, tmp_path, lambda lines, _: lines.__delitem__(slice(5, None)))
     assert raised.value.hint
     assert not (tmp_path / "runs").exists()
 
