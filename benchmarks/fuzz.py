@@ -1,16 +1,20 @@
 """Break what users hand in, and see that each command ends as it should: done, or a message and exit code 2.
 
-Usage: python benchmarks/fuzz.py [--cases 1500] [--seed 1]
+Usage: python benchmarks/fuzz.py [--cases 1500] [--seed 1] [--first 0]
 
-Every case takes sound files (packs, answers, choices, a finished run), spoils one of them or an option, and runs one
-command on them in a process of its own. A traceback, another exit code, no message, more than 30 seconds or more than
-1 GB is a failure, and is printed with what to repeat it: the seed and the number of the case.
+Every case takes sound files (packs in each file kind, answers, forms, keys, mappings, surveys, verdicts, results of
+other tools, weights, a finished run and analysis), spoils one or two of them or an option, and runs one command on
+them in a process of its own. Every fourth case spoils a field of ``run.json``, each in its turn. A traceback, another
+exit code, a message without a file or a remedy, over 30 seconds or over 1 GB is a failure, and is printed with what to
+repeat it: the seed and the number of the case.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import csv
+import importlib.util
 import io
 import json
 import os
@@ -20,10 +24,14 @@ import signal
 import sys
 import tempfile
 import time
+import zipfile
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import click
+import typer
 
 import kapwa
 from kapwa.cli import main
@@ -34,8 +42,11 @@ NASTY = [
     *("", " ", "0", "-1", "1e999", "NaN", "null", "None", "true", "[]", "{}", "9" * 5000, "x" * 70_000, "\0"),
     *("=1+1", "＝1+1", "'", '"', ";", ",,,", "\r\n", "../../etc/passwd", "<script>alert(1)</script>", "[bold]", "%s"),
     *("\ufeff", "\u202e", "\ud83d", "\uffff", "🍚", "ሰላም", "سلام", "안녕", "নমস্কাৰ", "!!bool x", "2024-13-45", "*a"),
-    *("&a [*a]", "{0}", "\x1b]52;c;aGk=\a"),
+    *("&a [*a]", "{0}", "\x1b]52;c;aGk=\a", "[" * 100_000, "~nobody/x", "/dev/full", "**/*", "(((a+)+)+)+$", "a=b"),
 ]  # fmt: skip
+PLAIN = ["1", "7", "all", "kalahi", "blend", "run", "answers.csv", "x=1", "0.5", "en", "auto", "code", "nowhere"]
+KINDS = [".csv", ".tsv", ".jsonl", ".json", ".yaml", ".xlsx", ".parquet"]
+NOT_TRIED = {"--help", "--address", "--install-completion", "--show-completion"}
 
 
 class Ended(NamedTuple):
@@ -46,16 +57,22 @@ class Ended(NamedTuple):
     seconds: float
     memory: int
     good: tuple[int, ...]
+    names: tuple[str, ...] = ()  # of the files that were spoiled: a message names one, or its folder
 
     @property
     def fault(self) -> str:
         """What is wrong with that; "" where nothing is."""
-        if "Traceback (most recent call last)" in self.said:
+        if "Traceback (most recent call last)" in self.said or "panicked at" in self.said:
             return "traceback"
         if self.code not in self.good:
             return f"exit code {self.code}"
         if self.code == 2 and not self.said.strip():
             return "no message"
+        words = "".join(self.said.split())  # a table breaks long names
+        if self.code == 2 and self.names and not any(name in words for name in self.names):
+            return "no file named"
+        if "error:" in self.said and "\n  " not in self.said.partition("error:")[2]:
+            return "no remedy"
         if self.seconds > SECONDS:
             return f"{self.seconds:.0f} seconds"
         return f"{self.memory / 1e6:.0f} MB" if self.memory > BYTES else ""
@@ -71,6 +88,7 @@ def run(words: list[str], folder: Path) -> Ended:
             os.dup2(file.fileno(), 1)
             os.dup2(file.fileno(), 2)
         os.chdir(folder)
+        os.environ.update(HF_HUB_OFFLINE="1", KAPWA_CONFIG=str(folder / "config"))
         signal.alarm(SECONDS + 5)
         sys.argv = ["kapwa", *words]
         code = 1
@@ -88,8 +106,112 @@ def run(words: list[str], folder: Path) -> Ended:
         os._exit(code)
     _, status, used = os.wait4(child, 0)
     said = log.read_text(encoding="utf-8", errors="replace")
-    good = (0, 1, 2) if words[0] == "doctor" else (0, 2)  # 1: there is damage, and its remedy is said
+    # 1: there is damage, or some questions got no answer; its remedy is said
+    good = (0, 1, 2) if words[0] in ("doctor", "run", "score") else (0, 2)
     return Ended(os.waitstatus_to_exitcode(status), said, time.monotonic() - began, used.ru_maxrss * 1024, good)
+
+
+# --- the sound files ------------------------------------------------------------------------------------------
+
+
+def material(folder: Path) -> None:
+    """Make the sound files, most by Kapwa itself."""
+    for suite, pack in (("kalahi", "filipino"), ("eecc", "cities")):
+        shutil.copytree(SUITES / suite / "packs" / pack, folder / suite)
+    shutil.copytree(SUITES / "blend" / "packs", folder / "blend")
+    rows = list(csv.DictReader((folder / "kalahi" / "situations.csv").open(encoding="utf-8")))
+    _table(folder / "answers.csv", "item_id variant text", [(row["id"], "full", row["best"]) for row in rows])
+    chosen = [(row["id"], f"p{person}", 1 + person % 2) for row in rows for person in range(3)]
+    _table(folder / "choices.csv", "item_id rater choice", chosen)
+    _table(folder / "saq.csv", "item_id variant text", [(f"US/k{i:02}", "local/inst-4", "bread") for i in range(1, 9)])
+    cities = ["Athens", "Cairo", "Lima", "Oslo", "Seoul"]
+    texts = [(c, one, f"{c} {one} post goes {i} there") for i, c in enumerate(cities) for one in ("mail", "keys")]
+    (folder / "texts").mkdir()
+    _table(
+        folder / "texts" / "texts.csv", "city topic concept text", [(c, "post", one, text) for c, one, text in texts]
+    )
+    _table(folder / "survey.csv", "country power_distance individualism", [("Chile", 63, 23), ("Egypt", 70, 25)])
+    things, people = (
+        list(csv.DictReader((folder / "eecc" / name).open(encoding="utf-8")))
+        for name in ("concepts.csv", "identities.csv")
+    )
+    asked = [f"{one['topic']}/{one['concept']}/{who['city']}" for one in things for who in people]
+    _table(folder / "cities.csv", "item_id variant text", [(one, "direct", f"Go {one} there.") for one in asked])
+    (folder / "who.txt").write_text("Chilean\nEgyptian\n", encoding="utf-8")
+    _mapped(folder / "four")
+    for words in SOUND:
+        ended = run(words.split(), folder)
+        assert not ended.code, (words, ended.said)
+        for place, name in (("runs", words.split()[1].replace("/", "-")), ("analyses", "analysis")):
+            for made in (folder / place).glob("*-*/"):
+                made.rename(folder / name)
+    shutil.copytree(Path(__file__).parents[1] / "tests" / "exchange" / "lm_eval_0_4_13", folder / "lm-eval")
+    (log,) = (folder / "inspect").iterdir()
+    with zipfile.ZipFile(log) as old, zipfile.ZipFile(folder / "inspect" / "log.eval", "w") as new:
+        for name in old.namelist():  # else it is known as an export of Kapwa's own
+            new.writestr(name, old.read(name).replace(b'"manifest"', b'"other"'))
+    log.unlink()
+    for name, file in (("choices", "sheets/choices-p1.csv"), ("ratings", "rated/ratings-p1.csv")):
+        _fill(folder / file, name)
+    if importlib.util.find_spec("torch"):
+        _apart(lambda: _weights(folder / "weights"))
+
+
+SOUND = [
+    "score kalahi/open --data kalahi --responses answers.csv --metrics chrf --limit 6",
+    "score blend/saq --data blend/us --responses saq.csv --limit 8 --variant local/inst-4",
+    "forms kalahi --data kalahi --items 3 --people 1 --out sheets",
+    "forms kalahi --data kalahi --run kalahi-open --items 3 --people 1 --out rated",
+    "build mcq --data blend -o mcq",
+    "export kalahi-open --format inspect -o inspect",
+    "analyze eecc --responses texts --permutations 19 --workers 1 --out analyses",
+    "run kalahi/open --data kalahi --model replay:answers.csv --metrics chrf --cache team --out other",
+    "score eecc/qa --data eecc --responses cities.csv --samples 1 --variant direct",
+    "suite add four --name four",
+]
+
+
+def _table(path: Path, header: str, rows: list[Any]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([header.split(), *rows])
+
+
+def _mapped(folder: Path) -> None:
+    """Make somebody else's table with a mapping."""
+    folder.mkdir()
+    _table(
+        folder / "four.csv", "n land ask a b c d right", [(1, "Peru", "What?", *("wool", "water", "rice", "salt"), "A")]
+    )
+    columns = {"id": "n", "country": "land", "question": "ask", "answer": "right"}
+    columns |= {f"option_{one.upper()}": one for one in "abcd"}
+    mapping = {"form": "blend/mcq", "table": "four.csv", "columns": columns}
+    (folder / "mapping.yaml").write_text(json.dumps(mapping, indent=1), encoding="utf-8")
+
+
+def _fill(path: Path, kind: str) -> None:
+    """Fill a sheet as a person would."""
+    rows = list(csv.reader(io.StringIO(path.read_text(encoding="utf-8-sig"), newline="")))
+    for row in rows[1:]:
+        row[-1:] = ["1"] if kind == "choices" else row[-1:]
+        row[4:] = row[4:] if kind == "choices" else ["1"] * len(row[4:])
+    path.write_text("", encoding="utf-8")
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows(rows)
+
+
+def _weights(folder: Path) -> None:
+    """Make a tiny encoder."""
+    import transformers
+
+    config = transformers.BertConfig(
+        vocab_size=30, hidden_size=8, num_hidden_layers=1, num_attention_heads=1, intermediate_size=8
+    )
+    transformers.BertModel(config).save_pretrained(folder)
+    (folder / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n", encoding="utf-8")
+    transformers.BertTokenizer(str(folder / "vocab.txt")).save_pretrained(folder)
+
+
+# --- what spoils them -----------------------------------------------------------------------------------------
 
 
 def spoil(path: Path, draw: random.Random) -> str:
@@ -107,8 +229,10 @@ def spoil(path: Path, draw: random.Random) -> str:
     ]
     if path.suffix == ".csv":
         ways += [lambda raw: _spoil_cells(raw, draw)] * 8
-    if path.name == "run.json":
-        ways += [lambda raw: _spoil_json(raw, draw)] * 12
+    if path.suffix in (".json", ".jsonl"):
+        ways += [lambda raw: _spoil_json(raw, draw)] * 8
+    if path.suffix in (".xlsx", ".eval"):
+        ways += [lambda raw: _spoil_archive(raw, draw)] * 8
     number = draw.randrange(len(ways))
     path.write_bytes(ways[number](path.read_bytes()))
     return f"{path.name}, way {number}"
@@ -138,70 +262,141 @@ def _spoil_cells(raw: bytes, draw: random.Random) -> bytes:
     return out.getvalue().encode()
 
 
-def _spoil_json(raw: bytes, draw: random.Random) -> bytes:
-    value = json.loads(raw)
-    inside = value
-    while True:
-        name = draw.choice(list(inside))
-        if isinstance(inside[name], dict) and inside[name] and draw.random() < 0.6:
-            inside = inside[name]
-            continue
-        inside[name] = draw.choice([None, [], {}, 1, -1, "x", float("inf"), [[]], True, "../x"])
-        if draw.random() < 0.3:
-            del inside[name]
-        return json.dumps(value).encode()
+def _spoil_archive(raw: bytes, draw: random.Random) -> bytes:
+    """Spoil one member of a workbook or a log."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(raw)) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
+        chosen = draw.choice(old.namelist())
+        for name in old.namelist():
+            inside = old.read(name)
+            if name == chosen and name.endswith(".json") and inside[:1] in b"{[":
+                inside = _spoil_json(inside, draw)
+            elif name == chosen:
+                more = draw.choice(NASTY).encode("utf-8", "replace")
+                inside = _insert(inside[: draw.choice([len(inside), draw.randrange(len(inside) + 1)])], draw, more)
+            new.writestr(name, inside)
+    return out.getvalue()
 
 
-def material(folder: Path) -> None:
-    """Make the sound files: a pack of each form, answers, choices and a finished run."""
-    for suite, pack in (("kalahi", "filipino"), ("blend", "us"), ("eecc", "cities")):
-        shutil.copytree(SUITES / suite / "packs" / pack, folder / suite)
-    rows = list(csv.DictReader((folder / "kalahi" / "situations.csv").open(encoding="utf-8")))
-    with (folder / "answers.csv").open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows(
-            [("item_id", "variant", "text"), *((row["id"], "full", row["best"]) for row in rows)]
-        )
-    with (folder / "choices.csv").open("w", encoding="utf-8", newline="") as file:
-        chosen = [(row["id"], f"p{person}", 1 + person % 2) for row in rows for person in range(3)]
-        csv.writer(file).writerows([("item_id", "rater", "choice"), *chosen])
-    ended = run(["score", "kalahi/open", "--data", "kalahi", "--responses", "answers.csv", "--metrics", "chrf"], folder)
-    assert not ended.code, ended.said
-    (made,) = (folder / "runs").iterdir()
-    made.rename(folder / "run")
+def _spoil_json(raw: bytes, draw: random.Random, at: int | None = None) -> bytes:
+    """Spoil the value at the place ``at``, or at any; of JSON lines, that of one line."""
+    lines = raw.splitlines() if raw.count(b"\n{") > 2 else [raw]
+    line = draw.randrange(len(lines))
+    value = json.loads(lines[line])
+    places = list(_places(value))
+    inside, name = places[at % len(places) if at is not None else draw.randrange(len(places))]
+    inside[name] = draw.choice([None, [], {}, 1, -1, "x", 1e999, [[]], True, "../x", 10**400, "\ud83d", {"a": [1]}])
+    if draw.random() < 0.25:
+        del inside[name]
+    lines[line] = json.dumps(value).encode()
+    return b"\n".join(lines)
 
 
-# The files that a command reads, and the command.
+def _places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield every place within a value of JSON: what holds it, and its name there."""
+    for name in list(value) if isinstance(value, dict) else range(min(len(value), 3)):
+        yield value, name
+        if isinstance(value[name], dict | list):
+            yield from _places(value[name])
+
+
+def convert(path: Path, suffix: str) -> Path:
+    """Write a CSV table as another kind of file in its place."""
+    rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig"), newline="")))
+    target = path.with_suffix(suffix)
+    path.unlink()
+    if suffix == ".tsv":
+        with target.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file, delimiter="\t").writerows([list(rows[0]), *(list(row.values()) for row in rows)])
+    elif suffix == ".jsonl":
+        target.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    elif suffix in (".json", ".yaml"):
+        target.write_text(json.dumps(rows, indent=1), encoding="utf-8")
+    elif suffix == ".xlsx":
+        import openpyxl
+
+        book = openpyxl.Workbook()
+        for cells in [list(rows[0]), *(list(row.values()) for row in rows)]:
+            book.worksheets[0].append(cells)
+        book.save(target)
+    else:
+        target.touch()  # left empty where Polars refuses the rows
+        _apart(lambda: __import__("polars").DataFrame(rows).write_parquet(target))
+    return target
+
+
+def _apart(work: Callable[[], object]) -> None:
+    """Do ``work`` in a fork: threads of libraries that it loads would be lost in later forks of this process."""
+    child = os.fork()
+    if not child:
+        try:
+            work()
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+
+
+# The files that a command reads, and the command. A table is spoiled in any of the kinds of file.
+RUN = ["kalahi-open/items.parquet", "kalahi-open/scores.parquet", "kalahi-open/answers.parquet"]
 TRIED: list[tuple[list[str], str]] = [
     (["kalahi/situations.csv", "kalahi/card.yaml"], "data check kalahi"),
     (["kalahi/situations.csv", "kalahi/card.yaml"], "data check kalahi --json"),
-    (["blend/questions.csv", "blend/answers.csv", "blend/card.yaml"], "data check blend"),
-    (["eecc/templates.csv", "eecc/concepts.csv", "eecc/identities.csv"], "data check eecc"),
+    (["kalahi/situations.csv", "kalahi/card.yaml"], "suite add kalahi --name mine"),
+    (["blend/us/questions.csv", "blend/us/answers.csv", "blend/us/prompts.csv"], "data check blend/us"),
+    (["eecc/templates.csv", "eecc/concepts.csv", "eecc/identities.csv", "eecc/card.yaml"], "data check eecc"),
+    (["four/four.csv", "four/mapping.yaml"], "data check four"),
+    (["four/mapping.yaml", "four/four.csv"], "suite add four --name other"),
+    (["config/suites.json"], "suite list"),
+    (["config/suites.json"], "suite remove four"),
+    (["config/suites.json"], "suites"),
+    ([], "suite new blend fresh"),
+    ([], "languages"),
+    ([], "models"),
+    ([], "lm-eval-path"),
+    (["mcq/mcq.csv", "mcq/card.yaml"], "data check mcq"),
     (["kalahi/situations.csv", "kalahi/card.yaml"], "card datasheet kalahi"),
     (["kalahi/situations.csv"], "forms kalahi --data kalahi --items 3 --people 1 --out forms"),
-    (["blend/questions.csv", "blend/answers.csv"], "build mcq --data blend -o mcq"),
+    (RUN, "forms kalahi --data kalahi --run kalahi-open --items 3 --people 1 --out forms"),
+    (["blend/us/questions.csv", "blend/us/answers.csv"], "build mcq --data blend -o new"),
+    (["mcq/verdicts.csv"], "build mcq --data blend -o new --review mcq/verdicts.csv"),
     (
         ["answers.csv", "kalahi/situations.csv"],
         "score kalahi/open --data kalahi --responses answers.csv --metrics chrf",
     ),
+    (["saq.csv", "blend/us/answers.csv"], "score blend/saq --data blend/us --responses saq.csv"),
+    (["answers.csv"], "run kalahi/open --data kalahi --model replay:answers.csv --metrics chrf --cache team"),
     (["choices.csv"], "agreement choices.csv --data kalahi"),
-    (["run/run.json", "run/scores.parquet", "run/estimates.parquet", "run/journal.sqlite"], "report run -o page.html"),
-    (["run/run.json", "run/items.parquet", "run/answers.parquet"], "export run --format csv -o out"),
-    (["run/run.json", "run/journal.sqlite"], "doctor run"),
-    (["run/run.json", "run/items.parquet"], "card datasheet run"),
-    (["run/run.json", "run/scores.parquet"], "compare run run"),
-]
-OPTIONS = [
-    "--limit",
-    "--seed",
-    "--where",
-    "--variant",
-    "--data",
-    "--country",
-    "--items",
-    "--people",
-    "--format",
-    "--out",
-    "-o",
+    (["sheets/choices-p1.csv", "sheets/choices-key.csv"], "agreement sheets/choices-p1.csv --data kalahi"),
+    (["sheets/*.csv"], "agreement sheets/choices-p1.csv --data kalahi --key sheets/choices-key.csv"),
+    (["rated/ratings-p1.csv", "rated/ratings-key.csv"], "ratings rated/ratings-p1.csv --key rated/ratings-key.csv"),
+    (["kalahi-open/scores.parquet", "kalahi-open/estimates.parquet"], "report kalahi-open -o page.html"),
+    (["analysis/analysis.json", "analysis/*.parquet"], "report analysis -o page.html"),
+    (RUN, "export kalahi-open --format csv -o out"),
+    (RUN, "export kalahi-open --format lm-eval -o out"),
+    (RUN, "export kalahi-open --format eee -o out --organization us"),
+    (["lm-eval/*.json", "lm-eval/*.jsonl"], "import lm-eval --format lm-eval"),
+    (["inspect/log.eval"], "import inspect --format inspect"),
+    (["kalahi-open/journal.sqlite"], "doctor kalahi-open"),
+    (["kalahi-open/journal.sqlite"], "doctor kalahi-open --salvage"),
+    (["kalahi-open/items.parquet"], "card datasheet kalahi-open"),
+    (["kalahi-open/scores.parquet"], "compare kalahi-open kalahi-open"),
+    (["texts/texts.csv"], "words --responses texts"),
+    (["texts/texts.csv"], "analyze eecc --responses texts --permutations 19 --workers 1"),
+    (["texts/texts.csv"], "card datasheet texts"),
+    (["survey.csv", "who.txt"], "values check survey.csv --identities who.txt"),
+    (["survey.csv"], "values check survey.csv"),
+    (["team/answers.sqlite"], "cache ls team"),
+    (["team/answers.sqlite"], "cache prune team --model x"),
+]  # fmt: skip
+# Commands that read a run's manifest.
+READ = [words for _, words in TRIED if "kalahi-open" in words] + ["words eecc-qa", "analyze eecc eecc-qa --workers 1"]
+# What takes seconds to begin: a tenth as often as the others.
+SLOW = [
+    (
+        ["weights/model.safetensors", "weights/config.json", "weights/tokenizer.json", "weights/tokenizer_config.json"],
+        "score kalahi/open --responses answers.csv --limit 1 --metrics bertscore --bertscore-model weights",
+    ),
+    (["weights/*"], "run kalahi/open --limit 1 --model hf:weights --metrics chrf"),
 ]
 
 
@@ -210,30 +405,77 @@ def one(number: int, seed: int, sound: Path, scratch: Path) -> tuple[str, Ended]
     draw = random.Random(f"{seed}/{number}")  # noqa: S311 - to be repeated, not kept secret
     shutil.rmtree(scratch, ignore_errors=True)
     shutil.copytree(sound, scratch)
-    files, command = draw.choice(TRIED)
+    if number % 4 == 0:
+        command = draw.choice(READ)
+        words = command.split()
+        (manifest,) = [scratch / word / "run.json" for word in words if (scratch / word / "run.json").exists()][:1]
+        manifest.write_bytes(_spoil_json(manifest.read_bytes(), draw, number // 4))
+        return f"{command}, run.json", run(words, scratch)._replace(names=("run.json", "kalahi-open", "eecc-qa"))
+    slow = draw.random() < 0.02 and (scratch / "weights").exists()
+    files, command = draw.choice(SLOW if slow else TRIED)
     words = command.split()
-    if draw.random() < 0.15:
-        value = draw.choice([one for one in NASTY if "\0" not in one and "\ud83d" not in one])
-        words += [draw.choice(OPTIONS), value]
-        what = repr(value[:40])
+    way, names = draw.random(), ()
+    there = [file for name in files for file in sorted(scratch.glob(name))]
+    if way < 0.25 or not there:
+        what = f"the option {_option(words, draw)[:60]!r}"
+    elif way < 0.28:
+        words[draw.randrange(1, len(words))] = what = _value(draw)
     else:
-        there = [scratch / name for name in files if (scratch / name).exists()]
-        what = " and ".join(spoil(file, draw) for file in draw.sample(there, min(len(there), draw.choice([1, 1, 2]))))
-    return f"{' '.join(word[:40] for word in words)}, {what}", run(words, scratch)
+        chosen = draw.sample(there, min(len(there), draw.choice([1, 1, 2])))
+        what = " and ".join(_spoiled(file, words, scratch, draw) for file in chosen)
+        names = tuple(name for file in chosen for name in (file.stem, file.parent.name))
+    return f"{' '.join(word[:40] for word in words)}, {what[:200]!r}", run(words, scratch)._replace(names=names)
 
 
-def fuzz(cases: int, seed: int, tell: Callable[[str], None] = print) -> Counter[str]:
-    """Run so many cases; return how often each fault came ("": none), telling of each."""
+def _spoiled(file: Path, words: list[str], scratch: Path, draw: random.Random) -> str:
+    """Spoil a file; some tables as another kind of file, which the command is then told to read."""
+    if file.suffix != ".csv" or draw.random() < 0.4:
+        return spoil(file, draw)
+    if draw.random() < 0.7:
+        with contextlib.suppress(csv.Error, IndexError):
+            file.write_bytes(_spoil_cells(file.read_bytes(), draw).replace(b"\t", b","))
+    name = str(file.relative_to(scratch))
+    with contextlib.suppress(Exception):  # what is no table now stays as it is
+        file = convert(file, draw.choice(KINDS[1:]))
+    words[:] = [str(file.relative_to(scratch)) if word == name else word for word in words]
+    return spoil(file, draw) if draw.random() < 0.5 else f"{file.name}, cells"
+
+
+def _value(draw: random.Random) -> str:
+    value = draw.choice([draw.choice(NASTY), draw.choice(PLAIN)])
+    return value.replace("\0", "0") if "\ud83d" not in value else "\udcff"  # a byte that is no UTF-8
+
+
+def _option(words: list[str], draw: random.Random) -> str:
+    """Add one of the command's own options, with some value."""
+    command: click.Command = typer.main.get_command(main.app)
+    for word in words:
+        if isinstance(command, click.Group):
+            command = command.commands[word]
+    options = [one for one in command.params if isinstance(one, click.Option) and not NOT_TRIED & set(one.opts)]
+    chosen = draw.choice(options) if options else None
+    words += [] if chosen is None else [chosen.opts[-1]] if chosen.is_flag else [chosen.opts[-1], _value(draw)]
+    return "none" if chosen is None else " ".join(words[-2:])
+
+
+def fuzz(cases: int, seed: int, first: int = 0, tell: Callable[[str], None] = print) -> Counter[str]:
+    """Run so many cases; return how often each fault came ("": none), telling of each, and at last of the extremes."""
     found: Counter[str] = Counter()
+    codes: Counter[int] = Counter()
+    slowest = largest = Ended(0, "", 0.0, 0, ())
     with tempfile.TemporaryDirectory() as place:
         sound, scratch = Path(place) / "sound", Path(place) / "case"
         sound.mkdir()
         material(sound)
-        for number in range(cases):
+        for number in range(first, first + cases):
             what, ended = one(number, seed, sound, scratch)
             found[ended.fault] += 1
+            codes[ended.code] += 1
+            slowest = max(slowest, ended, key=lambda one: one.seconds)
+            largest = max(largest, ended, key=lambda one: one.memory)
             if ended.fault:
-                tell(f"case {number} of seed {seed}: {ended.fault}: {what}\n{ended.said[-600:]}")
+                tell(f"case {number} of seed {seed}: {ended.fault}: {what}\n{ended.said[-1500:]}")
+    tell(f"exit codes {dict(codes)}; slowest {slowest.seconds:.1f} s; most memory {largest.memory / 1e6:.0f} MB")
     return found
 
 
@@ -241,8 +483,9 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Break what users hand in, and see that each command ends well.")
     parser.add_argument("--cases", type=int, default=1500)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0, help="the number of the first case")
     wanted = parser.parse_args()
-    counts = fuzz(wanted.cases, wanted.seed)
+    counts = fuzz(wanted.cases, wanted.seed, wanted.first)
     good = counts.pop("", 0)
     print(f"{wanted.cases} cases, {good} ended as they should; faults: {dict(counts) or 'none'}")
     sys.exit(good < wanted.cases)

@@ -3,6 +3,7 @@
 import csv
 import errno
 import io
+import os
 import zipfile
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from kapwa import tables_io
 from kapwa.errors import DataError, UsageError
-from kapwa.files import replacing, write_json, write_text
+from kapwa.files import filling, replacing, write_json, write_text
 from kapwa.tables_io import csv_text, read_table
 
 
@@ -82,6 +83,27 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> 
         interrupted()
     assert path.read_text() == "old"
     assert [p.name for p in tmp_path.iterdir()] == ["run.json"]
+
+
+def test_what_killed_writers_left_goes_with_the_next_call(tmp_path: Path) -> None:
+    left = [tmp_path / f".{name}.x.part" for name in ("page.html", "forms", "other.html")]
+    aside, fresh = tmp_path / ".forms.y.part" / "old", tmp_path / ".page.html.z.part"
+    for folder in (aside, left[1] / "new"):
+        folder.mkdir(parents=True)
+    for file in (left[0], left[2], fresh):
+        file.touch()
+    for path in (*left, aside.parent):
+        os.utime(path, (0, 0))
+    write_text(tmp_path / "page.html", "new")
+    with filling(tmp_path / "forms") as folder:
+        (folder / "a.csv").touch()
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "page.html",
+        "forms",
+        left[2].name,
+        aside.parent.name,
+        fresh.name,
+    }
 
 
 def test_a_folder_is_never_written_over(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import glob
 import hashlib
 import json
 import math
@@ -11,12 +12,15 @@ import os
 import re
 import shutil
 import tempfile
+import time
 import unicodedata
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from kapwa.errors import DataError, UsageError, nearest
+
+_STALE = 60.0  # seconds
 
 
 def slug(text: str, *, keep: str = "", longest: int = 80, empty: str = "x") -> str:
@@ -89,6 +93,15 @@ def in_the_way(folder: Path) -> str | None:
     return None if may_write(there) else f"{there} is read-only"
 
 
+def _clear_killed(folder: Path, name: str) -> None:
+    """Remove what writers of ``name`` that were killed left in ``folder``; the last minute's may still be written."""
+    for left in folder.glob(f".{glob.escape(name)}.*.part*"):
+        with contextlib.suppress(OSError):  # another process was quicker
+            # A killed command may have set a folder aside there, which nobody has but here.
+            if time.time() - left.stat().st_mtime > _STALE and not (left / "old").exists():
+                shutil.rmtree(left) if left.is_dir() else left.unlink()
+
+
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside ``path``; on success fsync it and rename it over ``path``.
@@ -114,6 +127,7 @@ def replacing(path: Path) -> Iterator[Path]:
         os.umask(mask)
         temporary.chmod(0o666 & ~mask)
         temporary.replace(path)
+        _clear_killed(path.parent, path.name)
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -150,6 +164,7 @@ def filling(folder: Path, *, anew: bool = False) -> Iterator[Path]:
                 target = folder / file.relative_to(fresh)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 file.replace(target)
+        _clear_killed(place, folder.name)
     finally:
         if earlier.exists() and not folder.exists():
             earlier.rename(folder)

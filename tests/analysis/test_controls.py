@@ -2,8 +2,6 @@
 
 import logging
 import math
-import os
-import time
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
@@ -13,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kapwa.analysis.parts import Part, clear_unfinished, part_path, read_part, write_part
+from kapwa.analysis.parts import Part, part_path, read_part, write_part
 from kapwa.analysis.values.controls import CONTROLS, control_matrix, geographic_distance, other_language, other_region
 from kapwa.analysis.words.counts import WordCounts
 from kapwa.errors import DataError, RunError, UsageError
@@ -181,15 +179,3 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(RunError, match="cannot be written"):
         write_part(tmp_path / "file" / "part.npz", some_part(np.random.default_rng(4)))
-
-
-def test_what_killed_writers_left_is_cleared_after_a_while(tmp_path: Path) -> None:
-    folder = tmp_path / "ab"
-    folder.mkdir()
-    old, new, part = folder / ".x.npz.1.part", folder / ".y.npz.2.part", folder / "abc.npz"
-    for path in (old, new, part):
-        path.touch()
-    os.utime(old, (time.time() - 7200, time.time() - 7200))
-    os.utime(part, (time.time() - 7200, time.time() - 7200))
-    clear_unfinished(tmp_path)
-    assert sorted(path.name for path in folder.iterdir()) == sorted([new.name, part.name])

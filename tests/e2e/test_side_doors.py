@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import openpyxl
+import polars as pl
 import pytest
 
 import kapwa
@@ -181,9 +182,20 @@ def test_a_card_cannot_write_markdown_into_a_datasheet(pack: Path) -> None:
     assert "[link]" not in sheet
 
 
-def test_memory_that_is_full(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        ImportError("libopenblas.so: failed to map segment from shared object"),
+        RuntimeError("can't start new thread"),
+        pl.exceptions.PanicException("Cannot allocate memory (os error 12)"),
+    ],
+)
+def test_memory_that_is_full(
+    error: BaseException, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def full() -> None:
-        raise MemoryError
+        raise error
 
     monkeypatch.setattr(main, "app", full)
     assert "the memory is full" in refused(capsys)
@@ -353,8 +365,6 @@ def test_weights_of_an_encoder_that_cannot_be_used(damage: str, tmp_path: Path) 
 
 
 def test_a_full_disk_while_polars_writes(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    import polars as pl
-
     def full() -> None:
         raise pl.exceptions.ComputeError("parquet: underlying IO error: No space left on device (os error 28)")
 

@@ -23,7 +23,6 @@ import polars as pl
 from kapwa.analysis.corpus import open_corpora
 from kapwa.analysis.distances import Counted, Prepared, compute_parts, depends_on, prepare
 from kapwa.analysis.inputs import Settings, Surveys, check_surveys, read_surveys
-from kapwa.analysis.parts import clear_unfinished
 from kapwa.analysis.result import FORMAT, NAME, Analysis
 from kapwa.analysis.summing import make_tables
 from kapwa.analysis.topics import MOST_FLOOR_PERMUTATIONS
@@ -79,7 +78,6 @@ def analyze(
             except OSError as error:
                 said = f"{wanted} cannot be made: {error.strerror or error}."
                 raise RunError(said, hint="Choose a writable folder with --out.") from error
-        clear_unfinished(store)
         # In a container fewer processors are usable than the machine has.
         usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         executor = open_executor(engine, processes=asked.workers or usable, tasks_at_once=asked.workers)

@@ -10,7 +10,6 @@ import hashlib
 import io
 import json
 import logging
-import time
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -30,7 +29,6 @@ log = logging.getLogger(__name__)
 FORMAT = 1
 Reals = NDArray[np.float64]
 Whole = NDArray[np.int64]
-_STALE = 3600.0
 # What reading a file that was cut off or overwritten raises.
 _DAMAGE: Final = (OSError, ValueError, LookupError, EOFError, RuntimeError, zlib.error, zipfile.BadZipFile)
 
@@ -119,13 +117,3 @@ def read_part(path: Path, sent: bytes | None = None) -> Part | None:
     except _DAMAGE as error:
         log.warning("%s is damaged (%s): this concept is computed again.", path, type(error).__name__)
         return None
-
-
-def clear_unfinished(folder: Path) -> None:
-    """Remove what writers that were killed left behind: temporary files older than an hour."""
-    for path in folder.glob("*/.*.part"):
-        try:
-            if time.time() - path.stat().st_mtime > _STALE:
-                path.unlink()
-        except OSError:  # another process was quicker
-            continue

@@ -109,6 +109,10 @@ _DISK = {
     errno.EPERM: "permission denied",
 }
 _REMEDY = "Make room or leave to write there, or name another place."
+# What libraries say that cannot be loaded, start a thread or grow.
+_NO_MEMORY = re.compile(
+    "failed to map segment|[Cc]annot allocate memory|can't start new thread|error return without exception set"
+)
 _PATHS = {
     errno.EEXIST: "it is a file, and a folder is needed",
     errno.ENOTDIR: "a part of this path is a file, where a folder is needed",
@@ -132,15 +136,13 @@ def run() -> None:
     try:
         app()
     except KapwaError as error:
-        _fail(str(error))
-    except MemoryError:
-        _fail("the memory is full.\n  What was answered is kept. Take fewer items (--limit), or a machine with more.")
+        _fail(str(error) if error.hint else f"{error}\n  Correct that, and run the command again.")
     except BrokenPipeError:
         # The reader of our output (say, head) has left; nothing is wrong and nothing more to say.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
-    except Exception as error:
-        message = _path_problem(error)
+    except BaseException as error:  # Rust's panics, too, which are no Exception
+        message = _system_problem(error)
         if not message:
             raise
         # What we did wrong ourselves looks the same; whoever asks for it is shown where.
@@ -148,8 +150,10 @@ def run() -> None:
         _fail(message)
 
 
-def _path_problem(error: Exception) -> str:
-    """Say what is wrong with the disk or a path, and what to do; "" where neither is at fault."""
+def _system_problem(error: BaseException) -> str:
+    """Say what is wrong with the memory, the disk or a path, and what to do; "" where none is at fault."""
+    if isinstance(error, MemoryError) or _NO_MEMORY.search(str(error)):
+        return "the memory is full.\n  What was answered is kept. Take fewer items (--limit), or a machine with more."
     # Where a file is to be renamed, it is the new name that was asked for.
     name = getattr(error, "filename2", None) or getattr(error, "filename", None)
     said = re.search(r"\(os error (\d+)\)", str(error))  # polars tells the system's number in words
