@@ -419,7 +419,7 @@ def one(number: int, seed: int, sound: Path, scratch: Path) -> tuple[str, Ended]
     if way < 0.25 or not there:
         what = f"the option {_option(words, draw)[:60]!r}"
     elif way < 0.28:
-        words[draw.randrange(1, len(words))] = what = _value(draw)
+        words[draw.randrange(1, len(words) + 1) :] = [what := _value(draw)]
     else:
         chosen = draw.sample(there, min(len(there), draw.choice([1, 1, 2])))
         what = " and ".join(_spoiled(file, words, scratch, draw) for file in chosen)

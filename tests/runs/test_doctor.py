@@ -4,6 +4,7 @@ import contextlib
 import errno
 import hashlib
 import os
+import random
 import shutil
 import signal
 import sqlite3
@@ -160,32 +161,39 @@ def test_a_salvage_without_room_leaves_the_journal_where_it_was(
     assert resumed(folder) == ERRORS
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
-@pytest.mark.parametrize("at", range(1, 5))
-def test_a_salvage_killed_midway_leaves_the_old_journal_or_the_new_one(
-    made: dict[str, Files], tmp_path: Path, at: int
-) -> None:
-    """Killed before each renaming: of the log kept aside, of the journal kept aside, of the new file (twice)."""
-    folder = laid(made["log"], tmp_path / "run")
+def test_a_salvage_killed_midway_leaves_the_old_journal_or_the_new_one(made: dict[str, Files], tmp_path: Path) -> None:
+    """Killed before each renaming (log and journal kept aside, the new file twice), and at random times."""
     script = textwrap.dedent(
-        f"""
-        import os, pathlib, signal, sys
+        """
+        import os, pathlib, signal, sys, threading, time
         from kapwa.runs.doctor import salvage
-        calls, real = [], pathlib.Path.replace
+        at, calls, real = float(sys.argv[2]), [], pathlib.Path.replace
+        def kill(seconds=0):
+            time.sleep(seconds)
+            os.kill(os.getpid(), signal.SIGKILL)
         def killed(*names):
             calls.append(names)
-            if len(calls) == {at}:
-                os.kill(os.getpid(), signal.SIGKILL)
+            if len(calls) == at:
+                kill()
             return real(*names)
         pathlib.Path.replace = killed
+        if at < 1:
+            threading.Thread(target=kill, args=(at,), daemon=True).start()
         salvage(pathlib.Path(sys.argv[1]))
+        time.sleep(at)
         """
     )
-    done = subprocess.run([sys.executable, "-c", script, str(folder)], capture_output=True, check=False)
-    assert done.returncode == -signal.SIGKILL, done.stderr
-    assert examine(folder) == (N - ERRORS, ERRORS, 0, None)
-    assert salvage(folder)[:2] == (N - ERRORS, ERRORS)
-    assert resumed(folder) == ERRORS
+    randomly = random.Random(5)
+    for at in (1, 2, 3, 4, *(randomly.uniform(0, 0.05) for _ in range(8))):
+        folder = laid(made["log"], tmp_path / "run")
+        words = [sys.executable, "-c", script, str(folder), str(at)]
+        done = subprocess.run(words, capture_output=True, check=False)
+        assert done.returncode == -signal.SIGKILL, done.stderr
+        assert examine(folder) == (N - ERRORS, ERRORS, 0, None)
+        assert salvage(folder)[:2] == (N - ERRORS, ERRORS)
+        assert resumed(folder) == ERRORS
 
 
 def test_a_flipped_bit_in_the_log_costs_what_follows_it_but_journal_and_log_are_kept_as_they_were(

@@ -81,6 +81,19 @@ class CountsPart(TypedDict):
     failed: int
 
 
+class FailurePart(TypedDict):
+    """Why so many requests got no answer."""
+
+    reason: str
+    count: int
+
+
+class CachePart(TypedDict):
+    """How many answers came from caches."""
+
+    answers: int
+
+
 class Manifest(BaseModel):
     """What every reader of ``run.json`` relies on; more may stand there."""
 
@@ -91,7 +104,7 @@ class Manifest(BaseModel):
     signature: str
     signatures: dict[str, str]
     machine: Plain
-    failures: list[Plain]
+    failures: list[FailurePart]
     options: Plain
     selection: Plain
     counts: CountsPart
@@ -102,6 +115,13 @@ class Manifest(BaseModel):
     metrics: dict[str, MetricInfo]
     model: ModelPart
     data: DataPart
+    # An import knows less.
+    notes: list[str] = []
+    started: str | None = None
+    finished: str | None = None
+    seconds: float | None = None
+    repeatable: str | None = None
+    cache: CachePart | None = None
 
 
 def describe(task: Task, model: Model, items: Sequence[Item], *, seed: int) -> dict[str, Any]:
