@@ -107,6 +107,29 @@ def test_the_key_is_in_no_file_and_no_output_of_a_run_and_what_is_made_of_it(stu
         assert any(file.endswith(name) for file in found), name
 
 
+@pytest.mark.usefixtures("needs_torch")
+def test_the_key_is_in_nothing_that_encoders_and_analyses_of_foreign_texts_leave(stub, kapwa, tmp_path: Path) -> None:
+    import transformers
+
+    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 8}
+    transformers.BertModel(transformers.BertConfig(vocab_size=6, **sizes)).save_pretrained(tmp_path / "encoder")
+    (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n", encoding="utf-8")
+    transformers.BertTokenizer(str(tmp_path / "vocab.txt")).save_pretrained(tmp_path / "encoder")
+    server = stub(echo_auth=True, echo_in_answer=True)
+    encoder = ("--metrics", "bertscore", "--bertscore-model", "encoder", "--base-url", server.url)
+    kapwa(*the_run(more=encoder))
+    assert server.report()["seen_auth"] == [f"Bearer {CANARY}"], "the key was sent, so it could have leaked"
+    rows = [f"{who},post,{what},{who} {what} goes" for who in ("Lima", "Oslo", "Cairo") for what in ("mail", "keys")]
+    (tmp_path / "texts.csv").write_text("\n".join(["city,topic,concept,text", *rows]) + "\n", encoding="utf-8")
+    texts = ("--responses", "texts.csv")
+    kapwa("analyze", "eecc", *texts, "--permutations", "19", "--workers", "2", "--output", "page.html")
+    kapwa("words", *texts, "--json")
+    found = contents(tmp_path)
+    assert leaks(found) == []
+    for name in ("scores.parquet", "page.html", "analysis.json", "out3.txt"):
+        assert any(file.endswith(name) for file in found), name
+
+
 @pytest.mark.parametrize("status", [401, 403, 500])
 def test_the_key_is_in_no_error_either(stub, kapwa, tmp_path: Path, status: int) -> None:
     server = stub(echo_auth=True, models_status=status)

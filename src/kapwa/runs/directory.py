@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,8 @@ _FLOOR_SCHEMA: dict[str, Any] = {
 }
 
 _LOCK, _HOLDER = ".lock", ".lock-holder"
-_SLUG_LENGTH = 40
+# A text as part of a run's name, in which the dots of a model's version stay.
+slug = partial(files.slug, keep=".", longest=40, empty="unnamed")
 _AGAIN = "Run again with the same command that began it."
 # What every reader of a table relies on; a table of a suite has columns of its own.
 _COLUMNS: Mapping[str, Sequence[str]] = {
@@ -56,11 +58,6 @@ _COLUMNS: Mapping[str, Sequence[str]] = {
     "answers": ("item_id", "variant", "text"),
     "continuations": ("item_id", "variant"),
 }
-
-
-def slug(text: str) -> str:
-    """Return ``text`` as part of a run's name, in which the dots of a model's version stay."""
-    return files.slug(text, keep=".", longest=_SLUG_LENGTH, empty="unnamed")
 
 
 def brief_model(model_id: str) -> str:

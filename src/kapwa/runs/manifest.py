@@ -81,19 +81,6 @@ class CountsPart(TypedDict):
     failed: int
 
 
-class FailurePart(TypedDict):
-    """Why so many requests got no answer."""
-
-    reason: str
-    count: int
-
-
-class CachePart(TypedDict):
-    """How many answers came from caches."""
-
-    answers: int
-
-
 class Manifest(BaseModel):
     """What every reader of ``run.json`` relies on; more may stand there."""
 
@@ -104,7 +91,7 @@ class Manifest(BaseModel):
     signature: str
     signatures: dict[str, str]
     machine: Plain
-    failures: list[FailurePart]
+    failures: list[Plain]
     options: Plain
     selection: Plain
     counts: CountsPart
@@ -121,7 +108,6 @@ class Manifest(BaseModel):
     finished: str | None = None
     seconds: float | None = None
     repeatable: str | None = None
-    cache: CachePart | None = None
 
 
 def describe(task: Task, model: Model, items: Sequence[Item], *, seed: int) -> dict[str, Any]:
