@@ -234,7 +234,11 @@ def spoil(path: Path, draw: random.Random) -> str:
     if path.suffix in (".xlsx", ".eval"):
         ways += [lambda raw: _spoil_archive(raw, draw)] * 8
     number = draw.randrange(len(ways))
-    path.write_bytes(ways[number](path.read_bytes()))
+    raw = path.read_bytes()
+    try:
+        path.write_bytes(ways[number](raw))
+    except (ValueError, IndexError, csv.Error, zipfile.BadZipFile, RecursionError):  # it was spoiled before
+        path.write_bytes(raw[:-1])
     return f"{path.name}, way {number}"
 
 
@@ -280,7 +284,8 @@ def _spoil_archive(raw: bytes, draw: random.Random) -> bytes:
 
 def _spoil_json(raw: bytes, draw: random.Random, at: int | None = None) -> bytes:
     """Spoil the value at the place ``at``, or at any; of JSON lines, that of one line."""
-    lines = raw.splitlines() if raw.count(b"\n{") > 2 else [raw]
+    # Each line of JSON lines begins an object; of other files, only the first does.
+    lines = raw.splitlines() if all(line[:1] == b"{" and line[-1:] == b"}" for line in raw.splitlines()) else [raw]
     line = draw.randrange(len(lines))
     value = json.loads(lines[line])
     places = list(_places(value))

@@ -142,7 +142,7 @@ def run() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
     except BaseException as error:  # Rust's panics, too, which are no Exception
-        message = _system_problem(error)
+        message = "" if isinstance(error, SystemExit) else _system_problem(error)
         if not message:
             raise
         # What we did wrong ourselves looks the same; whoever asks for it is shown where.
