@@ -1,9 +1,9 @@
 """Runs to export: one that scored continuations, one that wrote texts; and what lm-eval 0.4.13 wrote."""
 
-import csv
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import kapwa
@@ -36,10 +36,8 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Run:
     folder = tmp_path_factory.mktemp("written")
     task = kapwa.load_task("kalahi/open", data="sample:filipino", limit=3, variant="all")
     items = task.items()
-    with (folder / "answers.csv").open("w", newline="", encoding="utf-8") as file:
-        out = csv.writer(file)
-        out.writerow(["item_id", "variant", "text"])
-        out.writerows([item.id, item.variant, SAID[i % 3]] for i, item in enumerate(items[:-1]))
+    rows = [{"item_id": item.id, "variant": item.variant, "text": SAID[i % 3]} for i, item in enumerate(items[:-1])]
+    pl.DataFrame(rows).write_csv(folder / "answers.csv")
     model = kapwa.load_model(f"replay:{folder / 'answers.csv'}")
     return kapwa.evaluate(task, model, out=folder / "runs", progress=False)
 

@@ -1,6 +1,5 @@
 """Exports: what is in the files, that they fit their schemas, what is refused, and that no key leaves."""
 
-import csv
 import hashlib
 import json
 import shutil
@@ -14,7 +13,6 @@ import yaml
 from huggingface_hub import parse_eval_result_entries
 from polars.testing import assert_frame_equal
 
-import kapwa
 from kapwa import api
 from kapwa.errors import DataError, RunError, UsageError
 from kapwa.exchange import every_eval_ever
@@ -42,10 +40,8 @@ def test_vendored_schemas_are_untouched_and_noticed() -> None:
 
 def test_eee_fits_its_schemas_and_tells_the_scores(run: Run, tmp_path: Path) -> None:
     paths = api.export_run(run, tmp_path, "eee", **TOLD)
-    whole_path = next(path for path in paths if path.suffix == ".json")
-    whole = json.loads(whole_path.read_text(encoding="utf-8"))
-    validator = jsonschema.Draft7Validator(json.loads((SCHEMAS / "eval.schema.json").read_text()))
-    assert list(validator.iter_errors(whole)) == []
+    whole = json.loads(paths[-1].read_text(encoding="utf-8"))
+    assert misfits("eval", whole) == []
     rows = {every_eval_ever._result_id(row): row for row in run.estimates.filter(pl.col("group") == "all").to_dicts()}
     assert whole["evaluation_results"]
     for found in whole["evaluation_results"]:
@@ -59,13 +55,16 @@ def test_eee_fits_its_schemas_and_tells_the_scores(run: Run, tmp_path: Path) -> 
     assert hashlib.sha256(samples.read_bytes()).hexdigest() == detail["checksum"]
     lines = [json.loads(line) for line in samples.read_text(encoding="utf-8").splitlines()]
     assert len(lines) == detail["total_rows"]
-    one = jsonschema.Draft7Validator(json.loads((SCHEMAS / "instance_level_eval.schema.json").read_text()))
-    assert [error for line in lines for error in one.iter_errors(line)] == []
-    for metric in run.manifest["headline"][:1]:
-        of = [line for line in lines if line["evaluation_result_id"].endswith(f"/{metric}")]
-        judged = run.scores.filter(pl.col("metric") == metric, pl.col("outcome").is_in(["right", "wrong"]))
-        assert sum(line["evaluation"]["is_correct"] for line in of) == judged["value"].sum()
-        assert len(of) == judged.height
+    assert misfits("instance_level_eval", *lines) == []
+    metric = run.manifest["headline"][0]
+    right = [one["evaluation"]["is_correct"] for one in lines if one["evaluation_result_id"].endswith(f"/{metric}")]
+    judged = run.scores.filter(pl.col("metric") == metric, pl.col("outcome").is_in(["right", "wrong"]))
+    assert (sum(right), len(right)) == (judged["value"].sum(), judged.height)
+
+
+def misfits(schema: str, *values: Any) -> list[Any]:
+    validator = jsonschema.Draft7Validator(json.loads((SCHEMAS / f"{schema}.schema.json").read_text()))
+    return [error for value in values for error in validator.iter_errors(value)]
 
 
 def test_which_scores_have_a_direction(scored: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,14 +77,6 @@ def test_which_scores_have_a_direction(scored: Run, tmp_path: Path, monkeypatch:
         api.export_run(scored, tmp_path, "eee", **TOLD)
 
 
-def test_eee_wants_to_know_who_evaluated(scored: Run, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="--organization"):
-        api.export_run(scored, tmp_path, "eee")
-    with pytest.raises(UsageError, match="Did you mean 'third_party'"):
-        api.export_run(scored, tmp_path, "eee", organization="x", relationship="thirdparty")
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_hub_entries_are_read_by_huggingface_hub(written: Run, tmp_path: Path) -> None:
     paths = api.export_run(written, tmp_path, "hf-eval-results", **NEEDED["hf-eval-results"])
     assert {path.parent for path in paths} == {tmp_path / ".eval_results"}
@@ -96,25 +87,18 @@ def test_hub_entries_are_read_by_huggingface_hub(written: Run, tmp_path: Path) -
     assert {(entry.dataset_id, entry.task_id) for entry in entries} == {("owner/bench", "default")}
 
 
-def test_csv_is_safe_to_open_in_a_spreadsheet(written: Run, tmp_path: Path) -> None:
-    api.export_run(written, tmp_path, "csv")
-    assert {path.stem for path in tmp_path.iterdir()} == set(written.tables)
-    with (tmp_path / "answers.csv").open(newline="", encoding="utf-8-sig") as file:
-        texts = [row["text"] for row in csv.DictReader(file)]
-    assert "'=HYPERLINK(1)" in texts
-    assert not any(text.startswith(("=", "+", "@")) for text in texts)
-
-
-def test_csv_tells_spreadsheets_its_encoding_and_reads_back(written: Run, tmp_path: Path) -> None:
+def test_csv_is_safe_in_a_spreadsheet_tells_its_encoding_and_reads_back(written: Run, tmp_path: Path) -> None:
     exported = api.export_run(written, tmp_path / "exported", "csv")
     reported = api.export_csv(written, tmp_path / "reported")
+    assert {path.stem for path in exported} == set(written.tables)
     for path in exported:
         assert path.read_bytes().startswith(b"\xef\xbb\xbf")
         assert (reported / path.name).read_bytes() == path.read_bytes()
         # A mark that is read as text would stick to the first column's name.
-        columns = written.table(path.stem).columns
-        assert pl.read_csv(path, infer_schema=False).columns == columns
-    rows = read_table(tmp_path / "exported" / "answers.csv", required=["item_id", "variant", "text"])
+        assert pl.read_csv(path, infer_schema=False).columns == written.table(path.stem).columns
+    answers = tmp_path / "exported" / "answers.csv"
+    assert "'=HYPERLINK(1)" in pl.read_csv(answers, infer_schema=False)["text"]
+    rows = read_table(answers, required=["item_id", "variant", "text"])
     assert [row.cells["item_id"] for row in rows] == written.answers["item_id"].to_list()
     assert any("맛있다" in row.cells["text"] for row in rows)
 
@@ -148,12 +132,14 @@ def test_existing_files_stay_unless_told(scored: Run, tmp_path: Path, form: str)
         ("eee", {"dataset": "a/b"}, r"eee has no place for --dataset(.|\n)*--format hf-eval-results"),
         ("inspect", {"task_id": "x"}, r"inspect has no place for --task-id(.|\n)*--format hf-eval-results"),
         ("lmeval", {}, "Did you mean 'lm-eval'"),
+        ("eee", {}, "--organization"),
+        ("eee", {"organization": "x", "relationship": "thirdparty"}, "Did you mean 'third_party'"),
         ("hf-eval-results", {}, r"none is named(.|\n)*--dataset owner/name"),
         ("hf-eval-results", {"dataset": "../x"}, "is not owner/name"),
         ("csv", {"organisation": "x"}, "organization"),
     ],
 )
-def test_what_a_form_has_no_place_for_is_refused(
+def test_options_of_another_form_and_those_that_are_missing_are_refused(
     scored: Run, tmp_path: Path, form: str, told: dict[str, str], says: str
 ) -> None:
     with pytest.raises(UsageError, match=says):
@@ -164,8 +150,7 @@ def test_what_a_form_has_no_place_for_is_refused(
 def test_an_unfinished_run_is_refused(scored: Run, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     folder.mkdir()
-    manifest = {**scored.manifest, "status": "running"}
-    (folder / "run.json").write_text(json.dumps(manifest), encoding="utf-8")
+    (folder / "run.json").write_text(json.dumps({**scored.manifest, "status": "running"}), encoding="utf-8")
     with pytest.raises(RunError, match="unfinished"):
         api.export_run(folder, tmp_path / "out", "csv")
     assert not (tmp_path / "out").exists()
@@ -177,7 +162,7 @@ def test_nothing_half_written_stays(scored: Run, tmp_path: Path, monkeypatch: py
 
     monkeypatch.setattr(Path, "replace", fail)
     with pytest.raises(OSError, match="No space"):
-        kapwa.api.export_run(scored, tmp_path / "out", "csv")
+        api.export_run(scored, tmp_path / "out", "csv")
     assert list((tmp_path / "out").iterdir()) == []
 
 
