@@ -195,12 +195,12 @@ def test_a_home_folder_in_the_models_name_is_found_again(copy: Path, monkeypatch
 
     from kapwa.runs.directory import Run
     from kapwa.runs.requests import RequestIndex
-    from kapwa.suites.eecc import reopen
+    from kapwa.suites.eecc.task import reopen_task
 
     home = str(copy.parent)
     monkeypatch.setenv("HOME", home)
     manifest = json.loads((copy / "run.json").read_text(encoding="utf-8"))
-    task = reopen(manifest, Run(copy).items)
+    task = reopen_task(manifest, Run(copy).items)
     before = RequestIndex(task, task.items(), manifest["model"]["fingerprint"])
     book = RequestIndex(task, task.items(), {**manifest["model"]["fingerprint"], "digest": f"hf:{home}/model"})
     manifest["model"]["fingerprint"]["digest"] = "hf:~/model"

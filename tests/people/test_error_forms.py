@@ -13,13 +13,13 @@ from kapwa.people import rating_files, rating_forms
 from kapwa.people.rating_forms import write_error_forms
 from kapwa.people.ratings import analyse_ratings
 from kapwa.records import Item
-from kapwa.suites.blend import CRITERIA
+from kapwa.suites.blend import suite
 from kapwa.suites.blend.questions import Group
 from kapwa.tables_io import read_sheet
 
 VARIANTS = ("local/inst-4", "en/inst-4")
 MODELS = ("first/model", "second/model")
-CODES = [criterion.code for criterion in CRITERIA]
+CODES = [criterion.code for criterion in suite.criteria]
 
 
 def item(country: str, number: int, variant: str) -> Item:

@@ -17,9 +17,9 @@ from kapwa.people.rating_forms import write_rating_form
 from kapwa.people.ratings import human_ratings, render_ratings
 from kapwa.records import Item
 from kapwa.suites.base import rating_suite
-from kapwa.suites.kalahi import CRITERIA
+from kapwa.suites.kalahi import suite
 
-CODES = tuple(criterion.code for criterion in CRITERIA)
+CODES = tuple(criterion.code for criterion in suite.criteria)
 MODELS = ("alpha", "beta")
 
 
@@ -160,7 +160,7 @@ def test_intervals_are_clustered_by_item(tmp_path: Path) -> None:
 
 
 def test_criteria_are_found_by_name_in_any_case(tmp_path: Path) -> None:
-    names = ",".join(criterion.name.upper() for criterion in CRITERIA)
+    names = ",".join(criterion.name.upper() for criterion in suite.criteria)
     found = read_ratings(write(tmp_path, f"response_id,rater,{names}\nx,ana,{ALL_YES}\n"))
     assert found.frame["criterion"].to_list() == list(CODES)
     assert found.frame["yes"].all()
@@ -234,7 +234,7 @@ def test_a_damaged_key_is_refused(items: list[Item], tmp_path: Path, old: str, n
 
 
 def test_criteria_are_found_through_the_suite() -> None:
-    assert rating_suite("kalahi").criteria == CRITERIA
+    assert rating_suite("kalahi").criteria == suite.criteria
     assert CODES == ("Fac", "Gra", "Spe", "Coh", "Cac", "Csa", "Leg")
     with pytest.raises(UsageError, match=r"rating form named 'kalahy'.\n.*Did you mean 'kalahi'"):
         rating_suite("kalahy")

@@ -41,6 +41,11 @@ def drinks() -> list[Question]:
     return [question(country, [((drink,), 3)]) for country, drink in zip(COUNTRIES, own, strict=True)]
 
 
+def of_atland(folder: Path, *answers: Any, others: Sequence[Question] = ()) -> list[dict[str, str]]:
+    """What is built for Atland where its people gave these answers, and the others have their drinks."""
+    return of(build([question("Atland", answers), *drinks()[1:], *others], folder)[1], "Atland")
+
+
 def many(n: int) -> list[Question]:
     """``n`` sound questions, answered in invented words."""
     pairs = [(i, country) for i in range(n) for country in range(len(COUNTRIES))]

@@ -14,8 +14,8 @@ from kapwa.suites.kalahi.data import load_path as load_situations
 
 def is_lost(text: str, language: str) -> bool:
     """Whether a text that is the only one of its column is found to have lost its letters."""
-    found = find_lost_letters([WrittenText(Path("a.csv"), 2, "text", language, text, False)])
-    return bool(found.problems) or any("where letters should be" in one.message for one in found.oddities)
+    problems, oddities = find_lost_letters([WrittenText(Path("a.csv"), 2, "text", language, text, False)])
+    return bool(problems) or any("where letters should be" in one.message for one in oddities)
 
 
 @pytest.mark.parametrize(

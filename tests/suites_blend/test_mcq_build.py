@@ -1,16 +1,37 @@
-"""Building multiple choice from small surveys: options, reasons for skipping, letters, the folder."""
+"""Building multiple choice from small surveys: options, reasons for skipping, letters, the folder and its bytes."""
 
+import os
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mcq_people import COUNTRIES, Answers, build, drinks, of, options, question, reasons, right, rows, survey
+from mcq_people import (
+    COUNTRIES,
+    Answers,
+    build,
+    contents,
+    drinks,
+    many,
+    of,
+    of_atland,
+    options,
+    question,
+    reasons,
+    right,
+    rows,
+    survey,
+)
 
 from kapwa.errors import UsageError
+from kapwa.suites.base import DataSource
 from kapwa.suites.blend.mcq_build import build_mcq
+from kapwa.suites.blend.mcq_data import MCQ_COLUMNS, read_mcq
 from kapwa.suites.blend.questions import Question
 
 
@@ -29,42 +50,26 @@ def test_a_sound_question_gives_every_combination_once(tmp_path: Path) -> None:
 
 
 def test_answers_tied_at_the_top_take_turns(tmp_path: Path) -> None:
-    people = drinks()
-    people[0] = question("Atland", [(("Coffee",), 3), (("Cocoa",), 3), (("Milk",), 2)])
-    _, table = build(people, tmp_path)
-    asked = Counter(right(row) for row in of(table, "Atland"))
+    table = of_atland(tmp_path, (("Coffee",), 3), (("Cocoa",), 3), (("Milk",), 2))
+    asked = Counter(map(right, table))
     assert asked.keys() == {"Coffee", "Cocoa"}
     assert max(asked.values()) - min(asked.values()) <= 1
 
 
 def test_accepted_answers_are_no_options(tmp_path: Path) -> None:
-    people = drinks()
+    more = survey(Geland=[(("Lemonade",), 2)], Heland=[(("Kvass",), 2)])
     # One person of Atland drinks juice too; Celand's mint tea shares a word with Atland's black tea.
-    people[0] = question("Atland", [(("Coffee",), 3), (("orange juice",), 1), (("black tea",), 1)])
-    people += [question("Geland", [(("Lemonade",), 2)]), question("Heland", [(("Kvass",), 2)])]
-    _, table = build(people, tmp_path)
-    seen = {option for row in of(table, "Atland") for option in options(row)}
+    table = of_atland(tmp_path, (("Coffee",), 3), (("orange juice",), 1), (("black tea",), 1), others=more)
+    seen = {option for row in table for option in options(row)}
     assert seen == {"Coffee", "Palm wine", "Sparkling water", "Lemonade", "Kvass"}
 
 
-@pytest.mark.parametrize(
-    "accepted",
-    ["JUICE", "juices", "apple juice", "jui", "Ju ice", "juice!"],
-    ids=["case", "plural", "longer", "part of a word", "spacing", "signs"],
-)
+@pytest.mark.parametrize("accepted", ["JUICE", "juices", "apple juice", "jui", "Ju ice", "juice!", "squeezed fruit"])
 def test_spellings_of_an_accepted_answer_are_found(tmp_path: Path, accepted: str) -> None:
-    people = drinks()
-    people[0] = question("Atland", [(("Coffee",), 3), ((accepted,), 1)])
-    _, table = build(people, tmp_path)
-    assert of(table, "Atland")
-    assert all("Juice" not in options(row) for row in of(table, "Atland"))
-
-
-def test_local_answers_count_too(tmp_path: Path) -> None:
-    people = drinks()
-    people[0] = question("Atland", [(("Coffee",), 3), (("squeezed fruit",), 1, ("juice",))])
-    _, table = build(people, tmp_path)
-    assert all("Juice" not in options(row) for row in of(table, "Atland"))
+    local = "juice" if accepted == "squeezed fruit" else accepted  # local answers count too
+    table = of_atland(tmp_path, (("Coffee",), 3), ((accepted,), 1, (local,)))
+    assert table
+    assert all("Juice" not in options(row) for row in table)
 
 
 def test_synonyms_that_people_of_any_country_made_are_used(tmp_path: Path) -> None:
@@ -113,6 +118,7 @@ def test_one_answer_of_many_countries_stands_for_whichever_fits(tmp_path: Path) 
     assert cultures == {"Coffee": "Atland", "Juice": "Celand", "Cocoa": "Beland", "Palm wine": "Deland"}
 
 
+CUP = (("Coffee",), 3)
 NUMBER = "At what age do children start school in {country}? (Provide Arabic numerals (e.g., 12) only.)"
 
 
@@ -153,19 +159,9 @@ def test_a_question_that_is_another_one_in_a_country_lends_no_options(tmp_path: 
 @pytest.mark.parametrize(
     ("changed", "rule", "reason", "detail"),
     [
-        (
-            question("Atland", [(("Coffee",), 3)], idks={"not-applicable": 1}),
-            "paper",
-            "not_applicable",
-            "Atland: 1 said",
-        ),
-        (
-            question("Atland", [(("Coffee",), 3)], idks={"idk": 2, "odd": 1}),
-            "code",
-            "unknown",
-            "3 gave no answer (at most 2)",
-        ),
-        (question("Atland", [(("Coffee",), 3)], idks={"idk": 4}), "paper", "unknown", "4 gave no answer (at most 3)"),
+        (question("Atland", [CUP], idks={"not-applicable": 1}), "paper", "not_applicable", "Atland: 1 said"),
+        (question("Atland", [CUP], idks={"idk": 2, "odd": 1}), "code", "unknown", "3 gave no answer (at most 2)"),
+        (question("Atland", [CUP], idks={"idk": 4}), "paper", "unknown", "4 gave no answer (at most 3)"),
         (question("Atland", [(("Coffee",), 1), (("Cocoa",), 1)]), "code", "single_votes", "2 answers of one vote"),
         (question("Atland", [(("Coffee",), 1)]), "paper", "single_votes", "1 answers of one vote"),
     ],
@@ -182,14 +178,6 @@ def test_questions_left_out_in_every_country(
     assert skipped.question == "What do people drink in [country]?"
     written = rows(built.folder / "skipped.csv")
     assert [tuple(row.values()) for row in written] == [tuple(skipped)]
-
-
-@pytest.mark.parametrize(("rule", "kept"), [("code", 0), ("paper", 1)])
-def test_the_rules_differ_at_three_without_an_answer(tmp_path: Path, rule: Any, kept: int) -> None:
-    people = [question("Atland", [(("Coffee",), 3)], idks={"idk": 3}), *drinks()[1:]]
-    sound = [question(c, [((d,), 3)], name="q-2") for c, d in zip(COUNTRIES, "VWXYZ", strict=True)]
-    built, _ = build([*people, *sound], tmp_path, rule=rule)
-    assert built.questions == 1 + kept
 
 
 @pytest.mark.parametrize(
@@ -245,3 +233,101 @@ def test_whatever_people_say_the_promises_hold(
         for option in options(row) - {right(row)}:
             assert not any(text in option.casefold() or option.casefold() in text for text in accepted)
     assert max(Counter((row["country"], row["question_id"]) for row in table).values()) <= most
+
+
+def test_letters_are_balanced_in_every_country(tmp_path: Path) -> None:
+    _, table = build(many(9), tmp_path, max_variants=3)
+    for country in COUNTRIES:
+        counts = Counter(row["answer"] for row in of(table, country))
+        assert sum(counts.values()) == 27
+        assert set(counts.values()) == {6, 7}
+
+
+def test_the_order_of_wrong_options_is_no_pattern(tmp_path: Path) -> None:
+    _, table = build(many(12), tmp_path, max_variants=4)
+    firsts = Counter(row["culture_A"] for row in table if row["answer"] != "A")
+    assert min(firsts.values()) > 0.5 * max(firsts.values())
+    alphabetical = sum(sorted(options(row)) == [row[f"option_{letter}"] for letter in "ABCD"] for row in table)
+    assert alphabetical < len(table) / 10
+
+
+def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(tmp_path: Path) -> None:
+    one, two, other = (
+        build_mcq(many(5), tmp_path / name, seed=seed).folder for name, seed in (("one", 4), ("two", 4), ("other", 5))
+    )
+    assert contents(one) == contents(two)
+    assert contents(one)["mcq.csv"] != contents(other)["mcq.csv"]
+
+
+def test_the_order_of_the_input_changes_nothing_but_the_order_of_questions(tmp_path: Path) -> None:
+    people = many(4)
+    one, other = (build(given, tmp_path / str(i))[1] for i, given in enumerate((people, people[::-1])))
+    assert sorted(map(str, one)) == sorted(map(str, other))
+
+
+def test_another_process_with_another_hash_seed_gives_the_same_bytes(tmp_path: Path) -> None:
+    code = "import sys; from mcq_people import build_mcq, many; build_mcq(many(3), sys.argv[1])"
+    for seed in ("1", "77"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(__file__).parent)}
+        subprocess.run([sys.executable, "-c", code, str(tmp_path / seed)], env=environment, check=True)
+    assert contents(tmp_path / "1") == contents(tmp_path / "77")
+
+
+def test_what_is_written_is_read_back(tmp_path: Path) -> None:
+    people = drinks()
+    people[0] = question("Atland", [(("=SUM(A1)",), 3)])
+    people[1] = question("Beland", [(('-1 + 1, or: "one"\nmore',), 3)])
+    built, table = build(people, tmp_path)
+    assert tuple(table[0]) == MCQ_COLUMNS
+    assert all(not row[f"option_{letter}"].startswith(("=", "-")) for row in table for letter in "ABCD")
+    questions, _ = read_mcq(built.folder)
+    assert {one.options[one.letters.index(one.answer)] for one in questions} >= {"=SUM(A1)", '-1 + 1, or: "one" more'}
+    assert [one.id for one in questions] == [row["id"] for row in table]
+
+
+def test_the_card_says_what_was_built_and_from_what(tmp_path: Path) -> None:
+    source = DataSource("drinks", None, "00ff", {"licence": "CC0", "citation": "Us"}, illustrative=True)
+    built = build_mcq(drinks(), tmp_path / "mcq", seed=3, rule="paper", source=source)
+    card = yaml.safe_load((built.folder / "card.yaml").read_text())
+    assert card["rule"] == "paper"
+    assert (card["seed"], card["max_variants"], card["builder"]) == (3, 5, 1)
+    assert (card["data"], card["data_digest"], card["licence"], card["illustrative"]) == ("drinks", "00ff", "CC0", True)
+    assert (card["items"], card["questions"], card["countries"]) == (20, 1, list(COUNTRIES))
+    assert card["letters"] == {"A": 5, "B": 5, "C": 5, "D": 5}
+    assert any("simplemma" in tool for tool in card["compared_with"])
+
+
+def test_an_earlier_build_is_replaced_whole_and_nothing_else_is(tmp_path: Path) -> None:
+    out = tmp_path / "mcq"
+    build_mcq(drinks(), out)
+    (out / "leftover.txt").write_text("old")
+    build_mcq(drinks(), out, seed=9)
+    assert sorted(path.name for path in out.iterdir()) == ["card.yaml", "mcq.csv", "skipped.csv", "verdicts.csv"]
+    assert [path.name for path in tmp_path.iterdir()] == ["mcq"]
+    other = tmp_path / "thesis"
+    other.mkdir()
+    (other / "chapter.txt").write_text("years of work")
+    with pytest.raises(UsageError, match="holds something else"):
+        build_mcq(drinks(), other)
+    with pytest.raises(UsageError, match="is a file"):
+        build_mcq(drinks(), other / "chapter.txt")
+    assert (other / "chapter.txt").read_text() == "years of work"
+
+
+def test_a_failure_while_writing_leaves_the_earlier_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "mcq"
+    build_mcq(drinks(), out)
+    before = contents(out)
+    fsync, calls = os.fsync, []
+
+    def failing(handle: int) -> None:
+        calls.append(handle)
+        if len(calls) == 3:
+            raise OSError(28, "No space left on device")
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", failing)
+    with pytest.raises(OSError, match="No space left"):
+        build_mcq(drinks(), out, seed=9)
+    assert contents(out) == before
+    assert [path.name for path in tmp_path.iterdir()] == ["mcq"]

@@ -1,6 +1,5 @@
 """Reading multiple-choice questions: built folders, the released file in its forms, and bad files."""
 
-import csv
 import json
 import re
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from releasewriter import write_rows as write_csv
 
 from kapwa.errors import DataError, UsageError
 from kapwa.suites.blend.mcq_data import (
@@ -52,15 +52,6 @@ def released_row(**changes: Any) -> dict[str, Any]:
         "answer_idx": "C",
     }
     return row | changes
-
-
-def write_csv(path: Path, rows: list[dict[str, Any]]) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-    return path
 
 
 def test_a_built_folder(tmp_path: Path) -> None:

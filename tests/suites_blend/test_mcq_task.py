@@ -5,7 +5,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from test_mcq_data import PROMPT, built_row, released_row, write_csv
+from releasewriter import write_rows as write_csv
+from test_mcq_data import PROMPT, built_row, released_row
 
 from kapwa.errors import UsageError
 from kapwa.records import SCORE_COLUMNS, Answer, ContinuationScore, Request, Response

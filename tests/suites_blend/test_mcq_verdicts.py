@@ -1,12 +1,12 @@
 """Verdicts of models and people: asked once, kept, overruled, and enough to build again without the model."""
 
-import csv
 import json
 from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 from mcq_people import contents, drinks, question, rows
+from releasewriter import write_rows
 
 from kapwa.errors import DataError
 from kapwa.records import Request, Response
@@ -105,11 +105,7 @@ def review(folder: Path, path: Path, **changes: dict[frozenset[str], str]) -> Pa
     for row in table:
         for column, values in changes.items():
             row[column] = values.get(pair(row["option_a"], row["option_b"]), row[column])
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS)
-        writer.writeheader()
-        writer.writerows(table)
-    return path
+    return write_rows(path, table)
 
 
 def test_a_person_overrules_a_model_in_both_directions(tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
-"""Short answers judged: SEM-B and SEM-W, outcomes, guards, tables."""
+"""Short answers: what is asked, what is offered, and how replies are judged: values, outcomes, guards, tables."""
 
 import json
+import re
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -8,9 +10,13 @@ from saq_world import BOOK, GRADER, OTHERS, WORLD, answers, find, group, item, j
 
 from kapwa.errors import UsageError
 from kapwa.records import SCORE_COLUMNS
+from kapwa.suites.base import Selection
+from kapwa.suites.blend import PROMPTS, SAQ_VARIANTS, VARIANTS, open_task, saq_variants, suite
+from kapwa.suites.blend.data import BlendData
+from kapwa.suites.blend.mcq_task import HOWS
 from kapwa.suites.blend.saq_match import Grader, Others, Target, reference_reply
-from kapwa.suites.blend.saq_tables import judge_saq, people_said
-from kapwa.suites.blend.saq_task import SaqOptions, saq_item, saq_metrics
+from kapwa.suites.blend.saq_tables import people_said
+from kapwa.suites.blend.saq_task import SaqOptions, saq_item, saq_items, saq_metrics
 from kapwa.suites.items import CASE_SCHEMA
 
 FRUIT = item("South_Korea", "fruit")
@@ -131,15 +137,12 @@ def test_a_list_that_somebody_answered_is_an_answer() -> None:
     assert (value(result, "sem_b"), value(result, "too_many")) == (1.0, 0.0)
 
 
-@pytest.mark.parametrize("text", ["8:00", "18", "19:30", "1:18", "18:00:00 19:45 20:00 21:00", "180"])
-def test_wrong_times_do_not_match(text: str) -> None:
-    asked = item("Spain", "hour")
-    assert value(judged([asked], [text]), "sem_b") == 0.0
-
-
-@pytest.mark.parametrize("text", ["21:00", "A las 21:00.", "9 pm", "Respuesta: 21:00 h"])
-def test_right_times_match(text: str) -> None:
-    assert value(judged([item("Spain", "hour")], [text]), "sem_b") == 1.0
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [*dict.fromkeys(("8:00", "18", "18:00:00 19:45 20:00 21:00"), 0.0).items(), ("Respuesta: 21:00 h", 1.0)],
+)
+def test_times_are_compared_as_times(text: str, right: float) -> None:
+    assert value(judged([item("Spain", "hour")], [text]), "sem_b") == right
 
 
 def test_the_released_rule_beside_the_corrected_one() -> None:
@@ -198,14 +201,6 @@ def test_no_items_give_empty_tables() -> None:
     assert tuple(result.scores.columns) == SCORE_COLUMNS
 
 
-def test_strangers_and_doubles_are_refused() -> None:
-    given = answers(task([FRUIT]), ["사과"])
-    with pytest.raises(UsageError, match="not among the items judged"):
-        judge_saq([item("Spain", "fruit")], given, SaqOptions(), others=OTHERS, grader=GRADER)
-    with pytest.raises(UsageError, match="two answers"):
-        judge_saq([FRUIT], [*given, *given], SaqOptions(), others=OTHERS, grader=GRADER)
-
-
 def test_unknown_languages_are_named() -> None:
     with pytest.raises(UsageError, match="'xx'"):
         Grader().matcher("xx")
@@ -222,12 +217,6 @@ def test_usual_answers_of_others() -> None:
     assert OTHERS.all_usual(find("South_Korea", "fruit"), "en") == ["peach", "orange", "apples", "apple"]
 
 
-def test_every_row_is_plain() -> None:
-    frame = judged([FRUIT], ["사과"]).tables["answers"]
-    assert json.loads(frame.write_json())[0]["rule"] == "exact"
-    assert isinstance(frame, pl.DataFrame)
-
-
 def test_known_answers_apart_are_counted_not_nested_ones() -> None:
     own = question("US", "food", group(3, "rice cake"), group(2, "rice"), group(1, "cake"))
     world = Others([own, find("US", "dish")])
@@ -235,3 +224,100 @@ def test_known_answers_apart_are_counted_not_nested_ones() -> None:
     assert world.first_of_many("sweet white rice cake", target, "food", 1, GRADER) is None
     assert world.first_of_many("sweet rice and then cake", target, "food", 1, GRADER) == "sweet rice"
     assert {q.country for q in WORLD} == set(OTHERS.countries)
+
+
+def test_names_are_those_of_the_parts() -> None:
+    assert VARIANTS == (*SAQ_VARIANTS, *HOWS) == ("local/inst-4", "en/inst-4", "local/pers-3", "en/pers-3", *HOWS)
+    assert suite.packs.is_dir()
+    assert saq_variants() == ("local/inst-4", "en/inst-4")
+    assert saq_variants(["en"], PROMPTS) == ("en/inst-4", "en/pers-3")
+    assert saq_variants(prompts=["pers-3"]) == ("local/pers-3", "en/pers-3")
+    with pytest.raises(UsageError, match="'korean'"):
+        saq_variants(["korean"])
+
+
+def test_cultures_variants_and_limits() -> None:
+    selection = Selection(variants=("en/inst-4",), limit=3, where={"culture": ("Egypt",)})
+    chosen = open_task("blend/saq", None, selection, {}).items()
+    assert [(one.culture, one.variant, one.language) for one in chosen] == [("Egypt", "en/inst-4", "en")] * 3
+    with pytest.raises(UsageError, match="culture = 'Atlantis'"):
+        open_task("blend/saq", None, Selection(where={"culture": ("Atlantis",)}), {})
+
+
+def test_all_variants_are_those_of_this_task() -> None:
+    assert {one.variant for one in open_task("blend/saq", None, Selection(variants=VARIANTS), {}).items()} == set(
+        SAQ_VARIANTS
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"max_new_token": 3}, "no option 'max_new_token'"),
+        ({"max_new_tokens": 0}, "max_new_tokens is 0"),
+        ({"max_answers": "3"}, "max_answers is '3'"),
+        ({"max_answers": True}, "max_answers is True"),
+        ({"judge": "openai:x"}, "judge is a str"),
+    ],
+)
+def test_bad_options(options: dict[str, object], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        open_task("blend/saq", None, Selection(), options)
+
+
+def test_bad_names() -> None:
+    with pytest.raises(UsageError, match="no prompt 'inst-9'"):
+        open_task("blend/saq", None, Selection(variants=("en/inst-9",)), {})
+    with pytest.raises(UsageError, match="no variant 'generate'"):
+        open_task("blend/saq", None, Selection(variants=("generate",)), {})
+
+
+def test_options_are_recorded() -> None:
+    opened = open_task("blend/saq", None, Selection(), {"max_new_tokens": 20, "max_answers": 2, "judge": None})
+    assert opened.options["max_new_tokens"] == 20
+    assert opened.options["max_answers"] == 2
+    assert re.fullmatch(r"\w+-[0-9a-f]{6}", opened.options["matcher"])
+    assert json.loads(json.dumps(opened.options)) == opened.options
+
+
+def test_the_tools_of_every_language_are_listed() -> None:
+    one = task([item("South_Korea", "fruit")])
+    tools = one.score(one.items(), answers(one, ["사과"])).tables["tools"]
+    assert set(tools["language"]) == {"en", "ko"}
+    assert "simplemma" in tools["tool"].to_list()
+    assert tools["version"].null_count() == 0
+    assert one.options["matcher"] != task([item("Spain", "fruit")]).options["matcher"]
+
+
+def test_the_item_table() -> None:
+    one = item("South_Korea", "fruit")
+    row = task([one]).item_table([one]).row(0, named=True)
+    assert row["answers"] == "사과 (4); 배 (2); 감 / 단감 (1)"
+    assert row["answers_en"] == "apple (4); pear (2); persimmon (1)"
+    assert row["gloss"] == row["question_en"]
+    assert isinstance(task([]).item_table([]), pl.DataFrame)
+
+
+def test_the_release_has_the_valid_questions(blend: BlendData) -> None:
+    items = saq_items(blend, Selection(variants=SAQ_VARIANTS))
+    english = [one for one in items if one.variant == "en/inst-4"]
+    assert len(english) == 7422
+    assert sum(one.fields["valid_paper"] for one in english) == 6840
+    assert len({one.culture for one in english}) == 16
+    korean = next(one for one in items if one.culture == "South_Korea" and one.variant == "local/pers-3")
+    assert korean.language == "ko"
+    assert korean.id == f"South_Korea/{korean.cluster}"
+    assert len({one.fields["prompt"] for one in items}) > 20_000
+
+
+def test_the_release_opens_by_country(blend_data: Path) -> None:
+    opened = open_task("blend/saq", blend_data, Selection(limit=2, where={"culture": ("US", "South_Korea")}), {})
+    chosen = opened.items()
+    assert [(one.culture, one.variant) for one in chosen] == [
+        (country, variant)
+        for variant in ("local/inst-4", "en/inst-4")
+        for country in ("South_Korea", "US")
+        for _ in "12"
+    ]
+    assert {one.language for one in chosen if one.culture == "US"} == {"en"}
+    assert {floor.note for floor in opened.floors(chosen)} == {"", "South_Korea", "US"}

@@ -7,7 +7,7 @@ from promptpack import write_pack
 
 from kapwa.errors import DataError, UsageError
 from kapwa.suites.base import Selection, Task
-from kapwa.suites.eecc import open_task
+from kapwa.suites.eecc import suite
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def opened(folder: Path, **options: object) -> Task:
-    return open_task("eecc/qa", folder, Selection(), options)
+    return suite.open_task("eecc/qa", folder, Selection(), options)
 
 
 def cultures(task: Task) -> list[str]:

@@ -8,7 +8,7 @@ from promptpack import CARD, write_pack, write_release
 
 from kapwa.errors import DataError, UsageError
 from kapwa.suites.base import Selection, Task
-from kapwa.suites.eecc import open_task, template_variants
+from kapwa.suites.eecc import suite, template_variants
 from kapwa.suites.eecc.data import load
 
 
@@ -17,7 +17,7 @@ def prompts(task: Task) -> list[str]:
 
 
 def opened(folder: Path, *variants: str, **options: object) -> Task:
-    return open_task("eecc/qa", folder, Selection(variants=variants or None), options)
+    return suite.open_task("eecc/qa", folder, Selection(variants=variants or None), options)
 
 
 def test_a_flat_folder_serves_both_tasks(tmp_path: Path) -> None:
@@ -25,7 +25,7 @@ def test_a_flat_folder_serves_both_tasks(tmp_path: Path) -> None:
     task = opened(folder)
     assert prompts(task)[:2] == ["Say what soup is to a Ugandan friend.", "Say what soup is to an Irish friend."]
     assert len(task.items()) == 9
-    assert prompts(open_task("eecc/stories", folder, Selection(), {})) == prompts(task)
+    assert prompts(suite.open_task("eecc/stories", folder, Selection(), {})) == prompts(task)
     assert task.data.name == "mine"
     assert task.data.card["licence"] == "CC0-1.0"
     assert not task.data.illustrative
@@ -150,7 +150,7 @@ def test_a_folder_without_prompts_says_what_one_holds(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no file, folder or data set"):
         opened(tmp_path / "nothing")
     with pytest.raises(UsageError, match="no sample pack 'natonalities'") as caught:
-        open_task("eecc/qa", "sample:natonalities", Selection(), {})
+        suite.open_task("eecc/qa", "sample:natonalities", Selection(), {})
     assert "'nationalities'" in str(caught.value)
 
 

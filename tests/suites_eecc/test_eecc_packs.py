@@ -3,14 +3,14 @@
 from pathlib import Path
 
 from kapwa.suites.base import Selection
-from kapwa.suites.eecc import TASKS, open_task, suite
+from kapwa.suites.eecc import TASKS, suite
 from kapwa.suites.eecc.data import load
 
 
 def test_every_pack_can_be_asked_in_every_variant() -> None:
     asked = {}
     for name in suite.pack_names():
-        task = open_task("eecc/qa", f"sample:{name}", Selection(variants=("direct", "direct_reference")), {})
+        task = suite.open_task("eecc/qa", f"sample:{name}", Selection(variants=("direct", "direct_reference")), {})
         asked[name] = {item.variant for item in task.items()}
         assert task.data.illustrative
     assert asked == {
@@ -20,7 +20,7 @@ def test_every_pack_can_be_asked_in_every_variant() -> None:
 
 
 def test_spanish_prompts_are_spanish_throughout() -> None:
-    task = open_task("eecc/qa", "sample:cities", Selection(variants=("spanish",)), {})
+    task = suite.open_task("eecc/qa", "sample:cities", Selection(variants=("spanish",)), {})
     prompts = {item.id: item.fields["prompt"] for item in task.items()}
     assert prompts["outings/a picnic/Cairo"] == "Explica un pícnic a alguien que vive en El Cairo. Escribe en español."
     assert {item.language for item in task.items()} == {"es"}

@@ -16,12 +16,12 @@ from kapwa.cli.main import app
 from kapwa.errors import UsageError
 from kapwa.records import Answer, Item, Params, Request, Response
 from kapwa.suites.base import Judged, Selection
-from kapwa.suites.eecc import open_task, suite
+from kapwa.suites.eecc import suite
 from kapwa.suites.eecc.task import HEADLINE, METRICS, EeccTask, judge
 
 
 def opened(folder: Path, name: str = "eecc/qa", **options: object) -> EeccTask:
-    task = open_task(name, folder, Selection(), options)
+    task = suite.open_task(name, folder, Selection(), options)
     assert isinstance(task, EeccTask)
     return task
 

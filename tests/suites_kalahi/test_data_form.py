@@ -18,7 +18,7 @@ from kapwa.errors import DataError, UsageError
 from kapwa.records import Floor, Item
 from kapwa.suites.kalahi.data import PACKS, read_situations
 from kapwa.suites.kalahi.form import reference_response
-from kapwa.suites.kalahi.mc import MC_METRICS, by_length, chance_mc1, chance_mc2, first_is_best, floors
+from kapwa.suites.kalahi.mc import MC_METRICS, by_length, chance_mc1, first_is_best, floors
 
 
 def _lists(row: dict[str, str]) -> dict[str, object]:
@@ -200,8 +200,8 @@ def test_the_rules_by_hand() -> None:
     assert floors([]) == []
     item = _item("four", ("a", "sixsix"), ("bb", "ccc", "dd"))
     assert chance_mc1(item) == 0.25
-    assert chance_mc2(item) == 0.5
-    assert chance_mc2(_item("a", ("b",), ("c",))) == pytest.approx(2 / 3)
+    assert _by_name([item], "mc2") == {"no preference": 0.5}
+    assert _by_name([_item("a", ("b",), ("c",))], "mc2") == {"no preference": 2 / 3}
     assert (by_length(item, 1), by_length(item, -1)) == (1.0, 0.0)
     assert _by_name([item], "mc3") == {"chance": 0.25, "longest": 2 / 3, "shortest": 1 / 3}
     tied = _item("aaa", (), ("bbb", "c"))

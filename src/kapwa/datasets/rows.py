@@ -209,16 +209,16 @@ def read_rows(
         hint = "Put a card.yaml beside it (the form in docs/reference), or add the columns culture and language."
         problems = [DataError("says neither which culture nor which language it is.", path=table.path, hint=hint)]
         values |= UNKNOWN_DEFAULTS
-    lost = find_lost_letters(_written_texts(table, model, values.get("language", ""), language_of))
-    if lost.problems:  # lost letters cause other errors too, which would only repeat this one
-        return RowsRead([], [*problems, *lost.problems], lost.oddities)
+    lost, oddities = find_lost_letters(_written_texts(table, model, values.get("language", ""), language_of))
+    if lost:  # lost letters cause other errors too, which would only repeat this one
+        return RowsRead([], [*problems, *lost], oddities)
     cells: list[dict[str, Any]] = []
     for record in table.records:
         own: dict[str, Any] = dict(record.cells)
         own |= {name: values[name] for name in values if name in known and not str(own.get(name, "")).strip()}
         cells.append({**own, "origin": Origin(table.path, record.row)})
     found, wrong = _validated(cells, model)
-    return RowsRead(found, [*problems, *wrong], lost.oddities)
+    return RowsRead(found, [*problems, *wrong], oddities)
 
 
 def _validated(cells: Sequence[dict[str, Any]], model: type[RowT]) -> tuple[list[RowT], list[DataError]]:
@@ -337,20 +337,14 @@ class WrittenText(NamedTuple):
     prose: bool
 
 
-class LostLetters(NamedTuple):
-    """Columns that hold no language any more, which stop a run, and single odd cells, which do not."""
-
-    problems: list[DataError]
-    oddities: list[Finding]
-
-
-def find_lost_letters(cells: Iterable[WrittenText]) -> LostLetters:
+def find_lost_letters(cells: Iterable[WrittenText]) -> tuple[list[DataError], list[Finding]]:
     """Judge a table's texts: an error for a column most of whose cells are lost, else a warning for each odd cell.
 
     Only a language with a script of its own makes an error of it: its text cannot do without the letters that no
     Western code page has.
     """
-    found = LostLetters([], [])
+    problems: list[DataError] = []
+    oddities: list[Finding] = []
     columns: defaultdict[tuple[Path, str, str], list[WrittenText]] = defaultdict(list)
     for cell in cells:
         columns[cell.path, cell.column, cell.language].append(cell)
@@ -369,7 +363,7 @@ def find_lost_letters(cells: Iterable[WrittenText]) -> LostLetters:
                 f"the table was saved in a code without the letters of {language!r}."
             )
             row = own[lost.index(True)].row
-            found.problems.append(DataError(message, path=path, row=row, column=column, hint=_LOST))
+            problems.append(DataError(message, path=path, row=row, column=column, hint=_LOST))
             continue
         for cell, gone in zip(own, lost, strict=True):
             inside = None if "://" in cell.text else _IN_A_WORD.search(cell.text)
@@ -382,8 +376,8 @@ def find_lost_letters(cells: Iterable[WrittenText]) -> LostLetters:
                 message = f"holds no letter of the {names} script, though the language is {cell.language!r}"
             else:
                 continue
-            found.oddities.append(Finding("warning", str(path), message, cell.row, column))
-    return found
+            oddities.append(Finding("warning", str(path), message, cell.row, column))
+    return problems, oddities
 
 
 def schema_of(model: type[BaseModel], name: str, version: str) -> dict[str, Any]:

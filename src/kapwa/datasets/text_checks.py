@@ -5,18 +5,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from kapwa.datasets.findings import Finding, Severity
 from kapwa.datasets.tables import Table
 
-
-class Oddity(NamedTuple):
-    """Something odd in one cell; ``warning`` may change a score, ``note`` does not."""
-
-    severity: Severity
-    message: str
-
+# Something odd in one cell: a "warning" may change a score, a "note" does not.
+Oddity = tuple[Severity, str]
 
 _BEFORE_BREAK = re.compile(r"[^\S\n]+\n")
 _AFTER_BREAK = re.compile(r"\n[^\S\n]+")
@@ -47,16 +41,16 @@ def table_oddities(table: Table) -> Iterator[Finding]:
 def _spaces(cell: str) -> Iterator[Oddity]:
     inner = cell.strip()
     if cell != inner:
-        yield Oddity("note", "stray whitespace at an end of the cell (removed on reading)")
+        yield "note", "stray whitespace at an end of the cell (removed on reading)"
     if _BEFORE_BREAK.search(inner) or _AFTER_BREAK.search(inner):
-        yield Oddity("warning", "stray whitespace beside a line break inside the cell (kept)")
+        yield "warning", "stray whitespace beside a line break inside the cell (kept)"
     if _DOUBLE.search(inner):
-        yield Oddity("warning", "stray whitespace: two spaces in a row (kept)")
+        yield "warning", "stray whitespace: two spaces in a row (kept)"
     elif _OTHER_SPACE.search(inner):
         name = unicodedata.name(_OTHER_SPACE.search(inner)[0], "a tab or control space")  # type: ignore[index]
-        yield Oddity("warning", f"stray whitespace: {name.lower()} (kept)")
+        yield "warning", f"stray whitespace: {name.lower()} (kept)"
     if "\n\n" in inner:
-        yield Oddity("note", "an empty line inside the cell (kept)")
+        yield "note", "an empty line inside the cell (kept)"
 
 
 def _characters(cell: str) -> Iterator[Oddity]:
@@ -64,15 +58,15 @@ def _characters(cell: str) -> Iterator[Oddity]:
         needed = char in _NEEDED_FORMATS or char == "\n" or char.isspace()
         if not needed and (char == "\ufffd" or unicodedata.category(char) in ("Cc", "Cf", "Cn", "Co", "Cs")):
             name = unicodedata.name(char, "control character").lower()
-            yield Oddity("warning", f"the character U+{ord(char):04X} ({name}), {cell.count(char)}×")
+            yield "warning", f"the character U+{ord(char):04X} ({name}), {cell.count(char)}×"
     if not unicodedata.is_normalized("NFC", cell):
-        yield Oddity("warning", "text that is not in Unicode normal form C: the same word may be spelt in two ways")
+        yield "warning", "text that is not in Unicode normal form C: the same word may be spelt in two ways"
     # Latin, Greek and Cyrillic letters look alike, and tokenise differently.
     for word in dict.fromkeys(re.findall(r"[^\W\d_]+", cell)):
         scripts = {unicodedata.name(char, "").split(" ", 1)[0] for char in word} & {"LATIN", "GREEK", "CYRILLIC"}
         if len(scripts) > 1:
             mixed = " and ".join(sorted(script.title() for script in scripts))
-            yield Oddity("warning", f"the word {word!r} mixes {mixed} letters")
+            yield "warning", f"the word {word!r} mixes {mixed} letters"
 
 
 def lacks_final_sign(text: str) -> bool:

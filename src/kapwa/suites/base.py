@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -15,20 +16,6 @@ from kapwa.records import Answer, Capability, Floor, Item, Request
 
 if TYPE_CHECKING:
     import polars as pl
-
-__all__ = [
-    "Criterion",
-    "DataSource",
-    "Judged",
-    "MetricInfo",
-    "OpenTask",
-    "Selection",
-    "Suite",
-    "Task",
-    "given_options",
-    "metrics_of",
-    "rating_suite",
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +41,8 @@ class MetricInfo:
 
     name: str
     title: str
-    low: float | None
-    high: float | None
+    low: float | None = None
+    high: float | None = None
     binary: bool = False
     reference: bool = False
     source: str = ""
@@ -66,23 +53,11 @@ class MetricInfo:
 
 def metrics_of(task: str) -> dict[str, MetricInfo]:
     """Return how the metrics of one of Kapwa's tasks read, by name, from ``metrics.csv`` beside this module."""
-    verdicts = {"yes": True, "no": False, "": None}
-    return {
-        row["name"]: MetricInfo(
-            name=row["name"],
-            title=row["title"],
-            low=float(row["low"]) if row["low"] else None,
-            high=float(row["high"]) if row["high"] else None,
-            binary=row["binary"] == "yes",
-            reference=row["reference"] == "yes",
-            source=row["source"],
-            unit=row["unit"],
-            phrase=row["phrase"],
-            higher_is_better=verdicts[row["higher_is_better"]],
-        )
-        for row in table_rows(Path(__file__).with_name("metrics.csv"))
-        if row["task"] == task
-    }
+    from pydantic import TypeAdapter  # not needed to name suites, which must be quick
+
+    rows = [row for row in table_rows(Path(__file__).with_name("metrics.csv")) if row.pop("task") == task]
+    given = [{name: cell for name, cell in row.items() if cell} for row in rows]
+    return {info.name: info for info in TypeAdapter(list[MetricInfo]).validate_python(given)}
 
 
 class Task(Protocol):
@@ -156,6 +131,19 @@ class Selection:
     where: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class ItemTask:
+    """What Kapwa's own tasks share: where their items came from, and which were chosen."""
+
+    data: DataSource
+    selection: Selection
+    selected: tuple[Item, ...]
+
+    def items(self) -> list[Item]:
+        """Return the selected items, in the order of the data within each variant."""
+        return list(self.selected)
+
+
 class OpenTask(Protocol):
     """Open one task of a suite over data (None: the suite's sample packs)."""
 
@@ -220,6 +208,11 @@ class Suite:
     def pack_names(self) -> list[str]:
         """Names of the sample packs that ship with the suite; a folder of data brings none."""
         return [] if self.folder else sorted(card.parent.name for card in self.packs.glob("*/card.yaml"))
+
+
+def call(target: str, *given: Any) -> Any:
+    """Import "module:name" and call it: a suite names its readers without importing them."""
+    return EntryPoint("call", target, "kapwa").load()(*given)
 
 
 def given_options(task: str, options: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:

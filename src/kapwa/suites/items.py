@@ -107,6 +107,14 @@ def greedy_requests(items: Sequence[Item], max_new_tokens: int) -> Iterator[Requ
         yield Request(item.id, item.variant, "generate", (Message("user", item.fields["prompt"]),), params=params)
 
 
+def by_culture(items: Sequence[Item]) -> dict[str, list[Item]]:
+    """Return all items under "", and where they are of several cultures, each culture's own under its name."""
+    parts: defaultdict[str, list[Item]] = defaultdict(list)
+    for item in items:
+        parts[item.culture].append(item)
+    return {"": list(items), **(parts if len(parts) > 1 else {})} if items else {}
+
+
 def item_columns(item: Item) -> dict[str, str]:
     """Return what every table says of an item, by :data:`ITEM_COLUMNS`."""
     return {"item_id": item.id} | {name: getattr(item, name) for name in ITEM_COLUMNS[1:]}

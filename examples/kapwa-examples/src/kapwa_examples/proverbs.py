@@ -12,9 +12,10 @@ from typing import Any
 
 import polars as pl
 
+from kapwa.datasets.findings import DataSource
 from kapwa.files import digest
 from kapwa.records import Answer, Floor, Item, Message, Params, Request
-from kapwa.suites.base import DataSource, Judged, MetricInfo, Selection, Suite, Task
+from kapwa.suites.base import Judged, MetricInfo, Selection, Suite, Task
 from kapwa.suites.items import item_columns, pair_answers, score_frame, score_row, select
 
 # The beginning of a made-up saying, and the word that ends it.

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from kapwa.datasets.findings import CheckReport
 from kapwa.errors import UsageError, nearest
 from kapwa.files import table_rows
-from kapwa.suites.base import Criterion, Selection, Suite
+from kapwa.suites.base import Criterion, Selection, Suite, call
 
 if TYPE_CHECKING:
     from kapwa.suites.base import Task
@@ -55,21 +55,6 @@ def open_task(name: str, data: str | Path | None, selection: Selection, options:
     return open_saq_task(data, selection, options)
 
 
-def check(path: Path) -> CheckReport | None:
-    """List every oddity of question data; None when it is not of this form."""
-    from kapwa.suites.blend.check import check as check_questions
-
-    return check_questions(path)
-
-
-def tasks_of(folder: Path) -> tuple[str, ...]:
-    """Return the tasks that a folder has data for: short answers, multiple choice, or both."""
-    from kapwa.suites.blend.data import is_question_data
-    from kapwa.suites.blend.mcq_data import is_choice_data
-
-    return (("saq",) if is_question_data(folder) else ()) + (("mcq",) if is_choice_data(folder) else ())
-
-
 def sample_data(task: str, folder: Path) -> bool:
     """Build the questions of ``blend/mcq`` from the sample packs in ``folder``; no pack holds any."""
     if task != "blend/mcq":
@@ -82,11 +67,6 @@ def sample_data(task: str, folder: Path) -> bool:
     return True
 
 
-# The classes of wrong answers of the human evaluation (section 5). Unlike in Kalahi, a yes is no praise: it means that
-# the answer is of the class; it may be of several, or of none.
-CRITERIA = tuple(Criterion(**row) for row in table_rows(Path(__file__).with_name("criteria.csv")))
-
-
 suite = Suite(
     name="blend",
     title="BLEnD: everyday knowledge",
@@ -95,8 +75,8 @@ suite = Suite(
     variants=VARIANTS,
     packs=Path(__file__).parent / "packs",
     open_task=open_task,
-    check=check,
-    tasks_of=tasks_of,
+    check=partial(call, "kapwa.suites.blend.check:check"),
+    tasks_of=partial(call, "kapwa.suites.blend.check:tasks_of"),
     pick_variants=saq_variants,
     sample_data=sample_data,
     noun=("question", "questions"),
@@ -109,6 +89,8 @@ suite = Suite(
         "a person (leave one out)": ("people", "people"),
         "people's answers": ("people", "people"),
     },
-    criteria=CRITERIA,
+    # The classes of wrong answers of the human evaluation (section 5). Unlike in Kalahi, a yes is no praise: it means
+    # that the answer is of the class; it may be of several, or of none.
+    criteria=tuple(Criterion(**row) for row in table_rows(Path(__file__).with_name("criteria.csv"))),
     yes_means="is of this class of error",
 )

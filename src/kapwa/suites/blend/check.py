@@ -61,6 +61,11 @@ def check(path: Path) -> CheckReport | None:
     return CheckReport("blend", str(path), counts, findings) if answers or choices else None
 
 
+def tasks_of(folder: Path) -> tuple[str, ...]:
+    """Return the tasks that a folder has data for: short answers, multiple choice, or both."""
+    return (("saq",) if is_question_data(folder) else ()) + (("mcq",) if is_choice_data(folder) else ())
+
+
 def _prompt_findings(found: Survey, path: Path) -> Iterator[Finding]:
     """Prompts of the two that are used by default which a country lacks."""
     book = found.prompts()
@@ -156,10 +161,9 @@ def _column(entry: Entry, column: str) -> str:
 
 def _text_oddities(question: Question) -> Iterator[_Oddity]:
     for name, text in (("local", question.local), ("English", question.english)):
-        for oddity in cell_oddities(text):
+        for severity, message in cell_oddities(text):
             # Ends are kept as they are here: the released prompts ask questions as the files have them.
-            message = oddity.message.replace("(removed on reading)", "(kept)")
-            yield oddity.severity, f"{name} text: {message}", name.lower(), None
+            yield severity, f"{name} text: {message.replace('(removed on reading)', '(kept)')}", name.lower(), None
     foreign = question.language.partition("-")[0] not in ("en", UNKNOWN_DEFAULTS["language"])
     if question.local == question.english and foreign:
         message = f"the local text is the English one, though the language is {question.language!r}"
@@ -205,8 +209,8 @@ def _spelling(kind: Kind, answers: Iterable[str]) -> Iterator[tuple[Severity, st
         sign = joined_otherwise(answer)
         if sign:
             yield "warning", f"the answer {answer!r} holds {sign!r}: answers are separated by ';' only"
-        for oddity in cell_oddities(answer):
-            yield oddity.severity, f"the answer {answer!r}: {oddity.message}"
+        for severity, message in cell_oddities(answer):
+            yield severity, f"the answer {answer!r}: {message}"
 
 
 def country_findings(entries: Sequence[Entry]) -> Iterator[Finding]:
@@ -247,7 +251,7 @@ def _differing(same: Sequence[Entry]) -> Iterator[Finding]:
         if kind_of(question.english) != kind:
             message = f"its English text asks for {kind_of(question.english)}, elsewhere for {kind}"
             yield Finding("warning", str(entry.path), message, entry.row, _column(entry, "english"))
-        likeness = sorted(_likeness(own, other) for other in words)
+        likeness = sorted(len(own & other) / max(len(own | other), 1) for other in words)
         if likeness[len(likeness) // 2] <= _SAME_QUESTION:
             message = "its English text is another question than in most countries"
             yield Finding("warning", str(entry.path), message, entry.row, _column(entry, "english"))
@@ -261,7 +265,3 @@ def _words(question: Question) -> frozenset[str]:
     """The words of a question's English text, without the country's name."""
     names = f"{question.country.replace('_', ' ')} {region_of(question.country).name}"
     return frozenset(_WORD.findall(question.english.lower())) - frozenset(_WORD.findall(names.lower()))
-
-
-def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
-    return len(one & other) / max(len(one | other), 1)

@@ -144,9 +144,9 @@ def _read_pack_prompts(found: Survey, path: Path, entries: Sequence[Entry]) -> N
         return
     templates = read_prompts(found, path)
     languages = {entry.question.country: entry.question.language for entry in entries}
-    lost = find_lost_letters(written_prompts(read_records(path), languages))
-    found.problems += lost.problems
-    found.oddities += lost.oddities
+    lost, odd = find_lost_letters(written_prompts(read_records(path), languages))
+    found.problems += lost
+    found.oddities += odd
     own = {key: template for key, template in templates.items() if key[0]}
     for (culture, prompt_id), template in templates.items():
         for country in () if culture else languages:

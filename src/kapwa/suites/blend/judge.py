@@ -78,16 +78,16 @@ class Judge:
 
         Raises ModelError when an answer fails.
         """
-        asked = [place for place, one in enumerate(graded) if to_be_judged(one)]
-        params = Params(max_new_tokens=32)
-        requests = [
-            Request("judge", "judge", "generate", (Message("user", _prompt(graded[place])),), params=params)
-            for place in asked
-        ]
-        found: list[bool | None] = [None] * len(graded)
-        for place, response in zip(asked, self._model.answer(requests), strict=True):
-            found[place] = read_verdict(response.text or "")
-        return found
+        prompts = (_prompt(one) for one in graded if to_be_judged(one))
+        found = iter(ask_verdicts(self._model, prompts))
+        return [next(found) if to_be_judged(one) else None for one in graded]
+
+
+def ask_verdicts(model: Answerer, prompts: Iterable[str]) -> list[bool | None]:
+    """Return what a model says to each prompt that asks whether two things mean the same; None: unreadable."""
+    params = Params(max_new_tokens=32)
+    requests = (Request("judge", "judge", "generate", (Message("user", text),), params=params) for text in prompts)
+    return [read_verdict(response.text or "") for response in model.answer(requests)]
 
 
 def read_verdict(reply: str) -> bool | None:

@@ -185,7 +185,11 @@ def judge_likelihood(items: Sequence[Item], answers: Collection[Answer]) -> Judg
         _Scored(item, *(given[item.id, item.variant].get(tuple(item.fields[name])) for name in ("options", "letters")))
         for item in items
     ]
-    cases = [_likelihood_case(one, one.texts) for one in scored if one.texts is not None]
+    found = [(one, normalised(one.texts.response.logprobs or (), "byte")) for one in scored if one.texts is not None]
+    cases = [
+        case_of(one.item, "mcq_text", one.margin(values), one.item.fields["options"][int(values.argmax())])
+        for one, values in found
+    ]
     options = pl.DataFrame([row for one in scored for row in _option_rows(one)], schema=OPTION_SCHEMA, orient="row")
     cases.sort(key=lambda row: row["margin"])
     tables = {"options": options, "cases": case_frame(cases)}
@@ -215,12 +219,6 @@ def _option_rows(scored: _Scored) -> Iterator[tuple[Any, ...]]:
             *((text.logprob_sum, text.n_tokens, text.n_bytes, text.n_chars) if text else (None,) * 4),
             letters[place].logprob_sum if letters else None,
         )
-
-
-def _likelihood_case(scored: _Scored, texts: Answer) -> dict[str, Any]:
-    values = normalised(texts.response.logprobs or (), "byte")
-    likeliest = scored.item.fields["options"][int(values.argmax())]
-    return case_of(scored.item, "mcq_text", scored.margin(values), likeliest)
 
 
 def choice_confusion(items: Sequence[Item], answers: pl.DataFrame) -> pl.DataFrame:

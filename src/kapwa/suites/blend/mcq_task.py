@@ -18,9 +18,9 @@ import polars as pl
 
 from kapwa.errors import UsageError, check_whole, nearest
 from kapwa.records import Answer, Capability, Floor, Item, Message, Request
-from kapwa.suites.base import DataSource, Judged, MetricInfo, Selection, given_options, metrics_of
+from kapwa.suites.base import ItemTask, Judged, MetricInfo, Selection, given_options, metrics_of
 from kapwa.suites.blend.mcq_data import ChoiceQuestion, read_mcq
-from kapwa.suites.items import ITEM_COLUMNS, greedy_requests, item_columns, select
+from kapwa.suites.items import ITEM_COLUMNS, by_culture, greedy_requests, item_columns, select
 
 How = Literal["generate", "likelihood"]
 HOWS: tuple[How, ...] = ("generate", "likelihood")
@@ -79,12 +79,9 @@ def text_prompt(question: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class McqTask:
+class McqTask(ItemTask):
     """Which of four answers is the country's? (BLEnD section 4.2)."""
 
-    data: DataSource
-    selection: Selection
-    selected: tuple[Item, ...]
     how: How = "generate"
     max_new_tokens: int = MAX_NEW_TOKENS
     name: ClassVar[str] = "blend/mcq"
@@ -110,10 +107,6 @@ class McqTask:
     def options(self) -> Mapping[str, Any]:
         """How it is asked, and how long a reply may be."""
         return {"how": self.how} | ({"max_new_tokens": self.max_new_tokens} if self.how == "generate" else {})
-
-    def items(self) -> list[Item]:
-        """Return the selected questions, in file order."""
-        return list(self.selected)
 
     def requests(self, items: Sequence[Item]) -> Iterator[Request]:
         """Yield what to ask: one greedy generation an item, or two scorings (option texts, then letters)."""
@@ -171,12 +164,10 @@ def mcq_floors(items: Sequence[Item]) -> list[Floor]:
     for how in HOWS:
         asked = [item for item in items if item.variant == how]
         letters = sorted({letter for item in asked for letter in item.fields["letters"]})
-        scores = [(item.culture, tricks(item, letters)) for item in asked]
-        cultures = list(dict.fromkeys(item.culture for item in asked))
-        for note in ("", *(cultures if len(cultures) > 1 else ())) if asked else ():
-            group = [values for culture, values in scores if note in ("", culture)]
-            for name in group[0]:
-                value = fmean(values[name] for values in group)
+        scores = {item.id: tricks(item, letters) for item in asked}
+        for note, group in by_culture(asked).items():
+            for name in scores[group[0].id]:
+                value = fmean(scores[item.id][name] for item in group)
                 found += [Floor(metric, how, name, value, note=note) for metric in METRICS[how]]
     return found
 

@@ -73,7 +73,8 @@ class PromptBook:
         for (owner, prompt_id), template in templates.items():
             owned.setdefault(owner, {})[prompt_id] = template
         self._templates = {
-            country: (owned.get("", {}) | owned.get(country, {})) or _defaults(region)
+            country: (owned.get("", {}) | owned.get(country, {}))
+            or {key: Template(text.replace("{country}", region.name), "") for key, text in _DEFAULTS.items()}
             for country, region in self._regions.items()
         }
 
@@ -117,10 +118,6 @@ class PromptBook:
         return tuple(dict.fromkeys(filter(None, map(answer_label, ordered))))
 
 
-def _defaults(region: Region) -> dict[str, Template]:
-    return {key: Template(text.replace("{country}", region.name), "") for key, text in _DEFAULTS.items()}
-
-
 def answer_label(template: str) -> str:
     """Return the label that a template leaves for the reply to follow ("Answer:"); "" when it has none."""
     after = template.rpartition(SLOT)[2].strip()
@@ -152,7 +149,8 @@ def read_prompts(data: DataSet, path: Path, country: str = "") -> Templates:
     templates: Templates = {}
     for row in data.read(table, model, {"culture": country or _EVERY}, what="a prompt file"):
         number, key = row.origin.row, ("" if row.culture == _EVERY else row.culture, row.id)
-        texts = {side: _unended(getattr(row, side)) for side in ("english", "local")}
+        # Only line breaks at the end are dropped; a space there stays, for the released prompts are asked as they are.
+        texts = {"english": row.english.rstrip("\n"), "local": row.local.rstrip("\n")}
         template = Template(**{side: text if SLOT in text else "" for side, text in texts.items()})
         if not any(template):
             message = f"the prompt {row.id!r} has no {SLOT}, so it would ask nothing."
@@ -184,8 +182,3 @@ def written_prompts(table: Table, languages: Mapping[str, str]) -> Iterator[Writ
             text = str(record.cells.get(side, "")).replace(SLOT, "")
             if _WORDED.search(text):
                 yield WrittenText(table.path, record.row, side, language, text, prose=True)
-
-
-def _unended(text: str) -> str:
-    """Drop line breaks at the end; a space there stays, for the released prompts are asked as they are."""
-    return text.rstrip("\n") if text.strip() else ""

@@ -158,12 +158,8 @@ def _question(region: Region, row: ReleasedRow, annotation: Annotation, swapped:
 
 def _swapped(pairs: Sequence[tuple[str, str]]) -> bool:
     """Whether the second texts are the local ones: by their words, since names of columns have misled before."""
-    first, second = (_english_share([pair[side] for pair in pairs]) for side in (0, 1))
-    return first - second > _CLEARLY
-
-
-def _english_share(texts: Sequence[str]) -> float:
-    return sum(bool(_ENGLISH.search(text)) for text in texts) / max(len(texts), 1)
+    first, second = (sum(bool(_ENGLISH.search(pair[side])) for pair in pairs) for side in (0, 1))
+    return first - second > _CLEARLY * len(pairs)
 
 
 def _text_oddities(

@@ -67,7 +67,7 @@ def judge_saq(
     rows = [_answer_row(one) for one in graded]
     tables = {
         "answers": pl.DataFrame(rows, schema=ANSWER_SCHEMA, orient="row"),
-        "cases": case_table(graded),
+        "cases": worst_first(_case(one) for one in graded if one.text is not None),
         "confusion": confusion_table(graded, others, grader),
     }
     if verdicts is not None:
@@ -161,16 +161,11 @@ def _answer_row(one: Graded) -> tuple[Any, ...]:
     )
 
 
-def case_table(graded: Sequence[Graded]) -> pl.DataFrame:
-    """Return the worst reply of each item and variant, the worst first.
-
-    ``margin``: SEM-W of a right reply; for a wrong one, less the share of votes that the commonest answer has: to
-    miss what everybody says is worse than to miss what people differ on.
-    """
-    return worst_first(_case(one) for one in graded if one.text is not None)
-
-
 def _margin(one: Graded) -> float:
+    """SEM-W of a right reply; for a wrong one, less the share of votes that the commonest answer has.
+
+    To miss what everybody says is worse than to miss what people differ on.
+    """
     if one.hit is not None:
         return one.weight
     groups: Sequence[Group] = one.item.fields["answers"]

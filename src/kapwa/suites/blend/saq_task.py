@@ -14,7 +14,7 @@ from kapwa.files import digest
 from kapwa.languages.codes import canonical
 from kapwa.metrics.matching import VERSION
 from kapwa.records import Answer, Capability, Floor, Item, Request
-from kapwa.suites.base import DataSource, Judged, MetricInfo, Selection, given_options, metrics_of
+from kapwa.suites.base import ItemTask, Judged, MetricInfo, Selection, given_options, metrics_of
 from kapwa.suites.blend import PROMPTS, SAQ_VARIANTS, AskedIn, saq_variants
 from kapwa.suites.blend.data import BlendData, read_data
 from kapwa.suites.blend.prompts import PromptBook, split_variant
@@ -66,16 +66,13 @@ DEFAULT_VARIANTS = saq_variants()
 
 
 @dataclass(frozen=True, slots=True)
-class SaqTask:
+class SaqTask(ItemTask):
     """Does a short reply give an answer that people of the country gave? (BLEnD section 4.1).
 
     ``questions``: all of the data, not only those selected: floors and confusion need what other countries answered.
     ``judge``: a model that judges replies beside the matcher, see :mod:`kapwa.suites.blend.judge`.
     """
 
-    data: DataSource
-    selection: Selection
-    selected: tuple[Item, ...]
     questions: tuple[Question, ...]
     settings: SaqOptions = field(default_factory=SaqOptions)
     judge: Judge | None = None
@@ -106,10 +103,6 @@ class SaqTask:
         """
         judge = {"judge": self.judge.name} if self.judge else {}
         return {**self.settings.as_dict(), "matcher": self._matcher(), **judge}
-
-    def items(self) -> list[Item]:
-        """Return the selected questions, country by country in file order within each variant."""
-        return list(self.selected)
 
     def requests(self, items: Sequence[Item]) -> Iterator[Request]:
         """Return one greedy generation request per item (128 new tokens unless set otherwise)."""
@@ -148,15 +141,13 @@ class SaqTask:
     def tools(self) -> pl.DataFrame:
         """Return what normalises each language at work: language, tool, version, licence."""
         schema = dict.fromkeys(("language", "tool", "version", "licence"), pl.String)
-        rows = [(code, *tool) for code in self._languages() for tool in self.grader.matcher(code).language.info.tools]
+        codes = sorted({ENGLISH, *(item.fields["local_language"] for item in self.selected)})
+        rows = [(code, *tool) for code in codes for tool in self.grader.matcher(code).language.info.tools]
         return pl.DataFrame(rows, schema=schema, orient="row")
 
     def _matcher(self) -> str:
         tools = {f"{name} {version}" for _, name, version, _ in self.tools().iter_rows()}
         return f"{VERSION}-{digest({'tools': chr(10).join(sorted(tools)).encode()})[:6]}"
-
-    def _languages(self) -> list[str]:
-        return sorted({ENGLISH, *(item.fields["local_language"] for item in self.selected)})
 
 
 def open_saq_task(data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> SaqTask:

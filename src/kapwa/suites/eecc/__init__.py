@@ -6,18 +6,12 @@ what differs between them is the work of ``kapwa analyze eecc``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from kapwa.datasets.findings import CheckReport
 from kapwa.errors import UsageError
-from kapwa.suites.base import Selection, Suite
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from kapwa.suites.base import Task
+from kapwa.suites.base import Suite, call
 
 VARIANTS = ("direct", "direct_reference")
 TASKS = {
@@ -39,34 +33,6 @@ def template_variants(languages: Sequence[str] | None = None, prompts: Sequence[
     return tuple(dict.fromkeys(prompts or ()))
 
 
-def open_task(name: str, data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> Task:
-    """Read templates, concepts and identities, choose among them, and return the task called ``name``."""
-    from kapwa.suites.eecc.task import open_eecc_task
-
-    return open_eecc_task(name, data, selection, options)
-
-
-def check(path: Path) -> CheckReport | None:
-    """List every oddity of templates, concepts and identities; None when it is not data of this form."""
-    from kapwa.suites.eecc.check import check as check_prompts
-
-    return check_prompts(path)
-
-
-def tasks_of(folder: Path) -> tuple[str, ...]:
-    """Return the tasks that a folder has concepts and templates for."""
-    from kapwa.suites.eecc.data import task_folders
-
-    return tuple(task.partition("/")[2] for task, _ in task_folders(folder))
-
-
-def reopen(manifest: Mapping[str, Any], items: pl.DataFrame) -> Task:
-    """Return the task of a run as its manifest and its table of items tell: it asks the same requests again."""
-    from kapwa.suites.eecc.task import reopen_task
-
-    return reopen_task(manifest, items)
-
-
 suite = Suite(
     name="eecc",
     title="EECC: texts across cultures",
@@ -74,12 +40,12 @@ suite = Suite(
     tasks=TASKS,
     variants=VARIANTS,
     packs=Path(__file__).parent / "packs",
-    open_task=open_task,
-    check=check,
-    tasks_of=tasks_of,
+    open_task=partial(call, "kapwa.suites.eecc.task:open_eecc_task"),
+    check=partial(call, "kapwa.suites.eecc.check:check"),
+    tasks_of=partial(call, "kapwa.suites.eecc.data:tasks_of"),
     pick_variants=template_variants,
     draws_samples=True,
-    reopen=reopen,
+    reopen=partial(call, "kapwa.suites.eecc.task:reopen_task"),
     next_step="How the texts differ from identity to identity: kapwa analyze eecc {run}",
     noun=("prompt", "prompts"),
 )

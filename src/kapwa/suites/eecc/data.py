@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TypeVar
 
 from kapwa.datasets.card import CARD_NAME
 from kapwa.datasets.findings import Finding
-from kapwa.datasets.packs import DataSet, locate, odd_names, table_files
+from kapwa.datasets.packs import DataSet, existing, locate, odd_names, table_files
 from kapwa.datasets.rows import Defaults, Origin
 from kapwa.datasets.tables import TABLE_SUFFIXES, Table, peek_header, read_records, shipped_card
 from kapwa.errors import DataError, UsageError
@@ -71,6 +70,11 @@ def task_folders(path: Path) -> Iterator[tuple[str, Path]]:
     elif _has_prompts(path):
         named = [task for task, name in FOLDERS.items() if path.resolve().name == name]
         yield from ((task, path) for task in named or TASKS)
+
+
+def tasks_of(folder: Path) -> tuple[str, ...]:
+    """Return the tasks that a folder has concepts and templates for, without the suite's name."""
+    return tuple(FOLDERS[task] for task, _ in task_folders(folder))
 
 
 def _has_prompts(folder: Path) -> bool:
@@ -159,10 +163,9 @@ def file_of(wanted: Sequence[str]) -> Path | None:
     """Return the file that the one name given is, if it is one."""
     if len(wanted) != 1:
         return None
-    with contextlib.suppress(OSError, RuntimeError, ValueError):
-        path = Path(wanted[0]).expanduser()
-        if path.is_file():
-            return path
+    path = existing(wanted[0])
+    if path is not None and path.is_file():
+        return path
     if Path(wanted[0]).suffix.lower() in (*TABLE_SUFFIXES, ".txt"):
         raise UsageError(f"There is no file {wanted[0]!r}.")
     return None

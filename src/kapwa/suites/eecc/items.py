@@ -76,7 +76,10 @@ def build_items(prompts: Prompts, selection: Selection) -> list[Item]:
     """
     known = variants_of(prompts)
     wanted = selection.variants or known[:1]
-    countries = [_country(identity, prompts.attribute) for identity in prompts.identities]
+    # The country an identity means: as the data says, else by its name where that means only one.
+    meant = [place_names.resolve(one.name, attribute=prompts.attribute) for one in prompts.identities]
+    named = (place.country if isinstance(place, place_names.Place) else "" for place in meant)
+    countries = [one.country or name for one, name in zip(prompts.identities, named, strict=True)]
     items = [
         _item(prompts, template, concept, identity, country, variant)
         for template in prompts.templates
@@ -86,12 +89,6 @@ def build_items(prompts: Prompts, selection: Selection) -> list[Item]:
         for identity, country in zip(prompts.identities, countries, strict=True)
     ]
     return select(items, selection, known=known, default=known[:1])
-
-
-def _country(identity: Identity, attribute: str) -> str:
-    """The country an identity means: as the data says, else by its name where that means only one."""
-    place = None if identity.country else place_names.resolve(identity.name, attribute=attribute)
-    return place.country if isinstance(place, place_names.Place) else identity.country
 
 
 def _item(

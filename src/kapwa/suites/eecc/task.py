@@ -8,24 +8,22 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
+from kapwa.datasets.findings import DataSource
 from kapwa.errors import UsageError, check_whole, raise_first
 from kapwa.languages.identify import differs, identify
 from kapwa.languages.phrases import is_refusal
 from kapwa.metrics.base import is_blank
 from kapwa.records import SCORE_COLUMNS, Answer, Capability, Floor, Item, Message, Params, Request, Response
-from kapwa.suites.base import DataSource, Judged, MetricInfo, Selection, given_options, metrics_of
+from kapwa.suites.base import ItemTask, Judged, MetricInfo, Selection, given_options, metrics_of
 from kapwa.suites.eecc import VARIANTS
 from kapwa.suites.eecc.data import load
 from kapwa.suites.eecc.items import build_items, choose_concepts, choose_identities, variants_of
 from kapwa.suites.items import ITEM_COLUMNS, answered_twice, item_columns, unknown_item
-
-if TYPE_CHECKING:
-    from kapwa.suites.base import Task
 
 SAMPLES, TEMPERATURE = 5, 0.3
 # The paper's limits (section 4.2): explanations are cut short, stories may end.
@@ -148,7 +146,7 @@ def _names(names: tuple[str, ...]) -> re.Pattern[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class EeccTask:
+class EeccTask(ItemTask):
     """Texts for readers who differ in one attribute only (EECC section 4.1).
 
     What this task measures of a text is simple and of each text alone; how texts differ between identities is what
@@ -156,9 +154,6 @@ class EeccTask:
     """
 
     name: str
-    data: DataSource
-    selection: Selection
-    selected: tuple[Item, ...]
     settings: EeccOptions
     attribute: str
     suite: ClassVar[str] = "eecc"
@@ -180,10 +175,6 @@ class EeccTask:
             "identities": len({item.culture for item in self.selected}),
             **self.settings.as_dict(),
         }
-
-    def items(self) -> list[Item]:
-        """Return the chosen items, concept by concept within each variant."""
-        return list(self.selected)
 
     def requests(self, items: Sequence[Item]) -> Iterator[Request]:
         """Yield the samples of each item one after another, so that a server is asked for all of them at once."""
@@ -209,7 +200,7 @@ class EeccTask:
         return pl.DataFrame(rows, schema=dict.fromkeys((*ITEM_COLUMNS, *texts), pl.String))
 
 
-def open_eecc_task(name: str, data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> Task:
+def open_eecc_task(name: str, data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> EeccTask:
     """Return ``eecc/qa`` or ``eecc/stories`` over the chosen concepts and identities of ``data``."""
     given = given_options(name, options, (*EeccOptions.names(), "nationalities"))
     if "nationalities" in given:  # what most users call identities
@@ -227,7 +218,7 @@ def open_eecc_task(name: str, data: str | Path | None, selection: Selection, opt
     # "all" names the variants of the released data; of other data, it means all of theirs.
     wanted = variants_of(prompts) if selection.variants == VARIANTS else selection.variants
     chosen = build_items(prompts, dataclasses.replace(selection, variants=wanted))
-    return EeccTask(name, prompts.source(), selection, tuple(chosen), settings, prompts.attribute)
+    return EeccTask(prompts.source(), selection, tuple(chosen), name, settings, prompts.attribute)
 
 
 def reopen_task(manifest: Mapping[str, Any], items: pl.DataFrame) -> EeccTask:
@@ -240,11 +231,5 @@ def reopen_task(manifest: Mapping[str, Any], items: pl.DataFrame) -> EeccTask:
         Item(id=row["item_id"], suite="eecc", fields={"prompt": row["prompt"]}, **{name: row[name] for name in named})
         for row in items.iter_rows(named=True)
     )
-    return EeccTask(
-        name=manifest["task"],
-        data=DataSource(manifest["data"]["name"], None, manifest["data"]["digest"]),
-        selection=Selection(),
-        selected=selected,
-        settings=settings,
-        attribute=options["attribute"],
-    )
+    source = DataSource(manifest["data"]["name"], None, manifest["data"]["digest"])
+    return EeccTask(source, Selection(), selected, manifest["task"], settings, options["attribute"])

@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kapwa.datasets.findings import CheckReport
 from kapwa.files import table_rows
-from kapwa.suites.base import Criterion, Selection, Suite, given_options
+from kapwa.suites.base import Criterion, Selection, Suite, call, given_options
 
 if TYPE_CHECKING:
     from kapwa.suites.base import Task
@@ -21,8 +21,6 @@ TASKS = {
     "kalahi/mc": "multiple choice by likelihood: is the best response the likeliest?",
     "kalahi/open": "open generation: is the answer closer to relevant than to irrelevant responses?",
 }
-# The seven criteria of Kalahi's human evaluation.
-CRITERIA = tuple(Criterion(**row) for row in table_rows(Path(__file__).with_name("criteria.csv")))
 
 
 def open_task(name: str, data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> Task:
@@ -50,20 +48,6 @@ def open_task(name: str, data: str | Path | None, selection: Selection, options:
     return OpenTask(source, selection, chosen, settings)
 
 
-def check(path: Path) -> CheckReport | None:
-    """List every oddity of a situation file or folder; None when it is not of this form."""
-    from kapwa.suites.kalahi.check import check as check_situations
-
-    return check_situations(path)
-
-
-def tasks_of(folder: Path) -> tuple[str, ...]:
-    """Return the tasks that a folder of situations has data for: both, or none."""
-    from kapwa.suites.kalahi.data import is_situation_data
-
-    return ("mc", "open") if is_situation_data(folder) else ()
-
-
 suite = Suite(
     name="kalahi",
     title="Kalahi: situations",
@@ -72,8 +56,8 @@ suite = Suite(
     variants=VARIANTS,
     packs=Path(__file__).parent / "packs",
     open_task=open_task,
-    check=check,
-    tasks_of=tasks_of,
+    check=partial(call, "kapwa.suites.kalahi.check:check"),
+    tasks_of=partial(call, "kapwa.suites.kalahi.data:tasks_of"),
     noun=("situation", "situations"),
     floor_words={
         "no preference": ("having no preference", "no preference"),
@@ -85,5 +69,6 @@ suite = Suite(
         "the prompt repeated": ("repeating the prompt", "repeating the prompt"),
         "human (implied)": ("people (implied)", "people (implied)"),
     },
-    criteria=CRITERIA,
+    # The seven of Kalahi's human evaluation.
+    criteria=tuple(Criterion(**row) for row in table_rows(Path(__file__).with_name("criteria.csv"))),
 )

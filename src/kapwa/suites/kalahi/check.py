@@ -95,7 +95,12 @@ def _item_findings(entry: Entry) -> Iterator[Finding]:
 
 
 def _variant_findings(entries: Sequence[Entry]) -> Iterator[Finding]:
-    yield from _duplicate_prompts(entries)
+    seen: dict[tuple[str, str], Entry] = {}
+    for entry in entries:
+        first = seen.setdefault((entry.item.variant, entry.item.fields["prompt"]), entry)
+        if first is not entry:
+            message = f"the {entry.item.variant} prompt is the same as that of row {first.row} ({first.item.id})"
+            yield Finding("warning", str(entry.path), message, entry.row)
     yield from _unlinked(entries)
     by_id: defaultdict[str, list[Entry]] = defaultdict(list)
     for entry in entries:
@@ -110,15 +115,6 @@ def _variant_findings(entries: Sequence[Entry]) -> Iterator[Finding]:
 
 def _answers(item: Item) -> tuple[object, ...]:
     return (*(item.fields[name] for name in ("best", "relevant", "irrelevant")), item.topic, item.category)
-
-
-def _duplicate_prompts(entries: Sequence[Entry]) -> Iterator[Finding]:
-    seen: dict[tuple[str, str], Entry] = {}
-    for entry in entries:
-        first = seen.setdefault((entry.item.variant, entry.item.fields["prompt"]), entry)
-        if first is not entry:
-            message = f"the {entry.item.variant} prompt is the same as that of row {first.row} ({first.item.id})"
-            yield Finding("warning", str(entry.path), message, entry.row)
 
 
 def _unlinked(entries: Sequence[Entry]) -> Iterator[Finding]:

@@ -99,6 +99,11 @@ def is_situation_data(path: Path) -> bool:
     return path.stem == ROLE or has_form or released.looks_released(path, header)
 
 
+def tasks_of(folder: Path) -> tuple[str, ...]:
+    """Return the tasks that a folder has data for: both, or none."""
+    return ("mc", "open") if is_situation_data(folder) else ()
+
+
 def _read_file(found: Situations, path: Path) -> None:
     if path.suffix.lower() not in TABLE_SUFFIXES:
         message = f"is of an unknown kind ({path.suffix or 'no suffix'})."

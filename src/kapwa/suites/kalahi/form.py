@@ -23,7 +23,7 @@ from kapwa.datasets.rows import (
     YesNo,
 )
 from kapwa.records import Item
-from kapwa.suites.base import DataSource, Selection
+from kapwa.suites.base import ItemTask
 
 if TYPE_CHECKING:
     import polars as pl
@@ -159,18 +159,11 @@ def situation_items(situations: Sequence[Situation]) -> list[Entry]:
 
 
 @dataclass(frozen=True, slots=True)
-class SituationTask:
+class SituationTask(ItemTask):
     """What the tasks of this suite share: their items, and how a report shows them."""
 
-    data: DataSource
-    selection: Selection
-    selected: tuple[Item, ...]
     suite: ClassVar[str] = SUITE
     groups: ClassVar[tuple[str, ...]] = ("category", "topic")
-
-    def items(self) -> list[Item]:
-        """Return the selected situations, in file order within each variant."""
-        return list(self.selected)
 
     def item_table(self, items: Sequence[Item]) -> pl.DataFrame:
         """Return one row per situation and variant: parts, responses and English glosses."""

@@ -21,7 +21,7 @@ import polars as pl
 from kapwa.metrics.likelihood import NORMS, mc1, mc2, mc2_reference, mc3, normalised
 from kapwa.records import Answer, Capability, ContinuationScore, Floor, Item, Message, Params, Request
 from kapwa.suites.base import Judged, MetricInfo, metrics_of
-from kapwa.suites.items import CASE_SCHEMA, item_columns, score_frame, score_row
+from kapwa.suites.items import CASE_SCHEMA, by_culture, item_columns, score_frame, score_row
 from kapwa.suites.kalahi import VARIANTS
 from kapwa.suites.kalahi.form import SituationTask, reference_response
 
@@ -180,12 +180,6 @@ def chance_mc1(item: Item) -> float:
     return 1.0 / (1 + len(item.fields["irrelevant"]))
 
 
-def chance_mc2(item: Item) -> float:
-    """MC2 of a model without preference: relevant / (relevant + irrelevant); 0.5 where there are as many of each."""
-    relevant, irrelevant = len(item.fields["relevant"]), len(item.fields["irrelevant"])
-    return relevant / (relevant + irrelevant)
-
-
 def by_length(item: Item, sign: int, family: str = "mc1") -> float:
     """Return what choosing the longest (``sign`` 1) or the shortest (-1) response scores.
 
@@ -224,7 +218,12 @@ _TRICKS: Mapping[str, Mapping[str, Callable[[Item], float]]] = {
         "longest": partial(by_length, sign=1, family="mc1_shared"),
         "shortest": partial(by_length, sign=-1, family="mc1_shared"),
     },
-    "mc2": {"no preference": chance_mc2},
+    # MC2 of a model without preference: the share of the responses that are relevant.
+    "mc2": {
+        "no preference": lambda item: (
+            len(item.fields["relevant"]) / len((*item.fields["relevant"], *item.fields["irrelevant"]))
+        )
+    },
     # Every relevant response comes first among itself and the irrelevant ones as often as the best does.
     "mc3": {
         "chance": chance_mc1,
@@ -244,11 +243,7 @@ def floors(items: Sequence[Item]) -> list[Floor]:
     found: list[Floor] = []
     for variant in VARIANTS:
         present = [item for item in items if item.variant == variant]
-        cultures = list(dict.fromkeys(item.culture for item in present))
-        groups = {"": present} if present else {}
-        if len(cultures) > 1:
-            groups |= {culture: [item for item in present if item.culture == culture] for culture in cultures}
-        for note, group in groups.items():
+        for note, group in by_culture(present).items():
             found += [
                 Floor(metric, variant, name, fmean(map(trick, group)), note=note)
                 for metric in _FLOOR_METRICS

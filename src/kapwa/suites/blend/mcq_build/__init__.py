@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kapwa.datasets.card import CARD_NAME
+from kapwa.datasets.findings import DataSource
 from kapwa.errors import UsageError, nearest
 from kapwa.files import filling
 from kapwa.languages.english import language as english
-from kapwa.suites.base import DataSource
 from kapwa.suites.blend.judge import Answerer
 from kapwa.suites.blend.mcq_build.options import (
     LEAST_VOTES,

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Literal, cast
 
 from kapwa.errors import DataError, nearest
-from kapwa.records import Message, Params, Request
-from kapwa.suites.blend.judge import Answerer, read_verdict
+from kapwa.suites.blend.judge import Answerer, ask_verdicts
 from kapwa.tables_io import Row, csv_bytes, printable, read_sheet
 
 Finding = Literal["same", "distinct", "unparsed", ""]
@@ -93,16 +92,10 @@ class Verdicts:
 
         ``questions``: texts by question id. Raises ModelError when the model fails.
         """
-        params = Params(max_new_tokens=32)
-        prompts = [PROMPT.format(question=questions[name], one=one, other=other) for name, one, other in pairs]
-        requests = [
-            Request("/".join(pair), "judge", "generate", (Message("user", prompt),), params=params)
-            for pair, prompt in zip(pairs, prompts, strict=True)
-        ]
+        prompts = (PROMPT.format(question=questions[name], one=one, other=other) for name, one, other in pairs)
         words: Mapping[bool | None, Finding] = {True: "same", False: "distinct", None: "unparsed"}
-        for (name, one, other), response in zip(pairs, judge.answer(requests), strict=True):
-            found = words[read_verdict(response.text or "")]
-            verdict = Verdict(name, questions[name], one, other, found, judge.id)
+        for (name, one, other), found in zip(pairs, ask_verdicts(judge, prompts), strict=True):
+            verdict = Verdict(name, questions[name], one, other, words[found], judge.id)
             before = self._known.get(verdict.pair)
             self._known[verdict.pair] = replace(verdict, override=before.override) if before else verdict
 
