@@ -41,7 +41,6 @@ def test_a_column_selects() -> None:
         (Selection(variants=("ful",)), "Did you mean 'full'?"),
         (Selection(where={"topics": ("x",)}), "Did you mean 'topic'?"),
         (Selection(where={"topic": ("frendship",)}), "Did you mean 'friendship'?"),
-        (Selection(limit=0), "at least 1"),
     ],
 )
 def test_names_that_select_nothing_are_explained(selection: Selection, said: str) -> None:
