@@ -13,17 +13,10 @@ from typing import Any, NamedTuple
 from kapwa.errors import RunError
 from kapwa.files import may_write, replacing
 from kapwa.runs.directory import run_lock
-from kapwa.runs.store import INSERT, JOURNAL, AnswerStore, create, decode
+from kapwa.runs.store import FAULTS, INSERT, JOURNAL, AnswerStore, create, decode
 
 _TOGETHER = 500
 _SMALLEST_ROW = 40  # bytes
-_NOT_THE_JOURNALS_FAULT = (
-    sqlite3.SQLITE_FULL,
-    sqlite3.SQLITE_IOERR,
-    sqlite3.SQLITE_BUSY,
-    sqlite3.SQLITE_READONLY,
-    sqlite3.SQLITE_CANTOPEN,
-)
 
 
 class Examined(NamedTuple):
@@ -102,7 +95,7 @@ def salvage(folder: Path) -> Salvaged:
                     # Folds the log into the file, so that none of the old file's is left beside the new one.
                     old.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     except sqlite3.Error as error:
-        if (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF in _NOT_THE_JOURNALS_FAULT:
+        if (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF in FAULTS:
             hint = "Make room on the disk and try again: the journal is as it was."
             raise RunError(f"{folder} cannot be written: {error}.", hint=hint) from error
         raise nothing from error

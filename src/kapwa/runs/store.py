@@ -71,7 +71,7 @@ _CHUNK = 500
 _KEPT = "Every answer committed before is kept."
 _RESUME = "Run again with the same command to ask what is missing."
 # By SQLite's primary result code: what is said and what to do. Any code that is not here means damage.
-_FAULTS = {
+FAULTS = {
     sqlite3.SQLITE_FULL: (f"cannot grow: the disk is full. {_KEPT}", f"Free some space. {_RESUME}"),
     sqlite3.SQLITE_IOERR: (f"cannot be read or written ({{error}}). {_KEPT}", f"Check the disk. {_RESUME}"),
     **dict.fromkeys(
@@ -337,7 +337,7 @@ class AnswerStore(AbstractContextManager["AnswerStore"]):
             yield
         except sqlite3.Error as error:
             # Python's own complaint, of text that is no UTF-8, has no code; the low byte is the primary one.
-            said = _FAULTS.get((getattr(error, "sqlite_errorcode", None) or 0) & 0xFF)
+            said = FAULTS.get((getattr(error, "sqlite_errorcode", None) or 0) & 0xFF)
             if said is None:
                 raise self.damaged(str(error)) from error
             raise RunError(f"{self.path} {said[0].format(error=error)}", hint=said[1]) from error
