@@ -10,9 +10,9 @@ import hashlib
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import lru_cache
 from itertools import chain, islice, product
 from itertools import combinations as pairs
 from typing import Literal, NamedTuple
@@ -39,6 +39,7 @@ _SMALL_WORDS = frozenset(
 _SIGNS = re.compile(r"[\W_]+")
 # Spellings without spaces are compared from this length on: shorter ones lie within too many words.
 _LEAST_COMPACT = 4
+_MATCHER = Matcher(english)
 
 
 class Skipped(NamedTuple):
@@ -57,7 +58,7 @@ class Skipped(NamedTuple):
     detail: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Meaning:
     """What one or more texts of one meaning say, prepared for comparison.
 
@@ -142,17 +143,13 @@ def neutral(question: Question) -> str:
     return re.sub(rf"\b(?:the )?{name}\b", "[country]", question.english)
 
 
-@cache
-def _matcher() -> Matcher:
-    return Matcher(english)
-
-
-def meaning(texts: Iterable[str], kind: Kind) -> Meaning:
+# Most answers are compared in many countries, so what was worked out is kept.
+@lru_cache(1 << 14)
+def meaning(texts: frozenset[str], kind: Kind) -> Meaning:
     """Prepare English ``texts``, which are taken to mean the same."""
-    given = tuple(texts)
-    folded = frozenset(filter(None, map(english.fold, given)))
+    folded = frozenset(filter(None, map(english.fold, texts)))
     if kind != "text":
-        values = (mentioned_values(text, kind, english.words) for text in given)
+        values = (mentioned_values(text, kind, english.words) for text in texts)
         return Meaning(kind, folded, frozenset(), frozenset(), frozenset().union(*values))
     compact = frozenset(filter(None, (_SIGNS.sub("", text) for text in folded)))
     words = (english.keys(token) for text in folded for token in english.tokens(text))
@@ -160,6 +157,7 @@ def meaning(texts: Iterable[str], kind: Kind) -> Meaning:
     return Meaning(kind, folded, compact, frozenset().union(*keys), frozenset())
 
 
+@lru_cache(1 << 16)
 def clash(one: Meaning, other: Meaning) -> bool:
     """Whether two meanings may be the same: equal, one within the other, a shared word or value, or a match."""
     if one.spellings & other.spellings or one.compact & other.compact:
@@ -170,7 +168,7 @@ def clash(one: Meaning, other: Meaning) -> bool:
         return True
     if one.kind == "text" and _contained(one.compact, other.compact, _LEAST_COMPACT):
         return True
-    match = _matcher().match
+    match = _MATCHER.match
     return any(match(a, b, one.kind) or match(b, a, one.kind) for a, b in product(one.spellings, other.spellings))
 
 
@@ -202,7 +200,7 @@ class Pool:
             return skipped(question, "no_english", "; ".join(group.local[0] for group in top if group.local))
         if not right:
             return skipped(question, "format", "; ".join(text for group in top for text in group.en))
-        accepted = meaning((text for group in question.groups for text in group.en), question.kind)
+        accepted = meaning(frozenset(text for group in question.groups for text in group.en), question.kind)
         # Words of two languages may look alike by accident, so there only whole answers are compared.
         native = {english.fold(text) for group in question.groups for text in group.local}
         candidates = tuple(
@@ -230,7 +228,7 @@ class Pool:
                 cultures[folded].add(other.country)
         for folded, spelt in sorted(votes.items()):
             commonest = min(spelt, key=lambda text: (-spelt[text], text))
-            said = {*spelt, *self._synonyms.get(folded, ())}
+            said = frozenset(spelt).union(self._synonyms.get(folded, ()))
             yield Candidate(commonest, tuple(sorted(cultures[folded])), meaning(said, question.kind))
 
 
