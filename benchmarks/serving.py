@@ -6,10 +6,10 @@
 
 ``contest``: concurrency 512, each contestant in a process of its own with a stub of its own (serving_stub.py) that
 answers after 50 ms; only the asking is timed. "kapwa" asks as a run does, with an index of requests and a journal;
-"kapwa backend" is the model alone; Inspect and lm-eval answer through their models alone, in the settings that were
-fastest for them; "aiohttp alone" is the HTTP client without anything around it. ``memory``: peak memory of 200,000
-requests asked as a run does. ``faults``: whole runs of ``kapwa.evaluate`` against a stub that answers with 429, 500, a
-reset, nothing (a time-out) or half a JSON.
+"kapwa backend" is the model alone, "kapwa, a whole run" all of ``kapwa.evaluate``; Inspect and lm-eval answer through
+their models alone, in the settings that were fastest for them; "aiohttp alone" is the HTTP client without anything
+around it. ``memory``: peak memory of 200,000 requests asked as a run does. ``faults``: whole runs of
+``kapwa.evaluate`` against a stub that answers with 429, 500, a reset, nothing (a time-out) or half a JSON.
 """
 
 from __future__ import annotations
@@ -166,6 +166,20 @@ def kapwa_backend(url: str, requests: int, concurrency: int) -> Callable[[], Any
     return work
 
 
+def kapwa_whole(url: str, requests: int, concurrency: int) -> Callable[[], Any]:
+    """A whole run: asked, kept, scored, summed up, written."""
+    import kapwa.runs.runner
+
+    task, model = Asking(requests), connected(url, concurrency)
+
+    def work() -> int:
+        with tempfile.TemporaryDirectory() as folder:
+            run = kapwa.evaluate(task, model, out=folder, progress=False)
+            return int(run.table("scores")["value"].sum())
+
+    return work
+
+
 def inspect_generate(url: str, requests: int, concurrency: int) -> Callable[[], Any]:
     """Inspect's provider for OpenAI-compatible servers, without the rest of an evaluation, which is slower."""
     os.environ["STUB_API_KEY"] = "none"
@@ -243,6 +257,7 @@ def aiohttp_alone(url: str, requests: int, concurrency: int) -> Callable[[], Any
 CONTESTANTS = {
     "kapwa": kapwa_run,
     "kapwa backend": kapwa_backend,
+    "kapwa, a whole run": kapwa_whole,
     "lm-eval": lm_eval_generate,
     "inspect-ai": inspect_generate,
     "aiohttp alone": aiohttp_alone,
