@@ -100,7 +100,7 @@ def test_evaluate_open_and_export(tmp_path: Path) -> None:
     run = kapwa.evaluate(TinyTask(), TinyModel(), out=tmp_path / "runs", progress=False)
     again = kapwa.open_run(run.path)
     assert again.scores.equals(run.scores)
-    assert api.export_csv(again, tmp_path / "csv") == tmp_path / "csv"
+    assert kapwa.export_csv(again, tmp_path / "csv") == tmp_path / "csv"
     assert (tmp_path / "csv" / "scores.csv").exists()
 
 

@@ -1,9 +1,12 @@
 """Kapwa measures how well a language model serves people of a given culture.
 
 The names below load on first use, so that ``import kapwa`` costs almost nothing.
+
+>>> task = kapwa.load_task("kalahi/mc", variant="full")
+>>> run = kapwa.evaluate(task, kapwa.load_model("smollm2"), out="runs")
+>>> run.estimates
 """
 
-# ruff: noqa: F405 - the names of the API are stated in __all__
 from __future__ import annotations
 
 from importlib import import_module
@@ -12,9 +15,15 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from kapwa.api import *  # noqa: F403
+    from kapwa.analysis.eecc import analyze
+    from kapwa.analysis.result import open_analysis
+    from kapwa.api import build_mcq, check_data, compare, evaluate, open_run, write_forms
     from kapwa.errors import KapwaError
+    from kapwa.exchange.formats import export_run, import_result
+    from kapwa.loading import load_judge, load_model, load_task
     from kapwa.parallel.base import Ray
+    from kapwa.runs.directory import export_csv
+    from kapwa.runs.responses import score_responses
 
 __all__ = [
     "KapwaError",
@@ -36,13 +45,24 @@ __all__ = [
     "score_responses",
     "write_forms",
 ]
+# The modules of those that are not in kapwa.api.
+_MODULES = {
+    "analysis.eecc": ("analyze",),
+    "analysis.result": ("open_analysis",),
+    "errors": ("KapwaError",),
+    "exchange.formats": ("export_run", "import_result"),
+    "loading": ("load_judge", "load_model", "load_task"),
+    "parallel.base": ("Ray",),
+    "runs.directory": ("export_csv",),
+    "runs.responses": ("score_responses",),
+}
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'kapwa' has no attribute {name!r}")
-    module = {"KapwaError": "kapwa.errors", "Ray": "kapwa.parallel.base"}.get(name, "kapwa.api")
-    return getattr(import_module(module), name)
+    module = next((module for module, names in _MODULES.items() if name in names), "api")
+    return getattr(import_module(f"kapwa.{module}"), name)
 
 
 def __dir__() -> list[str]:

@@ -1,13 +1,10 @@
-"""What users of the library call: load a task and a model, evaluate, open, score, compare.
+"""What users of the library call that takes several rooms together: evaluate, open, compare, check, write forms.
 
->>> task = kapwa.load_task("kalahi/mc", variant="full")
->>> run = kapwa.evaluate(task, kapwa.load_model("smollm2"), out="runs")
->>> run.estimates
+``kapwa`` itself has these names, and those that one room alone answers (:data:`kapwa.__all__`).
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -16,41 +13,18 @@ from typing import TYPE_CHECKING, Any
 from kapwa import registry
 from kapwa.datasets.findings import CheckReport
 from kapwa.errors import DataError, UsageError
-from kapwa.loading import load_judge, load_model, load_task
+from kapwa.loading import load_model, load_task
 from kapwa.models.base import Model
 from kapwa.suites.base import Suite, Task
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from kapwa.analysis.result import Analysis
-    from kapwa.parallel.base import Ray
     from kapwa.people.forms import Forms
     from kapwa.records import Floor, Item
     from kapwa.runs.directory import Run
     from kapwa.runs.progress import Progress
-    from kapwa.runs.responses import ScoredResponses
     from kapwa.suites.blend.mcq_build import Built
-
-__all__ = [
-    "analyze",
-    "build_mcq",
-    "check_data",
-    "compare",
-    "evaluate",
-    "export_csv",
-    "export_run",
-    "import_result",
-    "load_judge",
-    "load_model",
-    "load_task",
-    "open_analysis",
-    "open_run",
-    "score_responses",
-    "write_forms",
-]
-
-log = logging.getLogger(__name__)
 
 
 def evaluate(  # noqa: PLR0913 - each is one decision of the caller; all but two have defaults
@@ -107,19 +81,6 @@ def open_run(path: str | Path) -> Run:
     return Run(path)
 
 
-def score_responses(task: Task, responses: Any, *, seed: int = 0) -> ScoredResponses:
-    """Judge answers obtained elsewhere; no model is asked and nothing is written.
-
-    ``responses``: a Polars or pandas frame, or a CSV, TSV, JSON-lines, XLSX or Parquet file, with the columns
-    ``item_id``, ``text`` and, optional, ``variant`` and ``sample``. Items without an answer count as failed; rows
-    that answer no item are listed in ``unused``. Returns ``scores``, ``estimates``, ``floors``, ``comparisons``,
-    ``items`` and the suite's own ``tables``. Raises DataError naming file and row, also when no row fits the task.
-    """
-    from kapwa.runs.responses import score_responses
-
-    return score_responses(task, responses, seed=seed)
-
-
 def compare(run_a: Run | str | Path, run_b: Run | str | Path) -> pl.DataFrame:
     """Compare two runs of one task on the items both measured; see :func:`kapwa.stats.tables.compare_runs`.
 
@@ -154,47 +115,6 @@ def _labels(a: Run, b: Run) -> tuple[str, str]:
         if names[0] != names[1]:
             return names
     raise UsageError(f"{a.path} is named twice.", hint="Compare two different runs.")
-
-
-def export_csv(run: Run, folder: str | Path) -> Path:
-    """Write every table of ``run`` as spreadsheet-safe CSV in ``folder``; return the folder."""
-    from kapwa.runs.directory import export_csv
-
-    return export_csv(run, folder)
-
-
-def export_run(
-    run: Run | str | Path, out: str | Path, form: str, *, overwrite: bool = False, **options: str | None
-) -> list[Path]:
-    """Write ``run`` in the form of another tool in the folder ``out``; return the files.
-
-    ``form``: "eee" (Every Eval Ever), "lm-eval", "inspect", "hf-eval-results", "csv" or "parquet". ``options``: what a
-    form wants and a run does not know; :func:`kapwa.exchange.formats.export_run` names them, and what it raises.
-    """
-    from kapwa.exchange.formats import export_run
-
-    opened = open_run(run) if isinstance(run, str | Path) else run
-    return export_run(opened, form, out, overwrite=overwrite, **options)
-
-
-def import_result(
-    path: str | Path,
-    form: str = "lm-eval",
-    *,
-    out: str | Path = "runs",
-    culture: str | None = None,
-    language: str | None = None,
-    overwrite: bool = False,
-) -> list[Path]:
-    """Make runs in the folder ``out`` of another tool's results, one for each task; return their folders.
-
-    ``form``: "lm-eval" (``path``: its results_….json, with the samples beside it) or "inspect" (``path``: a log, .eval
-    or .json); or the folder that holds one. ``culture`` and ``language`` of the items, where the results do not tell.
-    Raises what :func:`kapwa.exchange.formats.import_result` raises.
-    """
-    from kapwa.exchange.formats import import_result
-
-    return import_result(path, form, out, culture=culture, language=language, overwrite=overwrite)
 
 
 def check_data(path: str | Path) -> CheckReport:
@@ -285,46 +205,3 @@ def build_mcq(data: str | Path | None, out: str | Path, *, judge: str | Model | 
         finally:
             if isinstance(judge, str):
                 model.close()
-
-
-def analyze(
-    sources: str | Path | Run | Sequence[str | Path | Run],
-    *,
-    values: str | Path | Sequence[str | Path] = (),
-    controls: str | Path | Sequence[str | Path] = (),
-    out: str | Path = "analyses",
-    path: str | Path | None = None,
-    progress: Progress = None,
-    engine: Ray | None = None,
-    **settings: Any,
-) -> Analysis:
-    """Say how texts change with an attribute of the prompt such as nationality, and whether they do so as values do.
-
-    ``sources``: runs, or files and folders of answers (see :func:`kapwa.analysis.corpus.open_corpora`). ``values``:
-    survey tables, one row a country. ``controls``: "geography", "region", "language" or tables of distances between
-    countries, held fixed in partial Mantel tests. ``engine``: None compares texts and sums up in processes of this
-    machine, a :class:`kapwa.parallel.base.Ray` on a Ray cluster. ``settings``: the fields of
-    :class:`kapwa.analysis.inputs.Settings`, such as ``seed``, ``workers`` or ``permutations``. The same call
-    resumes after any end; see :func:`kapwa.analysis.eecc.analyze` for what is written where, and what is raised.
-    """
-    from kapwa.analysis.eecc import analyze
-    from kapwa.analysis.inputs import settings_of
-
-    named = [sources] if not isinstance(sources, Sequence) or isinstance(sources, str) else sources
-    return analyze(
-        [source if isinstance(source, str | Path) else source.path for source in named],
-        values=[values] if isinstance(values, str | Path) else values,
-        controls=[controls] if isinstance(controls, str | Path) else controls,
-        out=out,
-        path=path,
-        progress=progress,
-        settings=settings_of(settings),
-        engine=engine,
-    )
-
-
-def open_analysis(path: str | Path) -> Analysis:
-    """Open an analysis folder. Raises RunError where it is none, unfinished, or made by a newer Kapwa."""
-    from kapwa.analysis.result import open_analysis
-
-    return open_analysis(path)

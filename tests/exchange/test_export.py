@@ -13,7 +13,7 @@ import yaml
 from huggingface_hub import parse_eval_result_entries
 from polars.testing import assert_frame_equal
 
-from kapwa import api
+import kapwa
 from kapwa.errors import DataError, RunError, UsageError
 from kapwa.exchange import every_eval_ever
 from kapwa.exchange.base import higher_is_better
@@ -39,7 +39,7 @@ def test_vendored_schemas_are_untouched_and_noticed() -> None:
 
 
 def test_eee_fits_its_schemas_and_tells_the_scores(run: Run, tmp_path: Path) -> None:
-    paths = api.export_run(run, tmp_path, "eee", **TOLD)
+    paths = kapwa.export_run(run, tmp_path, "eee", **TOLD)
     whole = json.loads(paths[-1].read_text(encoding="utf-8"))
     assert misfits("eval", whole) == []
     rows = {every_eval_ever._result_id(row): row for row in run.estimates.filter(pl.col("group") == "all").to_dicts()}
@@ -74,11 +74,11 @@ def test_which_scores_have_a_direction(scored: Run, tmp_path: Path, monkeypatch:
     assert [higher_is_better(scored, name) for name in ("words", "mine", "old", "none")] == [False, None, None, None]
     # What has no direction stays out; a run that has nothing else is refused.
     with pytest.raises(UsageError, match="csv or parquet"):
-        api.export_run(scored, tmp_path, "eee", **TOLD)
+        kapwa.export_run(scored, tmp_path, "eee", **TOLD)
 
 
 def test_hub_entries_are_read_by_huggingface_hub(written: Run, tmp_path: Path) -> None:
-    paths = api.export_run(written, tmp_path, "hf-eval-results", **NEEDED["hf-eval-results"])
+    paths = kapwa.export_run(written, tmp_path, "hf-eval-results", **NEEDED["hf-eval-results"])
     assert {path.parent for path in paths} == {tmp_path / ".eval_results"}
     entries = [parse_eval_result_entries(yaml.safe_load(path.read_text(encoding="utf-8")))[0] for path in paths]
     metric = written.manifest["headline"][0]
@@ -88,8 +88,8 @@ def test_hub_entries_are_read_by_huggingface_hub(written: Run, tmp_path: Path) -
 
 
 def test_csv_is_safe_in_a_spreadsheet_tells_its_encoding_and_reads_back(written: Run, tmp_path: Path) -> None:
-    exported = api.export_run(written, tmp_path / "exported", "csv")
-    reported = api.export_csv(written, tmp_path / "reported")
+    exported = kapwa.export_run(written, tmp_path / "exported", "csv")
+    reported = kapwa.export_csv(written, tmp_path / "reported")
     assert {path.stem for path in exported} == set(written.tables)
     for path in exported:
         assert path.read_bytes().startswith(b"\xef\xbb\xbf")
@@ -104,22 +104,22 @@ def test_csv_is_safe_in_a_spreadsheet_tells_its_encoding_and_reads_back(written:
 
 
 def test_parquet_is_the_tables_themselves(run: Run, tmp_path: Path) -> None:
-    api.export_run(run, tmp_path, "parquet")
+    kapwa.export_run(run, tmp_path, "parquet")
     for name in run.tables:
         assert_frame_equal(pl.read_parquet(tmp_path / f"{name}.parquet"), run.table(name))
 
 
 @pytest.mark.parametrize("form", sorted(FORMATS))
 def test_existing_files_stay_unless_told(scored: Run, tmp_path: Path, form: str) -> None:
-    paths = api.export_run(scored, tmp_path, form, **NEEDED.get(form, {}))
+    paths = kapwa.export_run(scored, tmp_path, form, **NEEDED.get(form, {}))
     paths[-1].write_text("mine")
     paths[0].unlink()
     if len(paths) > 1:
         with pytest.raises(UsageError, match="--overwrite"):
-            api.export_run(scored, tmp_path, form, **NEEDED.get(form, {}))
+            kapwa.export_run(scored, tmp_path, form, **NEEDED.get(form, {}))
         assert not paths[0].exists()
         assert paths[-1].read_text() == "mine"
-    again = api.export_run(scored, tmp_path, form, overwrite=True, **NEEDED.get(form, {}))
+    again = kapwa.export_run(scored, tmp_path, form, overwrite=True, **NEEDED.get(form, {}))
     assert again == paths
     assert paths[-1].read_bytes() != b"mine"
 
@@ -143,7 +143,7 @@ def test_options_of_another_form_and_those_that_are_missing_are_refused(
     scored: Run, tmp_path: Path, form: str, told: dict[str, str], says: str
 ) -> None:
     with pytest.raises(UsageError, match=says):
-        api.export_run(scored, tmp_path / "out", form, **told)
+        kapwa.export_run(scored, tmp_path / "out", form, **told)
     assert not (tmp_path / "out").exists()
 
 
@@ -152,7 +152,7 @@ def test_an_unfinished_run_is_refused(scored: Run, tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "run.json").write_text(json.dumps({**scored.manifest, "status": "running"}), encoding="utf-8")
     with pytest.raises(RunError, match="unfinished"):
-        api.export_run(folder, tmp_path / "out", "csv")
+        kapwa.export_run(folder, tmp_path / "out", "csv")
     assert not (tmp_path / "out").exists()
 
 
@@ -162,7 +162,7 @@ def test_nothing_half_written_stays(scored: Run, tmp_path: Path, monkeypatch: py
 
     monkeypatch.setattr(Path, "replace", fail)
     with pytest.raises(OSError, match="No space"):
-        api.export_run(scored, tmp_path / "out", "csv")
+        kapwa.export_run(scored, tmp_path / "out", "csv")
     assert list((tmp_path / "out").iterdir()) == []
 
 
@@ -182,23 +182,23 @@ def test_files_are_named_after_a_moment(
     manifest = json.loads((folder / "run.json").read_text("utf-8"))
     manifest |= {"started": None, "finished": None, **times}
     (folder / "run.json").write_text(json.dumps(manifest), "utf-8")
-    (log,) = api.export_run(folder, tmp_path / "out", "inspect")
+    (log,) = kapwa.export_run(folder, tmp_path / "out", "inspect")
     assert log.name.startswith(f"{inspect}_kalahi-open_")
-    results, *_ = api.export_run(folder, tmp_path / "out", "lm-eval")
+    results, *_ = kapwa.export_run(folder, tmp_path / "out", "lm-eval")
     assert results.name == f"results_{lm_eval}.json"
     assert {path.parent for path in tmp_path.rglob("*.*") if path.suffix in (".eval", ".jsonl")} == {tmp_path / "out"}
 
 
 @pytest.mark.parametrize("form", ["lm-eval", "inspect"])
 def test_an_export_is_not_taken_for_the_other_tools_own_results(scored: Run, tmp_path: Path, form: str) -> None:
-    api.export_run(scored, tmp_path / "out", form)
+    kapwa.export_run(scored, tmp_path / "out", form)
     with pytest.raises(DataError, match=r"is an export of a Kapwa run(.|\n)*Use the run's own folder"):
-        api.import_result(tmp_path / "out", form, out=tmp_path / "runs")
+        kapwa.import_result(tmp_path / "out", form, out=tmp_path / "runs")
     assert not (tmp_path / "runs").exists()
 
 
 def test_an_answer_that_is_missing_is_an_empty_text_in_lm_evals_form(written: Run, tmp_path: Path) -> None:
     assert written.answers["text"].null_count() == 1
-    paths = api.export_run(written, tmp_path, "lm-eval")[1:]
+    paths = kapwa.export_run(written, tmp_path, "lm-eval")[1:]
     records = [json.loads(line) for path in paths for line in path.read_text("utf-8").splitlines()]
     assert sum(texts == [""] for one in records for texts in one["resps"]) == 1

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from kapwa import api
+import kapwa
 from kapwa.cli.main import app
 from kapwa.errors import DataError, UsageError
 from kapwa.exchange.formats import FORMATS
@@ -24,7 +24,7 @@ MC = "samples_tiny_mc_2026-11-20T10-52-13.457562.jsonl"
 
 
 def imported(path: Path, out: Path, **options: Any) -> dict[str, Run]:
-    runs = [Run(folder) for folder in api.import_result(path, out=out, **options)]
+    runs = [Run(folder) for folder in kapwa.import_result(path, out=out, **options)]
     return {run.manifest["task"]: run for run in runs}
 
 
@@ -57,9 +57,9 @@ def test_lm_eval_results_become_runs(lm_eval_folder: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize("language", ["xx-bad!", "", "Tagalog language", "f"])
 def test_a_language_is_a_tag(lm_eval_folder: Path, tmp_path: Path, language: str) -> None:
     with pytest.raises(UsageError, match="is no language tag"):
-        api.import_result(lm_eval_folder, out=tmp_path / "runs", language=language)
+        kapwa.import_result(lm_eval_folder, out=tmp_path / "runs", language=language)
     with pytest.raises(UsageError, match="The culture cannot be"):
-        api.import_result(lm_eval_folder, out=tmp_path / "runs", culture=" ")
+        kapwa.import_result(lm_eval_folder, out=tmp_path / "runs", culture=" ")
     assert not (tmp_path / "runs").exists()
 
 
@@ -79,7 +79,7 @@ def test_imports_have_every_form(lm_eval_folder: Path, tmp_path: Path) -> None:
 
     run = run_with(lm_eval_folder, tmp_path, halves, "tiny_mc")
     needed = {"eee": {"organization": "Test University"}, "hf-eval-results": {"dataset": "owner/bench"}}
-    files = {form: api.export_run(run, tmp_path / form, form, **needed.get(form, {})) for form in FORMATS}
+    files = {form: kapwa.export_run(run, tmp_path / form, form, **needed.get(form, {})) for form in FORMATS}
     # Nobody told the ends of a metric that lm-eval does not know: the schema's word for that is null.
     whole = json.loads(files["eee"][-1].read_text(encoding="utf-8"))
     ends = {
@@ -115,7 +115,7 @@ OTHER_TYPE = "is missing or of another type than lm-eval writes"
 def test_damaged_files_say_where(lm_eval_folder: Path, tmp_path: Path, change: Edit, says: str) -> None:
     folder = edited(lm_eval_folder, tmp_path / "lm", change, "tiny_mc")
     with pytest.raises(DataError, match=says) as raised:
-        api.import_result(folder, out=tmp_path / "runs")
+        kapwa.import_result(folder, out=tmp_path / "runs")
     assert raised.value.hint
     assert not (tmp_path / "runs").exists()
 
@@ -138,20 +138,20 @@ def test_files_that_are_cut_or_gone_have_a_remedy(
     else:
         (folder / file).write_bytes((folder / file).read_bytes()[:kept])
     with pytest.raises(DataError, match=says) as raised:
-        api.import_result(folder, out=tmp_path / "runs")
+        kapwa.import_result(folder, out=tmp_path / "runs")
     assert raised.value.hint
     with pytest.raises(UsageError, match="Did you mean 'lm-eval'"):
-        api.import_result(folder, "lmeval", out=tmp_path / "runs")
+        kapwa.import_result(folder, "lmeval", out=tmp_path / "runs")
 
 
 def test_only_imports_are_overwritten(lm_eval_folder: Path, tmp_path: Path) -> None:
-    folders = api.import_result(lm_eval_folder, out=tmp_path)
+    folders = kapwa.import_result(lm_eval_folder, out=tmp_path)
     with pytest.raises(UsageError, match="--overwrite"):
-        api.import_result(lm_eval_folder, out=tmp_path)
-    assert api.import_result(lm_eval_folder, out=tmp_path, overwrite=True) == folders
+        kapwa.import_result(lm_eval_folder, out=tmp_path)
+    assert kapwa.import_result(lm_eval_folder, out=tmp_path, overwrite=True) == folders
     (folders[0] / "run.json").write_text("{}")
     with pytest.raises(UsageError, match="is no import"):
-        api.import_result(lm_eval_folder, out=tmp_path, overwrite=True)
+        kapwa.import_result(lm_eval_folder, out=tmp_path, overwrite=True)
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(path.name for path in folders)
 
 

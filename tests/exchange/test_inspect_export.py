@@ -14,14 +14,14 @@ from inspect_ai.analysis import samples_df
 from inspect_ai.log import EvalLog, read_eval_log, read_eval_log_sample_summaries
 
 import kapwa
-from kapwa import api
+import kapwa
 from kapwa.errors import MissingDependencyError
 from kapwa.exchange.base import PART
 from kapwa.runs.directory import Run
 
 
 def logged(run: Run, out: Path) -> EvalLog:
-    (path,) = api.export_run(run, out, "inspect")
+    (path,) = kapwa.export_run(run, out, "inspect")
     return read_eval_log(path)
 
 
@@ -96,7 +96,7 @@ def test_over_several_variants_a_mean_of_all_stands_first(written: Run, tmp_path
 
 
 def test_inspect_reads_headers_summaries_and_frames(written: Run, tmp_path: Path) -> None:
-    (path,) = api.export_run(written, tmp_path, "inspect")
+    (path,) = kapwa.export_run(written, tmp_path, "inspect")
     (listed,) = inspect_ai.log.list_eval_logs(str(tmp_path))
     assert (listed.task, listed.task_id) == ("kalahi-open", read_eval_log(path, header_only=True).eval.task_id)
     summaries = read_eval_log_sample_summaries(path)
@@ -171,7 +171,7 @@ def test_without_inspect_it_says_what_to_install(scored: Run, tmp_path: Path, mo
     monkeypatch.setitem(sys.modules, "inspect_ai", None)
     monkeypatch.delitem(sys.modules, "inspect_ai.log")
     with pytest.raises(MissingDependencyError, match=r"kapwa\[inspect\]"):
-        api.export_run(scored, tmp_path / "out", "inspect")
+        kapwa.export_run(scored, tmp_path / "out", "inspect")
     with pytest.raises(MissingDependencyError, match=r"kapwa\[inspect\]"):
-        api.import_result(tmp_path, "inspect", out=tmp_path / "runs")
+        kapwa.import_result(tmp_path, "inspect", out=tmp_path / "runs")
     assert not (tmp_path / "out").exists()

@@ -22,7 +22,6 @@ from known_inspect import logged, tasks
 from polars.testing import assert_frame_equal
 
 import kapwa
-from kapwa import api
 from kapwa.errors import DataError, UsageError
 from kapwa.exchange import inspect_answers, inspect_import
 from kapwa.report.page import build_report
@@ -87,7 +86,7 @@ def changed(path: Path, change: Callable[[EvalLog], None], to: Path | None = Non
 
 
 def run_of(path: Path, tmp_path: Path, **options: Any) -> Run:
-    (folder,) = api.import_result(path, "inspect", out=tmp_path / "runs", **options)
+    (folder,) = kapwa.import_result(path, "inspect", out=tmp_path / "runs", **options)
     return Run(folder)
 
 
@@ -200,7 +199,7 @@ def test_kapwas_tasks_are_judged_again(own_log: tuple[Path, Path], tmp_path: Pat
         for one in read_eval_log(path).samples or []
     ]
     said = pl.DataFrame(rows, schema=["item_id", "variant", "text"], orient="row")
-    expected = api.score_responses(task, said)
+    expected = kapwa.score_responses(task, said)
     keys = ["item_id", "variant", "metric"]
     assert_frame_equal(run.scores.sort(keys), expected.scores.sort(keys), check_exact=True)
     same = [name for name in run.estimates.columns if name != "signature"]
@@ -284,7 +283,7 @@ def test_folders_and_missing_files(tmp_path: Path) -> None:
         with pytest.raises(DataError, match=message):
             run_of(place, tmp_path)
     with pytest.raises(UsageError, match="Did you mean 'inspect'"):
-        api.import_result(path, "inspct", out=tmp_path)
+        kapwa.import_result(path, "inspct", out=tmp_path)
 
 
 @pytest.fixture(params=["foreign", "kapwa"])

@@ -21,7 +21,6 @@ import aiohttp
 import pytest
 
 import kapwa
-from kapwa import api
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
 from browsing import BROWSER, QUIET
@@ -113,7 +112,7 @@ def test_texts_and_scores_are_on_the_page(tmp_path: Path) -> None:
     answers = tmp_path / "answers.jsonl"
     answers.write_text("\n".join(json.dumps(row, ensure_ascii=False) for row in rows), "utf-8")
     run = kapwa.evaluate(task, kapwa.load_model(f"replay:{answers}"), out=tmp_path / "runs", progress=False)
-    (log,) = api.export_run(run, tmp_path / "logs", "inspect")
+    (log,) = kapwa.export_run(run, tmp_path / "logs", "inspect")
     first = run.items.filter(culture="Egypt", language="ar").row(0, named=True)
     item = run.items.filter(language="ko").row(0, named=True)
     name = f"{item['item_id']}@{item['variant']}"

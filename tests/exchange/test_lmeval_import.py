@@ -14,7 +14,6 @@ from lm_eval.models.api_models import JsonChatStr
 from polars.testing import assert_frame_equal
 
 import kapwa
-from kapwa import api
 from kapwa.errors import DataError, UsageError
 from kapwa.report.page import build_report
 from kapwa.runs.directory import Run
@@ -26,7 +25,7 @@ LEFT_OUT = ("_token", "_reference")
 
 
 def runs_of(path: Path, out: Path, **options: Any) -> dict[str, Run]:
-    runs = [Run(folder) for folder in api.import_result(path, "lm-eval", out=out, **options)]
+    runs = [Run(folder) for folder in kapwa.import_result(path, "lm-eval", out=out, **options)]
     return {run.manifest["task"]: run for run in runs}
 
 
@@ -63,7 +62,7 @@ def test_texts_become_the_run_that_kapwa_makes_itself(name: str, settings: dict[
         assert run.manifest[part] == own.manifest[part], part
     assert run.manifest["data"]["digest"] == own.manifest["data"]["digest"]
     assert run.complete
-    assert api.compare(run, own)["difference"].drop_nulls().unique().to_list() == [0.0]
+    assert kapwa.compare(run, own)["difference"].drop_nulls().unique().to_list() == [0.0]
     assert build_report([run, own], tmp_path / "report.html").stat().st_size > 1000
 
 

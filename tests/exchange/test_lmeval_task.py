@@ -12,7 +12,6 @@ from lm_eval.api.model import LM
 from polars.testing import assert_frame_equal
 
 import kapwa
-from kapwa import api
 from kapwa.cli.exchange import lm_eval_path
 from kapwa.errors import ModelError, UsageError
 from kapwa.exchange import LM_EVAL_TASKS
@@ -127,7 +126,7 @@ def test_the_embedded_model_scores_the_same_in_both(
 
 def same_as_imported(run: Run, file: Path, out: Path) -> None:
     """Hold the import of lm-eval's files against Kapwa's own run: what is deterministic to the last bit."""
-    (folder,) = api.import_result(file, "lm-eval", out=out)
+    (folder,) = kapwa.import_result(file, "lm-eval", out=out)
     again = Run(folder)
     known = list(again.manifest["metrics"])
     assert not any("judged again it is" in note for note in again.manifest["notes"])
@@ -139,7 +138,7 @@ def same_as_imported(run: Run, file: Path, out: Path) -> None:
         assert_frame_equal(found.drop(numbers), own.drop(numbers))
         assert_frame_equal(found.select(numbers), own.select(numbers), abs_tol=1e-5)
     assert_frame_equal(again.items, run.items, check_exact=True)
-    differences = api.compare(again, run)["difference"].drop_nulls()
+    differences = kapwa.compare(again, run)["difference"].drop_nulls()
     assert differences.len()
     assert differences.abs().max() < 1e-5
 

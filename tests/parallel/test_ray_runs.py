@@ -26,7 +26,7 @@ from three_nodes import Nodes, three_nodes  # noqa: E402
 from tiny_models import save_model  # noqa: E402
 from tiny_suite import TinyTask  # noqa: E402
 
-from kapwa import api  # noqa: E402
+import kapwa  # noqa: E402
 from kapwa.errors import ModelError  # noqa: E402
 from kapwa.parallel.base import Ray  # noqa: E402
 from kapwa.parallel.ray_model import RayModel  # noqa: E402
@@ -117,15 +117,15 @@ def test_kalahi_on_local_weights_survives_a_worker_and_a_node(
 
     monkeypatch.setenv("OMP_NUM_THREADS", "1")  # what a replica with a machine to itself takes over, and torch here has
     weights = save_model(tmp_path / "tiny", max_position_embeddings=4096, num_hidden_layers=8)
-    task = api.load_task("kalahi/mc", variant="full")
+    task = kapwa.load_task("kalahi/mc", variant="full")
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    local = api.evaluate(task, api.load_model(f"hf:{weights}"), path=tmp_path / "local", progress=False)
+    local = kapwa.evaluate(task, kapwa.load_model(f"hf:{weights}"), path=tmp_path / "local", progress=False)
     torch.set_num_threads(threads)
     deaths, kill = killing(nodes, 2, 5)
-    model = api.load_model(f"hf:{weights}", engine=Ray(nodes.address))
+    model = kapwa.load_model(f"hf:{weights}", engine=Ray(nodes.address))
     try:
-        run = api.evaluate(task, model, path=tmp_path / "ray", progress=kill)
+        run = kapwa.evaluate(task, model, path=tmp_path / "ray", progress=kill)
     finally:
         model.close()
         if "node" in deaths:
@@ -141,14 +141,14 @@ def test_kalahi_on_local_weights_survives_a_worker_and_a_node(
 
 
 def test_recorded_answers_are_told_of_as_they_are_here(tmp_path: Path, nodes: Nodes) -> None:
-    task = api.load_task("kalahi/open", variant="full", limit=3)
+    task = kapwa.load_task("kalahi/open", variant="full", limit=3)
     rows = [{"item_id": item.id, "text": f"Sagot {item.id}"} for item in task.items()]
     table = tmp_path / "answers.jsonl"
     table.write_text("\n".join(json.dumps(row) for row in [*rows, {"item_id": "nobody", "text": "?"}]) + "\n")
-    local = api.evaluate(task, api.load_model(f"replay:{table}"), path=tmp_path / "local", progress=False)
-    model = api.load_model(f"replay:{table}", engine=Ray(nodes.address))
+    local = kapwa.evaluate(task, kapwa.load_model(f"replay:{table}"), path=tmp_path / "local", progress=False)
+    model = kapwa.load_model(f"replay:{table}", engine=Ray(nodes.address))
     try:
-        run = api.evaluate(task, model, path=tmp_path / "ray", progress=False)
+        run = kapwa.evaluate(task, model, path=tmp_path / "ray", progress=False)
     finally:
         model.close()
     assert run.manifest["notes"] == local.manifest["notes"] != []
@@ -319,7 +319,7 @@ def test_keys_reach_the_model_and_nothing_that_is_written(
     monkeypatch.setenv("CANARY_API_KEY", KEY)
     model = start("Telling", ONE, log="CANARY_API_KEY", id="test/telling")
     run = run_task(TinyTask(n=4, shared=False), model, path=tmp_path / "run", progress=False)
-    told = set(api.open_run(run).table("answers")["text"])
+    told = set(kapwa.open_run(run).table("answers")["text"])
     assert told == {f"CANARY_API_KEY is {KEY[::-1]}"}
     session = Path(_session())
     files = [path for folder in (run, session) for path in folder.rglob("*") if path.is_file()]
@@ -341,7 +341,7 @@ def test_threads_are_those_that_a_replica_reserves(
     for engine, threads in ((whole, 5), (share, 1)):
         model = start("Telling", engine, log="OMP_NUM_THREADS")
         run = run_task(TinyTask(n=2), model, path=tmp_path / str(threads), progress=False)
-        assert set(api.open_run(run).table("answers")["text"]) == {f"OMP_NUM_THREADS is {threads}"}
+        assert set(kapwa.open_run(run).table("answers")["text"]) == {f"OMP_NUM_THREADS is {threads}"}
         model.close()
 
 
@@ -354,14 +354,14 @@ def test_the_cache_gives_and_takes(tmp_path: Path, start: Start, atomic: bool) -
         cache = tmp_path / f"cache{i}"
         for name, model in (("first", first), ("second", second)):
             runs.append(run_task(task, model, path=tmp_path / f"{name}{i}", cache=cache, progress=False))
-        assert api.open_run(runs[-1]).manifest["cache"]["answers"] == 24
+        assert kapwa.open_run(runs[-1]).manifest["cache"]["answers"] == 24
     assert all(same_tables(run, runs[0]) for run in runs)
 
 
 def test_a_submitted_job_finds_its_cluster_and_leaves_it(tmp_path: Path, nodes: Nodes) -> None:
     """What ``ray job submit`` does: it sets RAY_ADDRESS and starts the command on the head node."""
     table = tmp_path / "answers.jsonl"
-    items = api.load_task("kalahi/open", variant="full", limit=2).items()
+    items = kapwa.load_task("kalahi/open", variant="full", limit=2).items()
     table.write_text("\n".join(json.dumps({"item_id": item.id, "text": "Oo."}) for item in items) + "\n")
     command = [sys.executable, "-m", "kapwa.cli.main", "run", "kalahi/open", "--model", f"replay:{table}"]
     command += ["--limit", "2", "--metrics", "chrf", "--engine", "ray", "--json", "--out", str(tmp_path)]
@@ -408,9 +408,9 @@ def test_replicas_get_gpus_of_their_own(
             "Telling", {"replicas": None, "gpus_per_replica": 1}, log="CUDA_VISIBLE_DEVICES", atomic_batches=True
         )
         run = run_task(TinyTask(n=24, shared=False), model, path=tmp_path / "run", progress=False)
-        told = set(api.open_run(run).table("answers")["text"])
+        told = set(kapwa.open_run(run).table("answers")["text"])
         assert told <= {f"CUDA_VISIBLE_DEVICES is {gpu}" for gpu in "01"} != set()
-        engine = api.open_run(run).manifest["model"]["description"]["engine"]
+        engine = kapwa.open_run(run).manifest["model"]["description"]["engine"]
         assert (engine["replicas"], engine["gpus_per_replica"]) == (2, 1.0)
         assert "reserves" not in caplog.text
         start("TinyModel", ONE, atomic_batches=True)

@@ -13,7 +13,6 @@ import pytest
 from tiny_suite import TinyModel, TinyTask
 from typer.testing import CliRunner
 
-from kapwa import api
 from kapwa.cli.main import app
 from kapwa.errors import RunError, UsageError
 from kapwa.runs.cache import open_cache
@@ -194,7 +193,7 @@ def test_a_wrong_place_is_refused_before_the_model_is_loaded(
     def load_model(*_: object, **__: object) -> None:
         raise AssertionError("the model was loaded")
 
-    monkeypatch.setattr(api, "load_model", load_model)
+    monkeypatch.setattr("kapwa.loading.load_model", load_model)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "thesis.txt").write_text("years of work")
     asked = ["run", "kalahi/mc", "--model", "smollm2", option, str(Path("thesis.txt") / inside)]

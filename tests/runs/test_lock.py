@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from kapwa import api
 from kapwa.cli.main import app
 from kapwa.errors import RunError
 from kapwa.runs.directory import run_lock
@@ -89,7 +88,7 @@ def test_ctrl_c_before_the_first_question_is_answered_in_words(
     def pressed(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(api, opening, pressed)
+    monkeypatch.setattr(f"kapwa.loading.{opening}", pressed)
     asked = ["run", "kalahi/mc", "--model", "smollm2", "--engine", engine, "--out", str(tmp_path / "runs")]
     done = CliRunner().invoke(app, asked)
     assert done.exit_code == 130

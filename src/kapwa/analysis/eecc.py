@@ -22,7 +22,7 @@ import polars as pl
 
 from kapwa.analysis.corpus import open_corpora
 from kapwa.analysis.distances import Counted, Prepared, compute_parts, depends_on, prepare
-from kapwa.analysis.inputs import Settings, Surveys, check_surveys, read_surveys
+from kapwa.analysis.inputs import Settings, Surveys, check_surveys, read_surveys, settings_of
 from kapwa.analysis.result import FORMAT, NAME, Analysis
 from kapwa.analysis.summing import make_tables
 from kapwa.analysis.topics import MOST_FLOOR_PERMUTATIONS
@@ -30,7 +30,7 @@ from kapwa.errors import RunError, UsageError
 from kapwa.files import jsonable, replacing, write_json
 from kapwa.parallel.base import Ray
 from kapwa.parallel.local import open_executor
-from kapwa.runs.directory import run_lock
+from kapwa.runs.directory import Run, run_lock
 from kapwa.runs.manifest import machine, versions
 from kapwa.runs.progress import Progress, showing
 
@@ -42,33 +42,40 @@ _DECIDED = ("keep", "drop", "choose", "country_column")
 
 
 def analyze(
-    sources: Sequence[str | Path],
+    sources: str | Path | Run | Sequence[str | Path | Run],
     *,
-    values: Sequence[str | Path] = (),
-    controls: Sequence[str | Path] = (),
+    values: str | Path | Sequence[str | Path] = (),
+    controls: str | Path | Sequence[str | Path] = (),
     out: str | Path = "analyses",
     path: str | Path | None = None,
     progress: Progress = None,
-    settings: Settings | None = None,
     engine: Ray | None = None,
+    **settings: Any,
 ) -> Analysis:
-    """Analyze ``sources`` (see :func:`kapwa.analysis.corpus.open_corpora`) and return the analysis.
+    """Say how texts change with an attribute of the prompt such as nationality, and whether they do so as values do.
 
-    ``values``: survey tables. ``controls``: "geography", "region", "language" or tables of distances between
-    countries, held fixed in partial Mantel tests. The tables lie in ``path``, or in a folder of ``out`` named after
-    what was analyzed; parts lie in ``out``/parts and are shared. The same call after any end goes on where it
-    stopped. ``engine``: compare texts and sum up on Ray instead of in processes of this machine.
-    Raises MissingDependencyError where Ray is asked for and not installed, before anything is read; DataError and
-    UsageError for what cannot be read, RunError for folders in use or unwritable.
+    ``sources``: runs, or files and folders of answers (see :func:`kapwa.analysis.corpus.open_corpora`). ``values``:
+    survey tables, one row a country. ``controls``: "geography", "region", "language" or tables of distances between
+    countries, held fixed in partial Mantel tests. ``engine``: None compares texts and sums up in processes of this
+    machine, a :class:`kapwa.parallel.base.Ray` on a Ray cluster. ``settings``: the fields of
+    :class:`kapwa.analysis.inputs.Settings`, such as ``seed``, ``workers`` or ``permutations``.
+
+    The tables lie in ``path``, or in a folder of ``out`` named after what was analyzed; parts lie in ``out``/parts and
+    are shared. The same call after any end goes on where it stopped. Raises MissingDependencyError where Ray is asked
+    for and not installed, before anything is read; DataError and UsageError for what cannot be read, RunError for
+    folders in use or unwritable.
     """
-    asked = settings or Settings()
+    named = [sources] if isinstance(sources, str | Path | Run) else sources
+    places = [source.path if isinstance(source, Run) else source for source in named]
+    values, controls = ([one] if isinstance(one, str | Path) else one for one in (values, controls))
+    asked = settings_of(settings)
     if engine is not None:
         _check_engine(engine)
     began = datetime.now(UTC)
     store = Path(out) / "parts"
     surveys = read_surveys(values, controls, asked)
     with showing(progress) as show:
-        corpora = open_corpora(sources, attribute=asked.attribute, task=asked.task, label=asked.label)
+        corpora = open_corpora(places, attribute=asked.attribute, task=asked.task, label=asked.label)
         check_surveys(surveys, corpora)
         prepared = [prepare(corpus, surveys, store, asked) for corpus in corpora]
         folder = Path(path) if path is not None else Path(out) / f"eecc-{_code_of(prepared, surveys, asked)[:8]}"

@@ -135,7 +135,7 @@ def eecc(
     Compares every two texts of a concept: variance within and across identities, tests, words that mark an identity,
     and correlation with surveys. Killed at any moment, the same command goes on where it stopped.
     """
-    from kapwa import api
+    import kapwa
     from kapwa.errors import UsageError
 
     sources = [*(runs or ()), *(responses or ())]
@@ -147,7 +147,7 @@ def eecc(
     settings = {**vars(chosen), "keep": chosen.keep or (), "drop": chosen.drop or (), "choose": choose, "seed": seed}
     where = opt.open_engine(engine, address=address)
     try:
-        found = api.analyze(
+        found = kapwa.analyze(
             sources, values=values or (), controls=control or (), out=out, progress=True, engine=where, **settings
         )
     except KeyboardInterrupt:

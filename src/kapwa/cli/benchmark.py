@@ -64,9 +64,9 @@ def mcq(
     The same seed gives the same questions everywhere. Pairs of options that might mean the same are listed in
     verdicts.csv, where a person can overrule them.
     """
-    from kapwa import api
+    import kapwa
 
-    built = api.build_mcq(data, output, rule=rule, seed=seed, max_variants=max_variants, judge=judge, review=review)
+    built = kapwa.build_mcq(data, output, rule=rule, seed=seed, max_variants=max_variants, judge=judge, review=review)
     if json:
         show_json(built._asdict() | {"folder": str(built.folder), "skipped": [row._asdict() for row in built.skipped]})
         return

@@ -33,9 +33,9 @@ def export(
 
     Files are written whole or not at all, and never hold a key. What a run does not know stays out.
     """
-    from kapwa import api
+    import kapwa
 
-    paths = api.export_run(
+    paths = kapwa.export_run(
         run,
         output,
         form,
@@ -63,11 +63,11 @@ def import_(
 
     They report and compare like any run. What the results do not tell stays unknown, and notes in run.json say what.
     """
-    from kapwa import api
+    import kapwa
 
-    paths = api.import_result(result, form, out=output, culture=culture, language=language, overwrite=overwrite)
+    paths = kapwa.import_result(result, form, out=output, culture=culture, language=language, overwrite=overwrite)
     _tell("runs", paths, json)
-    notes = [text for path in paths for text in api.open_run(path).manifest["notes"]]
+    notes = [text for path in paths for text in kapwa.open_run(path).manifest["notes"]]
     for text in dict.fromkeys(notes):
         note(f"Note: {text}")
 

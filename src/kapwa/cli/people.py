@@ -40,9 +40,9 @@ def forms(
     Writes shuffled CSV and XLSX sheets, and the key to keep back. Without --answers people choose among the
     responses of each situation; with it they rate models' answers.
     """
-    from kapwa import api
+    import kapwa
 
-    written = api.write_forms(
+    written = kapwa.write_forms(
         suite,
         out,
         data=data,
@@ -85,10 +85,10 @@ def agreement(
 
     Shows the accuracy of each person, how many chose the best response, kappa and alpha with intervals.
     """
-    from kapwa import api
+    import kapwa
     from kapwa.people.choices import human_baseline, render_baseline
 
-    items = api.load_task(task, data=data, variant=variant, where=opt.parse_where(where)).items()
+    items = kapwa.load_task(task, data=data, variant=variant, where=opt.parse_where(where)).items()
     found = human_baseline(choices, items, key=key, seed=seed)
     if json:
         show_json(found.to_dict())

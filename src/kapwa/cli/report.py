@@ -21,7 +21,7 @@ def report(
 
     The page is self-contained: it opens from disk, without a network.
     """
-    from kapwa import api
+    import kapwa
     from kapwa.analysis.result import export_csv, is_analysis
     from kapwa.errors import UnfinishedRunError, UsageError
     from kapwa.report.analysis.page import build_analysis_report, save_analysis_figures
@@ -37,7 +37,7 @@ def report(
         unfinished: list[UnfinishedRunError] = []
         for path in runs:
             try:
-                opened.append(api.open_run(path))
+                opened.append(kapwa.open_run(path))
             except UnfinishedRunError as error:
                 unfinished.append(error)
         if not opened:
@@ -49,7 +49,7 @@ def report(
             note(f"Figure: {path}")
         if csv is not None:
             for run in opened:
-                note(f"Tables: {api.export_csv(run, csv / run.path.name)}")
+                note(f"Tables: {kapwa.export_csv(run, csv / run.path.name)}")
         return
     if len(runs) > 1:
         other = next((path for path in runs if path != analyses[0]), analyses[0])
@@ -57,7 +57,7 @@ def report(
             f"{analyses[0]} is an analysis, and a page of one holds nothing else; {other} was named too.",
             hint="Write a page for each, or analyze everything together: kapwa analyze eecc RUN...",
         )
-    analysis = api.open_analysis(analyses[0])
+    analysis = kapwa.open_analysis(analyses[0])
     note(f"Report: {build_analysis_report(analysis, output)}")
     for path in save_analysis_figures(analysis, figures) if figures is not None else ():
         note(f"Figure: {path}")
@@ -74,11 +74,11 @@ def compare(
 
     Shows difference, interval, p-value, and the smallest difference these items could have shown.
     """
-    from kapwa import api
+    import kapwa
     from kapwa.report.terminal import render_comparison
 
-    first, second = api.open_run(run_a), api.open_run(run_b)
-    frame = api.compare(first, second)
+    first, second = kapwa.open_run(run_a), kapwa.open_run(run_b)
+    frame = kapwa.compare(first, second)
     if json:
         show_json(frame.to_dicts())
     else:

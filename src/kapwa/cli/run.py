@@ -106,7 +106,7 @@ def run(
     Writes a run folder with a report. Killed at any moment, the same command goes on where it
     stopped: what was answered is not asked again.
     """
-    from kapwa import api
+    import kapwa
     from kapwa.runs.runner import check_places
 
     check_places(out, cache)
@@ -114,7 +114,7 @@ def run(
         engine = opt.open_engine(**vars(place))
         opened = chosen.open(task, out, seed=seed, how=how, temperature=temperature, max_new_tokens=max_new_tokens)
         settings = {**vars(loading), "extra": dict(loading.extra or ())}
-        who = api.load_model(model, engine=engine, **settings)
+        who = kapwa.load_model(model, engine=engine, **settings)
     except KeyboardInterrupt:
         note("Stopped before anything was asked.")
         raise typer.Exit(130) from None
@@ -135,20 +135,20 @@ def score(
 
     Writes a run folder with a report, as if a model had just given the answers.
     """
-    from kapwa import api
+    import kapwa
 
-    finish(chosen.open(task, out), api.load_model(f"replay:{responses}"), out=out, json=json)
+    finish(chosen.open(task, out), kapwa.load_model(f"replay:{responses}"), out=out, json=json)
 
 
 def finish(task: Any, model: Any, *, json: bool, **settings: Any) -> None:
     """Evaluate, write the run's own report, and show the result."""
-    from kapwa import api
+    import kapwa
     from kapwa.report.page import build_report
     from kapwa.report.terminal import render_run
     from kapwa.runs.runner import RunInterrupted
 
     try:
-        run = api.evaluate(task, model, progress=True, **settings)
+        run = kapwa.evaluate(task, model, progress=True, **settings)
     except RunInterrupted as stop:
         note(str(stop))
         raise typer.Exit(130) from None

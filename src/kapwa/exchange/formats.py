@@ -78,18 +78,21 @@ _USUAL = ("relationship", "other")  # which every format may be given
 _FORMAT_OF = {"organization": "eee", "relationship": "eee", "dataset": "hf-eval-results", "task_id": "hf-eval-results"}
 
 
-def export_run(run: Run, form: str, out: str | Path, *, overwrite: bool = False, **options: str | None) -> list[Path]:
-    """Write ``run`` in ``form`` (one of :data:`FORMATS`) into the folder ``out``; return the files.
+def export_run(
+    run: Run | str | Path, out: str | Path, form: str, *, overwrite: bool = False, **options: str | None
+) -> list[Path]:
+    """Write ``run`` in the form of another tool into the folder ``out``; return the files.
 
-    ``options`` are what the run does not know: ``organization`` (who evaluated) and ``relationship`` (to the model's
-    maker, one of ``every_eval_ever.RELATIONSHIPS``) go into eee; ``dataset`` and ``task_id`` name the benchmark of
-    hf-eval-results. Each file is written whole or not at all. Raises UsageError for an unknown format, for an option
-    that is missing, and, before anything is written, for an option that ``form`` has no place for, and where a file
-    exists and ``overwrite`` is False.
+    ``form``: "eee" (Every Eval Ever), "lm-eval", "inspect", "hf-eval-results", "csv" or "parquet". ``options``: what a
+    form wants and a run does not know: ``organization`` (who evaluated) and ``relationship`` (to the model's maker, one of ``every_eval_ever.RELATIONSHIPS``) go into eee;
+    ``dataset`` and ``task_id`` name the benchmark of hf-eval-results. Each file is written whole or not at all. Raises
+    UsageError for an unknown format, for an option that is missing, and, before anything is written, for an option
+    that ``form`` has no place for, and where a file exists and ``overwrite`` is False.
     """
     if form not in FORMATS:
         raise UsageError(f"There is no format {form!r}.", hint=nearest(form, FORMATS))
-    files = [(Path(out) / name, write) for name, write in FORMATS[form](run, **_chosen(form, options))]
+    opened = Run(run) if isinstance(run, str | Path) else run
+    files = [(Path(out) / name, write) for name, write in FORMATS[form](opened, **_chosen(form, options))]
     existing = [path for path, _ in files if path.exists()]
     if existing and not overwrite:
         found = f"{existing[0]} and {len(existing) - 1} more exist" if len(existing) > 1 else f"{existing[0]} exists"
@@ -116,16 +119,18 @@ def _chosen(form: str, given: dict[str, str | None]) -> dict[str, str]:
 
 def import_result(
     path: str | Path,
-    form: str,
-    out: str | Path,
+    form: str = "lm-eval",
     *,
+    out: str | Path = "runs",
     culture: str | None = None,
     language: str | None = None,
     overwrite: bool = False,
 ) -> list[Path]:
-    """Make runs in ``out`` of the results at ``path``; return their folders.
+    """Make runs in the folder ``out`` of another tool's results, one for each task; return their folders.
 
-    ``culture`` and ``language`` (a BCP-47 tag) are the items', where the results do not say.
+    ``form``: "lm-eval" (``path``: its results_….json, with the samples beside it) or "inspect" (``path``: a log, .eval
+    or .json); or the folder that holds one. ``culture`` and ``language`` (a BCP-47 tag) are the items', where the
+    results do not say.
     Raises UsageError for an unknown format, a culture or language that cannot be or is known already, and for a run
     that exists; DataError naming file and row for results that are not what lm-eval or Inspect writes, or cannot become
     a run; MissingDependencyError without Inspect.

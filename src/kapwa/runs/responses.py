@@ -36,7 +36,13 @@ class ScoredResponses(Results):
 
 
 def score_responses(task: Task, responses: Any, *, seed: int = 0) -> ScoredResponses:
-    """Judge ``responses`` (a frame or a file); see :func:`kapwa.api.score_responses`."""
+    """Judge answers obtained elsewhere; no model is asked and nothing is written.
+
+    ``responses``: a Polars or pandas frame, or a CSV, TSV, JSON-lines, XLSX or Parquet file, with the columns
+    ``item_id``, ``text`` and, optional, ``variant`` and ``sample``. Items without an answer count as failed; rows
+    that answer no item are listed in ``unused``. Returns ``scores``, ``estimates``, ``floors``, ``comparisons``,
+    ``items`` and the suite's own ``tables``. Raises DataError naming file and row, also when no row fits the task.
+    """
     try:
         model = _replay(responses)
         check_capabilities(model, task.needs, task.name)
