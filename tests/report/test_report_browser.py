@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 from analysis_fixtures import make_analysis
 from browsing import BROWSER, browse, laid_out, printed, probed, without_policy
-from report_fixtures import make_run
+from report_fixtures import choice_run, make_run, wide_run
 from test_analysis_page import poisoned
 from test_report_page import canary_run
-from wide_fixtures import choice_run, wide_run
 
 from kapwa.report.analysis import explorer
 from kapwa.report.analysis.page import build_analysis_report

@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from report_fixtures import make_run
-from wide_fixtures import CULTURES, choice_run, wide_run
+from report_fixtures import CULTURES, choice_run, make_run, wide_run
 
 from kapwa.report import charts
 from kapwa.report.charts import (

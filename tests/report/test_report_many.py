@@ -5,8 +5,7 @@ import io
 import numpy as np
 import polars as pl
 import pytest
-from report_fixtures import make_run
-from wide_fixtures import CULTURES, VARIANTS, choice_run, wide_run
+from report_fixtures import CULTURES, WIDE_VARIANTS, choice_run, make_run, wide_run
 
 from kapwa.report.comparisons import contrast_table, contrasts, run_pairs, split, variant_name
 from kapwa.report.plots import contrast_charts, culture_charts
@@ -29,7 +28,7 @@ def test_a_culture_asked_in_two_languages_by_variant_is_one_subject(wide: TaskVi
     assert labels["South_Korea"] == "South Korea"
     korea = next(s for s in wide.subjects if s.culture == "South_Korea")
     assert korea.language == "ko"
-    assert [wide.language_of(korea, name) for name in VARIANTS] == ["ko", "en", "ko", "en"]
+    assert [wide.language_of(korea, name) for name in WIDE_VARIANTS] == ["ko", "en", "ko", "en"]
     row = wide.estimate(0, korea, "sem_b", "en/inst-4")
     assert row is not None
     assert row["language"] == "en"
@@ -64,7 +63,7 @@ def test_local_minus_english_is_paired_and_leaves_out_cultures_with_one_language
     assert set(table["culture"]) == set(CULTURES) - {"US", "UK"}
     row = table.filter((pl.col("culture") == "Ethiopia") & (pl.col("held") == "inst-4")).row(0, named=True)
     scores = wide.runs[0].scores.filter((pl.col("metric") == "sem_b") & (pl.col("culture") == "Ethiopia"))
-    means = {name: scores.filter(pl.col("variant") == name)["value"].mean() for name in VARIANTS}
+    means = {name: scores.filter(pl.col("variant") == name)["value"].mean() for name in WIDE_VARIANTS}
     assert row["a"] == "local/inst-4"
     assert row["a_value"] == pytest.approx(means["local/inst-4"])
     assert row["difference"] == pytest.approx(means["local/inst-4"] - means["en/inst-4"])

@@ -8,8 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 from pages import Page, assert_sound, content_policy, render_page
-from report_fixtures import MadeRun, make_run
-from wide_fixtures import CULTURES, choice_run, wide_run
+from report_fixtures import CULTURES, MadeRun, choice_run, make_run, wide_run
 
 from kapwa.errors import UsageError
 from kapwa.report.page import build_report, unbroken
