@@ -9,10 +9,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 import engine_texts as texts
+import pytest
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 # A process started in the background may be born deaf to Ctrl-C.

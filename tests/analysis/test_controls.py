@@ -2,16 +2,16 @@
 
 import logging
 import math
-from dataclasses import fields
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kapwa.analysis.parts import Part, part_path, read_part, write_part
+from kapwa.analysis.parts import Part, packed, part_path, read_part, write_part
 from kapwa.analysis.values.controls import CONTROLS, control_matrix, geographic_distance, other_language, other_region
 from kapwa.analysis.words.counts import WordCounts
 from kapwa.errors import DataError, RunError, UsageError
@@ -81,11 +81,7 @@ def test_files_long_and_square(tmp_path: Path, text: str) -> None:
     path = tmp_path / "trade.csv"
     path.write_text(text, encoding="utf-8")
     np.testing.assert_array_equal(control_matrix(path, ["PHL", "JPN", "PER"]), EXPECTED)
-
-
-def test_a_square_of_two_is_not_taken_for_a_long_table(tmp_path: Path) -> None:
-    path = tmp_path / "two.csv"
-    path.write_text("name,PHL,JPN\nPHL,0,7\nJPN,7,0\n", encoding="utf-8")
+    path.write_text("name,PHL,JPN\nPHL,0,7\nJPN,7,0\n", encoding="utf-8")  # a square of two is no long table
     np.testing.assert_array_equal(control_matrix(path, ["JPN", "PHL"]), [[0, 7], [7, 0]])
 
 
@@ -117,33 +113,15 @@ def some_part(rng: np.random.Generator) -> Part:
     return Part("moral values", "honesty", ("Ā", "B\nC", "日本"), **whole, **real, **pairs, **rest, words=words)
 
 
-def same(one: Part, other: Part) -> bool:
-    return all(_equal(getattr(one, field.name), getattr(other, field.name)) for field in fields(Part))
-
-
-def _equal(mine: object, theirs: object) -> bool:
-    if isinstance(mine, WordCounts):
-        assert isinstance(theirs, WordCounts)
-        return all(_equal(array, theirs.to_arrays()[name]) for name, array in mine.to_arrays().items())
-    if isinstance(mine, np.ndarray):
-        return np.array_equal(mine, theirs, equal_nan=mine.dtype.kind == "f")
-    return mine == theirs
-
-
 def test_a_part_comes_back_as_it_was(tmp_path: Path) -> None:
     part = some_part(np.random.default_rng(1))
     path = part_path(tmp_path, "abc", {"seed": 1})
     write_part(path, part)
     found = read_part(path)
     assert found is not None
-    assert same(found, part)
+    assert packed(found) == packed(part)
     assert [entry.name for entry in path.parent.iterdir()] == [path.name]
-
-
-def test_the_same_part_is_the_same_bytes(tmp_path: Path) -> None:
-    for name in ("one.npz", "two.npz"):
-        write_part(tmp_path / name, some_part(np.random.default_rng(2)))
-    assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
+    assert path.read_bytes() == packed(some_part(np.random.default_rng(1)))
 
 
 def test_a_key_depends_on_texts_and_on_every_setting() -> None:
@@ -152,27 +130,24 @@ def test_a_key_depends_on_texts_and_on_every_setting() -> None:
     assert key("a", {"x": 1, "y": 2}) == key("a", {"y": 2, "x": 1})
 
 
-@pytest.mark.parametrize("damage", ["cut", "empty", "foreign", "pickled"])
-def test_a_damaged_part_is_not_read_and_says_so(damage: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda path: path.write_bytes(path.read_bytes()[:500]),
+        lambda path: path.write_bytes(b""),
+        lambda path: np.savez(path, other=np.ones(3)),
+        lambda path: np.savez(path, texts=np.array([{"a": 1}], dtype=object)),
+    ],
+)
+def test_a_damaged_part_is_not_read_and_says_so(damage: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = tmp_path / "part.npz"
+    assert read_part(path) is None
+    assert not caplog.text  # a part that is not there is no damage
     write_part(path, some_part(np.random.default_rng(3)))
-    raw = path.read_bytes()
-    if damage == "cut":
-        path.write_bytes(raw[: len(raw) // 2])
-    elif damage == "empty":
-        path.write_bytes(b"")
-    elif damage == "foreign":
-        np.savez(path, other=np.ones(3))
-    else:
-        np.savez(path, texts=np.array([{"a": 1}], dtype=object))
+    damage(path)
     with caplog.at_level(logging.WARNING):
         assert read_part(path) is None
     assert "computed again" in caplog.text
-
-
-def test_a_part_that_is_not_there_is_no_damage(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    assert read_part(tmp_path / "none.npz") is None
-    assert not caplog.text
 
 
 def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:

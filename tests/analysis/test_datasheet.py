@@ -5,6 +5,7 @@ import re
 import shutil
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from corpus_samples import sample_rows, write_jsonl
@@ -12,11 +13,14 @@ from test_corpus_released import make_run
 from typer.testing import CliRunner
 
 import kapwa
-from kapwa import registry
+from kapwa import inventory, registry
 from kapwa.analysis.datasheet import QUESTIONS, TO_ANSWER, datasheet, gather, render, write_datasheet
+from kapwa.analysis.datasheet.sources import _tasks
 from kapwa.cli.main import app
-from kapwa.errors import KapwaError, UsageError
+from kapwa.errors import UsageError
 from kapwa.files import write_json
+
+PACK = registry.load("suites", "kalahi").packs / "filipino"
 
 
 def parts(sheet: str) -> dict[str, str]:
@@ -32,9 +36,8 @@ def under(sheet: str, question_id: str) -> str:
 
 def assert_whole(sheet: str) -> None:
     """Every question stands once, in order, and has an answer or says that people owe one."""
-    assert re.findall(r"^## (.*)$", sheet, re.MULTILINE) == list(
-        dict.fromkeys(question.section for question in QUESTIONS)
-    )
+    sections = dict.fromkeys(question.section for question in QUESTIONS)
+    assert re.findall(r"^## (.*)$", sheet, re.MULTILINE) == list(sections)
     assert re.findall(r"^### (.*)$", sheet, re.MULTILINE) == [question.text for question in QUESTIONS]
     for question, text in parts(sheet).items():
         body = text.split("\n## ")[0]
@@ -51,15 +54,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_questions_are_those_of_the_paper() -> None:
-    assert list(Counter(question.id.partition(".")[0] for question in QUESTIONS).items()) == [
-        ("motivation", 4),
-        ("composition", 16),
-        ("collection", 12),
-        ("preprocessing", 4),
-        ("uses", 6),
-        ("distribution", 7),
-        ("maintenance", 8),
-    ]
+    counts = Counter(question.id.partition(".")[0] for question in QUESTIONS)
+    sections = "motivation composition collection preprocessing uses distribution maintenance"
+    assert list(counts.items()) == list(zip(sections.split(), (4, 16, 12, 4, 6, 7, 8), strict=True))
     for values in zip(*QUESTIONS, strict=True):
         assert all(values)
     assert len({question.id for question in QUESTIONS}) == len({question.text for question in QUESTIONS}) == 57
@@ -67,16 +64,12 @@ def test_the_questions_are_those_of_the_paper() -> None:
 
 def test_facts_are_told_of_known_questions_only(run: Path, tmp_path: Path) -> None:
     write_jsonl(tmp_path / "a.jsonl", sample_rows())
-    packs = [suite.packs / suite.pack_names()[0] for suite in map(_suite, registry.available("suites"))]
+    packs = [suite.packs / suite.pack_names()[0] for suite in inventory.suites()]
     known = {question.id for question in QUESTIONS}
     for path in (run, tmp_path, *packs):
         facts = gather(path)
         assert set(facts.lines) <= known
         assert facts.settled <= set(facts.lines)  # nothing is settled by nothing
-
-
-def _suite(name: str):
-    return registry.load("suites", name)
 
 
 def test_a_run(run: Path) -> None:
@@ -103,9 +96,8 @@ def test_a_run(run: Path) -> None:
         assert under(sheet, only_people).strip().startswith(f"> **{TO_ANSWER}:**")
 
 
-@pytest.mark.parametrize("name", sorted(registry.available("suites")))
-def test_a_pack_of_every_suite(name: str) -> None:
-    suite = _suite(name)
+@pytest.mark.parametrize("suite", inventory.suites(), ids=lambda suite: suite.name)
+def test_a_pack_of_every_suite(suite: Any) -> None:
     for pack in suite.pack_names():
         path = suite.packs / pack
         sheet = datasheet(path)
@@ -114,7 +106,7 @@ def test_a_pack_of_every_suite(name: str) -> None:
         for what, number in report.counts.items():
             assert f"| {what} |".replace("_", "\\_") in under(sheet, "composition.count"), what
             assert str(number).replace("_", "\\_") in under(sheet, "composition.count")
-        task = next(iter(_openable(suite, path)))
+        task = _tasks(path, suite)[0]
         assert task.data.digest in sheet
         card = task.data.card
         flat = sheet.replace("\\", "")
@@ -125,21 +117,11 @@ def test_a_pack_of_every_suite(name: str) -> None:
         assert str(path.parent) not in sheet
 
 
-def _openable(suite, path: Path):
-    for name in suite.tasks:
-        try:
-            yield suite.open_task(name, path, kapwa.suites.base.Selection(), {})
-        except KapwaError:
-            continue
-
-
 def test_responses(tmp_path: Path) -> None:
     rows = sample_rows(model="org/Big", temperature=0.7)
     copy = next(r for r in rows if r["sample"] == 1)
     source = next(
-        r
-        for r in rows
-        if r["sample"] == 0 and (r["concept"], r["nationality"]) == (copy["concept"], copy["nationality"])
+        r for r in rows if {**r, "sample": 1, "text": ""} == {**copy, "text": ""} and r is not copy and r["sample"] == 0
     )
     copy["text"] = source["text"] = "Write to ana@example.org or see https://example.org"
     rows[0 if rows[0] not in (copy, source) else 2]["text"] = None
@@ -174,7 +156,7 @@ def test_no_address_and_no_folder(run: Path, tmp_path: Path) -> None:
 
 
 def test_text_of_a_card_cannot_break_the_sheet() -> None:
-    facts = gather(_suite("kalahi").packs / "filipino")
+    facts = gather(PACK)
     before = render(facts)
     facts.tell("uses.unfit", "x\n\n## Motivation\n### Who?\n| a | <b> **c**", "card of '<script>'")
     facts.table("composition.count", ["a|b", "c\nd"], [["# x", "y|z"]])
@@ -185,13 +167,12 @@ def test_text_of_a_card_cannot_break_the_sheet() -> None:
 
 
 def test_what_people_wrote_is_not_lost(tmp_path: Path) -> None:
-    pack = _suite("kalahi").packs / "filipino"
-    out = write_datasheet(pack, tmp_path / "sheet.md")
+    out = write_datasheet(PACK, tmp_path / "sheet.md")
     out.write_text("ours", encoding="utf-8")
     with pytest.raises(UsageError, match="--overwrite"):
-        write_datasheet(pack, out)
+        write_datasheet(PACK, out)
     assert out.read_text(encoding="utf-8") == "ours"
-    assert write_datasheet(pack, out, overwrite=True).read_text(encoding="utf-8") == datasheet(pack)
+    assert write_datasheet(PACK, out, overwrite=True).read_text(encoding="utf-8") == datasheet(PACK)
 
 
 def test_the_command(run: Path, tmp_path: Path) -> None:

@@ -2,11 +2,11 @@
 
 import logging
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import engine_texts as texts
 import numpy as np
 import polars as pl
 import pytest
@@ -21,9 +21,6 @@ from kapwa.errors import DataError, RunError, UsageError
 from kapwa.metrics.distance import pair_distances
 from kapwa.metrics.tokens import encode, tokenizer_for
 from kapwa.stats.distances import lexical_variance, lexical_variance_reference
-
-sys.path.insert(0, str(Path(__file__).parent))
-import engine_texts as texts
 
 Analyze = Callable[..., Analysis]
 

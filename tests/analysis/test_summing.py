@@ -1,10 +1,10 @@
 """The second stage: τ of concepts, tests over concepts, and its jobs: each once, parts sent along where needed."""
 
 import logging
-import sys
 from pathlib import Path
 from typing import Any
 
+import engine_texts as texts
 import numpy as np
 import pytest
 from polars.testing import assert_frame_equal
@@ -31,9 +31,6 @@ from kapwa.analysis.words.counts import WordCounts
 from kapwa.parallel.local import LocalExecutor
 from kapwa.stats.distances import row_means
 from kapwa.stats.significance import holm
-
-sys.path.insert(0, str(Path(__file__).parent))
-import engine_texts as texts
 
 WHO = tuple(f"P{i}" for i in range(9))
 PLACE = {name: i for i, name in enumerate(WHO)}

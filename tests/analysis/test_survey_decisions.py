@@ -1,10 +1,10 @@
 """What the user decides about surveys, and tables that are none: said before anything is computed."""
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import engine_texts as texts
 import polars as pl
 import pytest
 
@@ -12,9 +12,6 @@ import kapwa
 from kapwa.analysis.result import Analysis
 from kapwa.analysis.values.check import check_values
 from kapwa.errors import DataError, UsageError
-
-sys.path.insert(0, str(Path(__file__).parent))
-import engine_texts as texts
 
 Analyze = Callable[..., Analysis]
 

@@ -1,6 +1,7 @@
 """Survey tables in every form people have them in, and the check of them."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -21,8 +22,6 @@ WVS = "wvs_250_dims_with_demonyms.csv"
 FRAME = pl.DataFrame(
     {"country": ["Philippines", "Japan", "U.S.A."], "power": [94.0, 54.0, 40.0], "joy": [42.0, None, 68.5]}
 )
-
-
 MATRIX = np.array([[94, 42], [54, np.nan], [40, 68.5]])
 
 
@@ -32,13 +31,30 @@ def written(folder: Path, text: str, name: str = "survey.csv") -> Path:
     return path
 
 
+def survey(folder: Path, *lines: str) -> Path:
+    return written(folder, "\n".join(lines))
+
+
 def as_xlsx(path: Path) -> None:
     book = openpyxl.Workbook()
     assert book.active is not None
-    book.active.append(FRAME.columns)
-    for row in FRAME.iter_rows():
+    for row in (FRAME.columns, *FRAME.iter_rows()):
         book.active.append(row)
     book.save(path)
+
+
+LONG = "country,dimension,value Philippines,power,94 Philippines,joy,42 Japan,power,54 U.S.A.,joy,68.5 U.S.A.,power,30"
+WRITERS: dict[str, Callable[[Path], object]] = {
+    "csv": lambda path: FRAME.write_csv(path, null_value="#NULL!"),
+    "tsv": lambda path: FRAME.write_csv(path, separator="\t"),
+    "txt": lambda path: FRAME.write_csv(path, separator="\t"),
+    "jsonl": FRAME.write_ndjson,
+    "parquet": FRAME.write_parquet,
+    "xlsx": as_xlsx,
+    "semicolon.csv": lambda path: path.write_text("country;power;joy\nPhilippines;94;42\nJapan;54;\nU.S.A.;40;68,5\n"),
+    "bom.csv": lambda path: path.write_text("\ufeff" + FRAME.write_csv(), encoding="utf-8"),
+    "long.csv": lambda path: path.write_text("\n".join([*LONG.split(), "U.S.A.,power,50"])),
+}
 
 
 @pytest.mark.parametrize("cell", ["", "  ", "#NULL!", "#null!", "NA", "n/a", "NaN", "..", ".", "-", "—", "?", "None"])
@@ -69,26 +85,10 @@ def test_any_cell_is_a_finite_number_or_none(cell: str, decimal_comma: bool) -> 
     assert value is None or abs(value) < float("inf")
 
 
-@pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet", "xlsx", "semicolon", "txt", "bom", "long"])
-def test_every_kind_of_file_gives_the_same_table(tmp_path: Path, suffix: str) -> None:
-    path = tmp_path / f"values.{suffix}"
-    if suffix == "csv":
-        FRAME.write_csv(path, null_value="#NULL!")
-    elif suffix in ("tsv", "txt"):
-        FRAME.write_csv(path, separator="\t")
-    elif suffix == "jsonl":
-        FRAME.write_ndjson(path)
-    elif suffix == "parquet":
-        FRAME.write_parquet(path)
-    elif suffix == "xlsx":
-        as_xlsx(path)
-    elif suffix == "semicolon":
-        path = written(tmp_path, "country;power;joy\nPhilippines;94;42\nJapan;54;\nU.S.A.;40;68,5\n")
-    elif suffix == "long":
-        rows = ("Philippines,power,94", "Philippines,joy,42", "Japan,power,54", "U.S.A.,joy,68.5", "U.S.A.,power,30")
-        path = written(tmp_path, "\n".join(("country,dimension,value", *rows, "U.S.A.,power,50")))
-    else:
-        path = written(tmp_path, "\ufeff" + FRAME.write_csv())
+@pytest.mark.parametrize("ending", WRITERS)
+def test_every_kind_of_file_gives_the_same_table(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"values.{ending}"
+    WRITERS[ending](path)
     table = read_values(path)
     assert [row.place.iso3 for row in table.rows if row.place] == ["PHL", "JPN", "USA"]
     assert sorted(table.questions) == ["joy", "power"]
@@ -220,12 +220,6 @@ def test_wvs_is_58_countries_by_259_questions(eecc_data: Path) -> None:
     assert round(float(np.nanmax(q223))) == 804_189
 
 
-def survey(folder: Path, *lines: str) -> Path:
-    path = folder / "survey.csv"
-    path.write_text("\n".join(lines), encoding="utf-8")
-    return path
-
-
 def said(path: Path, **options: list[str]) -> list[tuple[str, int | None, str | None, str]]:
     found = check_values(path, **options)
     return [(f.severity, f.row, f.column, f.message) for f in found.report.findings]
@@ -325,9 +319,7 @@ def test_identities_are_matched_both_ways(tmp_path: Path) -> None:
     ],
 )
 def test_lists_of_identities(tmp_path: Path, name: str, text: str, expected: list[str]) -> None:
-    path = tmp_path / name
-    path.write_text(text, encoding="utf-8")
-    assert read_identities(path) == expected
+    assert read_identities(written(tmp_path, text, name)) == expected
 
 
 def test_the_released_surveys(eecc_data: Path) -> None:
@@ -346,8 +338,7 @@ def test_the_released_surveys(eecc_data: Path) -> None:
 
 
 def test_the_command_as_json_and_its_exit_code(tmp_path: Path) -> None:
-    ids = tmp_path / "ids.txt"
-    ids.write_text("Japanese\nPeruvian\n", encoding="utf-8")
+    ids = written(tmp_path, "Japanese\nPeruvian\n", "ids.txt")
     path = survey(tmp_path, "iso,q,r", "JPN,1,1", "PER,,3", "CUB,x,4", "FJI,5,5")
     arguments = ["values", "check", str(path), "--json", "--identities", str(ids), "--country-column", "iso"]
     done = CliRunner().invoke(app, arguments)
