@@ -1,7 +1,6 @@
 """Bad responses are refused with the file, the row, the column and a remedy."""
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -34,13 +33,9 @@ def test_missing_columns(tmp_path: Path, ending: str, column: str, typo: str) ->
     assert error.row == (None if ending == "parquet" else 1)
 
 
-def test_a_named_attribute_that_is_not_there(tmp_path: Path) -> None:
-    path = write_jsonl(tmp_path / "a.jsonl", sample_rows())
-    refused(path, "column 'nation' is missing", "Did you mean 'nationality'", attribute="nation")
-
-
-def test_two_columns_that_may_be_the_attribute(tmp_path: Path) -> None:
+def test_the_attribute_must_be_there_and_be_one(tmp_path: Path) -> None:
     path = write_jsonl(tmp_path / "a.jsonl", sample_rows(country="X"))
+    refused(path, "column 'nation' is missing", "Did you mean 'nationality'", attribute="nation")
     refused(path, "nationality, country", "--attribute nationality")
     assert open_corpora([path], attribute="nationality")[0].attribute == "nationality"
 
@@ -71,25 +66,21 @@ def test_wrong_cells_of_json_lines(tmp_path: Path, column: str, value: Any, said
     assert (error.row, error.column) == (5, column)
 
 
-def test_a_language_that_cannot_be_cut_is_named_with_its_row(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("row", "change", "column", "said"),
+    [
+        (3, {"language": "Amharic"}, "language", ("'amharic' into words is not known", "such as 'en'")),
+        (2, {"text": None}, "text", ("is missing", "Write null")),
+        (5, {"model": "m"}, "model", ("is not in the first row", "every row")),
+    ],
+)
+def test_rows_unlike_the_others(
+    tmp_path: Path, row: int, change: dict[str, Any], column: str, said: tuple[str, ...]
+) -> None:
     rows = sample_rows(language="am")
-    rows[3]["language"] = "Amharic"
-    error = refused(write_jsonl(tmp_path / "a.jsonl", rows), "'amharic' into words is not known", "such as 'en'")
-    assert (error.row, error.column) == (4, "language")
-
-
-def test_a_row_without_a_text(tmp_path: Path) -> None:
-    rows = sample_rows()
-    del rows[2]["text"]
-    error = refused(write_jsonl(tmp_path / "a.jsonl", rows), "is missing", "Write null")
-    assert (error.row, error.column) == (3, "text")
-
-
-def test_a_key_that_comes_late(tmp_path: Path) -> None:
-    rows = sample_rows()
-    rows[5]["model"] = "m"
-    error = refused(write_jsonl(tmp_path / "a.jsonl", rows), "is not in the first row", "every row")
-    assert (error.row, error.column) == (6, "model")
+    rows[row] = {name: value for name, value in {**rows[row], **change}.items() if value is not None}
+    error = refused(write_jsonl(tmp_path / "a.jsonl", rows), *said)
+    assert (error.row, error.column) == (row + 1, column)
 
 
 @pytest.mark.parametrize("item_id", ["honesty", "values/honesty", "values//Thai", "/honesty/Thai", "values/honesty/"])
@@ -100,53 +91,41 @@ def test_item_ids_of_another_form(tmp_path: Path, item_id: str) -> None:
 
 
 def test_two_answers_in_one_place(tmp_path: Path) -> None:
-    rows = sample_rows()
+    rows = sample_rows(model="m")
     error = refused(write_jsonl(tmp_path / "a.jsonl", [*rows, dict(rows[3])]), "row 4 did so first", "'sample'")
     assert error.row == len(rows) + 1
-
-
-def test_two_answers_in_one_place_of_two_files(tmp_path: Path) -> None:
-    write_jsonl(tmp_path / "a.jsonl", sample_rows(model="m"))
-    write_jsonl(tmp_path / "b.jsonl", sample_rows(model="m")[:1])
+    write_jsonl(tmp_path / "a.jsonl", rows)
+    write_jsonl(tmp_path / "b.jsonl", rows[:1])
     with pytest.raises(DataError, match=r"b\.jsonl, row 1: .* again; row 1 of .*a\.jsonl did so first"):
         open_corpora([tmp_path])
-
-
-@pytest.mark.parametrize(
-    ("content", "row", "said"),
-    [
-        (b'{"topic": "a", "text": "b', 1, "cut off"),
-        (b"[1, 2]\n", 1, "not a JSON object"),
-        (b'{"a": ' + b"[" * 100_000 + b"\n", 1, "not valid JSON"),
-        (b'{"topic": "caf\xe9"}\n', 1, "byte 0xe9 is not UTF-8"),
-        ('{"topic": "a"}'.encode("utf-16"), None, "UTF-16"),
-        (b"", None, "holds no rows"),
-        (b"{}\0\n", 1, "NUL"),
-    ],
-)
-def test_damaged_json_lines(tmp_path: Path, content: bytes, row: int | None, said: str) -> None:
-    (tmp_path / "a.jsonl").write_bytes(content)
-    assert refused(tmp_path / "a.jsonl", said).row == row
 
 
 HEADER = b"topic,concept,nationality,sample,text\n"
 
 
 @pytest.mark.parametrize(
-    ("content", "row", "said"),
+    ("ending", "content", "row", "said"),
     [
-        (HEADER, None, "holds no rows"),
-        (HEADER + b"a,b,Thai,0\n", 2, "has 4 cells, the header has 5"),
-        (HEADER + b'a,b,Thai,0,"x\n' + b"y\n" * 10, 2, "missing closing quote"),
-        (HEADER + b'a,b,Thai,0,"' + b"y" * 1_000_001 + b'"\n', 2, "not valid CSV"),
-        (HEADER + b'a,b,Thai,0,"x\ny"\na,b,Lao,,z\n', 4, "is empty"),
-        (b"topic,topic,text\n", 1, "appears twice"),
-        (HEADER.replace(b"\n", b"\r") + b"a,b,Thai,0,x\r", 1, "line break"),
+        ("jsonl", b'{"topic": "a", "text": "b', 1, "cut off"),
+        ("jsonl", b"[1, 2]\n", 1, "not a JSON object"),
+        ("jsonl", b'{"a": ' + b"[" * 100_000 + b"\n", 1, "not valid JSON"),
+        ("jsonl", b'{"topic": "caf\xe9"}\n', 1, "byte 0xe9 is not UTF-8"),
+        ("jsonl", '{"topic": "a"}'.encode("utf-16"), None, "UTF-16"),
+        ("jsonl", b"", None, "holds no rows"),
+        ("jsonl", b"{}\0\n", 1, "NUL"),
+        ("csv", HEADER, None, "holds no rows"),
+        ("csv", HEADER + b"a,b,Thai,0\n", 2, "has 4 cells, the header has 5"),
+        ("csv", HEADER + b'a,b,Thai,0,"x\n' + b"y\n" * 10, 2, "missing closing quote"),
+        ("csv", HEADER + b'a,b,Thai,0,"' + b"y" * 1_000_001 + b'"\n', 2, "not valid CSV"),
+        ("csv", HEADER + b'a,b,Thai,0,"x\ny"\na,b,Lao,,z\n', 4, "is empty"),
+        ("csv", b"topic,topic,text\n", 1, "appears twice"),
+        ("csv", HEADER.replace(b"\n", b"\r") + b"a,b,Thai,0,x\r", 1, "line break"),
     ],
 )
-def test_damaged_csv(tmp_path: Path, content: bytes, row: int | None, said: str) -> None:
-    (tmp_path / "a.csv").write_bytes(content)
-    assert refused(tmp_path / "a.csv", said).row == row
+def test_damaged_text_files(tmp_path: Path, ending: str, content: bytes, row: int | None, said: str) -> None:
+    path = tmp_path / f"a.{ending}"
+    path.write_bytes(content)
+    assert refused(path, said).row == row
 
 
 @pytest.mark.parametrize("keep", [0, 0.5, 0.99])
@@ -155,6 +134,8 @@ def test_truncated_parquet(tmp_path: Path, keep: float) -> None:
     raw = path.read_bytes()
     path.write_bytes(raw[: int(len(raw) * keep)])
     refused(path, "cannot be read as Parquet", "cut off")
+    pl.DataFrame(sample_rows()).clear().write_parquet(path)
+    refused(path, "holds no rows")
 
 
 @pytest.mark.parametrize(("column", "kind"), [("text", pl.Int64), ("nationality", pl.Int64), ("sample", pl.Boolean)])
@@ -162,11 +143,6 @@ def test_parquet_of_other_types(tmp_path: Path, column: str, kind: Any) -> None:
     frame = pl.DataFrame(sample_rows()).with_columns(pl.lit(1).cast(kind).alias(column))
     frame.write_parquet(tmp_path / "a.parquet")
     assert refused(tmp_path / "a.parquet", "not text" if column != "sample" else "not numbers").column == column
-
-
-def test_parquet_without_rows(tmp_path: Path) -> None:
-    pl.DataFrame(sample_rows()).clear().write_parquet(tmp_path / "a.parquet")
-    refused(tmp_path / "a.parquet", "holds no rows")
 
 
 def test_one_identity_is_not_enough(tmp_path: Path) -> None:
@@ -178,20 +154,22 @@ def test_one_identity_is_not_enough(tmp_path: Path) -> None:
     refused(write_jsonl(tmp_path / "c.jsonl", rows), "of nobody")
 
 
-def test_paths_that_lead_nowhere(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("names", "kind", "said"),
+    [
+        (["answer.jsonl"], DataError, "Did you mean 'answers.jsonl'"),
+        ([".", "answers.jsonl"], UsageError, "named twice"),
+        ([], UsageError, "No responses"),
+        (["empty"], DataError, "holds no responses"),
+        (["a.docx"], UsageError, "Known endings"),
+    ],
+)
+def test_paths_that_lead_nowhere(tmp_path: Path, names: list[str], kind: type[KapwaError], said: str) -> None:
     write_jsonl(tmp_path / "answers.jsonl", sample_rows())
-    with pytest.raises(DataError, match=re.escape("Did you mean 'answers.jsonl'")):
-        open_corpora([tmp_path / "answer.jsonl"])
-    with pytest.raises(UsageError, match="named twice"):
-        open_corpora([tmp_path, tmp_path / "answers.jsonl"])
-    with pytest.raises(UsageError, match="No responses"):
-        open_corpora([])
     (tmp_path / "empty").mkdir()
-    with pytest.raises(DataError, match="holds no responses"):
-        open_corpora([tmp_path / "empty"])
     (tmp_path / "a.docx").write_text("x")
-    with pytest.raises(UsageError, match="Known endings"):
-        open_corpora([tmp_path / "a.docx"])
+    with pytest.raises(kind, match=said):
+        open_corpora([tmp_path / name for name in names])
 
 
 def test_no_error_is_without_a_remedy(tmp_path: Path) -> None:

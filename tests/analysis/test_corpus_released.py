@@ -3,15 +3,21 @@
 import json
 import os
 import shutil
+import sqlite3
+import zlib
 from pathlib import Path
 
 import pandas as pd
+import polars as pl
 import pytest
 
 import kapwa
 from kapwa.analysis.corpus import open_corpora
 from kapwa.errors import DataError, RunError, UsageError
 from kapwa.files import write_json
+from kapwa.runs.directory import Run
+from kapwa.runs.requests import RequestIndex
+from kapwa.suites.eecc.task import reopen_task
 
 NAME = "story_responses_1000_tokens_gemma_2B_instruct_temp_0.3.tsv"
 TEXTS = ['She said "no".\n\nThen\twent.', '"All quoted"', "plain", '5" tall']
@@ -180,8 +186,6 @@ def test_reading_leaves_the_run_as_it_was(copy: Path) -> None:
 
 
 def test_changed_items_are_found_out(copy: Path) -> None:
-    import polars as pl
-
     items = pl.read_parquet(copy / "items.parquet")
     items.with_columns(pl.col("prompt") + "!").write_parquet(copy / "items.parquet")
     with pytest.raises(RunError, match="other requests than its tables tell"):
@@ -190,13 +194,6 @@ def test_changed_items_are_found_out(copy: Path) -> None:
 
 def test_a_home_folder_in_the_models_name_is_found_again(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A manifest shortens the home folder to "~", which the requests' keys did not."""
-    import sqlite3
-    import zlib
-
-    from kapwa.runs.directory import Run
-    from kapwa.runs.requests import RequestIndex
-    from kapwa.suites.eecc.task import reopen_task
-
     home = str(copy.parent)
     monkeypatch.setenv("HOME", home)
     manifest = json.loads((copy / "run.json").read_text(encoding="utf-8"))

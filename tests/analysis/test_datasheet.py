@@ -6,6 +6,7 @@ import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 from corpus_samples import sample_rows, write_jsonl
@@ -120,9 +121,7 @@ def test_a_pack_of_every_suite(suite: Any) -> None:
 def test_responses(tmp_path: Path) -> None:
     rows = sample_rows(model="org/Big", temperature=0.7)
     copy = next(r for r in rows if r["sample"] == 1)
-    source = next(
-        r for r in rows if {**r, "sample": 1, "text": ""} == {**copy, "text": ""} and r is not copy and r["sample"] == 0
-    )
+    source = next(r for r in rows if r == {**copy, "sample": 0, "text": ANY})
     copy["text"] = source["text"] = "Write to ana@example.org or see https://example.org"
     rows[0 if rows[0] not in (copy, source) else 2]["text"] = None
     write_jsonl(tmp_path / "a.jsonl", rows)

@@ -49,22 +49,22 @@ def same_tables(one: Analysis, other: Analysis) -> None:
         assert_frame_equal(one.table(name), other.table(name), check_exact=True)
 
 
+def distances_of(concept: str) -> Any:
+    said = texts.rows().filter(concept=concept)["text"].to_list()
+    groups = np.repeat(np.arange(len(texts.WHO)), texts.SAMPLES)
+    return pair_distances(encode(said, tokenizer_for("en")), groups, len(texts.WHO))
+
+
 def test_every_table_has_its_columns_and_what_belongs_together_fits(
     analyze: Analyze, corpus: Path, survey: Path
 ) -> None:
     found = analyze(corpus, values=survey, controls=["geography", "region"])
     for name, schema in SCHEMAS.items():
         assert dict(found.table(name).schema) == dict(schema)
-    counts = {name: found.table(name).height for name in found.names}
-    assert counts["variance"] == 5 * 2
-    assert counts["tests"] == 3 * 3
-    assert counts["concept_taus"] == 5 * 2 * 2
-    assert counts["anchors"] == 9 * 4
-    # tau and its reference, Mantel, three sets of controls: for two measures, over all and two topics
-    assert counts["correlations"] == 3 * (4 + 2 * 4)
-    assert counts["similarity"] == 45
-    assert counts["identities"] == 10
-    assert counts["values"] == 9
+    # Of correlations: tau and its reference, Mantel, three sets of controls: for two measures, over all and two topics.
+    wanted = {"variance": 5 * 2, "tests": 3 * 3, "concept_taus": 5 * 2 * 2, "anchors": 9 * 4, "similarity": 45}
+    wanted |= {"correlations": 3 * (4 + 2 * 4), "identities": 10, "values": 9}
+    assert {name: found.table(name).height for name in wanted} == wanted
     corpora = found.corpora.row(0, named=True)
     assert (corpora["concepts"], corpora["identities"], corpora["texts"], corpora["samples"]) == (5, 10, 150, 3.0)
     assert corpora["tokens"] == found.identities["tokens"].sum()
@@ -77,9 +77,7 @@ def test_every_table_has_its_columns_and_what_belongs_together_fits(
 
 def test_variance_is_that_of_the_kernels_and_the_statistics(analyze: Analyze, corpus: Path) -> None:
     found = analyze(corpus)
-    table = texts.rows().filter(topic="places", concept="river")
-    groups = np.repeat(np.arange(len(texts.WHO)), texts.SAMPLES)
-    distances = pair_distances(encode(table["text"].to_list(), tokenizer_for("en")), groups, len(texts.WHO))
+    distances = distances_of("river")
     ours = lexical_variance(distances.wed_square, distances.samples)
     theirs = lexical_variance_reference(distances.wed, distances.wed_square_reference)
     rows = {row["estimator"]: row for row in found.variance.filter(concept="river").iter_rows(named=True)}
@@ -90,9 +88,7 @@ def test_variance_is_that_of_the_kernels_and_the_statistics(analyze: Analyze, co
 
 def test_tau_is_the_mean_over_anchors_of_kendalls(analyze: Analyze, corpus: Path, survey: Path) -> None:
     found = analyze(corpus, values=survey)
-    table = texts.rows().filter(concept="courage")
-    groups = np.repeat(np.arange(len(texts.WHO)), texts.SAMPLES)
-    distances = pair_distances(encode(table["text"].to_list(), tokenizer_for("en")), groups, len(texts.WHO))
+    distances = distances_of("courage")
     culture = cultural_distance(read_values(survey), texts.WHO)
     picked = np.ix_(culture.index, culture.index)
     for measure, likeness in (("bleu", distances.similarity[picked]), ("wed", -distances.wed[picked])):

@@ -54,14 +54,12 @@ def slow_distance(rows: list[list[float | None]], overlap: float) -> list[list[f
 
 def slow_reference(rows: list[list[float | None]]) -> list[list[float]]:
     """The plain Euclidean distance over what both rows have."""
-    result = []
-    for a in rows:
-        line = []
-        for b in rows:
-            both = [(x, y) for x, y in zip(a, b, strict=True) if x is not None and y is not None]
-            line.append(sum((x - y) ** 2 for x, y in both) ** 0.5 if both else math.nan)
-        result.append(line)
-    return result
+
+    def between(a: list[float | None], b: list[float | None]) -> float:
+        both = [(x, y) for x, y in zip(a, b, strict=True) if x is not None and y is not None]
+        return sum((x - y) ** 2 for x, y in both) ** 0.5 if both else math.nan
+
+    return [[between(a, b) for b in rows] for a in rows]
 
 
 cells = st.none() | st.floats(-100, 100).map(lambda value: round(value, 3))
