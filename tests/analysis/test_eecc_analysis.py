@@ -16,7 +16,8 @@ from scipy.stats import kendalltau
 import kapwa
 from kapwa.analysis import distances
 from kapwa.analysis.result import SCHEMAS, Analysis
-from kapwa.analysis.values import cultural_distance, read_values
+from kapwa.analysis.values.distance import cultural_distance
+from kapwa.analysis.values.table import read_values
 from kapwa.errors import DataError, RunError, UsageError
 from kapwa.metrics.distance import pair_distances
 from kapwa.metrics.tokens import encode, tokenizer_for

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
-from kapwa.analysis.values import WVS7, CulturalDistance, ValuesTable, cultural_distance, nominal_columns, read_values
+from kapwa.analysis.values.distance import WVS7, CulturalDistance, cultural_distance, nominal_columns
+from kapwa.analysis.values.table import ValuesTable, read_values
 from kapwa.errors import UsageError
 from kapwa.languages import places as names
 

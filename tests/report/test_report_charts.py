@@ -40,7 +40,7 @@ from kapwa.report.charts import (
 )
 from kapwa.report.figures import chart_file, every_chart, png, save_figures
 from kapwa.report.heat import confusion_chart, heat_domain, stratum_charts
-from kapwa.report.plots import _chart, breakdown_charts, headline_charts, task_charts, variant_charts
+from kapwa.report.plots import _chart, breakdown_charts, headline_charts, variant_charts
 from kapwa.report.view import arrange
 from kapwa.report.worldmap import MapChart, definitions, map_charts, map_svg, place_of, world
 
@@ -125,7 +125,7 @@ def test_one_variant_has_no_variant_chart_and_no_score_no_headline_chart() -> No
     view = arrange([make_run(variants=("full",))])[0]
     assert variant_charts(view, view.subjects[0]) == []
     lost = make_run(cultures=("Filipino",), variants=("full",), gone={"failed": 16})
-    assert task_charts(arrange([lost])[0]) == []
+    assert every_chart([lost]) == []
 
 
 def test_many_cultures_have_each_kind_of_chart_once_or_more(every: list[Any]) -> None:

@@ -11,15 +11,9 @@ import numpy as np
 
 from kapwa.analysis.corpus import Corpus
 from kapwa.analysis.topics import ValuesOf
-from kapwa.analysis.values import (
-    CulturalDistance,
-    ValuesTable,
-    cultural_distance,
-    nothing_left,
-    problem_of,
-    read_values,
-)
 from kapwa.analysis.values.controls import control_matrix
+from kapwa.analysis.values.distance import CulturalDistance, cultural_distance, nothing_left, problem_of
+from kapwa.analysis.values.table import ValuesTable, read_values
 from kapwa.errors import UsageError, nearest
 from kapwa.files import digest
 from kapwa.languages.places import Ambiguous, Place, resolve

@@ -179,7 +179,7 @@ def _tell(
 
 def _left_out(found: Analysis, values: Sequence[Path], choose: Mapping[str, str]) -> Iterator[str]:
     """Say of each survey, in one line, which rows and questions nobody asked to leave out are not in the analysis."""
-    from kapwa.analysis.values import read_values
+    from kapwa.analysis.values.table import read_values
 
     settled = {*choose, *found.values["identity"]}
     dropped = {told["path"]: told["dropped"] for told in found.manifest["values"]}

@@ -63,7 +63,9 @@ def every_chart(runs: Sequence[Run]) -> list[Chart]:
             found += [chart for metric in view.headline for chart in plots.culture_charts(view, metric)]
             found += [*map_charts(view), *heat.stratum_charts(view)]
         else:
-            found += plots.task_charts(view)
+            for subject in view.subjects:
+                found += [*plots.headline_charts(view, subject), *plots.breakdown_charts(view, subject)]
+                found += plots.variant_charts(view, subject)
         for axis in comparisons.AXES:
             found += plots.contrast_charts(view, comparisons.contrast_table(view, axis))
         found += [heat.confusion_chart(view, one) for one in view.confusions()]

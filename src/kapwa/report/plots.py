@@ -49,14 +49,6 @@ def _chart(
     return [RowChart(title=title, alt=alt, lines=lines, share=share, domain=(low, high), **more)]
 
 
-def task_charts(view: TaskView) -> list[RowChart]:
-    """Every chart of one task of few cultures: headline metrics, breakdown and variants, for each culture."""
-    found = []
-    for subject in view.subjects:
-        found += [*headline_charts(view, subject), *breakdown_charts(view, subject), *variant_charts(view, subject)]
-    return found
-
-
 def headline_charts(view: TaskView, subject: Subject) -> list[RowChart]:
     """For each headline metric, one row a model: score and interval on one axis with every floor and the ceiling."""
     found = []

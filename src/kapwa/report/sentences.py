@@ -156,10 +156,9 @@ def comparison_sentence(row: Mapping[str, Any], info: Mapping[str, Any], noun: t
         between = wording.change_interval(row["low"], row["high"], info, 1)
         lead = f"{row['a']} scored {size} {sense} than {row['b']} {over} (95% interval {between})"
     holm = row.get("p_holm")
-    told = wording.p_value(holm if wording.known(holm) else row.get("p_value"))
-    told = told if told.startswith("<") else f"= {told}"
+    told = wording.p_words(holm if wording.known(holm) else row.get("p_value"))
     if is_clear(row):
-        return f"{lead}: more than noise would explain (p {told})."
+        return f"{lead}: more than noise would explain ({told})."
     # Say why a difference whose own interval excludes zero is still no finding.
     adjusted = ", all comparisons allowed for" if not _holds_zero(row) and wording.known(holm) else ""
     mde, missed = row.get("mde"), ""
@@ -168,7 +167,7 @@ def comparison_sentence(row: Mapping[str, Any], info: Mapping[str, Any], noun: t
         beyond = wording.beyond_range(mde, info)
         missed = "any difference" if beyond else f"a difference under {wording.points(mde, info)}"
         missed = f"; {missed} would usually be missed"
-    return f"{lead}: this cannot be told from noise (p {told}{adjusted}){missed}."
+    return f"{lead}: this cannot be told from noise ({told}{adjusted}){missed}."
 
 
 def others_sentence(unclear: int, total: int) -> str:

@@ -171,6 +171,12 @@ def p_value(p: float | None) -> str:
     return f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
 
 
+def p_words(p: float | None) -> str:
+    """Write "p < 0.001", "p = 0.031" for a sentence."""
+    text = p_value(p)
+    return f"p {text}" if text.startswith("<") else f"p = {text}"
+
+
 def count(number: int, noun: str, plural: str | None = None) -> str:
     """Write "1 situation", "1,204 situations"."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

@@ -6,19 +6,7 @@
 
 from __future__ import annotations
 
-from kapwa.analysis.values.distance import (
-    WVS7,
-    CulturalDistance,
-    Matches,
-    cultural_distance,
-    match_identities,
-    nominal_columns,
-    nothing_left,
-    problem_of,
-)  # fmt: skip
-from kapwa.analysis.values.table import ValuesRow, ValuesTable, read_values, scan_values
+from kapwa.analysis.values.distance import cultural_distance, nominal_columns
+from kapwa.analysis.values.table import read_values
 
-__all__ = [
-    "WVS7", "CulturalDistance", "Matches", "ValuesRow", "ValuesTable", "cultural_distance", "match_identities",
-    "nominal_columns", "nothing_left", "problem_of", "read_values", "scan_values",
-]  # fmt: skip
+__all__ = ["cultural_distance", "nominal_columns", "read_values"]

@@ -60,9 +60,10 @@ def change_sentence(view: AnalysisView, corpus: Corpus) -> str:
     sizes = f"lexical variance is {across} across {many} and {within} within one"
     if test is None or changes(test) is None:
         return f"Whether texts change with the {one} cannot be tested {_why_untested(view, corpus, test)}; {sizes}."
+    p = wording.p_words(_p(test)).replace(" ", "\u00a0")
     gap = (
         f"a difference of {fine(test['estimate'])} (95% interval {span(test['low'], test['high'])}; "
-        f"{wording.count(int(test['concepts']), 'concept')}; p {_p_words(test)})"
+        f"{wording.count(int(test['concepts']), 'concept')}; {p})"
     )
     if changes(test):
         return f"Texts change with the {one} more than sampling explains: {sizes}, {gap}."
@@ -77,11 +78,6 @@ def _why_untested(view: AnalysisView, corpus: Corpus, test: Row | None) -> str:
     if test is not None and test["concepts"] > 1 and wording.known(test["estimate"]):
         return "where every concept shows the same difference"
     return "on so few concepts"
-
-
-def _p_words(row: Row) -> str:
-    text = wording.p_value(_p(row))
-    return (text if text.startswith("<") else f"= {text}").replace(" ", "\u00a0")
 
 
 def variances(view: AnalysisView, corpus: Corpus) -> tuple[float | None, float | None]:

@@ -143,10 +143,7 @@ def correlation_table(view: AnalysisView) -> Table | None:
 
 
 def _p_small(row: Row | None) -> str:
-    if row is None or not wording.known(row["p"]):
-        return ""
-    text = wording.p_value(row["p"])
-    return f"p {text}" if text.startswith("<") else f"p = {text}"
+    return wording.p_words(row["p"]) if row is not None and wording.known(row["p"]) else ""
 
 
 def _mantel(view: AnalysisView, row: Row | None) -> Cell:
