@@ -67,11 +67,30 @@ def assert_sound(page: Page) -> None:
     assert all((attrs.get("aria-label") or "").strip() for attrs in pictures)
 
 
-def content_policy(css: str, script: str = "") -> str:
-    """The policy that admits this style and this script, known by their hashes, and nothing else."""
+def assert_closed(html: str, script: str = "") -> None:
+    """The page loads nothing, and its policy admits its own style and script, known by their hashes, alone."""
+    page = Page(html)
+    policy = next(meta["content"] or "" for meta in page.all("meta") if meta.get("http-equiv"))
+    css = html.partition("<style>")[2].partition("</style>")[0]
     style, code = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (css, script))
     own = f"script-src 'sha256-{code}'; img-src data:; " if script else ""
-    return f"default-src 'none'; style-src 'sha256-{style}'; {own}base-uri 'none'; form-action 'none'"
+    assert policy == f"default-src 'none'; style-src 'sha256-{style}'; {own}base-uri 'none'; form-action 'none'"
+    assert not page.all("link", "iframe", "object", "embed", "img", "base", "form")
+    for tag, attrs in page.elements:
+        assert not [name for name in attrs if name in ("src", "style") or name.startswith("on")], tag
+        assert (attrs.get("href") or "#").startswith(("#", "data:text/csv;", "data:image/png;")), tag
+    assert not re.search(r"url\(|@import|@font-face", css)
+    addresses = set(re.findall(r"https?://[^\"'< ]+", html))
+    assert addresses <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
+
+
+def poisoned_tree(value: Any, canary: str, keys: Sequence[str] = ()) -> Any:
+    """A manifest with ``canary`` behind every text, and behind the ``keys``."""
+    if isinstance(value, dict):
+        return {key + canary * (key in keys): poisoned_tree(one, canary, keys) for key, one in value.items()}
+    if isinstance(value, list):
+        return [poisoned_tree(one, canary, keys) for one in value]
+    return value + canary if isinstance(value, str) else value
 
 
 def render_page(runs: Sequence[Any]) -> str:

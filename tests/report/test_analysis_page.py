@@ -6,7 +6,6 @@ import json
 import re
 import zlib
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -14,7 +13,7 @@ import pytest
 from analysis_fixtures import MadeAnalysis, make_analysis
 from hypothesis import given
 from hypothesis import strategies as st
-from pages import Page, assert_sound, content_policy, render_analysis
+from pages import Page, assert_closed, assert_sound, poisoned_tree, render_analysis
 
 from kapwa.analysis.result import SCHEMAS, empty
 from kapwa.errors import UsageError
@@ -24,12 +23,13 @@ from kapwa.report.analysis.page import BUDGET, build_analysis_report
 from kapwa.report.analysis.view import AnalysisView
 
 CANARY = "</script><script>document.title='owned'</script><!--<b onload=x>\"'&\u2028"
-VOID = {"meta", "input", "br", "link", "img", "base", "path", "use", "rect", "line", "circle", "image"}
+NOTES = (("warning", "Two temperatures differ."), ("info", "Merged 2 rows."))
+SMALL = {"models": ("m",), "tasks": ("eecc/qa",), "identities": 8, "concepts": 3}
 
 
 @pytest.fixture(scope="module")
 def html() -> str:
-    return render_analysis(make_analysis(notes=(("warning", "Two temperatures differ."), ("info", "Merged 2 rows."))))
+    return render_analysis(make_analysis(notes=NOTES))
 
 
 @pytest.fixture(scope="module")
@@ -49,20 +49,13 @@ def poisoned(analysis: MadeAnalysis) -> MadeAnalysis:
         topics = [whole.otherwise(pl.col("topic") + CANARY).alias("topic")] if whole is not None else []
         return frame.with_columns(*texts, *topics)
 
-    def tree(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {key + CANARY if key in ("seed", "numpy") else key: tree(one) for key, one in value.items()}
-        if isinstance(value, list):
-            return [tree(one) for one in value]
-        return value + CANARY if isinstance(value, str) else value
-
     frames = {name: poison(name) for name in SCHEMAS}
-    return dataclasses.replace(analysis, manifest=tree(analysis.manifest), path=Path("a" + CANARY), **frames)
+    manifest = poisoned_tree(analysis.manifest, CANARY, ("seed", "numpy"))
+    return dataclasses.replace(analysis, manifest=manifest, path=Path("a" + CANARY), **frames)
 
 
 def test_a_page_is_written_whole_and_the_same_each_time(tmp_path: Path, html: str) -> None:
-    notes = (("warning", "Two temperatures differ."), ("info", "Merged 2 rows."))
-    out = build_analysis_report(make_analysis(notes=notes), tmp_path / "deep" / "one.html")
+    out = build_analysis_report(make_analysis(notes=NOTES), tmp_path / "deep" / "one.html")
     assert out == tmp_path / "deep" / "one.html"
     assert out.read_text(encoding="utf-8") == html
     assert html.startswith("<!doctype html>")
@@ -70,26 +63,10 @@ def test_a_page_is_written_whole_and_the_same_each_time(tmp_path: Path, html: st
 
 
 def test_the_page_loads_nothing_and_its_policy_admits_its_own_code_only(html: str, page: Page) -> None:
-    policy = next(m["content"] for m in page.all("meta") if m.get("http-equiv") == "Content-Security-Policy")
-    css = html.partition("<style>")[2].partition("</style>")[0]
     code = page.scripts[-1]
-    assert policy == content_policy(css, code)
-    assert policy.startswith("default-src 'none'")
-    assert "unsafe" not in policy
+    assert_closed(html, code)
     assert [one.get("type") for one in page.all("script")] == ["application/json", "application/json", None]
-    assert not page.all("link", "iframe", "object", "embed", "img", "base", "form")
-    for tag, attrs in page.elements:
-        assert "src" not in attrs, tag
-        assert "style" not in attrs, tag
-        assert not [name for name in attrs if name.startswith("on")], tag
-        href = attrs.get("href") or "#"
-        assert href.startswith(("#", "data:text/csv;", "data:image/png;")), href[:80]
-    assert not re.search(r"url\(|@import|@font-face", css)
     assert not re.search(r"fetch\(|XMLHttpRequest|WebSocket|innerHTML|insertAdjacent|document\.write|eval\(", code)
-    assert set(re.findall(r"https?://[^\"'< ]+", html)) <= {
-        "http://www.w3.org/2000/svg",
-        "http://www.w3.org/1999/xlink",
-    }
 
 
 def test_markup_in_every_text_stays_text() -> None:
@@ -157,7 +134,7 @@ def test_a_caution_about_a_tiny_model_stands_at_the_top(model: str, small: bool)
 
 def test_warnings_stand_at_the_top_a_few_at_most_and_notes_among_the_methods() -> None:
     notes = (("info", "Merged 2 rows."), *(("warning", f"Warning {k:02d}.") for k in range(40)))
-    html = render_analysis(make_analysis(models=("m",), tasks=("eecc/qa",), identities=8, concepts=3, notes=notes))
+    html = render_analysis(make_analysis(**SMALL, notes=notes))
     top, _, rest = html.partition("<main>")
     assert top.count("Warning ") == 6
     assert "Merged 2 rows." not in top
@@ -166,7 +143,7 @@ def test_warnings_stand_at_the_top_a_few_at_most_and_notes_among_the_methods() -
 
 
 def test_where_files_lay_is_not_told() -> None:
-    made = make_analysis(models=("m",), tasks=("eecc/qa",), identities=8, concepts=3)
+    made = make_analysis(**SMALL)
     values = [{"name": "hofstede", "path": "/home/somebody/secret/hofstede.csv"}]
     html = render_analysis(dataclasses.replace(made, manifest={**made.manifest, "values": values}))
     assert "hofstede.csv" in html
@@ -175,8 +152,8 @@ def test_where_files_lay_is_not_told() -> None:
 
 @pytest.mark.parametrize("language", ["ar", "ko", "am", "as"])
 def test_texts_of_any_script_stand_whole_and_know_their_language(language: str) -> None:
-    made = make_analysis(models=("m",), tasks=("eecc/stories",), identities=8, concepts=3, language=language)
-    manifest = {**made.manifest, "corpora": [{"corpus": "m T 0.3", "task": "eecc/stories", "language": language}]}
+    made = make_analysis(**SMALL, language=language)
+    manifest = {**made.manifest, "corpora": [{"corpus": "m T 0.3", "task": "eecc/qa", "language": language}]}
     html = render_analysis(dataclasses.replace(made, manifest=manifest))
     texts = json.loads(Page(html).scripts[0])["corpora"][0]
     assert texts["language"] == language
@@ -185,7 +162,7 @@ def test_texts_of_any_script_stand_whole_and_know_their_language(language: str) 
 
 
 def test_an_attribute_of_another_kind_has_its_own_words() -> None:
-    made = make_analysis(models=("m",), tasks=("eecc/qa",), identities=8, concepts=3, attribute="city", values=())
+    made = make_analysis(**SMALL, attribute="city", values=())
     text = Page(render_analysis(made)).text
     assert "What changes when the city does" in text
     assert "across cities" in text
@@ -195,7 +172,7 @@ def test_an_attribute_of_another_kind_has_its_own_words() -> None:
 
 @pytest.mark.parametrize("gone", ["words", "texts", "similarity", "correlations", "concept_taus", "anchors", "tests"])
 def test_a_table_without_rows_leaves_its_place_to_a_sentence(gone: str) -> None:
-    made = make_analysis(models=("m",), tasks=("eecc/stories",), identities=8, concepts=3)
+    made = make_analysis(**SMALL)
     html = render_analysis(dataclasses.replace(made, **{gone: empty(gone)}))
     assert html.rstrip().endswith("</html>")
     told = {
@@ -208,7 +185,7 @@ def test_a_table_without_rows_leaves_its_place_to_a_sentence(gone: str) -> None:
 
 
 def test_nulls_everywhere_are_dashes() -> None:
-    made = make_analysis(models=("m",), tasks=("eecc/stories",), identities=8, concepts=3)
+    made = make_analysis(**SMALL)
     nothing = {
         name: getattr(made, name).with_columns(
             pl.lit(None, dtype=kind).alias(column)
@@ -267,13 +244,9 @@ def test_few_texts_go_in_whole_and_plain() -> None:
     corpora = json.loads(found.json)["corpora"]
     assert found.shown == found.total == made.texts.height
     assert found.told == f"{made.texts.height:,} texts are in this page"
-    rows = [
-        (one["concepts"][c].partition(" (")[0], one["identities"][i], sample, text)
-        for one in corpora
-        for c, i, sample, text in one["texts"]
-    ]
-    wanted = made.texts.select("concept", "identity", "sample", "text").rows()
-    assert sorted(rows) == sorted(wanted)
+    told = [((one["concepts"], one["identities"]), text) for one in corpora for text in one["texts"]]
+    rows = [(names[0][c].partition(" (")[0], names[1][i], *rest) for names, (c, i, *rest) in told]
+    assert sorted(rows) == sorted(made.texts.select("concept", "identity", "sample", "text").rows())
 
 
 @pytest.mark.parametrize("room", [20_000, 60_000, 250_000])
@@ -286,11 +259,8 @@ def test_many_texts_are_chosen_in_whole_rounds_within_the_room(room: int) -> Non
     corpora = json.loads(found.json)["corpora"]
     assert len(corpora) == 4
     for one in corpora:
-        rows = (
-            one["texts"]
-            if isinstance(one["texts"], list)
-            else json.loads(zlib.decompress(base64.b64decode(one["texts"])))
-        )
+        rows = one["texts"]
+        rows = rows if isinstance(rows, list) else json.loads(zlib.decompress(base64.b64decode(rows)))
         assert [row[2] for row in rows] == sorted(row[2] for row in rows)
         first = [row for row in rows if row[2] == 0]
         assert [row[0] for row in first] == sorted(row[0] for row in first)

@@ -29,6 +29,14 @@ def picture(page: Path, *flags: str) -> bytes:
     return shot.read_bytes()
 
 
+def attacked(page: Path) -> Path:
+    """A copy of the page with a script that its policy does not know."""
+    copy = page.with_name("attacked.html")
+    script = "<script>document.title='owned'</script></body>"
+    copy.write_text(page.read_text("utf-8").replace("</body>", script), "utf-8")
+    return copy
+
+
 def test_no_script_runs_whatever_the_run_is_called(tmp_path: Path) -> None:
     page = build_report([canary_run()], tmp_path / "report.html")
     dom = browse(without_policy(page), "--dump-dom")
@@ -43,10 +51,7 @@ def test_the_policy_refuses_scripts_and_nothing_of_ours(tmp_path: Path) -> None:
     broken = page.with_name("broken.html")
     broken.write_text(page.read_text("utf-8").replace("sha256-", "sha256-AAAA", 1), "utf-8")
     assert picture(broken) != ours
-    attacked = page.with_name("attacked.html")
-    script = "<script>document.title='owned'</script>"
-    attacked.write_text(page.read_text("utf-8").replace("</body>", script + "</body>"), "utf-8")
-    assert "<title>owned" not in browse(attacked, "--dump-dom")
+    assert "<title>owned" not in browse(attacked(page), "--dump-dom")
 
 
 @pytest.mark.parametrize("cultures", [("Filipino", "Ilokano"), ("مصر", "대한민국", "ኢትዮጵያ", "অসম"), ()])
@@ -83,10 +88,7 @@ WATCH = "<script>window.failed=[];onerror=(...told)=>failed.push(String(told[0])
 
 def test_the_policy_lets_the_pages_own_script_run_and_no_other(tmp_path: Path) -> None:
     page = build_analysis_report(poisoned(make_analysis(identities=8, concepts=3)), tmp_path / "page.html")
-    attacked = page.with_name("attacked.html")
-    script = "<script>document.title='owned'</script>"
-    attacked.write_text(page.read_text("utf-8").replace("</body>", script + "</body>"), "utf-8")
-    dom = browse(attacked, "--virtual-time-budget=5000", "--dump-dom")
+    dom = browse(attacked(page), "--virtual-time-budget=5000", "--dump-dom")
     assert re.search(r'<html[^>]*class="js"', dom)
     assert dom.count("<select") >= 6
     assert "<title>owned" not in dom
@@ -129,10 +131,8 @@ def test_readers_can_choose_search_sort_compare_and_point(
 
 @pytest.mark.parametrize("width", [360, 1200])
 def test_it_fits_phones_and_desks(tmp_path: Path, width: int) -> None:
-    made = make_analysis(
-        models=("organisation/a-model-with-a-very-long-name-" + "x" * 50, "b"), identities=20, concepts=9
-    )
-    page = build_analysis_report(made, tmp_path / "page.html")
+    models = ("organisation/a-model-with-a-very-long-name-" + "x" * 50, "b")
+    page = build_analysis_report(make_analysis(models=models, identities=20, concepts=9), tmp_path / "page.html")
     seen = laid_out(page, LAYOUT, width)
     assert seen["overflow"] <= 0
     assert seen["wide"] == 0

@@ -3,11 +3,10 @@
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
-from pages import Page, assert_sound, content_policy, render_page
+from pages import Page, assert_closed, assert_sound, poisoned_tree, render_page
 from report_fixtures import CULTURES, MadeRun, choice_run, make_run, wide_run
 
 from kapwa.errors import UsageError
@@ -60,17 +59,12 @@ def canary_run(run: MadeRun | None = None) -> MadeRun:
         setattr(run, name, poison(getattr(run, name)))
     run.tables = {name: poison(frame) for name, frame in run.tables.items()}
     kept = {name: run.manifest[name] for name in ("suite", "headline", "groups", *named)}
-    metrics = {name: {**poison_tree(info), "phrase": CANARY} for name, info in run.manifest["metrics"].items()}
-    run.manifest = {**poison_tree(run.manifest), **kept, "metrics": metrics, "signatures": {CANARY: CANARY}}
+    infos = run.manifest["metrics"].items()
+    metrics = {name: poisoned_tree(info, CANARY) | {"phrase": CANARY} for name, info in infos}
+        name: {**poisoned_tree(info, CANARY), "phrase": CANARY} for name, info in run.manifest["metrics"].items()
+    }
+    run.manifest = {**poisoned_tree(run.manifest, CANARY), **kept, "metrics": metrics, "signatures": {CANARY: CANARY}}
     return run
-
-
-def poison_tree(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: poison_tree(one) for key, one in value.items()}
-    if isinstance(value, list):
-        return [poison_tree(one) for one in value]
-    return value + CANARY if isinstance(value, str) else value
 
 
 def wide_canaries() -> list[MadeRun]:
@@ -89,29 +83,15 @@ def test_markup_in_every_text_field_stays_text(runs: Callable[[], list[MadeRun]]
 
 
 def test_the_page_loads_nothing_and_its_policy_admits_only_its_style(three: str) -> None:
-    page = Page(three)
-    policy = next(m["content"] for m in page.all("meta") if m.get("http-equiv") == "Content-Security-Policy")
-    css = three.partition("<style>")[2].partition("</style>")[0]
-    assert policy == content_policy(css)
-    assert policy is not None
-    assert policy.startswith("default-src 'none'; style-src 'sha256-")
-    assert "unsafe" not in policy
-    links = [attrs["href"] or "" for attrs in page.all("a")]
-    assert all(link.startswith(("#", "data:text/csv;")) for link in links)
-    assert not re.search(r"url\(|@import|@font-face", css)
-    addresses = set(re.findall(r"https?://[^\"'< ]+", three))
-    assert addresses <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
+    assert_closed(three)
 
 
 def test_every_section_has_its_place_with_licence_authors_signatures_and_versions(three: str) -> None:
-    text, headings = (
-        Page(three).text,
-        (
-            "Would the model advise what an average native would do?/Scores/Models side by side/"
-            "By topic and category/Prompt variants/Where it fails/Answers lost on the way/Do the metrics agree?/"
-            "Methods and limits/Limits/Data"
-        ),
+    headings = (
+        "Would the model advise what an average native would do?/Scores/Models side by side/By topic and category/"
+        "Prompt variants/Where it fails/Answers lost on the way/Do the metrics agree?/Methods and limits/Limits/Data"
     )
+    text = Page(three).text
     words = ("CC-BY-4.0", "The Kapwa authors", "|metric:mc1", "polars", "9f2c41aa0b7d3e55", "Kalahi §4.2")
     assert [one for one in (*headings.split("/"), *words) if one not in text] == []
 
@@ -121,18 +101,14 @@ def test_headings_ids_links_and_names_are_sound(three: str, world: str, both: st
         assert_sound(Page(html))
 
 
-def test_tables_and_charts_can_be_read_aloud(three: str) -> None:
+def test_tables_can_be_read_aloud_and_downloaded_under_names_of_their_own(three: str) -> None:
     page = Page(three)
     assert len(page.all("table")) == len(page.all("caption"))
     assert all(attrs.get("scope") in ("col", "row") for attrs in page.all("th"))
     assert page.all("html")[0] == {"lang": "en", "dir": "ltr"}
-
-
-def test_every_table_can_be_downloaded_under_a_name_of_its_own(three: str) -> None:
-    page = Page(three)
-    downloads = [attrs for attrs in page.all("a") if "download" in attrs]
-    assert len(downloads) >= len(page.all("table"))
-    assert all(re.fullmatch(r"[\w\-]+\.csv", attrs["download"] or "") for attrs in downloads)
+    names = [attrs["download"] or "" for attrs in page.all("a") if "download" in attrs]
+    assert len(names) >= len(page.all("table"))
+    assert all(re.fullmatch(r"[\w\-]+\.csv", name) for name in names)
 
 
 def test_users_text_has_its_own_direction_and_language_and_lost_answers_are_told(world: str) -> None:

@@ -28,29 +28,14 @@ from kapwa.report.sentences import (
 from kapwa.report.view import Mark, Marks
 from kapwa.suites.kalahi.open import OpenOptions, open_metrics
 
-MC1 = {
-    "name": "mc1",
-    "title": "MC1: best first",
-    "low": 0.0,
-    "high": 1.0,
-    "binary": True,
-    "phrase": "chose the best answer in {value} of {items}",
-}
-
-
+MC1: dict[str, Any] = {"name": "mc1", "title": "MC1: best first", "low": 0.0, "high": 1.0, "binary": True}
+MC1["phrase"] = "chose the best answer in {value} of {items}"
 DIFF = {"name": "chrf_diff", "title": "chrF: relevant minus irrelevant", "low": -1.0, "high": 1.0}
-
-
 CHANCE = Mark("chance", 0.25, False, "guessing", "guessing")
-
-
 LONGEST = Mark("longest", 0.4133, False, "always picking the longest answer", "longest answer")
-
-
 PEOPLE = Mark("human", 0.891, True, "people", "people")
-
-
 SITUATIONS = ("situation", "situations")
+MODELS = ("storyteller-2b", "narrator-7b")
 
 
 def row(value: float | None, low: float | None, high: float | None, n: int = 16, **more: Any) -> dict[str, Any]:
@@ -105,14 +90,8 @@ def test_a_score_without_an_interval_or_without_a_value_says_why() -> None:
 
 
 def test_a_metric_that_is_no_share_reads_in_its_own_unit() -> None:
-    reading = Reading(
-        "m",
-        row(-0.0123, -0.05, 0.02),
-        DIFF,
-        Marks.of([Mark("the prompt repeated", 0.01, False, *["repeating the prompt"] * 2)]),
-        SITUATIONS,
-    )
-    assert score_sentence(reading) == (
+    marks = Marks.of([Mark("the prompt repeated", 0.01, False, *["repeating the prompt"] * 2)])
+    assert score_sentence(Reading("m", row(-0.0123, -0.05, 0.02), DIFF, marks, SITUATIONS)) == (
         "m scored −0.012 on “chrF: relevant minus irrelevant” over 16 situations (95% interval −0.050 to 0.020); "
         "repeating the prompt would give 0.010: it cannot be told apart from repeating the prompt."
     )
@@ -222,6 +201,10 @@ def told_of(view: AnalysisView) -> list[str]:
     return [sentence for part in headline(view) for sentence in part.sentences]
 
 
+def starting(begin: str, made: MadeAnalysis) -> str:
+    return next(sentence for sentence in told_of(AnalysisView(made)) if sentence.startswith(begin))
+
+
 @pytest.mark.parametrize(
     ("cells", "expected"),
     [
@@ -253,21 +236,17 @@ def test_one_text_each_is_told_as_the_reason_and_not_the_number_of_concepts() ->
 
 
 def test_tau_is_told_as_how_often_the_nearer_country_has_the_more_similar_texts() -> None:
-    sentences = told_of(AnalysisView(one_corpus(tau=0.2)))
-    hofstede = next(sentence for sentence in sentences if "Hofstede" in sentence)
+    hofstede = starting("By Hofstede", one_corpus(tau=0.2))
     # Of two pairs without ties, (1 + τ) / 2 agree: 60 in 100 for τ = 0.2.
     assert "about 60 times in 100, where chance gives 50: that is more than chance" in hofstede
     assert "τ is 0.200 (95% interval 0.185 to 0.215) by BLEU, 0.200 (0.185 to 0.215) by word edit distance" in hofstede
     assert "shuffled names give −0.012 to 0.013" in hofstede
-    survey = next(sentence for sentence in sentences if "World Values Survey" in sentence)
-    assert "about 56 times" in survey
+    assert "about 56 times" in starting("By the World Values Survey", one_corpus(tau=0.2))
 
 
 @pytest.mark.parametrize(("tau", "verdict"), [(0.0, "cannot be told from chance"), (-0.1, "less than chance")])
 def test_tau_within_or_below_its_floor_is_not_called_a_finding(tau: float, verdict: str) -> None:
-    assert verdict in next(
-        sentence for sentence in told_of(AnalysisView(one_corpus(tau=tau))) if "Hofstede" in sentence
-    )
+    assert verdict in starting("By Hofstede", one_corpus(tau=tau))
 
 
 def test_beyond_the_floor_needs_a_floor_and_a_value() -> None:
@@ -284,8 +263,7 @@ def test_beyond_the_floor_needs_a_floor_and_a_value() -> None:
 def test_tau_above_shuffled_names_is_no_finding_where_concepts_leave_it_open(low: float, high: float) -> None:
     made = one_corpus(tau=0.2)
     open_ones = made.correlations.with_columns(low=pl.lit(low, dtype=pl.Float64), high=pl.lit(high, dtype=pl.Float64))
-    sentences = told_of(AnalysisView(dataclasses.replace(made, correlations=open_ones)))
-    hofstede = next(sentence for sentence in sentences if "Hofstede" in sentence)
+    hofstede = starting("By Hofstede", dataclasses.replace(made, correlations=open_ones))
     assert "chance for the concepts asked, but these are too few or too unlike to speak for others" in hofstede
 
 
@@ -295,9 +273,7 @@ def test_words_that_only_name_the_identity_are_left_aside() -> None:
     assert names_itself("el", "Salvadoran", "El Salvador")
     assert not names_itself("sushi", "Japanese", "Japan")
     assert not names_itself("jam", "Jamaican", "Jamaica")
-    words = next(
-        sentence for sentence in told_of(AnalysisView(one_corpus())) if sentence.startswith("Apart from names")
-    )
+    words = starting("Apart from names", one_corpus())
     assert "“american”" not in words
     assert words.count("(z\u00a0") == 5
 
@@ -314,10 +290,7 @@ def test_without_a_word_that_stands_out_none_is_named() -> None:
 
 def test_many_corpora_are_summed_up_and_few_are_told_one_by_one() -> None:
     two = headline(AnalysisView(make_analysis(tasks=("eecc/qa",), identities=8)))
-    assert [part.heading for part in two] == [
-        "storyteller-2b T 0.3, answers to questions",
-        "narrator-7b T 0.3, answers to questions",
-    ]
+    assert [part.heading for part in two] == [f"{one} T 0.3, answers to questions" for one in MODELS]
     many = headline(AnalysisView(make_analysis(temperatures=(0.3, 0.7), identities=8, concepts=6)))
     assert [part.heading for part in many] == [""]
     assert many[0].sentences[0].startswith("In 8 of 8 corpora texts change with the nationality")
@@ -326,12 +299,8 @@ def test_many_corpora_are_summed_up_and_few_are_told_one_by_one() -> None:
 
 def test_corpora_stand_by_task_model_and_temperature() -> None:
     view = AnalysisView(make_analysis(temperatures=(0.7, 0.3), identities=4, concepts=2))
-    assert [one.full for one in view.of_task("eecc/qa")] == [
-        "storyteller-2b T 0.3, answers to questions",
-        "storyteller-2b T 0.7, answers to questions",
-        "narrator-7b T 0.3, answers to questions",
-        "narrator-7b T 0.7, answers to questions",
-    ]
+    wanted = [f"{one} T {t}, answers to questions" for one in MODELS for t in (0.3, 0.7)]
+    assert [one.full for one in view.of_task("eecc/qa")] == wanted
 
 
 def test_the_share_explained_stands_beside_what_shuffled_names_explain() -> None:
