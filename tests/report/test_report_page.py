@@ -61,8 +61,6 @@ def canary_run(run: MadeRun | None = None) -> MadeRun:
     kept = {name: run.manifest[name] for name in ("suite", "headline", "groups", *named)}
     infos = run.manifest["metrics"].items()
     metrics = {name: poisoned_tree(info, CANARY) | {"phrase": CANARY} for name, info in infos}
-        name: {**poisoned_tree(info, CANARY), "phrase": CANARY} for name, info in run.manifest["metrics"].items()
-    }
     run.manifest = {**poisoned_tree(run.manifest, CANARY), **kept, "metrics": metrics, "signatures": {CANARY: CANARY}}
     return run
 
