@@ -6,10 +6,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
-import engine_texts as texts
+import corpus_samples as texts
 import pytest
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -26,8 +27,8 @@ def cli(tmp_path: Path) -> Run:
     texts.write(tmp_path / "answers.parquet", texts.rows(effect=0.9))
     texts.write_values(tmp_path / "survey.csv")
 
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [KAPWA, "analyze", "eecc", *arguments]
+    def run(*arguments: str, verb: Sequence[str] = ("analyze", "eecc")) -> subprocess.CompletedProcess[str]:
+        command = [KAPWA, *verb, *arguments]
         environment = {**os.environ, "COLUMNS": "110"}
         return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
 
@@ -83,11 +84,7 @@ def test_questions_and_names_of_surveys_are_decided_by_options(cli: Run, tmp_pat
 def test_an_analysis_is_reported_again_with_its_pictures_and_tables(cli: Run, tmp_path: Path) -> None:
     told = cli("answers.parquet", "--values", "survey.csv", "--workers", "1", "--json")
     folder = json.loads(told.stdout)["path"]
-
-    def report(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [KAPWA, "report", *arguments]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-
+    report = partial(cli, verb=["report"])
     done = report(folder, "-o", "page.html", "--figures", "pictures", "--csv", "tables")
     assert done.returncode == 0, done.stderr
     assert "What changes when the nationality does" in (tmp_path / "page.html").read_text(encoding="utf-8")

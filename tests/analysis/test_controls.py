@@ -2,7 +2,6 @@
 
 import logging
 import math
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -122,12 +121,6 @@ def test_a_part_comes_back_as_it_was(tmp_path: Path) -> None:
     assert packed(found) == packed(part)
     assert [entry.name for entry in path.parent.iterdir()] == [path.name]
     assert path.read_bytes() == packed(some_part(np.random.default_rng(1)))
-
-
-def test_a_key_depends_on_texts_and_on_every_setting() -> None:
-    key = partial(part_path, Path("parts"))
-    assert len({key("a", {"seed": 1}), key("b", {"seed": 1}), key("a", {"seed": 2}), key("a", {})}) == 4
-    assert key("a", {"x": 1, "y": 2}) == key("a", {"y": 2, "x": 1})
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from corpus_samples import CONCEPTS, IDENTITIES, sample_rows, write_jsonl, write_rows
+from corpus_samples import CONCEPTS, IDENTITIES, answers, sample_rows, write_jsonl, write_rows
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,14 +28,10 @@ def test_texts_of_a_concept_come_back_exactly(tmp_path: Path, ending: str) -> No
     assert corpus.identities == IDENTITIES
     assert set(corpus.concepts) == set(CONCEPTS)
     assert (corpus.n_texts, corpus.samples, corpus.failed, corpus.short) == (27, 3, 0, 0)
-    found = {}
-    for key in corpus.concepts:
-        texts = corpus.texts(key)
+    assert {tuple(place): text for *place, text in answers(corpus)} == expected
+    for texts in map(corpus.texts, corpus.concepts):
         assert texts.groups.dtype == texts.samples.dtype == np.int64
         assert np.all(np.diff(texts.groups * 100 + texts.samples) > 0)  # sorted by identity, then sample
-        for group, sample, text in zip(texts.groups, texts.samples, texts.texts, strict=True):
-            found[*key, texts.identities[group], int(sample)] = text
-    assert found == expected
 
 
 def test_one_digest_whatever_the_format_and_the_order(tmp_path: Path) -> None:
@@ -63,13 +59,11 @@ def test_each_row_goes_where_its_own_cells_say(tmp_path_factory: pytest.TempPath
         for i, cells in enumerate([*drawn, *whole])
     ]
     path = write_rows(tmp_path_factory.mktemp("cells") / f"rows.{ending}", rows)
-    found = {}
-    for corpus in open_corpora([path]):
-        for key in corpus.concepts:
-            texts = corpus.texts(key)
-            for group, sample, text in zip(texts.groups, texts.samples, texts.texts, strict=True):
-                place = (corpus.model, *key, texts.identities[group], corpus.temperature)
-                found[int(sample)] = (*place, text)
+    found = {
+        sample: (corpus.model, *place, corpus.temperature, text)
+        for corpus in open_corpora([path])
+        for *place, sample, text in answers(corpus)
+    }
     assert found == {
         row["sample"]: (*(row[n].strip() if n == "nationality" else row[n] for n in names), row["text"]) for row in rows
     }
@@ -119,12 +113,9 @@ def test_models_temperatures_runs_and_tasks_are_corpora_of_their_own(tmp_path: P
         for row in sample_rows(1, model=model, temperature=temperature)
     ]
     corpora = open_corpora([write_jsonl(tmp_path / "a.jsonl", rows)])
-    assert [(c.task, c.label, c.temperature) for c in corpora] == [
-        ("eecc/qa", "Big-7B T 0.3 (org/Big-7B)", 0.3),
-        ("eecc/qa", "Big-7B T 0.7", 0.7),
-        ("eecc/stories", "Big-7B T 0.3", 0.3),
-        ("eecc/qa", "Big-7B T 0.3 (hf:me/Big-7B)", 0.3),
-    ]
+    assert [(c.task, c.temperature) for c in corpora] == [(task, temperature) for task, _, temperature in asked]
+    labels = ["Big-7B T 0.3 (org/Big-7B)", "Big-7B T 0.7", "Big-7B T 0.3", "Big-7B T 0.3 (hf:me/Big-7B)"]
+    assert [c.label for c in corpora] == labels
     only = open_corpora([tmp_path / "a.jsonl"], task="eecc/stories")
     assert [c.task for c in only] == ["eecc/stories"]
     with pytest.raises(UsageError, match="Did you mean 'eecc/stories'"):
@@ -151,12 +142,9 @@ def test_the_attribute_is_found(tmp_path: Path, attribute: str) -> None:
     assert (corpus.attribute, corpus.identities) == (attribute, IDENTITIES)
 
 
-def test_a_language_beside_another_attribute_is_the_language(tmp_path: Path) -> None:
+def test_a_language_beside_another_attribute_is_the_language_and_any_column_can_be_named(tmp_path: Path) -> None:
     (corpus,) = open_corpora([write_jsonl(tmp_path / "a.jsonl", sample_rows(language="fil"))])
     assert (corpus.attribute, corpus.language) == ("nationality", "fil")
-
-
-def test_any_column_can_be_named_as_the_attribute(tmp_path: Path) -> None:
     rows = [{**row, "dialect": row["nationality"][:1], "nationality": "One"} for row in sample_rows(1)]
     (corpus,) = open_corpora([write_jsonl(tmp_path / "a.jsonl", rows)], attribute="dialect")
     assert (corpus.attribute, corpus.identities) == ("dialect", ("A", "C", "T"))
@@ -171,13 +159,8 @@ def test_what_is_wanting_is_counted_and_said(tmp_path: Path) -> None:
     assert corpus.short == 5
     assert corpus.absent == {("values", "honesty"): ("Thai",)}
     assert corpus.texts(ConceptKey("values", "honesty")).identities == IDENTITIES[:2]
-    said = " ".join(corpus.notes())
-    for part in (
-        "2 answers failed",
-        "1 text without a character",
-        "values/honesty has no text of Thai",
-        "5 texts wanting",
-    ):
+    said, lacking = " ".join(corpus.notes()), "values/honesty has no text of Thai"
+    for part in ("2 answers failed", "1 text without a character", lacking, "5 texts wanting"):
         assert part in said
     with pytest.raises(UsageError, match="honesty"):
         corpus.texts(ConceptKey("values", "honestly"))
@@ -189,9 +172,7 @@ def test_many_texts_in_any_order_are_sorted_a_few_at_a_time(tmp_path: Path, monk
     monkeypatch.setattr("kapwa.analysis.corpus._HELD", 1_000)  # characters: many parts, and a group for each concept
     monkeypatch.setattr("kapwa.analysis.corpus.rows.BATCH", 7)
     (parts,) = open_corpora([write_jsonl(tmp_path / "b.jsonl", rows)])
-    for key in whole.concepts:
-        assert parts.texts(key).texts == whole.texts(key).texts
-        assert parts.texts(key).groups.tolist() == whole.texts(key).groups.tolist()
+    assert sorted(answers(parts)) == sorted(answers(whole))
 
 
 def test_lone_surrogates_become_replacement_characters(tmp_path: Path) -> None:
@@ -204,12 +185,8 @@ def test_lone_surrogates_become_replacement_characters(tmp_path: Path) -> None:
 
 def test_pandas_whole_numbers_and_categories_are_understood(tmp_path: Path) -> None:
     rows = sample_rows()
-    frame = pl.DataFrame(rows).with_columns(
-        pl.col("sample").cast(pl.Float64),
-        pl.col("nationality").cast(pl.Categorical),
-        pl.col("topic").cast(pl.Categorical),
-    )
-    frame.write_parquet(tmp_path / "a.parquet")
+    frame = pl.DataFrame(rows).with_columns(pl.col("nationality", "topic").cast(pl.Categorical))
+    frame.cast({"sample": pl.Float64}).write_parquet(tmp_path / "a.parquet")
     (corpus,) = open_corpora([tmp_path / "a.parquet"])
     assert corpus.digest == open_corpora([write_jsonl(tmp_path / "b.jsonl", rows)])[0].digest
 
@@ -259,5 +236,4 @@ def test_byte_order_mark_carriage_returns_and_blank_lines_do_no_harm(tmp_path: P
     for name in ("b.csv", "c.jsonl"):
         (corpus,) = open_corpora([tmp_path / name])
         assert corpus.digest == plain.digest
-        for key in corpus.concepts:
-            assert corpus.texts(key).texts == plain.texts(key).texts
+        assert sorted(answers(corpus)) == sorted(answers(plain))

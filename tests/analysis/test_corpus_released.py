@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 import polars as pl
 import pytest
+from corpus_samples import answers, write_jsonl
 
 import kapwa
 from kapwa.analysis.corpus import open_corpora
@@ -115,8 +116,7 @@ def make_run(folder: Path, *, leave_out: int | None = None) -> Path:
         if n != leave_out
     ]
     folder.mkdir(exist_ok=True)
-    file = folder / "answers.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    file = write_jsonl(folder / "answers.jsonl", rows)
     return Path(kapwa.evaluate(task, kapwa.load_model(f"replay:{file}"), out=folder / "runs").path)
 
 
@@ -138,12 +138,7 @@ def test_every_text_stands_with_its_identity_and_concept(run: Path) -> None:
         for item in task.items()
         for sample in range(SAMPLES)
     }
-    found = {}
-    for key in corpus.concepts:
-        texts = corpus.texts(key)
-        for group, sample, text in zip(texts.groups, texts.samples, texts.texts, strict=True):
-            found[*key, texts.identities[group], int(sample)] = text
-    assert found == expected
+    assert {tuple(place): text for *place, text in answers(corpus)} == expected
     assert (corpus.task, corpus.temperature, corpus.attribute) == ("eecc/qa", 0.3, "nationality")
     assert corpus.label.endswith(" T 0.3")
     assert (corpus.failed, corpus.samples) == (0, SAMPLES)
@@ -151,13 +146,8 @@ def test_every_text_stands_with_its_identity_and_concept(run: Path) -> None:
 
 def test_a_run_and_its_answers_in_a_file_are_one_corpus(run: Path, tmp_path: Path) -> None:
     (corpus,) = open_corpora([run])
-    with (tmp_path / "a.jsonl").open("w", encoding="utf-8") as file:
-        for key in corpus.concepts:
-            texts = corpus.texts(key)
-            for group, sample, text in zip(texts.groups, texts.samples, texts.texts, strict=True):
-                item_id = "/".join((*key, texts.identities[group]))
-                file.write(json.dumps({"item_id": item_id, "sample": int(sample), "text": text}) + "\n")
-    (again,) = open_corpora([tmp_path / "a.jsonl"])
+    rows = [{"item_id": "/".join(place), "sample": n, "text": text} for *place, n, text in answers(corpus)]
+    (again,) = open_corpora([write_jsonl(tmp_path / "a.jsonl", rows)])
     assert again.digest == corpus.digest
 
 

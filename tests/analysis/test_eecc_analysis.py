@@ -2,14 +2,14 @@
 
 import logging
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import engine_texts as texts
+import corpus_samples as texts
 import numpy as np
 import polars as pl
 import pytest
+from corpus_samples import Analyze
 from polars.testing import assert_frame_equal
 from scipy.stats import kendalltau
 
@@ -22,27 +22,6 @@ from kapwa.errors import DataError, RunError, UsageError
 from kapwa.metrics.distance import pair_distances
 from kapwa.metrics.tokens import encode, tokenizer_for
 from kapwa.stats.distances import lexical_variance, lexical_variance_reference
-
-Analyze = Callable[..., Analysis]
-
-
-@pytest.fixture
-def corpus(tmp_path: Path) -> Path:
-    return texts.write(tmp_path / "answers.parquet", texts.rows())
-
-
-@pytest.fixture
-def survey(tmp_path: Path) -> Path:
-    return texts.write_values(tmp_path / "survey.csv")
-
-
-@pytest.fixture
-def analyze(tmp_path: Path) -> Analyze:
-    def run(*sources: Path, **options: Any) -> Analysis:
-        given = {"out": tmp_path / "out", "workers": 1, "permutations": 99, "progress": False} | options
-        return kapwa.analyze(sources, **given)
-
-    return run
 
 
 def same_tables(one: Analysis, other: Analysis) -> None:

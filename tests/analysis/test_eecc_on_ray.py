@@ -18,7 +18,7 @@ from kapwa.parallel.base import Ray
 from kapwa.runs.progress import Snapshot
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "parallel")]
-import engine_texts as texts  # noqa: E402
+import corpus_samples as texts  # noqa: E402
 from three_nodes import Nodes, three_nodes  # noqa: E402
 
 CONCEPTS = 40

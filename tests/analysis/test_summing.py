@@ -4,7 +4,7 @@ import logging
 from pathlib import Path
 from typing import Any
 
-import engine_texts as texts
+import corpus_samples as texts
 import numpy as np
 import pytest
 from polars.testing import assert_frame_equal

@@ -4,27 +4,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import engine_texts as texts
+import corpus_samples as texts
 import polars as pl
 import pytest
+from corpus_samples import Analyze
 
 import kapwa
 from kapwa.analysis.result import Analysis
 from kapwa.analysis.values.check import check_values
 from kapwa.errors import DataError, UsageError
 
-Analyze = Callable[..., Analysis]
-
 
 @pytest.fixture
-def analyze(tmp_path: Path) -> Analyze:
-    corpus = texts.write(tmp_path / "answers.parquet", texts.rows())
-
-    def run(survey: Path | list[Path], **options: Any) -> Analysis:
-        given = {"out": tmp_path / "out", "workers": 1, "permutations": 99, "progress": False} | options
-        return kapwa.analyze(corpus, values=survey, **given)
-
-    return run
+def analyze(analyze: Analyze, corpus: Path) -> Analyze:
+    return lambda survey, **options: analyze(corpus, values=survey, **options)
 
 
 def survey_of(path: Path, head: str, row: Callable[[int, str], str], who: tuple[str, ...] = texts.WHO) -> Path:
