@@ -117,7 +117,6 @@ def test_a_part_comes_back_as_it_was(tmp_path: Path) -> None:
     path = part_path(tmp_path, "abc", {"seed": 1})
     write_part(path, part)
     found = read_part(path)
-    assert found is not None
     assert packed(found) == packed(part)
     assert [entry.name for entry in path.parent.iterdir()] == [path.name]
     assert path.read_bytes() == packed(some_part(np.random.default_rng(1)))

@@ -2,13 +2,17 @@
 
 import base64
 import hashlib
+import io
 import itertools
 import re
 import tempfile
+import warnings
 from collections.abc import Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+
+from rich.console import Console
 
 from kapwa.report.analysis.page import build_analysis_report
 from kapwa.report.page import build_report
@@ -91,6 +95,15 @@ def poisoned_tree(value: Any, canary: str, keys: Sequence[str] = ()) -> Any:
     if isinstance(value, list):
         return [poisoned_tree(one, canary, keys) for one in value]
     return value + canary if isinstance(value, str) else value
+
+
+def printed(thing: Any, width: int = 140) -> str:
+    """What the terminal shows; nothing may warn."""
+    out = io.StringIO()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Console(file=out, width=width, force_terminal=False).print(thing)
+    return out.getvalue()
 
 
 def render_page(runs: Sequence[Any]) -> str:

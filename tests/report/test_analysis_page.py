@@ -215,7 +215,6 @@ def test_the_papers_size_stays_under_eight_megabytes_and_says_what_is_left_out()
     assert len(html.encode()) <= BUDGET
     page = Page(html)
     told = re.search(r"([\d,]+) texts are in this page, of ([\d,]+) that the analysis keeps", page.text)
-    assert told is not None
     shown, total = (int(number.replace(",", "")) for number in told.groups())
     assert total == made.texts.height
     assert 0 < shown < total
@@ -293,7 +292,6 @@ def test_pairs_are_within_a_step_of_their_value() -> None:
 def test_the_example_is_two_identities_on_one_concept() -> None:
     made = make_analysis(identities=6, concepts=3)
     shown = example(AnalysisView(made))
-    assert shown is not None
     assert shown["concept"] == "functions (maths)"
     (one, first), (other, second) = shown["sides"]
     assert one != other

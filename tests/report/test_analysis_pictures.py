@@ -61,7 +61,6 @@ def test_tau_has_a_chart_for_each_survey_and_measure_on_one_axis(view: AnalysisV
     for row in plots[0].lines:
         if row.header:
             continue
-        assert row.histogram is not None
         assert max(share for _, _, share in row.histogram.bars) == 1
         assert row.band == (-0.04, 0.041)
     assert "shuffled" in dict(plots[0].keys)["band"]
@@ -75,11 +74,10 @@ def test_row_charts_are_well_formed_and_no_grid_line_runs_through_a_picture(view
         for line in chart.lines:
             if not line.header:
                 inside = row_svg(chart, line)
-                assert ET.fromstring(f"<svg>{inside}</svg>") is not None
+                ET.fromstring(f"<svg>{inside}</svg>")
                 # What is drawn first lies lowest: the grid comes before every box and bar.
-                assert inside.rindex('class="grid"') < min(
-                    inside.index(name) for name in ('class="accent box"', 'class="bar"', "mark") if name in inside
-                )
+                drawn = [inside.index(name) for name in ('class="accent box"', 'class="bar"', "mark") if name in inside]
+                assert inside.rindex('class="grid"') < min(drawn)
 
 
 def points(path: str) -> list[list[tuple[int, int]]]:
@@ -199,9 +197,7 @@ def test_the_order_is_the_trees_and_groups_part_all_names(alike: list[Likeness],
         assert list(itertools.chain(*one.groups)) == list(one.names)
         assert 2 <= len(one.groups) <= 8
         assert len(one.tree) == len(one.names) - 1
-        assert all(
-            first < last and first >= 0.5 and last <= len(one.names) - 0.5 for (first, _, _, last), _ in one.tree
-        )
+        assert all(0.5 <= first < last <= len(one.names) - 0.5 for (first, _, _, last), _ in one.tree)
         # Like ones stand together: neighbours are closer than pairs at large.
         close = one.closeness
         assert np.mean(np.diagonal(close, 1)) > np.nanmean(close) + 0.02

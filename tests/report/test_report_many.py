@@ -1,10 +1,9 @@
 """Many cultures and variants of two parts: arranged, compared, told."""
 
-import io
-
 import numpy as np
 import polars as pl
 import pytest
+from pages import printed
 from report_fixtures import CULTURES, WIDE_VARIANTS, choice_run, make_run, wide_run
 
 from kapwa.report.comparisons import contrast_table, contrasts, run_pairs, split, variant_name
@@ -30,7 +29,6 @@ def test_a_culture_asked_in_two_languages_by_variant_is_one_subject(wide: TaskVi
     assert korea.language == "ko"
     assert [wide.language_of(korea, name) for name in WIDE_VARIANTS] == ["ko", "en", "ko", "en"]
     row = wide.estimate(0, korea, "sem_b", "en/inst-4")
-    assert row is not None
     assert row["language"] == "en"
     assert wide.many
 
@@ -97,8 +95,6 @@ def test_cultures_stand_on_one_axis_the_highest_first(wide: TaskView) -> None:
     assert [line.label for line in plot.lines] == [s.label for s in wide.by_score("sem_b")]
     for line in plot.lines:
         assert line.dots[0].low is not None
-        assert line.zone is not None
-        assert line.top is not None
         assert line.zone < line.top
     assert plot.keys == [("zone", "best trick without cultural knowledge"), ("top", "people")]
 
@@ -138,14 +134,12 @@ def test_the_equal_mean_is_the_mean_of_culture_means_with_clusters_shared() -> N
     mean = equal_mean(view, 0)
     shown = run.scores.filter((pl.col("metric") == "sem_b") & (pl.col("variant") == "local/inst-4"))
     means = shown.group_by("culture").agg(pl.col("value").mean())["value"]
-    assert mean is not None
     assert mean.value == pytest.approx(means.mean())
     assert mean.clusters == 50
     # Alike to the last digit: the same question in two cultures is one piece of evidence, not two.
     double = run.scores.with_columns(pl.col("culture") + "_2", pl.col("item_id") + "_2")
     run.scores = pl.concat([run.scores, double])
     twice = equal_mean(arrange([run])[0], 0)
-    assert twice is not None
     assert twice.se == pytest.approx(mean.se)
 
 
@@ -203,24 +197,16 @@ def test_losses_are_summed_over_cultures_and_the_worst_is_named(wide: TaskView) 
 
 
 def test_the_terminal_shows_one_row_a_culture() -> None:
-    from rich.console import Console
-
-    console = Console(width=120, record=True, file=io.StringIO())
-    console.print(render_run(wide_run(per_culture=12)))
-    text = console.export_text()
+    text = printed(render_run(wide_run(per_culture=12)), 120)
     assert text.count("sem_b") == 16
     assert "on average over 16 cultures" in " ".join(text.split())
     assert "other variants in the report" in text
 
 
 def test_of_more_cultures_than_fit_a_screen_the_terminal_shows_both_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    from rich.console import Console
-
     monkeypatch.setattr("kapwa.report.terminal.MOST_ROWS", 15)
     run = wide_run(per_culture=12, variants=("en/inst-4",))
-    console = Console(width=120, record=True, file=io.StringIO())
-    console.print(render_run(run))
-    text = console.export_text()
+    text = printed(render_run(run), 120)
     assert text.count("sem_b") == 10
     assert "The highest and the lowest; 6 more between them in the report." in text
     view = arrange([run])[0]
@@ -252,7 +238,6 @@ def test_two_tasks_of_one_model_are_correlated_across_cultures() -> None:
     plots = relation_charts(found)
     assert [plot.across for plot in plots] == ["blend/saq in English, asked directly →"]
     table = relation_table(found)
-    assert table is not None
     assert len(table.rows) == 4
 
 

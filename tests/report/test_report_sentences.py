@@ -284,7 +284,6 @@ def test_without_a_word_that_stands_out_none_is_named() -> None:
     view = AnalysisView(dataclasses.replace(made, words=weak))
     assert "Apart from names, no word stands out for one nationality" in " ".join(told_of(view))
     listed = word_list(view, view.corpora[0])
-    assert listed is not None
     assert {row[2][0][0] for row in listed.rows} == {"–"}
 
 
@@ -322,11 +321,9 @@ def test_tables_hold_every_corpus_and_mark_the_reference() -> None:
     assert all(cell.muted for row in grey for cell in row[1:])
     assert not any(cell.muted for row in rows if row not in grey for cell in row[1:])
     table = tables.correlation_table(view)
-    assert table is not None
     assert len(table.rows) == 4 * 2 * 2
     assert "distance + language is taken out" in table.note
     topics = tables.topic_table(view)
-    assert topics is not None
     assert len(topics.rows) == 2 * 2 + 2 * 2
     assert tables.glance_table(view).csv.splitlines()[0].startswith("corpus,task,across,within,difference_estimate")
 
@@ -334,13 +331,11 @@ def test_tables_hold_every_corpus_and_mark_the_reference() -> None:
 def test_concepts_come_by_the_size_of_their_difference_with_every_tau() -> None:
     view = AnalysisView(one_corpus(concepts=30))
     listed = concept_list(view, view.corpora[0])
-    assert listed is not None
     gaps = [float(row[2][2][0].replace("−", "-")) for row in listed.rows]
     assert gaps == sorted(gaps, reverse=True)
     assert listed.total == len(listed.rows) == 30
     assert listed.head[6:] == ["τ BLEU, Hofstede", "τ WED, Hofstede", "τ BLEU, WVS", "τ WED, WVS"]
     countries = country_list(view, view.corpora[0])
-    assert countries is not None
     assert [row[0] for row in countries.rows] == sorted(row[0] for row in countries.rows)
 
 

@@ -5,14 +5,13 @@ import csv
 import dataclasses
 import io
 import re
-import warnings
 from typing import Any
 
 import polars as pl
 import pytest
 from analysis_fixtures import MadeAnalysis, make_analysis
+from pages import printed
 from report_fixtures import MC, make_run
-from rich.console import Console
 
 from kapwa.cli.output import show
 from kapwa.report import comparisons, tables, wording
@@ -43,11 +42,9 @@ def test_every_score_stands_beside_its_interval_floor_and_ceiling() -> None:
     run = make_run(cultures=("Filipino",))
     view = view_of(run)
     table = tables.scores_table(view, view.subjects[0], reference=False)
-    assert table is not None
     assert list(table.head) == ["Metric", "smollm2", "Without cultural knowledge", "People"]
     _, score, floor, people = table.rows[0]
     estimate = view.estimate(0, view.subjects[0], "mc1")
-    assert estimate is not None
     assert score.text == f"{100 * estimate['value']:.1f}%"
     assert "–" in score.small
     assert (floor.text, floor.small) == ("25.0%", "guessing; always picking the longest answer: 41.3%")
@@ -70,7 +67,6 @@ def test_reference_values_stand_apart() -> None:
 def test_strata_show_n_and_grey_the_small_ones() -> None:
     view = view_of(make_run(), make_run("b"))
     table = tables.strata_table(view, view.subjects[0])
-    assert table is not None
     by_name = {row[0].text: row for row in table.rows}
     assert by_name["ethics"][1].text == "11"
     assert not by_name["ethics"][2].muted
@@ -88,7 +84,6 @@ def test_pairs_of_runs_are_adjusted_over_the_whole_report() -> None:
     smallest = frame.filter(pl.col("metric") == "mc1").sort("p_value").row(0, named=True)
     assert smallest["p_holm"] == pytest.approx(min(1.0, 6 * smallest["p_value"]))
     table = tables.comparison_table(view, frame, "pairs", "Pairs")
-    assert table is not None
     assert any("higher" in row[-1].text for row in table.rows)
     assert read(table)[0]["a"] == "a"
 
@@ -141,14 +136,12 @@ def test_csv_disarms_formulas_in_users_text() -> None:
     assert table is not None
     assert read(table)[0]["model"] == "'=cmd()"
     cases = worst_cases(view, view.subjects[0])
-    assert cases is not None
     assert "\n'=cmd()," in cases.csv.replace("\r", "")
 
 
 def test_the_worst_cases_come_first_and_models_that_agree_stand_together() -> None:
     view = view_of(make_run("a", skill=0.3), make_run("b", skill=0.3))
     cases = worst_cases(view, view.subjects[0])
-    assert cases is not None
     misses = [sum(len(said.models) for said in case["said"] if not said.right) for case in cases.cases]
     assert misses == sorted(misses, reverse=True)
     both = next(case for case in cases.cases if len(case["said"]) == 1)
@@ -164,7 +157,6 @@ def test_long_answers_are_cut_and_nothing_said_says_so() -> None:
     run.tables["cases"] = run.tables["cases"].with_columns(pl.lit("").alias("got"), pl.lit("x" * 9000).alias("prompt"))
     view = view_of(run)
     cases = worst_cases(view, view.subjects[0])
-    assert cases is not None
     assert cases.cases[0]["said"][0].text == "(nothing)"
     assert len(cases.cases[0]["prompt"]) == 1000
     assert cases.cases[0]["prompt"].endswith("…")
@@ -181,7 +173,6 @@ def test_of_very_many_pairs_the_clearest_are_shown_and_all_downloaded() -> None:
     view = view_of(*(make_run(f"m{i}", skill=0.1 * i, cultures=("Filipino",), variants=("full",)) for i in range(8)))
     frame = comparisons.run_pairs(view)
     table = tables.comparison_table(view, frame, "pairs", "Pairs")
-    assert table is not None
     assert len(table.rows) == 40 < frame.height == len(read(table))
     assert "40 clearest of 56" in table.note
     assert table.rows[0][-1].strong
@@ -192,16 +183,8 @@ def test_the_failures_csv_is_bounded_and_keeps_the_worst(monkeypatch: pytest.Mon
     whole = worst_cases(view, view.subjects[0])
     monkeypatch.setattr("kapwa.report.page.CSV_SIZE", 1200)
     part = worst_cases(view, view.subjects[0])
-    assert whole is not None
-    assert part is not None
     assert len(part.csv) < 1600 < len(whole.csv)
     assert whole.csv.startswith(part.csv)
-
-
-def printed(thing: Any, width: int = 140) -> str:
-    out = io.StringIO()
-    Console(file=out, width=width, force_terminal=False).print(thing)
-    return out.getvalue()
 
 
 def test_a_run_shows_sentence_score_floor_and_what_was_lost() -> None:
@@ -269,15 +252,6 @@ def test_the_table_of_a_run_never_breaks_numbers() -> None:
     assert "95% interval" in text
 
 
-def printed_analysis(made: MadeAnalysis, width: int = 80) -> str:
-    page = io.StringIO()
-    console = Console(file=page, width=width)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        console.print(render_analysis(made))
-    return page.getvalue()
-
-
 @pytest.fixture(scope="module")
 def made() -> MadeAnalysis:
     return make_analysis(models=("org/a-model-with-a-long-name",), tasks=("eecc/stories",), identities=12)
@@ -285,7 +259,7 @@ def made() -> MadeAnalysis:
 
 def test_without_controls_there_is_no_table_of_what_is_left(made: MadeAnalysis) -> None:
     plain = dataclasses.replace(made, correlations=made.correlations.filter(pl.col("method") != "partial mantel"))
-    told = printed_analysis(plain)
+    told = printed(render_analysis(plain), 80)
     assert "Do they change as values do?" in told
     assert "Partial r" not in told
 
@@ -304,7 +278,7 @@ def test_every_set_of_controls_has_its_row_and_numbers_are_never_cut(made: MadeA
     wide = made.correlations.filter(pl.col("method") != "partial mantel").with_columns(
         pl.when(tau).then(pl.lit(value)).otherwise(pl.col(name)).alias(name) for name, value in taus.items()
     )
-    told = printed_analysis(dataclasses.replace(made, correlations=pl.concat([wide, *partial])))
+    told = printed(render_analysis(dataclasses.replace(made, correlations=pl.concat([wide, *partial]))), 80)
     surveys = rows["values"].n_unique()
     assert told.count("−0.543 (−0.876 to −0.123)   −0.109 to 0.108") == 2 * surveys
     for place in range(len(sets)):
@@ -317,7 +291,7 @@ def test_the_released_number_stands_whole_beside_the_widest_others(made: MadeAna
     wide = made.correlations.with_columns(
         pl.when(tau).then(pl.lit(value)).otherwise(pl.col(name)).alias(name) for name, value in values.items()
     ).with_columns(estimate=pl.when(released).then(pl.lit(-0.234)).otherwise(pl.col("estimate")))
-    told = printed_analysis(dataclasses.replace(made, correlations=wide))
+    told = printed(render_analysis(dataclasses.replace(made, correlations=wide)), 80)
     rows = wide.filter(tau & (pl.col("topic") == "all")).height
     assert rows
     assert len(re.findall(r"−0\.876 to −0\.123\) +−0\.109 to −0\.108 +−0\.234 *\n", told)) == rows
@@ -330,7 +304,7 @@ def test_a_terminal_narrower_than_the_tables_breaks_lines_and_cuts_nothing(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "50")
     show(render_analysis(made))
-    assert capsys.readouterr().out.rstrip() == printed_analysis(made).rstrip()
+    assert capsys.readouterr().out.rstrip() == printed(render_analysis(made), 80).rstrip()
 
 
 @pytest.fixture(scope="module")
@@ -358,15 +332,13 @@ def test_an_analysis_that_does_not_tell_says_nothing(partial: MadeAnalysis) -> N
     silent = asked(partial)
     assert AnalysisView(silent).least_p({"n": 9}) is None
     table = correlation_table(AnalysisView(silent))
-    assert table is not None
     assert not any("least" in cell.small for row in table.rows for cell in row)
-    assert "cannot be less" not in printed_analysis(silent, 1000)
+    assert "cannot be less" not in printed(render_analysis(silent), 1000)
 
 
 def test_the_page_has_it_in_every_cell_and_the_terminal_once(partial: MadeAnalysis) -> None:
     told = asked(partial, permutations=999)
     table = correlation_table(AnalysisView(told))
-    assert table is not None
     assert all("p = 0.002, least 0.001" in row[5].small for row in table.rows)
     assert "Least: the smallest p" in table.note
-    assert printed_analysis(told, 1000).count("Its p cannot be less than 0.001") == 1
+    assert printed(render_analysis(told), 1000).count("Its p cannot be less than 0.001") == 1

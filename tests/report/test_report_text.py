@@ -168,7 +168,6 @@ def test_estimates_are_found_by_culture_variant_and_metric() -> None:
     row = view.estimate(0, subject, "mc1", "partial")
     wanted = (pl.col("culture") == "Ilokano") & (pl.col("variant") == "partial") & (pl.col("metric") == "mc1")
     expected = run.scores.filter(wanted)["value"].mean()
-    assert row is not None
     assert row["value"] == pytest.approx(expected)
     assert view.estimate(0, subject, "none") is None
     assert sum(r["n"] for r in view.strata(0, subject, "topic").values()) == 16

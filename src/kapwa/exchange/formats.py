@@ -83,11 +83,12 @@ def export_run(
 ) -> list[Path]:
     """Write ``run`` in the form of another tool into the folder ``out``; return the files.
 
-    ``form``: "eee" (Every Eval Ever), "lm-eval", "inspect", "hf-eval-results", "csv" or "parquet". ``options``: what a
-    form wants and a run does not know: ``organization`` (who evaluated) and ``relationship`` (to the model's maker, one of ``every_eval_ever.RELATIONSHIPS``) go into eee;
-    ``dataset`` and ``task_id`` name the benchmark of hf-eval-results. Each file is written whole or not at all. Raises
-    UsageError for an unknown format, for an option that is missing, and, before anything is written, for an option
-    that ``form`` has no place for, and where a file exists and ``overwrite`` is False.
+    ``form``: "eee" (Every Eval Ever), "lm-eval", "inspect", "hf-eval-results", "csv" or "parquet". ``options`` are what
+    the run does not know: ``organization`` (who evaluated) and ``relationship`` (to the model's maker, one of
+    ``every_eval_ever.RELATIONSHIPS``) go into eee; ``dataset`` and ``task_id`` name the benchmark of hf-eval-results.
+    Each file is written whole or not at all. Raises UsageError for an unknown format, for an option that is missing,
+    and, before anything is written, for an option that ``form`` has no place for, and where a file exists and
+    ``overwrite`` is False.
     """
     if form not in FORMATS:
         raise UsageError(f"There is no format {form!r}.", hint=nearest(form, FORMATS))
