@@ -10,13 +10,7 @@ import numpy as np
 import polars as pl
 
 from kapwa.report import wording
-from kapwa.report.comparisons import (
-    LEVELS,
-    contrast_language,
-    held_name,
-    language_facts,
-    part_words,
-)
+from kapwa.report.comparisons import LEVELS, contrast_language, held_name, language_facts, part_words
 from kapwa.report.sentences import is_clear, outcome_words, phrase_words, verdict
 from kapwa.report.view import TaskView
 from kapwa.report.wording import culture_name, isolate

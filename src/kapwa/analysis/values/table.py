@@ -31,15 +31,7 @@ _OTHER_LABELS = ("culture", "language", "religion", "city", "persona", "group", 
 _LONG_QUESTIONS = ("question", "dimension", "variable", "item", "indicator")
 _LONG_VALUES = ("value", "score", "mean")
 _MISSING = frozenset(
-    (
-        *("", "#null!", "na", "n/a", "n.a.", "#n/a", "nan", "<na>", "null", "none", "missing"),
-        ".",
-        "..",
-        "-",
-        "--",
-        "—",
-        "?",
-    )
+    ("", "#null!", "na", "n/a", "n.a.", "#n/a", "nan", "<na>", "null", "none", "missing", *"-.?—", "..", "--")
 )
 resolve = lru_cache(maxsize=8192)(resolve_name)
 
