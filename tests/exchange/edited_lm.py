@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from kapwa.api import import_result
+from kapwa import import_result
 from kapwa.runs.directory import Run
 
 Edit = Callable[[list[dict[str, Any]], dict[str, Any]], object]

@@ -171,7 +171,7 @@ def test_nothing_half_written_stays(scored: Run, tmp_path: Path, monkeypatch: py
     [
         ({"finished": "2026-11-20T10:52:13+00:00"}, "2026-11-20T10-52-13", "2026-11-20T10-52-13+00-00"),
         ({"started": "2026-11-20T10:52:13.25-05:00"}, "2026-11-20T15-52-13.250000", "2026-11-20T10-52-13.250000-05-00"),
-        ({"finished": "yesterday", "started": 5}, "undated", "1970-01-01T00-00-00+00-00"),
+        ({"finished": "yesterday", "started": "5"}, "undated", "1970-01-01T00-00-00+00-00"),
         ({"started": "../../elsewhere/2026"}, "undated", "1970-01-01T00-00-00+00-00"),
     ],
 )

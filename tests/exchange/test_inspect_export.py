@@ -14,7 +14,6 @@ from inspect_ai.analysis import samples_df
 from inspect_ai.log import EvalLog, read_eval_log, read_eval_log_sample_summaries
 
 import kapwa
-import kapwa
 from kapwa.errors import MissingDependencyError
 from kapwa.exchange.base import PART
 from kapwa.runs.directory import Run
