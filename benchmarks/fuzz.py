@@ -309,7 +309,6 @@ def convert(path: Path, suffix: str) -> Path:
     """Write a CSV table as another kind of file in its place."""
     rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig"), newline="")))
     target = path.with_suffix(suffix)
-    path.unlink()
     if suffix == ".tsv":
         with target.open("w", encoding="utf-8", newline="") as file:
             csv.writer(file, delimiter="\t").writerows([list(rows[0]), *(list(row.values()) for row in rows)])
@@ -327,6 +326,7 @@ def convert(path: Path, suffix: str) -> Path:
     else:
         target.touch()  # left empty where Polars refuses the rows
         _apart(lambda: __import__("polars").DataFrame(rows).write_parquet(target))
+    path.unlink()
     return target
 
 

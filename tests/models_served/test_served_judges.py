@@ -83,7 +83,7 @@ def test_the_key_is_in_nothing_that_a_judge_leaves(verb: str, stub, replies: Pat
 @pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
 @pytest.mark.parametrize("verb", ["score", "build"])
 def test_a_judge_that_is_killed_is_asked_nothing_twice(verb: str, stub, replies: Path, tmp_path: Path) -> None:
-    server = stub(delay=0.4)
+    server = stub(delay=0.7)
     randomly, durable, ended = random.Random(11), 0, 0
 
     def start(*killed: int) -> subprocess.Popen[str]:
@@ -107,5 +107,5 @@ def test_a_judge_that_is_killed_is_asked_nothing_twice(verb: str, stub, replies:
     _, err = process.communicate(timeout=120)
     assert process.returncode == 0, err
     assert len(server.arrivals()) - before == kept(tmp_path) - durable, "asked again what was durable"
-    assert ended == 0
+    assert KILLS - ended >= 8, "killed too seldom"
     assert durable > 0
