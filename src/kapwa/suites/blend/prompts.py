@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -118,6 +119,7 @@ class PromptBook:
         return tuple(dict.fromkeys(filter(None, map(answer_label, ordered))))
 
 
+@cache
 def answer_label(template: str) -> str:
     """Return the label that a template leaves for the reply to follow ("Answer:"); "" when it has none."""
     after = template.rpartition(SLOT)[2].strip()
