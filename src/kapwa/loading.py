@@ -98,7 +98,8 @@ def load_model(spec: str, *, engine: Ray | None = None, **options: Any) -> Model
     """
     backend, name, settings = checked_spec(spec, options)
     if engine is None:
-        return _open(backend, name, settings)
+        model: Model = registry.load("models", backend)(name, settings)
+        return model
     from kapwa.parallel.ray_model import RayModel
 
     return RayModel(engine, _open, (backend, name, settings))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +20,6 @@ CONFIG_VARIABLE = "KAPWA_CONFIG"
 FILE_NAME = "suites.json"
 VERSION = 1
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
-_FIELDS = ("form", "folder", "tasks", "title", "mapping")
 
 
 class Registered(NamedTuple):
@@ -154,13 +153,8 @@ def _changing() -> Iterator[dict[str, Registered]]:
     with lock:
         suites = registered()
         yield suites
-        write_json(folder / FILE_NAME, {"version": VERSION, "suites": _plain(suites)})
-
-
-def _plain(suites: Mapping[str, Registered]) -> dict[str, dict[str, Any]]:
-    plain: dict[str, dict[str, Any]] = {}
-    for name, entry in suites.items():
-        values = {field: getattr(entry, field) for field in _FIELDS}
-        values |= {"folder": str(entry.folder), "tasks": list(entry.tasks)}
-        plain[name] = {key: str(value) if key == "mapping" else value for key, value in values.items() if value}
-    return plain
+        plain = {
+            name: {k: str(v) if isinstance(v, Path) else v for k, v in entry._asdict().items() if v and k != "name"}
+            for name, entry in suites.items()
+        }
+        write_json(folder / FILE_NAME, {"version": VERSION, "suites": plain})

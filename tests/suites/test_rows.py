@@ -19,7 +19,6 @@ from kapwa.datasets.rows import (
     YesNo,
     one_of,
     read_rows,
-    schema_of,
     whole,
 )
 from kapwa.datasets.tables import read_records
@@ -123,11 +122,3 @@ def test_all_problems_of_a_table_are_listed_in_its_order(tmp_path: Path) -> None
         (4, "answer_id"),
     ]
     assert [one.id for one in rows] == ["2"]
-
-
-def test_the_schema_says_what_the_model_does() -> None:
-    schema = schema_of(Answer, "made.up", "1.0")
-    assert schema["required"] == ["answer_id", "answers"]
-    assert "origin" not in schema["properties"]
-    assert schema["additionalProperties"] is False
-    assert list(schema["patternProperties"]) == ["^(?:x_[a-z]+)$"]

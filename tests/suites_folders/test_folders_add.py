@@ -141,10 +141,10 @@ def test_data_are_checked_by_the_suites_name(tmp_path: Path, monkeypatch: pytest
     report = check_named("ours")
     assert report is not None
     assert report.path == str(tmp_path / "folder")
-    assert kapwa.api.check_data("ours") == report
+    assert kapwa.check_data("ours") == report
     assert check_named(tmp_path / "folder") is None  # the form's own suite checks a plain folder
     with pytest.raises(DataError, match="no such file or folder"):
-        kapwa.api.check_data("theirs")
+        kapwa.check_data("theirs")
 
 
 def test_a_damaged_list_of_suites_is_said(config: Path) -> None:

@@ -118,7 +118,7 @@ def test_multiple_choice_is_checked_row_by_row(tmp_path: Path) -> None:
     rows = ["a,Kenya,q1,Food,Which?,w,x,y,z,B,,Kenya,,,0", "b,Kenya,q2,Food,Which?,w,x,,z,B,,,,,0"]
     rows += ["c,Kenya,q3,Food,Which?,w,x,y,z,E,,,,,0", "a,Kenya,q4,Food,Which?,w,x,y,z,A,,,,,0"]
     (tmp_path / "mcq.csv").write_text(MCQ + "\n".join(rows) + "\n")
-    report = kapwa.api.check_data(tmp_path)
+    report = kapwa.check_data(tmp_path)
     assert [(one.row, one.column) for one in report.findings] == [(3, "option_C"), (4, "answer"), (5, "id")]
     checked = check_folder(tmp_path)
     assert (checked.form, checked.tasks) == ("blend", ("mcq",))

@@ -5,7 +5,6 @@ Reading needs neither the texts nor the kernels. Who writes the tables and who d
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -14,7 +13,7 @@ import polars as pl
 
 from kapwa.errors import RunError, UsageError, nearest
 from kapwa.files import jsonable
-from kapwa.runs.directory import write_csv
+from kapwa.runs.directory import load_manifest, read_table, table_of, write_csv
 
 FORMAT = 1
 NAME = "analysis.json"
@@ -102,36 +101,33 @@ def frame(name: str, columns: Mapping[str, Any]) -> pl.DataFrame:
     return pl.DataFrame({column: columns[column] for column in schema}, schema=dict(schema)).fill_nan(None)
 
 
-def _table(name: str, what: str) -> Any:
-    """A table of an analysis, read from its folder when first looked at."""
-    return property(lambda analysis: analysis.table(name), doc=what)
-
-
 class Analysis:
     """What many texts say together: ``path``, ``manifest`` and tables (columns: :data:`SCHEMAS`)."""
 
-    corpora: pl.DataFrame = _table("corpora", "One row per corpus: the texts of one model configuration on one task.")
-    variance: pl.DataFrame = _table(
+    corpora: pl.DataFrame = table_of("corpora", "One row per corpus: the texts of one model configuration on one task.")
+    variance: pl.DataFrame = table_of(
         "variance", "One row per concept and estimator: lexical variance within and across identities."
     )
-    tests: pl.DataFrame = _table("tests", "One row per topic (or 'all') and test of across against within.")
-    concept_taus: pl.DataFrame = _table(
+    tests: pl.DataFrame = table_of("tests", "One row per topic (or 'all') and test of across against within.")
+    concept_taus: pl.DataFrame = table_of(
         "concept_taus", "One row per concept, values table, measure and estimator: mean τ over anchors."
     )
-    anchors: pl.DataFrame = _table(
+    anchors: pl.DataFrame = table_of(
         "anchors", "One row per anchor, values table, measure and estimator: mean τ over concepts."
     )
-    correlations: pl.DataFrame = _table(
+    correlations: pl.DataFrame = table_of(
         "correlations", "One row per topic (or 'all'), values table, measure and method, with floors."
     )
-    similarity: pl.DataFrame = _table("similarity", "One row per pair of identities: mean WED and BLEU over concepts.")
-    identities: pl.DataFrame = _table("identities", "One row per identity: its country, its variance, its tokens.")
-    words: pl.DataFrame = _table(
+    similarity: pl.DataFrame = table_of(
+        "similarity", "One row per pair of identities: mean WED and BLEU over concepts."
+    )
+    identities: pl.DataFrame = table_of("identities", "One row per identity: its country, its variance, its tokens.")
+    words: pl.DataFrame = table_of(
         "words", "One row per topic (or 'all'), identity, method and rank: the words that mark an identity."
     )
-    texts: pl.DataFrame = _table("texts", "A bounded choice of texts for readers.")
-    values: pl.DataFrame = _table("values", "One row per values table and identity that has values in it.")
-    notes: pl.DataFrame = _table("notes", "What a reader should know: severity and text.")
+    texts: pl.DataFrame = table_of("texts", "A bounded choice of texts for readers.")
+    values: pl.DataFrame = table_of("values", "One row per values table and identity that has values in it.")
+    notes: pl.DataFrame = table_of("notes", "What a reader should know: severity and text.")
 
     def __init__(self, path: str | Path) -> None:
         """Open the analysis folder ``path``; raise RunError for a folder that is none, or of a newer format."""
@@ -152,7 +148,7 @@ class Analysis:
         if name not in SCHEMAS:
             raise UsageError(f"An analysis has no table {name!r}.", hint=nearest(name, SCHEMAS))
         if name not in self._tables:
-            self._tables[name] = _read(self.path / f"{name}.parquet", name)
+            self._tables[name] = read_table(self.path / f"{name}.parquet", list(SCHEMAS[name]), _AGAIN)
         return self._tables[name]
 
     def as_dict(self) -> dict[str, Any]:
@@ -186,31 +182,6 @@ def _manifest(path: Path) -> dict[str, Any]:
     file = path / NAME
     if not path.is_dir():
         raise RunError(f"{path} is not a folder.", hint="Name an analysis' folder, such as one in analyses/.")
-    try:
-        manifest = json.loads(file.read_text(encoding="utf-8"))
-        version = int(manifest["format"])
-    except FileNotFoundError:
-        raise RunError(f"{path} is not an analysis, or not finished: it has no {NAME}.", hint=_AGAIN) from None
-    except OSError as error:
-        raise RunError(f"{file} cannot be read: {error.strerror or error}.") from error
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise RunError(f"{file} is damaged.", hint=_AGAIN) from None
-    if version > FORMAT:
-        raise RunError(
-            f"{path} has analysis format {version}; this Kapwa reads up to {FORMAT}.",
-            hint="Upgrade: pip install -U kapwa",
-        )
-    return dict(manifest)
-
-
-def _read(path: Path, name: str) -> pl.DataFrame:
-    try:
-        table = pl.read_parquet(path)
-    except FileNotFoundError:
-        raise RunError(f"{path} is missing.", hint=_AGAIN) from None
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise RunError(f"{path} cannot be read ({type(error).__name__}).", hint=_AGAIN) from error
-    missing = [column for column in SCHEMAS[name] if column not in table.columns]
-    if missing:
-        raise RunError(f"{path} lacks the column {missing[0]!r}.", hint=_AGAIN)
-    return table
+    if not file.exists():
+        raise RunError(f"{path} is not an analysis, or not finished: it has no {NAME}.", hint=_AGAIN)
+    return load_manifest(file, "analysis", FORMAT, _AGAIN)

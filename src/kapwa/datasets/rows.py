@@ -105,14 +105,14 @@ def one_of(known: Sequence[str], what: str) -> Callable[[str], str]:
     return check
 
 
-_TEXT = {"type": ["string", "null"]}
+TEXT = {"type": ["string", "null"]}
 _FILLED = {"type": "string", "pattern": r"\S"}
-Text = Annotated[str, StringConstraints(strip_whitespace=True), WithJsonSchema(_TEXT)]
+Text = Annotated[str, StringConstraints(strip_whitespace=True), WithJsonSchema(TEXT)]
 Filled = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), WithJsonSchema(_FILLED)]
 Texts = Annotated[
     tuple[str, ...],
     BeforeValidator(split_texts),
-    WithJsonSchema({"anyOf": [_TEXT, {"type": "array", "items": {"type": "string"}}]}),
+    WithJsonSchema({"anyOf": [TEXT, {"type": "array", "items": {"type": "string"}}]}),
 ]
 FilledTexts = Annotated[
     tuple[str, ...],
@@ -122,8 +122,8 @@ FilledTexts = Annotated[
 ]
 YesNo = Annotated[bool, BeforeValidator(_yes_or_no), WithJsonSchema({"type": ["string", "boolean", "null"]})]
 # The row's own culture or language, else the card's.
-Culture = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), WithJsonSchema(_TEXT)]
-Language = Annotated[Tag, WithJsonSchema(_TEXT)]
+Culture = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), WithJsonSchema(TEXT)]
+Language = Annotated[Tag, WithJsonSchema(TEXT)]
 
 
 class WrittenIn(NamedTuple):
@@ -378,17 +378,3 @@ def find_lost_letters(cells: Iterable[WrittenText]) -> tuple[list[DataError], li
                 continue
             oddities.append(Finding("warning", str(path), message, cell.row, column))
     return problems, oddities
-
-
-def schema_of(model: type[BaseModel], name: str, version: str) -> dict[str, Any]:
-    """Return the JSON Schema of a row (or card, or mapping) as a JSON object, under a name of the forms."""
-    schema = model.model_json_schema(mode="validation")
-    # A count may be written as a text, as in every CSV.
-    counted = [{"type": "string", "pattern": r"^\s*[0-9]*\s*$"}, {"type": "integer", "minimum": 0}, {"type": "null"}]
-    for cell in schema["properties"].values():
-        if cell.get("anyOf") == [{"type": "integer"}, {"type": "null"}]:
-            cell["anyOf"] = counted
-    if issubclass(model, Row) and model.more_shown:
-        schema |= {"patternProperties": {f"^(?:{model.more_columns})$": _TEXT}, "additionalProperties": False}
-    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": f"urn:kapwa:forms:{version}:{name}"}
-    return {**schema, **head, "title": name, "version": version}

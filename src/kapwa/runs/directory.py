@@ -103,6 +103,11 @@ def run_lock(folder: Path) -> Iterator[None]:
         lock.release()
 
 
+def table_of(name: str, what: str) -> Any:
+    """A table of a folder, read when first looked at."""
+    return property(lambda folder: folder.table(name), doc=what)
+
+
 class Run:
     """One evaluated model on one task, whose tables are read when first asked for.
 
@@ -110,6 +115,22 @@ class Run:
     answered. ``failed``: how many requests have no answer; the same command asks them again. ``tables``: the names of
     all tables of this run, the common ones first, then the suite's own.
     """
+
+    scores: pl.DataFrame = table_of("scores", "One row per item and metric (``kapwa.records.SCORE_COLUMNS``).")
+    estimates: pl.DataFrame = table_of(
+        "estimates", "One row per culture, variant, group, stratum and metric, with interval, counts and signature."
+    )
+    floors: pl.DataFrame = table_of(
+        "floors", "What chance, tricks and people score: ``metric, variant, name, value, kind, note``."
+    )
+    comparisons: pl.DataFrame = table_of(
+        "comparisons", "Paired tests between the variants of this run; empty when there is one variant."
+    )
+    items: pl.DataFrame = table_of(
+        "items", "The items for readers of a report: prompt, answers, gloss; one row per item and variant."
+    )
+    continuations: pl.DataFrame = table_of("continuations", "One row per scored continuation (multiple-choice tasks).")
+    answers: pl.DataFrame = table_of("answers", "One row per generated answer (open tasks).")
 
     def __init__(self, path: str | Path) -> None:
         """Open the run directory ``path``.
@@ -126,19 +147,8 @@ class Run:
             inside = sorted(entry.parent.name for entry in self.path.glob(f"*/{NAME}"))
             hint = f"It holds runs: {', '.join(inside[:5])}." if inside else "Make one with: kapwa run"
             raise RunError(f"{self.path} is not a run: it has no {NAME}.", hint=hint)
-        try:
-            manifest = dict(json.loads(file.read_text(encoding="utf-8")))
-            version, status = manifest["format"], manifest["status"]
-        except OSError as error:
-            raise RunError(f"{file} cannot be read: {error.strerror or error}.") from error
-        except (ValueError, KeyError, TypeError, RecursionError):
-            raise RunError(f"{file} is damaged.", hint=f"{_AGAIN} The answers are in {JOURNAL}.") from None
-        if isinstance(version, int | float) and version > FORMAT:
-            raise RunError(
-                f"{self.path} has run format {version}; this Kapwa reads up to {FORMAT}.",
-                hint="Upgrade: pip install -U kapwa",
-            )
-        if status not in ("complete", "failed_items"):
+        manifest = load_manifest(file, "run", FORMAT, f"{_AGAIN} The answers are in {JOURNAL}.")
+        if manifest.get("status") not in ("complete", "failed_items"):
             raise UnfinishedRunError(f"{self.path} is unfinished: its answers are not all judged yet.", hint=_AGAIN)
         try:
             Manifest.model_validate(manifest)
@@ -155,56 +165,13 @@ class Run:
     def __repr__(self) -> str:
         return f"Run({str(self.path)!r}: {self.label}, {self.manifest['task']}, {self.manifest['status']})"
 
-    @property
-    def scores(self) -> pl.DataFrame:
-        """One row per item and metric (``kapwa.records.SCORE_COLUMNS``)."""
-        return self.table("scores")
-
-    @property
-    def estimates(self) -> pl.DataFrame:
-        """One row per culture, variant, group, stratum and metric, with interval, counts and signature."""
-        return self.table("estimates")
-
-    @property
-    def floors(self) -> pl.DataFrame:
-        """What chance, tricks and people score: ``metric, variant, name, value, kind, note``."""
-        return self.table("floors")
-
-    @property
-    def comparisons(self) -> pl.DataFrame:
-        """Paired tests between the variants of this run; empty when there is one variant."""
-        return self.table("comparisons")
-
-    @property
-    def items(self) -> pl.DataFrame:
-        """The items for readers of a report: prompt, answers, gloss; one row per item and variant."""
-        return self.table("items")
-
-    @property
-    def continuations(self) -> pl.DataFrame:
-        """One row per scored continuation (multiple-choice tasks)."""
-        return self.table("continuations")
-
-    @property
-    def answers(self) -> pl.DataFrame:
-        """One row per generated answer (open tasks)."""
-        return self.table("answers")
-
     def table(self, name: str) -> pl.DataFrame:
         """Return a table by name; raise UsageError for one this run does not have, RunError for a damaged one."""
         if name not in self.tables:
             raise UsageError(f"{self.path} has no table {name!r}.", hint=nearest(name, self.tables))
         if name not in self._read:
-            file = self.path / f"{name}.parquet"
-            try:
-                frame = pl.read_parquet(file)
-            except (pl.exceptions.PolarsError, OSError) as error:
-                what = "is missing" if not file.exists() else f"cannot be read ({type(error).__name__})"
-                raise RunError(f"{file} {what}.", hint=f"{_AGAIN} Nothing is asked twice.") from error
-            lacks = next((column for column in _COLUMNS.get(name, ()) if column not in frame.columns), None)
-            if lacks is not None:
-                raise RunError(f"{file} is another table: it has no column {lacks!r}.", hint=_AGAIN)
-            self._read[name] = frame
+            file, columns = self.path / f"{name}.parquet", _COLUMNS.get(name, ())
+            self._read[name] = read_table(file, columns, f"{_AGAIN} Nothing is asked twice.")
         return self._read[name]
 
     def as_dict(self) -> dict[str, Any]:
@@ -217,6 +184,34 @@ class Run:
                 for name in ("estimates", "floors", "comparisons")
             },
         }
+
+
+def load_manifest(file: Path, kind: str, latest: int, hint: str) -> dict[str, Any]:
+    """Read the JSON file that describes a folder; raise RunError for a damaged one, or a format after ``latest``."""
+    try:
+        manifest = dict(json.loads(file.read_text(encoding="utf-8")))
+        newer = manifest["format"] > latest
+    except OSError as error:
+        raise RunError(f"{file} cannot be read: {error.strerror or error}.") from error
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise RunError(f"{file} is damaged.", hint=hint) from None
+    if newer:
+        found = f"{file.parent} has {kind} format {manifest['format']}; this Kapwa reads up to {latest}."
+        raise RunError(found, hint="Upgrade: pip install -U kapwa")
+    return manifest
+
+
+def read_table(file: Path, columns: Sequence[str], hint: str) -> pl.DataFrame:
+    """Read a table that Kapwa wrote; raise RunError where it is missing, damaged, or lacks one of ``columns``."""
+    try:
+        table = pl.read_parquet(file)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        what = "is missing" if not file.exists() else f"cannot be read ({type(error).__name__})"
+        raise RunError(f"{file} {what}.", hint=hint) from error
+    lacks = next((column for column in columns if column not in table.columns), None)
+    if lacks is not None:
+        raise RunError(f"{file} is another table: it has no column {lacks!r}.", hint=hint)
+    return table
 
 
 # --- the tables of a run: made and written -----------------------------------------------------------------

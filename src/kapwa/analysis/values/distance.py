@@ -22,6 +22,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +30,7 @@ from numpy.typing import NDArray
 
 from kapwa.analysis.values.table import ValuesTable, resolve
 from kapwa.errors import DataError, UsageError, nearest
+from kapwa.files import table_rows
 from kapwa.languages.places import PLACE_ATTRIBUTES, Ambiguous, Place, fold
 
 Floats = NDArray[np.float64]
@@ -44,31 +46,7 @@ _DESCRIBES = frozenset(
 )
 
 # Questions of the World Values Survey, wave 7, whose answers have no order, by what they ask.
-WVS7 = {
-    "Q91": "which country has no permanent seat on the Security Council",
-    "Q92": "where the International Monetary Fund has its seat",
-    "Q93": "what Amnesty International deals with",
-    "Q111": "environment, growth, or another answer",
-    "Q152": "the country's first aim of four",
-    "Q153": "the country's second aim of four",
-    "Q154": "the respondent's first aim of four",
-    "Q155": "the respondent's second aim of four",
-    "Q156": "the most important of four things",
-    "Q157": "the next most important of four things",
-    "Q223": "the party one would vote for",
-    "Q266": "country of birth",
-    "Q267": "mother's country of birth",
-    "Q268": "father's country of birth",
-    "Q272": "language spoken at home",
-    "Q273": "marital status",
-    "Q279": "kind of employment",
-    "Q281": "occupation",
-    "Q282": "spouse's occupation",
-    "Q283": "father's occupation",
-    "Q284": "sector of employment",
-    "Q289": "religious denomination",
-    "Q290": "ethnic group",
-}
+WVS7 = {row["question"]: row["asks"] for row in table_rows(Path(__file__).with_name("wvs7.csv"))}
 
 
 @dataclass(frozen=True, eq=False, slots=True)
