@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kapwa.languages.base import LanguageInfo, Words
+from kapwa.languages.base import LanguageInfo, ReplyWords, Words
 from kapwa.metrics.matching import MIN_JOINED, Matcher
 from kapwa.registry import load
 
@@ -25,6 +25,8 @@ class Toy:
 
     info = LanguageInfo("xx", "Toy", (), "low")
     words = Words()
+    replies = ReplyWords()
+    hollow = frozenset[str]()
     inside = 0
 
     def fold(self, text: str) -> str:

@@ -67,7 +67,7 @@ language = Language(
     code="am",
     name="Amharic",
     resource="low",
-    rules="1",
+    rules="2",
     variants=_variants,
     folding=FOLDING,
     words=Words(
@@ -88,6 +88,7 @@ language = Language(
         negation="አይደለም",
         letters=counted("ሀ ለ ሐ መ"),
     ),
+    function_words="እኔ አንተ እሱ እሷ እኛ እናንተ እነሱ እነርሱ ይህ ያ እነዚህ ነው ናቸው ነበር አለ አሉ እና ወይም ወይንም አንድ",
     scripts=("Ethiopic",),
     notes=(
         "First draft, not reviewed by a native speaker. Covers letters of one sound, prepositions, plural, article, "

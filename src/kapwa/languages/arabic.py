@@ -84,7 +84,7 @@ language = Language(
     name="Arabic",
     resource="high",
     tools=(simplemma_tool, stemmer_tool),
-    rules="1",
+    rules="2",
     variants=_variants,
     folding=FOLDING,
     words=Words(
@@ -114,6 +114,8 @@ language = Language(
         option="الخيار",
         letters=counted("أ/ا/إ/آ ب ج د"),
     ),
+    function_words="انا انت هو هي نحن هم هن هذا هذه ذلك تلك الذي التي الذين كان كانت يكون تكون به بها له لها لهم لنا "
+    "فيه فيها منه منها واحد واحدة",
     scripts=("Arabic",),
     notes=(
         "First draft, not reviewed by a native speaker. Covers hamza, ta marbuta, alif maqsura, vowel signs, letters "

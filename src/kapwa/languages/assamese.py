@@ -64,7 +64,7 @@ language = Language(
     code="as",
     name="Assamese",
     resource="low",
-    rules="1",
+    rules="2",
     variants=_variants,
     folding=FOLDING,
     words=Words(
@@ -85,6 +85,7 @@ language = Language(
         negation="নহয়",
         letters=counted("ক খ গ ঘ"),
     ),
+    function_words="মই তুমি আপুনি তেওঁ সি তাই আমি তেওঁলোক সিহঁত এই সেই ই মোৰ তোমাৰ আমাৰ তেওঁৰ হয় হৈছে আছে নহয় নাই এক এটা",
     scripts=("Bengali",),
     notes=(
         "First draft, not reviewed by a native speaker. Covers Bengali r and dotted letters, classifiers, plurals, "

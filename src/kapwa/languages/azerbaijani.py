@@ -70,7 +70,7 @@ language = Language(
     code="az",
     name="Azerbaijani",
     resource="low",
-    rules="1",
+    rules="2",
     variants=_variants,
     folding=FOLDING,
     words=Words(
@@ -92,6 +92,7 @@ language = Language(
         correct="d[üu]zg[üu]nd[üu]r",
         negation=r"\bdeyil\b",
     ),
+    function_words="mən sən o biz siz onlar bu bunlar onun bizim var yox dır dir deyil idi imiş bir nə ki",
     notes=(
         "First draft, not reviewed by a native speaker. Covers dotted and dotless i, words typed without diacritics, "
         "plural, possessive and case suffixes, -lI -lIq -sIz -çI, infinitives. Not covered: finite verbs, Cyrillic and "

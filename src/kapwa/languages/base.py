@@ -96,9 +96,11 @@ class Language:
     """One language. Pure and deterministic; callers memoise the results of :meth:`keys`.
 
     ``tools`` are functions, so that no version is looked up at import, and give None for what is not installed;
-    ``rules`` is the version of the module's own affix and spelling rules ("" without any): raise it with every change
+    ``rules`` is the version of the module's own rules and lists ("" without any): raise it with every change
     of decisions. ``variants`` gets a folded token and gives further keys (lemma, stem, stripped forms); ``folding`` and
-    ``cut`` fold a text and cut it into words. ``scripts``: Unicode names of the scripts it is written in, () for Latin.
+    ``cut`` fold a text and cut it into words. ``function_words``: pronouns, copulas, articles and particles, parted by
+    spaces; no answer is found through these alone, so what can be taken for another word belongs here. ``scripts``:
+    Unicode names of the scripts it is written in, () for Latin.
     ``inside``: fewest characters for which a hit inside a longer word counts; 0 where only whole words count.
     """
 
@@ -112,10 +114,16 @@ class Language:
     cut: Callable[[str], tuple[str, ...]] = spaced_tokens
     words: Words = field(default_factory=Words)
     replies: ReplyWords = field(default_factory=ReplyWords)
+    function_words: str = ""
     scripts: tuple[str, ...] = ()
     inside: int = 0
     reviewed: bool = False
     notes: str = "Not reviewed by a native speaker."
+
+    @cached_property
+    def hollow(self) -> frozenset[str]:
+        """The function words, folded."""
+        return frozenset(self.fold(self.function_words).split())
 
     @cached_property
     def info(self) -> LanguageInfo:

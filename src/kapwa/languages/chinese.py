@@ -49,7 +49,7 @@ language = Language(
     name="Chinese",
     resource="high",
     tools=(partial(installed, "rjieba", "MIT"),),
-    rules="1",
+    rules="2",
     variants=_variants,
     cut=_cut,
     words=Words(
@@ -79,6 +79,8 @@ language = Language(
         option="选项|選項",
         letters=counted("甲 乙 丙 丁"),
     ),
+    function_words="我 你 您 他 她 它 我们 你们 他们 她们 它们 这 那 这个 那个 这些 那些 "
+    "的 了 是 在 有 很 也 都 一个 一种 一些",
     scripts=("Han",),
     inside=2,
     notes="Not reviewed by a native speaker. Simplified and traditional characters are not folded into each other.",

@@ -50,6 +50,11 @@ _CORRECT = (
 )
 _ARTICLES = frozenset({"a", "an", "the"})
 _ORDINALS = frozenset({"st", "nd", "rd", "th"})
+_FUNCTION_WORDS = (
+    "i you he she it we they me him her us them my your his its our their mine yours hers ours theirs this that these "
+    "those who what there one ones am is are was were be been being can no not isn't aren't wasn't weren't can't "
+    "i'm i've i'd i'll you're you've we're we've we'd we'll they're they've it's he's she's that's there's what's who's"
+)
 
 
 def _cut(folded: str) -> tuple[str, ...]:
@@ -72,7 +77,7 @@ language = Language(
     name="English",
     resource="high",
     tools=(simplemma_tool, stemmer_tool),
-    rules="1",
+    rules="2",
     variants=_variants,
     cut=_cut,
     words=Words(
@@ -100,4 +105,5 @@ language = Language(
         "|in this",
         article="the|an?",
     ),
+    function_words=_FUNCTION_WORDS,
 )

@@ -36,7 +36,7 @@ language = Language(
     name="Filipino",
     resource="mid",
     tools=(simplemma_tool,),
-    rules="1",
+    rules="2",
     variants=_variants,
     words=Words(
         numbers=_NUMBERS,
@@ -64,4 +64,6 @@ language = Language(
         negation=r"\bhindi\b",
         connector="dahil|porque",
     ),
+    function_words="ako ka ikaw siya kami tayo kayo sila ko mo niya namin natin ninyo nila akin iyo ito iyan iyon ang "
+    "ng mga sa si ni ay na po may isa isang",
 )

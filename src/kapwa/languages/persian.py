@@ -68,7 +68,7 @@ language = Language(
     name="Persian",
     resource="high",
     tools=(simplemma_tool, stemmer_tool),
-    rules="1",
+    rules="2",
     variants=_variants,
     folding=FOLDING,
     words=Words(
@@ -91,6 +91,7 @@ language = Language(
         option="گزینه",
         letters={"الف": 0},
     ),
+    function_words="من تو او ما شما آنها ایشان این آن است هست هستند هستیم بود بودند را که یک نه",
     scripts=("Arabic",),
     notes=(
         "First draft, not reviewed by a native speaker. Covers letters of Arabic keyboards, hamza, vowel signs; "

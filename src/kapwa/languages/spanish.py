@@ -31,6 +31,7 @@ language = Language(
     name="Spanish",
     resource="high",
     tools=(simplemma_tool, stemmer_tool),
+    rules="1",
     variants=_variants,
     words=Words(
         numbers=_NUMBERS | {"mil": 1000},
@@ -58,4 +59,7 @@ language = Language(
         connector="porque|es",
         article="el|la|los|las",
     ),
+    function_words="yo tú tu él el ella ello nosotros ustedes usted me te se nos os lo la los las le les mi mis su sus "
+    "un una uno unos unas esto eso este esta ese esa estos estas esos esas que es son era eran fue ser está "
+    "están hay para pero como nada",
 )

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator
 
 from kapwa.languages.base import Language, ReplyWords, Words, counted, stripped_forms
-from kapwa.languages.folding import Folding, unaccented
+from kapwa.languages.folding import Folding, spaced_tokens, unaccented
 
 _PREFIXES = ("di", "ka", "pa", "pi", "sa", "ti", "ba", "nga", "pang", "pam", "pan")
 _SUFFIXES = ("an", "keun", "eun", "na", "ing", "ana")
@@ -44,6 +44,19 @@ def _variants(token: str) -> set[str]:
     return found | {_LOAN.sub("", word) for word in found}
 
 
+_FUNCTION_WORDS = (
+    "kuring abdi urang maneh anjeun manehna anjeunna aranjeunna maranehna ieu eta itu nu anu mah ge na di ka ti ku aya "
+    "nyaeta mana hiji"
+)
+# The particle téh, which marks what is spoken of (ieu téh, namina téh), and not the drink of that name.
+_PARTICLE = re.compile(rf"\b(\w+na|{_FUNCTION_WORDS.replace(' ', '|')}) teh\b")
+
+
+def _cut(folded: str) -> tuple[str, ...]:
+    """Cut into words; the particle téh is left out."""
+    return spaced_tokens(_PARTICLE.sub(r"\1", folded))
+
+
 # Without accents: é and e are one letter in everyday typing.
 FOLDING = Folding(last=unaccented)
 _UNITS = counted("nol/enol hiji dua tilu opat lima genep tujuh dalapan salapan sapuluh sabelas")
@@ -57,9 +70,10 @@ language = Language(
     code="su",
     name="Sundanese",
     resource="low",
-    rules="1",
+    rules="2",
     variants=_variants,
     folding=FOLDING,
+    cut=_cut,
     words=Words(
         numbers=_NUMBERS,
         months=_MONTHS,
@@ -75,6 +89,7 @@ language = Language(
         conjunction="jeung|sareng|atawa|atanapi|sarta",
         choice="waleran(?:ana)?",
     ),
+    function_words=_FUNCTION_WORDS,
     notes=(
         "First draft, not reviewed by a native speaker. Covers accents, verb and noun affixes, nasal onsets, the "
         "plural infix, reduplication, e- of short loans. Not covered: polite and plain words for one thing "

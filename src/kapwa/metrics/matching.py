@@ -8,6 +8,11 @@ Rules, from the strictest (all on text folded by the language):
 - ``lemma``: every word of the answer shares a key (lemma, stem, stripped form) with some word of the reply, in any
   order, the words lying close together.
 - ``inside``: the answer stands inside a word; only in languages that say so, from so many characters on.
+
+Pronouns, copulas, articles and particles say nothing: "We import it" names neither the US nor IT. What is no such word
+in an answer must be none in the reply, and an answer of such words alone counts where the reply gives it by itself
+("téh, kopi") or in capitals ("They work in IT"). A number by an article ("una persona") counts in a short reply.
+
 - ``number``, ``date``, ``time``: both name the same quantity, see :mod:`kapwa.metrics.quantities`. Nothing else counts
   for an answer that is one: a number that is not the same is wrong however alike it looks.
 
@@ -17,6 +22,7 @@ Source: BLEnD (Myung et al., 2024), which counts substrings or contained lemmas:
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Set
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -29,14 +35,19 @@ from kapwa.metrics.quantities import Quantities
 Kind = Literal["text", "number", "date", "time"]
 Rule = Literal["exact", "phrase", "lemma", "inside", "number", "date", "time"]
 
-VERSION = "1"
+VERSION = "2"
 # Words of the reply that may stand among the words of an answer found by its lemmas, see docs/matching.md.
 SLACK = 2
+# Most words of a reply in which an article is a number: "una vez a la semana".
+SHORT = 5
 # Fewest characters for which spaces are ignored: below, "as is" would hold "asis".
 MIN_JOINED = 4
 _MEMO = 1 << 16
 _SOLID = regex.compile(r"[^\p{L}\p{M}\p{N}]+")
 _DIGIT = regex.compile(r"\p{N}")
+# Words in capitals, within a text that is not all in capitals; U.S. is one too.
+_CAPITALS = regex.compile(r"(?<![\p{L}\p{M}\p{N}'’])\p{Lu}[\p{Lu}\p{M}.&]*\p{Lu}(?![\p{L}\p{M}\p{N}'’])")
+_BREAKS = r"[^\p{L}\p{M}\p{N}'’&+\-\s]+|\n"
 _PURE: tuple[tuple[Kind, regex.Pattern], ...] = (
     ("number", regex.compile(r"[0-9]+(?:[.,][0-9]+)*|[\u1369-\u137c]+")),
     ("time", regex.compile(r"[0-9]{1,2}:[0-9]{2}")),
@@ -48,11 +59,12 @@ _PURE: tuple[tuple[Kind, regex.Pattern], ...] = (
 class Prepared:
     """A text folded and cut once, for any number of comparisons in one language.
 
-    ``spaced``: tokens with spaces around; ``joined``: tokens without spaces, with the offsets at which tokens
-    ``starts`` and ``ends``; ``solid``: the folded text's letters, marks and digits; ``keys``: one set a token;
-    ``places``: where in the text each key stands.
+    ``text``: as it was written; ``spaced``: tokens with spaces around; ``joined``: tokens without spaces, with the
+    offsets at which tokens ``starts`` and ``ends``; ``solid``: the folded text's letters, marks and digits; ``keys``:
+    one set a token; ``places``: where in the text each key stands.
     """
 
+    text: str
     folded: str
     tokens: tuple[str, ...]
     spaced: str
@@ -74,6 +86,7 @@ class Matcher:
     def __init__(self, language: Language, *, slack: int = SLACK) -> None:
         self.language = language
         self.slack = slack
+        self._breaks = regex.compile(rf"{_BREAKS}|(?<=\s)(?:{language.replies.conjunction or '(?!)'})(?=\s)")
         self._quantities = Quantities(language.words, glued=language.inside > 0)
         self._keys = lru_cache(maxsize=_MEMO)(language.keys)
         self._prepared = lru_cache(maxsize=_MEMO)(self._prepare)
@@ -96,6 +109,7 @@ class Matcher:
         for token in bare:
             ends.append(ends[-1] + len(token))
         return Prepared(
+            text=text,
             folded=folded,
             tokens=tokens,
             spaced=f" {' '.join(tokens)} ",
@@ -108,12 +122,16 @@ class Matcher:
             places=dict(places),
         )
 
-    def match(self, reply: str | Prepared, gold: str | Prepared, kind: Kind = "text") -> Rule | None:
+    def match(
+        self, reply: str | Prepared, gold: str | Prepared, kind: Kind = "text", hollow: Set[str] | None = None
+    ) -> Rule | None:
         """Return the rule by which ``reply`` gives the answer ``gold``, or None.
 
         ``kind`` is what the question asks for. An answer that does not hold such a quantity ("no fixed time") is
         compared as text; one that is nothing but a number, a time or a date is compared as that whatever was asked.
+        ``hollow``: words through which alone nothing is found; None: the language's function words.
         """
+        hollow = self.language.hollow if hollow is None else hollow
         said, answer = self.prepare(reply), self.prepare(gold)
         months = kind == "number"  # "April" is a number only where one is asked for
         if kind == "text" and answer.has_digit:
@@ -121,27 +139,50 @@ class Matcher:
         if kind != "text":
             wanted = self._read(kind, answer.folded, months)
             if wanted:
-                return None if wanted.isdisjoint(self._read(kind, said.folded, months)) else kind
-        return self._text(said, answer)
+                found = not wanted.isdisjoint(self._read(kind, said.folded, months))
+                return kind if found and (said.has_digit or self._counted(said, kind, wanted, hollow)) else None
+        return self._text(said, answer, hollow)
+
+    def _counted(self, said: Prepared, kind: Kind, wanted: frozenset[object], hollow: Set[str]) -> bool:
+        """Whether a quantity in words is meant: it does not hang on an article or pronoun, or little else is said."""
+        full = [token for token in said.tokens if token not in hollow]
+        if len(said.tokens) <= (SHORT if full else SHORT - self.slack):
+            return True
+        return not wanted.isdisjoint(self._read(kind, " ".join(full), kind == "number"))
 
     def _quantities_of(self, kind: Kind, folded: str, months: bool) -> frozenset[object]:
         if kind == "number":
             return frozenset(self._quantities.numbers(folded, months=months))
         return frozenset(self._quantities.dates(folded) if kind == "date" else self._quantities.times(folded))
 
-    def _text(self, said: Prepared, answer: Prepared) -> Rule | None:
-        if not answer.tokens:
-            return "exact" if answer.folded and answer.folded == said.folded else None
-        if answer.solid == said.solid and (answer.tokens == said.tokens or not answer.has_digit):
-            return "exact"
-        if answer.spaced in said.spaced or self._apart(said, answer):
-            return "phrase"
-        if self._close(said, answer):
-            return "lemma"
+    def _text(self, said: Prepared, answer: Prepared, hollow: Set[str]) -> Rule | None:
         fewest = self.language.inside
-        if 0 < fewest <= len(answer.solid) and not answer.has_digit and answer.solid in said.solid:
-            return "inside"
-        return None
+        rule: Rule | None = None
+        if not answer.tokens:
+            rule = "exact" if answer.folded and answer.folded == said.folded else None
+        elif answer.solid == said.solid and (answer.tokens == said.tokens or not answer.has_digit):
+            rule = "exact"
+        elif hollow.issuperset(answer.tokens):
+            rule = "phrase" if self._by_itself(said, answer, hollow) else None
+        elif answer.spaced in said.spaced or (self._apart(said, answer) and not _assembled(said, answer, hollow)):
+            rule = "phrase"
+        elif self._close(said, answer, hollow):
+            rule = "lemma"
+        elif 0 < fewest <= len(answer.solid) and not answer.has_digit and answer.solid in said.solid:
+            rule = None if _assembled(said, answer, hollow) else "inside"
+        return rule
+
+    def _by_itself(self, said: Prepared, answer: Prepared, hollow: Set[str]) -> bool:
+        """Whether the reply gives an answer of function words by itself: between commas, in capitals, in a compound."""
+        if self.language.inside and (len(said.tokens) == 2 or " " not in said.folded):
+            # Compounds are cut there: 우리오피스.
+            return answer.spaced in said.spaced and not hollow.issuperset(said.tokens)
+        if answer.solid not in said.solid:
+            return False
+        capitals = [] if said.text.isupper() else _CAPITALS.findall(said.text)
+        if any(self.prepare(word).solid == answer.solid for word in capitals):
+            return True
+        return any(self.prepare(piece).tokens == answer.tokens for piece in self._breaks.split(said.text) if piece)
 
     @staticmethod
     def _apart(said: Prepared, answer: Prepared) -> bool:
@@ -155,11 +196,13 @@ class Matcher:
             at = said.joined.find(answer.joined, at + 1)
         return False
 
-    def _close(self, said: Prepared, answer: Prepared) -> bool:
+    def _close(self, said: Prepared, answer: Prepared, hollow: Set[str]) -> bool:
         """Whether every word of the answer shares a key with a word of the reply, these lying close together."""
         found: list[list[int]] = []
-        for keys in answer.keys:
+        for token, keys in zip(answer.tokens, answer.keys, strict=True):
             places = {place for key in keys for place in said.places.get(key, ())}
+            if places and token not in hollow:
+                places = {place for place in places if said.tokens[place] not in hollow}
             if not places:
                 return False
             found.append(sorted(places))
@@ -180,6 +223,11 @@ class Matcher:
         if any(form in said.folded for form in forms):
             return True
         return bool(answer.keys) and all(not keys.isdisjoint(said.places) for keys in answer.keys)
+
+
+def _assembled(said: Prepared, answer: Prepared, hollow: Set[str]) -> bool:
+    """Whether function words that stand side by side may make up the answer: Hausa "su ya" is no suya."""
+    return answer.joined in "".join(token for token in said.tokens if token in hollow)
 
 
 def _span(found: list[list[int]]) -> int:

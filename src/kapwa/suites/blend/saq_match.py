@@ -72,6 +72,7 @@ class Grader:
 
     def __init__(self) -> None:
         self._matchers: dict[str, Matcher] = {}
+        self._function_words: dict[tuple[str, ...], frozenset[str]] = {}
 
     def matcher(self, code: str) -> Matcher:
         """Return the matcher of a language; raise UsageError where Kapwa does not know the language."""
@@ -81,6 +82,14 @@ class Grader:
                 raise UsageError(f"Replies in the language {code!r} cannot be matched: no such language.", hint=hint)
             self._matchers[code] = Matcher(load("languages", code))
         return self._matchers[code]
+
+    def _hollow(self, *codes: str) -> frozenset[str]:
+        """Function words of an answer's language and of the reply's: "eso" in Spanish is not the English answer ESO."""
+        if codes not in self._function_words:
+            self._function_words[codes] = frozenset[str]().union(
+                *(self.matcher(code).language.hollow for code in codes)
+            )
+        return self._function_words[codes]
 
     def forget(self) -> None:
         """Drop what the matchers of local languages remember.
@@ -98,9 +107,9 @@ class Grader:
         for index, group in enumerate(target.groups):
             for code, answers in target.sides(group):
                 matcher = self.matcher(code)
-                said = matcher.prepare(text)
+                said, hollow = matcher.prepare(text), self._hollow(code, target.language)
                 for answer in answers:
-                    rule = matcher.match(said, answer, target.kind)
+                    rule = matcher.match(said, answer, target.kind, hollow)
                     if rule is not None:
                         yield Hit(index, answer, code, rule, group.votes)
 
