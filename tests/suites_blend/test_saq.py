@@ -11,15 +11,33 @@ from saq_world import BOOK, GRADER, OTHERS, WORLD, answers, find, group, item, j
 from kapwa.errors import UsageError
 from kapwa.records import SCORE_COLUMNS
 from kapwa.suites.base import Selection
-from kapwa.suites.blend import PROMPTS, SAQ_VARIANTS, VARIANTS, open_task, saq_variants, suite
+from kapwa.suites.blend import LANGUAGES, PROMPTS, SAQ_VARIANTS, VARIANTS, open_task, saq_variants, suite
 from kapwa.suites.blend.data import BlendData
 from kapwa.suites.blend.mcq_task import HOWS
+from kapwa.suites.blend.questions import is_valid_code
 from kapwa.suites.blend.saq_match import Grader, Others, Target, reference_reply
 from kapwa.suites.blend.saq_tables import people_said
 from kapwa.suites.blend.saq_task import SaqOptions, saq_item, saq_items, saq_metrics
 from kapwa.suites.items import CASE_SCHEMA
 
 FRUIT = item("South_Korea", "fruit")
+
+
+def test_function_words_of_no_language_give_an_answer_of_the_release(blend: BlendData) -> None:
+    """Before, "It is one of the most common things" was right on 33 of the English questions of the US and the UK."""
+    grader, wrong = Grader(), []
+    for asked in filter(is_valid_code, blend.questions):
+        for asked_in in LANGUAGES:
+            target = Target.of_question(asked, asked_in)
+            words = sorted(grader.matcher(target.language).language.hollow)
+            wrong += [(asked.item_id, hit) for hit in grader.hits(" ".join([*words, *words[::-1]]), target)]
+    assert wrong == []
+
+
+def test_function_words_of_the_reply_give_no_english_answer() -> None:
+    target = Target.of_question(question("Spain", "school", group(3, "el instituto", "ESO")), "local")
+    assert GRADER.find("No sé, eso es lo que hay", target) is None
+    assert GRADER.find("Acaban la ESO", target) is not None
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,6 @@ Source: BLEnD (Myung et al., 2024), which counts substrings or contained lemmas:
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Set
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -123,7 +122,7 @@ class Matcher:
         )
 
     def match(
-        self, reply: str | Prepared, gold: str | Prepared, kind: Kind = "text", hollow: Set[str] | None = None
+        self, reply: str | Prepared, gold: str | Prepared, kind: Kind = "text", hollow: frozenset[str] | None = None
     ) -> Rule | None:
         """Return the rule by which ``reply`` gives the answer ``gold``, or None.
 
@@ -143,7 +142,7 @@ class Matcher:
                 return kind if found and (said.has_digit or self._counted(said, kind, wanted, hollow)) else None
         return self._text(said, answer, hollow)
 
-    def _counted(self, said: Prepared, kind: Kind, wanted: frozenset[object], hollow: Set[str]) -> bool:
+    def _counted(self, said: Prepared, kind: Kind, wanted: frozenset[object], hollow: frozenset[str]) -> bool:
         """Whether a quantity in words is meant: it does not hang on an article or pronoun, or little else is said."""
         full = [token for token in said.tokens if token not in hollow]
         if len(said.tokens) <= (SHORT if full else SHORT - self.slack):
@@ -155,7 +154,7 @@ class Matcher:
             return frozenset(self._quantities.numbers(folded, months=months))
         return frozenset(self._quantities.dates(folded) if kind == "date" else self._quantities.times(folded))
 
-    def _text(self, said: Prepared, answer: Prepared, hollow: Set[str]) -> Rule | None:
+    def _text(self, said: Prepared, answer: Prepared, hollow: frozenset[str]) -> Rule | None:
         fewest = self.language.inside
         rule: Rule | None = None
         if not answer.tokens:
@@ -172,7 +171,7 @@ class Matcher:
             rule = None if _assembled(said, answer, hollow) else "inside"
         return rule
 
-    def _by_itself(self, said: Prepared, answer: Prepared, hollow: Set[str]) -> bool:
+    def _by_itself(self, said: Prepared, answer: Prepared, hollow: frozenset[str]) -> bool:
         """Whether the reply gives an answer of function words by itself: between commas, in capitals, in a compound."""
         if self.language.inside and (len(said.tokens) == 2 or " " not in said.folded):
             # Compounds are cut there: 우리오피스.
@@ -196,7 +195,7 @@ class Matcher:
             at = said.joined.find(answer.joined, at + 1)
         return False
 
-    def _close(self, said: Prepared, answer: Prepared, hollow: Set[str]) -> bool:
+    def _close(self, said: Prepared, answer: Prepared, hollow: frozenset[str]) -> bool:
         """Whether every word of the answer shares a key with a word of the reply, these lying close together."""
         found: list[list[int]] = []
         for token, keys in zip(answer.tokens, answer.keys, strict=True):
@@ -225,9 +224,9 @@ class Matcher:
         return bool(answer.keys) and all(not keys.isdisjoint(said.places) for keys in answer.keys)
 
 
-def _assembled(said: Prepared, answer: Prepared, hollow: Set[str]) -> bool:
-    """Whether function words that stand side by side may make up the answer: Hausa "su ya" is no suya."""
-    return answer.joined in "".join(token for token in said.tokens if token in hollow)
+def _assembled(said: Prepared, answer: Prepared, hollow: frozenset[str]) -> bool:
+    """Whether function words side by side may make up the answer: Hausa "su ya" is no suya, "we'll" no well."""
+    return answer.joined in "".join(token.replace("'", "") for token in said.tokens if token in hollow)
 
 
 def _span(found: list[list[int]]) -> int:
