@@ -296,7 +296,11 @@ def write_run(imported: ImportedRun, out: Path, *, overwrite: bool) -> Path:
         floors=lambda _items: list(imported.floors),
         item_table=lambda _items: imported.items,
     )
-    found = results(cast("Task", task), [], Judged(imported.scores, imported.tables), about)
+    try:
+        found = results(cast("Task", task), [], Judged(imported.scores, imported.tables), about)
+    except DataError as error:
+        error.path = error.path or about["imported"]["file"]
+        raise
     with filling(folder, anew=True) as fresh:
         write_results(fresh, found)
         write_json(fresh / NAME, {**about, "tables": sorted([*RUN_TABLES, *found.tables])}, sort=False)

@@ -191,6 +191,7 @@ def load_manifest(file: Path, kind: str, latest: int, hint: str) -> dict[str, An
     try:
         manifest = dict(json.loads(file.read_text(encoding="utf-8")))
         newer = manifest["format"] > latest
+        json.dumps(manifest, allow_nan=False)  # else no export could write it
     except OSError as error:
         raise RunError(f"{file} cannot be read: {error.strerror or error}.") from error
     except (ValueError, KeyError, TypeError, RecursionError):
