@@ -36,7 +36,7 @@ def evaluate(  # noqa: PLR0913 - each is one decision of the caller; all but two
     progress: Progress = None,
     path: str | Path | None = None,
     validators: str | Path | Sequence[str | Path] | None = None,
-    key: str | Path | None = None,
+    key: str | Path | Sequence[str | Path] | None = None,
     cache: str | Path | None = None,
 ) -> Run:
     """Ask ``model`` what ``task`` asks, judge the answers, and return the run.
@@ -44,9 +44,9 @@ def evaluate(  # noqa: PLR0913 - each is one decision of the caller; all but two
     The run lies in ``path``, or in a folder of ``out`` named after task, model and a hash of what was asked: the
     same call resumes there, asks only what is missing, and gives the same tables. ``seed`` governs everything
     random. ``progress``: None shows a bar on a terminal, True also lines elsewhere, False nothing; a callable
-    gets each :class:`kapwa.runs.progress.Snapshot`. ``validators``: filled choice forms whose accuracy becomes the
-    human ceiling; ``key``: the key written with them. ``cache``: a folder of answers that runs share, made if need
-    be. Raises what :func:`kapwa.runs.runner.run_task` raises.
+    gets each :class:`kapwa.runs.progress.Snapshot`. ``validators``: filled choice forms whose accuracy, on the items
+    of this task, becomes the human ceiling of each culture; ``key``: the keys written with them. ``cache``: a folder
+    of answers that runs share, made if need be. Raises what :func:`kapwa.runs.runner.run_task` raises.
     """
     from kapwa.runs.directory import Run
     from kapwa.runs.runner import run_task
@@ -56,17 +56,25 @@ def evaluate(  # noqa: PLR0913 - each is one decision of the caller; all but two
     return Run(folder)
 
 
-def _own_ceilings(task: Task, validators: Any, key: str | Path | None) -> Sequence[Floor]:
-    from kapwa.people.choices import human_baseline
+def _own_ceilings(task: Task, validators: Any, key: Any) -> Sequence[Floor]:
+    from kapwa.people.choice_files import read_choices
+    from kapwa.people.choices import baselines
 
-    metrics = [name for name in ("mc1", "mc1_reference") if name in task.metrics]
+    known = task.suite in registry.available("suites")
+    begins = _suite_of_forms(task.suite).choices.get(task.name.partition("/")[2]) if known else None
+    metrics = [name for name in task.metrics if begins is not None and name.startswith(begins)]
     if not metrics:
         raise UsageError(
             f"{task.name} has no metric that people's choices could be the ceiling of.",
             hint="Validators' choices go with multiple-choice tasks.",
         )
     items = _first_variant(task.items())
-    return human_baseline(validators, items, key=key).ceilings(metrics)
+    some = bool(task.selection.where) or task.selection.limit is not None
+    found = baselines(read_choices(validators, items, key=key, some=some), items)
+    several = len({item.culture for item in items}) > 1
+    return [
+        floor for culture, own in found.items() for floor in own.ceilings(metrics, note=culture if several else None)
+    ]
 
 
 def _first_variant(items: Sequence[Item]) -> list[Item]:
@@ -153,7 +161,7 @@ def write_forms(
     """Write blinded forms for people: choices among responses, and with ``answers`` (runs) ratings of answers.
 
     ``per_country``: draw so many wrong answers of each culture instead, for people to say what is wrong with them
-    (one form a culture). ``settings`` go to :func:`kapwa.people.forms.write_choice_form`, ``write_rating_form`` and
+    (one form a culture). ``variant`` and ``where`` choose among the items, also among those of runs. ``settings`` go to :func:`kapwa.people.forms.write_choice_form`, ``write_rating_form`` and
     :func:`kapwa.people.rating_forms.write_error_forms`: ``items_n``, ``seed``, ``people``. ``groups``: ratings only.
     Raises UsageError and DataError as they do.
     """
@@ -161,19 +169,30 @@ def write_forms(
     from kapwa.people.rating_forms import write_error_forms, write_rating_form
     from kapwa.runs.directory import answers_of, items_of
 
+    known = _suite_of_forms(suite)
     runs = [open_run(run) if isinstance(run, str | Path) else run for run in answers]
     if per_country is not None:
         if not runs:
             raise UsageError("Wrong answers come from runs; none is named.", hint="Name them with --run.")
-        settings.pop("items_n", None)
-        return write_error_forms(
-            items_of(runs), answers_of(runs, only_wrong=True), out, per_country=per_country, **settings
-        )
+        if settings.pop("items_n", None) is not None:
+            raise UsageError("Wrong answers are drawn by culture, not by item.", hint="Leave --items out.")
+    for run in runs:
+        if run.manifest["suite"] != (known.form or known.name):
+            raise UsageError(f"{run.path} is a run of {run.manifest['task']}, not of {suite}.")
     if runs:
-        return [write_rating_form(items_of(runs), answers_of(runs), out, groups=groups, **settings)]
+        items = items_of(runs, variant=variant, where=where or {})
+        if per_country is not None:
+            wrong = answers_of(runs, items, only_wrong=True)
+            return write_error_forms(items, wrong, out, per_country=per_country, **settings)
+        return [write_rating_form(items, answers_of(runs, items), out, groups=groups, **settings)]
     if groups != 1:
         raise UsageError("Groups split answers to rate; there are no answers here.", hint="Name runs with --answers.")
-    task = next(iter(_suite_of_forms(suite).tasks))
+    task = next((f"{suite}/{name}" for name in known.choices if f"{suite}/{name}" in known.tasks), None)
+    if task is None:
+        raise UsageError(
+            f"People cannot choose among options in {suite}: its items have none.",
+            hint="To have answers of models rated, name runs with --answers.",
+        )
     return [write_choice_form(load_task(task, data=data, variant=variant, where=where).items(), out, **settings)]
 
 

@@ -75,7 +75,16 @@ def test_sheets_do_not_tell_the_model(tmp_path: Path) -> None:
     form = write(tmp_path / "out")[0]
     with form.sheets[0].open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert list(rows[0]) == ["form_id", "response_id", "question", "question_en", "people_said", "response", *CODES]
+    assert list(rows[0]) == [
+        "form_id",
+        "response_id",
+        "question",
+        "question_en",
+        "people_said",
+        "response",
+        *CODES,
+        "remark",
+    ]
     assert rows[0]["people_said"] == "té / =té (3); no (1)"
     order = [row["response_id"] for row in rows]
     other = [row.cells["response_id"] for row in read_sheet(form.sheets[1])]

@@ -92,6 +92,7 @@ def test_no_column_of_a_choice_sheet_reveals_the_best(plain_items: list[Item], t
     written = write_choice_form(plain_items, tmp_path, items_n=None, people=1)
     assert list(rows_of(written.sheets[0])[0]) == [
         "form_id", "item_id", "prompt", "option_1", "option_2", "option_3", "option_4", "choice",
+        "remark",
     ]  # fmt: skip
     # Swapping which option is the best leaves the set of cells a validator sees unchanged.
     swapped = [make_item(item.id, options_of(item)[::-1]) for item in plain_items]
@@ -162,6 +163,7 @@ def test_a_rating_form_hides_the_models(plain_items: list[Item], tmp_path: Path)
         rows = rows_of(path)
         assert list(rows[0]) == [
             "form_id", "response_id", "prompt", "response", "Fac", "Gra", "Spe", "Coh", "Cac", "Csa", "Leg",
+                "remark",
         ]  # fmt: skip
         assert {row["response_id"] for row in rows} == set(key)
         for row in rows:

@@ -222,7 +222,7 @@ def test_bad_tables_are_refused_with_their_place(tmp_path: Path, text: str, mess
         ("model,", "modell,", "column 'model' is missing"),
         ("R002,", "R001,", r"row 3, column 'response_id': 'R001' appears twice"),
         (",alpha,", ",,", "column 'model': is empty"),
-        ("rating-1-", "rating-2-", "mixes the keys of 2 forms"),
+        ("rating-1-", "rating-2-", "the key does not know the response 'R001'.\n.*Known: R002"),
     ],
 )
 def test_a_damaged_key_is_refused(items: list[Item], tmp_path: Path, old: str, new: str, message: str) -> None:

@@ -74,7 +74,9 @@ Where = Annotated[
 Out = Annotated[Path, option("FOLDER", "Folder that holds the run folders.")]
 Json = Annotated[bool, typer.Option("--json", help="Print machine-readable JSON to stdout.")]
 Seed = Annotated[int, option("N", "Seed of everything random; recorded.", min=0)]
-Key = Annotated[Path | None, option("FILE", "The key file written with the validators' form.")]
+Key = Annotated[
+    list[Path] | None, option("FILE", "The key file written with the forms, or a folder that holds it; repeatable.")
+]
 
 _EVERYDAY = "Everyday knowledge"
 _TEXTS = "How text changes with culture"

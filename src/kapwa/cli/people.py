@@ -89,7 +89,7 @@ def agreement(
     from kapwa.people.choices import human_baseline, render_baseline
 
     items = kapwa.load_task(task, data=data, variant=variant, where=opt.parse_where(where)).items()
-    found = human_baseline(choices, items, key=key, seed=seed)
+    found = human_baseline(choices, items, key=key, some=bool(where), seed=seed)
     if json:
         show_json(found.to_dict())
     else:

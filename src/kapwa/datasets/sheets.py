@@ -197,7 +197,8 @@ FORMATS = ("csv", "xlsx")
 # The longest text one XLSX cell holds; openpyxl cuts longer ones without a word.
 MAX_XLSX_CELL = 32_767
 
-_KINDS = ("choices", "ratings")
+# For each kind of sheet, how the files of the other kinds begin.
+_OTHERS = {"choices": ("ratings", "errors"), "ratings": ("choices",)}
 _READABLE = (".csv", ".tsv", ".xlsx", ".jsonl")
 
 
@@ -251,21 +252,27 @@ def header_of(rows: Sequence[Row]) -> list[str]:
     return list(dict.fromkeys(name for row in rows for name in row.cells))
 
 
-def sheet_files(paths: str | Path | Sequence[str | Path], kind: str) -> list[Path]:
-    """Return the filled sheets that ``paths`` name; of a folder, all but keys and the forms of another kind.
+def sheet_files(paths: str | Path | Sequence[str | Path], kind: str, *, keys: bool = False) -> list[Path]:
+    """Return the filled sheets (or the ``keys``) that ``paths`` name; of folders, all but forms of another kind.
 
     A sheet somebody renamed is still read, and a stray file fails loudly instead of being left out.
     """
     given = [Path(paths)] if isinstance(paths, str | Path) else [Path(path) for path in paths]
-    left_out = (".", "~$", *(other for other in _KINDS if other != kind))
+    what, example = ("key", f"{kind}-key.csv") if keys else ("filled sheets", f"{kind}-p1.csv")
     found: list[Path] = []
     for path in given:
         sheets = [path]
         if path.is_dir():
-            files = (file for file in sorted(path.iterdir()) if file.suffix.lower() in _READABLE)
-            sheets = [file for file in files if not (file.stem.endswith("-key") or file.name.startswith(left_out))]
+            sheets = [
+                file
+                for file in sorted(path.rglob("*"))
+                if file.suffix.lower() in _READABLE
+                and file.stem.endswith("-key") == keys
+                and not file.name.startswith(_OTHERS[kind])
+                and not any(part.startswith((".", "~$")) for part in file.relative_to(path).parts)
+            ]
         if not sheets:
-            raise DataError("holds no filled sheets.", path=path, hint=f"They are CSV or XLSX, as {kind}-p1.csv.")
+            raise DataError(f"holds no {what}.", path=path, hint=f"They are CSV or XLSX, as {example}.")
         found += sheets
     if not found:
         raise UsageError(f"No file of {kind} was given.")

@@ -5,8 +5,10 @@ Three layouts are told apart by their columns:
 - the form of :func:`kapwa.people.forms.write_choice_form`: ``form_id, item_id, option_1 …, choice``, where choice is
   a position on that sheet or the option's text;
 - long: ``item_id, rater, choice``, where choice is the option's text, or its number in canonical order
-  (1 = best, 2 … = irrelevant responses in file order);
+  (1 = best, 2 … = irrelevant responses in file order), or for a question whose options have letters, its letter;
 - wide: ``item_id`` and one column a rater, with the same cells as the long layout.
+
+A form and the long layout may have a column ``remark``, for what people want to tell.
 """
 
 from __future__ import annotations
@@ -14,24 +16,26 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from string import ascii_uppercase
 from typing import NamedTuple
 
 import polars as pl
 
-from kapwa.datasets.sheets import header_of, short_names
+from kapwa.datasets.sheets import header_of, sheet_files, short_names
 from kapwa.errors import DataError, UsageError, nearest
-from kapwa.people.filled_sheets import Cell, answer_of, cell_of, read_filled, refuse_repeats
+from kapwa.people.filled_sheets import REMARKS, Cell, answer_of, cell_of, read_filled, refuse_repeats, remark_of
 from kapwa.people.forms import CHOICE_KEY, options_of
 from kapwa.records import Item
 from kapwa.tables_io import Row, read_sheet
 
 # Columns of the wide layout that are not raters.
 NOT_RATERS = frozenset(
-    {"item_id", "form_id", "variant", "culture", "language", "category", "topic", "cluster", "prompt", "note", "notes"}
+    ("item_id", "form_id", "variant", "culture", "language", "category", "topic", "cluster", "prompt", *REMARKS)
 )
 _OPTION = re.compile(r"option_(\d+)")
+_REMARKS = dict.fromkeys(("item_id", "rater", "remark"), pl.String)
 _SCHEMA = {"item_id": pl.String, "rater": pl.String, "option": pl.Int64, "path": pl.String, "row": pl.Int64}
 
 
@@ -40,10 +44,12 @@ class Choices:
     """Choices by option identity: one row per rater and item, ``option`` null where none was made.
 
     ``frame`` columns: ``item_id, rater, option`` (0 = best, 1 … = irrelevant in file order), ``path, row``.
-    ``notes`` says what the reader had to tolerate (sheets nobody filled in, ids that lost leading zeros).
+    ``remarks``: ``item_id, rater, remark``. ``notes`` says what the reader had to tolerate (sheets nobody filled in,
+    ids that lost leading zeros).
     """
 
     frame: pl.DataFrame
+    remarks: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=_REMARKS))
     notes: tuple[str, ...] = ()
 
 
@@ -52,20 +58,26 @@ class _Choice(NamedTuple):
     rater: str
     option: int | None
     cell: Cell
+    remark: str = ""
 
 
 class _Key(NamedTuple):
     """What the organiser kept: by form and item, the option at each position."""
 
-    form: str
+    forms: str
     orders: Mapping[tuple[str, str], Mapping[int, int]]
     people: frozenset[str]
 
 
 class _Items:
-    """The items by id, forgiving what spreadsheets do to ids and to line breaks, and nothing else."""
+    """The items by id, forgiving what spreadsheets do to ids and to line breaks, and nothing else.
 
-    def __init__(self, items: Sequence[Item]) -> None:
+    ``some``: these are only some of the items that people chose for; :meth:`find` returns None for the others.
+    """
+
+    def __init__(self, items: Sequence[Item], *, some: bool) -> None:
+        self.some = some
+        self.others: set[str] = set()
         self.by_id: dict[str, Item] = {}
         for item in items:
             if item.id in self.by_id:
@@ -79,7 +91,7 @@ class _Items:
             self._bare.setdefault(item_id.lstrip("0"), []).append(item_id)
         self.restored: set[str] = set()
 
-    def find(self, row: Row, path: Path) -> Item:
+    def find(self, row: Row, path: Path) -> Item | None:
         cell = cell_of(row, path, "item_id")
         written = cell.text
         if written in self.by_id:
@@ -89,31 +101,54 @@ class _Items:
         if len(candidates) == 1:
             self.restored.add(candidates[0])
             return self.by_id[candidates[0]]
+        if written and self.some:
+            self.others.add(written)
+            return None
         message = f"{written!r} is not an item of this data." if written else "is empty."
         raise cell.error(message, nearest(written, self.by_id))
 
 
 def read_choices(
-    paths: str | Path | Sequence[str | Path], items: Sequence[Item], *, key: str | Path | None = None
+    paths: str | Path | Sequence[str | Path],
+    items: Sequence[Item],
+    *,
+    key: str | Path | Sequence[str | Path] | None = None,
+    some: bool = False,
 ) -> Choices:
-    """Read filled choice sheets: one file, several, or a folder of them (its ``*-key`` files are passed over).
+    """Read filled choice sheets: one file, several, or folders of them (their ``*-key`` files are passed over).
 
-    ``items``: the items of one variant. ``key``: the ``choices-key.csv`` written with the forms; without it,
-    positions are resolved by the option texts on the sheet itself. An empty choice is missing, and counted.
+    ``items``: the items of one variant; with ``some``, only some of those that people chose for: the choices for the
+    others are passed over, with a note. ``key``: the ``choices-key.csv`` written with the forms, several of them, or
+    folders that hold them; without it, positions are resolved by the option texts on the sheet itself. An empty choice
+    is missing, and counted.
     Raises DataError naming file, row and column for unknown items, choices that are no option of the item,
     a person choosing twice for an item, a key of other forms or other data, and unreadable files.
     """
-    known = _Items(items)
-    answers = _read_key(Path(key), known) if key is not None else None
+    known = _Items(items, some=some)
+    answers = _read_keys(sheet_files(key, "choices", keys=True), known) if key is not None else None
     choices, notes = read_filled(
-        paths, "choices", lambda path: _read_file(path, known, answers), lambda choice: choice.option is not None
+        paths,
+        "choices",
+        lambda path: _read_file(path, known, answers),
+        lambda choice: choice.option is not None,
     )
+    if known.others:
+        choices = [choice for choice in choices if choice.item_id]
+        notes.append(f"Choices for items that are not among these are passed over ({len(known.others)}).")
+    if not choices:
+        hint = f"Items that people chose for: {', '.join(sorted(known.others)[:5])}."
+        raise DataError("no choice is for one of these items.", path=sheet_files(paths, "choices")[0], hint=hint)
     if known.restored:
         notes.append(f"{len(known.restored)} item ids had lost their leading zeros; each fits exactly one item.")
     refuse_repeats(((c.rater, c.item_id), c.cell, f"{c.rater} chooses for item {c.item_id!r}") for c in choices)
     names = short_names({choice.rater for choice in choices}, "choice")
     rows = [(c.item_id, names[c.rater], c.option, str(c.cell.path), c.cell.row) for c in choices]
-    return Choices(pl.DataFrame(rows, schema=_SCHEMA, orient="row"), tuple(notes))
+    remarks = [(c.item_id, names[c.rater], c.remark) for c in choices if c.remark]
+    return Choices(
+        pl.DataFrame(rows, schema=_SCHEMA, orient="row"),
+        pl.DataFrame(remarks, schema=_REMARKS, orient="row"),
+        tuple(notes),
+    )
 
 
 def _read_file(path: Path, items: _Items, key: _Key | None) -> Iterator[_Choice]:
@@ -140,25 +175,40 @@ def _read_file(path: Path, items: _Items, key: _Key | None) -> Iterator[_Choice]
 
 def _long_choice(row: Row, path: Path, items: _Items) -> _Choice:
     rater = cell_of(row, path, "rater", filled=True, hint="Name who made this choice.")
-    return _plain_choice(items.find(row, path), rater.text, answer_of(row, path, "choice"))
+    choice = _plain_choice(items.find(row, path), rater.text, answer_of(row, path, "choice"))
+    return choice._replace(remark=remark_of(row))
 
 
-def _plain_choice(item: Item, rater: str, cell: Cell) -> _Choice:
+def _plain_choice(item: Item | None, rater: str, cell: Cell) -> _Choice:
+    if item is None:
+        return _other(rater, cell)
     options = options_of(item)
+    # A question's options are lettered in the order of the file, in which the right one stands anywhere.
+    lettered = list(item.fields.get("options") or ())
+    hint = f"Write the option's text, or its number: 1 = best, 2 to {len(options)} = irrelevant in file order."
+    if lettered:
+        hint = f"Write the option's text, or its letter: A to {ascii_uppercase[len(lettered) - 1]}."
     option, number = _by_text(cell.text, options), _number(cell.text)
-    if option is None and number is not None and 1 <= number <= len(options):
+    letter = ascii_uppercase.find(cell.text.upper()) if len(cell.text) == 1 else -1
+    if option is None and 0 <= letter < len(lettered):
+        option = options.index(lettered[letter])
+    elif option is None and number is not None and 1 <= number <= len(options) and not lettered:
         option = number - 1
     if option is None and cell.text:
-        raise cell.error(
-            f"{cell.shown} is no option of item {item.id!r}.",
-            f"Write the option's text, or its number: 1 = best, 2 to {len(options)} = irrelevant in file order.",
-        )
+        raise cell.error(f"{cell.shown} is no option of item {item.id!r}.", hint)
     return _Choice(item.id, rater, option, cell)
+
+
+def _other(rater: str, cell: Cell) -> _Choice:
+    """A choice for an item that is not among those asked about: whether it was made is all that can be said."""
+    return _Choice("", rater, -1 if cell.text else None, cell)
 
 
 def _form_choice(row: Row, path: Path, items: _Items, key: _Key | None) -> _Choice:
     item, cell = items.find(row, path), answer_of(row, path, "choice")
     form_id = cell_of(row, path, "form_id", filled=True, hint="Restore it from the form.")
+    if item is None:
+        return _other(form_id.text, cell)
     order = _order_on_sheet(row, path, item) if key is None else _order_in_key(row, path, item, form_id, key)
     number = _number(cell.text)
     option = _by_text(cell.text, options_of(item)) if number is None else order.get(number)
@@ -167,7 +217,7 @@ def _form_choice(row: Row, path: Path, items: _Items, key: _Key | None) -> _Choi
             f"{cell.shown if number is None else number} is not an option of this row.",
             f"Write a number from 1 to {len(order)}.",
         )
-    return _Choice(item.id, form_id.text, option, cell)
+    return _Choice(item.id, form_id.text, option, cell, remark_of(row))
 
 
 def _shown(row: Row) -> dict[int, str]:
@@ -197,7 +247,7 @@ def _order_in_key(row: Row, path: Path, item: Item, form_id: Cell, key: _Key) ->
     if order is None:
         known = form_id.text in key.people
         lacks = f"has no item {item.id!r} for" if known else "does not know"
-        hint = f"The key is for {key.form}. {nearest(form_id.text, key.people)}"
+        hint = f"The key is for {key.forms}. {nearest(form_id.text, key.people)}"
         raise form_id.error(f"the key {lacks} the form {form_id.text!r}.", hint)
     for position, text in _shown(row).items():
         # An edited text fits no option and the key decides; one that fits another option is a moved cell.
@@ -208,11 +258,13 @@ def _order_in_key(row: Row, path: Path, item: Item, form_id: Cell, key: _Key) ->
     return order
 
 
-def _read_key(path: Path, items: _Items) -> _Key:
+def _read_keys(paths: Sequence[Path], items: _Items) -> _Key:
     orders: dict[tuple[str, str], dict[int, int]] = {}
     forms = set()
-    for row in read_sheet(path, required=CHOICE_KEY):
+    for path, row in [(file, row) for file in paths for row in read_sheet(file, required=CHOICE_KEY)]:
         item = items.find(row, path)
+        if item is None:
+            continue
         numbers = []
         for name in ("position", "option"):
             number = _number(row.cells[name].strip())

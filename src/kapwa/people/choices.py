@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +52,7 @@ class HumanBaseline:
     ``table``: ``chose_best, of, items, share``: on how many items so many of so many people chose the best.
     ``agreement``: ``coding, coefficient, value, low, high, units, raters, note``.
     ``pairs``: ``coding, first, second, kappa, units``.
+    ``remarks``: ``item_id, rater, remark``.
     """
 
     mean: Estimate
@@ -60,21 +61,22 @@ class HumanBaseline:
     table: pl.DataFrame
     agreement: pl.DataFrame
     pairs: pl.DataFrame
+    remarks: pl.DataFrame
     items: int
     items_of: int
     variant: str
     notes: tuple[str, ...] = ()
 
-    def ceilings(self, metrics: Sequence[str]) -> list[Floor]:
-        """Return the mean accuracy as the ceiling of each of ``metrics``."""
+    def ceilings(self, metrics: Sequence[str], *, note: str | None = None) -> list[Floor]:
+        """Return the mean accuracy as the ceiling of each of ``metrics``; ``note``: the culture, where there are more."""
         if self.mean.value is None:
             return []
-        note = f"{len(self.people)} people on {self.items} of {self.items_of} items"
+        note = note or f"{len(self.people)} people on {self.items} of {self.items_of} items"
         return [Floor(metric, self.variant, "own validators", self.mean.value, "ceiling", note) for metric in metrics]
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values for JSON; None where a number is undefined."""
-        tables = {name: getattr(self, name).to_dicts() for name in ("people", "table", "agreement", "pairs")}
+        tables = {name: getattr(self, name).to_dicts() for name in ("people", "table", "agreement", "pairs", "remarks")}
         figures = ("value", "low", "high", "se", "n", "clusters", "method")
         estimates = {of: {name: getattr(getattr(self, of), name) for name in figures} for of in ("mean", "majority")}
         return {
@@ -91,12 +93,25 @@ def human_baseline(
     paths: str | Path | Sequence[str | Path],
     items: Sequence[Item],
     *,
-    key: str | Path | None = None,
+    key: str | Path | Sequence[str | Path] | None = None,
+    some: bool = False,
     seed: int = 1,
     replicates: int = 2000,
 ) -> HumanBaseline:
-    """Read filled choice sheets and analyse them: what ``kapwa agreement`` does."""
-    return analyse_choices(read_choices(paths, items, key=key), items, seed=seed, replicates=replicates)
+    """Read filled choice sheets and analyse them: what ``kapwa agreement`` does; see :func:`read_choices`."""
+    return analyse_choices(read_choices(paths, items, key=key, some=some), items, seed=seed, replicates=replicates)
+
+
+def baselines(choices: Choices, items: Sequence[Item], *, seed: int = 1) -> dict[str, HumanBaseline]:
+    """Analyse the choices of each culture that people chose for by itself; see :func:`analyse_choices`."""
+    made = set(choices.frame.filter(pl.col("option").is_not_null())["item_id"])
+    found = {}
+    for culture in dict.fromkeys(item.culture for item in items if item.id in made):
+        own = [item for item in items if item.culture == culture]
+        its = pl.col("item_id").is_in([item.id for item in own])
+        part = replace(choices, frame=choices.frame.filter(its), remarks=choices.remarks.filter(its))
+        found[culture] = analyse_choices(part, own, seed=seed)
+    return found
 
 
 def analyse_choices(choices: Choices, items: Sequence[Item], *, seed: int = 1, replicates: int = 2000) -> HumanBaseline:
@@ -105,7 +120,6 @@ def analyse_choices(choices: Choices, items: Sequence[Item], *, seed: int = 1, r
     ``items``: the items the choices were read against. ``seed`` and ``replicates`` govern the bootstrap.
     A choice left out counts neither as right nor as wrong. Raises DataError when no choice was made.
     """
-    by_id = {item.id: item for item in items}
     raters = sorted(choices.frame["rater"].unique(), key=_natural)
     given: dict[str, dict[str, int | None]] = {}
     for item_id, rater, option in choices.frame.select("item_id", "rater", "option").iter_rows():
@@ -117,6 +131,7 @@ def analyse_choices(choices: Choices, items: Sequence[Item], *, seed: int = 1, r
     right = [[None if option is None else float(option == 0) for option in line] for line in options]
     marks = [(line.count(1.0), len(line) - line.count(None)) for line in right]
     clusters = [item.cluster for item in answered]
+    cultures = {item.culture for item in answered}
     agreement, pairs = _agreement(options, answered, raters, seed=seed, replicates=replicates)
     notes = list(choices.notes)
     if len(raters) == 1:
@@ -131,8 +146,9 @@ def analyse_choices(choices: Choices, items: Sequence[Item], *, seed: int = 1, r
         table=_table(marks),
         agreement=agreement,
         pairs=pairs,
+        remarks=choices.remarks,
         items=len(answered),
-        items_of=len(by_id),
+        items_of=sum(item.culture in cultures for item in items),
         variant=items[0].variant,
         notes=tuple(notes),
     )
@@ -211,6 +227,7 @@ def render_baseline(baseline: HumanBaseline) -> RenderableType:
     shown: list[RenderableType] = [_render_people(baseline), _render_table(baseline)]
     if len(baseline.agreement):
         shown.append(_render_agreement(baseline))
+    shown += [f"Remark of {rater} on {item}: {said}" for item, rater, said in baseline.remarks.iter_rows()]
     shown += [f"Note: {note}" for note in baseline.notes]
     return Group(*shown)
 
@@ -254,10 +271,12 @@ def _render_table(baseline: HumanBaseline) -> Table:
 
 
 def _render_agreement(baseline: HumanBaseline) -> Table:
+    from rich.text import Text
+
     table = _table_of("Agreement between people", "coefficient", "value", "95% interval", "items")
     table.add_column("note")
     for coding, title in CODINGS.items():
-        table.add_row(f"[bold]{title}[/bold]")
+        table.add_row(Text(title, style="bold"))
         for row in baseline.agreement.filter(pl.col("coding") == coding).iter_rows(named=True):
             shown = (_number(row["value"]), _interval(row["low"], row["high"]), str(row["units"]), row["note"])
             table.add_row(f"  {NAMES[row['coefficient']]}", *shown)

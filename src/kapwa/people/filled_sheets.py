@@ -11,6 +11,8 @@ from kapwa.errors import DataError
 from kapwa.tables_io import Row
 
 Entry = TypeVar("Entry")
+# Columns in which people write what they want to tell us; the forms have the first.
+REMARKS = ("remark", "remarks", "note", "notes", "comment", "comments")
 _NOT_ANSWERS = frozenset({"nan", "na", "n/a", "#n/a", "null", "none"})
 
 
@@ -46,6 +48,12 @@ def answer_of(row: Row, path: Path, column: str) -> Cell:
     if cell.text.casefold() in _NOT_ANSWERS:
         raise cell.error(f"{cell.text!r} is not an answer.", "Leave the cell empty instead.")
     return cell
+
+
+def remark_of(row: Row) -> str:
+    """Return what a person wrote beside the answers of a row."""
+    said = (cell.strip() for name, cell in row.cells.items() if name.casefold() in REMARKS)
+    return "; ".join(filter(None, said))
 
 
 def read_filled(

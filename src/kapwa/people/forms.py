@@ -11,6 +11,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from string import ascii_uppercase
 
 from kapwa.datasets.sheets import FORMATS, Column, Sheet, render, shuffled, write_files
 from kapwa.errors import DataError, UsageError
@@ -19,6 +20,7 @@ from kapwa.records import Item
 from kapwa.tables_io import csv_bytes
 
 CHOICE_KEY = ("form", "form_id", "item_id", "variant", "position", "option", "text")
+REMARK = Column("remark", 30)
 
 _CHOICE_INSTRUCTIONS = """# Choose what an average person of your culture would do
 
@@ -27,8 +29,19 @@ Read the situation and every response. In the column **choice**, write the numbe
 an average person of your culture would do in that situation, which may differ from what you yourself would do.
 
 - Choose exactly one response in each row. Leave the cell empty only if you cannot decide.
-- Work alone, and do not compare with others until everyone is done.
-- Change nothing but the column **choice**. Save the file in the format in which you got it.
+"""
+_QUESTION_INSTRUCTIONS = """# Choose the answer that is usual where you live
+
+Each row holds a question about everyday life in your country or region (column **prompt**) and several answers
+(**option_1**, **option_2**, …). Read the question and every answer. In the column **choice**, write the number of the
+answer that most people there would give, which may differ from what you yourself would say.
+
+- Choose exactly one answer in each row. Leave the cell empty only if you do not know.
+- Look nothing up.
+"""
+_EVERY_INSTRUCTION = """- Work alone, and do not compare with others until everyone is done.
+- Anything you want to tell us about a row can stand in the column **remark**, in any language.
+- Change nothing else. Save the file in the format in which you got it.
 """
 
 
@@ -53,11 +66,11 @@ def write_choice_form(
     people: int = 3,
     formats: Sequence[str] = FORMATS,
 ) -> Forms:
-    """Write one choice sheet per person: a situation, its best and irrelevant responses shuffled, a blank choice.
+    """Write one choice sheet per person: a situation or question, its options shuffled, a blank choice.
 
-    ``items``: one variant, with the fields ``prompt``, ``best`` and ``irrelevant``; ``items_n`` of them are drawn
-    without replacement (None: all). Columns ``form_id, item_id, prompt, option_1 … option_k, choice``; the key
-    ``choices-key.csv`` maps each position to the option (0 = best, then the irrelevant ones in file order).
+    ``items``: one variant, with the options that :func:`options_of` finds; ``items_n`` of them are drawn without
+    replacement (None: all). Columns ``form_id, item_id, prompt, option_1 … option_k, choice, remark``; the key
+    ``choices-key.csv`` maps each position to the option (0 = best, then the others in file order).
     Equal arguments give equal forms. Raises UsageError for impossible counts, items of several variants or
     cultures, and a folder that holds forms already; DataError for items without a choice.
     """
@@ -65,7 +78,9 @@ def write_choice_form(
     chosen = draw_items(_one_variant(one_culture(items)), items_n, seed)
     for item in chosen:
         _check_options(item)
-    base = form_base("choice", seed, people, [[item.id, item.fields["prompt"], *options_of(item)] for item in chosen])
+    base = form_base("choice", seed, people, [[item.id, _asked(item), *options_of(item)] for item in chosen])
+    instructions = _QUESTION_INSTRUCTIONS if "options" in chosen[0].fields else _CHOICE_INSTRUCTIONS
+    instructions += _EVERY_INSTRUCTION
     width = max(len(options_of(item)) for item in chosen)
     files: dict[str, bytes] = {}
     key_rows: list[Sequence[str | int]] = []
@@ -73,29 +88,52 @@ def write_choice_form(
         form_id = f"{base}-p{person}"
         rows = [chosen[i] for i in shuffled([item.id for item in chosen], "rows", seed, person)]
         orders = [shuffled(options_of(item), "options", seed, person, item.id) for item in rows]
-        files |= render(_choice_sheet(f"choices-p{person}", form_id, rows, orders, width), formats)
+        sheet = _choice_sheet(f"choices-p{person}", form_id, rows, orders, width, instructions)
+        files |= render(sheet, formats)
         key_rows += [
             (base, form_id, item.id, item.variant, position, option, options_of(item)[option])
             for item, order in zip(rows, orders, strict=True)
             for position, option in enumerate(order, start=1)
         ]
     files["choices-key.csv"] = csv_bytes(CHOICE_KEY, key_rows)
-    files["choices-instructions.md"] = _CHOICE_INSTRUCTIONS.encode()
+    files["choices-instructions.md"] = instructions.encode()
     write_files(files, Path(out))
     return written_forms(files, Path(out), "choices", items=len(chosen), people=people)
 
 
 def options_of(item: Item) -> tuple[str, ...]:
-    """Return an item's answer options in canonical order: the best, then the irrelevant ones in file order."""
-    return (item.fields["best"], *item.fields["irrelevant"])
+    """Return an item's answer options in canonical order: the best, then the others in file order.
+
+    The best is the field ``best`` beside those in ``irrelevant``, or that of ``options`` whose letter is ``answer``.
+    Raises UsageError for an item without options.
+    """
+    fields = item.fields
+    if "best" in fields:
+        return (fields["best"], *fields["irrelevant"])
+    if "answer" not in fields or not fields.get("options"):
+        raise UsageError(f"Item {item.id!r} has no options that people could choose among.")
+    options = list(fields["options"])
+    return (options.pop(ascii_uppercase.index(fields["answer"])), *options)
 
 
-def _choice_sheet(name: str, form_id: str, items: Sequence[Item], orders: Sequence[Sequence[int]], width: int) -> Sheet:
+def _asked(item: Item) -> str:
+    """What people read above the options; the prompt of a question with options holds them, and words for a model."""
+    return str(item.fields["question" if "options" in item.fields else "prompt"])
+
+
+def _choice_sheet(
+    name: str,
+    form_id: str,
+    items: Sequence[Item],
+    orders: Sequence[Sequence[int]],
+    width: int,
+    instructions: str,
+) -> Sheet:
     rows = []
     for item, order in zip(items, orders, strict=True):
         options = options_of(item)
         shown = [options[i] for i in order] + [""] * (width - len(order))
-        rows.append([form_id, item.id, item.fields["prompt"], *shown, ""])
+        rows.append([form_id, item.id, _asked(item), *shown, "", ""])
     allowed = [tuple(str(i) for i in range(1, len(order) + 1)) for order in orders]
     columns = [
         Column("form_id", 22),
@@ -103,8 +141,9 @@ def _choice_sheet(name: str, form_id: str, items: Sequence[Item], orders: Sequen
         Column("prompt", 48),
         *(Column(f"option_{i}", 34) for i in range(1, width + 1)),
         Column("choice", 9, allowed, ("choice", "The number of the option an average person would choose.")),
+        REMARK,
     ]
-    return Sheet(name, columns, rows, _CHOICE_INSTRUCTIONS)
+    return Sheet(name, columns, rows, instructions)
 
 
 def one_culture(items: Sequence[Item]) -> Sequence[Item]:
@@ -139,7 +178,7 @@ def check_counts(*, seed: int, **counts: int) -> None:
 def _check_options(item: Item) -> None:
     options = options_of(item)
     if len(options) < 2:
-        raise DataError(f"item {item.id!r} has no irrelevant response, so there is nothing to choose between.")
+        raise DataError(f"item {item.id!r} has one option only, so there is nothing to choose between.")
     if len(set(options)) < len(options):
         raise DataError(f"item {item.id!r} has the same response twice.", hint="Run 'kapwa data check' on the data.")
 

@@ -7,14 +7,16 @@ Two layouts are told apart by their columns:
 - long: ``rater``, a ``response_id`` or an ``item_id`` (with ``variant`` and ``model`` where there are several), and
   one column a criterion.
 
-A criterion's column is called by its code or its name. An empty cell is a judgement not made.
+A criterion's column is called by its code or its name. An empty cell is a judgement not made. A column ``remark`` holds
+what people want to tell. Codes such as R001 are of one form, which a row's ``form_id`` names: several forms can be read
+at once.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -24,7 +26,7 @@ import polars as pl
 from kapwa import registry
 from kapwa.datasets.sheets import header_of, sheet_files, short_names
 from kapwa.errors import DataError, nearest
-from kapwa.people.filled_sheets import Cell, answer_of, cell_of, read_filled, refuse_repeats
+from kapwa.people.filled_sheets import Cell, answer_of, cell_of, read_filled, refuse_repeats, remark_of
 from kapwa.people.rating_forms import RATING_KEY
 from kapwa.suites.base import Criterion, Suite, rating_suite
 from kapwa.tables_io import Row, read_sheet
@@ -34,39 +36,40 @@ YES = frozenset(["yes", "y", "true", "t", "1", "oo", "opo", "نعم", "sí", "si
 NO = frozenset(["no", "n", "false", "f", "0", "hindi", "di", "لا", "아니오", "아니요", "አይ", "አይደለም"])
 HIDDEN = "(hidden)"
 
-_SCHEMA = {
-    **dict.fromkeys(("response", "item_id", "variant", "model", "cluster", "rater", "criterion"), pl.String),
-    "yes": pl.Boolean,
-    "path": pl.String,
-    "row": pl.Int64,
-}
+# A form's id, before the number of the person; :func:`kapwa.people.forms.form_base` writes it.
+_FORM_ID = re.compile(r"(rating-\d+-[0-9a-f]{8})-p\d+")
+_ANSWER = dict.fromkeys(("response", "item_id", "variant", "model", "cluster", "culture", "rater"), pl.String)
+_SCHEMA = {**_ANSWER, "criterion": pl.String, "yes": pl.Boolean, "path": pl.String, "row": pl.Int64}
 
 
 @dataclass(frozen=True, slots=True)
 class Ratings:
     """Judgements by the criteria of the suite ``form``: one row per response, rater and criterion.
 
-    ``frame`` columns: ``response`` (names one answer of one model), ``item_id, variant, model, cluster, rater,
-    criterion, yes, path, row``; ``yes`` is null where no judgement was made. ``notes`` says what the reader could not
-    know or had to tolerate.
+    ``frame`` columns: ``response`` (names one answer of one model), ``item_id, variant, model, cluster, culture, rater,
+    criterion, yes, path, row``; ``yes`` is null where no judgement was made, ``culture`` "" where no key tells it.
+    ``remarks``: ``response, item_id, variant, model, cluster, culture, rater, remark``. ``notes`` says what the reader
+    could not know or had to tolerate.
     """
 
     form: str
     frame: pl.DataFrame
+    remarks: pl.DataFrame
     notes: tuple[str, ...] = ()
 
 
 class _Response(NamedTuple):
+    form: str  # whose code ``response`` is; "" where nothing tells
     response: str
     item_id: str
     variant: str
     model: str
     cluster: str
+    culture: str = ""
 
 
-class _Key(NamedTuple):
-    form: str
-    responses: Mapping[str, _Response]
+# The responses of every form that keys were given for, by form and code.
+_Keys = Mapping[tuple[str, str], _Response]
 
 
 class _Rating(NamedTuple):
@@ -74,36 +77,73 @@ class _Rating(NamedTuple):
     rater: str
     answers: tuple[bool | None, ...]
     place: Cell
+    shown: str
+    remark: str
 
 
 def read_ratings(
-    paths: str | Path | Sequence[str | Path], *, form: str | None = None, key: str | Path | None = None
+    paths: str | Path | Sequence[str | Path],
+    *,
+    form: str | None = None,
+    key: str | Path | Sequence[str | Path] | None = None,
 ) -> Ratings:
-    """Read filled rating sheets: one file, several, or a folder of them (its ``*-key`` files are passed over).
+    """Read filled rating sheets: one file, several, or folders of them (their ``*-key`` files are passed over).
 
     ``form``: the suite whose criteria were judged; None takes the one whose criteria the first sheet has. ``key``: the
-    ``ratings-key.csv`` written with the forms; without it, responses are told apart but their models stay hidden.
-    Raises DataError naming file, row and column for a missing criterion, a cell that is neither yes nor no, a rater
-    judging a response twice, a key of other forms, and unreadable files; UsageError for an unknown form.
+    ``ratings-key.csv`` written with the forms, several of them, or folders that hold them; without it, responses are
+    told apart but their models stay hidden. Raises DataError naming file, row and column for a missing criterion, a
+    cell that is neither yes nor no, a rater judging a response twice, a code that several forms have where the row
+    names none, a key of other forms, and unreadable files; UsageError for an unknown form.
     """
     suite = rating_suite(form) if form is not None else _suite_of(sheet_files(paths, "ratings")[0])
-    answers = _read_key(Path(key)) if key is not None else None
+    answers = _read_keys(sheet_files(key, "ratings", keys=True)) if key is not None else None
     ratings, notes = read_filled(
         paths,
         "ratings",
         lambda path: _read_file(path, suite.criteria, answers),
         lambda rating: any(answer is not None for answer in rating.answers),
     )
+    ratings = _told_apart(ratings)
     refuse_repeats(((r.rater, r.response), r.place, f"{r.rater} judges {r.response.response!r}") for r in ratings)
     if any(rating.response.model == HIDDEN for rating in ratings):
         notes.append("The models are hidden behind codes; pass the form's key to tell them apart.")
     names = short_names({rating.rater for rating in ratings}, "rating")
-    rows = [
-        (*rating.response, names[rating.rater], criterion.code, answer, str(rating.place.path), rating.place.row)
-        for rating in ratings
-        for criterion, answer in zip(suite.criteria, rating.answers, strict=True)
-    ]
-    return Ratings(suite.name, pl.DataFrame(rows, schema=_SCHEMA, orient="row"), tuple(notes))
+    several = len({rating.response.form for rating in ratings}) > 1
+    rows, remarks = [], []
+    for rating in ratings:
+        form_id, code, *rest = rating.response
+        answer = (f"{form_id}/{code}" if several and form_id else code, *rest, names[rating.rater])
+        for criterion, yes in zip(suite.criteria, rating.answers, strict=True):
+            rows.append((*answer, criterion.code, yes, str(rating.place.path), rating.place.row))
+        remarks += [(*answer, rating.remark)] if rating.remark else []
+    return Ratings(
+        suite.name,
+        pl.DataFrame(rows, schema=_SCHEMA, orient="row"),
+        pl.DataFrame(remarks, schema={**_ANSWER, "remark": pl.String}, orient="row"),
+        tuple(notes),
+    )
+
+
+def _told_apart(ratings: Sequence[_Rating]) -> list[_Rating]:
+    """Give each rating whose row names no form the only one that has its code; refuse a code that several have."""
+    forms: dict[str, set[str]] = {}
+    first: dict[str, _Rating] = {}
+    found = []
+    for rating in ratings:
+        forms.setdefault(rating.response.response, set()).add(rating.response.form)
+    for rating in ratings:
+        code, named = rating.response.response, forms[rating.response.response] - {""}
+        form = rating.response.form or next(iter(named), "")
+        if not rating.response.form and (len(named) > 1 or first.setdefault(code, rating).shown != rating.shown):
+            raise _several(code, named, rating.place)
+        found.append(rating._replace(response=rating.response._replace(form=form)))
+    return found
+
+
+def _several(code: str, forms: Collection[str], place: Cell) -> DataError:
+    where = f"several forms ({', '.join(sorted(forms))})" if forms else "different forms"
+    hint = "Put the form's id back into the column 'form_id', or read each form by itself, with its own key."
+    return place.error(f"{code!r} is an answer of {where}, and this row does not say of which.", hint)
 
 
 def _suite_of(path: Path) -> Suite:
@@ -132,7 +172,7 @@ def parse_answer(cell: str) -> bool | None:
     raise ValueError(cell)
 
 
-def _read_file(path: Path, criteria: Sequence[Criterion], key: _Key | None) -> Iterator[_Rating]:
+def _read_file(path: Path, criteria: Sequence[Criterion], keys: _Keys | None) -> Iterator[_Rating]:
     rows = read_sheet(path)
     header = header_of(rows)
     columns = [_column_of(criterion, header, path) for criterion in criteria]
@@ -145,7 +185,8 @@ def _read_file(path: Path, criteria: Sequence[Criterion], key: _Key | None) -> I
     for row in rows:
         rater = cell_of(row, path, "rater" if "rater" in header else "form_id", filled=True)
         answers = tuple(_answer(row, column, path) for column in columns)
-        yield _Rating(_response(row, path, key), rater.text, answers, rater)
+        shown = " ".join(row.cells.get("response", "").split())
+        yield _Rating(_response(row, path, keys), rater.text, answers, rater, shown, remark_of(row))
 
 
 def _column_of(criterion: Criterion, header: Sequence[str], path: Path) -> str:
@@ -170,38 +211,50 @@ def _answer(row: Row, column: str, path: Path) -> bool | None:
         ) from None
 
 
-def _response(row: Row, path: Path, key: _Key | None) -> _Response:
-    """Say whose answer a row judges: by the key, or by what the row itself tells."""
+def _response(row: Row, path: Path, keys: _Keys | None) -> _Response:
+    """Say whose answer a row judges: by the keys, or by what the row itself tells."""
     name = "response_id" if "response_id" in row.cells else "item_id"
     named = cell_of(row, path, name, filled=True)
-    if key is not None and name == "response_id":
-        form_id = cell_of(row, path, "form_id")
-        if form_id.text and not re.fullmatch(re.escape(key.form) + r"-p\d+", form_id.text):
-            raise form_id.error(f"the form {form_id.text!r} is not one of the key's.", f"The key is for {key.form}.")
-        if named.text not in key.responses:
-            hint = nearest(named.text, key.responses)
-            raise named.error(f"the key does not know the response {named.text!r}.", hint)
-        return key.responses[named.text]
-    item_id, variant, model, cluster = (row.cells.get(column, "").strip() for column in RATING_KEY[2:])
+    form_id = cell_of(row, path, "form_id")
+    form = _FORM_ID.fullmatch(form_id.text)
+    if keys is not None and name == "response_id":
+        return _keyed(named, form_id, form[1] if form else form_id.text, keys)
+    item_id, variant, model, cluster, culture = (row.cells.get(column, "").strip() for column in RATING_KEY[2:])
     item_id = item_id or named.text
     parts = (named.text,) if name == "response_id" else (item_id, variant, model)
     response = " | ".join(part for part in parts if part)
-    return _Response(response, item_id, variant, model or HIDDEN, cluster or item_id)
+    own = form[1] if form and name == "response_id" else ""
+    return _Response(own, response, item_id, variant, model or HIDDEN, cluster or item_id, culture)
 
 
-def _read_key(path: Path) -> _Key:
-    responses: dict[str, _Response] = {}
-    forms = set()
-    for row in read_sheet(path, required=RATING_KEY):
-        cells = {name: cell_of(row, path, name, filled=name not in ("variant", "cluster")) for name in RATING_KEY}
-        code = cells["response_id"].text
-        if code in responses:
-            raise cells["response_id"].error(f"{code!r} appears twice.")
-        item_id, cluster = cells["item_id"].text, cells["cluster"].text
-        responses[code] = _Response(code, item_id, cells["variant"].text, cells["model"].text, cluster or item_id)
-        forms.add(cells["form"].text)
-    if len(forms) > 1:
-        raise DataError(
-            f"mixes the keys of {len(forms)} forms.", path=path, column="form", hint="Read each form with its own key."
+def _keyed(named: Cell, form_id: Cell, form: str, keys: _Keys) -> _Response:
+    """Return the response of a code on a form, or on the only form that has the code where the row names none."""
+    forms = sorted({known for known, _ in keys})
+    if form and form not in forms:
+        raise form_id.error(
+            f"the form {form_id.text!r} is not one of the key's.", f"The key is for {', '.join(forms)}."
         )
-    return _Key(forms.pop(), responses)
+    asked = [form] if form else forms
+    candidates = [one for one in asked if (one, named.text) in keys]
+    if not candidates:
+        hint = nearest(named.text, {code for one, code in keys if one in asked})
+        raise named.error(f"the key does not know the response {named.text!r}.", hint)
+    if len(candidates) > 1:
+        raise _several(named.text, candidates, named)
+    return keys[candidates[0], named.text]
+
+
+def _read_keys(paths: Sequence[Path]) -> _Keys:
+    """Read keys of one form or several; the same key may come twice, as CSV and as somebody's copy."""
+    responses: dict[tuple[str, str], _Response] = {}
+    for path in paths:
+        for row in read_sheet(path, required=RATING_KEY[:-1]):  # keys of earlier versions do not name the culture
+            cells = {name: cell_of(row, path, name, filled=name not in _MAY_BE_EMPTY) for name in RATING_KEY}
+            form, code, item_id, variant, model, cluster, culture = (cell.text for cell in cells.values())
+            found = _Response(form, code, item_id, variant, model, cluster or item_id, culture)
+            if responses.setdefault((form, code), found) != found:
+                raise cells["response_id"].error(f"{code!r} appears twice.")
+    return responses
+
+
+_MAY_BE_EMPTY = ("variant", "cluster", "culture")

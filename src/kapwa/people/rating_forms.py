@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kapwa.datasets.sheets import FORMATS, Column, Sheet, render, shuffled, write_files
 from kapwa.errors import DataError, UsageError, nearest
-from kapwa.people.forms import Forms, check_counts, draw_items, form_base, one_culture, written_forms
+from kapwa.people.forms import REMARK, Forms, check_counts, draw_items, form_base, one_culture, written_forms
 from kapwa.records import Item
 from kapwa.suites.base import Criterion, rating_suite
 from kapwa.tables_io import csv_bytes
@@ -21,7 +21,7 @@ from kapwa.tables_io import csv_bytes
 if TYPE_CHECKING:
     import polars as pl
 
-RATING_KEY = ("form", "response_id", "item_id", "variant", "model", "cluster")
+RATING_KEY = ("form", "response_id", "item_id", "variant", "model", "cluster", "culture")
 EMPTY_ANSWER = "(The model gave an empty answer.)"
 PER_COUNTRY = 120
 ANSWER_COLUMNS = ("item_id", "variant", "model", "text")
@@ -39,7 +39,8 @@ respect.
 - Judge each question by itself: a response can have perfect spelling and still be wrong.
 - Leave a cell empty only if you cannot judge.
 - Work alone, and do not compare with others until everyone is done.
-- Change nothing but the answers. Save the file in the format in which you got it.
+- Anything you want to tell us about a row can stand in the column **remark**, in any language.
+- Change nothing else. Save the file in the format in which you got it.
 """
 
 _ERROR_INSTRUCTIONS = """# Say what kind of error each answer is: {count} yes/no questions
@@ -55,7 +56,8 @@ Which system wrote it is hidden on purpose. In each of the columns below, answer
 - Judge by what is usual where you live, not by what you alone would say.
 - Leave a cell empty only if you cannot judge.
 - Work alone, and do not compare with others until everyone is done.
-- Change nothing but the answers. Save the file in the format in which you got it.
+- Anything you want to tell us about a row can stand in the column **remark**, in any language.
+- Change nothing else. Save the file in the format in which you got it.
 """
 
 
@@ -233,11 +235,12 @@ def _files(
     base = form_base("rating", seed, people, [[code, a.item.id, a.item.variant, a.model, a.text] for code, a in coded])
     questions = "\n".join(f"- **{c.code}**, {c.name}: {c.question}" for c in criteria)
     instructions = layout.instructions.format(count=len(criteria), questions=questions)
-    blanks = [""] * len(criteria)
+    blanks = [""] * (len(criteria) + 1)
     files: dict[str, bytes] = {}
     for group, share in enumerate(shares):
         answer_columns = [Column(c.code, 8, [("yes", "no")] * len(share), (c.name, c.question)) for c in criteria]
         columns = [Column("form_id", 22), Column("response_id", 13), *layout.columns, layout.response, *answer_columns]
+        columns.append(REMARK)
         for person in range(group * people + 1, (group + 1) * people + 1):
             order = shuffled([code for code, _ in share], "rows", seed, person)
             rows = [
@@ -245,7 +248,7 @@ def _files(
                 for code, a in (share[i] for i in order)
             ]
             files |= render(Sheet(f"{layout.kind}-p{person}", columns, rows, instructions), formats)
-    key = [(base, code, a.item.id, a.item.variant, a.model, a.item.cluster) for code, a in coded]
+    key = [(base, code, a.item.id, a.item.variant, a.model, a.item.cluster, a.item.culture) for code, a in coded]
     files[f"{layout.kind}-key.csv"] = csv_bytes(RATING_KEY, key)
     files[f"{layout.kind}-instructions.md"] = instructions.encode()
     return files

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 PREVALENT = 0.9
 
 _SHARES = {
-    **dict.fromkeys(("model", "criterion"), pl.String),
+    "criterion": pl.String,
     **dict.fromkeys(("agreed", "n"), pl.Int64),
     **dict.fromkeys(("value", "low", "high"), pl.Float64),
     **dict.fromkeys(("clusters", "unrated"), pl.Int64),
@@ -38,13 +38,17 @@ class HumanRatings:
 
     ``shares``: ``model, criterion, agreed, n, value, low, high, clusters, unrated``: of ``n`` answers, how many at
     least 2/3 of their raters found good (Tables 16 and 17); ``unrated`` answers have no judgement and are not in n.
+    ``cultures``: the same by ``culture``, over all models (BLEnD, table 13); no rows where fewer than two are known.
     ``agreement``: ``criterion, coefficient, value, low, high, units, raters, note``, over all models.
+    ``remarks``: ``culture, rater, response, item_id, variant, model, cluster, remark``.
     """
 
     form: str
     criteria: tuple[Criterion, ...]
     shares: pl.DataFrame
+    cultures: pl.DataFrame
     agreement: pl.DataFrame
+    remarks: pl.DataFrame
     responses: int
     raters: int
     notes: tuple[str, ...] = ()
@@ -56,8 +60,7 @@ class HumanRatings:
             "criteria": [criterion._asdict() for criterion in self.criteria],
             "responses": self.responses,
             "raters": self.raters,
-            "shares": self.shares.to_dicts(),
-            "agreement": self.agreement.to_dicts(),
+            **{name: getattr(self, name).to_dicts() for name in ("shares", "cultures", "agreement", "remarks")},
             "notes": list(self.notes),
         }
 
@@ -66,7 +69,7 @@ def human_ratings(
     paths: str | Path | Sequence[str | Path],
     *,
     form: str | None = None,
-    key: str | Path | None = None,
+    key: str | Path | Sequence[str | Path] | None = None,
     seed: int = 1,
     replicates: int = 2000,
 ) -> HumanRatings:
@@ -83,7 +86,8 @@ def analyse_ratings(ratings: Ratings, *, seed: int = 1, replicates: int = 2000) 
     frame, criteria = ratings.frame, rating_suite(ratings.form).criteria
     if not frame["yes"].count():
         raise DataError("no judgement was made, so there is nothing to analyse.")
-    shares = [row for criterion in criteria for row in _share_rows(frame, criterion.code)]
+    told = frame.filter(pl.col("culture") != "")
+    by_culture = told if told["culture"].n_unique() > 1 else told.clear()
     agreement = [
         {"criterion": criterion.code, **row}
         for criterion in criteria
@@ -92,28 +96,36 @@ def analyse_ratings(ratings: Ratings, *, seed: int = 1, replicates: int = 2000) 
     return HumanRatings(
         form=ratings.form,
         criteria=criteria,
-        shares=pl.DataFrame(shares, schema=_SHARES).sort("model", maintain_order=True),
+        shares=_shares(frame, criteria, "model"),
+        cultures=_shares(by_culture, criteria, "culture"),
         agreement=pl.DataFrame(agreement, schema={"criterion": pl.String, **SCHEMA}),
+        remarks=ratings.remarks,
         responses=frame.select("response", "model").n_unique(),
         raters=frame["rater"].n_unique(),
         notes=(*ratings.notes, *_notes(frame)),
     )
 
 
-def _share_rows(frame: pl.DataFrame, code: str) -> list[dict[str, Any]]:
+def _shares(frame: pl.DataFrame, criteria: Sequence[Criterion], by: str) -> pl.DataFrame:
+    """Of the answers of each ``by`` ("model", "culture"), how many a majority found good, by criterion."""
+    rows = [row for criterion in criteria for row in _share_rows(frame, criterion.code, by)]
+    return pl.DataFrame(rows, schema={by: pl.String, **_SHARES}).sort(by, maintain_order=True)
+
+
+def _share_rows(frame: pl.DataFrame, code: str, by: str) -> list[dict[str, Any]]:
     votes = (
         frame.filter(pl.col("criterion") == code)
-        .group_by("model", "response", "cluster", maintain_order=True)
+        .group_by(*dict.fromkeys((by, "model", "response", "cluster")), maintain_order=True)
         .agg(yes=pl.col("yes").sum(), answered=pl.col("yes").count())
     )
     rows = []
-    for (model,), own in votes.group_by("model", maintain_order=True):
+    for (whose,), own in votes.group_by(by, maintain_order=True):
         judged = own.filter(pl.col("answered") > 0)
         verdicts = [has_majority(yes, answered) for yes, answered in judged.select("yes", "answered").iter_rows()]
         (found,) = mean_estimates([float(verdict) for verdict in verdicts], judged["cluster"].to_list(), binary=True)
         unrated = len(own) - len(judged)
         cells = (sum(verdicts), found.n, found.value, found.low, found.high, found.clusters, unrated)
-        rows.append(dict(zip(_SHARES, (model, code, *cells), strict=True)))
+        rows.append({by: whose, **dict(zip(_SHARES, (code, *cells), strict=True))})
     return rows
 
 
@@ -159,29 +171,32 @@ def render_ratings(found: HumanRatings) -> RenderableType:
     """Return the ratings as rich tables for a terminal."""
     from rich.console import Group
 
-    shown: list[RenderableType] = [_render_shares(found)]
+    shown: list[RenderableType] = [_render_shares(found, found.shares)]
+    shown += [_render_shares(found, found.cultures)] if len(found.cultures) else []
     if len(found.agreement):
         shown.append(_render_agreement(found))
     shown += [f"{criterion.code}: {criterion.name}. {criterion.question}" for criterion in found.criteria]
+    shown += [f"Remark of {r['rater']} on {r['response']}: {r['remark']}" for r in found.remarks.iter_rows(named=True)]
     shown += [f"Note: {note}" for note in found.notes]
     return Group(*shown)
 
 
-def _render_shares(found: HumanRatings) -> RenderableType:
+def _render_shares(found: HumanRatings, shares: pl.DataFrame) -> RenderableType:
     from rich.table import Table
 
-    counts = f"({found.responses} answers, {found.raters} raters)"
+    by = shares.columns[0]
+    counts = f"({found.responses} answers, {found.raters} raters{'' if by == 'model' else ', all models'})"
     title = f"Answers of which at least 2/3 of their raters said that it {rating_suite(found.form).yes_means} {counts}"
     table = Table(title=title, title_justify="left")
-    table.add_column("model")
+    table.add_column(by)
     for criterion in found.criteria:
         table.add_column(criterion.code, justify="right")
-    for (model,), rows in found.shares.group_by("model", maintain_order=True):
+    for (whose,), rows in shares.group_by(by, maintain_order=True):
         cells = []
         for row in rows.iter_rows(named=True):
             share = "–" if row["value"] is None else f"{row['value']:.4f}\n{row['agreed']}/{row['n']}"
             cells.append(share + _interval(row))
-        table.add_row(str(model), *cells)
+        table.add_row(str(whose), *cells)
     return table
 
 

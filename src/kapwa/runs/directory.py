@@ -26,7 +26,7 @@ from kapwa.records import SCORE_COLUMNS, Answer, Floor, Item
 from kapwa.runs.manifest import FORMAT, NAME, TABLE_NAME, Manifest, signature
 from kapwa.runs.requests import AnswerReader, RequestIndex
 from kapwa.runs.store import JOURNAL, AnswerStore
-from kapwa.suites.base import Judged, Task
+from kapwa.suites.base import Judged, Selection, Task
 from kapwa.tables_io import csv_text
 
 LEVEL = 0.95
@@ -346,19 +346,34 @@ class RunAnswers:
             yield from AnswerReader(self._index, store)
 
 
-def items_of(runs: Sequence[Run]) -> list[Item]:
-    """The items of several runs, each once, as far as a rating form shows them."""
+def items_of(
+    runs: Sequence[Run],
+    *,
+    variant: str | None = None,
+    where: Mapping[str, str | Sequence[str]] | None = None,
+) -> list[Item]:
+    """The items of several runs, each once, as far as a form shows them.
+
+    ``variant``: of these variants alone, comma-separated (None, "all": of every one); ``where``: with these values
+    alone. Raises UsageError where a name selects nothing.
+    """
+    from kapwa.suites.items import select
+
     named = ("variant", "culture", "language", "category", "topic", "cluster")
     found: dict[tuple[str, str], Item] = {}
     for run in runs:
         for row in run.items.iter_rows(named=True):
             item = Item(row["item_id"], run.manifest["suite"], fields=row, **{name: row[name] for name in named})
             found.setdefault((item.id, item.variant), item)
-    return list(found.values())
+    present = tuple(dict.fromkeys(item.variant for item in found.values()))
+    named = tuple(name.strip() for name in (variant or "all").split(","))
+    values = {column: (value,) if isinstance(value, str) else tuple(value) for column, value in (where or {}).items()}
+    selection = Selection(variants=None if named == ("all",) else named, where=values)
+    return select(list(found.values()), selection, known=present, default=present)
 
 
-def answers_of(runs: Sequence[Run], *, only_wrong: bool = False) -> pl.DataFrame:
-    """What each model answered: item_id, variant, model, text.
+def answers_of(runs: Sequence[Run], items: Sequence[Item], *, only_wrong: bool = False) -> pl.DataFrame:
+    """What each model answered to ``items``: item_id, variant, model, text.
 
     ``only_wrong``: the answers that the headline metric of their run did not find right.
     """
@@ -377,4 +392,9 @@ def answers_of(runs: Sequence[Run], *, only_wrong: bool = False) -> pl.DataFrame
             wrong = run.scores.filter(headline & pl.col("outcome").is_in(WRONG_OUTCOMES)).select("item_id", "variant")
             chosen = chosen.join(wrong.unique(), on=["item_id", "variant"], how="semi")
         frames.append(chosen)
-    return pl.concat(frames)
+    asked = pl.DataFrame(
+        [(item.id, item.variant) for item in items],
+        schema=dict.fromkeys(("item_id", "variant"), pl.String),
+        orient="row",
+    )
+    return pl.concat(frames).join(asked, on=["item_id", "variant"], how="semi", maintain_order="left")

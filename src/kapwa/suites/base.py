@@ -178,7 +178,8 @@ class Suite:
     What a report calls things: ``noun`` is one item and several ("question", "questions"); ``floor_words`` maps the
     name of a floor or ceiling to its words in a sentence ("always picking the longest answer") and in a picture
     ("longest answer"). What people rate answers by: ``criteria``; ``yes_means`` ends the sentence "the answer …" for
-    a yes.
+    a yes. ``choices``: the tasks (without the suite's name) whose items have options that people can choose among, and
+    how the metrics begin that the share of right choices is the ceiling of.
 
     A suite that is a folder of data names it in ``folder``, and in ``form`` the suite whose form the data have: its
     tasks are those of the form over these data.
@@ -202,6 +203,7 @@ class Suite:
     floor_words: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     criteria: tuple[Criterion, ...] = ()
     yes_means: str = "is good"
+    choices: Mapping[str, str] = field(default_factory=dict)
     folder: Path | None = None
     form: str = ""
 

@@ -93,4 +93,5 @@ suite = Suite(
     # that the answer is of the class; it may be of several, or of none.
     criteria=tuple(Criterion(**row) for row in table_rows(Path(__file__).with_name("criteria.csv"))),
     yes_means="is of this class of error",
+    choices={"mcq": "mcq_"},
 )

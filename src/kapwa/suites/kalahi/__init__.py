@@ -70,5 +70,6 @@ suite = Suite(
         "human (implied)": ("people (implied)", "people (implied)"),
     },
     # The seven of Kalahi's human evaluation.
+    choices={"mc": "mc1"},
     criteria=tuple(Criterion(**row) for row in table_rows(Path(__file__).with_name("criteria.csv"))),
 )
