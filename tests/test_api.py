@@ -242,10 +242,34 @@ def choices(task: Task, path: Path) -> Path:
 def test_validators_choices_become_the_ceiling(tmp_path: Path) -> None:
     task = kapwa.load_task("kalahi/mc", where={"culture": "Filipino"}, limit=4)
     found = api._own_ceilings(task, choices(task, tmp_path / "choices.csv"), None)
-    assert [(floor.metric, floor.kind, floor.value) for floor in found] == [
-        ("mc1", "ceiling", 0.75),
-        ("mc1_reference", "ceiling", 0.75),
-    ]
+    assert {(floor.kind, floor.value, floor.note) for floor in found} == {("ceiling", 0.75, "2 people on 4 of 4 items")}
+    assert {"mc1", "mc1_reference"} <= {floor.metric for floor in found} <= set(task.metrics)
+
+
+def test_a_run_of_some_items_takes_its_part_of_what_validators_chose(tmp_path: Path) -> None:
+    """All chose for all items; a run of four of them, or of one topic, has those people's ceiling on its own items."""
+    every = kapwa.load_task("kalahi/mc", where={"culture": "Filipino"})
+    path = choices(every, tmp_path / "choices.csv")
+    topic = every.items()[0].topic
+    for chosen in ({"limit": 1}, {"where": {"culture": "Filipino", "topic": topic}}):
+        task = kapwa.load_task("kalahi/mc", **{"where": {"culture": "Filipino"}, **chosen})
+        right = [0.5 if n % 2 == 0 else 1.0 for n, item in enumerate(every.items()) if item in task.items()]
+        found = api._own_ceilings(task, path, None)
+        assert [floor.value for floor in found] == [pytest.approx(sum(right) / len(right))] * len(found)
+        assert found[0].note == f"2 people on {len(right)} of {len(right)} items"
+
+
+def test_each_culture_has_the_ceiling_of_its_own_people(tmp_path: Path) -> None:
+    kapwa.build_mcq("sample", tmp_path / "mcq", max_variants=1)
+    task = kapwa.load_task("blend/mcq", data=tmp_path / "mcq")
+    own = [item for item in task.items() if item.culture == "Philippines"]
+    lines = [f"{item.id},{item.fields['answer'] if n else 'A'}" for n, item in enumerate(own)]
+    path = tmp_path / "choices.csv"
+    path.write_text("\n".join(["item_id,ana", *lines]), encoding="utf-8")
+    found = api._own_ceilings(task, path, None)
+    right = len(own) - (own[0].fields["answer"] != "A")
+    assert {(floor.metric, floor.note) for floor in found} >= {("mcq_acc", "Philippines")}
+    assert [floor.value for floor in found] == [pytest.approx(right / len(own))] * len(found)
 
 
 def test_validators_choices_need_a_task_with_choices(tmp_path: Path) -> None:

@@ -161,7 +161,8 @@ def write_forms(
     """Write blinded forms for people: choices among responses, and with ``answers`` (runs) ratings of answers.
 
     ``per_country``: draw so many wrong answers of each culture instead, for people to say what is wrong with them
-    (one form a culture). ``variant`` and ``where`` choose among the items, also among those of runs. ``settings`` go to :func:`kapwa.people.forms.write_choice_form`, ``write_rating_form`` and
+    (one form a culture). ``variant`` and ``where`` choose among the items, be they of runs. ``settings`` go to
+    :func:`kapwa.people.forms.write_choice_form`, ``write_rating_form`` and
     :func:`kapwa.people.rating_forms.write_error_forms`: ``items_n``, ``seed``, ``people``. ``groups``: ratings only.
     Raises UsageError and DataError as they do.
     """
@@ -191,7 +192,7 @@ def write_forms(
     if task is None:
         raise UsageError(
             f"People cannot choose among options in {suite}: its items have none.",
-            hint="To have answers of models rated, name runs with --answers.",
+            hint="Those of kalahi/mc and blend/mcq have. To have answers of models rated, name runs with --answers.",
         )
     return [write_choice_form(load_task(task, data=data, variant=variant, where=where).items(), out, **settings)]
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import kapwa
+from kapwa.tables_io import read_sheet
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 ROOT = Path(__file__).resolve().parents[2]
@@ -80,13 +81,36 @@ def test_forms_are_written_filled_and_analysed(cli: Run, tmp_path: Path) -> None
     for sheet in sheets:
         text = sheet.read_text(encoding="utf-8-sig")
         lines = text.splitlines()
-        # Everybody chooses the first option shown.
-        sheet.write_text("\n".join([lines[0], *(line + "1" if line.endswith(",") else line for line in lines[1:])]))
+        # Everybody chooses the first option shown, and has nothing to remark.
+        sheet.write_text(
+            "\n".join([lines[0], *(line[:-1] + "1," if line.endswith(",,") else line for line in lines[1:])])
+        )
     done = cli("agreement", *map(str, sheets), "--data", "sample:filipino", "--key", "forms/choices-key.csv", "--json")
     assert done.returncode == 0, done.stderr
+    shown = cli("agreement", "forms", "--data", "sample:filipino").stdout
+    assert "by option, the best being one category" in shown
+    assert "[bold]" not in shown
     found = json.loads(done.stdout)
     assert len(found["people"]) == 2
     assert 0 <= found["mean"]["value"] <= 1
+
+
+def test_forms_of_a_run_hold_what_was_chosen_of_it(cli: Run, tmp_path: Path) -> None:
+    task = kapwa.load_task("blend/saq", data="sample", language="local,en", limit=3)
+    rows = [{"item_id": item.id, "variant": item.variant, "text": "stones"} for item in task.items()]
+    (tmp_path / "answers.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    score = ("score", "blend/saq", "--responses", "answers.jsonl", "--data", "sample", "--language", "local,en")
+    run = json.loads(cli(*score, "--limit", "3", "--json").stdout)["path"]
+    chosen = ("--where", "culture=Mexico", "--variant", "en/inst-4")
+    done = cli("forms", "blend", "--run", run, "--per-country", "2", *chosen, "--out", "forms")
+    assert done.returncode == 0, done.stderr
+    keys = list((tmp_path / "forms").glob("*/errors-key.csv"))
+    assert [key.parent.name for key in keys] == ["Mexico"]
+    assert {row.cells["variant"] for row in read_sheet(keys[0])} == {"en/inst-4"}
+    done = cli("forms", "blend", "--run", run, "--per-country", "2", "--where", "culture=Mexic", "--out", "other")
+    assert (done.returncode, "Did you mean 'Mexico'" in done.stderr) == (2, True)
+    done = cli("forms", "kalahi", "--run", run, "--out", "other")
+    assert (done.returncode, "is a run of blend/saq, not of kalahi" in done.stderr) == (2, True)
 
 
 @pytest.mark.parametrize("verb", ["suites", "models", "doctor", "data"])
@@ -122,6 +146,9 @@ BAD = {
     "a comparison of no run": (("compare", ".", "."), "not a run"),
     "no file of choices": (("agreement", "none.csv", "--data", "sample:filipino"), "none.csv"),
     "no file of ratings": (("ratings", "none.csv"), "none.csv"),
+    "forms of texts": (("forms", "eecc", "--where", "topic=life"), "its items have none"),
+    "choices of short answers": (("forms", "blend", "--data", "sample"), "holds no multiple-choice questions"),
+    "a variant of other items": (("forms", "blend", "--data", "sample", "--variant", "local/inst-4"), "generate"),
     "an unknown form": (("ratings", "none.csv", "--form", "kalahy"), "Did you mean 'kalahi'"),
     "a check of nothing": (("data", "check", "nowhere"), "no such file"),
     "a server that is not there": (

@@ -154,6 +154,74 @@ def test_a_key_of_other_forms_or_other_data_is_refused(plain_items: list[Item], 
         read_choices(written.sheets[0], changed, key=written.key)
 
 
+def question(number: int, culture: str = "Ethiopia") -> Item:
+    """A multiple-choice question whose right answer is C."""
+    options = (f"rice {number}", f"bread {number}", f"injera {number}", "=noodles")
+    fields = {"question": f"What do people eat? {number}", "prompt": "…", "options": options, "answer": "C"}
+    item_id = f"{culture}/q{number}/1"
+    return Item(
+        item_id, "blend", culture, "en", "Food", "Food", "generate", f"q{number}", {**fields, "letters": "ABCD"}
+    )
+
+
+@pytest.mark.parametrize("kind", ["csv", "xlsx"])
+@pytest.mark.parametrize("with_key", [True, False])
+def test_people_choose_among_the_options_of_a_multiple_choice_question(
+    tmp_path: Path, kind: str, with_key: bool
+) -> None:
+    asked = [question(n) for n in range(6)]
+    written = write_choice_form(asked, tmp_path, items_n=None, people=2, formats=[kind])
+    assert "most people there would give" in written.instructions.read_text(encoding="utf-8")
+    for sheet in written.sheets:
+
+        def fill(row: dict[str, str], all_right: bool = "p1" in sheet.name) -> dict[str, str]:
+            assert row["prompt"].startswith("What do people eat?")
+            wanted = "injera" if all_right or row["item_id"] < "Ethiopia/q3" else "=noodles"
+            shown = [undo(row[f"option_{i}"]) for i in range(1, 5)]
+            return {"choice": str([text.startswith(wanted) for text in shown].index(True) + 1), "remark": "ok"}
+
+        fill_form(sheet, fill)
+    found = human_baseline(tmp_path, asked, key=written.key if with_key else None, replicates=100)
+    assert found.people.select("rater", "value").rows() == [("p1", 1.0), ("p2", 0.5)]
+    assert found.remarks["remark"].to_list() == ["ok"] * 12
+    assert {floor.value for floor in found.ceilings(["mcq_acc"])} == {0.75}
+
+
+def test_a_plain_table_names_the_options_of_a_question_by_letter_or_text(tmp_path: Path) -> None:
+    path = write(
+        tmp_path, "item_id,rater,choice\nEthiopia/q1/1,ana,c\nEthiopia/q1/1,ben,A\nEthiopia/q2/1,ben,bread 2\n"
+    )
+    asked = [question(n) for n in range(6)]
+    found = as_dict(read_choices(path, asked))
+    assert list(found.values()) == [0, 1, 2]
+    with pytest.raises(DataError, match=r"'1' is no option of .*\n.*its letter: A to D"):
+        read_choices(write(tmp_path, "item_id,rater,choice\nEthiopia/q1/1,ana,1\n"), asked)
+
+
+def test_items_without_options_give_no_choice_form(tmp_path: Path) -> None:
+    item = replace(question(1), fields={"prompt": "Explain rice."})
+    with pytest.raises(UsageError, match="has no options that people could choose among"):
+        write_choice_form([item], tmp_path, items_n=None)
+
+
+def test_choices_for_other_items_are_passed_over_where_some_are_asked_about(
+    plain_items: list[Item], tmp_path: Path
+) -> None:
+    written = write_choice_form(plain_items, tmp_path, items_n=10, people=1, formats=["csv"])
+    fill_csv(written.sheets[0], lambda row: {"choice": "1"})
+    shown = {row[0] for row in read_choices(tmp_path, plain_items, key=written.key).frame.select("item_id").iter_rows()}
+    some = [item for item in plain_items if item.id in sorted(shown)[:4]]
+    with pytest.raises(DataError, match="is not an item of this data"):
+        read_choices(tmp_path, some, key=written.key)
+    for key in (written.key, None):
+        found = read_choices(tmp_path, some, key=key, some=True)
+        assert set(found.frame["item_id"]) == {item.id for item in some}
+        assert found.notes == ("Choices for items that are not among these are passed over (6).",)
+    others = [item for item in plain_items if item.id not in shown]
+    with pytest.raises(DataError, match="no choice is for one of these items"):
+        read_choices(tmp_path, others, key=written.key, some=True)
+
+
 def write(folder: Path, text: str, name: str = "c.csv") -> Path:
     path = folder / name
     path.write_bytes(text.encode())

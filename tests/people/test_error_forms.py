@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from form_filling import fill_csv
 
 from kapwa.errors import DataError
 from kapwa.people import rating_files, rating_forms
@@ -116,24 +117,79 @@ def test_too_few_answers_are_all_taken(tmp_path: Path) -> None:
     assert form.notes == ("Mexico has only 80 wrong answers; 120 were asked for.",)
 
 
+def filled(out: Path, **options: Any) -> list[rating_forms.Forms]:
+    """Forms of which the first culture's people call 9 of 20 answers stereotypical, the others' none."""
+    forms = write(out, people=3, **options)
+    for form in forms:
+        for sheet in form.sheets:
+
+            def fill(row: dict[str, str], first: bool = form is forms[0]) -> dict[str, str]:
+                yes = first and int(row["response_id"][1:]) <= 9
+                told = {"remark": "Sabi nila =1+1"} if row["response_id"] == "R001" and first else {}
+                return {code: "yes" if code == "Ste" and yes else "no" for code in CODES} | told
+
+            fill_csv(sheet, fill)
+    return forms
+
+
 def test_filled_forms_are_read_as_ratings_of_the_suite_whose_criteria_they_have(tmp_path: Path) -> None:
-    form = write(tmp_path / "out", people=3)[0]
-    for sheet in form.sheets:
-        rows = [row.cells for row in read_sheet(sheet)]
-        for row in rows:
-            row |= {code: "yes" if code == "Ste" else "no" for code in CODES}
-        with sheet.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, list(rows[0]))
-            writer.writeheader()
-            writer.writerows(rows)
+    form = filled(tmp_path / "out")[0]
     ratings = rating_files.read_ratings(form.key.parent, key=form.key)
     found = analyse_ratings(ratings, replicates=100)
     assert found.form == "blend"
     assert (found.responses, found.raters) == (20, 3)
     assert sorted(ratings.frame["rater"].unique()) == ["p1", "p2", "p3"]
-    shares = {(row["model"], row["criterion"]): row["value"] for row in found.shares.to_dicts()}
-    assert all(value == (criterion == "Ste") for (_, criterion), value in shares.items())
-    assert {model for model, _ in shares} == set(MODELS)
+    assert set(found.shares["model"]) == set(MODELS)
+    assert found.shares.filter(criterion="Ste")["agreed"].sum() == 9
+    assert found.shares.filter(pl.col("criterion") != "Ste")["agreed"].sum() == 0
+    assert not found.cultures.height
+    remark = found.remarks.row(0, named=True)
+    assert (len(found.remarks), remark["rater"], remark["remark"]) == (3, "p1", "Sabi nila =1+1")
+
+
+def test_equal_codes_of_different_forms_are_different_answers_with_keys_and_without(tmp_path: Path) -> None:
+    """R001 is an answer about Mexico on one form and about South Korea on the other."""
+    forms = filled(tmp_path)
+    without = analyse_ratings(rating_files.read_ratings(tmp_path), replicates=100)
+    assert (without.responses, without.raters) == (40, 6)
+    assert without.shares.filter(criterion="Ste").select("agreed", "n").row(0) == (9, 40)
+    for key in (tmp_path, [form.key for form in forms]):
+        found = analyse_ratings(rating_files.read_ratings(tmp_path, key=key), replicates=100)
+        by_culture = found.cultures.filter(criterion="Ste")
+        assert by_culture.select("culture", "agreed", "n").rows() == [("Mexico", 9, 20), ("South Korea/North", 0, 20)]
+        assert set(found.shares["model"]) == set(MODELS)
+
+
+def edit(path: Path, change: dict[str, str | None]) -> None:
+    """Set columns of a table of texts, or drop them."""
+    rows = [row.cells | {name: text for name, text in change.items() if text} for row in read_sheet(path)]
+    names = [name for name in rows[0] if change.get(name, "") is not None]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, names, extrasaction="ignore")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+@pytest.mark.parametrize("keyed", [True, False])
+def test_a_code_that_several_forms_have_needs_the_id_of_its_form(tmp_path: Path, keyed: bool) -> None:
+    forms = filled(tmp_path)
+    for number, sheet in enumerate(sheet for form in forms for sheet in form.sheets):
+        edit(sheet, {"form_id": None, "rater": f"r{number}"})
+    key = tmp_path if keyed else None
+    with pytest.raises(DataError, match=r"is an answer of .* forms.*this row does not say of which\.\n.*'form_id'"):
+        rating_files.read_ratings(tmp_path, key=key)
+    # One form by itself needs none.
+    alone = rating_files.read_ratings(forms[0].key.parent, key=forms[0].key if keyed else None)
+    found = analyse_ratings(alone, replicates=100)
+    assert (found.responses, found.shares.filter(criterion="Ste")["agreed"].sum()) == (20, 9)
+
+
+def test_keys_of_earlier_versions_tell_no_culture(tmp_path: Path) -> None:
+    forms = filled(tmp_path)
+    for form in forms:
+        edit(form.key, {"culture": None})
+    found = analyse_ratings(rating_files.read_ratings(tmp_path, key=tmp_path), replicates=100)
+    assert (found.responses, found.cultures.height) == (40, 0)
 
 
 def test_answers_may_be_text_and_may_be_empty(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ class HumanBaseline:
     notes: tuple[str, ...] = ()
 
     def ceilings(self, metrics: Sequence[str], *, note: str | None = None) -> list[Floor]:
-        """Return the mean accuracy as the ceiling of each of ``metrics``; ``note``: the culture, where there are more."""
+        """Return the mean accuracy as the ceiling of each of ``metrics``; ``note``: the culture, of several."""
         if self.mean.value is None:
             return []
         note = note or f"{len(self.people)} people on {self.items} of {self.items_of} items"

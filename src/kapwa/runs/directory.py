@@ -366,9 +366,9 @@ def items_of(
             item = Item(row["item_id"], run.manifest["suite"], fields=row, **{name: row[name] for name in named})
             found.setdefault((item.id, item.variant), item)
     present = tuple(dict.fromkeys(item.variant for item in found.values()))
-    named = tuple(name.strip() for name in (variant or "all").split(","))
+    chosen = [name.strip() for name in (variant or "all").split(",")]
     values = {column: (value,) if isinstance(value, str) else tuple(value) for column, value in (where or {}).items()}
-    selection = Selection(variants=None if named == ("all",) else named, where=values)
+    selection = Selection(variants=None if chosen == ["all"] else tuple(chosen), where=values)
     return select(list(found.values()), selection, known=present, default=present)
 
 
