@@ -4,7 +4,7 @@ Usage: python tools/make_world.py
 
 The outlines (``tools/countries-110m.json``, TopoJSON) are undone, cut at the 180th meridian and projected to Equal
 Earth, in whole units of a map that is 1,000 wide. The file also holds the ids of outlines by
-name, and where regions and small states lie that have no outline.
+name, where regions lie that have no outline, and the capital of every state (``src/kapwa/languages/places.csv``).
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+
+from kapwa.languages.places import places
 
 ROOT = Path(__file__).parents[1]
 ASSET = ROOT / "src/kapwa/report/assets/world.json"
@@ -39,17 +41,6 @@ REGIONS = {
     "catalonia": (1.6, 41.8), "basque country": (-2.6, 43.0), "scotland": (-4.2, 56.8), "wales": (-3.8, 52.3),
     "quebec": (-71.9, 47.5), "tamil nadu": (78.4, 11.0), "kerala": (76.5, 10.2), "west bengal": (88.0, 23.2),
 }  # fmt: skip
-# The same of states that are too small for the outlines, by ISO 3166-1 alpha-3 code.
-SMALL_STATES = {
-    "AND": (1.6, 42.5), "ATG": (-61.8, 17.1), "BHR": (50.55, 26.05), "BRB": (-59.55, 13.2), "BMU": (-64.8, 32.3),
-    "COK": (-159.8, -21.2), "COM": (43.4, -11.9), "CPV": (-23.6, 15.1), "DMA": (-61.4, 15.4), "FSM": (158.2, 6.9),
-    "GRD": (-61.7, 12.1), "HKG": (114.2, 22.3), "KIR": (173.0, 1.4), "KNA": (-62.8, 17.3), "LCA": (-61.0, 13.9),
-    "LIE": (9.55, 47.15), "MAC": (113.55, 22.2), "MCO": (7.4, 43.75), "MDV": (73.5, 4.2), "MHL": (171.2, 7.1),
-    "MLT": (14.4, 35.9), "MUS": (57.55, -20.3), "NIU": (-169.9, -19.05), "NRU": (166.9, -0.5), "PLW": (134.5, 7.4),
-    "SGP": (103.8, 1.35), "SMR": (12.45, 43.95), "STP": (6.7, 0.3), "SYC": (55.5, -4.65), "TON": (-175.2, -21.15),
-    "TUV": (179.2, -8.5), "VAT": (12.45, 41.9), "VCT": (-61.2, 13.25), "WSM": (-172.1, -13.8),
-}  # fmt: skip
-
 Coordinates = tuple[float, float]
 
 
@@ -156,7 +147,7 @@ def world() -> dict[str, Any]:
         "paths": {name: path for name, path in world_paths().items() if path},
         "codes": codes,
         "regions": {name: on_map(*place) for name, place in REGIONS.items()},
-        "states": {code: on_map(*place) for code, place in SMALL_STATES.items()},
+        "states": {place.iso3: on_map(place.longitude, place.latitude) for place in places()},
     }
 
 

@@ -115,7 +115,7 @@ def test_small_states_stand_where_they_are() -> None:
     states = worldmap.world()["states"]
     assert worldmap.place_of_code("PHL") == "608"
     assert worldmap.place_of_code("MLT") == tuple(states["MLT"])
-    assert worldmap.place_of_code("ABW") is None
+    assert worldmap.place_of_code("ABW") == tuple(states["ABW"])
     assert worldmap.place_of_code(None) is None
     x, y = states["SGP"]
     malaysia = [point for ring in points(worldmap.world()["paths"]["458"]) for point in ring]

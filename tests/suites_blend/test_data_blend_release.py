@@ -11,6 +11,7 @@ from huggingface_hub.errors import GatedRepoError
 from releasewriter import ENGLISH, entry, write_annotations, write_release, write_rows
 
 from kapwa.errors import DataError, UsageError
+from kapwa.languages.codes import name_of
 from kapwa.suites.blend.data import ANSWER_FILES, BLEND_ID, CHOICE_FILES, BlendData, hub_files, load_path, read_data
 from kapwa.suites.blend.mcq_data import read_mcq
 from kapwa.suites.blend.questions import (
@@ -21,7 +22,6 @@ from kapwa.suites.blend.questions import (
     is_valid_code,
     is_valid_paper,
     kind_of,
-    language_name,
     region_of,
 )
 
@@ -194,7 +194,7 @@ def test_regions() -> None:
     assert (region_of("South_Korea").name, region_of("UK").name) == ("South Korea", "United Kingdom")
     assert [region_of(name).territory for name in ("UK", "Assam", "Nowhere")] == ["GB", "IN", ""]
     assert region_of("Philippines", "fil").language == "fil"
-    assert [language_name(code) for code in ("su", "fil", "as", "qqq")] == ["Sundanese", "Filipino", "Assamese", "qqq"]
+    assert [name_of(code) for code in ("su", "fil", "as", "qqq")] == ["Sundanese", "Filipino", "Assamese", "qqq"]
 
 
 def test_a_country_without_a_known_language_is_refused(release: Path) -> None:

@@ -8,9 +8,13 @@ import pytest
 import yaml
 
 import kapwa
-from kapwa.errors import DataError
+from kapwa.cli.options import parse_list, parse_where
+from kapwa.errors import DataError, UsageError
+from kapwa.languages.places import places
+from kapwa.report.worldmap import place_of
+from kapwa.suites.blend.questions import culture_of
 from kapwa.suites.folders.adding import add_suite, check_folder
-from kapwa.suites.folders.convert import country_of, cultures_of, language_of
+from kapwa.suites.folders.convert import country_of, language_of
 
 SHORT = """locale\tid\tquestion\tanswers
 es-MX\t01\t¿Qué se unta en el pan por la mañana?\tmantequilla | cajeta | Cajeta
@@ -111,7 +115,7 @@ def test_options_in_one_cell_and_a_country_in_a_locale(tmp_path: Path) -> None:
     row = {"lang_reg": "ta-SG", "q": "Which?", "o": "one\ntwo\nthree\nfour", "right": "three"}
     place = folder(tmp_path / "o", mapping, t_jsonl=json.dumps(row))
     (item,) = kapwa.load_task("blend/mcq", data=place).items()
-    assert (item.culture, item.fields["answer"], item.id) == ("Singapore", "C", "Singapore/t-1")
+    assert (item.culture, item.fields["answer"], item.id) == ("Singapore (Tamil)", "C", "Singapore (Tamil)/t-1")
 
 
 def test_every_problem_names_their_file_row_and_column(tmp_path: Path) -> None:
@@ -218,9 +222,144 @@ def test_what_is_no_locale(text: str) -> None:
     assert country_of(text) == ""
 
 
-def test_a_country_of_several_languages_is_several_cultures() -> None:
-    assert cultures_of(["ta-SG", "zh-SG", "es-MX", "??"], {}) == {
-        "ta-SG": "Singapore (ta)",
-        "zh-SG": "Singapore (Chinese)",
-        "es-MX": "Mexico",
+NAMES = {
+    **{"as-AS": "Assam", "su-JB": "West_Java", "ha-NG": "Nigeria (Hausa)", "en-NG": "Nigeria", "en_us": "US"},
+    **{"ta-SG": "Singapore (Tamil)", "zh-SG": "Singapore (Chinese)", "eu-ES": "Spain (Basque)", "id-ID": "Indonesia"},
+    **{
+        "ko-KP": "North_Korea",
+        "vi-VN": "Vietnam",
+        "ru-RU": "Russia",
+        "sw-CD": "Democratic Republic of the Congo (Swahili)",
+    },
+}
+
+
+@pytest.mark.parametrize("installed", [True, False], ids=["languages installed", "none"])
+def test_names_of_cultures_hang_on_the_locale_alone(installed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not installed:
+        monkeypatch.setattr("kapwa.registry.available", lambda group: [])
+    culture_of.cache_clear()
+    assert {text: country_of(text) for text in NAMES} == NAMES
+
+
+def test_every_name_that_kapwa_makes_is_on_its_own_map() -> None:
+    for place in places():
+        for language in (*place.languages, "eu"):
+            name = culture_of(language, place.iso2)
+            assert not name or place_of(name.replace("_", " ")) is not None, name
+            assert "," not in name
+    assert place_of("Nigeria (Hausa)") != place_of("Nigeria")
+
+
+def test_a_territory_alone_takes_its_language_from_another_column(tmp_path: Path) -> None:
+    columns = {**SHORT_MAP["columns"], "language": "lang"}  # type: ignore[dict-item]
+    table = "locale\tlang\tid\tquestion\tanswers\nNG\tha\t1\tMe?\tshayi\nNG\ten\t1\tWhat?\ttea\n"
+    items = kapwa.load_task(
+        "blend/saq", data=folder(tmp_path / "short", {**SHORT_MAP, "columns": columns}, short_tsv=table)
+    ).items()
+    assert {(item.culture, item.language) for item in items} == {("Nigeria (Hausa)", "ha"), ("Nigeria", "en")}
+
+
+def test_one_culture_of_two_languages_is_an_error(tmp_path: Path) -> None:
+    mapping = {**SHORT_MAP, "values": {"culture": {"es-MX": "Mexico", "en-GB": "Mexico"}}}
+    (found,) = problems(folder(tmp_path / "short", mapping, short_tsv=SHORT.replace("es-MX\t02", "es-MX\t04")))
+    assert found[:3] == ("short.tsv", 3, "locale")
+    assert "'Mexico' is the culture of the languages 'es' (row 2) and 'en'" in found[3]
+
+
+ANSWERS = "ID\tanswers\nam-ET_01\tቡና | ሻይ\nen-GB_01\ttea\n"
+QUESTIONS = "item\tquestion\tkind of thing\nam-ET_01\tጠዋት ምን ይጠጣል?\tdrinks\nen-GB_01\tWhat is drunk?\tgames\n"
+JOINED: dict[str, object] = {
+    **{"form": "blend/saq", "table": "answers.tsv", "parts": {"id": "{locale}_{number}"}},
+    **{"columns": {"locale": "locale", "id": "number", "answers": "answers"}, "separators": {"answers": "|"}},
+    "join": {
+        "table": "questions.tsv",
+        "on": {"id": "item"},
+        "columns": {"local": "question", "topic": "kind of thing"},
+    },
+    **{"values": {"topic": {"drinks": "Drinks", "*": "*"}}, "prompts": SHORT_MAP["prompts"]},
+}
+
+
+def test_two_tables_are_put_together_by_an_id_that_holds_the_locale(tmp_path: Path) -> None:
+    place = folder(tmp_path / "two", JOINED, answers_tsv=ANSWERS, questions_tsv=QUESTIONS)
+    checked = check_folder(place)
+    assert checked.errors == []
+    assert any("the column 'ID' is read as 'id'" in one.message for one in checked.report.findings)
+    items = {item.culture: item for item in kapwa.load_task("blend/saq", data=place, variant="local/inst-4").items()}
+    assert set(items) == {"Ethiopia", "UK"}
+    assert (items["Ethiopia"].fields["prompt"], items["Ethiopia"].topic) == ("ጠዋት ምን ይጠጣል?", "Drinks")
+    assert items["UK"].topic == "games"  # a word that the mapping does not rename
+
+
+def test_rows_that_cannot_be_put_together_name_the_table_they_are_in(tmp_path: Path) -> None:
+    answers = ANSWERS + "am-ET_02\tሻይ\nETH03\tሻይ\n"
+    questions = QUESTIONS + "am-ET_01\tሌላ?\tdrinks\nen-GB_09\t\tdrinks\n"
+    place = folder(tmp_path / "two", JOINED, answers_tsv=answers, questions_tsv=questions)
+    found = problems(place)
+    assert [one[:3] for one in found] == [
+        ("answers.tsv", 5, "id"),
+        ("questions.tsv", 4, "item"),
+        ("answers.tsv", 4, "id"),
+    ]
+    assert "not of the form '{locale}_{number}'" in found[0][3]
+    assert "is in row 2 already" in found[1][3]
+    assert "no row of questions.tsv has 'am-ET_02'. Did you mean" in found[2][3]
+    place = folder(tmp_path / "two", JOINED, answers_tsv=ANSWERS, questions_tsv=QUESTIONS.replace("What is drunk?", ""))
+    assert [one[:3] for one in problems(place)] == [("questions.tsv", 3, "question")]
+
+
+def test_local_and_english_rows_are_one_question(tmp_path: Path) -> None:
+    table = (
+        "id\tquestion\tanswers\nam-ET_1\tምን?\tቡና|ሻይ\nen-ET_1\tWhat?\tcoffee|tea\n"
+        "en-GB_1\tWhich?\ttea\nam-ET_2\tየት?\tቤት\n"
+    )
+    mapping = {
+        **{"form": "blend/saq", "table": "all.tsv", "parts": {"id": "{language}-{country}_{number}"}},
+        "columns": {
+            "locale": "country",
+            "language": "language",
+            "id": "number",
+            "local": "question",
+            "answers": "answers",
+        },
+        "join": {
+            **{"table": "all.tsv", "on": ["country", "number"], "only": {"language": "en"}},
+            "columns": {"english": "question", "answers_en": "answers"},
+        },
+        **{"separators": {"answers": "|", "answers_en": "|"}, "prompts": SHORT_MAP["prompts"]},
     }
+    place = folder(tmp_path / "all", mapping, all_tsv=table)
+    assert problems(place) == []
+    notes = [one for one in check_folder(place).report.findings if "it stands alone" in one.message]
+    assert [(one.row, one.severity) for one in notes] == [(5, "note")]
+    asked = {(one.culture, one.cluster, one.language): one for one in kapwa.load_task("blend/saq", data=place).items()}
+    assert set(asked) == {("Ethiopia", "1", "am"), ("Ethiopia", "1", "en"), ("Ethiopia", "2", "am"), ("UK", "1", "en")}
+    assert asked["Ethiopia", "1", "en"].fields["question"] == "What?"
+    assert [group.en for group in asked["Ethiopia", "1", "am"].fields["answers"]] == [("coffee",), ("tea",)]
+
+
+def test_options_in_a_json_object(tmp_path: Path) -> None:
+    columns = {"country": "land", "question": "ask", "options": "options", "answer": "right"}
+    mapping = {**FOUR_MAP, "columns": columns, "table": "four.jsonl"}
+    row = {"land": "Peru", "ask": "What?", "options": {"B": "two", "A": "one", "D": "four", "C": "three"}, "right": "C"}
+    (item,) = kapwa.load_task("blend/mcq", data=folder(tmp_path / "o", mapping, four_jsonl=json.dumps(row))).items()
+    assert (item.fields["options"], item.fields["answer"]) == (("one", "two", "three", "four"), "C")
+
+
+def test_a_culture_with_a_comma_can_be_chosen_and_others_left_out(tmp_path: Path) -> None:
+    mapping = {**SHORT_MAP, "values": {"culture": {"ko-KR": "Korea, Republic of"}}}
+    place = folder(tmp_path / "short", mapping, short_tsv=SHORT)
+
+    def cultures(text: str) -> set[str]:
+        where = parse_where([], parse_list(text))
+        return {item.culture for item in kapwa.load_task("blend/saq", data=place, where=where).items()}
+
+    assert cultures("Korea, Republic of") == {"Korea, Republic of"}
+    assert cultures("UK,Korea,Republic of") == {"UK", "Korea, Republic of"}
+    assert cultures("!UK") == {"Mexico", "Korea, Republic of"}
+    assert cultures("!Korea, Republic of,!Mexico") == {"UK"}
+    with pytest.raises(UsageError, match="No item has culture = 'Mexco'"):
+        cultures("!Mexco")
+    with pytest.raises(UsageError, match="Nothing is left"):
+        cultures("UK,!UK")

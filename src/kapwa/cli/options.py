@@ -69,7 +69,10 @@ Variant = Annotated[
     str | None, option("NAMES", "Prompt variants, comma-separated, or 'all' \\[default: the suite's first].")
 ]
 Where = Annotated[
-    list[str] | None, option("COLUMN=VALUE", "Only items with this value, e.g. topic=friendship; repeatable.")
+    list[str] | None,
+    option(
+        "COLUMN=VALUE", "Only items with this value, e.g. topic=friendship, or without it (topic=!food); repeatable."
+    ),
 ]
 Out = Annotated[Path, option("FOLDER", "Folder that holds the run folders.")]
 Json = Annotated[bool, typer.Option("--json", help="Print machine-readable JSON to stdout.")]
@@ -93,7 +96,11 @@ class TaskOptions:
     where: Where = None
     country: Annotated[
         Any,
-        option("NAMES", "Only these cultures, comma-separated, as the data spells them, or 'all'.", parser=parse_list),
+        option(
+            "NAMES",
+            "Only these cultures, comma-separated, as the data spells them; '!Japan' leaves one out.",
+            parser=parse_list,
+        ),
     ] = None
     language: Annotated[
         str | None, option("NAMES", "Languages to ask in: local, en, or both, comma-separated.", _EVERYDAY)

@@ -40,6 +40,7 @@ from kapwa.languages.codes import has_script, scripts_of
 SEPARATOR = ";"
 TRUE_WORDS, _FALSE_WORDS = ("true", "yes", "1", "x"), ("", "false", "no", "0")
 MOST_VOTES = 1_000_000
+_SIGNS = re.compile(r"[\s_-]+")
 _WHOLE = re.compile(r"[0-9]{1,7}")
 
 # The value that a column has in rows whose cell is empty, such as {"culture": "Thai", "language": "th"} from a card.
@@ -176,6 +177,27 @@ def columns_of(model: type[Row]) -> dict[str, bool]:
     """Return the columns of a row model by the names that files use, and whether each must be there."""
     fields = {name: found for name, found in model.model_fields.items() if name != "origin"}
     return {found.alias or name: found.is_required() for name, found in fields.items()}
+
+
+def named_alike(table: Table, known: Iterable[str]) -> tuple[Table, list[Finding]]:
+    """Return ``table`` with the ``known`` names for columns that differ from them by case, spaces or signs alone.
+
+    Each is noted. A name that two columns would have is left as it is.
+    """
+    meant = {_SIGNS.sub("", name).casefold(): name for name in known if name not in table.header}
+    found = {name: meant.get(_SIGNS.sub("", name).casefold(), name) for name in table.header}
+    changed = {name: to for name, to in found.items() if name != to and list(found.values()).count(to) == 1}
+    if not changed:
+        return table, []
+    records = [
+        Record(row, {changed.get(name, name): cell for name, cell in cells.items()}) for row, cells in table.records
+    ]
+    notes = [
+        Finding("note", str(table.path), f"the column {name!r} is read as {to!r}", 1, name)
+        for name, to in changed.items()
+    ]
+    header = tuple(changed.get(name, name) for name in table.header)
+    return table._replace(header=header, records=records), notes
 
 
 def known_part(table: Table, model: type[Row]) -> Table:

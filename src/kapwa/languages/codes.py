@@ -17,8 +17,9 @@ from kapwa.files import table_rows
 _ROWS = table_rows(Path(__file__).with_name("codes.csv"))
 # How the identifier, users and data sets write a code otherwise.
 _ALIASES = {alias: row["code"] for row in _ROWS for alias in row["also"].split()}
-# English names of languages whose replies Kapwa cannot match; the others bring their own.
-_NAMES = {name: row["code"] for row in _ROWS for name in row["names"].split()}
+# English names: the first is what people are shown.
+_NAMES = {name.casefold(): row["code"] for row in _ROWS for name in row["names"].split("|")}
+_SHOWN = {row["code"]: row["names"].partition("|")[0] for row in _ROWS}
 # Those of ISO 639-3, by the codes that occur here.
 _MACROLANGUAGES = {row["code"]: row["macrolanguage"] or row["code"] for row in _ROWS}
 # Unicode names (the property Script), as the module regex knows them.
@@ -29,6 +30,11 @@ _NAMED = {
     **{"grek": "Greek", "guru": "Gurmukhi", "hans": "Han", "hant": "Han", "hebr": "Hebrew", "tfng": "Tifinagh"},
     **{"armn": "Armenian", "geor": "Georgian", "mong": "Mongolian", "nkoo": "Nko", "olck": "Ol_Chiki"},
 }
+
+
+def name_of(code: str) -> str:
+    """Return the English name of a language ("Sundanese" for "su"), whatever is installed; else its BCP-47 code."""
+    return _SHOWN.get(canonical(code), code)
 
 
 @cache

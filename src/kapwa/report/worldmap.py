@@ -1,7 +1,7 @@
 """World maps: every outline once in a page, each map a list of references to them.
 
 Outlines: ``assets/world.json``, made from Natural Earth by ``tools/make_world.py`` (see ``assets/NOTICE``). States too
-small for an outline, and regions that are no state, are points.
+small for an outline, parts of states, and regions that are no state are points.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from importlib import resources
 from typing import Any, ClassVar, NamedTuple
 
 from kapwa.files import slug
+from kapwa.languages import places
 from kapwa.report import wording
 from kapwa.report.charts import Chart, heat_step, text_svg
 from kapwa.report.heat import heat_domain
@@ -22,6 +23,8 @@ from kapwa.report.view import TaskView
 
 LEAST_PLACES = 4  # with fewer, a map says less than a line of text
 _UNNUMBERED = {"XKX": "Kosovo"}  # outlines that carry no ISO number, by the name they have
+
+_BELOW = 18  # from one point to the next of several cultures in one place
 
 Place = str | tuple[int, int]  # the id of an outline, or a point on the map
 
@@ -62,11 +65,14 @@ def map_charts(view: TaskView) -> list[MapChart]:
     charts = []
     for i, values in enumerate(found):
         told = {label: f"{label} {wording.amount(value, info, 0)}" for label, value in values.items()}
-        spots = [
-            Spot(place, f"q{heat_step(values[label], domain)}", text, "" if isinstance(place, str) else text)
-            for label, text in told.items()
-            if (place := place_of(label)) is not None
-        ]
+        spots: list[Spot] = []
+        for label, text in told.items():
+            place = place_of(label)
+            while not isinstance(place, str | None) and place in [spot.place for spot in spots]:
+                place = (place[0], place[1] + _BELOW)
+            if place is not None:
+                colour = f"q{heat_step(values[label], domain)}"
+                spots.append(Spot(place, colour, text, "" if isinstance(place, str) else text))
         if spots:
             charts.append(
                 MapChart(
@@ -93,10 +99,22 @@ def world() -> Mapping[str, Any]:
 
 
 def place_of(name: str) -> Place | None:
-    """Where a culture is, by its name in the data; None for names that are no known place."""
+    """Where a culture is, by its name in the data; None for names that are no known place.
+
+    A part of a country, such as "Nigeria (Hausa)", is a point at its capital, for the outline is the whole country's.
+    """
     wanted = name.casefold()
-    point = world()["regions"].get(wanted)
-    return world()["codes"].get(wanted) or (tuple(point) if point else None)
+    if wanted in world()["regions"]:
+        return tuple(world()["regions"][wanted])
+    if wanted in world()["codes"]:
+        return str(world()["codes"][wanted])
+    for text in (wanted, wanted.rpartition(" (")[0]):
+        found = places.resolve(text, attribute="country")
+        if isinstance(found, places.Place) and places.fold(text) != places.fold(
+            found.identity
+        ):  # "Filipino" is no place
+            return place_of_code(found.iso3) if text == wanted else tuple(world()["states"][found.iso3])
+    return None
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -23,6 +24,7 @@ CASE_SCHEMA: dict[str, Any] = {
     "margin": pl.Float64,
     **dict.fromkeys(("prompt", "prompt_gloss", "expected", "expected_gloss", "got", "got_gloss"), pl.String),
 }
+_COMMA = re.compile(r"\s*,\s*")
 _SELECTED_BY = ("culture", "language", "category", "topic", "cluster", "id")
 
 
@@ -47,10 +49,8 @@ def select(items: Sequence[Item], selection: Selection, *, known: Sequence[str],
         if column not in _SELECTED_BY:
             raise UsageError(f"Items cannot be selected by {column!r}.", hint=nearest(column, _SELECTED_BY))
         present = {getattr(item, column) for item in chosen}
-        for value in values:
-            if value not in present:
-                raise UsageError(f"No item has {column} = {value!r}.", hint=nearest(value, present))
-        chosen = [item for item in chosen if getattr(item, column) in values]
+        wanted = wanted_values(column, values, present)
+        chosen = [item for item in chosen if getattr(item, column) in wanted]
     if selection.limit is None:
         return chosen
     seen: defaultdict[tuple[str, str], int] = defaultdict(int)
@@ -59,6 +59,35 @@ def select(items: Sequence[Item], selection: Selection, *, known: Sequence[str],
         seen[item.culture, item.variant] += 1
         if seen[item.culture, item.variant] <= selection.limit:
             kept.append(item)
+    return kept
+
+
+def wanted_values(column: str, values: Sequence[str], present: Collection[str]) -> Collection[str]:
+    """Return which of the values that are ``present`` a selection means; raise UsageError for one that is not.
+
+    "!Japan" means all but that. A name with a comma may come in the parts that a list of names made of it.
+    """
+    spelled = {_COMMA.sub(",", name): name for name in present}
+    most = 1 + max((name.count(",") for name in spelled), default=0)
+    wanted: list[str] = []
+    unwanted: list[str] = []
+    left = list(values)
+    while left:
+        for n in range(min(most, len(left)), 0, -1):
+            name = _COMMA.sub(",", ",".join(left[:n]))
+            if name in spelled or name.removeprefix("!") in spelled:
+                break
+        if name in spelled:
+            wanted.append(spelled[name])
+        elif name.removeprefix("!") in spelled:
+            unwanted.append(spelled[name.removeprefix("!")])
+        else:
+            name = left[0].removeprefix("!")
+            raise UsageError(f"No item has {column} = {name!r}.", hint=nearest(name, present))
+        left = left[n:]
+    kept = [one for one in (wanted or spelled.values()) if one not in unwanted]
+    if not kept:
+        raise UsageError(f"Nothing is left: every {column} there is was left out with '!'.")
     return kept
 
 

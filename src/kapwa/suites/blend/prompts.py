@@ -16,8 +16,9 @@ from kapwa.datasets.packs import DataSet
 from kapwa.datasets.rows import Filled, Row, Text, WrittenText, known_part
 from kapwa.datasets.tables import Table
 from kapwa.errors import DataError, UsageError, nearest
+from kapwa.languages.codes import name_of
 from kapwa.suites.blend import LANGUAGES, PROMPTS, SAQ_VARIANTS, AskedIn
-from kapwa.suites.blend.questions import Region, language_name
+from kapwa.suites.blend.questions import Region
 
 SLOT = "{q}"
 
@@ -91,7 +92,7 @@ class PromptBook:
         if not text and prompt_id not in self._templates[country]:
             raise UsageError(f"{country} has no prompt {prompt_id!r}.", hint=nearest(prompt_id, self.ids(country)))
         if not text:
-            name = language_name(self._regions[country].language if asked_in == "local" else "en")
+            name = name_of(self._regions[country].language if asked_in == "local" else "en")
             hint = f"Ask in the other language, or add the prompt to prompts.csv (a template with {SLOT})."
             raise UsageError(f"{country} has no prompt {prompt_id!r} in {name}.", hint=hint)
         return text

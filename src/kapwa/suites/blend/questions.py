@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from kapwa import registry
 from kapwa.datasets.rows import Origin
+from kapwa.languages.codes import name_of, same_language
+from kapwa.languages.places import place_of as place_coded
 from kapwa.suites.blend import AskedIn
 
 Kind = Literal["text", "number", "date", "time"]
@@ -168,8 +170,21 @@ def region_of(country: str, language: str = "") -> Region:
     return Region(country, name, language or usual, territory)
 
 
-def language_name(code: str) -> str:
-    """Return the English name of a language Kapwa knows ("Sundanese" for "su"), else its BCP-47 code."""
-    if code not in registry.available("languages"):
-        return code
-    return str(registry.load("languages", code).info.name)
+# What locales of everyday-knowledge sets call regions: in ISO 3166-1 AS is American Samoa, and JB unassigned.
+_REGION_LOCALES = {("as", "AS"): "Assam", ("su", "JB"): "West_Java"}
+
+
+@cache
+def culture_of(language: str, territory: str) -> str:
+    """Name the culture of a locale's language and territory (ISO 3166-1); "" for a territory that there is not.
+
+    The name depends on these two alone. It is the country's of :mod:`kapwa.languages.places`, spelled as in the release
+    where that has it ("South_Korea"), and for any language but the country's first the language's beside it
+    ("Nigeria (Hausa)").
+    """
+    place = place_coded(territory)
+    if (language, territory) in _REGION_LOCALES or place is None:
+        return _REGION_LOCALES.get((language, territory), "")
+    usual = place.languages[0] if place.languages else "en"
+    name = next((name for name, known in _REGIONS.items() if known == (usual, territory)), place.country)
+    return name if not language or same_language(language, usual) else f"{name} ({name_of(language)})"

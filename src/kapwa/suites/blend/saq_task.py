@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,12 +15,12 @@ from kapwa.languages.codes import canonical
 from kapwa.metrics.matching import VERSION
 from kapwa.records import Answer, Capability, Floor, Item, Request
 from kapwa.suites.base import ItemTask, Judged, MetricInfo, Selection, given_options, metrics_of
-from kapwa.suites.blend import PROMPTS, SAQ_VARIANTS, AskedIn, saq_variants
+from kapwa.suites.blend import SAQ_VARIANTS, AskedIn, saq_variants
 from kapwa.suites.blend.data import BlendData, read_data
 from kapwa.suites.blend.prompts import PromptBook, split_variant
 from kapwa.suites.blend.questions import MAX_ANSWERS, Question, is_valid_code, is_valid_paper, people_said
 from kapwa.suites.blend.saq_match import ENGLISH, Grader, Others
-from kapwa.suites.items import ITEM_COLUMNS, greedy_requests, item_columns, select
+from kapwa.suites.items import ITEM_COLUMNS, greedy_requests, item_columns, select, wanted_values
 from kapwa.suites.similarity import SimilarityOptions, similarity_infos
 
 if TYPE_CHECKING:
@@ -170,7 +170,8 @@ def open_saq_task(data: str | Path | None, selection: Selection, options: Mappin
     items = saq_items(read, selection)
     present = [variant for variant in DEFAULT_VARIANTS if any(item.variant == variant for item in items)]
     variants = tuple(dict.fromkeys((*SAQ_VARIANTS, *(item.variant for item in items))))
-    chosen = tuple(select(items, selection, known=variants, default=present))
+    where = {column: values for column, values in selection.where.items() if column != "culture" or not items}
+    chosen = tuple(select(items, replace(selection, where=where), known=variants, default=present))
     task = SaqTask(read.source, selection, chosen, tuple(read.questions), settings, judge)
     task.tools()  # a language that cannot be matched is found now, not after every question was asked
     return task
@@ -182,8 +183,11 @@ def saq_items(read: BlendData, selection: Selection) -> list[Item]:
     A variant that is named must be there for each selected country; of the defaults, a country has those it can.
     """
     named = selection.variants
-    cultures = selection.where.get("culture")
-    questions = [q for q in read.questions if is_valid_code(q) and (cultures is None or q.country in cultures)]
+    named_cultures = selection.where.get("culture")
+    questions = [q for q in read.questions if is_valid_code(q)]
+    if named_cultures is not None:
+        cultures = wanted_values("culture", named_cultures, {q.country for q in questions})
+        questions = [q for q in questions if q.country in cultures]
     items: list[Item] = []
     for variant in named or DEFAULT_VARIANTS:
         asked_in, prompt_id = split_variant(variant)
@@ -191,9 +195,6 @@ def saq_items(read: BlendData, selection: Selection) -> list[Item]:
             offered = bool(named) or read.prompts.find(question.country, asked_in, prompt_id) != ""
             if offered and question.text(asked_in):
                 items.append(saq_item(question, read.prompts, asked_in, prompt_id))
-    if cultures is not None and not items:
-        # Nothing is left to select from, and select() is to say which countries there are.
-        return [saq_item(q, read.prompts, "en", PROMPTS[0]) for q in read.questions if is_valid_code(q)]
     return items
 
 

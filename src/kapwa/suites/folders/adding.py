@@ -121,7 +121,7 @@ def _mapped_report(form: str, task: str, folder: Path, mapping: Path) -> CheckRe
         report = CheckReport(form, str(folder), {}, [])
         if found.tables:
             report = place.translated_report(_report(form, place.data_of(f"{form}/{task}")))
-    findings = [*(Finding.of(one, folder) for one in found.problems), *report.findings]
+    findings = [*(Finding.of(one, folder) for one in found.problems), *found.oddities, *report.findings]
     return CheckReport(form, str(folder), {"rows": found.rows, **report.counts}, findings)
 
 

@@ -4,79 +4,87 @@ from __future__ import annotations
 
 import json
 import re
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from kapwa.datasets.findings import Finding
 from kapwa.datasets.rows import Origin
-from kapwa.datasets.tables import TABLE_SUFFIXES, Record, Table, read_records
 from kapwa.errors import DataError, nearest
+from kapwa.languages.codes import canonical
 from kapwa.suites.blend.mcq_data import NO_TOPIC
-from kapwa.suites.blend.questions import COUNTRIES, language_name, region_of
-from kapwa.suites.folders.mapping import FIELDS, JSON_LIST, LETTERS, ColumnMapping, Form
+from kapwa.suites.blend.questions import culture_of
+from kapwa.suites.folders.mapping import FIELDS, JSON_LIST, LETTERS, OTHERS, ColumnMapping, Form
+from kapwa.suites.folders.reading import Field, Reading
 from kapwa.suites.kalahi.form import RESPONSES
 
 
 class LaidRow(NamedTuple):
-    """A row of the form's own table, and where it came from."""
+    """A row of the form's own table, where it came from, and which cell gave each field."""
 
     cells: Mapping[str, Any]
     origin: Origin
+    fields: Mapping[str, Field]
 
 
 @dataclass
 class Converted:
-    """The form's tables by name, and every problem on the way."""
+    """The form's tables by name, and every problem and oddity on the way."""
 
     tables: dict[str, list[LaidRow]] = field(default_factory=dict)
     problems: list[DataError] = field(default_factory=list)
+    oddities: list[Finding] = field(default_factory=list)
     rows: int = 0
 
-    def add(self, table: str, cells: Mapping[str, Any], origin: Origin) -> None:
+    def add(self, table: str, cells: Mapping[str, Any], row: MappedRow) -> None:
         """Add a row to one of the form's tables."""
-        self.tables.setdefault(table, []).append(LaidRow(cells, origin))
+        self.tables.setdefault(table, []).append(LaidRow(cells, row.origin, row.fields))
 
 
 class MappedRow:
-    """One row of somebody else's table, read by the names of the form's fields."""
+    """One row of somebody else's table, read by the names of the form's fields.
 
-    def __init__(self, mapping: ColumnMapping, table: Table, record: Record, cultures: Mapping[str, str]) -> None:
-        self.mapping, self.path, self.record, self.cultures = mapping, table.path, record, cultures
+    ``languages``: the language of each culture so far and where it was said first, for a culture has one.
+    """
+
+    def __init__(
+        self,
+        mapping: ColumnMapping,
+        origin: Origin,
+        fields: Mapping[str, Field],
+        languages: dict[str, tuple[str, Origin]],
+    ) -> None:
+        self.mapping, self.origin, self.fields, self.languages = mapping, origin, fields, languages
         self.problems: list[DataError] = []
 
-    @property
-    def origin(self) -> Origin:
-        """Where the row is."""
-        return Origin(self.path, self.record.row)
-
     def problem(self, name: str, message: str, hint: str | None = None) -> None:
-        """Note what is wrong with a field, by the name of the column that it comes from."""
-        column = self.mapping.columns.get(name, name)
-        self.problems.append(DataError(message, path=self.path, row=self.record.row, column=column, hint=hint))
+        """Note what is wrong with a field, by the cell that it comes from."""
+        path, row = self.fields[name].origin if name in self.fields else self.origin
+        column = self.fields[name].column if name in self.fields else name
+        self.problems.append(DataError(message, path=path, row=row, column=column, hint=hint))
 
     def has(self, name: str) -> bool:
         """Whether the mapping says where the field comes from."""
-        return name in self.mapping.columns or name in self.mapping.constants
+        return name in self.fields or name in self.mapping.constants
 
     def text(self, name: str, default: str = "") -> str:
         """Return a field's text, stripped, in the mapping's other words for it; ``default`` where there is none."""
         if name in self.mapping.constants:
             return self.mapping.constants[name]
-        if name not in self.mapping.columns:
+        if name not in self.fields:
             return default
-        cell = self.record.cells.get(self.mapping.columns[name], "")
+        cell = self.fields[name].cell
         if isinstance(cell, tuple):
             self.problem(name, "is a list, but one text is needed.")
             return default
         found, words = cell.strip(), self.mapping.values.get(name)
         if words is None or not found:
             return found or default
-        if found not in words:
+        others = words.get(OTHERS)
+        if found not in words and others is None:
             self.problem(name, f"{found!r} is not among the values of {name!r} in the mapping.", nearest(found, words))
-        return words.get(found, found)
+        return words.get(found, found if others in (None, OTHERS) else str(others))
 
     def needed(self, name: str) -> str:
         """Return a field's text, and note when it is empty."""
@@ -87,18 +95,18 @@ class MappedRow:
 
     def items(self, name: str) -> list[str]:
         """Return the texts of a list's cell, parted as the mapping says, without the empty ones."""
-        cell = self.record.cells.get(self.mapping.columns.get(name, ""), "")
-        if name in self.mapping.constants:
-            cell = self.mapping.constants[name]
+        cell = self.fields[name].cell if name in self.fields else self.mapping.constants.get(name, "")
         sign = self.mapping.separators.get(name, ";")
         parts: Any = cell.split(sign) if isinstance(cell, str) else cell
-        if isinstance(cell, str) and sign == JSON_LIST:
+        if isinstance(cell, str) and (sign == JSON_LIST or cell.lstrip().startswith("{")):
             try:
                 parts = json.loads(cell) if cell.strip() else []
             except (ValueError, RecursionError):
                 parts = None
+            if isinstance(parts, dict):  # {"A": …, "B": …}, in the order of its keys
+                parts = [parts[key] for key in sorted(parts)]
             if not isinstance(parts, list) or not all(isinstance(one, str) for one in parts):
-                message = "is not a JSON list of texts."
+                message = "is no JSON list or object of texts."
                 self.problem(name, message, 'Such as ["tea", "coffee"]; else name its separator.')
                 return []
         return [part.strip() for part in parts if part.strip()]
@@ -108,61 +116,33 @@ class MappedRow:
         whose_data = {name: self.needed(name) for name in ("culture", "language") if self.has(name)}
         if self.has("locale"):
             text = self.needed("locale")
-            culture, language = self.cultures.get(text, ""), language_of(text)
-            if text and not (culture and (language or "language" in whose_data)):
+            named = self.mapping.values.get("culture", {}) if "culture" not in self.fields else {}
+            language = whose_data.get("language") or language_of(text)
+            culture = named.get(text) or country_of(text, language)
+            if text and not (culture and language):
                 hint = f"Write under 'values: culture:' whose it is ({text}: …)."
                 hint = hint if language else "Locales are like 'es-MX'; else take culture and language from columns."
                 self.problem("locale", f"{text!r} is no language and country that Kapwa knows.", hint)
             whose_data = {"culture": culture, "language": language, **whose_data}
+            own = canonical(whose_data["language"])
+            known, first = self.languages.setdefault(whose_data["culture"], (own, self.origin))
+            if culture and known != own:
+                message = f"{culture!r} is the culture of the languages {known!r} (row {first.row}) and {own!r}."
+                self.problem("locale", message, "Give each a name of its own under 'values: culture:'.")
         return {name: value for name, value in whose_data.items() if value}
 
 
 def convert(mapping: ColumnMapping, folder: Path) -> Converted:
     """Read every table of the mapping in ``folder``, and lay its sound rows out as those of the form."""
-    converted = Converted()
-    tables = list(_tables(mapping, folder, converted))
-    named = mapping.values.get("culture", {}) if "culture" not in mapping.columns else {}
-    column = mapping.columns.get("locale", "")
-    locales = [str(record.cells.get(column, "")).strip() for table in tables for record in table.records]
-    locales.append(mapping.constants.get("locale", ""))
-    cultures = cultures_of(filter(None, locales), named)
-    for table in tables:
-        for record in table.records:
-            row = MappedRow(mapping, table, record, cultures)
-            _LAYOUTS[mapping.form](row, converted)
-            converted.problems += row.problems
-            converted.rows += 1
+    reading = Reading(mapping, folder)
+    converted = Converted(problems=reading.problems, oddities=reading.oddities)
+    languages: dict[str, tuple[str, Origin]] = {}
+    for origin, fields in reading.rows():
+        row = MappedRow(mapping, origin, fields, languages)
+        _LAYOUTS[mapping.form](row, converted)
+        converted.problems += row.problems
+        converted.rows += 1
     return converted
-
-
-def _tables(mapping: ColumnMapping, folder: Path, converted: Converted) -> Iterator[Table]:
-    """Yield the tables that hold every column of the mapping; what is wrong with others is noted."""
-    for name in mapping.tables:
-        files = sorted(path for path in folder.glob(name) if path.is_file()) if "*" in name else [folder / name]
-        if not files:
-            converted.problems.append(
-                DataError(f"holds no file {name}.", path=folder, hint="See 'table' in the mapping.")
-            )
-        for file in files:
-            if file.suffix.lower() not in TABLE_SUFFIXES:
-                hint = f"Known: {', '.join(TABLE_SUFFIXES)}."
-                converted.problems.append(DataError("is of an unknown kind.", path=file, hint=hint))
-                continue
-            table = read_records(file)
-            missing = [
-                DataError(
-                    "is missing.",
-                    path=file,
-                    row=1,
-                    column=column,
-                    hint=f"The mapping takes {name!r} from it. {nearest(column, table.header)}",
-                )
-                for name, column in mapping.columns.items()
-                if table.header and column not in table.header
-            ]
-            converted.problems += [*table.problems, *missing]
-            if not missing:
-                yield table
 
 
 _LETTERS = "ABCD"
@@ -173,7 +153,7 @@ def lay_short_answers(row: MappedRow, to: Converted) -> None:
     """A question, and each different answer that counts as right; how many people gave it, nobody says."""
     texts = {name: row.text(name) for name in ("local", "english") if row.has(name)}
     if not any(texts.values()):
-        row.problem(next(iter(texts)), "is empty.", "Every row needs a question.")
+        row.problem(next(iter(texts), "local"), "is empty.", "Every row needs a question.")
     answers, english = row.items("answers"), row.items("answers_en")
     if not answers and not row.problems:
         row.problem("answers", "holds no answer.", "Name the answers that count as right, or leave the row out.")
@@ -186,16 +166,16 @@ def lay_short_answers(row: MappedRow, to: Converted) -> None:
     cells["id"] = row.needed("id") if row.has("id") else _numbered(row)
     if row.problems:
         return
-    to.add("questions", cells, row.origin)
+    to.add("questions", cells, row)
     whose = {"id": cells["id"], **({"culture": cells["culture"]} if "culture" in cells else {})}
     folded = [answer.casefold() for answer in answers]
     for place in map(folded.index, dict.fromkeys(folded)):
         group = {"local": [answers[place]], "english": english[place : place + 1]}
-        to.add("answers", {**whose, **group}, row.origin)
+        to.add("answers", {**whose, **group}, row)
 
 
 def _numbered(row: MappedRow) -> str:
-    return f"{row.path.stem}-{row.record.row}"
+    return f"{row.origin.path.stem}-{row.origin.row}"
 
 
 def lay_multiple_choice(row: MappedRow, to: Converted) -> None:
@@ -218,7 +198,7 @@ def lay_multiple_choice(row: MappedRow, to: Converted) -> None:
     }
     for place in _LETTERS:
         cells[f"culture_{place}"] = row.text(f"culture_{place}", country if place == letter else "")
-    to.add("mcq", cells, row.origin)
+    to.add("mcq", cells, row)
 
 
 def _options(row: MappedRow) -> list[str]:
@@ -265,7 +245,7 @@ def lay_situation(row: MappedRow, to: Converted) -> None:
     cells.setdefault("category", NO_TOPIC)
     cells.setdefault("topic", NO_TOPIC)
     if not row.problems:
-        to.add("situations", cells, row.origin)
+        to.add("situations", cells, row)
 
 
 _LAYOUTS: Mapping[Form, Callable[[MappedRow, Converted], None]] = {
@@ -275,53 +255,19 @@ _LAYOUTS: Mapping[Form, Callable[[MappedRow, Converted], None]] = {
 }
 
 
-_LOCALE = re.compile(r"([A-Za-z]{2,3})(?:[-_]([A-Za-z]{4}))?[-_]([A-Za-z]{2})")
+_LOCALE = re.compile(r"(?:([A-Za-z]{2,3})(?:[-_]([A-Za-z]{4}))?[-_])?((?<=[-_])[A-Za-z]{2}|[A-Z]{2})")
 
 
 def language_of(text: str) -> str:
-    """Return the language of a locale whatever its country is ("su" of "su-JB"); "" where it is no locale."""
+    """Return the language of a locale whatever its country is ("su" of "su-JB"); "" where it names none."""
     match = _LOCALE.fullmatch(text.strip())
-    return "" if match is None else match[1].lower() + (f"-{match[2].title()}" if match[2] else "")
+    return "" if match is None or not match[1] else match[1].lower() + (f"-{match[2].title()}" if match[2] else "")
 
 
-@cache
-def country_of(text: str) -> str:
-    """Return the country of "es-MX", "es_MX" or "zh-Hant-TW"; "" where it is no locale or of no country of ISO 3166-1.
+def country_of(text: str, language: str = "") -> str:
+    """Return the culture of "es-MX", "es_MX", "zh-Hant-TW" or "MX"; "" where it is no locale or of no known country.
 
-    Countries are spelled as in BLEnD where it has this language of them ("South_Korea" for ko-KR), else by their
-    short name in ISO 3166-1.
+    ``language``: what is spoken, where the locale does not say. See :func:`kapwa.suites.blend.questions.culture_of`.
     """
     match = _LOCALE.fullmatch(text.strip())
-    if match is None:
-        return ""
-    language, territory = match[1].lower(), match[3].upper()
-    for name in COUNTRIES:
-        region = region_of(name)
-        if (region.language, region.territory) == (language, territory):
-            return name
-    import iso3166
-
-    found = iso3166.countries_by_alpha2.get(territory)
-    if found is None:
-        return ""
-    full = str(found.apolitical_name)
-    short = full.partition(",")[0]
-    matching = sum(str(one.apolitical_name).partition(",")[0] == short for one in iso3166.countries)
-    return short if matching == 1 else full
-
-
-def cultures_of(locales: Iterable[str], named: Mapping[str, str]) -> dict[str, str]:
-    """Name the culture of each locale: what ``named`` says, else its country.
-
-    Where a country has several languages they stand beside its name ("Singapore (ta)"), for a culture has one local
-    language. Locales that cannot be read are left out.
-    """
-    found = {text: named.get(text) or country_of(text) for text in locales}
-    languages: defaultdict[str, set[str]] = defaultdict(set)
-    for text, culture in found.items():
-        if text not in named:
-            languages[culture].add(language_of(text))
-    for text, culture in found.items():
-        if text not in named and len(languages[culture]) > 1:
-            found[text] = culture and f"{culture} ({language_name(language_of(text))})"
-    return {text: culture for text, culture in found.items() if culture}
+    return "" if match is None else culture_of(canonical(language_of(text) or language), match[3].upper())

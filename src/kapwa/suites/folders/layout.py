@@ -60,10 +60,10 @@ class LaidOut:
         if not rows:
             return self.source, None, column
         name = _RENAMED.get(file.stem, {}).get(column or "", column or "")
-        column = self.mapping.columns.get(name, column)
         if row is None or not 1 <= row <= len(rows):
-            return rows[0].origin.path, None, column
-        return *rows[row - 1].origin, column
+            return rows[0].origin.path, None, rows[0].fields[name].column if name in rows[0].fields else column
+        found = rows[row - 1].fields.get(name)
+        return (*found.origin, found.column) if found else (*rows[row - 1].origin, column)
 
 
 @contextmanager

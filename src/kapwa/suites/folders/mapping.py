@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -44,6 +45,8 @@ LISTS: dict[Form, tuple[str, ...]] = {
     "blend/mcq": ("options",),
 }
 JSON_LIST = "json"
+# Among the words of ``values``: every word that is not listed, as itself where this stands for it too.
+OTHERS = "*"
 
 
 class PromptEntry(BaseModel):
@@ -63,6 +66,34 @@ class PromptEntry(BaseModel):
         return self
 
 
+# Which rows are read: a column, and the words (or one) that its cell may hold; "!x" is all but x.
+Only = dict[str, Word | list[Word]]
+
+
+class Join(BaseModel):
+    """Another table (or the same again) whose rows belong to those of the first, and which fields it gives.
+
+    ``on``: the columns that both have in common; or for each column of the first table the one of the other.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    table: Word
+    on: Word | list[Word] | dict[Word, Word]
+    columns: dict[str, Word]
+    only: Only = Field(default_factory=dict)
+
+    @property
+    def pairs(self) -> dict[str, str]:
+        """Columns of the first table and those of the other that hold the same."""
+        names = [self.on] if isinstance(self.on, str) else self.on
+        return dict(names) if isinstance(names, dict) else {name: name for name in names}
+
+    def within(self, mapping: ColumnMapping) -> bool:
+        """Whether rows of one table are put together."""
+        return self.table in mapping.tables
+
+
 class ColumnMapping(BaseModel):
     """What ``mapping.yaml`` holds; see docs/reference/forms.md."""
 
@@ -74,6 +105,9 @@ class ColumnMapping(BaseModel):
     constants: dict[str, Word] = Field(default_factory=dict)
     values: dict[str, dict[str, Word]] = Field(default_factory=dict)
     separators: dict[str, Annotated[str, StringConstraints(min_length=1, max_length=20)]] = Field(default_factory=dict)
+    parts: dict[str, Word] = Field(default_factory=dict)
+    only: Only = Field(default_factory=dict)
+    join: Join | list[Join] = Field(default_factory=list)
     answer_is: HowAnswered = "letter"
     prompts: list[PromptEntry] = Field(default_factory=list)
 
@@ -82,35 +116,56 @@ class ColumnMapping(BaseModel):
         """Names of the tables, which may hold ``*``."""
         return (self.table,) if isinstance(self.table, str) else tuple(self.table)
 
-    @field_validator("table")
+    @property
+    def joins(self) -> tuple[Join, ...]:
+        """The tables that rows are put together with."""
+        return (self.join,) if isinstance(self.join, Join) else tuple(self.join)
+
+    @field_validator("parts")
     @classmethod
-    def _inside(cls, table: str | list[str]) -> str | list[str]:
-        for name in [table] if isinstance(table, str) else table:
+    def _named(cls, parts: dict[str, str]) -> dict[str, str]:
+        for form in parts.values():
+            names = re.findall(r"\{(\w+)\}", form)
+            if not names or len(set(names)) < len(names) or not all(map(str.isidentifier, names)) or "}{" in form:
+                raise ValueError(
+                    f"{form!r} needs parts with names of their own and a sign between them: {{locale}}_{{n}}"
+                )
+        return parts
+
+    @field_validator("table", "join")
+    @classmethod
+    def _inside(cls, given: str | list[str] | Join | list[Join]) -> str | list[str] | Join | list[Join]:
+        for one in given if isinstance(given, list) else [given]:
+            name = one.table if isinstance(one, Join) else one
             if Path(name).is_absolute() or ".." in Path(name).parts:
                 raise ValueError(f"{name!r} is not in the folder; name tables from the folder on")
             if any("**" in part and part != "**" for part in Path(name).parts):
                 raise ValueError(f"{name!r} has '**' beside other letters; write it alone, such as 'a/**/*.csv'")
-        return table
+        return given
 
     @model_validator(mode="after")
     def _fits(self) -> ColumnMapping:
         known = FIELDS[self.form]
-        for part, allowed in (
-            ("columns", known),
-            ("constants", known),
-            ("values", known),
-            ("separators", LISTS[self.form]),
+        joined = [name for join in self.joins for name in join.columns]
+        for part, names, allowed in (
+            ("columns", self.columns, known),
+            ("join", joined, known),
+            ("constants", self.constants, known),
+            ("values", self.values, known),
+            ("separators", self.separators, LISTS[self.form]),
         ):
-            for name in getattr(self, part):
+            for name in names:
                 if name not in allowed:
                     raise ValueError(f"{part}: {name!r} is not a field of {self.form}. {nearest(name, allowed)}")
-        given = {**self.columns, **self.constants}
-        for names in NEEDED[self.form]:
-            if not any(name in given for name in names):
-                raise ValueError(f"columns: {' or '.join(names)} is missing; {self.form} needs it")
-        twice = next((name for name in self.columns if name in self.constants), None)
+        given = [*self.columns, *self.constants, *joined]
+        for needed in NEEDED[self.form]:
+            if not any(name in given for name in needed):
+                raise ValueError(f"columns: {' or '.join(needed)} is missing; {self.form} needs it")
+        twice = next((name for name in self.constants if name in self.columns), None)
+        twice = twice or next((name for name in joined if given.count(name) > 1), None)
         if twice:
-            raise ValueError(f"constants: {twice!r} is in columns too; keep one")
+            part = "constants" if twice in self.constants else "join"
+            raise ValueError(f"{part}: {twice!r} is in columns too; keep one")
         if self.form != "blend/saq" and self.prompts:
             raise ValueError("prompts: only blend/saq has prompts of its own")
         return self

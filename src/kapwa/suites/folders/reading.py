@@ -1,0 +1,189 @@
+"""Read the tables that a mapping names: parts of cells as columns, rows left out, rows of two tables put together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from kapwa.datasets.findings import Finding
+from kapwa.datasets.rows import Origin, named_alike
+from kapwa.datasets.tables import TABLE_SUFFIXES, Cell, Record, Table, read_records
+from kapwa.errors import DataError, nearest
+from kapwa.suites.folders.mapping import ColumnMapping, Join, Only
+
+
+class Field(NamedTuple):
+    """A cell of somebody else's table that a field is taken from, and where it stands."""
+
+    cell: Cell
+    origin: Origin
+    column: str
+
+
+@dataclass
+class Reading:
+    """What is read of the tables in a folder: every problem and oddity on the way, and each table by its file."""
+
+    mapping: ColumnMapping
+    folder: Path
+    problems: list[DataError] = field(default_factory=list)
+    oddities: list[Finding] = field(default_factory=list)
+    tables: dict[Path, Table] = field(default_factory=dict)
+
+    def rows(self) -> Iterator[tuple[Origin, Mapping[str, Field]]]:
+        """Yield each row of the form's table: where it is, and the cell of each field that a column gives.
+
+        Of two rows of one table that are put together, only the first is a row of its own.
+        """
+        mapping = self.mapping
+        tables = self._tables(mapping.tables, {**mapping.columns, **{name: name for name in mapping.only}})
+        rows = [
+            (Origin(table.path, record.row), record.cells)
+            for table in tables
+            for record in table.records
+            if _is_wanted(record, mapping.only)
+        ]
+        found = {origin: _fields(mapping.columns, cells, origin) for origin, cells in rows}
+        done: set[Origin] = set()
+        for join in mapping.joins:
+            others = self._others(join)
+            for origin, cells in rows:
+                other = self._other(join, others, origin, cells)
+                if other is not None:
+                    found[origin] |= _fields(join.columns, other[1], other[0])
+                    done |= {other[0]}
+                elif not join.within(mapping):
+                    done |= {origin}  # what is missing was said
+        yield from ((origin, fields) for origin, fields in found.items() if origin not in done)
+
+    def _others(self, join: Join) -> dict[tuple[str, ...], tuple[Origin, Mapping[str, Cell]]]:
+        """The rows that others are put together with, by what both have in common."""
+        there = list(join.pairs.values())
+        needed = {**join.columns, **{name: name for name in (*there, *join.only)}}
+        found: dict[tuple[str, ...], tuple[Origin, Mapping[str, Cell]]] = {}
+        for table in self._tables((join.table,), needed):
+            for record in table.records:
+                key, origin = _key(record.cells, there), Origin(table.path, record.row)
+                if not _is_wanted(record, join.only):
+                    continue
+                first = found.setdefault(key, (origin, record.cells))[0]
+                if first != origin:
+                    message = f"{' '.join(key)!r} is in row {first.row} already, so what belongs together is not clear."
+                    hint = "Name more columns under 'on', or say under 'only' which rows are meant."
+                    self.problems.append(
+                        DataError(message, path=table.path, row=record.row, column=there[0], hint=hint)
+                    )
+        return found
+
+    def _other(
+        self,
+        join: Join,
+        others: Mapping[tuple[str, ...], tuple[Origin, Mapping[str, Cell]]],
+        origin: Origin,
+        cells: Mapping[str, Cell],
+    ) -> tuple[Origin, Mapping[str, Cell]] | None:
+        """The row that is put together with the one at ``origin``; None where it is that row itself, or there is none.
+
+        Of two tables that is a problem; rows of one table (a question in English beside the local one) may be alone.
+        """
+        here = list(join.pairs)
+        key = _key(cells, here)
+        other = others.get(key)
+        if other is not None:
+            return None if other[0] == origin else other
+        message = f"no {'other ' * join.within(self.mapping)}row of {join.table} has {' '.join(key)!r}"
+        if join.within(self.mapping):
+            message += " in common with this one: it stands alone"
+            self.oddities.append(Finding("note", str(origin.path), message, origin.row, here[0]))
+        elif others or not self.problems:  # else the other table could not be read, and that is the problem
+            hint = nearest(" ".join(key), [" ".join(one) for one in others])
+            self.problems.append(DataError(f"{message}.", path=origin.path, row=origin.row, column=here[0], hint=hint))
+        return None
+
+    def _tables(self, names: Sequence[str], needed: Mapping[str, str]) -> Iterator[Table]:
+        """Yield the tables that hold every column of ``needed`` (by its field); what is wrong with others is noted."""
+        for name in names:
+            several = "*" in name
+            files = (
+                sorted(path for path in self.folder.glob(name) if path.is_file()) if several else [self.folder / name]
+            )
+            if not files:
+                hint = "See 'table' in the mapping."
+                self.problems.append(DataError(f"holds no file {name}.", path=self.folder, hint=hint))
+            for file in files:
+                if file.suffix.lower() not in TABLE_SUFFIXES:
+                    hint = f"Known: {', '.join(TABLE_SUFFIXES)}."
+                    self.problems.append(DataError("is of an unknown kind.", path=file, hint=hint))
+                    continue
+                if file not in self.tables:
+                    self.tables[file] = self._table(file)
+                table, oddities = named_alike(self.tables[file], needed.values())
+                missing = [
+                    DataError(
+                        "is missing.",
+                        path=file,
+                        row=1,
+                        column=column,
+                        hint=f"The mapping takes {name!r} from it. {nearest(column, table.header)}",
+                    )
+                    for name, column in needed.items()
+                    if table.header and column not in table.header
+                ]
+                self.problems += missing
+                self.oddities += oddities
+                if not missing:
+                    yield table
+
+    def _table(self, file: Path) -> Table:
+        """Read a table, with a column for each part that the mapping takes from others."""
+        table, oddities = named_alike(read_records(file), self.mapping.parts)
+        self.problems += table.problems
+        self.oddities += oddities
+        for column, form in self.mapping.parts.items():
+            if column not in table.header:
+                continue
+            names, shape = _shape(form)
+            records = []
+            for record in table.records:
+                cell = str(record.cells.get(column, "")).strip()
+                match = shape.fullmatch(cell)
+                if match is None:
+                    hint = "Change 'parts' in the mapping, or the cell."
+                    message = f"{cell!r} is not of the form {form!r}."
+                    self.problems.append(DataError(message, path=file, row=record.row, column=column, hint=hint))
+                    continue
+                records.append(Record(record.row, {**record.cells, **match.groupdict()}))
+            table = table._replace(header=(*table.header, *names), records=records)
+        return table
+
+
+@cache
+def _shape(form: str) -> tuple[tuple[str, ...], re.Pattern[str]]:
+    """Names of the parts of a form such as "{locale}_{number}", and a pattern with a group for each."""
+    pieces = re.split(r"\{(\w+)\}", form)
+    names = tuple(pieces[1::2])
+    groups = [f"(?P<{piece}>.+?)" if i % 2 else re.escape(piece) for i, piece in enumerate(pieces)]
+    return names, re.compile("".join(groups), re.DOTALL)
+
+
+def _is_wanted(record: Record, only: Only) -> bool:
+    """Whether the row's cells are among those the mapping names; "!x" is all but x."""
+    for column, words in only.items():
+        listed = [words] if isinstance(words, str) else words
+        cell = str(record.cells.get(column, "")).strip()
+        wanted = [word for word in listed if not word.startswith("!")]
+        if f"!{cell}" in listed or (wanted and cell not in wanted):
+            return False
+    return True
+
+
+def _key(cells: Mapping[str, Cell], columns: Sequence[str]) -> tuple[str, ...]:
+    return tuple(str(cells.get(name, "")).strip() for name in columns)
+
+
+def _fields(columns: Mapping[str, str], cells: Mapping[str, Cell], origin: Origin) -> dict[str, Field]:
+    return {name: Field(cells.get(column, ""), origin, column) for name, column in columns.items()}
