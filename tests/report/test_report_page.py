@@ -170,7 +170,7 @@ def test_a_run_of_an_unknown_suite_without_cases_groups_or_variants_still_report
 def test_a_run_whose_every_item_failed_still_reports() -> None:
     run = make_run("m", cultures=("Filipino",), variants=("full",), gone={"failed": 16})
     text = Page(render_page([run])).text
-    assert "m has no score: of its situations, 16 failed and got no answer." in text
+    assert "m has no score: of its prompts, 16 failed and got no answer." in text
 
 
 def test_number_ranges_stay_on_one_line_and_escape_first() -> None:

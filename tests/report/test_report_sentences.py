@@ -83,6 +83,7 @@ def test_floors_people_and_digits_are_told(
 def test_a_score_without_an_interval_or_without_a_value_says_why() -> None:
     assert "(too few to give an interval)" in told(1.0, None, None, CHANCE, n=1)
     assert "cannot be told apart from guessing" in told(1.0, math.nan, math.nan, CHANCE, n=1)
+    assert told(1.0, None, None, CHANCE, PEOPLE, n=2).endswith("People score 89%.")
     assert told(None, None, None, CHANCE, failed=16) == (
         "smollm2 has no score: of its situations, 16 failed and got no answer."
     )
@@ -125,7 +126,7 @@ def test_the_words_agree_with_the_interval(a: float, b: float, value: float, cha
 def test_small_samples_and_lost_answers_are_told_beside_the_score() -> None:
     small = Reading("m", row(0.5, 0.2, 0.8, clusters=13, unparsed=2, failed=1), MC1, Marks(), SITUATIONS)
     assert caution_sentences([small]) == [
-        "Only 13 of these situations are independent, so only large differences show.",
+        "This rests on 16 situations of 13 clusters, so only large differences show.",
         "m: 1 failed and got no answer, 2 could not be read.",
     ]
     assert caution_sentences([Reading("m", row(0.5, 0.2, 0.8), MC1, Marks(), SITUATIONS)]) == [

@@ -42,7 +42,7 @@ def test_every_score_stands_beside_its_interval_floor_and_ceiling() -> None:
     run = make_run(cultures=("Filipino",))
     view = view_of(run)
     table = tables.scores_table(view, view.subjects[0], reference=False)
-    assert list(table.head) == ["Metric", "smollm2", "Without cultural knowledge", "People"]
+    assert list(table.head) == ["Metric", "smollm2", "Without cultural knowledge", "Ceiling"]
     _, score, floor, people = table.rows[0]
     estimate = view.estimate(0, view.subjects[0], "mc1")
     assert score.text == f"{100 * estimate['value']:.1f}%"
@@ -191,7 +191,7 @@ def test_a_run_shows_sentence_score_floor_and_what_was_lost() -> None:
     text = printed(render_run(make_run(gone={"failed": 2})))
     assert "Filipino: smollm2 chose the best answer in" in text
     row = next(line for line in text.splitlines() if line.split()[:3] == ["mc1", "Ilokano", "full"])
-    assert "26.0%" in row
+    assert "42.3%" in row
     assert "2 requests of 96 got no answer" in text
     assert "2 failed and got no answer" in text
     assert "No native speaker has reviewed it" in text

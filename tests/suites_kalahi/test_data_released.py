@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from pathlib import Path
+from statistics import fmean
 
 import polars as pl
 import pytest
@@ -11,6 +12,9 @@ from packwriter import released, write_csv
 from kapwa.datasets.card import Card
 from kapwa.datasets.rows import columns_of
 from kapwa.records import Item
+from kapwa.report.comparisons import _same_prompts
+from kapwa.stats.tables import compare_variants
+from kapwa.suites.items import item_columns, score_frame, score_row
 from kapwa.suites.kalahi.check import check
 from kapwa.suites.kalahi.data import PACKS, read_situations
 from kapwa.suites.kalahi.form import TOPICS, Situation, reference_response
@@ -257,3 +261,29 @@ def _sentences(items: list[Item]) -> set[str]:
 def _runs(sentences: set[str], length: int) -> set[tuple[str, ...]]:
     words = [re.findall(r"\w+", sentence) for sentence in sentences]
     return {tuple(w[i : i + length]) for w in words for i in range(len(w) - length + 1)}
+
+
+def test_variants_are_paired_by_situation(kalahi_data: Path) -> None:
+    """Ids are no counterparts: all 85 that partial and unenriched share carry the same prompt (Kalahi section 3)."""
+    items, _ = read_situations(kalahi_data)
+    rows = [score_row(one, "length", float(len(one.fields["prompt"])), "scored") for one in items]
+    found = compare_variants(score_frame(rows), metrics={"length": False})
+    by_pair = {(row["a"], row["b"]): row for row in found.iter_rows(named=True)}
+    prompts = {(one.variant, one.id): one.fields["prompt"] for one in items}
+    shared = [one.id for one in items if one.variant == "unenriched" and ("partial", one.id) in prompts]
+    assert len(shared) == 85
+    assert all(prompts["partial", name] == prompts["unenriched", name] for name in shared)
+    pair = by_pair["partial", "unenriched"]
+    situations = [{one.cluster for one in items if one.variant == name} for name in ("partial", "unenriched")]
+    assert pair["clusters"] == pair["n"] == len(set.intersection(*situations)) == 85
+    means = [
+        {name: fmean(len(one.fields["prompt"]) for one in items if (one.variant, one.cluster) == (variant, name))
+         for name in situations[1]}
+        for variant in ("partial", "unenriched")
+    ]  # fmt: skip
+    assert pair["difference"] == pytest.approx(fmean(means[0][name] - means[1][name] for name in situations[1]))
+    assert pair["difference"] > 0
+    assert by_pair["full", "unenriched"]["n"] == 85
+    items_table = pl.DataFrame([item_columns(one) | {"prompt": one.fields["prompt"]} for one in items])
+    same = _same_prompts(found, items_table).filter(a="partial", b="unenriched")["same_prompts"].item()
+    assert 0 < same < 85

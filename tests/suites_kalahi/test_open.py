@@ -275,12 +275,12 @@ def test_floors_and_ceiling_on_items_whose_answer_is_known() -> None:
     # Nothing of another situation recurs; the prompt shares a word with an irrelevant response; people
     # agree on one word.
     tricks = ("another situation's answer", "many other answers", "the prompt repeated")
-    assert by_name(items, "rouge1_acc") == {**dict.fromkeys(tricks, 0.0), "people's answers": 1.0}
+    assert by_name(items, "rouge1_acc") == {**dict.fromkeys(tricks, 0.0), "reference answers": 1.0}
     diffs = by_name(items, "rouge1_diff")
     assert diffs["the prompt repeated"] == pytest.approx(-2 / 5)
-    assert diffs["people's answers"] == pytest.approx(1 / 2)
+    assert diffs["reference answers"] == pytest.approx(1 / 2)
     kinds = {floor.name: floor.kind for floor in open_floors(items, OpenOptions(metrics=[]))}
-    assert kinds.pop("people's answers") == "ceiling"
+    assert kinds.pop("reference answers") == "ceiling"
     assert set(kinds.values()) == {"floor"}
 
 
@@ -299,7 +299,7 @@ def test_every_item_weighs_the_same_in_the_ceiling() -> None:
 
     wanted = fmean(of_people(one.fields["relevant"], one.fields["irrelevant"]) for one in items)
     assert 0 < wanted < 1
-    assert by_name(items, "rouge1_acc")["people's answers"] == pytest.approx(wanted)
+    assert by_name(items, "rouge1_acc")["reference answers"] == pytest.approx(wanted)
 
 
 def test_floors_are_made_within_a_variant_and_never_from_the_same_cluster() -> None:
@@ -330,5 +330,5 @@ def test_kalahi_floors_show_that_length_alone_beats_people(kalahi_data: Path) ->
         "another situation's answer": pytest.approx(0.4925, abs=0.01),
         "many other answers": pytest.approx(0.7467, abs=0.02),
         "the prompt repeated": pytest.approx(0.4733, abs=0.02),
-        "people's answers": pytest.approx(0.6719, abs=0.01),
+        "reference answers": pytest.approx(0.6719, abs=0.01),
     }

@@ -187,13 +187,31 @@ def run_pairs(view: TaskView) -> pl.DataFrame:
 
 
 def variant_pairs(view: TaskView) -> pl.DataFrame:
-    """Each run's own comparisons of prompt variants on the first headline metric, with a ``model`` column."""
+    """Each run's own comparisons of prompt variants on the first headline metric.
+
+    Two more columns: ``model``, and ``same_prompts``, the clusters in which both variants ask the very same prompts.
+    """
     tables = []
     for label, run in zip(view.labels, view.runs, strict=True):
         if run.comparisons.height:
             kept = run.comparisons.filter(pl.col("metric") == view.metric)
-            tables.append(kept.with_columns(model=pl.lit(label if len(view.runs) > 1 else "")))
+            tables.append(
+                _same_prompts(kept, run.items).with_columns(model=pl.lit(label if len(view.runs) > 1 else ""))
+            )
     return pl.concat(tables, how="diagonal_relaxed") if tables else pl.DataFrame()
+
+
+def _same_prompts(pairs: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
+    """Add ``same_prompts`` to comparisons of variants; 0 where a suite's items show no prompt."""
+    if "prompt" not in items.columns:
+        return pairs.with_columns(same_prompts=pl.lit(0, pl.Int64))
+    prompts = items.group_by("culture", "variant", "cluster").agg(pl.col("prompt").unique().sort())
+    both = prompts.join(prompts, on=["culture", "cluster", "prompt"], suffix="_b")
+    counts = both.group_by("culture", pl.col("variant").alias("a"), pl.col("variant_b").alias("b"))
+    counted = counts.agg(pl.len().cast(pl.Int64).alias("same_prompts"))
+    return pairs.join(counted, on=["culture", "a", "b"], how="left", maintain_order="left").with_columns(
+        pl.col("same_prompts").fill_null(0)
+    )
 
 
 def correlations(view: TaskView) -> pl.DataFrame | None:

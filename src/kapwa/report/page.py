@@ -234,7 +234,10 @@ def _pair_sentences(view: TaskView, frame: pl.DataFrame) -> list[str]:
         where = [isolate(clean(row["culture"]))] if len(view.subjects) > 1 else []
         where += [isolate(clean(row["model"]))] if row.get("model") else []
         head = f"{', '.join(where)}: " if where else ""
-        said.append(head + sentences.comparison_sentence(named, view.metrics[view.metric], view.noun))
+        noun = view.unit if row["kind"] == "variants" else view.noun
+        said.append(head + sentences.comparison_sentence(named, view.metrics[view.metric], noun))
+        if same := row.get("same_prompts"):
+            said[-1] += f" In {wording.count(same, *noun)} both ask the very same, so that only the rest can differ."
     if len(told) < len(rows):
         said.append(sentences.others_sentence(len(rows) - len(clear), len(rows)))
     return said

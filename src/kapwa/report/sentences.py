@@ -40,13 +40,14 @@ class Reading:
     info: Mapping[str, Any]
     marks: Marks
     noun: tuple[str, str] = ("item", "items")
+    unit: tuple[str, str] = ("cluster", "clusters")
 
 
 def readings(view: TaskView, subject: Subject) -> list[Reading]:
     """The first headline metric of every model for one culture, ready to be told."""
     marks, info = view.marks(subject, view.metric), view.metrics[view.metric]
     found = [(label, view.estimate(i, subject, view.metric)) for i, label in enumerate(view.labels)]
-    return [Reading(isolate(label), row, info, marks, view.noun) for label, row in found if row is not None]
+    return [Reading(isolate(label), row, info, marks, view.noun, view.unit) for label, row in found if row is not None]
 
 
 def verdict(low: float | None, high: float | None, mark: float) -> Verdict:
@@ -93,9 +94,11 @@ def score_sentence(reading: Reading) -> str:
                 "below": f", but {best.words} would do better ({at})",
             }[verdict(low, high, best.value)]
     if reading.marks.top is not None:
-        people = reading.marks.top.value
-        beside = {"below": "", "unclear": ", which the interval includes", "above": ": it is above what people score"}
-        clauses += f". People score {wording.amount(people, info, digits)}{beside[verdict(low, high, people)]}"
+        top = reading.marks.top
+        within = ", which the interval includes" if wording.known(low) and wording.known(high) else ""
+        beside = {"below": "", "unclear": within, "above": f": it is above what {top.words} score"}
+        who = top.words[:1].upper() + top.words[1:]
+        clauses += f". {who} score {wording.amount(top.value, info, digits)}{beside[verdict(low, high, top.value)]}"
     told = phrase_words(info, wording.amount(row["value"], info, digits), items)
     return f"{reading.model} {told} ({between}){clauses}."
 
@@ -106,12 +109,9 @@ def caution_sentences(readings: Sequence[Reading]) -> list[str]:
     rows = [reading.estimate for reading in readings if wording.known(reading.estimate["value"])]
     clusters, n = min(((int(row["clusters"]), int(row["n"])) for row in rows), default=(0, 0))
     if 0 < clusters < SMALL_SAMPLE:
-        one, many = readings[0].noun
-        if clusters < n:
-            alone = "is" if clusters == 1 else "are"
-            said.append(f"Only {clusters} of these {many} {alone} independent, so only large differences show.")
-        else:
-            said.append(f"This rests on {wording.count(n, one, many)}, so only large differences show.")
+        items = wording.count(n, *readings[0].noun)
+        source = f" of {wording.count(clusters, *readings[0].unit)}" if clusters < n else ""
+        said.append(f"This rests on {items}{source}, so only large differences show.")
     said += [f"{r.model}: {gone}." for r in readings if (gone := outcome_words([r.estimate]))]
     return said
 

@@ -20,7 +20,7 @@ from kapwa.tables_io import csv_text
 
 MOST_PAIRS = 40
 MOST_OTHERS = 3
-FLOOR, PEOPLE = "Without cultural knowledge", "People"
+FLOOR, CEILING = "Without cultural knowledge", "Ceiling"
 OUTCOMES = {
     "right": "Right",
     "wrong": "Wrong",
@@ -102,7 +102,7 @@ def mark_cells(view: TaskView, subject: Subject, metric: str) -> tuple[Cell, Cel
     if base is not None and best is not None:
         trick = f"; {best.words}: {wording.amount(best.value, info)}" if best.name != base.name else ""
         floor = Cell(wording.amount(base.value, info), base.words + trick)
-    return floor, NONE if top is None else Cell(wording.amount(top.value, info), number=True)
+    return floor, NONE if top is None else Cell(wording.amount(top.value, info), top.words, number=True)
 
 
 def _whose(view: TaskView, subject: Subject) -> str:
@@ -132,7 +132,7 @@ def scores_table(view: TaskView, subject: Subject, *, reference: bool) -> Table 
     return Table(
         key=f"{view.slug}-{'reference' if reference else 'scores'}-{subject.culture}",
         caption=f"{kind}: {_whose(view, subject)}",
-        head=["Metric", *view.labels, FLOOR, PEOPLE],
+        head=["Metric", *view.labels, FLOOR, CEILING],
         rows=rows,
         csv=tidy_csv(view, tidy),
     )
@@ -164,7 +164,7 @@ def culture_table(view: TaskView, metric: str) -> Table | None:
     return Table(
         key=f"{view.slug}-cultures-{metric}",
         caption=f"{view.titles[metric]}{_of_variant(view)}",
-        head=["Culture", *view.labels, *((FLOOR, PEOPLE)[side] for side in kept), "Items"],
+        head=["Culture", *view.labels, *((FLOOR, CEILING)[side] for side in kept), "Items"],
         rows=rows,
         csv=tidy_csv(view, every),
         note=f"{FLOOR}: {next(iter(names))}." if len(names) == 1 else "",
@@ -242,11 +242,11 @@ def comparison_table(view: TaskView, frame: pl.DataFrame, key: str, caption: str
                 Cell(wording.change(row["difference"], info), between, number=True, strong=clear),
                 Cell(wording.p_value(row["p_holm"]), number=True),
                 Cell(wording.detectable(row["mde"], info), number=True),
-                Cell(f"{row['n']:,}", wording.count(int(row["clusters"]), "cluster"), number=True),
+                Cell(f"{row['n']:,}", wording.count(int(row["clusters"]), *view.unit), number=True),
                 Cell(verdict_words(row), strong=clear, muted=not clear),
             ]
         )
-    head = ["Difference", "Points (95% interval)", "p (Holm)", "Detectable", "Shared items", "Verdict"]
+    head = ["Difference", "Points (95% interval)", "p (Holm)", "Detectable", "Shared", "Verdict"]
     return Table(f"{view.slug}-{key}", caption, head, rows, frame_csv(frame), note)
 
 

@@ -29,9 +29,10 @@ _SHORT_NAME = 12
 
 
 def render_run(run: Run) -> Group:
-    """Return a run for the terminal: headline sentences, a table of scores with floors, and what was lost.
+    """Return a run for the terminal: headline sentences, a table of scores, and what was lost.
 
-    The table holds the headline metrics, by culture and variant, with 95 % intervals, floors and ceilings.
+    The table holds the headline metrics, by culture and variant, with 95 % intervals, the best trick that takes no
+    cultural knowledge, and the ceiling.
     """
     from rich.console import Group
     from rich.text import Text
@@ -47,7 +48,7 @@ def render_run(run: Run) -> Group:
     for subject in [] if view.many else subjects:
         head = f"{subject.label}: " if len(subjects) > 1 else ""
         told += [head + sentences.score_sentence(reading) for reading in sentences.readings(view, subject)]
-    columns = ["Metric", "Culture", "Variant", "Score", "95% interval", "Floor", "People", "n"]
+    columns = ["Metric", "Culture", "Variant", "Score", "95% interval", "Best trick", "Ceiling", "n"]
     table = new_table(columns, names=columns[:3])
     for metric, subject, variant in product(metrics, subjects, variants):
         row = view.estimate(0, subject, metric, variant)
@@ -56,7 +57,7 @@ def render_run(run: Run) -> Group:
         info, marks = view.metrics[metric], view.marks(subject, metric, variant)
         cells = [metric, label_text(subject.label), label_text(variant), wording.amount(row["value"], info)]
         cells += [wording.interval(row["low"], row["high"], info)]
-        cells += [wording.amount(mark.value if mark else None, info) for mark in (marks.base, marks.top)]
+        cells += [wording.amount(mark.value if mark else None, info) for mark in (marks.best, marks.top)]
         table.add_row(*map(Text, cells), f"{row['n']:,}")
     under, others = [], len(view.metrics) - len(metrics)
     if len(subjects) < len(view.subjects):

@@ -26,7 +26,7 @@ _FLOOR_WORDS = {
     "a person (leave one out)": ("people", "people"),
     "human": ("people", "people"),
     "human (implied)": ("people (implied)", "people (implied)"),
-    "people's answers": ("people", "people"),
+    "reference answers": ("the reference answers", "reference answers"),
 }
 
 
@@ -94,7 +94,7 @@ class TaskView:
         many: Whether there are more cultures than can be read one after the other.
         series: The runs, four to a chart, each with what to add to the chart's key where there are several.
         suite: The suite as registered, or None: a report must be readable where its suite is not installed.
-        noun: What one item is called, singular and plural.
+        noun, unit: What one item and one cluster are called, singular and plural.
     """
 
     task: str
@@ -148,7 +148,9 @@ class TaskView:
             self.suite: Suite | None = registry.load("suites", str(self.manifest.get("suite", "")))
         except KapwaError:
             self.suite = None
-        self.noun: tuple[str, str] = ("item", "items") if self.suite is None else self.suite.noun
+        self.noun, self.unit = ("item", "items"), ("cluster", "clusters")
+        if self.suite is not None:
+            self.noun, self.unit = self.suite.noun, self.suite.unit
 
     def _find_subjects(self) -> list[Subject]:
         """Cultures, or pairs of culture and language, with what charts and tables call them."""

@@ -196,13 +196,15 @@ def compare_variants(
     seed: int = 0,
     replicates: int = 2000,
 ) -> pl.DataFrame:
-    """Compare every pair of prompt variants of a culture on the items they share.
+    """Compare every pair of prompt variants of a culture on the clusters they share, by means within a cluster.
 
-    ``a`` and ``b`` are variants in alphabetical order and ``difference`` is a − b; ``variant`` is null, and so is
-    ``language`` where the two ask in different languages. Other columns as :func:`compare_runs`. Raises DataError or
-    UsageError for a table that does not fit.
+    A cluster is what was sampled: in Kalahi a situation, which one variant may ask in several wordings and another in
+    one, so that items of equal id need not be counterparts. ``n`` and ``clusters`` both count the shared clusters;
+    ``only_a`` and ``only_b`` those that one variant alone has. ``a`` and ``b`` are variants in alphabetical order and
+    ``difference`` is a − b; ``variant`` is null, and so is ``language`` where the two ask in different languages. Other
+    columns as :func:`compare_runs`. Raises DataError or UsageError for a table that does not fit.
     """
-    found = blocks(checked_scores(scores, metrics), metrics)
+    found = [_by_cluster(block) for block in blocks(checked_scores(scores, metrics), metrics)]
     found.sort(key=lambda block: (block.culture, block.variant))
     pairs = [
         (a.variant, a, b.variant, b)
@@ -210,6 +212,12 @@ def compare_variants(
         if a.culture == b.culture and a.variant != b.variant
     ]
     return _table("variants", pairs, metrics, level=level, seed=seed, replicates=replicates)
+
+
+def _by_cluster(block: Block) -> Block:
+    """Means within each cluster, which takes the place of the item."""
+    items = block.items.group_by("cluster").agg(pl.col(block.metrics).mean()).with_columns(item_id="cluster")
+    return block._replace(items=items)
 
 
 def compare_runs(

@@ -175,11 +175,12 @@ class Suite:
     items, where texts are compared with each other and stay in the run's journal. ``next_step``: what to do after a
     run, with ``{run}`` for its folder.
 
-    What a report calls things: ``noun`` is one item and several ("question", "questions"); ``floor_words`` maps the
-    name of a floor or ceiling to its words in a sentence ("always picking the longest answer") and in a picture
-    ("longest answer"). What people rate answers by: ``criteria``; ``yes_means`` ends the sentence "the answer …" for
-    a yes. ``choices``: the tasks (without the suite's name) whose items have options that people can choose among, and
-    how the metrics begin that the share of right choices is the ceiling of.
+    What a report calls things: ``noun`` is one item and several ("prompt", "prompts"), ``unit`` one cluster, the thing
+    that was sampled, and several ("situation", "situations"); ``floor_words`` maps the name of a floor or ceiling to
+    its words in a sentence ("always picking the longest answer") and in a picture ("longest answer"). What people rate
+    answers by: ``criteria``; ``yes_means`` ends the sentence "the answer …" for a yes. ``choices``: the tasks (without
+    the suite's name) whose items have options that people can choose among, and how the metrics begin that the share of
+    right choices is the ceiling of.
 
     A suite that is a folder of data names it in ``folder``, and in ``form`` the suite whose form the data have: its
     tasks are those of the form over these data.
@@ -200,6 +201,7 @@ class Suite:
     reopen: Callable[[Mapping[str, Any], pl.DataFrame], Task] | None = None
     next_step: str = ""
     noun: tuple[str, str] = ("item", "items")
+    unit: tuple[str, str] = ("cluster", "clusters")
     floor_words: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     criteria: tuple[Criterion, ...] = ()
     yes_means: str = "is good"

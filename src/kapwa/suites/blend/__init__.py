@@ -87,7 +87,6 @@ suite = Suite(
         "shortest option": ("always picking the shortest option", "shortest option"),
         "alphabetical first": ("always picking the first in the alphabet", "first in the alphabet"),
         "a person (leave one out)": ("people", "people"),
-        "people's answers": ("people", "people"),
     },
     # The classes of wrong answers of the human evaluation (section 5). Unlike in Kalahi, a yes is no praise: it means
     # that the answer is of the class; it may be of several, or of none.

@@ -58,7 +58,8 @@ suite = Suite(
     open_task=open_task,
     check=partial(call, "kapwa.suites.kalahi.check:check"),
     tasks_of=partial(call, "kapwa.suites.kalahi.data:tasks_of"),
-    noun=("situation", "situations"),
+    noun=("prompt", "prompts"),
+    unit=("situation", "situations"),
     floor_words={
         "no preference": ("having no preference", "no preference"),
         "longest": ("always picking the longest answer", "longest answer"),

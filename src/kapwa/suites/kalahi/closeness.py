@@ -65,9 +65,9 @@ class _Trick(NamedTuple):
 def open_floors(items: Sequence[Item], options: SimilarityOptions) -> list[Floor]:
     """Return floors and a ceiling of every ``_acc`` and ``_diff`` that needs no model, by variant.
 
-    Floors: the best response to another situation; eight such joined (what length alone earns); the
-    prompt repeated. Ceiling: each relevant response judged against the others of its item, with an
-    irrelevant one left out too, so that both groups are equally large (mean over all such choices).
+    Floors: the best response to another situation; eight such joined (what length alone earns); the prompt
+    repeated. Ceiling: the references themselves, each relevant response judged against the others of its item, with
+    an irrelevant one left out too, so that both groups are equally large (mean over all such choices).
     """
     tricks = [
         trick
@@ -113,7 +113,7 @@ def _tricks(items: Sequence[Item], variant: str) -> Iterator[_Trick]:
     if left_out:
         note = "each relevant response against the others, one irrelevant left out to keep the groups equal"
         trials, weights = [one for one, _ in left_out], [weight for _, weight in left_out]
-        yield _Trick("people's answers", note, "ceiling", variant, trials, weights)
+        yield _Trick("reference answers", note, "ceiling", variant, trials, weights)
 
 
 def trial(item: Item, text: str) -> Trial:

@@ -165,6 +165,7 @@ _FLOOR_METRICS = (
     *(f"{family}{suffix}" for family in ("mc1", "mc2", "mc3") for suffix in (*_SUFFIXES.values(), "_reference")),
 )
 # People were asked the released full prompts, to choose among the best and the irrelevant responses.
+_PEOPLE_ANSWERED = 150
 _PEOPLE = (
     ("human", 0.8910, "mean of three validators, Kalahi section 4.1 (150 full prompts)"),
     (
@@ -238,7 +239,8 @@ def floors(items: Sequence[Item]) -> list[Floor]:
 
     Over all items ``note`` is ""; where there are several cultures, each has its own floors too, with its name
     as ``note``. Values are means over items, in [0, 1]. The ceilings (kind "ceiling") are those of the released
-    Filipino full prompts and are given for MC1 only when items are exactly those released ones or some of them.
+    Filipino full prompts and are given for MC1 only when items are exactly those: people's share of 150 prompts says
+    nothing of seven of them.
     """
     found: list[Floor] = []
     for variant in VARIANTS:
@@ -249,7 +251,7 @@ def floors(items: Sequence[Item]) -> list[Floor]:
                 for metric in _FLOOR_METRICS
                 for name, trick in _TRICKS.get(metric, _TRICKS[metric[:3]]).items()
             ]
-        if variant == "full" and present and all("release" in item.fields for item in present):
+        if variant == "full" and sum("release" in item.fields for item in present) == len(present) == _PEOPLE_ANSWERED:
             found += [
                 Floor(metric, variant, name, value, kind="ceiling", note=source)
                 for metric in _FLOOR_METRICS
