@@ -179,6 +179,9 @@ def test_items_without_an_answer_are_failed_and_rows_without_an_item_are_named(
         f"row 2: item '0O1' is not asked here. Did you mean '001'? {known}",
         f"row 3: item '7' is not asked here. Did you mean '007'? {known}",
     )
+    many = pl.DataFrame({"item_id": ["001", *(f"0O{n}" for n in range(60))], "text": ["a"] * 61})
+    hints = [line for line in kapwa.score_responses(TinyTask(), many).unused if "Did you mean" in line]
+    assert len(hints) == 5  # the first that are shown: a search for each of 30,000 rows took minutes
     rows.write_ndjson(tmp_path / "mine.jsonl")
     model = kapwa.load_model(f"replay:{tmp_path / 'mine.jsonl'}")
     run = kapwa.evaluate(TinyTask(), model, out=tmp_path, progress=False)

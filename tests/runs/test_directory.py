@@ -61,7 +61,8 @@ def test_a_run_gives_its_tables(finished: Path) -> None:
 def test_each_estimate_carries_the_signature_of_its_metric_and_variant(finished: Path) -> None:
     for row in Run(finished).estimates.iter_rows(named=True):
         assert f"|metric:{row['metric']}|" in row["signature"]
-        assert f"|variant:{row['variant']}|n:6|" in row["signature"]
+        assert f"|variant:{row['variant']}|n:6|asked:" in row["signature"]
+    assert Run(finished).estimates["signature"].is_unique().all()
 
 
 def test_estimates_are_json_too(finished: Path) -> None:

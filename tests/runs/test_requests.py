@@ -9,7 +9,7 @@ from tiny_suite import TinyModel, TinyTask
 from kapwa.errors import RunError
 from kapwa.records import Item, Request, Response, request_key
 from kapwa.runs import requests
-from kapwa.runs.manifest import signature
+from kapwa.runs.manifest import describe, signature
 from kapwa.runs.requests import AnswerReader, RequestIndex
 from kapwa.runs.store import AnswerStore
 
@@ -134,6 +134,25 @@ def test_a_signature_says_how_a_number_came_about() -> None:
         "kalahi/mc|metric:mc1|data:filipino@1a2b3c|variant:full|n:150|model:smollm2@abc123|dtype:float32"
         "|template:chat:001122|scoring:tree|options:length=256,metrics=chrf+bleu|seed:3|kapwa:0.1.0"
     )
+
+
+def test_measurements_that_differ_have_other_signatures() -> None:
+    """Over other items, in another order, or asked of a server with other settings, it is another measurement."""
+    asked = {**MANIFEST["selection"], "digests": {"full": "00aa", "partial": "00bb"}}
+    other = {**asked, "digests": {"full": "00ac", "partial": "00bb"}}
+    served = {"backend": "openai", "model": "m", "base_url": "http://localhost:8080/v1", "body": {}}
+    bodies = [{**served, "body": {"repeat_penalty": value}} for value in (1.0, 1.1)]
+    manifests = [
+        *({**MANIFEST, "selection": one} for one in (asked, other)),
+        *({**MANIFEST, "model": {**MANIFEST["model"], "fingerprint": one}} for one in (served, *bodies)),
+    ]
+    assert len({signature(one, "mc1", "full") for one in manifests}) == len(manifests)
+    us, mexico = (list(task.items()) for task in (TinyTask(), TinyTask()))
+    mexico.reverse()
+    model = TinyModel()
+    found = [describe(TinyTask(), model, items, seed=0)["signature"] for items in (us, mexico, us)]
+    assert found[0] != found[1]
+    assert found[0] == found[2]
 
 
 def test_the_signature_of_a_whole_run_covers_its_variants() -> None:

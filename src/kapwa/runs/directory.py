@@ -34,6 +34,8 @@ LEVEL = 0.95
 BOM = "\ufeff"
 # What every run has; a suite's own tables need other names.
 RUN_TABLES = ("scores", "estimates", "floors", "comparisons", "items")
+# What tells the numbers of a run apart.
+_SIGNED = ("metric", "variant", "culture", "language", "group", "stratum")
 _SUITE_BUG = "This is a fault of the suite; report it to its authors."
 _FLOOR_SCHEMA: dict[str, Any] = {
     "metric": pl.String,
@@ -259,16 +261,18 @@ def results(
         )
         .drop("least", "most")
     )
-    pairs = list(estimates.select("metric", "variant").unique(maintain_order=True).iter_rows())
-    signed = [(*pair, signature(manifest, *pair)) for pair in pairs]
-    signatures = pl.DataFrame(signed, schema=dict.fromkeys(("metric", "variant", "signature"), pl.String), orient="row")
+    # No two numbers of a run have one signature.
+    signed = [
+        signature(manifest, metric, variant, {"culture": culture, "language": language, group: stratum})
+        for metric, variant, culture, language, group, stratum in estimates.select(_SIGNED).iter_rows()
+    ]
     floors = [*task.floors(items), *ceilings]
     comparisons = pl.DataFrame(schema=dict(COMPARISON_SCHEMA))
     if judged.scores["variant"].n_unique() > 1:
         comparisons = compare_variants(judged.scores, metrics=binary, level=LEVEL, seed=seed)
     return Results(
         scores=judged.scores,
-        estimates=estimates.join(signatures, on=["metric", "variant"], how="left", maintain_order="left"),
+        estimates=estimates.with_columns(pl.Series("signature", signed, dtype=pl.String)),
         floors=pl.DataFrame([floor._asdict() for floor in floors], schema=_FLOOR_SCHEMA),
         comparisons=comparisons,
         items=task.item_table(items),

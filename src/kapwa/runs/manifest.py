@@ -12,11 +12,11 @@ import json
 import os
 import platform
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -24,7 +24,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, StringConstraints
 from typing_extensions import TypedDict
 
-from kapwa.files import jsonable
+from kapwa.files import digest, jsonable
 from kapwa.models.base import Model, processor
 from kapwa.records import Item
 from kapwa.runs.execute import differences, environments
@@ -46,6 +46,7 @@ _COMMIT, _SHORT = re.compile(r"[0-9a-f]{40}"), re.compile(r"[0-9a-f]{12}")
 # What of a model's fingerprint stands in signatures, where it is written: digests by their first six digits, and a
 # text that is too long to read as a digest of itself.
 _FROM_MODEL = ("backend", "dtype", "template", "scoring")
+_NAMED_ALREADY = ("id", "model", "revision", "digest", "by_item")
 _DIGEST, _LONGEST_PLAIN = re.compile(r"[0-9a-f]{12,}"), 40
 # What would break a signature apart, or a line of it: the separator, the escape, blanks and control characters.
 _UNSAFE = re.compile(r"[|%\s\x00-\x1f\x7f]")
@@ -112,7 +113,11 @@ class Manifest(BaseModel):
 
 def describe(task: Task, model: Model, items: Sequence[Item], *, seed: int) -> dict[str, Any]:
     """Return what is known of a run before anything is asked; ``status`` is ``running``."""
-    counts = Counter(item.variant for item in items)
+    counts: Counter[str] = Counter()
+    asked: defaultdict[str, Any] = defaultdict(partial(hashlib.blake2b, digest_size=8))
+    for item in items:
+        counts[item.variant] += 1
+        asked[item.variant].update(f"{item.id}\0".encode("utf-8", "surrogatepass"))
     data = task.data
     # Data of the hub have the first digits of their commit in their name, and the commit in their path.
     short = data.name.rpartition("@")[2]
@@ -127,6 +132,7 @@ def describe(task: Task, model: Model, items: Sequence[Item], *, seed: int) -> d
             "selection": {
                 "variants": list(counts),
                 "items": dict(counts),
+                "digests": {variant: state.hexdigest() for variant, state in asked.items()},
                 "limit": task.selection.limit,
                 "where": dict(task.selection.where),
             },
@@ -158,33 +164,50 @@ def describe(task: Task, model: Model, items: Sequence[Item], *, seed: int) -> d
     return manifest
 
 
-def signature(manifest: Mapping[str, Any], metric: str | None = None, variant: str | None = None) -> str:
+def signature(
+    manifest: Mapping[str, Any],
+    metric: str | None = None,
+    variant: str | None = None,
+    whose: Mapping[str, str] | None = None,
+) -> str:
     """Return the signature of one metric of the run that ``manifest`` describes.
 
-    ``metric`` None: of the run as a whole. ``variant`` None: of all its variants together.
+    ``metric`` None: of the run as a whole. ``variant`` None: of all its variants together. ``whose``: of which part of
+    the items, such as ``{"culture": "US"}``. Everything that changes the number is in it, by value or by the first
+    digits of a digest: ``asked`` is one of the items in their order, ``with`` one of the model's settings that have no
+    field of their own (a server's address, ``--extra``).
     """
     model, data, selection = manifest["model"], manifest["data"], manifest["selection"]
     chosen = selection["variants"] if variant is None else [variant]
     options = sorted((name, value) for name, value in manifest["options"].items() if value is not None)
     options = [(name, "+".join(map(str, value)) if isinstance(value, list) else value) for name, value in options]
-    shown = {"revision": model["revision"] or ""} | {name: model["fingerprint"].get(name, "") for name in _FROM_MODEL}
+    settings = dict(model["fingerprint"])
+    shown = {"revision": model["revision"] or ""} | {name: settings.pop(name, "") for name in _FROM_MODEL}
     for name, text in ((name, str(value)) for name, value in shown.items()):
         long = len(text) > _LONGEST_PLAIN and not _DIGEST.fullmatch(text)
-        digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=3).hexdigest()
-        shown[name] = digest if long else _DIGEST.sub(lambda match: match[0][:6], text)
+        shown[name] = (
+            digest({"": text.encode("utf-8", "surrogatepass")})[:6]
+            if long
+            else _DIGEST.sub(lambda match: match[0][:6], text)
+        )
     revision = shown.pop("revision")
+    others = {name: value for name, value in settings.items() if value and name not in _NAMED_ALREADY}
+    asked = "".join(selection.get("digests", {}).get(name, "") for name in chosen)
     fields = {
         "metric": metric,
         "data": f"{data['name']}@{data['digest'][:6]}",
         "variant": "+".join(chosen),
         "n": sum(selection["items"].get(name, 0) for name in chosen),
+        "asked": digest({"": asked.encode()})[:6] if asked else None,
         "model": "@".join(filter(None, [model["id"], revision])),
         **shown,
+        "with": digest({"": json.dumps(others, sort_keys=True, default=str).encode()})[:6] if others else None,
         "options": ",".join(f"{name}={value}" for name, value in options),
         "seed": manifest["seed"],
         "kapwa": manifest["kapwa"],
     }
     parts = [manifest["task"], *(f"{name}:{value}" for name, value in fields.items() if value not in (None, ""))]
+    parts += [f"{name}:{value}" for name, value in (whose or {}).items() if name != "all"]
     return "|".join(_UNSAFE.sub(lambda match: f"%{ord(match[0]):x};", part) for part in parts)
 
 
