@@ -184,12 +184,10 @@ def signature(
     settings = dict(model["fingerprint"])
     shown = {"revision": model["revision"] or ""} | {name: settings.pop(name, "") for name in _FROM_MODEL}
     for name, text in ((name, str(value)) for name, value in shown.items()):
-        long = len(text) > _LONGEST_PLAIN and not _DIGEST.fullmatch(text)
-        shown[name] = (
-            digest({"": text.encode("utf-8", "surrogatepass")})[:6]
-            if long
-            else _DIGEST.sub(lambda match: match[0][:6], text)
-        )
+        if len(text) > _LONGEST_PLAIN and not _DIGEST.fullmatch(text):
+            shown[name] = digest({"": text.encode("utf-8", "surrogatepass")})[:6]
+        else:
+            shown[name] = _DIGEST.sub(lambda match: match[0][:6], text)
     revision = shown.pop("revision")
     others = {name: value for name, value in settings.items() if value and name not in _NAMED_ALREADY}
     asked = "".join(selection.get("digests", {}).get(name, "") for name in chosen)

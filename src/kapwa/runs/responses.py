@@ -84,7 +84,7 @@ def unused_lines(rows: Sequence[ReplayRow], model: Model, items: Sequence[Item])
             column="item_id",
             hint=nearest(first.item_id, ids),
         )
-    lines = []
+    lines: list[str] = []
     for row in rows:
         where = f"row {row.number}: item {row.item_id!r}"
         if row.item_id not in ids:
