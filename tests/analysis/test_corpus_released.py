@@ -182,6 +182,14 @@ def test_changed_items_are_found_out(copy: Path) -> None:
         open_corpora([copy])
 
 
+def test_options_that_no_task_takes_name_the_file(copy: Path) -> None:
+    manifest = json.loads((copy / "run.json").read_text(encoding="utf-8"))
+    manifest["options"]["max_new_tokens"] = -1
+    write_json(copy / "run.json", manifest)
+    with pytest.raises(RunError, match=r"run\.json is damaged: max_new_tokens is -1"):
+        open_corpora([copy])
+
+
 def test_a_home_folder_in_the_models_name_is_found_again(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A manifest shortens the home folder to "~", which the requests' keys did not."""
     home = str(copy.parent)

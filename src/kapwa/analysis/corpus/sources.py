@@ -13,7 +13,7 @@ from kapwa import registry
 from kapwa.analysis.corpus.released import looks_released, released_tables
 from kapwa.analysis.corpus.rows import COLUMNS, SUFFIXES, TABLES, CorpusName, Options, batches, file_tables
 from kapwa.analysis.result import is_analysis
-from kapwa.errors import DataError, UsageError, nearest
+from kapwa.errors import DataError, RunError, UsageError, nearest
 from kapwa.records import Item, Request, Response
 from kapwa.runs.directory import Run, RunAnswers
 from kapwa.runs.manifest import NAME
@@ -98,7 +98,11 @@ def texts_of(run: Run) -> Iterator[tuple[Item, Request, Response]]:
     """Yield the answers of a run in the order asked, each with its item; raise RunError for a damaged run."""
     suite: Suite = registry.load("suites", run.manifest["suite"])
     assert suite.reopen is not None  # see compares_texts
-    task = suite.reopen(run.manifest, run.items)
+    try:
+        task = suite.reopen(run.manifest, run.items)
+    except UsageError as error:
+        again = "Name another run, or make this one again."
+        raise RunError(f"{run.path / NAME} is damaged: {error.message}", hint=again) from None
     items = {(item.id, item.variant): item for item in task.items()}
     for request, response in RunAnswers(run, task):
         yield items[request.item_id, request.variant], request, response
