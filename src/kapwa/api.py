@@ -38,6 +38,7 @@ def evaluate(  # noqa: PLR0913 - each is one decision of the caller; all but two
     validators: str | Path | Sequence[str | Path] | None = None,
     key: str | Path | Sequence[str | Path] | None = None,
     cache: str | Path | None = None,
+    label: str | None = None,
 ) -> Run:
     """Ask ``model`` what ``task`` asks, judge the answers, and return the run.
 
@@ -46,13 +47,24 @@ def evaluate(  # noqa: PLR0913 - each is one decision of the caller; all but two
     random. ``progress``: None shows a bar on a terminal, True also lines elsewhere, False nothing; a callable
     gets each :class:`kapwa.runs.progress.Snapshot`. ``validators``: filled choice forms whose accuracy, on the items
     of this task, becomes the human ceiling of each culture; ``key``: the keys written with them. ``cache``: a folder
-    of answers that runs share, made if need be. Raises what :func:`kapwa.runs.runner.run_task` raises.
+    of answers that runs share, made if need be. ``label``: what reports and lists call the run in place of the model's
+    name. Raises what :func:`kapwa.runs.runner.run_task` raises.
     """
     from kapwa.runs.directory import Run
     from kapwa.runs.runner import run_task
 
     ceilings = _own_ceilings(task, validators, key) if validators is not None else ()
-    folder = run_task(task, model, out=out, seed=seed, progress=progress, path=path, ceilings=ceilings, cache=cache)
+    folder = run_task(
+        task,
+        model,
+        out=out,
+        seed=seed,
+        progress=progress,
+        path=path,
+        ceilings=ceilings,
+        cache=cache,
+        label=label,
+    )
     return Run(folder)
 
 

@@ -14,10 +14,11 @@ from kapwa.parallel.base import Ray
 from kapwa.suites.base import Selection, Suite, Task
 
 if TYPE_CHECKING:
+    from kapwa.records import Item
     from kapwa.suites.blend.judge import Judge
 
 
-def load_task(
+def load_task(  # noqa: PLR0913 - each is one decision of the caller; all but one have defaults
     name: str,
     *,
     data: str | Path | None = None,
@@ -26,14 +27,20 @@ def load_task(
     where: Mapping[str, str | Sequence[str]] | None = None,
     language: str | Sequence[str] | None = None,
     prompt: str | Sequence[str] | None = None,
+    subset: Literal["first", "random"] = "first",
+    system: str | None = None,
+    shots: int = 0,
+    draw_seed: int = 0,
     **options: Any,
 ) -> Task:
     """Open the task ``name`` ("suite/task") over ``data`` (None: the suite's sample packs).
 
     ``variant``: a prompt variant, several ("full,partial" or a list), "all", or None for the suite's default.
-    ``limit``: only the first so many items of each culture and variant. ``where``: only items with these values,
-    e.g. ``{"topic": "friendship"}``. ``language`` ("local", "en") and ``prompt`` (prompt ids) name variants of suites
-    that are asked in several languages. ``options`` are the task's own; None leaves one at its default.
+    ``limit``: only so many items of each culture and variant, the first, or with ``subset="random"`` drawn by
+    ``draw_seed``. ``where``: only items with these values, e.g. ``{"topic": "friendship"}``. ``language`` ("local",
+    "en") and ``prompt`` (prompt ids) name variants of suites that are asked in several languages. ``system``: a system
+    message before every question; ``shots``: so many answered examples, see :mod:`kapwa.suites.framing`. ``options``
+    are the task's own; None leaves one at its default.
     Raises UsageError naming the nearest known word, and DataError for data that is not of the suite's form.
     """
     from kapwa.suites.folders.opening import open_task
@@ -54,7 +61,23 @@ def load_task(
     if variant is not None:
         variants = _variants(variant, suite)
     values = {column: (v,) if isinstance(v, str) else tuple(v) for column, v in (where or {}).items()}
-    return open_task(suite, name, data, Selection(variants=variants, limit=limit, where=values), options)
+    if subset not in ("first", "random"):
+        raise UsageError(f"There is no subset {subset!r}.", hint=nearest(subset, ("first", "random")))
+    if subset == "random" and limit is None:
+        raise UsageError("A random subset needs its size.", hint="Name it with --limit.")
+    seed = draw_seed if subset == "random" else None
+    task = open_task(suite, name, data, Selection(variants, limit, values, seed), options)
+    if system is None and not shots:
+        return task
+    from kapwa.suites.framing import check_framing, framed
+
+    check_framing(suite, name, system, shots)
+    pool: Sequence[Item] = ()
+    if shots:
+        # Examples come from all of the data, so that they are the same whatever part of it is asked.
+        of_culture = {column: names for column, names in values.items() if column == "culture"}
+        pool = open_task(suite, name, data, Selection(variants, where=of_culture), options).items()
+    return framed(suite, task, system=system or "", shots=shots, pool=pool, seed=draw_seed)
 
 
 def _variants(wanted: str | Sequence[str], suite: Suite) -> tuple[str, ...]:

@@ -23,6 +23,8 @@ class Bench:
 
     def ask(self) -> Snapshot:
         execution = Execution(self.model, self.journal, Meter(self.seen.append, "x", self.index.distinct_total))
+        if self.journal.counts().answered:
+            execution.count_kept(self.index.distinct())
         for kind in KINDS:
             if kind in self.index.kinds:
                 execution.execute(kind, self.index.distinct(kind))

@@ -12,9 +12,9 @@ from kapwa.runs.progress import Meter, PlainLines, Snapshot, clock, showing
     ("counts", "said"),
     [
         ({}, "x: 0/100, asking"),
-        ({"done": 60, "kept": 60}, "x: 60/100, asking, 60 kept from before"),
+        ({"done": 60, "kept": 60}, "x: 60/100, asking, 60 kept, 40 to ask"),
         ({"done": 60, "kept": 40, "amount": 500, "seconds": 10.0},
-         "x: 60/100, asking, 40 kept from before, 2.0 items/s, 50 tokens/s, 0:20 to go"),
+         "x: 60/100, asking, 40 kept, 60 to ask, 2.0 items/s, 50 tokens/s, 0:20 to go"),
         ({"done": 1, "failed": 1, "seconds": 25.0}, "x: 1/100, asking, 25 s/item, 41:15 to go, 1 failed"),
         ({"done": 1, "seconds": 10.0}, "x: 1/100, asking, 0.1 items/s, 16:30 to go"),
         ({"done": 100, "seconds": 10.0, "stage": "judging"}, "x: 100/100, judging, 10.0 items/s"),
@@ -43,7 +43,7 @@ def test_plain_lines_come_at_each_stage_and_label_and_every_few_seconds() -> Non
         show(Snapshot("x", stage, 3, done, kept=done))
     show(Snapshot("y", "", 2))
     assert [line.partition(" kept")[0] for line in stream.getvalue().splitlines()] == [
-        *("x: 0/3, asking", "x: 3/3, asking, 3", "x: 3/3, judging, 3", "y: 0/2")
+        *("x: 0/3, asking", "x: 1/3, asking, 1", "x: 3/3, asking, 3", "x: 3/3, judging, 3", "y: 0/2")
     ]
 
 

@@ -102,13 +102,14 @@ def test_the_manifest_says_what_is_needed_to_repeat_the_run(tmp_path: Path) -> N
     assert set(found) == {
         *("format", "kapwa", "task", "suite", "options", "selection", "headline", "groups", "metrics", "data"),
         *("model", "signature", "signatures", "counts", "failures", "status", "repeatable", "versions", "machine"),
-        *("seed", "started", "finished", "seconds", "sessions", "environments", "tables", "notes"),
+        *("seed", "label", "started", "finished", "seconds", "sessions", "environments", "tables", "notes"),
     }
     assert found["selection"].pop("digests").keys() == {"partial", "full"}
     assert found["selection"] == {
         "variants": ["partial", "full"],
         "items": {"partial": 7, "full": 7},
         "limit": None,
+        "draw_seed": None,
         "where": {},
     }
     assert found["counts"] == {"items": 14, "requests": 14, "unique": 8, "answered": 8, "failed": 0}

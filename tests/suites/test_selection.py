@@ -31,6 +31,33 @@ def test_a_limit_counts_within_each_culture_and_variant() -> None:
     assert {(i.culture, i.variant) for i in kept} == {(c, v) for c in ("Filipino", "Egyptian") for v in KNOWN}
 
 
+def test_a_random_subset_takes_whole_clusters_the_same_ones_in_every_culture_and_variant() -> None:
+    pairs = [
+        Item(f"{c}{i}", "kalahi", culture, "fil", "", "", variant, f"c{c}", {})
+        for culture in ("Filipino", "Egyptian")
+        for variant in KNOWN
+        for c in range(20)
+        for i in range(2)
+    ]
+
+    def drawn(seed: int, limit: int = 6) -> list[Item]:
+        selection = Selection(KNOWN, limit, draw_seed=seed)
+        return select(pairs, selection, known=KNOWN, default=KNOWN)
+
+    chosen = drawn(0)
+    assert len(chosen) == 4 * 6
+    assert chosen == [one for one in pairs if one in chosen]  # in the order of the data
+    parts = {(one.culture, one.variant): [] for one in chosen}
+    for one in chosen:
+        parts[one.culture, one.variant].append(one.id)
+    assert len({tuple(ids) for ids in parts.values()}) == 1
+    ids = next(iter(parts.values()))
+    assert len({name[:-1] for name in ids}) == 3  # both items of each of three clusters
+    assert drawn(0) == chosen != drawn(1)
+    assert chosen != select(pairs, Selection(KNOWN, 6), known=KNOWN, default=KNOWN)
+    assert set(ids) <= {one.id for one in drawn(0, 10)}  # a larger draw adds to a smaller one
+
+
 def test_a_column_selects() -> None:
     assert {i.culture for i in chosen(Selection(where={"culture": ("Egyptian",)}))} == {"Egyptian"}
 

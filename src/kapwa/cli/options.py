@@ -92,7 +92,11 @@ class TaskOptions:
 
     data: Data = None
     variant: Variant = None
-    limit: Annotated[int | None, option("N", "Only the first N items of each culture and variant.", min=1)] = None
+    limit: Annotated[int | None, option("N", "Only N items of each culture and variant.", min=1)] = None
+    subset: Annotated[
+        str,
+        option("WAY", "Which N items --limit takes: first, or random: drawn by --seed, clusters whole."),
+    ] = "first"
     where: Where = None
     country: Annotated[
         Any,
@@ -153,7 +157,7 @@ class TaskOptions:
         from kapwa import registry
         from kapwa.errors import UsageError, nearest
 
-        settings = {**vars(self), "where": parse_where(self.where, self.country), **more}
+        settings = {**vars(self), "where": parse_where(self.where, self.country), "draw_seed": seed or 0, **more}
         del settings["country"], settings["matcher"]
         if self.matcher not in ("lexical", "judge"):
             raise UsageError(f"There is no matcher {self.matcher!r}.", hint=nearest(self.matcher, ("lexical", "judge")))
@@ -231,6 +235,13 @@ def parse_pair(option: str, pair: str, form: str, example: str) -> tuple[str, st
     if not name or not equals:
         raise UsageError(f"{option} {pair!r} is not of the form {form}.", hint=f"For example: {example}")
     return name, value
+
+
+def read_at(text: str) -> str:
+    """Return ``text``, or for ``@file`` what the file holds, without blanks around it."""
+    from kapwa.files import read_text
+
+    return read_text(Path(text[1:])).strip() if text.startswith("@") else text
 
 
 def parse_where(pairs: list[str] | None, cultures: tuple[str, ...] | None = None) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,10 +11,14 @@ import typer
 from kapwa import registry
 from kapwa.cli import options as opt
 from kapwa.cli.options import option
-from kapwa.cli.output import note, show, show_json
+from kapwa.cli.output import note, show, show_json, tell
+from kapwa.errors import UsageError
 
 _LOCAL = "Local models"
 _SERVED = "Served models"
+_REHEARSAL = "Before asking"
+# So many variants' first requests a dry run prints in full.
+_SHOWN = 4
 Task = Annotated[str, typer.Argument(metavar="TASK", help="What to measure, e.g. kalahi/mc (see: kapwa suites).")]
 
 
@@ -61,18 +65,48 @@ class ModelOptions:
     ] = None
 
 
+@dataclass(kw_only=True)
+class Rehearsal:
+    """What would be asked, and what it would cost."""
+
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Show the first prompts, and count requests and tokens; nothing is asked or written.",
+            rich_help_panel=_REHEARSAL,
+        ),
+    ] = False
+    price_in: Annotated[
+        float | None, option("PRICE", "Price of a million tokens read, for --dry-run.", _REHEARSAL, min=0.0)
+    ] = None
+    price_out: Annotated[
+        float | None, option("PRICE", "Price of a million tokens written, for --dry-run.", _REHEARSAL, min=0.0)
+    ] = None
+
+
 @opt.grouped
 def run(
     task: Task,
     model: Annotated[
-        str,
+        list[str],
         option(
             "MODEL",
-            "Who answers: smollm2, hf:<id or folder>, openai:<name>, inspect:<name>, replay:<file>.",
+            "Who answers: smollm2, hf:<id or folder>, openai:<name>, inspect:<name>, replay:<file>; repeatable: then "
+            "one run each, and one report over them.",
             names="--model -m",
         ),
     ],
     chosen: opt.TaskOptions,
+    system: Annotated[
+        str | None, option("TEXT", "A system message before every question; @FILE reads it from a file.")
+    ] = None,
+    shots: Annotated[
+        int,
+        option(
+            "N", "Answered examples before every question, from other items, drawn by --seed; of tasks with answers."
+        ),
+    ] = 0,
     how: Annotated[
         str | None,
         option("WAY", "Multiple choice by generate (the model writes a letter) or likelihood.", "Everyday knowledge"),
@@ -86,6 +120,9 @@ def run(
     ] = None,
     seed: opt.Seed = 0,
     out: opt.Out = opt.RUNS,
+    label: Annotated[
+        str | None, option("NAME", "What reports and lists call this run \\[default: the model's name].")
+    ] = None,
     json: opt.Json = False,
     cache: Annotated[
         Path | None,
@@ -100,6 +137,7 @@ def run(
     *,
     loading: ModelOptions,
     place: opt.EngineOptions,
+    rehearsal: Rehearsal,
 ) -> None:
     """Ask a model and judge its answers.
 
@@ -109,16 +147,34 @@ def run(
     import kapwa
     from kapwa.runs.runner import check_places
 
+    if not rehearsal.dry_run and (rehearsal.price_in is not None or rehearsal.price_out is not None):
+        raise UsageError("Prices are for estimates alone.", hint="Add --dry-run, or leave them out.")
     check_places(out, cache)
+    model = list(dict.fromkeys(model))
+    settings = {**vars(loading), "extra": dict(loading.extra or ())}
+    asking: dict[str, Any] = {
+        "out": out,
+        "cache": cache,
+        "seed": seed,
+        "label": label,
+        "validators": validators,
+        "key": key,
+    }
     try:
         engine = opt.open_engine(**vars(place))
-        opened = chosen.open(task, out, seed=seed, how=how, temperature=temperature, max_new_tokens=max_new_tokens)
-        settings = {**vars(loading), "extra": dict(loading.extra or ())}
-        who = kapwa.load_model(model, engine=engine, **settings)
+        more = {"how": how, "temperature": temperature, "max_new_tokens": max_new_tokens, "shots": shots}
+        opened = chosen.open(task, out, seed=seed, system=system and opt.read_at(system), **more)
+        if rehearsal.dry_run:
+            rehearse(opened, model, settings, rehearsal, json=json)
+            return
+        who = kapwa.load_model(model[0], engine=engine, **settings) if len(model) == 1 else None
     except KeyboardInterrupt:
         note("Stopped before anything was asked.")
         raise typer.Exit(130) from None
-    finish(opened, who, out=out, cache=cache, json=json, seed=seed, validators=validators, key=key)
+    if who is not None:
+        finish(opened, who, json=json, **asking)
+    else:
+        ask_each(opened, model, {**settings, "engine": engine}, asking, json=json)
 
 
 @opt.grouped
@@ -140,8 +196,8 @@ def score(
     finish(chosen.open(task, out), kapwa.load_model(f"replay:{responses}"), out=out, json=json)
 
 
-def finish(task: Any, model: Any, *, json: bool, **settings: Any) -> None:
-    """Evaluate, write the run's own report, and show the result."""
+def finish(task: Any, model: Any, *, json: bool, alone: bool = True, **settings: Any) -> Any:
+    """Evaluate, write the run's own report, show the result, and return the run; ``alone``: of one model only."""
     import kapwa
     from kapwa.report.page import build_report
     from kapwa.report.terminal import render_run
@@ -155,10 +211,10 @@ def finish(task: Any, model: Any, *, json: bool, **settings: Any) -> None:
     finally:
         model.close()
     page = build_report([run], run.path / "report.html")
-    if json:
-        show_json(run.as_dict())
-    else:
+    if not json:
         show(render_run(run))
+    elif alone:
+        show_json(run.as_dict())
     note(f"Report: {page}")
     cached = run.manifest.get("cache")
     if cached:
@@ -166,5 +222,76 @@ def finish(task: Any, model: Any, *, json: bool, **settings: Any) -> None:
     step = registry.load("suites", task.suite).next_step
     if step:
         note(step.format(run=run.path))
-    if not run.complete:
+    if alone and not run.complete:
         raise typer.Exit(1)
+    return run
+
+
+def ask_each(task: Any, specs: list[str], settings: dict[str, Any], asking: dict[str, Any], *, json: bool) -> None:
+    """Make a run of each model and one report over them; a model that cannot be asked does not stop the others."""
+    import kapwa
+    from kapwa.files import digest, slug
+    from kapwa.loading import checked_spec
+    from kapwa.report.page import build_report
+
+    if asking["label"] is not None:
+        raise UsageError("A label names one run, and several models are named.", hint="Give each run its own command.")
+    for spec in specs:  # a misspelt name is told before hours of asking another model
+        checked_spec(spec, {name: value for name, value in settings.items() if name != "engine"})
+    runs, failed = [], []
+    for spec in specs:
+        try:
+            runs.append(finish(task, kapwa.load_model(spec, **settings), json=json, alone=False, **asking))
+        except kapwa.KapwaError as error:
+            failed.append(spec)
+            note(f"error: {spec}: {error}")
+    if runs:
+        which = digest({run.path.name: b"" for run in runs})[:8]
+        page = asking["out"] / f"{slug(task.name)}-{len(runs)}-models-{which}.html"
+        note(f"Report over {len(runs)} model{'s' if len(runs) > 1 else ''}: {build_report(runs, page)}")
+    if json:
+        show_json([run.as_dict() for run in runs])
+    if failed:
+        note(f"Not measured: {', '.join(failed)}. The same command goes on with what is missing.")
+        raise typer.Exit(2)
+    if not all(run.complete for run in runs):
+        raise typer.Exit(1)
+
+
+def rehearse(task: Any, specs: list[str], settings: dict[str, Any], prices: Rehearsal, *, json: bool) -> None:
+    """Show what would be asked, and for each model how many tokens that is and what it costs."""
+    from kapwa.loading import checked_spec
+    from kapwa.report.wording import count, label_text
+    from kapwa.runs.preview import count_tokens, preview
+
+    seen = preview(task)
+    priced = prices.price_in is not None or prices.price_out is not None
+    estimates = []
+    for spec in specs:
+        tokens = count_tokens(seen.distinct, *checked_spec(spec, settings))
+        cost = tokens.cost(prices.price_in or 0.0, prices.price_out or 0.0) if priced else None
+        estimates.append((spec, tokens, cost))
+    counts = {"items": len(seen.items), "requests": seen.requests, "distinct": len(seen.distinct)}
+    if json:
+        models = [{"model": spec, **asdict(tokens), "cost": cost} for spec, tokens, cost in estimates]
+        show_json({"task": task.name, **counts, "models": models, "first": [asdict(one) for one in seen.first]})
+        return
+    for request in seen.first[:_SHOWN]:
+        tell(f"--- the first request of the variant {label_text(request.variant)}: item {label_text(request.item_id)}")
+        for message in request.messages:
+            tell(f"[{message.role}]\n{message.content}")
+        for text in request.continuations:
+            tell(f"[scored after it] {text}")
+        tell("")
+    if len(seen.first) > _SHOWN:
+        tell(f"The first requests of {len(seen.first) - _SHOWN} more variants: --json.")
+    same = "" if counts["distinct"] == counts["requests"] else f", {counts['distinct']:,} of them different"
+    asked = f"{count(counts['items'], 'item')}, {count(counts['requests'], 'request')}{same}"
+    tell(f"{task.name}: {asked}; equal requests are asked once.")
+    for spec, tokens, cost in estimates:
+        written = f", at most {tokens.written:,} to write" if tokens.written else ""
+        tell(f"{spec}: about {tokens.read:,} tokens to read{written} ({tokens.how}).")
+        if cost is not None:
+            most = f"{cost:,.2f}" if cost >= 1 else f"{cost:.2g}"
+            tell(f"  About {most} at the prices given, if every answer is as long as allowed.")
+    note("Nothing was asked or written.")

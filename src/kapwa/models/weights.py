@@ -130,6 +130,25 @@ def load(source: Source, options: ModelOptions) -> Weights:
     return Weights(model, tokenizer, revision)
 
 
+def tokenizer_at_hand(source: Source, options: ModelOptions) -> Any:
+    """Return a model's tokenizer, without its weights and without fetching it; None where it is not on this machine."""
+    if importlib.util.find_spec("transformers") is None:
+        return None
+    import transformers
+
+    common: dict[str, Any] = {"trust_remote_code": options.trust_remote_code, "local_files_only": True}
+    if not source.local:
+        common["revision"] = source.revision or options.revision
+    if source.gguf:
+        common["gguf_file"] = source.gguf
+    with _loading(transformers, source.gguf):
+        try:
+            return transformers.AutoTokenizer.from_pretrained(source.folder, **common)
+        except Exception as error:  # noqa: BLE001 - the loaders raise a dozen kinds, of four libraries
+            log.info("The tokenizer of %s is not at hand: %s", source.id, error)
+            return None
+
+
 def _commit(source: Source, options: ModelOptions) -> str:
     """Return the commit that a hub model's revision means now, or meant when it was last fetched.
 

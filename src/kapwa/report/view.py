@@ -246,7 +246,10 @@ def arrange(runs: Sequence[Run]) -> list[TaskView]:
     for (task, _), members in groups.items():
         # The shortest names that tell the models apart: last path part, full id, revision, run folder.
         full = [label_text(run.manifest["model"]["id"]).rstrip("/\\") for run in members]
-        short = [re.split(r"[/\\]", name)[-1] or name for name in full]
+        short = [
+            label_text(run.manifest.get("label") or "") or re.split(r"[/\\]", name)[-1] or name
+            for name, run in zip(full, members, strict=True)
+        ]
         pairs = list(zip(short, members, strict=True))
         revised = [f"{name} @ {label_text(run.manifest['model'].get('revision') or '?')[:8]}" for name, run in pairs]
         folders = [f"{name} ({clean(run.path.name)})" for name, run in pairs]

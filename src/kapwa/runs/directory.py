@@ -113,9 +113,9 @@ def table_of(name: str, what: str) -> Any:
 class Run:
     """One evaluated model on one task, whose tables are read when first asked for.
 
-    ``label``: what to call the model beside others, the last part of its id. ``complete``: whether every item was
-    answered. ``failed``: how many requests have no answer; the same command asks them again. ``tables``: the names of
-    all tables of this run, the common ones first, then the suite's own.
+    ``label``: what to call the run beside others: the user's name for it, else the last part of its model's id.
+    ``complete``: whether every item was answered. ``failed``: how many requests have no answer; the same command asks
+    them again. ``tables``: the names of all tables of this run, the common ones first, then the suite's own.
     """
 
     scores: pl.DataFrame = table_of("scores", "One row per item and metric (``kapwa.records.SCORE_COLUMNS``).")
@@ -158,7 +158,7 @@ class Run:
             place = ".".join(map(str, error.errors()[0]["loc"]))
             raise RunError(f"{file} is damaged: {place!r} is not what it should be.", hint=_AGAIN) from None
         self.manifest: Mapping[str, Any] = manifest
-        self.label = brief_model(str(self.manifest["model"]["id"]))
+        self.label = str(self.manifest.get("label") or brief_model(str(self.manifest["model"]["id"])))
         self.complete: bool = self.manifest["status"] == "complete"
         self.failed: int = self.manifest["counts"]["failed"]
         self.tables = (*RUN_TABLES, *(name for name in self.manifest["tables"] if name not in RUN_TABLES))

@@ -105,13 +105,14 @@ class Manifest(BaseModel):
     data: DataPart
     # An import knows less.
     notes: list[str] = []
+    label: str | None = None
     started: str | None = None
     finished: str | None = None
     seconds: float | None = None
     repeatable: str | None = None
 
 
-def describe(task: Task, model: Model, items: Sequence[Item], *, seed: int) -> dict[str, Any]:
+def describe(task: Task, model: Model, items: Sequence[Item], *, seed: int, label: str | None = None) -> dict[str, Any]:
     """Return what is known of a run before anything is asked; ``status`` is ``running``."""
     counts: Counter[str] = Counter()
     asked: defaultdict[str, Any] = defaultdict(partial(hashlib.blake2b, digest_size=8))
@@ -134,6 +135,7 @@ def describe(task: Task, model: Model, items: Sequence[Item], *, seed: int) -> d
                 "items": dict(counts),
                 "digests": {variant: state.hexdigest() for variant, state in asked.items()},
                 "limit": task.selection.limit,
+                "draw_seed": task.selection.draw_seed,
                 "where": dict(task.selection.where),
             },
             "headline": task.headline,
@@ -156,6 +158,7 @@ def describe(task: Task, model: Model, items: Sequence[Item], *, seed: int) -> d
             "versions": versions(),
             "machine": machine(),
             "seed": seed,
+            "label": label,
             "status": "running",
         }
     )
@@ -180,6 +183,11 @@ def signature(
     model, data, selection = manifest["model"], manifest["data"], manifest["selection"]
     chosen = selection["variants"] if variant is None else [variant]
     options = sorted((name, value) for name, value in manifest["options"].items() if value is not None)
+    # A system message is prose: its digest stands for it.
+    prose = {
+        name: hashlib.blake2b(text.encode(), digest_size=3).hexdigest() for name, text in options if name == "system"
+    }
+    options = [(name, prose.get(name, value)) for name, value in options]
     options = [(name, "+".join(map(str, value)) if isinstance(value, list) else value) for name, value in options]
     settings = dict(model["fingerprint"])
     shown = {"revision": model["revision"] or ""} | {name: settings.pop(name, "") for name in _FROM_MODEL}

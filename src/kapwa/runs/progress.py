@@ -42,7 +42,8 @@ class Snapshot:
         """What stands beside a bar: the stage, and what is known of speed, time to go and failures."""
         parts = [self.stage] if self.stage else []
         if self.kept:
-            parts.append(f"{self.kept:,} kept from before")
+            rest = f", {self.total - self.kept:,} to ask" if self.stage == "asking" else " from before"
+            parts.append(f"{self.kept:,} kept{rest}")
         pace = self.seconds / self.asked if self.asked else 0.0
         if pace > 0 and self.unit == "tokens":
             # A slow speed as its inverse, which would otherwise read as 0.0.
@@ -88,7 +89,7 @@ def clock(seconds: float) -> str:
 
 @dataclass(slots=True)
 class PlainLines:
-    """Write to ``stream`` a line for each new label or stage, for its end, and ``every`` few seconds between.
+    """Write to ``stream`` a line for each new label or stage, where some was kept, for the end, and every few seconds.
 
     Such as "kalahi/mc smollm2: 4/10, asking, 2.0 items/s, 0:03 to go". ``now`` is the clock, in seconds.
     """
@@ -96,12 +97,12 @@ class PlainLines:
     stream: TextIO
     every: float = 5.0
     now: Callable[[], float] = time.monotonic
-    _last: tuple[str, str] | None = None
+    _last: tuple[str, str, bool] | None = None
     _next: float = 0.0
 
     def __call__(self, state: Snapshot) -> None:
         """Write ``state`` when it is time to."""
-        where = (state.label, state.stage)
+        where = (state.label, state.stage, state.kept > 0)
         if where == self._last and state.done < state.total and self.now() < self._next:
             return
         self._last, self._next = where, self.now() + self.every

@@ -34,7 +34,7 @@ class RunInterrupted(KeyboardInterrupt):
     """
 
 
-def run_task(
+def run_task(  # noqa: PLR0913 - see kapwa.api.evaluate
     task: Task,
     model: Model,
     *,
@@ -44,6 +44,7 @@ def run_task(
     path: str | Path | None = None,
     ceilings: Sequence[Floor] = (),
     cache: str | Path | None = None,
+    label: str | None = None,
 ) -> Path:
     """Evaluate ``model`` on ``task`` and return the run directory; arguments: see :func:`kapwa.api.evaluate`.
 
@@ -60,7 +61,7 @@ def run_task(
     name = f"{slug(task.name)}-{slug(brief_model(model.id))}-{index.identity[:8]}"
     folder = Path(path) if path is not None else Path(out) / name
     # Described before anything is written: this proves that the task's options hold.
-    described = describe(task, model, items, seed=seed)
+    described = describe(task, model, items, seed=seed, label=label)
     notes = []
     if unused := model.unused(index):
         from kapwa.runs.responses import unused_note
@@ -73,9 +74,12 @@ def run_task(
         show = opened.enter_context(showing(progress))
         meter = Meter(show, f"{task.name} {brief_model(model.id)}", index.distinct_total)
         opened.enter_context(_resumable(store, folder))
+        execution = Execution(model, store, meter, shared)
+        if store.counts().answered:
+            execution.count_kept(index.distinct())
         for kind in KINDS:
             if kind in index.kinds:
-                Execution(model, store, meter, shared).execute(kind, index.distinct(kind))
+                execution.execute(kind, index.distinct(kind))
         meter.enter("judging")
         if meter.state.asked:  # the model may tell more by now
             described["model"]["description"] = jsonable(dict(model.description))

@@ -122,13 +122,14 @@ class Task(Protocol):
 class Selection:
     """Which items of the data a run takes.
 
-    ``variants`` (None: the suite's default), the first ``limit`` items of each culture and variant, and any
-    column's values (``where={"topic": ("friendship",)}``).
+    ``variants`` (None: the suite's default), ``limit`` items of each culture and variant, and any column's values
+    (``where={"topic": ("friendship",)}``). ``draw_seed``: these are drawn from this seed; None: the first.
     """
 
     variants: tuple[str, ...] | None = None
     limit: int | None = None
     where: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    draw_seed: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +174,8 @@ class Suite:
     ``sample_data``: writes data of a task for which no sample pack holds any into a folder, so that the task can be
     tried; it returns False for a task that has packs. ``reopen``: the task of a run, from its manifest and its table of
     items, where texts are compared with each other and stay in the run's journal. ``next_step``: what to do after a
-    run, with ``{run}`` for its folder.
+    run, with ``{run}`` for its folder. ``example_answers``: right answers to each request for an item, in their order,
+    as an example in a prompt shows them.
 
     What a report calls things: ``noun`` is one item and several ("prompt", "prompts"), ``unit`` one cluster, the thing
     that was sampled, and several ("situation", "situations"); ``floor_words`` maps the name of a floor or ceiling to
@@ -200,6 +202,7 @@ class Suite:
     sample_data: Callable[[str, Path], bool] = lambda _task, _folder: False
     reopen: Callable[[Mapping[str, Any], pl.DataFrame], Task] | None = None
     next_step: str = ""
+    example_answers: Callable[[Item], Sequence[str]] | None = None
     noun: tuple[str, str] = ("item", "items")
     unit: tuple[str, str] = ("cluster", "clusters")
     floor_words: Mapping[str, tuple[str, str]] = field(default_factory=dict)

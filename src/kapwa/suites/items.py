@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -32,7 +33,9 @@ def select(items: Sequence[Item], selection: Selection, *, known: Sequence[str],
     """Return the items of ``selection``, in order; raise UsageError where a name selects nothing.
 
     ``known`` are the variants the suite has, ``default`` those taken when none is named. ``limit`` counts
-    items of each culture and variant, so that a short run still touches every culture.
+    items of each culture and variant, so that a short run still touches every culture. Drawn at random are whole
+    clusters (the last may be cut), the same ones in every culture and variant: intervals rest on clusters, and what is
+    compared is paired by them.
     """
     variants = selection.variants or tuple(default)
     for variant in variants:
@@ -53,13 +56,25 @@ def select(items: Sequence[Item], selection: Selection, *, known: Sequence[str],
         chosen = [item for item in chosen if getattr(item, column) in wanted]
     if selection.limit is None:
         return chosen
+    places: Sequence[int] = range(len(chosen))
+    if selection.draw_seed is not None:
+        lots = [
+            (lot(selection.draw_seed, one.cluster), lot(selection.draw_seed, one.cluster, one.id)) for one in chosen
+        ]
+        places = sorted(places, key=lots.__getitem__)
     seen: defaultdict[tuple[str, str], int] = defaultdict(int)
     kept = []
-    for item in chosen:
+    for place in places:
+        item = chosen[place]
         seen[item.culture, item.variant] += 1
         if seen[item.culture, item.variant] <= selection.limit:
-            kept.append(item)
-    return kept
+            kept.append(place)
+    return [chosen[place] for place in sorted(kept)]
+
+
+def lot(seed: int, *names: str) -> bytes:
+    """Return what is drawn for ``names``: 8 bytes that follow from ``seed`` and the names alone, on every machine."""
+    return hashlib.blake2b("\0".join((str(seed), *names)).encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
 def wanted_values(column: str, values: Sequence[str], present: Collection[str]) -> Collection[str]:

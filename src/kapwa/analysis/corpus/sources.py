@@ -19,6 +19,7 @@ from kapwa.runs.directory import Run, RunAnswers
 from kapwa.runs.manifest import NAME
 from kapwa.runs.store import JOURNAL
 from kapwa.suites.base import Suite
+from kapwa.suites.framing import framed
 
 
 class Source(NamedTuple):
@@ -98,8 +99,9 @@ def texts_of(run: Run) -> Iterator[tuple[Item, Request, Response]]:
     """Yield the answers of a run in the order asked, each with its item; raise RunError for a damaged run."""
     suite: Suite = registry.load("suites", run.manifest["suite"])
     assert suite.reopen is not None  # see compares_texts
+    system = run.manifest["options"].get("system")
     try:
-        task = suite.reopen(run.manifest, run.items)
+        task = framed(suite, suite.reopen(run.manifest, run.items), system=system or "")
     except UsageError as error:
         again = "Name another run, or make this one again."
         raise RunError(f"{run.path / NAME} is damaged: {error.message}", hint=again) from None

@@ -90,7 +90,8 @@ def _tell_counts(facts: Facts, run: Run) -> None:
         )
     asked = run.manifest["selection"]
     chosen = [f"variants {listed(asked['variants'])}"]
-    chosen += [f"the first {asked['limit']} items of each culture and variant"] if asked.get("limit") else []
+    first = "the first" if asked.get("draw_seed") is None else f"at random (seed {asked['draw_seed']})"
+    chosen += [f"{first} {asked['limit']} items of each culture and variant"] if asked.get("limit") else []
     chosen += [f"{column} = {listed(values)}" for column, values in asked.get("where", {}).items()]
     facts.tell("composition.sample", f"Asked of the data: {'; '.join(chosen)}", source)
     facts.tell("collection.strategy", f"Asked of the data: {'; '.join(chosen)}", source)

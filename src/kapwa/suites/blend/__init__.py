@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
+import json
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -16,6 +18,7 @@ from kapwa.files import table_rows
 from kapwa.suites.base import Criterion, Selection, Suite, call
 
 if TYPE_CHECKING:
+    from kapwa.records import Item
     from kapwa.suites.base import Task
 
 AskedIn = Literal["local", "en"]
@@ -67,6 +70,19 @@ def sample_data(task: str, folder: Path) -> bool:
     return True
 
 
+def example_answers(item: Item) -> tuple[str, ...]:
+    """Return the right letter as the prompt wants it, the right option and its letter, or people's commonest answer."""
+    fields = item.fields
+    if item.variant == "generate":
+        return (json.dumps({"answer_choice": fields["answer"]}),)
+    if item.variant == "likelihood":
+        return fields["options"][fields["letters"].index(fields["answer"])], fields["answer"]
+    english = fields["asked_in"] == "en"
+    groups = sorted(fields["answers"], key=lambda group: -group.votes)
+    texts = (text for group in groups for text in (group.en if english else group.local))
+    return tuple(itertools.islice(texts, 1))
+
+
 suite = Suite(
     name="blend",
     title="BLEnD: everyday knowledge",
@@ -79,6 +95,7 @@ suite = Suite(
     tasks_of=partial(call, "kapwa.suites.blend.check:tasks_of"),
     pick_variants=saq_variants,
     sample_data=sample_data,
+    example_answers=example_answers,
     noun=("question", "questions"),
     floor_words={
         "longest": ("always picking the longest answer", "longest answer"),

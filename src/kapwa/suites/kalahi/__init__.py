@@ -58,6 +58,7 @@ suite = Suite(
     open_task=open_task,
     check=partial(call, "kapwa.suites.kalahi.check:check"),
     tasks_of=partial(call, "kapwa.suites.kalahi.data:tasks_of"),
+    example_answers=lambda item: (item.fields["best"],),
     noun=("prompt", "prompts"),
     unit=("situation", "situations"),
     floor_words={

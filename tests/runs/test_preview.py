@@ -1,0 +1,173 @@
+"""A dry run: what would be asked, by how many requests and tokens, at what price; and runs told on the command line."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiny_suite import TinyModel, TinyTask
+
+import kapwa
+from kapwa.errors import ModelError
+from kapwa.models.base import ModelOptions
+from kapwa.runs.preview import MEASURED, count_tokens, preview
+from kapwa.runs.progress import PlainLines, Snapshot
+from kapwa.runs.runner import run_task
+
+FILIPINO = ("--data", "sample:filipino")
+
+
+def cli(folder: Path, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+    command = [str(Path(sys.executable).with_name("kapwa")), *arguments]
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "COLUMNS": "120"}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+@pytest.fixture
+def answers(tmp_path: Path) -> list[str]:
+    """Two models' recorded answers to the Filipino sample situations: the best responses, and one refusal for all."""
+    task = kapwa.load_task("kalahi/open", data="sample:filipino")
+    table = task.item_table(task.items()).select("item_id", "variant", text="best")
+    table.write_ndjson(tmp_path / "good.jsonl")
+    rows = [{**row, "text": "Hindi ko alam."} for row in table.to_dicts()]
+    (tmp_path / "poor.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return ["--model", "replay:good.jsonl", "--model", "replay:poor.jsonl"]
+
+
+def test_a_dry_run_counts_items_requests_and_those_that_differ() -> None:
+    seen = preview(TinyTask(n=8, variants=("full", "partial")))
+    assert (len(seen.items), seen.requests, len(seen.distinct)) == (16, 16, 8)
+    assert [request.variant for request in seen.first] == ["full", "partial"]
+
+
+def test_tokens_are_counted_by_the_tokenizer_at_hand_else_by_characters(needs_torch: Any) -> None:
+    requests = preview(kapwa.load_task("kalahi/mc", data="sample:filipino", limit=3)).distinct
+    by_characters = count_tokens(requests, "openai", "x", ModelOptions())
+    longest = [sum(len(m.content) for m in r.messages) * len(r.continuations) for r in requests]
+    assert by_characters.read >= sum(longest) / 4  # a served model is sent the prompt with each continuation
+    assert by_characters.written == 0
+    assert "characters" in by_characters.how
+    own = count_tokens(requests, "smollm2", "", ModelOptions())
+    model = kapwa.load_model("smollm2")
+    encoded = [model._encoder.request(request) for request in requests]  # type: ignore[attr-defined]
+    assert own.read == sum(e.prompt_tokens + sum(len(p.tokens) - p.start for p in e.paths) for e in encoded)
+    assert own.how == "by the model's own tokenizer"
+    model.close()
+
+
+def test_a_model_that_is_not_here_is_counted_by_characters() -> None:
+    requests = preview(kapwa.load_task("kalahi/open", data="sample:filipino", limit=2)).distinct
+    counted = count_tokens(requests, "hf", "nobody/nothing", ModelOptions())
+    assert "characters" in counted.how
+    assert counted.written == 2 * 256
+    assert counted.cost(1.0, 2.0) == pytest.approx((counted.read + 2 * counted.written) / 1e6)
+
+
+def test_of_many_requests_some_stand_for_all() -> None:
+    requests = preview(TinyTask(n=3 * MEASURED, shared=False)).distinct
+    counted = count_tokens(requests, "openai", "x", ModelOptions())
+    exact = sum(-(-sum(len(m.content) for m in request.messages) // 4) for request in requests)
+    assert counted.read == pytest.approx(exact, rel=0.01)
+    assert "stand for all" in counted.how
+
+
+def test_a_dry_run_asks_nothing_and_writes_nothing(tmp_path: Path) -> None:
+    options = (
+        "--system",
+        "Maging magalang.",
+        "--price-in",
+        "0.5",
+        "--price-out",
+        "2",
+        "--base-url",
+        "http://0.0.0.0:9",
+    )
+    done = cli(tmp_path, "run", "kalahi/open", "--model", "openai:x", *FILIPINO, "--limit", "3", "--dry-run", *options)
+    first = kapwa.load_task("kalahi/open", data="sample:filipino").items()[0]
+    assert "[system]\nMaging magalang.\n[user]\n" + first.fields["prompt"] in done.stdout
+    assert "3 items, 3 requests" in done.stdout
+    assert "at most 768 to write" in done.stdout
+    assert "at the prices given" in done.stdout
+    assert "Nothing was asked or written." in done.stderr
+    assert list(tmp_path.iterdir()) == []
+    told = json.loads(
+        cli(tmp_path, "run", "kalahi/open", "-m", "openai:x", *FILIPINO, "--limit", "3", "--dry-run", "--json").stdout
+    )
+    assert (told["items"], told["requests"], told["distinct"]) == (3, 3, 3)
+    assert told["models"][0]["written"] == 768
+    assert told["models"][0]["cost"] is None
+
+
+def test_prices_without_a_dry_run_are_refused(tmp_path: Path) -> None:
+    done = cli(tmp_path, "run", "kalahi/open", "-m", "openai:x", "--price-in", "1", code=2)
+    assert "--dry-run" in done.stderr
+
+
+def test_a_resumed_run_says_how_many_are_kept_and_how_many_are_to_ask(tmp_path: Path) -> None:
+    class Tires(TinyModel):
+        def generate(self, batch: Any) -> Any:
+            for n, response in enumerate(super().generate(batch)):
+                if n == 7:
+                    raise ModelError("tired.")
+                yield response
+
+    task = TinyTask(n=20, shared=False)
+    with pytest.raises(ModelError):
+        run_task(task, Tires(), out=tmp_path, progress=False)
+    seen: list[Snapshot] = []
+    run_task(task, TinyModel(), out=tmp_path, progress=seen.append)
+    notes = [state.note for state in seen if state.kept and not state.asked]
+    assert notes[0] == "asking, 7 kept, 13 to ask"
+    assert seen[-1].done == seen[-1].total == 20
+    with (tmp_path / "lines").open("w+", encoding="utf-8") as stream:
+        lines = PlainLines(stream)
+        for state in seen:
+            lines(state)
+        stream.seek(0)
+        assert "7/20, asking, 7 kept, 13 to ask" in stream.read()
+
+
+def test_several_models_give_a_run_each_and_one_report_over_them(answers: list[str], tmp_path: Path) -> None:
+    done = cli(tmp_path, "run", "kalahi/open", *answers, *FILIPINO)
+    runs = sorted((tmp_path / "runs").glob("*/run.json"))
+    assert len(runs) == 2
+    page = next((tmp_path / "runs").glob("kalahi-open-2-models-*.html"))
+    assert f"Report over 2 models: {page.relative_to(tmp_path)}" in done.stderr
+    text = page.read_text(encoding="utf-8")
+    assert "good.jsonl" in text
+    assert "poor.jsonl" in text
+    assert len(json.loads(cli(tmp_path, "run", "kalahi/open", *answers, *FILIPINO, "--json").stdout)) == 2
+
+
+def test_a_model_that_cannot_be_asked_does_not_stop_the_others(answers: list[str], tmp_path: Path) -> None:
+    missing = ("--model", "replay:missing.jsonl")
+    done = cli(tmp_path, "run", "kalahi/open", *answers[:2], *missing, *answers[2:], *FILIPINO, code=2)
+    assert len(list((tmp_path / "runs").glob("*/run.json"))) == 2
+    assert "Not measured: replay:missing.jsonl" in done.stderr
+    misspelt = cli(tmp_path, "run", "kalahi/open", *answers, "-m", "relpay:x", "--out", "other", code=2)
+    assert not (tmp_path / "other").exists()  # told before anything was asked
+    assert "relpay" in misspelt.stderr
+
+
+def test_a_label_names_one_run_in_reports(answers: list[str], tmp_path: Path) -> None:
+    done = cli(tmp_path, "run", "kalahi/open", *answers[:2], *FILIPINO, "--label", "with best responses", "--json")
+    told = json.loads(done.stdout)
+    run = kapwa.open_run(tmp_path / told["path"])
+    assert run.label == "with best responses"
+    assert "with best responses" in (run.path / "report.html").read_text(encoding="utf-8")
+    refused = cli(tmp_path, "run", "kalahi/open", *answers, *FILIPINO, "--label", "x", code=2)
+    assert "A label names one run" in refused.stderr
+
+
+def test_a_system_message_can_come_from_a_file(answers: list[str], tmp_path: Path) -> None:
+    (tmp_path / "system.txt").write_text("\ufeffMaging magalang.\n", encoding="utf-8")
+    told = cli(tmp_path, "run", "kalahi/open", *answers[:2], *FILIPINO, "--system", "@system.txt", "--json").stdout
+    assert json.loads(told)["manifest"]["options"]["system"] == "Maging magalang."
+    missing = cli(tmp_path, "run", "kalahi/open", *answers[:2], "--system", "@nowhere.txt", code=2)
+    assert "nowhere.txt" in missing.stderr
