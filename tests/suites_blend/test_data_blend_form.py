@@ -181,3 +181,16 @@ def test_the_example_of_the_reference_is_sound(tmp_path: Path) -> None:
     report = check(tmp_path / "my-culture")
     assert report is not None
     assert not report.findings
+
+
+def test_votes_for_no_answer_are_people_without_one(tmp_path: Path) -> None:
+    answers = "id,votes,local,english\nq1,3,no hay respuesta,\nq1,1,té,tea\nq2,1,ninguno;no sé,\nq2,1,ni uno;no sé,\n"
+    folder = pack(tmp_path / "p", answers=answers)
+    first, second = load_path(folder).entries
+    assert [group.local for group in first.question.groups] == [("té",)]
+    assert first.question.idks == {"idk": 1, "no-answer": 3, "not-applicable": 0}
+    assert [group.local for group in second.question.groups] == [("ni uno", "no sé")]
+    report = check(folder)
+    assert report is not None
+    said = "'no hay respuesta' says that there is no answer: it is not taken for one, and its votes (3) count under "
+    assert [one.row for one in report.findings if one.message.startswith(said)] == [2]

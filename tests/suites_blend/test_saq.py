@@ -34,6 +34,11 @@ def test_function_words_of_no_language_give_an_answer_of_the_release(blend: Blen
     assert wrong == []
 
 
+def test_saying_that_there_is_no_answer_is_declining() -> None:
+    said = {"해당 없음": "refused", "None.": "refused", "수박": "wrong"}
+    assert {text: outcome(judged([FRUIT], [text])) for text in said} == said
+
+
 def test_function_words_of_the_reply_give_no_english_answer() -> None:
     target = Target.of_question(question("Spain", "school", group(3, "el instituto", "ESO")), "local")
     assert GRADER.find("No sé, eso es lo que hay", target) is None
@@ -232,7 +237,7 @@ def test_usual_answers_of_others() -> None:
     assert OTHERS.usual_of_others("fruit", "South_Korea", "en") == "peach"  # one vote each: the first in the data
     assert OTHERS.usual_of_others("fruit", "South_Korea", "ko") == "복숭아"  # in the language they share
     assert OTHERS.usual_of_others("fruit", "Nowhere", "en") == "apple"
-    assert OTHERS.all_usual(find("South_Korea", "fruit"), "en") == ["peach", "orange", "apples", "apple"]
+    assert OTHERS.all_usual("fruit", "South_Korea", "en") == ["peach", "orange", "apples"]
 
 
 def test_known_answers_apart_are_counted_not_nested_ones() -> None:

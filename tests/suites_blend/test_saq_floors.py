@@ -9,13 +9,16 @@ from kapwa.records import Floor
 from kapwa.suites.blend.data import BlendData
 from kapwa.suites.blend.questions import Group, is_valid_code, is_valid_paper
 from kapwa.suites.blend.saq_floors import (
-    EVERYBODY,
+    ALL_OTHERS,
+    NO_ANSWER,
     ONE_OTHER,
     PERSON,
+    REPEATED,
     SHUFFLED,
     US_USUAL,
     USUAL,
     leave_one_out,
+    left_out,
     saq_floors,
 )
 from kapwa.suites.blend.saq_match import Grader, Others
@@ -67,8 +70,10 @@ def test_floors_by_hand() -> None:
     # fruit: peach, orange, apples: 1/3 right; dish: none of three; hour: 21:00 wrong, 18:00 right: 1/2.
     assert named(floors, ONE_OTHER) == pytest.approx((1 / 3 + 0 + 1 / 2) / 3)
     assert named(floors, US_USUAL) == pytest.approx((1 + 0 + 1) / 3)
-    # fruit lists four and is judged by peach, dish by cold noodles; hour lists only two, of which 18:00 is right.
-    assert named(floors, EVERYBODY) == pytest.approx(1 / 3)
+    # Nobody's answer is a word of "What is the usual fruit in South Korea?", or that there is none.
+    assert named(floors, REPEATED) == named(floors, NO_ANSWER) == 0.0
+    # No question was asked of more than three other countries, and a reply may list three answers.
+    assert ALL_OTHERS not in {f.name for f in floors}
     assert named(floors, PERSON) == pytest.approx((6 / 7 + 5 / 6 + 3 / 4) / 3)
     assert {f.kind for f in floors if f.name == PERSON} == {"ceiling"}
     assert {f.note for f in floors} == {""}
@@ -88,6 +93,32 @@ def test_each_culture_has_its_own_floor_where_there_are_several() -> None:
     assert whole == pytest.approx((3 * korea + spain) / 4)
 
 
+def test_all_others_answers_in_one_reply_do_not_hold_the_own_one() -> None:
+    """It was right on every question of two cultures, for the country's own answer was in the list."""
+    names = ("Spain", "US", "UK", "Greece", "Iran")
+    own = [question(name, "bread", group(2, f"pan {name}", f"{name} bread")) for name in names]
+    one = saq_item(own[0], BOOK, "en", "inst-4")
+    assert named(saq_floors([one], Others(own), GRADER), ALL_OTHERS) == 0.0
+    assert left_out([one], Others(own), 3) == []
+    assert ALL_OTHERS not in {floor.name for floor in saq_floors([one], Others(own[:4]), GRADER)}
+    (note,) = left_out([one], Others(own[:4]), 3)
+    assert "not computed for 1 of 1 questions: it needs more than 3 other cultures" in note
+    # The list of a reply that may hold more answers is longer.
+    assert ALL_OTHERS not in {floor.name for floor in saq_floors([one], Others(own), GRADER, limit=4)}
+    # What most others say is right where a list of them begins with it.
+    same = [own[0], *(question(name, "bread", group(2, "Spain bread")) for name in names[1:])]
+    assert named(saq_floors([one], Others(same), GRADER), ALL_OTHERS) == 1.0
+
+
+def test_repeating_the_question_and_saying_nothing_are_floors() -> None:
+    own = [
+        question("US", "rice", group(2, "rice"), english="Do people eat rice or bread?"),
+        question("US", "bread", group(2, "none")),
+    ]
+    floors = saq_floors([saq_item(one, BOOK, "en", "inst-4") for one in own], Others(own), GRADER)
+    assert named(floors, REPEATED) == named(floors, NO_ANSWER) == 0.5
+
+
 def test_a_question_without_a_reply_is_in_no_mean() -> None:
     own = [question("Spain", "soup", group(2, "caldo", "broth")), question("Spain", "bread", group(2, "pan", "bread"))]
     world = Others([*own, question("US", "bread", group(2, "bread"))])
@@ -98,7 +129,7 @@ def test_a_question_without_a_reply_is_in_no_mean() -> None:
 def test_one_country_alone_has_no_others_to_borrow_from() -> None:
     own = question("Spain", "bread", group(2, "pan", "bread"))
     floors = saq_floors([saq_item(own, BOOK, "en", "inst-4")], Others([own]), GRADER)
-    assert {f.name for f in floors} == {PERSON}
+    assert {f.name for f in floors} == {PERSON, REPEATED, NO_ANSWER}
 
 
 def test_shuffling_does_not_depend_on_the_order() -> None:
@@ -120,7 +151,10 @@ def test_floors_of_the_release(blend: BlendData) -> None:
     assert sum(by_country) / 16 == pytest.approx(0.41, abs=0.015)
     assert named(floors, ONE_OTHER) == pytest.approx(0.30, abs=0.015)
     assert named(floors, US_USUAL) == pytest.approx(0.34, abs=0.015)
-    assert named(floors, EVERYBODY) < 0.2
+    # In the main the first of the others' answers; 0.15 while the list ended with the own and so never began with it.
+    assert named(floors, ALL_OTHERS) == pytest.approx(0.298, abs=0.015)
+    assert named(floors, REPEATED) < 0.05
+    assert 0 < named(floors, NO_ANSWER) < 0.005
     assert named(floors, SHUFFLED) < 0.03
 
 

@@ -12,7 +12,7 @@ from kapwa.cli.options import parse_list, parse_where
 from kapwa.errors import DataError, UsageError
 from kapwa.languages.places import places
 from kapwa.report.worldmap import place_of
-from kapwa.suites.blend.questions import culture_of
+from kapwa.suites.blend.questions import culture_of, people_said
 from kapwa.suites.folders.adding import add_suite, check_folder
 from kapwa.suites.folders.convert import country_of, language_of
 
@@ -86,6 +86,20 @@ def test_a_right_answer_is_right_through_a_mapping(tmp_path: Path) -> None:
         if row["metric"] == "sem_b" and row["variant"] == "local/inst-4"
     }
     assert right == {"Mexico/01": 1.0, "UK/01": 0.0, "South_Korea/01": 1.0}
+
+
+def test_what_says_that_there_is_no_answer_is_none(tmp_path: Path) -> None:
+    """A model that says "no answer" was right wherever a table holds it among the answers."""
+    rows = "zh-CN\t1\t早上吃什么？\t包子 | 不知道\nen-GB\t1\tWhat is eaten?\tnone | Not applicable. | k.A. | toast\n"
+    table = f"locale\tid\tquestion\tanswers\n{rows}en-GB\t2\tWhat is sung?\tno answer\n"
+    path = folder(tmp_path / "short", SHORT_MAP | {"non_answers": ["K.A."]}, short_tsv=table)
+    items = kapwa.load_task("blend/saq", data=path, variant="local/inst-4").items()
+    assert {one.id: people_said(one.fields["answers"]) for one in items} == {"China/1": "包子 (1)", "UK/1": "toast (1)"}
+    found = [one for one in check_folder(path).report.findings if "says that there is no answer" in one.message]
+    assert [(Path(one.path).name, one.severity, one.row, one.column) for one in found] == [
+        ("short.tsv", "warning", row, "answers") for row in (2, 3, 3, 4)
+    ]
+    assert found[0].message == "'不知道' says that there is no answer: it is not taken for one"
 
 
 def test_four_options_become_multiple_choice(tmp_path: Path) -> None:

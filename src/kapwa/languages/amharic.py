@@ -82,6 +82,7 @@ language = Language(
         question="ጥያቄ",
         opener="እርግጥ|በእርግጥ",
         unknown="አላውቅም|አይታወቅም",
+        non_answers="መልስ የለም|አላውቅም|የለም|አይመለከትም|አይታወቅም",
         conjunction="እና|ወይም|ወይንም",
         choice=r"መልስ\w*|ምርጫ\w*",
         correct="ነው|ትክክል",

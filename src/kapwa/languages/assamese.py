@@ -79,6 +79,7 @@ language = Language(
         question="প্ৰশ্ন|প্রশ্ন",
         opener="নিশ্চয়",
         unknown="নাজানো|জনা নাই",
+        non_answers="উত্তৰ নাই|নাজানো|নাই|প্ৰযোজ্য নহয়|জনা নাই",
         conjunction="আৰু|বা|অথবা|নাইবা",
         choice=r"উত্তৰ\w*",
         correct="শুদ্ধ",

@@ -85,6 +85,7 @@ language = Language(
         question="sual",
         opener="əlbəttə",
         unknown="bilmirəm|məlum deyil",
+        non_answers="cavab yoxdur|bilmirəm|yoxdur|aid deyil|məlum deyil",
         conjunction="və|ya|yaxud|və ya|həmçinin",
         joiner="ve",
         and_so_on="vs|və s",

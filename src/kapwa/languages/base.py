@@ -66,7 +66,8 @@ class ReplyWords:
     """Words that models put around an answer: regular expressions for lower-case text, "" where none is known.
 
     Labels and lists: ``answer`` ("Answer" of "Answer: rice"), ``question``, ``opener`` ("Sure"), ``unknown`` ("I
-    don't know"), ``conjunction`` (and, or), ``and_so_on`` (etc.). ``refusal``: how a refusal opens.
+    don't know"), ``non_answers`` (plain texts parted by "|": what stands in a table or reply where there is no answer,
+    the usual wordings first), ``conjunction`` (and, or), ``and_so_on`` (etc.). ``refusal``: how a refusal opens.
     Multiple choice: ``choice``, before the option chosen ("the answer is"); ``correct``, after it ("is correct");
     ``negation``, before an option that is not meant; ``denial``, after one; ``option`` ("option"); ``joiner``, between
     two options, beside ``conjunction``; ``connector``, after a letter that would be a word without it (English "A
@@ -77,6 +78,7 @@ class ReplyWords:
     question: str = ""
     opener: str = ""
     unknown: str = ""
+    non_answers: str = ""
     conjunction: str = ""
     and_so_on: str = ""
     refusal: tuple[str, ...] = ()

@@ -64,6 +64,7 @@ language = Language(
         question="问题|問題|题目",
         opener="当然(?:可以)?|好的",
         unknown="不知道|不清楚|无法确定",
+        non_answers="没有答案|不知道|无|沒有答案|无答案|不适用|不適用|不清楚|没有|沒有",
         # Without spaces only words of two characters part a list safely.
         conjunction="以及|或者|还有|還有",
         joiner="或|和",

@@ -92,6 +92,8 @@ language = Language(
         question="(?:next )?questions?|q",
         opener="sure(?: thing)?|certainly|of course|okay|ok|great question",
         unknown=r"\b(?:(?:do not|don't|don’t) know|not sure|no idea|unknown|not applicable|n/a|cannot be determined)\b",
+        non_answers="no answer|I don't know|none|not applicable|not available|n/a|idk|don't know|"
+        "no idea|not sure|unknown|no response|there is no answer|does not apply",
         conjunction=r"and|or|as well as|&|\+",
         and_so_on="etc|and so on|and others?|and more|others?",
         refusal=_REFUSALS,

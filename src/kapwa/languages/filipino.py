@@ -50,6 +50,7 @@ language = Language(
         question="tanong",
         opener="oo naman",
         unknown="hindi ko alam",
+        non_answers="walang sagot|hindi ko alam|wala|hindi alam|hindi naaangkop",
         conjunction="at|o",
         refusal=(
             rf"(?:paumanhin|pasensya|patawad|sorry|ikinalulungkot|humihingi ako ng).{{0,80}}\b(?:hindi|di)\b.{{0,12}}"

@@ -52,6 +52,7 @@ language = Language(
         question="tambaya",
         opener="tabbas|hakika",
         unknown="ban sani ba|ban san ba",
+        non_answers="babu amsa|ban sani ba|babu|ban san ba|bai shafi ba",
         conjunction="da|ko|kuma|ko kuma",
         choice="amsar?|za[bɓ][ie]n?(?:na)?",
         correct="(?:ce|ita ce|shi ne) (?:amsa|daidai)",

@@ -50,6 +50,7 @@ language = Language(
         question="pertanyaan|soal",
         opener="tentu(?: saja)?|baik",
         unknown="tidak (?:tahu|ada jawaban)",
+        non_answers="tidak ada jawaban|tidak tahu|tidak ada|tidak berlaku|tidak diketahui",
         conjunction="dan|atau|serta",
         and_so_on="dll|dsb|dan lain-lain",
         refusal=(

@@ -107,6 +107,7 @@ language = Language(
         question="질문|문제",
         opener="물론(?:입니다|이죠|이지요)?|네",
         unknown="모르|모릅|알 수 없|없습니다$",
+        non_answers="답 없음|모름|없음|해당 없음|해당없음|무응답|모르겠다|모르겠습니다|몰라요",
         conjunction="및|그리고|또는|혹은|아니면",
         joiner="과|와",
         and_so_on="등|기타",

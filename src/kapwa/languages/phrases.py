@@ -16,6 +16,8 @@ from typing import Any
 from kapwa import registry
 from kapwa.files import table_rows
 from kapwa.languages.base import ReplyWords, counted
+from kapwa.languages.codes import canonical
+from kapwa.languages.words import words
 
 # A refusal is looked for in so many characters at the start of a text.
 OPENING = 240
@@ -51,6 +53,24 @@ def _further() -> Mapping[str, ReplyWords]:
 def any_of(name: str) -> str:
     """Return the alternatives that all languages have under one name of :class:`ReplyWords`, as one pattern."""
     return "|".join(filter(None, (getattr(words, name) for words in reply_words().values())))
+
+
+@cache
+def non_answers(language: str) -> tuple[str, ...]:
+    """Return what stands for "no answer" in a language (BCP-47), the usual wordings first, and then in English."""
+    every = reply_words()
+    found = (every[code].non_answers for code in (canonical(language), "en") if code in every)
+    return tuple(text for texts in found for text in texts.split("|") if text)
+
+
+def is_non_answer(text: str, language: str) -> bool:
+    """Whether a text says no more than that there is no answer, in a language or in English."""
+    return words(text) in _in_words(canonical(language))
+
+
+@cache
+def _in_words(language: str) -> frozenset[tuple[str, ...]]:
+    return frozenset(map(words, non_answers(language)))
 
 
 @cache

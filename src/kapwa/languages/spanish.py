@@ -45,6 +45,7 @@ language = Language(
         question="preguntas?",
         opener="claro(?: que sí)?|por supuesto",
         unknown=r"\bno (?:lo )?s[eé]\b|no sabe|desconozco",
+        non_answers="sin respuesta|no sé|ninguno|ninguna|no lo sé|no aplica|no procede|no hay respuesta|desconocido",
         conjunction="y|e|o|u|así como",
         and_so_on="etcétera|entre otros",
         refusal=(

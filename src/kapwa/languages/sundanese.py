@@ -86,6 +86,7 @@ language = Language(
         question="patarosan|pananya|pananyaan",
         opener="tangtos|muhun",
         unknown="teu (?:nyaho|terang|apal)",
+        non_answers="teu aya jawaban|teu nyaho|teu aya|teu terang|henteu aya",
         conjunction="jeung|sareng|atawa|atanapi|sarta",
         choice="waleran(?:ana)?",
     ),

@@ -85,8 +85,9 @@ def run_task(  # noqa: PLR0913 - see kapwa.api.evaluate
             described["model"]["description"] = jsonable(dict(model.description))
         else:
             described = asked_by(described, read_manifest(folder))
-        described["notes"] = [*notes, *(shared.notes if shared else ())]
-        found = results(task, items, task.score(items, AnswerReader(index, store)), described, ceilings)
+        judged = task.score(items, AnswerReader(index, store))
+        described["notes"] = [*notes, *judged.notes, *(shared.notes if shared else ())]
+        found = results(task, items, judged, described, ceilings)
         origin = shared.origin if shared else None
         done = finished(described, items, index, store, [*RUN_TABLES, *found.tables], origin)
         with _writable(folder):

@@ -23,11 +23,13 @@ class Judged:
     """What judging gives: the long score table, and the suite's own tables by file name.
 
     ``scores`` has the columns ``kapwa.records.SCORE_COLUMNS``. ``tables`` (for example
-    ``{"continuations": frame}``) are written beside it in the run directory.
+    ``{"continuations": frame}``) are written beside it in the run directory. ``notes``: what readers of the run should
+    know of it, in whole sentences.
     """
 
     scores: pl.DataFrame
     tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

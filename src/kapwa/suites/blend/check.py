@@ -16,7 +16,17 @@ from kapwa.suites.base import Selection
 from kapwa.suites.blend import LANGUAGES, PROMPTS
 from kapwa.suites.blend.data import PROMPT_FILE, BlendData, Survey, is_question_data, load_path
 from kapwa.suites.blend.mcq_data import is_choice_data, read_choices
-from kapwa.suites.blend.questions import KINDS, Entry, Kind, Question, is_valid_code, is_valid_paper, kind_of, region_of
+from kapwa.suites.blend.questions import (
+    KINDS,
+    Entry,
+    Kind,
+    Question,
+    is_valid_code,
+    is_valid_paper,
+    kind_of,
+    region_of,
+    says_nothing,
+)
 
 Counts = dict[str, int | float | str]
 # How an answer of each kind is written; "\d" is any script's digit.
@@ -183,6 +193,9 @@ def _answer_oddities(entry: Entry) -> Iterator[_Oddity]:
         if not group.en and question.english:
             message = f"({group.local[0]!r}) has no English: it counts only in the local language"
             yield "warning", f"{_named(entry, place)} {message}", "english", place
+        if says_nothing(group, question.language):
+            message = "says that there is no answer, and counts as an answer all the same, as in the released code"
+            yield "warning", f"{_named(entry, place)} ({group.local[0]!r}) {message}", "local", place
         local = dict.fromkeys(group.local)
         for answer in local:
             if seen.setdefault(answer, place) != place:

@@ -31,7 +31,7 @@ from kapwa.datasets.rows import (
 )
 from kapwa.datasets.tables import Record, Table
 from kapwa.errors import DataError, nearest
-from kapwa.suites.blend.questions import KINDS, Entry, Group, Kind, Question, kind_of
+from kapwa.suites.blend.questions import KINDS, Entry, Group, Kind, Question, kind_of, says_nothing
 
 # BCP-47's code for several languages; each question's own language goes before it.
 MANY_LANGUAGES = "mul"
@@ -166,7 +166,14 @@ def _problem(row: Row, column: str, message: str, hint: str | None) -> DataError
 
 
 def _entry(data: DataSet, row: QuestionRow, groups: Sequence[tuple[Group, Origin]], counted: bool) -> Entry:
-    ordered = sorted(groups, key=lambda found: -found[0].votes)
+    ordered, idks = sorted(groups, key=lambda found: -found[0].votes), dict(row.idks)
+    for group, origin in [found for found in ordered if says_nothing(found[0], row.language)]:
+        ordered.remove((group, origin))
+        message = f"{group.local[0]!r} says that there is no answer: it is not taken for one"
+        if counted:
+            idks["no-answer"] += group.votes
+            message += f", and its votes ({group.votes}) count under 'no-answer'"
+        data.oddities.append(Finding("warning", str(origin.path), message, origin.row, "local"))
     kind: Kind = next((known for known in KINDS if row.kind == known), kind_of(row.english))
     question = Question(
         country=row.culture,
@@ -175,7 +182,7 @@ def _entry(data: DataSet, row: QuestionRow, groups: Sequence[tuple[Group, Origin
         local=row.local or (row.english if row.in_english else ""),
         english=row.english or (row.local if row.in_english else ""),
         groups=tuple(group for group, _ in ordered),
-        idks=row.idks,
+        idks=idks,
         kind=kind,
         language=row.language,
         counted=counted,

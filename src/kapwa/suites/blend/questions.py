@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 
 from kapwa.datasets.rows import Origin
 from kapwa.languages.codes import name_of, same_language
+from kapwa.languages.phrases import is_non_answer
 from kapwa.languages.places import place_of as place_coded
 from kapwa.suites.blend import AskedIn
 
@@ -44,6 +45,12 @@ class Group:
     local: tuple[str, ...]
     en: tuple[str, ...]
     votes: int
+
+
+def says_nothing(group: Group, language: str) -> bool:
+    """Whether an answer group, in its language or in its English, says no more than that there is no answer."""
+    sides = ((group.local, language), (group.en, "en"))
+    return any(texts and all(is_non_answer(text, code) for text in texts) for texts, code in sides)
 
 
 def top_votes(groups: Sequence[Group]) -> int:

@@ -10,8 +10,12 @@ the selected questions for which the trick has a reply, each counting once. Exac
 - **usual answer in the US**: the commonest answer of the country called US (0.340 on average over the other 15).
 - **another question's answer**: the country's own commonest answer to another question, the next five in an order
   of hashes of their ids, averaged.
-- **everybody's usual answers in one reply**: the distinct commonest answers of all countries, joined by commas, the
-  country's own last. It would score near 1 if lists were not judged by their first answer.
+- **other cultures' usual answers in one reply**: the distinct commonest answers of all other countries, joined by
+  commas; a long list is judged by its first. Only of questions that more other countries were asked than a reply may
+  list answers: a shorter list is a guess that is allowed.
+- **repeating the question**: the question itself.
+- **saying that there is no answer**: as many of the language's ways to say so as a reply may list ("no answer, I don't
+  know, none").
 - **a person (leave one out)**, the ceiling: each vote is taken for the reply of one person and judged against the
   others' votes. SEM-B is the share of votes in groups of two votes or more; SEM-W weighs by the votes left in the
   group over the most votes left in any. On the release 0.617 and 0.511 over the questions of the code's rule.
@@ -25,6 +29,7 @@ from itertools import chain
 from statistics import fmean
 from typing import Literal, NamedTuple
 
+from kapwa.languages.phrases import non_answers
 from kapwa.records import Floor, Item
 from kapwa.suites.blend import AskedIn
 from kapwa.suites.blend.questions import MAX_ANSWERS, Group, Question
@@ -38,7 +43,9 @@ USUAL = "other cultures' usual answer"
 ONE_OTHER = "one other culture's usual answer"
 US_USUAL = "usual answer in the US"
 SHUFFLED = "another question's answer"
-EVERYBODY = "everybody's usual answers in one reply"
+ALL_OTHERS = "other cultures' usual answers in one reply"
+REPEATED = "repeating the question"
+NO_ANSWER = "saying that there is no answer"
 PERSON = "a person (leave one out)"
 _SHUFFLES = 5
 
@@ -94,20 +101,27 @@ class FloorMaker:
             USUAL: lambda q: [self._others.usual_of_others(q.id, q.country, language)],
             ONE_OTHER: lambda q: [self._others.usual(other, language) for other in self._others.of(q.id, q.country)],
             US_USUAL: lambda q: [
-                self._others.usual(asked, language) for asked in [self._others.question(q.id, UNITED_STATES)] if asked
+                self._others.usual(other, language)
+                for other in self._others.of(q.id, q.country)
+                if other.country == UNITED_STATES
             ],
             SHUFFLED: lambda q: shuffled[q.id],
-            EVERYBODY: lambda q: [", ".join(self._others.all_usual(q, language))],
+            ALL_OTHERS: lambda q: self._listed(q, language),
+            REPEATED: lambda q: [q.text(asked_in)],
+            NO_ANSWER: lambda _: [", ".join(non_answers(language)[: self._limit])],
         }
-        elsewhere = [country for country in self._others.countries if country != questions[0].country]
         for name, trick in tricks.items():
-            # Another country's answers need another country.
-            if UNITED_STATES in elsewhere if name == US_USUAL else elsewhere or name == SHUFFLED:
-                judged = [[self.judge(q, asked_in, text) for text in trick(q) if text] for q in questions]
-                yield name, "floor", _mean([_mean(values) for values in judged if values]), sum(map(bool, judged))
+            judged = [[self.judge(q, asked_in, text) for text in trick(q) if text] for q in questions]
+            yield name, "floor", _mean([_mean(values) for values in judged if values]), sum(map(bool, judged))
         # Answers without votes are right ones that somebody listed: they say nothing of what a person would score.
         counted = [q for q in questions if q.counted]
         yield PERSON, "ceiling", _mean([leave_one_out(q.groups) for q in counted]), len(counted)
+
+    def _listed(self, question: Question, language: str) -> list[str]:
+        """Return all others' usual answers as one reply; none where a reply may list that many."""
+        if few_others(self._others, question, self._limit):
+            return []
+        return [", ".join(self._others.all_usual(question.id, question.country, language))]
 
     def _shuffled(self, questions: Sequence[Question], language: str) -> dict[str, list[str]]:
         """Return, for each question, commonest answers to the questions after it in an order of hashes."""
@@ -121,6 +135,24 @@ class FloorMaker:
         return {
             q.id: [said[(place + step) % len(order)] for step in range(1, count + 1)] for place, q in enumerate(order)
         }
+
+
+def few_others(others: Others, question: Question, limit: int) -> bool:
+    """Whether a reply may list as many answers as there are other countries that were asked the question."""
+    return len(others.of(question.id, question.country)) <= limit
+
+
+def left_out(items: Sequence[Item], others: Others, limit: int) -> list[str]:
+    """Say, for readers of a run, of how many questions the list of others' answers is no floor; [] where of none."""
+    found = {item.id: others.question(item.cluster, item.culture) for item in items}
+    asked = [question for question in found.values() if question is not None]
+    few = sum(few_others(others, question, limit) for question in asked)
+    if not few:
+        return []
+    return [
+        f"The floor “{ALL_OTHERS}” is not computed for {few} of {len(asked)} questions: it needs more than {limit} "
+        f"other cultures that were asked the same, as a reply may list {limit} answers."
+    ]
 
 
 def saq_floors(items: Sequence[Item], others: Others, grader: Grader, limit: int = MAX_ANSWERS) -> list[Floor]:

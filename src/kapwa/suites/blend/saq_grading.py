@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from kapwa.languages.identify import Identification, identify
+from kapwa.languages.phrases import is_non_answer
 from kapwa.records import Answer, Item, Outcome, Response
 from kapwa.suites.blend.questions import top_votes
 from kapwa.suites.blend.replies import Reply, declines, read_reply
@@ -99,7 +100,7 @@ def _graded(
         hits = grader.hits(reply.text, target) if hit is not None else ()
         local = any(one.language == target.local_language for one in hits)
     reference = grader.reference(reference_reply(text, fields["prompt"]), target) or 0.0
-    declined = hit is None and declines(text)
+    declined = hit is None and (declines(text) or is_non_answer(reply.text, target.language))
     return Graded(item, sample, response, text, reply, hit, local, reference, declined, identify(text))
 
 

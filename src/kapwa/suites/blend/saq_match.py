@@ -205,14 +205,10 @@ class Others:
                     wording[key] = self.usual(other, language) or english
         return wording[max(count, key=count.__getitem__)] if count else ""
 
-    def all_usual(self, question: Question, language: str) -> list[str]:
-        """Return the distinct commonest answers of all countries, the question's own last."""
-        found: dict[tuple[str, ...], str] = {}
-        for one in (*self.of(question.id, question.country), question):
-            if text := self.usual(one, language):
-                found.pop(words(text), None)
-                found[words(text)] = text
-        return list(found.values())
+    def all_usual(self, question_id: str, country: str, language: str) -> list[str]:
+        """Return the distinct commonest answers of all other countries, in the order of the data."""
+        said = filter(None, (self.usual(other, language) for other in self.of(question_id, country)))
+        return list({words(text): text for text in said}.values())
 
     def first_of_many(self, text: str, target: Target, question_id: str, limit: int, grader: Grader) -> str | None:
         """Return the first answer of a reply that gives more than ``limit`` known answers; None if it does not.

@@ -110,10 +110,12 @@ class SaqTask(ItemTask):
 
     def score(self, items: Sequence[Item], answers: Collection[Answer]) -> Judged:
         """Judge replies; see :func:`kapwa.suites.blend.saq_tables.judge_saq`."""
+        from kapwa.suites.blend.saq_floors import left_out
         from kapwa.suites.blend.saq_tables import judge_saq
 
         judged = judge_saq(items, answers, self.settings, others=self.others, grader=self.grader, judge=self.judge)
-        return Judged(judged.scores, {**judged.tables, "tools": self.tools()})
+        notes = left_out(items, self.others, self.settings.max_answers)
+        return Judged(judged.scores, {**judged.tables, "tools": self.tools()}, notes)
 
     def floors(self, items: Sequence[Item]) -> list[Floor]:
         """Return what other countries' answers score, and what people do; see the module ``saq_floors``."""

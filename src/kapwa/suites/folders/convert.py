@@ -168,8 +168,12 @@ def lay_short_answers(row: MappedRow, to: Converted) -> None:
         return
     to.add("questions", cells, row)
     whose = {"id": cells["id"], **({"culture": cells["culture"]} if "culture" in cells else {})}
+    # Kapwa's own lists of what is no answer are looked at where the form is read, so that a check tells of the row.
+    skipped = {text.casefold() for text in row.mapping.non_answers}
     folded = [answer.casefold() for answer in answers]
     for place in map(folded.index, dict.fromkeys(folded)):
+        if folded[place] in skipped:
+            continue
         group = {"local": [answers[place]], "english": english[place : place + 1]}
         to.add("answers", {**whose, **group}, row)
 

@@ -108,6 +108,7 @@ class ColumnMapping(BaseModel):
     parts: dict[str, Word] = Field(default_factory=dict)
     only: Only = Field(default_factory=dict)
     join: Join | list[Join] = Field(default_factory=list)
+    non_answers: list[Word] = Field(default_factory=list)
     answer_is: HowAnswered = "letter"
     prompts: list[PromptEntry] = Field(default_factory=list)
 
@@ -166,8 +167,9 @@ class ColumnMapping(BaseModel):
         if twice:
             part = "constants" if twice in self.constants else "join"
             raise ValueError(f"{part}: {twice!r} is in columns too; keep one")
-        if self.form != "blend/saq" and self.prompts:
-            raise ValueError("prompts: only blend/saq has prompts of its own")
+        for part in ("prompts", "non_answers"):
+            if self.form != "blend/saq" and getattr(self, part):
+                raise ValueError(f"{part}: only blend/saq has {part.replace('_', '-')} of its own")
         return self
 
 
