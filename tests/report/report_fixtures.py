@@ -284,7 +284,7 @@ def _wide(model: str, task: str, scores: pl.DataFrame, variants: Sequence[str], 
                     ("other cultures' usual answer", factor * (0.41 + shift), "floor"),
                     ("usual answer in the US", factor * (0.34 + shift), "floor"),
                     ("another question's answer", 0.02, "floor"),
-                    ("everybody's usual answers in one reply", factor * 0.06, "floor"),
+                    ("other cultures' usual answers in one reply", factor * 0.06, "floor"),
                     ("a person (leave one out)", factor * (0.62 + shift), "ceiling"),
                 ):
                     floors.append((metric, variant, name, value, kind, culture))
