@@ -64,7 +64,7 @@ def whole_concept(texts: list[str], backend: Literal["numba", "rapidfuzz"]) -> A
     who = tuple(f"{i:03}" for i in range(IDENTITIES))
     groups, samples = np.divmod(np.arange(len(texts)), SAMPLES)
     return (
-        ConceptTexts(ConceptKey("made up", "one"), who, groups, samples, tuple(texts), ""),
+        ConceptTexts(ConceptKey("made up", "one"), who, groups, samples, tuple(texts), "", tuple(range(len(who)))),
         ConceptSettings(backend=backend),
     )
 

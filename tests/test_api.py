@@ -113,6 +113,12 @@ def test_two_models_are_compared_on_the_items_they_share(tmp_path: Path) -> None
     assert table["n"].to_list() == [6, 6]
 
 
+def test_a_difference_beyond_the_range_of_the_metric_is_no_detectable_one(tmp_path: Path) -> None:
+    a, b = (kapwa.evaluate(TinyTask(n=4), TinyModel(id=f"m/{x}"), out=tmp_path, progress=False) for x in "ab")
+    rows = {row["metric"]: row for row in kapwa.compare(a, b).iter_rows(named=True)}
+    assert (rows["half"]["mde"], rows["half"]["detectable"]) == (None, "none")
+
+
 def test_two_revisions_of_a_model_are_told_apart_by_their_folders(tmp_path: Path) -> None:
     a = kapwa.evaluate(TinyTask(), TinyModel(), out=tmp_path, progress=False)
     b = kapwa.evaluate(TinyTask(), TinyModel(revision="r2"), out=tmp_path, progress=False)

@@ -104,8 +104,12 @@ def open_run(path: str | Path) -> Run:
 def compare(run_a: Run | str | Path, run_b: Run | str | Path) -> pl.DataFrame:
     """Compare two runs of one task on the items both measured; see :func:`kapwa.stats.tables.compare_runs`.
 
+    ``mde`` is null where no difference that the metric can show would be found; ``detectable`` says it in words.
     Raises UsageError for runs of different tasks, and DataError where their data differ.
     """
+    import polars as pl
+
+    from kapwa.report import wording
     from kapwa.stats.tables import compare_runs
 
     a, b = (open_run(run) if isinstance(run, str | Path) else run for run in (run_a, run_b))
@@ -125,7 +129,12 @@ def compare(run_a: Run | str | Path, run_b: Run | str | Path) -> pl.DataFrame:
         name: bool(info["binary"]) for name, info in a.manifest["metrics"].items() if name in b.manifest["metrics"]
     }
     label_a, label_b = _labels(a, b)
-    return compare_runs(a.scores, b.scores, label_a=label_a, label_b=label_b, metrics=metrics)
+    found = compare_runs(a.scores, b.scores, label_a=label_a, label_b=label_b, metrics=metrics)
+    sizes = [(mde, a.manifest["metrics"][metric]) for mde, metric in found.select("mde", "metric").iter_rows()]
+    return found.with_columns(
+        mde=pl.Series([None if wording.beyond_range(*size) else size[0] for size in sizes], dtype=pl.Float64),
+        detectable=pl.Series([wording.detectable(*size) for size in sizes], dtype=pl.String),
+    )
 
 
 def _labels(a: Run, b: Run) -> tuple[str, str]:

@@ -15,6 +15,7 @@ from scipy.stats import kendalltau
 
 import kapwa
 from kapwa.analysis import distances
+from kapwa.analysis.corpus import ConceptKey, open_corpora
 from kapwa.analysis.result import SCHEMAS, Analysis
 from kapwa.analysis.values.distance import cultural_distance
 from kapwa.analysis.values.table import read_values
@@ -64,6 +65,19 @@ def test_variance_is_that_of_the_kernels_and_the_statistics(analyze: Analyze, co
     for estimator, wanted in (("corrected", ours), ("reference", theirs)):
         assert rows[estimator]["within"] == pytest.approx(wanted.within_mean, abs=1e-12)
         assert rows[estimator]["across"] == pytest.approx(wanted.across_mean, abs=1e-12)
+
+
+def test_released_bleu_takes_the_direction_of_the_file_not_of_the_alphabet(tmp_path: Path) -> None:
+    rows = texts.rows()
+    upper = np.triu_indices(len(texts.WHO), 1)
+    for table, turned in ((rows, False), (rows.reverse(), True)):
+        (corpus,) = open_corpora([texts.write(tmp_path / f"{turned}.parquet", table)])
+        said = corpus.texts(ConceptKey("places", "river"))
+        assert said.order == tuple(range(10)[::-1] if turned else range(10))
+        part = distances.concept_part(said, distances.ConceptSettings())
+        bleu = distances_of("river").bleu
+        assert np.array_equal(part.bleu_reference, (bleu.T if turned else bleu)[upper])
+        assert np.array_equal(part.bleu, ((bleu + bleu.T) / 2)[upper])
 
 
 def test_tau_is_the_mean_over_anchors_of_kendalls(analyze: Analyze, corpus: Path, survey: Path) -> None:

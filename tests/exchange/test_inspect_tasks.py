@@ -185,6 +185,16 @@ def test_a_log_is_scored_again_with_the_scorer_alone(tmp_path: Path) -> None:
         assert all(same(said[name], value) for name, value in told(log)[metric].items())
 
 
+def test_targets_are_in_the_language_that_is_asked() -> None:
+    own = kapwa.load_task("blend/saq", where={"culture": "Mexico"}, limit=3)
+    rows = {row["item_id"]: row for row in own.item_table(own.items()).to_dicts()}
+    samples = list(tasks.blend_saq(country="Mexico", limit=3).dataset)
+    assert len(samples) == 6
+    for sample in samples:
+        row = rows[sample.metadata["item_id"]]
+        assert sample.target == row["answers_en" if sample.metadata["variant"].startswith("en/") else "answers"]
+
+
 def test_data_that_were_moved_are_named_and_others_are_refused(tmp_path: Path) -> None:
     data = shutil.copytree(PACKS / "filipino", tmp_path / "mine")
     chosen: dict[str, Any] = {"data": str(data), "limit": 2, "metrics": ["chrf"]}

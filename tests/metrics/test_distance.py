@@ -156,9 +156,11 @@ def test_reference_similarity_takes_one_direction():
     # Five tokens against eight: all n-grams are there, but brevity costs; the other way about, precision does.
     assert found.bleu[0, 1] == pytest.approx(np.exp(1 - 8 / 5), abs=1e-15)
     assert found.bleu[1, 0] == pytest.approx((5 / 8 * 4 / 7 * 3 / 6 * 2 / 5) ** 0.25, abs=1e-15)
-    assert found.similarity_reference[0, 1] == found.similarity_reference[1, 0] == found.bleu[0, 1]
+    for order, direction in (([0, 1], (0, 1)), ([1, 0], (1, 0))):
+        released = found.similarity_reference(order)
+        assert released[0, 1] == released[1, 0] == found.bleu[direction]
+        assert np.isnan(np.diag(released)).all()
     assert found.similarity[0, 1] == found.similarity[1, 0] == pytest.approx((found.bleu[0, 1] + found.bleu[1, 0]) / 2)
-    assert np.isnan(np.diag(found.similarity_reference)).all()
 
 
 def test_nothing_to_compare():

@@ -288,6 +288,17 @@ def test_bad_options(options: dict[str, object], message: str) -> None:
         open_task("blend/saq", None, Selection(), options)
 
 
+def test_an_english_locale_is_asked_once() -> None:
+    chosen = open_task("blend/saq", None, Selection(where={"culture": ("US", "Mexico")}), {}).items()
+    assert {(one.culture, one.variant) for one in chosen} == {
+        ("US", "local/inst-4"),
+        ("Mexico", "local/inst-4"),
+        ("Mexico", "en/inst-4"),
+    }
+    named = Selection(variants=("en/inst-4", "local/inst-4"), where={"culture": ("US",)})
+    assert {one.variant for one in open_task("blend/saq", None, named, {}).items()} == {"en/inst-4"}
+
+
 def test_bad_names() -> None:
     with pytest.raises(UsageError, match="no prompt 'inst-9'"):
         open_task("blend/saq", None, Selection(variants=("en/inst-9",)), {})

@@ -93,7 +93,10 @@ def prepare(corpus: Corpus, surveys: Surveys, store: Path, settings: Settings) -
     same = settings.brevity, settings.backend, settings.permutations, settings.seed
     chosen = ConceptSettings(corpus.language, *same, pairs=drawn)
     depends = depends_on(chosen)
-    paths = {key: part_path(store, concept.digest, depends) for key, concept in corpus.concepts.items()}
+    paths = {
+        key: part_path(store, concept.digest, {**depends, "order": concept.order})
+        for key, concept in corpus.concepts.items()
+    }
     matched = match(surveys, corpus)
     facts = CorpusFacts(
         name=Named(corpus.label, corpus.task),
@@ -207,7 +210,7 @@ def _exact(texts: ConceptTexts, encoded: Encoded, settings: ConceptSettings, see
         "bounds": np.full(4, _NAN),
         "wed": found.wed[upper],
         "bleu": found.similarity[upper],
-        "bleu_reference": found.similarity_reference[upper],
+        "bleu_reference": found.similarity_reference(texts.order)[upper],
     }
 
 

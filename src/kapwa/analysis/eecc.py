@@ -127,7 +127,8 @@ def _code_of(prepared: Sequence[Prepared], surveys: Surveys, settings: Settings)
         if name not in _NO_NUMBERS and (value or name not in _DECIDED)
     }
     inputs = [
-        [[*one.facts.name, one.corpus.digest, depends_on(one.settings)] for one in prepared],
+        # The paths tell the order of identities too, on which the released BLEU depends.
+        [[*one.facts.name, one.corpus.digest, sorted(path.stem for path in one.paths.values())] for one in prepared],
         [surveys.digests, [table.name for table in surveys.tables], surveys.controls],
         numbers,
     ]

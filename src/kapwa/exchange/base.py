@@ -74,8 +74,13 @@ def higher_is_better(run: Run, metric: str) -> bool | None:
 
 
 def expected(item: Mapping[str, Any]) -> str | list[str]:
-    """Return what was expected of an item, from its row: the first of these columns that a task has; else ""."""
+    """Return what was expected of an item, from its row: the first of these columns that a task has; else "".
+
+    Answers in English are those expected of an item that is asked in English.
+    """
     names = ("best", "answer", "answers", "target")  # imports have "target"
+    if item.get("language") == "en":
+        names = ("answers_en", *names)
     found = next((item[name] for name in names if item.get(name) is not None), "")
     return [str(one) for one in found] if isinstance(found, list) else str(found)
 

@@ -62,13 +62,13 @@ class PairDistances:
         found: Matrix = (self.bleu + self.bleu.T) / 2
         return found
 
-    @property
-    def similarity_reference(self) -> Matrix:
-        """BLEU as released: of two identities, the texts of the first predict those of the second, both ways alike."""
-        upper = np.triu(self.bleu, 1)
-        found: Matrix = upper + upper.T
-        np.fill_diagonal(found, np.nan)
-        return found
+    def similarity_reference(self, order: npt.ArrayLike) -> Matrix:
+        """BLEU as released: of two identities, the texts of the first predict those of the second, both ways alike.
+
+        ``order`` (G,): the place of each identity in the file; the one with the smaller is the first.
+        """
+        places = np.asarray(order)
+        return np.where(places[:, None] < places, self.bleu, self.bleu.T)
 
 
 def pair_distances(

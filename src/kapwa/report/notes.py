@@ -112,7 +112,8 @@ def methods(view: TaskView) -> dict[str, Any]:
             words = ("yes" if value else "no") if isinstance(value, bool) else ", ".join(map(clean, values))
             facts[-1] += [(title, words)] if value not in (None, "", []) else []
     return {
-        "asked": [said for label, run in zip(view.labels, view.runs, strict=True) for said in _asked(label, run)],
+        "asked": [said for label, run in zip(view.labels, view.runs, strict=True) for said in _asked(label, run)]
+        + asked_once(view),
         "intervals": [f"{method}: {METHODS[method]}" for method in METHODS if method in used]
         + [clean(method) for method in sorted(used - set(METHODS))],
         "metrics": metrics,
@@ -121,6 +122,16 @@ def methods(view: TaskView) -> dict[str, Any]:
         "data": f"{clean(data.get('name', ''))}, digest {clean(data.get('digest', ''))}",
         "limits": list(dict.fromkeys(limits)),
     }
+
+
+def asked_once(view: TaskView) -> list[str]:
+    """Name the cultures that are asked in English only where others are asked in two languages."""
+    whose = []
+    for subject in view.subjects if view.split_variants else ():
+        asked = [variant for variant in view.variants if view.estimate(0, subject, view.metric, variant)]
+        if {view.language_of(subject, variant) for variant in asked} == {"en"} and len(asked) < len(view.variants):
+            whose.append(isolate(subject.label))
+    return [f"{_list(whose)}: in English only, where each question is asked and counted once."] if whose else []
 
 
 def _asked(label: str, run: Run) -> Iterator[str]:

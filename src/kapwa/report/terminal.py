@@ -67,6 +67,7 @@ def render_run(run: Run) -> Group:
         under.append(f"The variant shown: {variant_name(view.variant)}; other variants in the report.")
     if others > 0:
         under.append(f"{wording.count(others, 'other metric')} in estimates.parquet and in the report.")
+    under += map(label_text, notes.asked_once(view))
     warned = (*notes.warnings(view), *sentences.loss_sentences(view))
     return Group(
         *(Text(label_text(sentence)) for sentence in told),
@@ -109,7 +110,7 @@ def render_comparison(frame: pl.DataFrame, metrics: Mapping[str, Mapping[str, An
             wording.change(row["difference"], info),
             wording.change_interval(row["low"], row["high"], info),
             wording.p_value(row["p_holm"]),
-            wording.detectable(row["mde"], info),
+            row.get("detectable") or wording.detectable(row["mde"], info),
             f"{row['n']:,}",
             label_text(sentences.verdict_words({**row, **short})),
         ]

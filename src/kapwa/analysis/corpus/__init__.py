@@ -50,6 +50,7 @@ class ConceptTexts:
 
     ``identities``: those with at least one text, sorted; ``groups`` (N,) int64 index them; ``samples`` (N,) int64 as
     the source numbers them. ``digest``: of topic, concept, identities, samples and texts (32 hex digits).
+    ``order``: the place of each identity among them in the source, from 0.
     """
 
     key: ConceptKey
@@ -58,6 +59,7 @@ class ConceptTexts:
     samples: NDArray[np.int64]
     texts: tuple[str, ...]
     digest: str
+    order: tuple[int, ...]
 
 
 @dataclass(slots=True)
@@ -67,6 +69,7 @@ class Concept:
     ``identities``: those with a text, sorted. ``texts``: how many; ``samples``: the most of one identity; ``failed``:
     answers without a text; ``empty``: texts without a character; ``sources``: numbers of those that have a text.
     ``digest``: sum of hashes, one of each text and what it is of, so that the order of files does not matter.
+    ``order``: the place of each identity's first text among those of the others, from 0, in the order of the files.
     ``stored``: the Parquet file that holds the texts, and the first row.
     """
 
@@ -79,6 +82,7 @@ class Concept:
     empty: int = 0
     sources: tuple[int, ...] = ()
     digest: str = f"{0:032x}"
+    order: tuple[int, ...] = ()
     stored: tuple[Path, int] = (Path(), 0)
 
 
@@ -134,7 +138,9 @@ class Corpus:
             raise RunError(f"{path} was taken away while it was in use.", hint="Run again.")
         table = pl.scan_parquet(path).slice(first, concept.texts).collect()
         groups, samples = (one.to_numpy().astype(np.int64) for one in (table["identity"].rle_id(), table["sample"]))
-        return ConceptTexts(key, concept.identities, groups, samples, tuple(table["text"]), concept.digest)
+        return ConceptTexts(
+            key, concept.identities, groups, samples, tuple(table["text"]), concept.digest, concept.order
+        )
 
     def notes(self) -> list[str]:
         """Say in sentences what is wanting, and which identities may be one, spelled in two ways."""
@@ -324,10 +330,15 @@ class Index:
             empty=(pl.col("text") == "").sum(),
             sources=pl.col("source").unique(),
         )
+        at = (pl.col("source").cast(pl.Int64) * (1 << 40) + pl.col("row")).min()
+        places = table.group_by("number", "identity", maintain_order=True).agg(at=at)
+        orders = places.group_by("number", maintain_order=True).agg(order=pl.col("at").rank("ordinal") - 1)
+        facts = facts.with_columns(orders["order"])
         first = 0
-        for number, identities, texts, samples, empty, sources in facts.iter_rows():
+        for number, identities, texts, samples, empty, sources, order in facts.iter_rows():
             concept = self._found[number][1]
             concept.identities, concept.sources = tuple(map(sys.intern, identities)), tuple(sources)
+            concept.order = tuple(order)
             concept.texts, concept.samples, concept.empty = texts, samples, empty
             concept.digest = _digest(int.from_bytes(one, "big") for one in digests[first : first + texts])
             concept.stored = (path, first)

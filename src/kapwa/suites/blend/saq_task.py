@@ -158,6 +158,7 @@ def open_saq_task(data: str | Path | None, selection: Selection, options: Mappin
     ``options``: those of :class:`SaqOptions`; ``prompts``, a prompt file or folder in place of the data's own; and
     ``judge``, a :class:`kapwa.suites.blend.judge.Judge`. Only questions that the code's rule keeps are asked. Of the
     default variants those are taken that the data can ask; raises UsageError for a variant named that it cannot.
+    A question that is word for word the same in two of them (English where English is local) is asked in the first.
     """
     given = given_options("blend/saq", options, (*SaqOptions.names(), "prompts", "judge"))
     judge, prompts = given.pop("judge", None), given.pop("prompts", None)
@@ -173,8 +174,11 @@ def open_saq_task(data: str | Path | None, selection: Selection, options: Mappin
     present = [variant for variant in DEFAULT_VARIANTS if any(item.variant == variant for item in items)]
     variants = tuple(dict.fromkeys((*SAQ_VARIANTS, *(item.variant for item in items))))
     where = {column: values for column, values in selection.where.items() if column != "culture" or not items}
-    chosen = tuple(select(items, replace(selection, where=where), known=variants, default=present))
-    task = SaqTask(read.source, selection, chosen, tuple(read.questions), settings, judge)
+    chosen = select(items, replace(selection, where=where), known=variants, default=present)
+    # Where the local language is English, asking in both may be asking the same twice: the first is kept.
+    asked = {(item.id, item.language, item.fields["prompt"]): item for item in reversed(chosen)}
+    once = tuple(item for item in chosen if asked[item.id, item.language, item.fields["prompt"]] is item)
+    task = SaqTask(read.source, selection, once, tuple(read.questions), settings, judge)
     task.tools()  # a language that cannot be matched is found now, not after every question was asked
     return task
 
