@@ -78,9 +78,8 @@ def expected(item: Mapping[str, Any]) -> str | list[str]:
 
     Answers in English are those expected of an item that is asked in English.
     """
-    names = ("best", "answer", "answers", "target")  # imports have "target"
-    if item.get("language") == "en":
-        names = ("answers_en", *names)
+    english = ("answers_en",) if item.get("language") == "en" else ()
+    names = (*english, "best", "answer", "answers", "target")  # imports have "target"
     found = next((item[name] for name in names if item.get(name) is not None), "")
     return [str(one) for one in found] if isinstance(found, list) else str(found)
 
