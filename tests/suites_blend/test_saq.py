@@ -224,11 +224,6 @@ def test_no_items_give_empty_tables() -> None:
     assert tuple(result.scores.columns) == SCORE_COLUMNS
 
 
-def test_unknown_languages_are_named() -> None:
-    with pytest.raises(UsageError, match="'xx'"):
-        Grader().matcher("xx")
-
-
 def test_people_said_without_translation_is_said_as_it_is() -> None:
     assert people_said([group(1, "감", "")], english=True) == "감 (1)"
 

@@ -68,25 +68,6 @@ def test_a_single_odd_cell_is_a_warning(cell: str, said: str, tmp_path: Path) ->
     assert said in warning.message
 
 
-def test_a_language_that_cannot_be_matched_is_found_when_adding(tmp_path: Path) -> None:
-    place = folder_of(tmp_path, card=CARD.replace("language: am", "language: ti"))
-    (error,) = check_folder(place).errors
-    assert "replies in the language 'ti' cannot be matched, which stops blend/saq" in error.message
-    with pytest.raises(DataError, match="'ti' cannot be matched"):
-        add_suite(place)
-
-
-def test_it_is_a_warning_where_other_tasks_or_cultures_work(tmp_path: Path) -> None:
-    place = folder_of(tmp_path, card=CARD.replace("language: am", "language: ti"))
-    options = ("A,B,C,D", "bread", "rice", "maize", "oats")
-    header = "id,country,question_id,topic,question,option_A,option_B,option_C,option_D,answer,culture_A,culture_B,"
-    row = f"Ethiopia/q/0,Ethiopia,q,Food,What?,{','.join(options[1:])},A,,,,,0"
-    (place / "mcq.csv").write_text(f"{header}culture_C,culture_D,variant\n{row}\n")
-    checked = check_folder(place)
-    assert (checked.tasks, checked.errors) == (("saq", "mcq"), [])
-    assert any("stops blend/saq" in one.message and one.severity == "warning" for one in checked.report.findings)
-
-
 @pytest.mark.parametrize("code", ["amh", "am-ET"])
 def test_another_code_of_a_language_that_is_matched_is_sound(code: str, tmp_path: Path) -> None:
     assert check_folder(folder_of(tmp_path, card=CARD.replace("language: am", f"language: {code}"))).errors == []

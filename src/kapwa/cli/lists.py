@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
 from kapwa.cli.options import Json
 from kapwa.cli.output import show, show_json, show_table
 
@@ -47,13 +51,18 @@ def models(json: Json = False) -> None:
     show_table(("--model", "what it is", "ready"), rows)
 
 
-def languages(json: Json = False) -> None:
-    """List the languages and what normalises them."""
+def languages(
+    tags: Annotated[
+        list[str] | None, typer.Argument(metavar="[TAG]...", help="BCP-47 tags, such as th or zh-Hant.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """List the languages that have rules of their own, or say of any language what judges replies in it."""
     from dataclasses import asdict
 
     from kapwa import inventory
 
-    found = inventory.languages()
+    found = inventory.languages(tags or ())
     if json:
         show_json([asdict(info) for info in found])
         return
@@ -62,4 +71,6 @@ def languages(json: Json = False) -> None:
         tools = ", ".join(f"{tool.name} {tool.version} ({tool.licence})" for tool in info.tools)
         rows.append((info.code, info.name, "yes" if info.reviewed else "no", tools))
     show_table(("code", "language", "reviewed by a native speaker", "tools"), rows)
+    if not tags:
+        show("\nAny other language works too, without rules and unreviewed: 'kapwa languages th' says what is used.")
     show("\nNotes on each language: --json, and the reference in the documentation.")

@@ -31,11 +31,11 @@ from pydantic import (
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import PydanticCustomError
 
-from kapwa.datasets.card import NO_TAG, Tag, tag_hint
+from kapwa.datasets.card import Tag
 from kapwa.datasets.findings import Finding
 from kapwa.datasets.tables import Record, Table
 from kapwa.errors import DataError, nearest
-from kapwa.languages.codes import has_script, scripts_of
+from kapwa.languages.codes import NO_TAG, has_script, scripts_of, tag_hint
 
 SEPARATOR = ";"
 TRUE_WORDS, _FALSE_WORDS = ("true", "yes", "1", "x"), ("", "false", "no", "0")

@@ -13,9 +13,10 @@ from typing import Any, NamedTuple, TypeVar
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from kapwa.datasets.card import NO_TAG, Card, tag_hint
+from kapwa.datasets.card import Card
 from kapwa.errors import DataError, nearest
 from kapwa.files import read_text
+from kapwa.languages.codes import NO_TAG, tag_hint
 from kapwa.tables_io import MAX_CELL, Cell, Record, Table, read_parts, refuse_half, separator_of
 
 __all__ = ["Cell", "Record", "Table", "load_yaml", "peek_header", "read_model", "read_records", "shipped_card"]

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import yaml
 
-from kapwa.datasets.card import is_language_tag
 from kapwa.errors import UsageError, nearest
 from kapwa.exchange import every_eval_ever, inspect_export, lm_eval_export
 from kapwa.exchange.base import PART, UNDETERMINED, UNKNOWN, Files, ItemDefaults, overall, write_text
 from kapwa.files import replacing
+from kapwa.languages.codes import is_language_tag
 from kapwa.runs.directory import BOM, Run, slug, table_csv
 
 

@@ -6,6 +6,7 @@ letters. Scripts are those in common use by CLDR 46 (supplemental language data)
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 
@@ -30,6 +31,14 @@ _NAMED = {
     **{"grek": "Greek", "guru": "Gurmukhi", "hans": "Han", "hant": "Han", "hebr": "Hebrew", "tfng": "Tifinagh"},
     **{"armn": "Armenian", "geor": "Georgian", "mong": "Mongolian", "nkoo": "Nko", "olck": "Ol_Chiki"},
 }
+
+# The shape of a BCP-47 tag (RFC 5646 without grandfathered tags): language, script, region, variants, extensions.
+LANGUAGE_TAG = (
+    r"[A-Za-z]{2,3}(-[A-Za-z]{3}){0,3}"
+    r"(-[A-Za-z]{4})?(-([A-Za-z]{2}|\d{3}))?(-([A-Za-z\d]{5,8}|\d[A-Za-z\d]{3}))*"
+    r"(-[A-WY-Za-wy-z\d](-[A-Za-z\d]{2,8})+)*(-x(-[A-Za-z\d]{1,8})+)?"
+)
+NO_TAG = "{!r} is not a BCP-47 language tag such as 'fil', 'ar' or 'zh-Hant'."
 
 
 def name_of(code: str) -> str:
@@ -76,6 +85,17 @@ def has_script(text: str, scripts: tuple[str, ...]) -> bool:
 @cache
 def _pattern(scripts: tuple[str, ...]) -> regex.Pattern[str]:
     return regex.compile("[" + "".join(rf"\p{{Script={name}}}" for name in scripts) + "]")
+
+
+def is_language_tag(tag: str) -> bool:
+    """Whether ``tag`` has the shape of a BCP-47 language tag, such as "fil", "ar" or "zh-Hant-TW"."""
+    return re.fullmatch(LANGUAGE_TAG, tag) is not None
+
+
+def tag_hint(tag: str) -> str | None:
+    """Suggest the tag of a language that was given by its English name; None where no such name is known."""
+    code = code_named(tag)
+    return f"Did you mean {code!r}?" if code else None
 
 
 def code_named(name: str) -> str:

@@ -18,11 +18,11 @@ from typing import Final, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from kapwa.errors import UsageError, nearest
-from kapwa.languages.base import Language
+from kapwa.errors import UsageError
+from kapwa.languages.codes import name_of
+from kapwa.languages.fallback import language_for, needs_icu
 from kapwa.metrics.tokens_chunks import Batch, Chunks, Ints, gather
 from kapwa.metrics.tokens_punkt import SentenceEnds, load_punkt
-from kapwa.registry import available, load
 
 _log = logging.getLogger(__name__)
 
@@ -135,7 +135,7 @@ class SegmenterTokenizer:
 
     def __init__(self, code: str) -> None:
         self.code = code
-        self._language: Language = load("languages", code)
+        self._language = language_for(code)
 
     @property
     def name(self) -> str:
@@ -152,21 +152,19 @@ def tokenizer_for(language: str = "en") -> Tokenizer:
     """Return the tokenizer of a language (BCP-47; a region is ignored): shared, so that what it learned is kept.
 
     English, the languages of Punkt, and others in Latin script: NLTK's ``word_tokenize``, exactly, with the
-    language's Punkt model or else the English one. Languages of Kapwa in other scripts: their segmenter.
+    language's Punkt model or else the English one. Others: as :func:`kapwa.languages.fallback.language_for` cuts them.
 
-    Raises UsageError for a language that is neither.
+    Raises UsageError for what is no language, and for one without spaces where nothing that cuts it is installed.
     """
     return _tokenizer(_code(language))
 
 
 def check_language(language: str) -> None:
-    """Raise UsageError for a language (BCP-47) that :func:`tokenizer_for` does not know; loads nothing."""
-    code, languages = _code(language), available("languages")
-    if code not in _PUNKT and code not in _LATIN and code not in languages:
-        raise UsageError(
-            f"How to cut text of the language {code!r} into words is not known.",
-            hint=nearest(code, {*_PUNKT, *_LATIN, *languages}),
-        )
+    """Raise UsageError for a language (BCP-47) whose text cannot be cut into words: see :func:`tokenizer_for`."""
+    code = _code(language)
+    if code not in _PUNKT and code not in _LATIN and needs_icu(code):
+        message = f"Text in {name_of(code)} has no spaces between words, and what cuts it is not installed."
+        raise UsageError(message, hint="pip install 'kapwa[icu]'")
 
 
 def _code(language: str) -> str:

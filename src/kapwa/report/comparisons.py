@@ -14,8 +14,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import polars as pl
 
-from kapwa import registry
 from kapwa.errors import KapwaError
+from kapwa.languages.fallback import language_for
 from kapwa.report.view import TaskView
 from kapwa.report.wording import label_text
 from kapwa.stats.tables import COMPARISON_SCHEMA, adjust_p_values, compare_runs, compare_variants, correlate_metrics
@@ -105,7 +105,7 @@ def language_facts(code: str) -> tuple[str, str]:
     A language that is not installed has its code for a name: a report must be readable there too.
     """
     try:
-        info = registry.load("languages", code.partition("-")[0]).info
+        info = language_for(code).info
     except KapwaError:
         return label_text(code), ""
     return str(info.name), str(info.resource) if info.resource in LEVELS else ""

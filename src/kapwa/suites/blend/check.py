@@ -7,11 +7,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from kapwa import registry
 from kapwa.datasets.findings import CheckReport, Finding, Severity
 from kapwa.datasets.rows import UNKNOWN_DEFAULTS
 from kapwa.datasets.text_checks import cell_oddities, joined_otherwise
 from kapwa.errors import UsageError
+from kapwa.languages.fallback import without_rules
 from kapwa.suites.base import Selection
 from kapwa.suites.blend import LANGUAGES, PROMPTS
 from kapwa.suites.blend.data import PROMPT_FILE, BlendData, Survey, is_question_data, load_path
@@ -97,27 +97,17 @@ def _run_findings(found: Survey, path: Path, choices: bool) -> Iterator[Finding]
     from kapwa.suites.blend.saq_task import saq_items
 
     questions = [entry.question for entry in found.entries]
-    cultures: dict[str, dict[str, None]] = {}
-    for item in saq_items(BlendData(questions, found.prompts(), found.source()), Selection()):
-        cultures.setdefault(item.fields["local_language"], {})[item.culture] = None
-    known = registry.available("languages")
-    unmatched = [code for code in cultures if code not in known]
+    items = saq_items(BlendData(questions, found.prompts(), found.source()), Selection())
     # Prompts of other names can be asked by name, and cultures of other languages without these.
-    by_name = bool(found.templates and not cultures and any(map(is_valid_code, questions)))
-    stops = len(unmatched) == len(cultures) and not by_name and not choices
-    severity: Severity = "error" if stops else "warning"
-    if questions and not cultures:
+    by_name = bool(found.templates and not items and any(map(is_valid_code, questions)))
+    if questions and not items:
         why = f"Add prompts in the language of the questions: {PROMPT_FILE}, with the prompt {PROMPTS[0]!r}."
         if not any(map(is_valid_code, questions)):
             why = "Of each question nobody gave an answer, or too many could give none."
+        severity: Severity = "warning" if by_name or choices else "error"
         yield Finding(severity, str(path), f"nothing is left to ask, which stops blend/saq. {why}")
-    for code in unmatched:
-        left_out = "" if stops else f" Or leave out {', '.join(cultures[code])} with --country."
-        message = f"replies in the language {code!r} cannot be matched, which stops blend/saq."
-        yield Finding(severity, str(path), f"{message} {_ADD_A_LANGUAGE}{left_out}", column="language")
-
-
-_ADD_A_LANGUAGE = "docs/how-to/add-a-language.md tells how to add one."
+    for caveat in without_rules(item.language for item in items):
+        yield Finding("note", str(path), caveat, column="language")
 
 
 def _counts(found: Survey) -> Counts:

@@ -6,12 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from kapwa.errors import UsageError
 from kapwa.languages.codes import canonical
+from kapwa.languages.fallback import language_for
 from kapwa.languages.words import words
 from kapwa.metrics.matching import Matcher, Rule
 from kapwa.records import Item
-from kapwa.registry import available, load
 from kapwa.suites.blend import AskedIn
 from kapwa.suites.blend.questions import Group, Kind, Question, is_valid_code
 
@@ -75,12 +74,9 @@ class Grader:
         self._function_words: dict[tuple[str, ...], frozenset[str]] = {}
 
     def matcher(self, code: str) -> Matcher:
-        """Return the matcher of a language; raise UsageError where Kapwa does not know the language."""
+        """Return the matcher of a language; raise UsageError for what is no language tag."""
         if code not in self._matchers:
-            if code not in (known := available("languages")):
-                hint = f"Known are {', '.join(sorted(known))}. docs/how-to/add-a-language.md tells how to add one."
-                raise UsageError(f"Replies in the language {code!r} cannot be matched: no such language.", hint=hint)
-            self._matchers[code] = Matcher(load("languages", code))
+            self._matchers[code] = Matcher(language_for(code))
         return self._matchers[code]
 
     def _hollow(self, *codes: str) -> frozenset[str]:

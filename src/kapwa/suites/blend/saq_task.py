@@ -12,6 +12,7 @@ import polars as pl
 from kapwa.errors import UsageError, check_whole
 from kapwa.files import digest
 from kapwa.languages.codes import canonical
+from kapwa.languages.fallback import has_rules
 from kapwa.metrics.matching import VERSION
 from kapwa.records import Answer, Capability, Floor, Item, Request
 from kapwa.suites.base import ItemTask, Judged, MetricInfo, Selection, given_options, metrics_of
@@ -99,10 +100,13 @@ class SaqTask(ItemTask):
         """What was set, the matcher and the judging model.
 
         ``matcher``: the version of the rules, and a hash of what normalises the languages at work (the table ``tools``
-        lists it): numbers made with other lexicons have another signature.
+        lists it): numbers made with other lexicons have another signature. ``no_rules``: the languages asked in, if
+        any, that only the fallback knows.
         """
         judge = {"judge": self.judge.name} if self.judge else {}
-        return {**self.settings.as_dict(), "matcher": self._matcher(), **judge}
+        without = sorted({item.language for item in self.selected if not has_rules(item.language)})
+        no_rules = {"no_rules": without} if without else {}
+        return {**self.settings.as_dict(), "matcher": self._matcher(), **no_rules, **judge}
 
     def requests(self, items: Sequence[Item]) -> Iterator[Request]:
         """Return one greedy generation request per item (128 new tokens unless set otherwise)."""
@@ -179,7 +183,7 @@ def open_saq_task(data: str | Path | None, selection: Selection, options: Mappin
     asked = {(item.id, item.language, item.fields["prompt"]): item for item in reversed(chosen)}
     once = tuple(item for item in chosen if asked[item.id, item.language, item.fields["prompt"]] is item)
     task = SaqTask(read.source, selection, once, tuple(read.questions), settings, judge)
-    task.tools()  # a language that cannot be matched is found now, not after every question was asked
+    task.tools()  # what is no language tag is found now, not after every question was asked
     return task
 
 

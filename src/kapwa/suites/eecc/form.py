@@ -11,11 +11,11 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import AfterValidator, ConfigDict, Field, create_model
 
-from kapwa.datasets.card import LANGUAGE_TAG
 from kapwa.datasets.rows import LOCAL, NAMES, CellProblem, Filled, Language, Row, Text, cell_error
 from kapwa.datasets.tables import Record, Table
 from kapwa.errors import DataError
 from kapwa.files import read_text
+from kapwa.languages.codes import LANGUAGE_TAG
 
 VOWELS = frozenset("aeiou")
 # Letters whose own names begin with a vowel sound: "an MP", "an X-ray technician".

@@ -1,0 +1,164 @@
+"""Any language: its own module, or else what Unicode and the shared libraries know of it.
+
+A language without a module is folded as all are (:mod:`kapwa.languages.folding`), cut at what Unicode calls no letter,
+and where a script has no spaces between words (Thai, Lao, Khmer, Burmese, Japanese, Chinese) by ICU's dictionaries, if
+the extra ``icu`` is installed; simplemma and Snowball add keys where they know the language. Nobody wrote rules for it
+and nobody reviewed what comes of it: ``NO_RULES`` says so among its tools, and so in tables and signatures. A language
+of a macrolanguage that has a module (Cantonese of Chinese, Egyptian Arabic) takes that module's rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cache, partial
+from typing import Any
+
+from kapwa import registry
+from kapwa.errors import UsageError
+from kapwa.languages.azerbaijani import FOLDING as DOTLESS
+from kapwa.languages.base import Language, ReplyWords, Tool, installed, lemma, simplemma_tool, stem, stemmer_tool
+from kapwa.languages.codes import NO_TAG, canonical, family, has_script, is_language_tag, name_of, scripts_of, tag_hint
+from kapwa.languages.folding import Folding, spaced_tokens
+from kapwa.languages.phrases import reply_words
+
+NO_RULES = "no rules, unreviewed"
+# Scripts without spaces between words that ICU has dictionaries for.
+_UNSPACED = ("Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar")
+# Where no word can be cut out, an answer of so many characters counts inside a run of letters.
+_INSIDE = 2
+# Turkish, Crimean Tatar, Gagauz and Tatar part dotted and dotless i as Azerbaijani does.
+_DOTLESS = ("tr", "crh", "gag", "tt")
+# simplemma's name for what belongs to a macrolanguage under another.
+_LEMMAS = {"nor": "nb"}
+
+
+def has_rules(tag: str) -> bool:
+    """Whether a module brings rules for the language of a BCP-47 tag."""
+    return canonical(tag) in registry.available("languages")
+
+
+def without_rules(tags: Iterable[str]) -> list[str]:
+    """Say in a sentence which of these languages have no rules; nothing where all have."""
+    codes = [code for code in dict.fromkeys(map(canonical, tags)) if not has_rules(code)]
+    how = "are compared by Unicode folding and by what libraries know of the language"
+    return [f"Kapwa has no rules for {_names(codes)}, and nobody reviewed that: replies there {how}."] if codes else []
+
+
+def without_words(tags: Iterable[str]) -> list[str]:
+    """Say in a sentence in which of these languages refusals and "I don't know" cannot be told from wrong answers."""
+    words = {code: reply_words().get(code, ReplyWords()) for code in map(canonical, tags)}
+    refusals = [code for code, own in words.items() if not own.refusal]
+    unknown = [code for code, own in words.items() if not own.unknown]
+    lacking = [f"{what} in {_names(own)}" for what, own in (("refusals", refusals), ("“I don’t know”", unknown)) if own]
+    known = " and none for ".join(lacking)
+    how = "such replies stand among the wrong ones, which changes no score"
+    return [f"Kapwa knows no words for {known}: {how}."] if lacking else []
+
+
+def _names(codes: Sequence[str], most: int = 12) -> str:
+    shown = list(map(name_of, codes[:most])) + ([f"{len(codes) - most} more"] if len(codes) > most else [])
+    return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
+
+
+def needs_icu(tag: str) -> bool:
+    """Whether words of this language can be cut only with the extra ``icu``, and it is not installed."""
+    return language_for(tag).inside > 0 and not has_rules(tag) and not has_rules(canonical(family(tag)))
+
+
+def language_for(tag: str) -> Language:
+    """Return the language of a BCP-47 tag; region and script are ignored. Raises UsageError for what is no tag."""
+    if not is_language_tag(tag.strip().replace("_", "-")):
+        raise UsageError(NO_TAG.format(tag), hint=tag_hint(tag) or "See 'kapwa languages' for the codes of languages.")
+    return _language(canonical(tag))
+
+
+@cache
+def _language(code: str) -> Language:
+    if has_rules(code):
+        found: Language = registry.load("languages", code)
+        return found
+    parent = canonical(family(code))
+    if has_rules(parent):
+        own: Language = registry.load("languages", parent)
+        notes = f"No rules of its own and unreviewed: treated as {own.name}. {own.notes}"
+        return replace(own, code=code, name=name_of(code), tools=(*own.tools, _mark), notes=notes)
+    lemmas = next((one for one in (code, family(code), _LEMMAS.get(family(code))) if one in _lemmatised()), "")
+    algorithm = next((one for one in (name_of(code).lower(), name_of(parent).lower()) if one in _stemmed()), "")
+    unspaced = not set(_UNSPACED).isdisjoint(scripts_of(code))
+    tools = (
+        *((simplemma_tool,) if lemmas else ()),
+        *((stemmer_tool,) if algorithm else ()),
+        *((_icu_tool,) if unspaced else ()),
+        _mark,
+    )
+    return Language(
+        code=code,
+        name=name_of(code),
+        resource="",
+        variants=partial(_variants, lemmas, algorithm),
+        tools=tools,
+        folding=DOTLESS if code in _DOTLESS else _FOLDING,
+        cut=_cut,
+        scripts=scripts_of(code),
+        inside=_INSIDE if unspaced and _breaker() is None else 0,
+        notes="No rules and unreviewed: Unicode folding, and what the tools named know.",
+    )
+
+
+def _mark() -> Tool:
+    return Tool(f"Unicode folding ({NO_RULES})", "1", "Apache-2.0")
+
+
+def _variants(lemmas: str, algorithm: str, token: str) -> Iterator[str]:
+    if lemmas:
+        yield lemma(token, lemmas)
+    if algorithm:
+        yield stem(token, algorithm)
+
+
+def _whole(text: str) -> str:
+    """The vowel signs am of Thai and Lao, which NFKC takes apart and dictionaries write in one."""
+    return text.replace("\u0e4d\u0e32", "\u0e33").replace("\u0ecd\u0eb2", "\u0eb3")
+
+
+_FOLDING = Folding(replace=(("i\u0307", "i"),), last=_whole)
+
+
+def _cut(folded: str) -> tuple[str, ...]:
+    """Cut at white space and punctuation, and runs of letters of a script without spaces into ICU's words."""
+    breaker = _breaker()
+    tokens = spaced_tokens(folded)
+    if breaker is None:
+        return tokens
+    return tuple(
+        word for token in tokens for word in (breaker(token, "und") if has_script(token, _UNSPACED) else (token,))
+    )
+
+
+@cache
+def _breaker() -> Any | None:
+    """ICU's word breaker, or None where it is not installed."""
+    try:
+        from icu4py.breakers import WordBreaker  # type: ignore[import-not-found, unused-ignore]
+    except ModuleNotFoundError:
+        return None
+    return WordBreaker
+
+
+def _icu_tool() -> Tool | None:
+    return installed("icu4py", "MIT AND Unicode-3.0") if _breaker() is not None else None
+
+
+@cache
+def _lemmatised() -> frozenset[str]:
+    from simplemma.strategies.dictionaries.dictionary_factory import SUPPORTED_LANGUAGES
+
+    return frozenset(SUPPORTED_LANGUAGES)
+
+
+@cache
+def _stemmed() -> frozenset[str]:
+    import Stemmer  # type: ignore[import-not-found, import-untyped, unused-ignore]
+
+    return frozenset(Stemmer.algorithms())
