@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kapwa.languages.base import Language, ReplyWords, Words, counted, stripped_forms
-from kapwa.languages.folding import Folding
+from kapwa.languages.folding import DOTLESS
 
 # A stands for a or ə, I for ı, i, u or ü. The plural, "in" and "from" are safe on stems of two letters (ev, at).
 _SAFE = ("lAr", "dA", "ndA", "dAn", "ndAn")
@@ -51,7 +51,6 @@ def _variants(token: str) -> set[str]:
     return found | {word.translate(_BARE) for word in found}
 
 
-FOLDING = Folding(before=str.maketrans("Iİ", "ıi"), replace=(("ı\u0307", "i"), ("i\u0307", "i")))
 _UNITS = counted("sıfır bir iki üç dörd beş altı yeddi səkkiz doqquz on")
 _NUMBERS = (
     _UNITS
@@ -72,7 +71,7 @@ language = Language(
     resource="low",
     rules="2",
     variants=_variants,
-    folding=FOLDING,
+    folding=DOTLESS,
     words=Words(
         numbers=_NUMBERS,
         months=_MONTHS,

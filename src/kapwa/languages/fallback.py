@@ -16,10 +16,9 @@ from typing import Any
 
 from kapwa import registry
 from kapwa.errors import UsageError
-from kapwa.languages.azerbaijani import FOLDING as DOTLESS
 from kapwa.languages.base import Language, ReplyWords, Tool, installed, lemma, simplemma_tool, stem, stemmer_tool
 from kapwa.languages.codes import NO_TAG, canonical, family, has_script, is_language_tag, name_of, scripts_of, tag_hint
-from kapwa.languages.folding import Folding, spaced_tokens
+from kapwa.languages.folding import DOTLESS, Folding, spaced_tokens
 from kapwa.languages.phrases import reply_words
 
 NO_RULES = "no rules, unreviewed"

@@ -112,3 +112,7 @@ class Folding:
         if self.after:
             text = text.translate(self.after)
         return self.last(unicodedata.normalize("NFC", ascii_digits(_GAPS.sub(" ", text).strip())))
+
+
+# Languages that part dotted and dotless i: Azerbaijani, Turkish, Tatar.
+DOTLESS = Folding(before=str.maketrans("Iİ", "ıi"), replace=(("ı\u0307", "i"), ("i\u0307", "i")))

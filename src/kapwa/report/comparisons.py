@@ -15,7 +15,6 @@ import numpy as np
 import polars as pl
 
 from kapwa.errors import KapwaError
-from kapwa.languages.fallback import language_for
 from kapwa.report.view import TaskView
 from kapwa.report.wording import label_text
 from kapwa.stats.tables import COMPARISON_SCHEMA, adjust_p_values, compare_runs, compare_variants, correlate_metrics
@@ -104,6 +103,8 @@ def language_facts(code: str) -> tuple[str, str]:
 
     A language that is not installed has its code for a name: a report must be readable there too.
     """
+    from kapwa.languages.fallback import language_for
+
     try:
         info = language_for(code).info
     except KapwaError:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from kapwa.languages.fallback import without_rules, without_words
 from kapwa.report import wording
 from kapwa.report.view import TaskView
 from kapwa.report.wording import UNKNOWN_CULTURE, clean, culture_name, isolate, label_text
@@ -20,7 +19,7 @@ METHODS: Mapping[str, str] = {
     "no-spread": "no interval, for all values are the same",
     "no-data": "no interval, for nothing was measured",
 }
-EMBEDDED = "smollm2"
+EMBEDDED, SHORT_ANSWERS = "smollm2", "blend/saq"
 
 
 def page_lead(views: Sequence[TaskView]) -> str:
@@ -57,7 +56,9 @@ def warnings(view: TaskView) -> list[str]:
             f"SmolLM2-135M is a small English model that speaks {spoken}. Its score shows that the machinery works, "
             "not what a culture-aware model does."
         )
-    if view.task == "blend/saq":
+    if view.task == SHORT_ANSWERS:
+        from kapwa.languages.fallback import without_rules
+
         said += without_rules(subject.language for subject in view.subjects)
     for label, run in zip(view.labels, view.runs, strict=True):
         failed = int(run.manifest.get("counts", {}).get("failed") or 0)
@@ -100,7 +101,6 @@ def methods(view: TaskView) -> dict[str, Any]:
     for row in (row for run in view.runs for row in run.floors.iter_rows(named=True)):
         if row["note"] and row["note"] not in cultures:
             marks.setdefault(clean(row["name"]), clean(row["note"]))
-    saq = view.task == "blend/saq"
     metrics, facts, limits = [], [], list[str]()
     for name, info in view.metrics.items():
         ends, span, source = [info.get("low"), info.get("high")], "any number", clean(info.get("source") or "")
@@ -115,6 +115,10 @@ def methods(view: TaskView) -> dict[str, Any]:
             values = value if isinstance(value, list | tuple) else [value]
             words = ("yes" if value else "no") if isinstance(value, bool) else ", ".join(map(clean, values))
             facts[-1] += [(title, words)] if value not in (None, "", []) else []
+    if view.task == SHORT_ANSWERS:
+        from kapwa.languages.fallback import without_words
+
+        limits += without_words(subject.language for subject in view.subjects)
     return {
         "asked": [said for label, run in zip(view.labels, view.runs, strict=True) for said in _asked(label, run)]
         + asked_once(view),
@@ -124,7 +128,7 @@ def methods(view: TaskView) -> dict[str, Any]:
         "marks": list(marks.items()),
         "cards": facts,
         "data": f"{clean(data.get('name', ''))}, digest {clean(data.get('digest', ''))}",
-        "limits": list(dict.fromkeys(limits)) + without_words(s.language for s in view.subjects if saq),
+        "limits": list(dict.fromkeys(limits)),
     }
 
 
