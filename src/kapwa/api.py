@@ -73,8 +73,7 @@ def _own_ceilings(task: Task, validators: Any, key: Any) -> Sequence[Floor]:
     from kapwa.people.choices import baselines
 
     known = task.suite in registry.available("suites")
-    begins = _suite_of_forms(task.suite).choices.get(task.name.partition("/")[2]) if known else None
-    metrics = [name for name in task.metrics if begins is not None and name.startswith(begins)]
+    metrics = _suite_of_forms(task.suite).choice_metrics(task.name, task.metrics) if known else []
     if not metrics:
         raise UsageError(
             f"{task.name} has no metric that people's choices could be the ceiling of.",

@@ -14,6 +14,13 @@ from kapwa.cli.output import check_place, note, show, show_json
 def report(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Run folders, or one analysis folder.")],
     output: Annotated[Path, option("FILE", "The page to write.", names="-o --output")] = Path("report.html"),
+    people: Annotated[
+        list[Path] | None,
+        option(
+            "FOLDER",
+            "Forms that people filled in, with their keys: what they chose, rated and remarked; repeatable.",
+        ),
+    ] = None,
     figures: Annotated[Path | None, option("FOLDER", "Also write each chart as SVG and PNG here.")] = None,
     csv: Annotated[Path | None, option("FOLDER", "Also write every table as CSV here.")] = None,
 ) -> None:
@@ -44,13 +51,15 @@ def report(
             raise unfinished[0]
         for one in unfinished:
             note(f"Left out: {one.summary}")
-        note(f"Report: {build_report(opened, output)}")
+        note(f"Report: {build_report(opened, output, people=people or ())}")
         for path in save_figures(opened, figures) if figures is not None else ():
             note(f"Figure: {path}")
         if csv is not None:
             for run in opened:
                 note(f"Tables: {kapwa.export_csv(run, csv / run.path.name)}")
         return
+    if people:
+        raise UsageError("Forms are about the answers of runs; this is an analysis.", hint="Leave --people out.")
     if len(runs) > 1:
         other = next((path for path in runs if path != analyses[0]), analyses[0])
         raise UsageError(

@@ -198,7 +198,7 @@ FORMATS = ("csv", "xlsx")
 MAX_XLSX_CELL = 32_767
 
 # For each kind of sheet, how the files of the other kinds begin.
-_OTHERS = {"choices": ("ratings", "errors"), "ratings": ("choices",)}
+_OTHERS = {"choices": ("ratings", "errors"), "ratings": ("choices",), "forms": ()}
 _READABLE = (".csv", ".tsv", ".xlsx", ".jsonl")
 
 
@@ -252,8 +252,10 @@ def header_of(rows: Sequence[Row]) -> list[str]:
     return list(dict.fromkeys(name for row in rows for name in row.cells))
 
 
-def sheet_files(paths: str | Path | Sequence[str | Path], kind: str, *, keys: bool = False) -> list[Path]:
+def sheet_files(paths: str | Path | Sequence[str | Path], kind: str, *, keys: bool | None = False) -> list[Path]:
     """Return the filled sheets (or the ``keys``) that ``paths`` name; of folders, all but forms of another kind.
+
+    ``kind``: "choices", "ratings", or "forms" for both; ``keys`` None: sheets and keys.
 
     A sheet somebody renamed is still read, and a stray file fails loudly instead of being left out.
     """
@@ -267,7 +269,7 @@ def sheet_files(paths: str | Path | Sequence[str | Path], kind: str, *, keys: bo
                 file
                 for file in sorted(path.rglob("*"))
                 if file.suffix.lower() in _READABLE
-                and file.stem.endswith("-key") == keys
+                and keys in (None, file.stem.endswith("-key"))
                 and not file.name.startswith(_OTHERS[kind])
                 and not any(part.startswith((".", "~$")) for part in file.relative_to(path).parts)
             ]

@@ -15,14 +15,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from kapwa.datasets.sheets import shuffled
+from kapwa.datasets.sheets import short_names, shuffled
 from kapwa.errors import DataError
 from kapwa.people.agreement import MOST_PAIRED, NAMES, SCHEMA, agreement_rows, guessing_row, has_majority
 from kapwa.people.choice_files import Choices, read_choices
@@ -103,14 +103,18 @@ def human_baseline(
 
 
 def baselines(choices: Choices, items: Sequence[Item], *, seed: int = 1) -> dict[str, HumanBaseline]:
-    """Analyse the choices of each culture that people chose for by itself; see :func:`analyse_choices`."""
+    """Analyse the choices of each culture that people chose for by itself, without the notes of the reading."""
     made = set(choices.frame.filter(pl.col("option").is_not_null())["item_id"])
     found = {}
     for culture in dict.fromkeys(item.culture for item in items if item.id in made):
         own = [item for item in items if item.culture == culture]
         its = pl.col("item_id").is_in([item.id for item in own])
-        part = replace(choices, frame=choices.frame.filter(its), remarks=choices.remarks.filter(its))
-        found[culture] = analyse_choices(part, own, seed=seed)
+        # Of one culture there is mostly one form, and its people are p1, p2, … again.
+        names = short_names(choices.frame.filter(its)["rater"].unique(), "choice")
+        frame, remarks = (
+            table.filter(its).with_columns(pl.col("rater").replace(names)) for table in (choices.frame, choices.remarks)
+        )
+        found[culture] = analyse_choices(Choices(frame, remarks), own, seed=seed)
     return found
 
 

@@ -95,7 +95,12 @@ def read_ratings(
     cell that is neither yes nor no, a rater judging a response twice, a code that several forms have where the row
     names none, a key of other forms, and unreadable files; UsageError for an unknown form.
     """
-    suite = rating_suite(form) if form is not None else _suite_of(sheet_files(paths, "ratings")[0])
+    files = sheet_files(paths, "ratings")
+    suite = rating_suite(form) if form is not None else suite_of(files[0])
+    if suite is None:
+        known = (name for name in sorted(registry.installed("suites")) if registry.load("suites", name).criteria)
+        hint = f"Suites that people rate by: {', '.join(known)}."
+        raise DataError("no column is a criterion of any suite.", path=files[0], row=1, hint=hint)
     answers = _read_keys(sheet_files(key, "ratings", keys=True)) if key is not None else None
     ratings, notes = read_filled(
         paths,
@@ -146,8 +151,8 @@ def _several(code: str, forms: Collection[str], place: Cell) -> DataError:
     return place.error(f"{code!r} is an answer of {where}, and this row does not say of which.", hint)
 
 
-def _suite_of(path: Path) -> Suite:
-    """Return the suite most of whose criteria are columns of a sheet."""
+def suite_of(path: Path) -> Suite | None:
+    """Return the suite most of whose criteria are columns of a sheet; None where no column is any suite's."""
     words = {name.casefold() for name in header_of(read_sheet(path))}
     suites: list[Suite] = [registry.load("suites", name) for name in sorted(registry.installed("suites"))]
     found = {
@@ -155,10 +160,7 @@ def _suite_of(path: Path) -> Suite:
         for suite in suites
     }
     best = max(suites, key=lambda suite: found[suite.name])
-    if not found[best.name]:
-        hint = f"Suites that people rate by: {', '.join(suite.name for suite in suites if suite.criteria)}."
-        raise DataError("no column is a criterion of any suite.", path=path, row=1, hint=hint)
-    return best
+    return best if found[best.name] else None
 
 
 def parse_answer(cell: str) -> bool | None:

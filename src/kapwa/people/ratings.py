@@ -188,7 +188,8 @@ def _render_shares(found: HumanRatings, shares: pl.DataFrame) -> RenderableType:
     counts = f"({found.responses} answers, {found.raters} raters{'' if by == 'model' else ', all models'})"
     title = f"Answers of which at least 2/3 of their raters said that it {rating_suite(found.form).yes_means} {counts}"
     table = Table(title=title, title_justify="left")
-    table.add_column(by)
+    # Names of models and cultures are broken over lines, never cut.
+    table.add_column(by, overflow="fold", min_width=11)
     for criterion in found.criteria:
         table.add_column(criterion.code, justify="right")
     for (whose,), rows in shares.group_by(by, maintain_order=True):
@@ -196,7 +197,7 @@ def _render_shares(found: HumanRatings, shares: pl.DataFrame) -> RenderableType:
         for row in rows.iter_rows(named=True):
             share = "–" if row["value"] is None else f"{row['value']:.4f}\n{row['agreed']}/{row['n']}"
             cells.append(share + _interval(row))
-        table.add_row(str(whose), *cells)
+        table.add_row(str(whose).replace("_", " ") if by == "culture" else str(whose), *cells)
     return table
 
 
@@ -210,7 +211,7 @@ def _render_agreement(found: HumanRatings) -> RenderableType:
     table = Table(title="Agreement between raters, all models (95% interval)", title_justify="left")
     table.add_column("criterion")
     for name in found.agreement["coefficient"].unique(maintain_order=True):
-        table.add_column(NAMES[name], justify="right")
+        table.add_column(NAMES[name], justify="right", overflow="fold", min_width=11)
     table.add_column("note")
     for (code,), rows in found.agreement.group_by("criterion", maintain_order=True):
         cells, notes = [], []

@@ -17,6 +17,7 @@ import polars as pl
 
 from kapwa.files import slug, write_text
 from kapwa.report import charts, comparisons, heat, notes, plots, sentences, summaries, tables, wording
+from kapwa.report.people import people_blocks
 from kapwa.report.relations import correlation_table, relation_charts, relation_table, relations
 from kapwa.report.view import Subject, TaskView, arrange
 from kapwa.report.wording import clean, isolate, truncate
@@ -51,13 +52,15 @@ _DRAWING = (charts.row_svg, charts.head_svg, charts.axis_svg, charts.key_svg, ch
 Part = dict[str, Any]  # what the template is told of a section
 
 
-def build_report(runs: Sequence[Run], out: Path) -> Path:
+def build_report(runs: Sequence[Run], out: Path, *, people: Sequence[Path] = ()) -> Path:
     """Write the report of ``runs`` to ``out`` (one HTML file, whole or not at all) and return ``out``.
 
-    The page is a function of the runs alone: the same runs give the same bytes. Raises UsageError when
-    there are no runs.
+    ``people``: forms that people filled in (choices, ratings) and their keys, or folders that hold them. The page is a
+    function of runs and forms alone: the same give the same bytes. Raises UsageError when there are no runs, and what
+    :func:`kapwa.report.people.people_blocks` raises.
     """
     views = arrange(runs)
+    said = people_blocks(runs, views, people) if people else []
     parts = [_task_part(view) for view in views]
     related = relations(views) if len(views) > 1 else []
     # A report must be readable where its suite is not installed.
@@ -69,6 +72,7 @@ def build_report(runs: Sequence[Run], out: Path) -> Path:
         parts=parts,
         single=len(parts) == 1,
         relations={"figures": relation_charts(related), "table": relation_table(related)} if related else None,
+        people=said,
         title=question if len(parts) == 1 else "What the models know",
         lead=notes.page_lead(views),
         warnings=list(dict.fromkeys(warning for part in parts for warning in part["warnings"])),

@@ -11,6 +11,7 @@ import polars as pl
 
 from kapwa import registry
 from kapwa.errors import KapwaError, UsageError
+from kapwa.records import Floor
 from kapwa.report.wording import clean, culture_name, known, label_text
 from kapwa.runs.directory import Run
 from kapwa.suites.base import Suite
@@ -200,6 +201,11 @@ class TaskView:
                 mark = Mark(name, float(row["value"]), row["kind"] == "ceiling", *words)
                 found.setdefault((mark.name, mark.ceiling), mark)
         return Marks.of(list(found.values()))
+
+    def add_ceilings(self, ceilings: Sequence[Floor]) -> None:
+        """Put what people score beside the marks of the runs."""
+        for one in ceilings:
+            self._floors.setdefault((one.metric, one.variant), [[] for _ in self.runs])[0].append(one._asdict())
 
     def by_score(self, metric: str) -> list[Subject]:
         """Cultures with a score in the main variant, the highest first (mean over models)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -213,6 +213,11 @@ class Suite:
     choices: Mapping[str, str] = field(default_factory=dict)
     folder: Path | None = None
     form: str = ""
+
+    def choice_metrics(self, task: str, metrics: Iterable[str]) -> list[str]:
+        """Return those of a task's ``metrics`` that people's share of best choices is the ceiling of."""
+        begins = self.choices.get(task.partition("/")[2])
+        return [name for name in metrics if begins is not None and name.startswith(begins)]
 
     def pack_names(self) -> list[str]:
         """Names of the sample packs that ship with the suite; a folder of data brings none."""
