@@ -171,3 +171,48 @@ def test_a_system_message_can_come_from_a_file(answers: list[str], tmp_path: Pat
     assert json.loads(told)["manifest"]["options"]["system"] == "Maging magalang."
     missing = cli(tmp_path, "run", "kalahi/open", *answers[:2], "--system", "@nowhere.txt", code=2)
     assert "nowhere.txt" in missing.stderr
+
+
+def test_runs_are_listed_with_state_score_interval_and_date(answers: list[str], tmp_path: Path) -> None:
+    assert "holds no runs" in cli(tmp_path, "runs", ".").stdout
+    assert "nowhere is not a folder" in cli(tmp_path, "runs", "nowhere", code=2).stderr
+    cli(tmp_path, "run", "kalahi/open", *answers, *FILIPINO)
+    saq = kapwa.load_task("blend/saq", limit=2)
+    kapwa.evaluate(saq, TinyModel(), out=tmp_path / "runs", progress=False, label="everyday")
+
+    class Dies(TinyModel):
+        def generate(self, batch: Any) -> Any:
+            yield from list(super().generate(batch))[:3]
+            raise ModelError("tired.")
+
+    with pytest.raises(ModelError):
+        run_task(TinyTask(shared=False), Dies(), out=tmp_path / "runs", progress=False)
+    (tmp_path / "runs" / "damaged").mkdir()
+    (tmp_path / "runs" / "damaged" / "run.json").write_text("{", encoding="utf-8")
+    rows = json.loads(cli(tmp_path, "runs", "--json").stdout)
+    by_label = {row["label"] or Path(row["path"]).name: row for row in rows}
+    good = by_label["good.jsonl"]
+    assert (good["state"], good["metric"], good["value"], good["cultures"]) == ("complete", "chrfpp_acc", 1.0, 1)
+    assert good["low"] < 1.0
+    assert by_label["everyday"]["cultures"] == 5
+    assert by_label["everyday"]["value"] == 0.0
+    tiny = by_label["tiny"]
+    assert (tiny["state"], tiny["detail"], tiny["value"]) == ("unfinished", "3 answers kept", None)
+    assert by_label["damaged"]["state"] == "damaged"
+    assert [row["date"] for row in rows] == sorted((row["date"] for row in rows), reverse=True)
+    told = cli(tmp_path, "runs").stdout
+    assert good["path"] in told.splitlines()
+    assert "kalahi/open · good.jsonl · complete · chrfpp_acc 100.0% (" in told
+    assert ", mean of 5 cultures" in told
+
+
+def test_a_comparison_names_its_runs_and_what_differs_between_them(answers: list[str], tmp_path: Path) -> None:
+    cli(tmp_path, "run", "kalahi/open", *answers[:2], *FILIPINO)
+    cli(tmp_path, "run", "kalahi/open", *answers[2:], *FILIPINO, "--system", "Maging magalang.", "--label", "polite")
+    runs = {kapwa.open_run(file.parent).label: file.parent for file in (tmp_path / "runs").glob("*/run.json")}
+    told = cli(tmp_path, "compare", str(runs["good.jsonl"]), str(runs["polite"])).stdout
+    assert f"A: good.jsonl, in {runs['good.jsonl']}" in told.replace("\n", "")
+    assert "B: polite, in" in told
+    assert "  system: none → Maging magalang.\n" in told
+    assert "  model: replay:good.jsonl" in told
+    assert "max_new_tokens" not in told  # what is the same is not told

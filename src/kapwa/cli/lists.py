@@ -1,13 +1,14 @@
-"""``kapwa suites``, ``kapwa models``, ``kapwa languages``: what can be measured, who can answer, what is known."""
+"""``kapwa suites``, ``models``, ``languages``, ``runs``: what can be measured, who can answer, what was measured."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from kapwa.cli.options import Json
-from kapwa.cli.output import show, show_json, show_table
+from kapwa.cli.options import RUNS, Json
+from kapwa.cli.output import show, show_json, show_table, tell
 
 
 def suites(json: Json = False) -> None:
@@ -49,6 +50,21 @@ def models(json: Json = False) -> None:
         return
     rows = [(one.spec, one.what, "yes" if one.ready else f"no: {one.remedy}") for one in found]
     show_table(("--model", "what it is", "ready"), rows)
+
+
+def runs(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder that holds the run folders.")] = RUNS,
+    json: Json = False,
+) -> None:
+    """List the runs in a folder, the newest first: state, headline score with its 95 % interval, date."""
+    from kapwa.report.run_list import list_runs, run_lines
+
+    found = list_runs(folder)
+    if json:
+        show_json(found)
+    else:
+        for line in run_lines(found) or [f"{folder} holds no runs. Make one with: kapwa run"]:
+            tell(line)
 
 
 def languages(

@@ -63,6 +63,7 @@ app.command("run", rich_help_panel=_EVALUATE)(run_verb.run)
 app.command("score", rich_help_panel=_EVALUATE)(run_verb.score)
 app.command("report", rich_help_panel=_EVALUATE)(report.report)
 app.command("compare", rich_help_panel=_EVALUATE)(report.compare)
+app.command("runs", rich_help_panel=_EVALUATE)(lists.runs)
 _TEXTS = "Compare texts across cultures"
 app.add_typer(analyze.app, name="analyze", rich_help_panel=_TEXTS)
 app.command("words", rich_help_panel=_TEXTS)(texts.words)

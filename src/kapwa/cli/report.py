@@ -81,14 +81,16 @@ def compare(
 ) -> None:
     """Compare two runs, paired item by item.
 
-    Shows difference, interval, p-value, and the smallest difference these items could have shown.
+    Says in what the two differ as measurements (their signatures), then shows difference, interval, p-value, and the
+    smallest difference these items could have shown.
     """
     import kapwa
-    from kapwa.report.terminal import render_comparison
+    from kapwa.report.terminal import difference_lines, render_comparison
 
     first, second = kapwa.open_run(run_a), kapwa.open_run(run_b)
     frame = kapwa.compare(first, second)
     if json:
         show_json(frame.to_dicts())
     else:
+        show("\n".join([*difference_lines(first, second), ""]))
         show(render_comparison(frame, first.manifest["metrics"]))

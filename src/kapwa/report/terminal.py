@@ -16,6 +16,7 @@ from kapwa.report.summaries import across_sentence
 from kapwa.report.view import arrange
 from kapwa.report.wording import label_text
 from kapwa.runs.directory import Run
+from kapwa.runs.manifest import differing
 
 if TYPE_CHECKING:
     from rich.console import Group, RenderableType
@@ -119,6 +120,22 @@ def render_comparison(frame: pl.DataFrame, metrics: Mapping[str, Mapping[str, An
     if shown.height < frame.height:
         note += f" {frame.height - shown.height} more differences, of other metrics, with --json."
     return Group(*map(Text, told), table, Text(note, style="dim"))
+
+
+_FIELDS = {"asked": "the items asked", "n": "how many items", "with": "other settings of the model"}
+
+
+def difference_lines(a: Run, b: Run) -> list[str]:
+    """Name two runs by folder and label, and say in what their measurements differ, a line each."""
+    told = [f"{name}: {label_text(run.label)}, in {label_text(run.path)}" for name, run in (("A", a), ("B", b))]
+    pairs = differing(a.manifest, b.manifest)
+    if not pairs:
+        return [*told, "They measured the same in the same way: their signatures are equal."]
+    told.append("What differs between them:")
+    for name, *values in pairs:
+        first, second = (wording.truncate(value.replace("\n", " "), 40) or "none" for value in values)
+        told.append("  " + label_text(f"{_FIELDS.get(name, name)}: {first} → {second}"))
+    return told
 
 
 def _first_metrics(frame: pl.DataFrame) -> pl.DataFrame:

@@ -184,9 +184,7 @@ def signature(
     chosen = selection["variants"] if variant is None else [variant]
     options = sorted((name, value) for name, value in manifest["options"].items() if value is not None)
     # A system message is prose: its digest stands for it.
-    prose = {
-        name: hashlib.blake2b(text.encode(), digest_size=3).hexdigest() for name, text in options if name == "system"
-    }
+    prose = {name: digest({"": text.encode()})[:6] for name, text in options if name == "system"}
     options = [(name, prose.get(name, value)) for name, value in options]
     options = [(name, "+".join(map(str, value)) if isinstance(value, list) else value) for name, value in options]
     settings = dict(model["fingerprint"])
@@ -215,6 +213,23 @@ def signature(
     parts = [manifest["task"], *(f"{name}:{value}" for name, value in fields.items() if value not in (None, ""))]
     parts += [f"{name}:{value}" for name, value in (whose or {}).items() if name != "all"]
     return "|".join(_UNSAFE.sub(lambda match: f"%{ord(match[0]):x};", part) for part in parts)
+
+
+def differing(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """Return what tells the measurements of two manifests apart: name, value in ``a``, value in ``b``; [] for nothing.
+
+    These are the fields of their signatures, with the options one by one; "" stands where one has none.
+    """
+    found = []
+    for manifest in (a, b):
+        parts = (part.partition(":") for part in manifest["signature"].split("|")[1:])
+        fields = {name: re.sub("%([0-9a-f]+);", lambda m: chr(int(m[1], 16)), value) for name, _, value in parts}
+        fields.pop("options", None)
+        options = {name: str(value) for name, value in manifest["options"].items() if value is not None}
+        found.append({**fields, **options})
+    names = dict.fromkeys(name for fields in found for name in fields)
+    pairs = ((name, *(fields.get(name, "") for fields in found)) for name in names)
+    return [(name, first, second) for name, first, second in pairs if first != second]
 
 
 def finished(
