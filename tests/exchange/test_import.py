@@ -54,6 +54,16 @@ def test_lm_eval_results_become_runs(lm_eval_folder: Path, tmp_path: Path) -> No
     assert "does not tell the culture and language" in page
 
 
+def test_every_results_file_of_a_folder_becomes_runs(lm_eval_folder: Path, tmp_path: Path) -> None:
+    for model in ("one", "two"):
+        shutil.copytree(lm_eval_folder, tmp_path / "lm" / model)
+    file = tmp_path / "lm" / "two" / RESULTS
+    results = json.loads(file.read_text(encoding="utf-8"))
+    results["model_name"] = "another"
+    file.write_text(json.dumps(results), encoding="utf-8")
+    assert len(kapwa.import_result(tmp_path / "lm", out=tmp_path / "runs")) == 4
+
+
 @pytest.mark.parametrize("language", ["xx-bad!", "", "Tagalog language", "f"])
 def test_a_language_is_a_tag(lm_eval_folder: Path, tmp_path: Path, language: str) -> None:
     with pytest.raises(UsageError, match="is no language tag"):

@@ -274,9 +274,7 @@ def test_folders_and_missing_files(tmp_path: Path) -> None:
     task = Task(dataset=samples(), solver=says(), scorer=right())
     path = logged(task, tmp_path)
     assert run_of(path.parent, tmp_path).manifest["task"].startswith("inspect/")
-    logged(task, tmp_path)
     for place, message in (
-        (path.parent, r"holds 2 Inspect logs \(….eval\)(.|\n)*Name one of them"),
         (tmp_path / "runs", r"holds no Inspect log \(….eval\)"),
         (tmp_path / "none.eval", r"cannot be read: No such file(.|\n)*Name a log"),
     ):
@@ -284,6 +282,18 @@ def test_folders_and_missing_files(tmp_path: Path) -> None:
             run_of(place, tmp_path)
     with pytest.raises(UsageError, match="Did you mean 'inspect'"):
         kapwa.import_result(path, "inspct", out=tmp_path)
+
+
+def test_every_log_of_a_folder_becomes_a_run_and_those_that_cannot_are_named(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    for name in ("one", "two"):
+        logged(Task(dataset=samples(), solver=says(), scorer=right(), name=name), tmp_path / "logs")
+    made = kapwa.import_result(tmp_path / "logs", "inspect", out=tmp_path / "runs")
+    assert {Run(folder).manifest["task"] for folder in made} == {"inspect/one", "inspect/two"}
+    (tmp_path / "logs" / "cut.eval").write_bytes(b"PK")
+    with pytest.raises(DataError, match=r"1 of 3 files were not imported: .*cut.eval(.|\n)*: 2\.$"):
+        kapwa.import_result(tmp_path / "logs", "inspect", out=tmp_path / "again")
+    assert len(list((tmp_path / "again").glob("*/run.json"))) == 2
 
 
 @pytest.fixture(params=["foreign", "kapwa"])

@@ -50,7 +50,7 @@ def export(
 
 def import_(
     result: Annotated[
-        Path, typer.Argument(metavar="RESULT", help="lm-eval's results_….json, an Inspect log, or a folder with one.")
+        Path, typer.Argument(metavar="RESULT", help="lm-eval's results_….json, an Inspect log, or a folder of them.")
     ],
     form: Annotated[str, option("FORMAT", "lm-eval or inspect.", names="--format -f")],
     output: Annotated[Path, option("FOLDER", "Folder that holds the run folders.", names="--output -o")] = Path("runs"),

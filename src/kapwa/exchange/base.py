@@ -118,20 +118,18 @@ class ItemDefaults(NamedTuple):
             )
 
 
-def only_file(path: Path, pattern: str, noun: str) -> Path:
-    """Return ``path``, or the only file in the folder ``path`` that fits ``pattern``; ``noun``: what one is.
+def files_in(path: Path, pattern: str, noun: str) -> list[Path]:
+    """Return ``path``, or the files in the folder ``path`` that fit ``pattern``; ``noun``: what one is.
 
-    Raises DataError for a folder with none or several.
+    Raises DataError for a folder with none.
     """
     if not path.is_dir():
-        return path
+        return [path]
     found = sorted(path.rglob(pattern))
-    if len(found) != 1:
-        names = ", ".join(str(file.relative_to(path)) for file in found[:3])
-        hint = f"Name one of them: {names}" if found else "Name that file, or the folder that holds it."
-        nouns = f"{len(found)} {noun}s" if found else f"no {noun}"
-        raise DataError(f"holds {nouns} ({pattern.replace('*', '…')}).", path=path, hint=hint)
-    return found[0]
+    if not found:
+        hint = "Name that file, or the folder that holds it."
+        raise DataError(f"holds no {noun} ({pattern.replace('*', '…')}).", path=path, hint=hint)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import yaml
 
-from kapwa.errors import UsageError, nearest
+from kapwa.errors import DataError, UsageError, nearest
 from kapwa.exchange import every_eval_ever, inspect_export, lm_eval_export
-from kapwa.exchange.base import PART, UNDETERMINED, UNKNOWN, Files, ItemDefaults, overall, write_text
+from kapwa.exchange.base import PART, UNDETERMINED, UNKNOWN, Files, ItemDefaults, files_in, overall, write_text
 from kapwa.files import replacing
 from kapwa.languages.codes import is_language_tag
 from kapwa.runs.directory import BOM, Run, slug, table_csv
@@ -74,6 +74,8 @@ FORMATS: dict[str, Callable[..., Files]] = {
     "parquet": partial(_table_files, form="parquet"),
 }
 IMPORTS = ("inspect", "lm-eval")
+# Of files that cannot be imported, so many are told.
+_TOLD = 5
 _USUAL = ("relationship", "other")  # which every format may be given
 _FORMAT_OF = {"organization": "eee", "relationship": "eee", "dataset": "hf-eval-results", "task_id": "hf-eval-results"}
 
@@ -130,8 +132,8 @@ def import_result(
     """Make runs in the folder ``out`` of another tool's results, one for each task; return their folders.
 
     ``form``: "lm-eval" (``path``: its results_….json, with the samples beside it) or "inspect" (``path``: a log, .eval
-    or .json); or the folder that holds one. ``culture`` and ``language`` (a BCP-47 tag) are the items', where the
-    results do not say.
+    or .json); or a folder that holds some, which are all imported. ``culture`` and ``language`` (a BCP-47 tag) are the
+    items', where the results do not say.
     Raises UsageError for an unknown format, a culture or language that cannot be or is known already, and for a run
     that exists; DataError naming file and row for results that are not what lm-eval or Inspect writes, or cannot become
     a run; MissingDependencyError without Inspect.
@@ -146,9 +148,27 @@ def import_result(
         )
     defaults = ItemDefaults(culture or UNKNOWN, language or UNDETERMINED)
     if form == "inspect":
-        from kapwa.exchange.inspect_import import import_inspect
+        from kapwa.exchange.inspect_import import import_inspect as import_one
 
-        return import_inspect(Path(path), Path(out), defaults, overwrite=overwrite)
-    from kapwa.exchange.lm_eval_import import import_lm_eval
+        found = files_in(Path(path), "*.eval", "Inspect log")
+    else:
+        from kapwa.exchange.lm_eval_import import import_lm_eval as import_one
 
-    return import_lm_eval(Path(path), Path(out), defaults, overwrite=overwrite)
+        found = files_in(Path(path), "results_*.json", "lm-eval results file")
+    made: list[Path] = []
+    failed: list[str] = []
+    for file in found:
+        try:
+            made += import_one(file, Path(out), defaults, overwrite=overwrite)
+        except (DataError, UsageError) as error:
+            if len(found) == 1:
+                raise
+            failed.append(error.summary)
+    if failed:
+        told = "; ".join(failed[:_TOLD]) + (f"; and {len(failed) - _TOLD} more" if len(failed) > _TOLD else "")
+        raise DataError(
+            f"{len(failed)} of {len(found)} files were not imported: {told}",
+            path=path,
+            hint=f"Mend them and import them one by one. Runs made of the others, in {out}: {len(made)}.",
+        )
+    return made

@@ -52,7 +52,7 @@ _CLOSE = 1e-9
 
 
 def import_inspect(path: Path, out: Path, defaults: base.ItemDefaults, *, overwrite: bool = False) -> list[Path]:
-    """Make a run in ``out`` of the log at ``path`` (a file, or a folder that holds one); return its folder."""
+    """Make a run in ``out`` of the log at ``path``; return its folder."""
     log = read_log(path)
     notes = []
     if is_kapwa_task(next(log.samples())):
@@ -121,13 +121,13 @@ class InspectLog:
 
 
 def read_log(path: Path) -> InspectLog:
-    """Return the finished log at ``path``, or the only one in the folder ``path``; its samples are yet to be read.
+    """Return the finished log at ``path``; its samples are yet to be read.
 
     Raises MissingDependencyError without Inspect, and DataError for what is no log, a damaged one, an export of
     Kapwa's, and a log of an evaluation that did not finish or that lacks samples.
     """
     need_inspect("An import of Inspect's logs")
-    log = _opened(base.only_file(path, "*.eval", "Inspect log"))
+    log = _opened(path)
     header, file = log.header, log.file
     retry = f"Finish it: inspect eval-retry {shlex.quote(str(file))}"
     if "manifest" in (header.eval.metadata or {}).get(METADATA, ()):

@@ -97,15 +97,15 @@ class TaskSamples:
 
 
 def import_lm_eval(path: Path, out: Path, defaults: base.ItemDefaults, *, overwrite: bool = False) -> list[Path]:
-    """Make a run in ``out`` of every task of the results at ``path`` (a file or its folder); return the folders."""
-    file, results = _read_results(path)
+    """Make a run in ``out`` of every task of the results in the file ``path``; return the folders."""
+    results = _read_results(path)
     try:
-        imported = list(_imported(file, results, defaults))
+        imported = list(_imported(path, results, defaults))
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         why = f"{type(error).__name__}: {error}"
-        raise DataError(f"is not as lm-eval writes it ({why}).", path=file, hint=_COPY_AGAIN) from None
+        raise DataError(f"is not as lm-eval writes it ({why}).", path=path, hint=_COPY_AGAIN) from None
     if all(run.manifest["suite"] != _SUITE for run in imported):
-        defaults.refuse(file)
+        defaults.refuse(path)
     return [base.write_run(run, out, overwrite=overwrite) for run in imported]
 
 
@@ -127,9 +127,8 @@ def _imported(file: Path, results: Mapping[str, Any], defaults: base.ItemDefault
         yield _foreign(results, samples, defaults, why_not_judged)
 
 
-def _read_results(path: Path) -> tuple[Path, dict[str, Any]]:
-    """Return the results JSON at ``path``, or the only one in the folder ``path``, and its path."""
-    file = base.only_file(path, "results_*.json", "lm-eval results file")
+def _read_results(file: Path) -> dict[str, Any]:
+    """Return the results JSON in ``file``."""
     try:
         results = json.loads(read_text(file))
     except DataError as error:
@@ -149,7 +148,7 @@ def _read_results(path: Path) -> tuple[Path, dict[str, Any]]:
         )
     if not results["results"]:
         raise DataError("holds the results of no task: its 'results' are empty.", path=file, hint=_COPY_AGAIN)
-    return file, results
+    return results
 
 
 def _read_samples(file: Path, name: str, results: Mapping[str, Any]) -> TaskSamples:
