@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from kapwa import registry
 from kapwa.languages.base import Language
+from kapwa.languages.phrases import is_non_answer
 from kapwa.metrics.matching import Kind, Matcher
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "blend" / "annotations"
@@ -117,6 +118,16 @@ def test_it_says_what_it_is(code: str) -> None:
     assert info.resource in {"high", "mid", "low"}
     assert not info.reviewed
     assert ("First draft" in info.notes) == any(one.code == code for one in LANGUAGES)
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_it_lists_its_function_words_and_what_is_no_answer(code: str) -> None:
+    known = language(code)
+    assert len(known.hollow) >= 15
+    assert all(known.tokens(word) == (word,) for word in known.hollow if code != "ko")
+    assert len(known.replies.non_answers.split("|")) >= 3
+    for text in known.replies.non_answers.split("|"):
+        assert is_non_answer(f" {text.upper()}. ", code)
 
 
 @pytest.mark.parametrize("code", CODES)
