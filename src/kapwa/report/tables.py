@@ -32,6 +32,7 @@ OUTCOMES = {
     "failed": "Failed",
 }
 # Metrics that count answers which are among the other outcomes too.
+READ = "Right of right and wrong"
 FLAGS = {"too_many": "Too many answers", "answered_other_language": "Other language"}
 TIDY = (
     *("task", "culture", "language", "variant", "group", "stratum", "metric", "model"),
@@ -329,6 +330,7 @@ def counts_table(view: TaskView) -> Table:
     used = [name for name in OUTCOMES if any(row.get(name) for _, _, rows, _ in found for _, row in rows)]
     looked = FLAGS if view.many else ["answered_other_language"]
     flags = [name for name in looked if any(flagged.get(name) is not None for *_, flagged in found)]
+    unread = {"right", "wrong"} & set(used) and {"unparsed", "refused", "empty"} & set(used)
     table, tidy = [], []
     for label, variant, rows, flagged in found:
         whose = [] if view.many else [isolate(clean(rows[0][0].label))]
@@ -338,7 +340,9 @@ def counts_table(view: TaskView) -> Table:
             plain = name in ("right", "wrong", "scored")
             number = sum(int(row[name] or 0) for _, row in rows) if name in used else flagged[name] or 0
             cells.append(Cell(f"{number:,}", number=True, strong=bool(number) and not plain, muted=not number))
-        table.append(cells)
+        right, wrong = (sum(int(row[name] or 0) for _, row in rows) for name in ("right", "wrong"))
+        among = wording.amount(right / (right + wrong) if right + wrong else None, view.metrics[view.metric])
+        table.append([*cells, *([Cell(among, number=True)] if unread else [])])
         other = [] if view.many else [flagged["answered_other_language"]]
         for s, row in rows:
             language = row["language"] if view.many else s.language
@@ -350,7 +354,12 @@ def counts_table(view: TaskView) -> Table:
     return Table(
         key=f"{view.slug}-counts",
         caption=f"What became of every answer{together} ({view.titles[view.metric]})",
-        head=["Model", *(OUTCOMES[name] for name in used), *(FLAGS[name] for name in flags)],
+        head=[
+            "Model",
+            *(OUTCOMES[name] for name in used),
+            *(FLAGS[name] for name in flags),
+            *([READ] if unread else []),
+        ],
         rows=table,
         csv=csv_text(head, tidy),
         note=note,
