@@ -61,6 +61,11 @@ def warnings(view: TaskView) -> list[str]:
 
         said += without_rules(subject.language for subject in view.subjects)
     for label, run in zip(view.labels, view.runs, strict=True):
+        system, shots = (run.manifest.get("options", {}).get(name) for name in ("system", "shots"))
+        before = [f"the system message {isolate(wording.truncate(label_text(system), 120))}"] if system else []
+        before += [wording.count(int(shots), "answered example")] if shots else []
+        if before:
+            said.append(f"{isolate(label)}: before every question stood {' and '.join(before)}.")
         failed = int(run.manifest.get("counts", {}).get("failed") or 0)
         if failed:
             reasons = run.manifest.get("failures") or []

@@ -15,6 +15,7 @@ from kapwa.suites.base import Task
 
 # So many requests, evenly spread, stand for all of a longer run.
 MEASURED = 2000
+_LOCAL = ("smollm2", "hf")
 _CHARACTERS = "by characters, four to a token: that fits English, other scripts take more"
 
 
@@ -64,7 +65,7 @@ def count_tokens(requests: Sequence[Request], backend: str, name: str, options: 
     """
     encoder = _encoder(backend, name, options)
     chosen = requests[:: max(1, -(-len(requests) // MEASURED))]
-    counted = [_read(request, encoder) for request in chosen]
+    counted = [_read(request, encoder, once=backend in _LOCAL) for request in chosen]
     read = round(sum(counted) * len(requests) / len(chosen))
     written = sum(request.params.max_new_tokens for request in requests if request.kind == "generate")
     how = _CHARACTERS if encoder is None else "by the model's own tokenizer"
@@ -73,7 +74,7 @@ def count_tokens(requests: Sequence[Request], backend: str, name: str, options: 
     return Tokens(read, written, how)
 
 
-def _read(request: Request, encoder: Encoder | None) -> int:
+def _read(request: Request, encoder: Encoder | None, *, once: bool) -> int:
     if encoder is not None:
         try:
             if request.kind == "generate":
@@ -83,8 +84,8 @@ def _read(request: Request, encoder: Encoder | None) -> int:
             return 0  # it will fail, and so read nothing
         return encoded.prompt_tokens + sum(len(path.tokens) - path.start for path in encoded.paths)
     prompt = sum(len(message.content) for message in request.messages)
-    texts = [prompt + len(text) for text in request.continuations] or [prompt]
-    return -(-sum(texts) // 4)
+    prompts = 1 if once else max(1, len(request.continuations))
+    return -(-(prompts * prompt + sum(map(len, request.continuations))) // 4)
 
 
 def _encoder(backend: str, name: str, options: ModelOptions) -> Encoder | None:
@@ -93,7 +94,7 @@ def _encoder(backend: str, name: str, options: ModelOptions) -> Encoder | None:
 
     try:
         path = embedded.find() if backend == "smollm2" else None
-        if backend not in ("smollm2", "hf") or (backend == "smollm2" and path is None):
+        if backend not in _LOCAL or (backend == "smollm2" and path is None):
             return None
         tokenizer = weights.tokenizer_at_hand(weights.locate(str(path or name)), options)
         return None if tokenizer is None else Encoder(tokenizer, choose(tokenizer, options.template, options.extra))
