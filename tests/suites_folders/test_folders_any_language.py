@@ -31,7 +31,7 @@ def test_an_unknown_language_goes_from_files_to_a_report(tmp_path: Path) -> None
     assert "Unicode folding (no rules, unreviewed)" in run.table("tools")["tool"].to_list()
     CliRunner().invoke(app, ["report", str(run.path), "--output", str(tmp_path / "page.html")])
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "Kapwa has no rules for qaa, and nobody reviewed that" in page
+    assert "Kapwa has no rules for qaa: replies" in page
     assert "Kapwa knows no words for refusals in qaa" in page
 
 

@@ -40,8 +40,9 @@ def has_rules(tag: str) -> bool:
 def without_rules(tags: Iterable[str]) -> list[str]:
     """Say in a sentence which of these languages have no rules; nothing where all have."""
     codes = [code for code in dict.fromkeys(map(canonical, tags)) if not has_rules(code)]
-    how = "are compared by Unicode folding and by what libraries know of the language"
-    return [f"Kapwa has no rules for {_names(codes)}, and nobody reviewed that: replies there {how}."] if codes else []
+    how = "by Unicode folding and what libraries know of the language, or by the rules of its macrolanguage"
+    said = "Kapwa has no rules for {}: replies there are compared {}. No speaker reviewed how well."
+    return [said.format(_names(codes), how)] if codes else []
 
 
 def without_words(tags: Iterable[str]) -> list[str]:
