@@ -33,8 +33,8 @@ def test_ids_stay_strings_whatever_the_line_ends(tmp_path: Path, content: bytes)
     assert row.cells == {"id": "007", "text": "a"}
 
 
-def test_rows_know_the_line_they_start_on(tmp_path: Path) -> None:
-    rows = read_table(table(tmp_path, b'id,text\n1,"two\nlines"\n2,b\n'))
+def test_rows_are_counted_as_spreadsheets_do(tmp_path: Path) -> None:
+    rows = read_table(table(tmp_path, b'id,text\n1,"two\nlines"\n\n2,b\n'))
     assert [row.number for row in rows] == [2, 4]
 
 

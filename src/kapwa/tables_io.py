@@ -27,26 +27,28 @@ _TITLE_LINES = 3
 _OTHER_SEPARATORS = (";", "\t", "|", "؛")
 _SHOWN = 40
 _MINUTE = datetime.timedelta(minutes=1)
-# The number of a line in its file, and its cells.
+# The number of a row in its file, and its cells.
 _Line = tuple[int, list[str]]
 Cell = str | tuple[str, ...]
 # Spreadsheets set to Chinese, Japanese or Korean take the wide signs for the narrow ones.
 _FORMULA = re.compile(r"[=+\-@\t\r＝＋－＠]")
 _DISARMED = re.compile(f"'+{_FORMULA.pattern}")
 _DANGEROUS = re.compile(f"'*{_FORMULA.pattern}")
+_MERGED = re.compile(rb'<(?:\w+:)?mergeCell\b[^>]*?\bref="([A-Z]+[0-9]+:[A-Z]+[0-9]+)"')
+_LONGEST_TAG = 200
 _HALF = re.compile(r"[\ud800-\udfff]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
 
 class Row(NamedTuple):
-    """One record of a table file as texts, and the line it starts on (from 1, the header included)."""
+    """One record of a table file as texts, and its row as spreadsheets count (the header of most is row 1)."""
 
     number: int
     cells: dict[str, str]
 
 
 class Record(NamedTuple):
-    """One row: its number in its file (the line, the header being 1) and its cells."""
+    """One row: its number in its file, as spreadsheets count (the header being 1), and its cells."""
 
     row: int
     cells: Mapping[str, Cell]
@@ -101,7 +103,8 @@ def read_parts(path: Path) -> Table:
     if suffix == ".xlsx":
         if not path.exists():
             raise DataError("no such file.", path=path, hint=sibling_hint(path))
-        sheet = _sheet_lines(path)
+        sheet, merged = _sheet_lines(path)
+        problems += _fill_merged(path, sheet, merged)
         width = max((len(cells) for _, cells in sheet), default=0)
         lines: Iterator[_Line] = ((n, cells + [""] * (width - len(cells))) for n, cells in sheet)
         separator = ""
@@ -117,9 +120,9 @@ def read_parts(path: Path) -> Table:
     head = list(islice(filled, _TITLE_LINES + 2))
     if not head:
         raise problems[0] if problems else DataError("is empty.", path=path)
-    _check_header(path, head)
-    found = _as_table(path, head[0], chain(head[1:], filled), separator)
-    return found._replace(problems=[*problems, *found.problems])
+    above = _lines_above_header(path, head, problems)
+    found = _as_table(path, head[above], chain(head[above + 1 :], filled), separator)
+    return found._replace(problems=sorted([*problems, *found.problems], key=lambda problem: problem.row or 0))
 
 
 def separator_of(text: str, suffix: str) -> str:
@@ -150,17 +153,16 @@ def _table_begins(text: str, separator: str) -> int:
 
 
 def _csv_lines(path: Path, text: str, separator: str, problems: list[DataError]) -> Iterator[_Line]:
-    """Yield each record with the line it starts on, up to the first that is no CSV, which is noted."""
+    """Yield each record with its row as spreadsheets count, up to the first that is no CSV, which is noted."""
     csv.field_size_limit(MAX_CELL)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    start = 1
+    row = 0
     try:
-        for cells in reader:
-            line, start = start, reader.line_num + 1
-            yield line, cells
+        for row, cells in enumerate(reader, start=1):
+            yield row, cells
     except csv.Error as error:
         hint = "Look for a missing closing quote, an oversized cell, or a truncated file."
-        problems.append(DataError(f"is not valid CSV ({error}), from here on.", path=path, row=start, hint=hint))
+        problems.append(DataError(f"is not valid CSV ({error}), from here on.", path=path, row=row + 1, hint=hint))
 
 
 def _as_table(path: Path, first: _Line, lines: Iterable[_Line], separator: str) -> Table:
@@ -174,7 +176,9 @@ def _as_table(path: Path, first: _Line, lines: Iterable[_Line], separator: str) 
         outside = next((i for i in range(len(header), len(cells)) if cells[i].strip()), None)
         if len(cells) != len(names):
             hint = f"Quote cells that contain the separator ({separator!r}) or a line break."
-            message = f"has {len(cells)} cells, the header has {len(names)}."
+            if any(sign in cell for cell in cells for sign in "“”„"):
+                hint += ' In place of the curly quotes (“ ”) that takes straight ones (").'
+            message = f"has {len(cells)} cell{'s' * (len(cells) != 1)}, the header has {len(names)}."
             problems.append(DataError(message, path=path, row=number, hint=hint))
         elif outside is not None:
             from openpyxl.utils import get_column_letter  # heavy, and rarely needed
@@ -188,10 +192,10 @@ def _as_table(path: Path, first: _Line, lines: Iterable[_Line], separator: str) 
     return Table(path, tuple(header), records, problems)
 
 
-def _check_header(path: Path, lines: Sequence[_Line]) -> None:
-    """Say where the columns' names are when the first of a table's ``lines`` is a title: one cell above several.
+def _lines_above_header(path: Path, lines: Sequence[_Line], problems: list[DataError]) -> int:
+    """How many of a table's first ``lines`` are a title, one cell above several, which is noted as a problem.
 
-    Or say what parts the cells, where the header is one cell and every line holds the same other sign.
+    Raises DataError saying what parts the cells, where the header is one cell and every line holds the same other sign.
     """
     names = [cell.strip() for cell in lines[0][1] if cell.strip()]
     sign = next((one for one in _OTHER_SEPARATORS if all(any(one in cell for cell in cells) for _, cells in lines)), "")
@@ -203,12 +207,13 @@ def _check_header(path: Path, lines: Sequence[_Line]) -> None:
     # A table of one column may have rows with a separator too many; a title's rows all have as many cells.
     even = len({len(cells) for _, cells in lines[below:]}) == 1
     if not below or (len(lines[0][1]) == 1 and not (even and len(lines) > below + 1)):
-        return
+        return 0
     title, row = names[0], lines[below][0]
     hint = f"Remove {'the rows' if row - lines[0][0] > 1 else f'row {lines[0][0]}'} above it: a table begins with it."
     shown = title if len(title) <= _SHOWN else f"{title[: _SHOWN - 1]}…"
     message = f"holds {shown!r} alone; the header seems to be in row {row}."
-    raise DataError(message, path=path, row=lines[0][0], hint=hint)
+    problems.append(DataError(message, path=path, row=lines[0][0], hint=hint))
+    return below
 
 
 def _json_records(path: Path) -> Iterator[Record]:
@@ -258,8 +263,46 @@ def _json_cell(value: Any) -> Cell:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _sheet_lines(path: Path) -> list[_Line]:
+def _fill_merged(path: Path, lines: Sequence[_Line], merged: Iterable[str]) -> Iterator[DataError]:
+    """Give merged cells of one column the text that people see in each, and say where they are: "C4:C6".
+
+    A title or a note that is merged over a row of its own is named as what it is.
+    """
+    from openpyxl.utils import range_boundaries
+
+    rows = dict(lines)
+    for place in merged:
+        left, top, right, bottom = range_boundaries(place)
+        first = rows.get(top, [])
+        text = first[left - 1] if len(first) >= left else ""
+        if not text.strip() or (top == bottom and sum(1 for cell in first if cell.strip()) == 1):
+            continue
+        for row in range(top + 1, bottom + 1) if left == right else ():
+            cells = rows.get(row)
+            if cells is not None:
+                cells += [""] * (left - len(cells))
+                cells[left - 1] = cells[left - 1] or text
+        hint = "Unmerge them, and write into each what is its own."
+        column = place.partition(":")[0].rstrip("0123456789")
+        message = f"the cells {place} are merged: only {place.partition(':')[0]} holds the text."
+        yield DataError(message, path=path, row=top, column=column, hint=hint)
+
+
+def _merged_in(path: Path, member: str) -> list[str]:
+    """The merged cells of a sheet ("C4:C6"), which openpyxl does not tell of a workbook that it reads row by row."""
+    found, rest = [], b""
+    with zipfile.ZipFile(path) as archive, archive.open(member.lstrip("/")) as file:
+        while part := file.read(1 << 20):
+            hits = list(_MERGED.finditer(rest + part))
+            found += [hit[1].decode() for hit in hits]
+            rest = (rest + part)[hits[-1].end() if hits else 0 :][-_LONGEST_TAG:]
+    return found
+
+
+def _sheet_lines(path: Path) -> tuple[list[_Line], list[str]]:
     """Return the lines of the first sheet that hold anything, with their cells up to the last filled one, as text.
+
+    And which of its cells are merged.
 
     Times are written HH:MM (with seconds only where there are some) and dates YYYY-MM-DD, whatever the sheet shows.
     Raises DataError where the file is no workbook, or where another sheet than the first holds the table.
@@ -278,6 +321,7 @@ def _sheet_lines(path: Path) -> list[_Line]:
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
         names = [sheet.title for sheet in book.worksheets]
         lines = _lines_of(book.worksheets[0])
+        merged = _merged_in(path, book.worksheets[0]._worksheet_path)
         others = [
             sheet.title
             for sheet in ([] if _looks_like_table(lines) else book.worksheets[1:])
@@ -294,7 +338,7 @@ def _sheet_lines(path: Path) -> list[_Line]:
             path=path,
             hint=f"Move the sheet {others[0]!r} to the front, or save it as a workbook of its own.",
         )
-    return lines
+    return lines, merged
 
 
 def _lines_of(sheet: Any) -> list[_Line]:

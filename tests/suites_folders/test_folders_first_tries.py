@@ -93,7 +93,7 @@ def test_findings_about_answers_name_their_row_and_column(tmp_path: Path) -> Non
     said = {(Path(one.path).name, one.row, one.column): one.message for one in findings if one.severity == "warning"}
     assert said == {
         ("answers.csv", 3, "local"): "the answer 'seven' is not HH:MM, which the question asks for",
-        ("answers.csv", 3, "english"): "row 3 ('seven') has no English: it counts only in the local language",
+        ("answers.csv", 3, "english"): "the answer 'seven' has no English: it counts only in the local language",
     }
 
 
@@ -157,7 +157,8 @@ def test_a_folder_without_a_card_has_one_error_and_is_counted(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("column", ["id", "votes", "english"])
-def test_a_header_in_capitals_is_one_fault(column: str, tmp_path: Path) -> None:
-    (error,) = check_folder(folder_of(tmp_path, answers=edited(ANSWERS, 1, column, column.title()))).errors
-    assert error.column == column.title()
-    assert f"Did you mean '{column}'? Names are in small letters." in error.message
+def test_a_header_in_capitals_is_taken_with_a_note(column: str, tmp_path: Path) -> None:
+    checked = check_folder(folder_of(tmp_path, answers=edited(ANSWERS, 1, column, f" {column.title()} ")))
+    assert checked.errors == []
+    (note,) = [one for one in checked.report.findings if "written otherwise" in one.message]
+    assert note.message.endswith(f"are read: {column.title()!r} as {column!r}")

@@ -299,7 +299,7 @@ def test_two_tables_are_put_together_by_an_id_that_holds_the_locale(tmp_path: Pa
     place = folder(tmp_path / "two", JOINED, answers_tsv=ANSWERS, questions_tsv=QUESTIONS)
     checked = check_folder(place)
     assert checked.errors == []
-    assert any("the column 'ID' is read as 'id'" in one.message for one in checked.report.findings)
+    assert any("are read: 'ID' as 'id'" in one.message for one in checked.report.findings)
     items = {item.culture: item for item in kapwa.load_task("blend/saq", data=place, variant="local/inst-4").items()}
     assert set(items) == {"Ethiopia", "UK"}
     assert (items["Ethiopia"].fields["prompt"], items["Ethiopia"].topic) == ("ጠዋት ምን ይጠጣል?", "Drinks")

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from kapwa.cli import options as opt
-from kapwa.cli.options import Json, group, option
+from kapwa.cli.options import All, Json, group, option
 from kapwa.cli.output import note, show, show_check, show_json, show_table, tell
 
 data = typer.Typer(help="List sample packs, or check data.", invoke_without_command=True)
@@ -31,16 +31,17 @@ def packs(context: typer.Context) -> None:
 @data.command("check")
 def check(
     path: Annotated[Path, typer.Argument(metavar="PATH", help="A file or folder, or the name of a suite you added.")],
+    every: All = False,
     json: Json = False,
 ) -> None:
-    """List every oddity of a data file or folder, with row numbers.
+    """List every oddity of a data file or folder, with row numbers as a spreadsheet shows them.
 
     Exit code 2 when a run would stop at one of them.
     """
     from kapwa.api import check_data
 
     found = check_data(path)
-    show_check(found, found, json=json)
+    show_check(found, found, json=json, every=every)
 
 
 build = group("Make questions from what people answered.")

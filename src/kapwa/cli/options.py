@@ -76,6 +76,7 @@ Where = Annotated[
 ]
 Out = Annotated[Path, option("FOLDER", "Folder that holds the run folders.")]
 Json = Annotated[bool, typer.Option("--json", help="Print machine-readable JSON to stdout.")]
+All = Annotated[bool, typer.Option("--all", help="Each finding in a line of its own, not each kind.")]
 Seed = Annotated[int, option("N", "Seed of everything random; recorded.", min=0)]
 Key = Annotated[
     list[Path] | None, option("FILE", "The key file written with the forms, or a folder that holds it; repeatable.")

@@ -51,8 +51,8 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, numbers
     show(table)
 
 
-def show_check(found: Any, report: Any, *, json: bool) -> None:
-    """Print what a check of data found; exit code 2 where an error is among it."""
+def show_check(found: Any, report: Any, *, json: bool, every: bool = True) -> None:
+    """Print what a check of data found, each finding in a line or (not ``every``) each kind; exit code 2 for errors."""
     import typer
 
     if json:
@@ -60,7 +60,7 @@ def show_check(found: Any, report: Any, *, json: bool) -> None:
     else:
         from kapwa.report.terminal import render_check
 
-        show(render_check(report))
+        show(render_check(report, every=every))
     if any(finding.severity == "error" for finding in report.findings):
         raise typer.Exit(2)
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from kapwa.cli.options import Json, option
+from kapwa.cli.options import All, Json, option
 from kapwa.cli.output import note, show, show_check, show_json, show_table
 
 app = typer.Typer(help="Make your own data a suite: start a folder, add it, list and remove names.")
@@ -47,6 +47,7 @@ def add(
         ),
     ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="The name may belong to another folder.")] = False,
+    every: All = False,
     json: Json = False,
 ) -> None:
     """Check a folder and give it a name: then NAME/TASK can be run like any other task.
@@ -54,12 +55,16 @@ def add(
     Data that would stop a run are not added: every error is listed with its file, row and column, and the exit code
     is 2. Only the name and the place are kept; the folder stays where it is and can go on growing.
     """
+    from kapwa.suites.blend.check import NOT_SCORED, SCORED, SCORED_WITHOUT_RULES
     from kapwa.suites.folders.adding import add_suite, check_folder
 
     checked = check_folder(folder, mapping)
+    for line in () if json else (SCORED, SCORED_WITHOUT_RULES, NOT_SCORED):
+        if line in checked.report.counts and not checked.errors:
+            show(f"{line}: {checked.report.counts[line]}")
     if checked.errors:
         note(f"Not added: {len(checked.errors)} error{'s' * (len(checked.errors) > 1)}.")
-        show_check(checked.report, checked.report, json=json)
+        show_check(checked.report, checked.report, json=json, every=every)
     entry = add_suite(folder, name, mapping=mapping, replace=replace, checked=checked)
     tasks = [f"{entry.name}/{task}" for task in entry.tasks]
     if json:

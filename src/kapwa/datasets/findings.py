@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from kapwa.errors import DataError
 
@@ -42,6 +43,37 @@ class Finding:
         """Turn what stopped a reader into a finding; ``path`` stands for a place that the problem does not name."""
         text = f"{problem.message} {problem.hint}" if problem.hint else problem.message
         return cls("error", str(problem.path or path), text, problem.row, problem.column)
+
+
+class Kind(NamedTuple):
+    """Findings that differ by their rows, and by names and numbers in their texts, which are "…" in ``message``."""
+
+    message: str
+    findings: Sequence[Finding]
+
+
+def kinds_of(findings: Sequence[Finding], *, least: int | None) -> list[Kind]:
+    """Group findings by severity, file, column and wording, in the order of the first of each.
+
+    ``least``: how many findings make a kind; fewer, and with None all, stay as they are.
+    """
+    groups: dict[tuple[object, ...], list[tuple[Finding, list[str]]]] = {}
+    for one in findings:
+        pieces = _NAMED.split(one.message)  # at odd places stands what differs from row to row
+        groups.setdefault((one.severity, one.path, one.column, *pieces[::2]), []).append((one, pieces))
+    kinds: list[Kind] = []
+    for group in groups.values():
+        if least is None or len(group) < least:
+            kinds += [Kind(finding.message, [finding]) for finding, _ in group]
+            continue
+        every = zip(*(pieces for _, pieces in group), strict=True)
+        message = "".join(same[0] if len(set(same)) == 1 else "…" for same in every)
+        kinds.append(Kind(message, [finding for finding, _ in group]))
+    return kinds
+
+
+# Quoted texts, and numbers.
+_NAMED = re.compile(r"""((?<!\w)'(?:[^'\\]|\\.)*'(?!\w)|"(?:[^"\\]|\\.)*"|\d[\d.,]*(?<![.,]))""")
 
 
 @dataclass(frozen=True, slots=True)

@@ -182,7 +182,7 @@ def columns_of(model: type[Row]) -> dict[str, bool]:
 def named_alike(table: Table, known: Iterable[str]) -> tuple[Table, list[Finding]]:
     """Return ``table`` with the ``known`` names for columns that differ from them by case, spaces or signs alone.
 
-    Each is noted. A name that two columns would have is left as it is.
+    A note lists them. A name that two columns would have is left as it is.
     """
     meant = {_SIGNS.sub("", name).casefold(): name for name in known if name not in table.header}
     found = {name: meant.get(_SIGNS.sub("", name).casefold(), name) for name in table.header}
@@ -192,10 +192,8 @@ def named_alike(table: Table, known: Iterable[str]) -> tuple[Table, list[Finding
     records = [
         Record(row, {changed.get(name, name): cell for name, cell in cells.items()}) for row, cells in table.records
     ]
-    notes = [
-        Finding("note", str(table.path), f"the column {name!r} is read as {to!r}", 1, name)
-        for name, to in changed.items()
-    ]
+    said = ", ".join(f"{name!r} as {to!r}" for name, to in changed.items())
+    notes = [Finding("note", str(table.path), f"names of columns that are written otherwise are read: {said}")]
     header = tuple(changed.get(name, name) for name in table.header)
     return table._replace(header=header, records=records), notes
 
@@ -221,10 +219,11 @@ def read_rows(
     errors. ``language_of``: the language of a row's local texts, where its own column or the defaults do not tell.
     A table of wrong columns, or whose letters were lost when it was saved, gives these problems alone.
     """
+    table, renamed = named_alike(table, columns_of(model))
     known = columns_of(model)
     problems = column_problems(table, model, what)
     if problems or not table.records:
-        return RowsRead([], problems, [])
+        return RowsRead([], problems, renamed)
     values = dict(defaults or {})
     whose_data = {"culture", "language"} & set(known)
     if whose_data and not (values.get("culture") or whose_data <= set(table.header)):
@@ -233,14 +232,34 @@ def read_rows(
         values |= UNKNOWN_DEFAULTS
     lost, oddities = find_lost_letters(_written_texts(table, model, values.get("language", ""), language_of))
     if lost:  # lost letters cause other errors too, which would only repeat this one
-        return RowsRead([], [*problems, *lost], oddities)
+        return RowsRead([], [*problems, *lost], [*renamed, *oddities])
+    stray, table = _stray_rows(table, known)
+    problems += stray
     cells: list[dict[str, Any]] = []
     for record in table.records:
         own: dict[str, Any] = dict(record.cells)
         own |= {name: values[name] for name in values if name in known and not str(own.get(name, "")).strip()}
         cells.append({**own, "origin": Origin(table.path, record.row)})
     found, wrong = _validated(cells, model)
-    return RowsRead(found, [*problems, *wrong], oddities)
+    return RowsRead(found, [*problems, *wrong], [*renamed, *oddities])
+
+
+def _stray_rows(table: Table, known: Mapping[str, bool]) -> tuple[list[DataError], Table]:
+    """Name rows that hold next to nothing of the form, each once, and return the table without them."""
+    needed = [name for name, required in known.items() if required]
+    problems, kept = [], []
+    for record in table.records:
+        filled = [name for name, cell in record.cells.items() if cell and (not isinstance(cell, str) or cell.strip())]
+        empty = [name for name in needed if name not in filled]
+        if not empty or len(filled) > min(len(empty), 2) or len(table.header) <= 3:
+            kept.append(record)
+            continue
+        shown = str(record.cells[filled[0]]) if filled else ""
+        more = f" and {len(empty) - 1} more that every row needs" if len(empty) > 1 else ""
+        message = f"{shown[:60]!r} stands in a row without {empty[0]!r}{more}."
+        hint = "Delete the row if it is a note or a total (a column 'notes' keeps notes); else fill it in."
+        problems.append(DataError(message, path=table.path, row=record.row, column=next(iter(filled), None), hint=hint))
+    return problems, table._replace(records=kept)
 
 
 def _validated(cells: Sequence[dict[str, Any]], model: type[RowT]) -> tuple[list[RowT], list[DataError]]:
@@ -295,19 +314,12 @@ def column_problems(table: Table, model: type[Row], what: str) -> list[DataError
     if not header:
         return []
     unknown = [name for name in header if name not in known and not re.fullmatch(model.more_columns, name)]
-    # "ID" is the missing "id", and one fault.
-    written = {name.casefold(): name for name in unknown}
     missing = [name for name, required in known.items() if required and name not in header]
     problems = [
-        DataError("is missing.", path=table.path, row=1, column=name, hint=nearest(name, header))
-        for name in missing
-        if name.casefold() not in written
+        DataError("is missing.", path=table.path, row=1, column=name, hint=nearest(name, header)) for name in missing
     ]
-    meant = {name.casefold(): name for name in known if name not in header}
     for name in unknown:
-        right = meant.get(name.casefold())
-        hint = f"Did you mean {right!r}? Names are in small letters." if right else ""
-        hint = hint or nearest(name, (*known, *model.more_shown))
+        hint = nearest(name, (*known, *model.more_shown))
         problems.append(DataError(f"is not a column of {what}.", path=table.path, row=1, column=name, hint=hint))
     return problems
 

@@ -19,6 +19,7 @@ _OTHER_SPACE = re.compile(r"[^\S \n]")
 # Joiners shape letters in Persian, Indic scripts and emoji; direction marks keep mixed lines readable.
 _NEEDED_FORMATS = frozenset("\u200c\u200d\u200e\u200f\u061c")
 _CLOSERS = frozenset("'\"’”»›)]}」』")
+_STRAIGHT = str.maketrans({**dict.fromkeys("‘’‚‛ʼ′", "'"), **dict.fromkeys("“”„‟«»″", '"')})
 _OTHER_SIGNS = ("؛", "；", "፤", "\n")
 
 
@@ -67,6 +68,17 @@ def _characters(cell: str) -> Iterator[Oddity]:
         if len(scripts) > 1:
             mixed = " and ".join(sorted(script.title() for script in scripts))
             yield "warning", f"the word {word!r} mixes {mixed} letters"
+
+
+def only_difference(a: str, b: str) -> str:
+    """Name the one kind of sign in which two texts differ ("the quotation marks"); "" where they differ otherwise."""
+    kinds = (
+        ("the spaces", lambda text: " ".join(text.split())),
+        ("the quotation marks", lambda text: text.translate(_STRAIGHT)),
+        ("capital letters", str.casefold),
+        ("the signs at the end", lambda text: text.rstrip(".!?…。።।؟ ")),
+    )
+    return next((name for name, plain in kinds if a != b and plain(a) == plain(b)), "")
 
 
 def lacks_final_sign(text: str) -> bool:

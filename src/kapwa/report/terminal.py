@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from kapwa.datasets.findings import CheckReport, Severity
+from kapwa.datasets.findings import CheckReport, Severity, kinds_of
 from kapwa.report import notes, sentences, wording
 from kapwa.report.comparisons import variant_name
 from kapwa.report.summaries import across_sentence
@@ -165,6 +165,7 @@ def new_table(columns: Sequence[str], *, names: Collection[str], title: str = ""
     return table
 
 
+_ROWS = 3  # rows of findings of one kind that are named
 _ORDER: dict[Severity, tuple[str, str]] = {
     "error": ("Errors (a run would stop)", "bold red"),
     "warning": ("Warnings (a number may change)", "yellow"),
@@ -172,8 +173,11 @@ _ORDER: dict[Severity, tuple[str, str]] = {
 }
 
 
-def render_check(report: CheckReport) -> RenderableType:
-    """Render counts, then each finding with file, row and column, by severity."""
+def render_check(report: CheckReport, *, every: bool = False) -> RenderableType:
+    """Render counts, then findings with file, rows and column, by severity; those of one kind in one line.
+
+    ``every``: each finding has a line of its own.
+    """
     from rich.console import Group
     from rich.table import Table
     from rich.text import Text
@@ -191,15 +195,22 @@ def render_check(report: CheckReport) -> RenderableType:
         table = Table(box=None, padding=(0, 2, 0, 0))
         for name in ("file", "row", "column"):
             table.add_column(name, no_wrap=True)
-        table.add_column("what")
-        for finding in findings:
+        table.add_column("what", overflow="fold")
+        for kind in kinds_of(list(findings), least=None if every else _ROWS + 1):
+            finding, several = kind.findings[0], len(kind.findings)
             path, row = Path(finding.path), "" if finding.row is None else str(finding.row)
+            message = kind.message
+            if several > 1 and row:
+                row = ", ".join(str(one.row) for one in kind.findings[:_ROWS]) + " …"
+                message = f"{several} rows: {message}"
             # What was checked stands in the first line already; here only the part that tells files apart.
             inside = path.is_relative_to(report.path) and path != Path(report.path)
             cells = (str(path.relative_to(report.path)) if inside else path.name, row, finding.column or "")
             # Text, not markup: a finding may quote square brackets from the data.
-            table.add_row(*map(Text, cells), Text(finding.message))
+            table.add_row(*map(Text, cells), Text(message))
         parts += [Text(f"\n{title}", style=style), table]
+    if not every and len(report.findings) > len(kinds_of(report.findings, least=_ROWS + 1)):
+        parts.append(Text("\nFindings of one kind stand in one line, with … for what differs; --all lists each."))
     if not report.findings:
         parts.append(Text("\nNothing odd was found."))
     return Group(*parts)

@@ -10,8 +10,7 @@ from pathlib import Path
 from kapwa.datasets.findings import CheckReport, Finding, Severity
 from kapwa.datasets.rows import UNKNOWN_DEFAULTS
 from kapwa.datasets.text_checks import cell_oddities, joined_otherwise
-from kapwa.errors import UsageError
-from kapwa.languages.fallback import without_rules
+from kapwa.languages.fallback import has_rules, without_rules
 from kapwa.suites.base import Selection
 from kapwa.suites.blend import LANGUAGES, PROMPTS
 from kapwa.suites.blend.data import PROMPT_FILE, BlendData, Survey, is_question_data, load_path
@@ -29,6 +28,8 @@ from kapwa.suites.blend.questions import (
 )
 
 Counts = dict[str, int | float | str]
+# What a check says of cultures before anything is asked.
+SCORED, SCORED_WITHOUT_RULES, NOT_SCORED = "can be scored", "scored without rules, unreviewed", "cannot be scored"
 # How an answer of each kind is written; "\d" is any script's digit.
 FORMATS: Mapping[Kind, tuple[str, re.Pattern[str]]] = {
     "time": ("HH:MM", re.compile(r"([01]?\d|2[0-4]):[0-5]\d")),
@@ -59,7 +60,7 @@ def check(path: Path) -> CheckReport | None:
         findings += found.findings(path)
         findings += [finding for entry in found.entries for finding in question_findings(entry)]
         findings += [*country_findings(found.entries), *_prompt_findings(found, path)]
-        findings += [] if found.problems else _run_findings(found, path, choices)
+        findings += [] if found.problems else _run_findings(found, path, choices, counts)
     if choices:
         questions, problems = read_choices(path)
         if questions:
@@ -77,27 +78,51 @@ def tasks_of(folder: Path) -> tuple[str, ...]:
 
 
 def _prompt_findings(found: Survey, path: Path) -> Iterator[Finding]:
-    """Prompts of the two that are used by default which a country lacks."""
+    """Prompts of the two that are used by default which countries lack."""
     book = found.prompts()
-    for country in dict.fromkeys(entry.question.country for entry in found.entries):
-        if not any(owner == country for owner, _ in found.templates):
-            message = f"{country} brings no prompts: it can be asked in English only, with Kapwa's own wording"
-            yield Finding("note", str(path), message)
-            continue
-        for prompt_id in PROMPTS:
-            for asked_in in LANGUAGES:
-                try:
-                    book.template(country, asked_in, prompt_id)
-                except UsageError as error:
-                    yield Finding("warning", str(path), error.message)
+    countries = list(dict.fromkeys(entry.question.country for entry in found.entries))
+    without = [country for country in countries if not any(owner == country for owner, _ in found.templates)]
+    if without:
+        message = (
+            f"{_listed(without, 'brings', 'bring')} no prompts: only English, with Kapwa's own wording, can be asked"
+        )
+        yield Finding("note", str(path), message)
+    for prompt_id in PROMPTS:
+        lacking: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
+        for one in (country for country in countries if country not in without):
+            lacking[tuple(asked_in for asked_in in LANGUAGES if not book.find(one, asked_in, prompt_id))].append(one)
+        for languages, cultures in ((key, found) for key, found in lacking.items() if key):
+            where = "" if len(languages) == len(LANGUAGES) else f" in {_LANGUAGES[languages[0]]}"
+            yield Finding("warning", str(path), f"{_listed(cultures, 'has', 'have')} no prompt {prompt_id!r}{where}")
 
 
-def _run_findings(found: Survey, path: Path, choices: bool) -> Iterator[Finding]:
-    """What stops blend/saq as it is run by default: an error, or a warning where something of the folder can be run."""
+_LANGUAGES = {"local": "the local language", "en": "English"}
+
+
+def _listed(cultures: Sequence[str], verb: str, verbs: str) -> str:
+    """Names with a verb: "Peru has", "3 cultures (Peru, Spain, US) have"; of many the first."""
+    if len(cultures) == 1:
+        return f"{cultures[0]} {verb}"
+    return f"{len(cultures)} cultures ({', '.join(cultures[:5])}{', …' * (len(cultures) > 5)}) {verbs}"
+
+
+def _run_findings(found: Survey, path: Path, choices: bool, counts: Counts) -> Iterator[Finding]:
+    """What stops blend/saq as it is run by default: an error, or a warning where something of the folder can be run.
+
+    Which cultures can be scored, how, and which cannot is added to ``counts``.
+    """
     from kapwa.suites.blend.saq_task import saq_items
 
     questions = [entry.question for entry in found.entries]
     items = saq_items(BlendData(questions, found.prompts(), found.source()), Selection())
+    asked = {item.culture: item.fields["local_language"] for item in items}
+    for name, cultures in (
+        (SCORED, [f"{one} [{code}]" for one, code in asked.items() if has_rules(code)]),
+        (SCORED_WITHOUT_RULES, [f"{one} [{code}]" for one, code in asked.items() if not has_rules(code)]),
+        (NOT_SCORED, [one for one in dict.fromkeys(question.country for question in questions) if one not in asked]),
+    ):
+        if cultures:
+            counts[name] = f"{len(cultures)}: {', '.join(cultures)}"
     # Prompts of other names can be asked by name, and cultures of other languages without these.
     by_name = bool(found.templates and not items and any(map(is_valid_code, questions)))
     if questions and not items:
@@ -181,8 +206,8 @@ def _answer_oddities(entry: Entry) -> Iterator[_Oddity]:
     seen: dict[str, int] = {}
     for place, group in enumerate(question.groups):
         if not group.en and question.english:
-            message = f"({group.local[0]!r}) has no English: it counts only in the local language"
-            yield "warning", f"{_named(entry, place)} {message}", "english", place
+            message = f"the answer {group.local[0]!r} has no English: it counts only in the local language"
+            yield "warning", message, "english", place
         if says_nothing(group, question.language):
             message = "says that there is no answer, and counts as an answer all the same, as in the released code"
             yield "warning", f"{_named(entry, place)} ({group.local[0]!r}) {message}", "local", place

@@ -26,6 +26,7 @@ from kapwa.datasets.rows import (
     Texts,
     WrittenIn,
     columns_of,
+    named_alike,
     one_of,
     whole,
 )
@@ -116,8 +117,11 @@ def read_tables(data: DataSet, questions: Table, answers: Table, defaults: Defau
     ``defaults``: culture and language of rows that do not name their own. Groups are sorted by votes, the commonest
     first, as the released files have them; ties stay in file order.
     """
-    if questions.problems or answers.problems:  # whether the tables fit cannot be said
+    if not questions.records or not answers.records:
         return []
+    questions, renamed = named_alike(questions, columns_of(QuestionRow))
+    answers, more = named_alike(answers, columns_of(AnswerRow))
+    data.oddities += [*renamed, *more]
     before = len(data.problems)
     asked = data.read(questions, QuestionRow, defaults, what="a table of questions")
     languages = {key: row.language for row in asked for key in (row.id, f"{row.culture}/{row.id}")}
@@ -131,6 +135,9 @@ def read_tables(data: DataSet, questions: Table, answers: Table, defaults: Defau
     if any(problem.row == 1 for problem in data.problems[before:]):
         return []  # a table of wrong columns
     unread = {str(record.cells.get("id", "")).strip() for record in questions.records} - {row.id for row in asked}
+    there = {record.row for record in questions.records}
+    if any(one.row is None or (one.row > min(there) and one.row not in there) for one in questions.problems):
+        unread |= {row.id for row in rows}  # rows are lost, and nobody knows of which questions
     groups = _grouped(data, rows, asked, unread, whose["culture"])
     return [_entry(data, row, groups[row.culture, row.id], "votes" in answers.header) for row in asked]
 

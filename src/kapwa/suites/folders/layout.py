@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -39,7 +40,7 @@ class LaidOut:
     def translated(self, error: DataError) -> DataError:
         """Return ``error`` with the file, row and column that the user knows."""
         path, row, column = self._place(str(error.path or ""), error.row, error.column)
-        message = error.message.replace(str(self.folder), str(self.source))
+        message = self._said(error.message, str(error.path or ""))
         return DataError(message, path=path, row=row, column=column, hint=error.hint)
 
     def translated_report(self, report: CheckReport) -> CheckReport:
@@ -47,9 +48,19 @@ class LaidOut:
         findings = []
         for one in report.findings:
             path, row, column = self._place(one.path, one.row, one.column)
-            message = one.message.replace(str(self.folder), str(self.source))
+            message = self._said(one.message, one.path)
             findings.append(replace(one, path=str(path), row=row, column=column, message=message))
         return replace(report, path=str(self.source), findings=findings)
+
+    def _said(self, message: str, path: str) -> str:
+        """Return a message about a row of a form's table with the rows and places that the user knows."""
+        rows = self.found.tables.get(Path(path).stem, ())
+
+        def own(match: re.Match[str]) -> str:
+            number = int(match[1])
+            return f"row {rows[number - 1].origin.row}" if 1 <= number <= len(rows) else match[0]
+
+        return re.sub(r"\brow (\d+)\b", own, message.replace(str(self.folder), str(self.source)))
 
     def _place(self, path: str, row: int | None, column: str | None) -> tuple[Path, int | None, str | None]:
         file = Path(path)

@@ -22,6 +22,7 @@ from kapwa.datasets.rows import (
     Texts,
     YesNo,
 )
+from kapwa.datasets.text_checks import only_difference
 from kapwa.records import Item
 from kapwa.suites.base import ItemTask
 
@@ -98,8 +99,10 @@ def response_problems(best: str, relevant: Sequence[str], irrelevant: Sequence[s
         message = "is not one of the relevant responses: there is only 1 response in 'relevant'."
         yield CellProblem("best", message, f"Separate responses with ';', not with {sign}.")
     elif best not in relevant:
+        near = next(filter(None, (only_difference(best, one) for one in relevant)), "")
+        only = f": only {near} differ from one of them" if near else ""
         yield CellProblem(
-            "best", "is not one of the relevant responses.", "Copy one of them exactly, to the last sign."
+            "best", f"is not one of the relevant responses{only}.", "Copy one of them exactly, to the last sign."
         )
     for response in dict.fromkeys(relevant):
         if response in irrelevant:
