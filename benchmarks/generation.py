@@ -31,12 +31,13 @@ ASKS = (
 )
 
 
-def run_kapwa(job: dict[str, Any]) -> None:
+def run_kapwa(job: dict[str, Any], dtype: str = "float32") -> None:
     from kapwa.models.base import ModelOptions
     from kapwa.models.embedded import load
     from kapwa.records import Message, Params, Request
 
-    model = load("", ModelOptions(batch_tokens=job["batch_tokens"]))
+    options = ModelOptions(dtype=dtype, device=job.get("device", "auto"), batch_tokens=job["batch_tokens"])
+    model = load("", options)
     model.stop_ids = ()  # every answer has its full length, so that both contestants do the same work
     params = Params(max_new_tokens=job["new_tokens"])
     requests = [Request(p, "", "generate", (Message("user", p),), params=params, key=p) for p in job["prompts"]]

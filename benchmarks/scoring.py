@@ -35,7 +35,7 @@ def run_kapwa(job: dict[str, Any], dtype: str) -> None:
     from kapwa.models.embedded import load
     from kapwa.records import Message, Request
 
-    model = load("", ModelOptions(dtype=dtype))
+    model = load("", ModelOptions(dtype=dtype, device=job.get("device", "auto")))
     requests = [
         Request(str(i), "full", "score", (Message("user", item["question"]),), tuple(item["texts"]), key=str(i))
         for i, item in enumerate(job["items"])
@@ -92,7 +92,11 @@ def run_lm_eval(job: dict[str, Any], batch_size: int) -> None:
 
     weights = Path(job["gguf"])
     model = HFLM(
-        pretrained=str(weights.parent), gguf_file=weights.name, dtype="float32", device="cpu", batch_size=batch_size
+        pretrained=str(weights.parent),
+        gguf_file=weights.name,
+        dtype="float32",
+        device=job.get("device", "cpu"),
+        batch_size=batch_size,
     )
 
     def work(items: list[dict[str, Any]]) -> Sums:

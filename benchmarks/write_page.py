@@ -99,6 +99,40 @@ letter. Batches are planned from the whole request list, so a resumed run gives 
 """
 
 
+def gpu() -> Iterator[str]:
+    found = read("gpu")
+    if found is None:
+        yield """## On a GPU
+
+No GPU figures were taken yet: no machine with one was at hand. `benchmarks/gpu.py` takes them where there is one:
+`kalahi/mc` and generation in float32 and bfloat16, differences and flips against the CPU, the largest batch that fits,
+and lm-eval's HF model on the same device.
+"""
+        return
+    rows, batches = [], []
+    for name, row in found["contestants"].items():
+        if name.startswith("largest"):
+            batches.append([name.partition(": ")[2], f"{row['score']:,}", f"{row['generate']:,}"])
+        else:
+            difference = f"{row['largest_difference_nats']:.2g}" if "largest_difference_nats" in row else ""
+            same = row.get("identical_texts", "")
+            rows.append([name, f"{row['wall_s']:.1f}", difference, str(row.get("mc1_flips", "")), str(same)])
+    header = ["contestant", "wall s", "largest difference, nats", "MC1 flips", "identical texts"]
+    yield f"""## On a GPU
+
+`benchmarks/gpu.py`: {found["prompts"]} full prompts of the released Kalahi data scored, {found["texts"]} prompts
+answered with 100 new tokens, the embedded model (SmolLM2-135M) on {found["gpu"] or found["device"]}; the least of
+{found["repeats"]} round(s). Differences, flips and identical texts are against Kapwa on the CPU in float32.
+{on(found["machine"])}.
+
+{table(header, rows)}
+
+The largest batches that fitted in memory, in tokens (powers of two were tried):
+
+{table(["numbers", "scoring", "generating"], batches)}
+"""
+
+
 def pairwise() -> Iterator[str]:
     found = read("pairwise")
     if found is None:
@@ -392,6 +426,7 @@ def main() -> None:
         INTRO,
         *scoring(),
         *generation(),
+        *gpu(),
         *pairwise(),
         *paper_size(),
         *ray_analysis(),

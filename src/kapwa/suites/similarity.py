@@ -5,10 +5,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple
 
 from kapwa import registry
 from kapwa.errors import UsageError, nearest
+from kapwa.files import digest
 from kapwa.metrics.base import Metric, load_metric
 from kapwa.records import Item, Outcome
 from kapwa.suites.base import MetricInfo
@@ -18,20 +20,25 @@ from kapwa.suites.items import score_row
 MODEL_FREE = ("chrfpp", "chrf", "bleu", "rouge1", "rouge2", "rougeL", "meteor")
 
 
+# Checking, judging and floors take the same metric in turn: weights of two gigabytes are loaded once.
+_metric = lru_cache(maxsize=16)(load_metric)
+
+
 @dataclass(frozen=True, slots=True)
 class SimilarityOptions:
     """Which similarities a task computes; tasks add their own options by inheriting.
 
-    ``metrics``: names (None: the task's ``default_metrics``). Naming ``bertscore_model`` or ``bleurt_model`` (hub id
-    or folder) adds that metric. ``bertscore_layer``: None takes the default of the model. Raises UsageError for unknown
-    names. ``always``: a metric that is computed whatever is named. ``twins``: what the released code computes in place
-    of a metric; computed beside it.
+    ``metrics``: names (None: the task's ``default_metrics``). Naming ``sentence_model``, ``bertscore_model`` or
+    ``bleurt_model`` (a folder, a hub id or ``id@revision``) adds that metric. ``bertscore_layer``: None takes the
+    default of the model. Raises UsageError for unknown names. ``always``: a metric that is computed whatever is named.
+    ``twins``: what the released code computes in place of a metric; computed beside it.
     """
 
     metrics: Sequence[str] | None = None
     bertscore_model: str | None = None
     bertscore_layer: int | None = None
     bleurt_model: str | None = None
+    sentence_model: str | None = None
     device: str = "auto"
 
     default_metrics: ClassVar[tuple[str, ...]] = ()
@@ -50,6 +57,8 @@ class SimilarityOptions:
             wanted.append("bertscore")
         if self.bleurt_model:
             wanted.append("bleurt")
+        if self.sentence_model:
+            wanted.append("sentence")
         # A tuple, so that the options hash and compare by value, and one order, so that they repeat.
         object.__setattr__(self, "metrics", tuple(dict.fromkeys(wanted)))
 
@@ -62,16 +71,30 @@ class SimilarityOptions:
         """Return the options as plain JSON values; they rebuild equal options."""
         return {**{name: getattr(self, name) for name in self.names()}, "metrics": list(self.metrics or ())}
 
-    def similarities(self) -> list[Metric]:
-        """Return the similarity metrics wanted, in order; weights are loaded at first use."""
-        given: dict[str, dict[str, Any]] = {
+    def _given(self) -> dict[str, dict[str, Any]]:
+        """Return what is given to each metric that has a model."""
+        return {
             "bertscore": {"model_name": self.bertscore_model, "layer": self.bertscore_layer, "device": self.device},
             "bleurt": {"model_name": self.bleurt_model, "device": self.device},
+            "sentence": {"model_name": self.sentence_model, "device": self.device},
         }
+
+    def similarities(self) -> list[Metric]:
+        """Return the similarity metrics wanted, in order; weights are loaded at first use."""
+        given = self._given()
         return [
-            load_metric(name, **{key: value for key, value in given.get(name, {}).items() if value is not None})
+            _metric(name, **{key: value for key, value in given.get(name, {}).items() if value is not None})
             for name in self.metrics or ()
         ]
+
+    def encoders(self) -> dict[str, str]:
+        """Return, as an option more, a digest of the signatures of all metrics that have a model; {} without any.
+
+        It stands in a run's signature: the same folder may hold other weights tomorrow.
+        """
+        known = self._given()
+        signed = [metric.signature for metric in self.similarities() if metric.name in known]
+        return {"encoders": digest({"signatures": "\n".join(signed).encode()})[:6]} if signed else {}
 
     def computed(self) -> dict[str, Metric]:
         """Return every metric to compute by name: those wanted, then the twins that only references need."""
@@ -79,7 +102,7 @@ class SimilarityOptions:
         for name in tuple(metrics):
             twin = self.twins.get(name)
             if twin is not None and twin not in metrics:
-                metrics[twin] = load_metric(twin)
+                metrics[twin] = _metric(twin)
         return metrics
 
     def signatures(self) -> dict[str, str]:

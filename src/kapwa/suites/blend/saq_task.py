@@ -97,7 +97,7 @@ class SaqTask(ItemTask):
 
     @property
     def options(self) -> Mapping[str, Any]:
-        """What was set, the matcher and the judging model.
+        """What was set, the matcher, the judging model, and a digest of the weights of similarities that have some.
 
         ``matcher``: the version of the rules, and a hash of what normalises the languages at work (the table ``tools``
         lists it): numbers made with other lexicons have another signature. ``no_rules``: the languages asked in, if
@@ -106,7 +106,8 @@ class SaqTask(ItemTask):
         judge = {"judge": self.judge.name} if self.judge else {}
         without = sorted({item.language for item in self.selected if not has_rules(item.language)})
         no_rules = {"no_rules": without} if without else {}
-        return {**self.settings.as_dict(), "matcher": self._matcher(), **no_rules, **judge}
+        matcher = {"matcher": self._matcher()}
+        return {**self.settings.as_dict(), **self.settings.encoders(), **matcher, **no_rules, **judge}
 
     def requests(self, items: Sequence[Item]) -> Iterator[Request]:
         """Return one greedy generation request per item (128 new tokens unless set otherwise)."""
@@ -173,6 +174,7 @@ def open_saq_task(data: str | Path | None, selection: Selection, options: Mappin
             hint = "Give kapwa.suites.blend.judge.Judge(model), or what kapwa.load_judge returns."
             raise UsageError(f"judge is a {type(judge).__name__}, not a Judge.", hint=hint)
     settings = SaqOptions(**given)
+    settings.signatures()  # a missing encoder is found now, not after every question was asked
     read = read_data(data, prompts)
     items = saq_items(read, selection)
     present = [variant for variant in DEFAULT_VARIANTS if any(item.variant == variant for item in items)]

@@ -48,7 +48,6 @@ def accuracy(margin: float) -> tuple[float, Outcome]:
 
 # Other situations whose answers stand in for an item's, spread evenly over the file.
 _OTHERS = 8
-_NEURAL = frozenset({"bertscore", "bleurt"})
 
 
 class _Trick(NamedTuple):
@@ -63,7 +62,7 @@ class _Trick(NamedTuple):
 
 
 def open_floors(items: Sequence[Item], options: SimilarityOptions) -> list[Floor]:
-    """Return floors and a ceiling of every ``_acc`` and ``_diff`` that needs no model, by variant.
+    """Return floors and a ceiling of every ``_acc`` and ``_diff``, by variant; of those with a model too.
 
     Floors: the best response to another situation; eight such joined (what length alone earns); the prompt
     repeated. Ceiling: the references themselves, each relevant response judged against the others of its item, with
@@ -75,15 +74,14 @@ def open_floors(items: Sequence[Item], options: SimilarityOptions) -> list[Floor
         for trick in _tricks([item for item in items if item.variant == variant], variant)
     ]
     trials = [one for trick in tricks for one in trick.trials]
-    near = {name: closeness(m, trials) for name, m in options.computed().items() if name not in _NEURAL}
+    near = {name: closeness(metric, trials) for name, metric in options.computed().items()}
     floors: list[Floor] = []
     start = 0
     for trick in tricks:
         end = start + len(trick.trials)
         here = {name: found[start:end] for name, found in near.items()}
         for metric in options.metrics or ():
-            if metric in here:
-                floors += _floors(metric, here, trick, options.twins)
+            floors += _floors(metric, here, trick, options.twins)
         start = end
     return floors
 

@@ -254,8 +254,8 @@ class OpenTask(SituationTask):
 
     @property
     def options(self) -> Mapping[str, Any]:
-        """What was asked for: similarity metrics, neural model names, length of the answer."""
-        return self.settings.as_dict()
+        """What was asked for: similarities, their models and a digest of the weights, length of the answer."""
+        return {**self.settings.as_dict(), **self.settings.encoders()}
 
     def requests(self, items: Sequence[Item]) -> Iterator[Request]:
         """Return one greedy generation request per item (256 new tokens unless set otherwise)."""
@@ -266,5 +266,5 @@ class OpenTask(SituationTask):
         return judge_open(items, answers, self.settings)
 
     def floors(self, items: Sequence[Item]) -> list[Floor]:
-        """Return what an answer to another situation scores, for the metrics without a model."""
+        """Return what an answer to another situation scores, the prompt repeated, and people's own answers."""
         return open_floors(items, self.settings)

@@ -1,0 +1,182 @@
+"""Sentence similarity: equal to its definition for every layout of checkpoint; by name from the hub's cache; floors."""
+
+import json
+import math
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from test_neural import QUICK, TEXT, loaded, minilm, save  # noqa: F401 - minilm is a fixture
+
+from kapwa.errors import ModelError
+from kapwa.metrics import neural
+from kapwa.metrics.sentences import SENTENCE_MODEL, SentenceSimilarity
+
+torch = pytest.importorskip("torch")
+
+COMMIT = "3" * 40
+MEAN, CLS = {"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": False}, {"pooling_mode": "cls"}
+PARTS = ("Transformer", "Pooling", "Dense", "Normalize")
+
+
+def sentence_encoder(folder: Path, pooling: dict[str, Any], *, dense: bool = False, before: str = "") -> Path:
+    """Write a random encoder with the files of the package sentence-transformers."""
+    from safetensors.torch import save_file
+
+    save(folder, "BertModel", 5)
+    kinds = [kind for kind in PARTS if dense or kind != "Dense"]
+    rows = [{"type": f"any.package.{kind}", "path": kind if i else ""} for i, kind in enumerate(kinds)]
+    files = {"modules.json": rows, "Pooling/config.json": pooling, "sentence_bert_config.json": {"max_seq_length": 6}}
+    if dense:
+        files["Dense/config.json"] = {"activation_function": "torch.nn.modules.activation.Tanh"}
+    if before:
+        files["config_sentence_transformers.json"] = {"prompts": {"q": before}, "default_prompt_name": "q"}
+    for name, content in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(json.dumps(content), encoding="utf-8")
+    if dense:
+        torch.manual_seed(6)
+        layer = {"linear.weight": torch.randn(8, 16), "linear.bias": torch.randn(8)}
+        save_file(layer, folder / "Dense" / "model.safetensors")
+    return folder
+
+
+LAYOUTS: dict[str, dict[str, Any]] = {
+    "mean": {"pooling": MEAN},
+    "cls, dense": {"pooling": CLS, "dense": True},
+    "mean, words before": {"pooling": MEAN, "before": "bahay sa "},
+}
+
+
+@pytest.fixture(scope="module", params=LAYOUTS)
+def encoder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    layout = LAYOUTS[request.param]
+    return sentence_encoder(tmp_path_factory.mktemp("sentences") / "tiny", **layout), layout
+
+
+def twin(folder: Path, layout: dict[str, Any], text: str, longest: int = 6) -> list[float]:
+    """The embedding of one text alone, number by number."""
+    tokenizer, model = loaded(folder, "AutoModel")
+    encoded = tokenizer(layout.get("before", "") + text, truncation=True, max_length=longest, return_tensors="pt")
+    with torch.no_grad():
+        tokens = model(**encoded).last_hidden_state[0].tolist()
+    means = [sum(column) / len(tokens) for column in zip(*tokens, strict=True)]
+    vector = means if layout["pooling"] is MEAN else tokens[0]
+    if layout.get("dense"):
+        from safetensors.torch import load_file
+
+        weights = load_file(folder / "Dense" / "model.safetensors")
+        rows = zip(weights["linear.weight"].tolist(), weights["linear.bias"].tolist(), strict=True)
+        vector = [math.tanh(sum(w * x for w, x in zip(row, vector, strict=True)) + bias) for row, bias in rows]
+    length = math.sqrt(sum(x * x for x in vector))
+    return [x / length for x in vector]
+
+
+def dot(one: list[float], other: list[float]) -> float:
+    return sum(a * b for a, b in zip(one, other, strict=True))
+
+
+@QUICK
+@given(pairs=st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=6))
+def test_sentence_similarity_equals_its_definition(
+    encoder: tuple[Path, dict[str, Any]], pairs: list[tuple[str, str]]
+) -> None:
+    folder, layout = encoder
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(neural, "_BATCH", 2)
+        values = SentenceSimilarity(str(folder)).score_pairs([h for h, _ in pairs], [r for _, r in pairs])
+    wanted = [dot(twin(folder, layout, h), twin(folder, layout, r)) if h and r else 0.0 for h, r in pairs]
+    np.testing.assert_allclose(values, wanted, atol=1e-5)
+
+
+def test_sentence_similarity_on_real_weights(minilm: Path) -> None:  # noqa: F811
+    reference = "Talk to your parents before you decide."
+    hypotheses = [reference, "Discuss it with mother and father first.", "Buy a boat.", " "]
+    values = SentenceSimilarity(str(minilm)).score_pairs(hypotheses, [reference] * 4)
+    assert values[0] == pytest.approx(1.0)
+    assert values[0] > values[1] > values[2] > values[3] == 0
+    ends = [twin(minilm, {"pooling": MEAN}, text, longest=256) for text in hypotheses[:3]]
+    np.testing.assert_allclose(values[:3], [dot(end, ends[0]) for end in ends], atol=1e-5)
+
+
+def test_the_signature_says_what_makes_an_embedding(tmp_path: Path) -> None:
+    plain = SentenceSimilarity(str(sentence_encoder(tmp_path / "a", MEAN))).signature
+    other = SentenceSimilarity(str(sentence_encoder(tmp_path / "b", CLS, dense=True, before="bata "))).signature
+    assert {"pool:mean", "dense:none", "before:none", "max:6"} < set(plain.split("|"))
+    assert {"pool:cls", "dense:tanh", "before:bata", "max:6"} < set(other.split("|"))
+    assert str(tmp_path) not in plain + other
+    assert SentenceSimilarity("intfloat/multilingual-e5-base@abc").source_name == "intfloat/multilingual-e5-base"
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "says"),
+    [
+        ("modules.json", None, "no modules.json"),
+        ("modules.json", "{", r"modules\.json cannot be read"),
+        ("modules.json", '[{"type": "x.Router", "path": "a"}]', "a part 'Router'"),
+        ("modules.json", '[{"type": "x.Transformer", "path": ""}]', "names no pooling"),
+        ("Pooling/config.json", '{"pooling_mode_max_tokens": true}', "pools tokens in another way"),
+        ("Pooling/config.json", '{"pooling_mode": "mean", "include_prompt": false}', "pools tokens in another way"),
+        ("Pooling/config.json", None, "pools tokens in another way"),
+        ("Dense/config.json", '{"activation_function": "torch.nn.GELU"}', "another activation than tanh"),
+        ("Dense/model.safetensors", None, "no safetensors weights"),
+        ("Dense/model.safetensors", "cut", "layer Dense cannot be read"),
+    ],
+)
+def test_encoders_that_ask_for_what_is_not_done_are_refused(
+    tmp_path: Path, file: str, content: str | None, says: str
+) -> None:
+    folder = sentence_encoder(tmp_path / "tiny", MEAN, dense=True)
+    (folder / file).unlink() if content is None else (folder / file).write_text(content, encoding="utf-8")
+    with pytest.raises(ModelError, match=rf"{says}(.|\n)*{SENTENCE_MODEL}"):
+        SentenceSimilarity(str(folder)).score_pairs(["ang"], ["bata"])
+
+
+def test_a_learned_metric_is_loaded_by_name_for_both_open_tasks(tmp_path: Path) -> None:
+    """From the hub's cache, at a revision, as a user types it; floors beside it, the weights in the signature."""
+    snapshot = tmp_path / "hub" / "models--kapwa-tests--tiny" / "snapshots" / COMMIT
+    snapshot.parent.mkdir(parents=True)
+    shutil.move(sentence_encoder(tmp_path / "tiny", CLS, dense=True), snapshot)
+    name = f"kapwa-tests/tiny@{COMMIT}"
+    steps = [
+        ["score", "kalahi/open", "--data", "sample:filipino", "--responses", "answers.csv", "--metrics", "sentence"],
+        ["score", "blend/saq", "--data", "sample", "--responses", "replies.csv", "--metrics", "sentence"],
+    ]
+    script = f"""
+import sys, json, kapwa, polars as pl
+from kapwa.cli.main import app
+for task, data, file in (("kalahi/open", "sample:filipino", "answers.csv"), ("blend/saq", "sample", "replies.csv")):
+    task = kapwa.load_task(task, data=data)
+    pl.DataFrame([{{"item_id": i.id, "variant": i.variant, "text": "ang bata"}} for i in task.items()]).write_csv(file)
+for words in {steps!r}:
+    try:
+        app([*words, "--sentence-model", {name!r}, "--out", "runs"])
+    except SystemExit as end:
+        assert not end.code, end.code
+"""
+    env = {**os.environ, "HF_HOME": str(tmp_path), "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, env=env, capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    for run in sorted((tmp_path / "runs").glob("*/run.json")):
+        found = json.loads(run.read_text())
+        metric = "sentence" if found["task"] == "blend/saq" else "sentence_acc"
+        assert "encoders=" in found["signatures"][metric]
+        values = pl.read_parquet(run.with_name("scores.parquet")).filter(metric=metric)["value"]
+        assert values.len()
+        assert values.null_count() == 0
+        if found["task"] == "kalahi/open":
+            floors = pl.read_parquet(run.with_name("floors.parquet"))
+            names = {kind: set(floors.filter(metric=kind)["name"]) for kind in ("sentence_acc", "chrfpp_acc")}
+            assert names["sentence_acc"] == names["chrfpp_acc"] >= {"the prompt repeated", "people's answers"}
+            kinds = dict(floors.filter(metric="sentence_diff").select("name", "kind").iter_rows())
+            assert kinds["people's answers"] == "ceiling"
