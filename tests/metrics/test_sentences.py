@@ -177,6 +177,6 @@ for words in {steps!r}:
         if found["task"] == "kalahi/open":
             floors = pl.read_parquet(run.with_name("floors.parquet"))
             names = {kind: set(floors.filter(metric=kind)["name"]) for kind in ("sentence_acc", "chrfpp_acc")}
-            assert names["sentence_acc"] == names["chrfpp_acc"] >= {"the prompt repeated", "people's answers"}
+            assert names["sentence_acc"] == names["chrfpp_acc"] >= {"the prompt repeated", "reference answers"}
             kinds = dict(floors.filter(metric="sentence_diff").select("name", "kind").iter_rows())
-            assert kinds["people's answers"] == "ceiling"
+            assert kinds["reference answers"] == "ceiling"
