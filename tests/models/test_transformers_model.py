@@ -1,7 +1,10 @@
 """The local model as the runner sees it: responses, errors, plans, fingerprints, generation."""
 
 import math
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from tiny_models import save_model, train_tokenizer
@@ -350,3 +353,23 @@ def test_without_padding_batches_hold_one_length():
     assert planned == [[1, 3], [4], [0, 2]]
     mixed = jobs([3, 5, 3], [0.0, 1.0, 0.0])
     assert generation.batches(mixed, batch_tokens=1, padding=True) == [[0], [2], [1]]
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU is at hand: torch.cuda finds none")
+@pytest.mark.parametrize(("dtype", "nats_a_token"), [("float32", 1e-3), ("bfloat16", 0.1)])
+def test_answers_on_a_gpu_are_those_of_the_cpu(folder, dtype, nats_a_token):
+    cpu, gpu = (load(str(folder), ModelOptions(device=d, dtype=t)) for d, t in (("cpu", "float32"), ("cuda", dtype)))
+    requests = [judge("Mabuti", "Ewan ko", "Oo", text=f"Tanong {i}") for i in range(5)]
+    for theirs, ours in zip(cpu.score(requests), gpu.score(requests), strict=True):
+        for a, b in zip(theirs.logprobs, ours.logprobs, strict=True):
+            assert b.logprob_sum == pytest.approx(a.logprob_sum, abs=nats_a_token * a.n_tokens)
+    if dtype == "float32":
+        asked = [ask(f"Tanong {i}", max_new_tokens=6) for i in range(5)]
+        assert [r.text for r in gpu.generate(asked)] == [r.text for r in cpu.generate(asked)]
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="a GPU is at hand: the benchmark would run")
+def test_the_benchmark_on_a_gpu_says_when_there_is_none():
+    script = Path(__file__).parents[2] / "benchmarks" / "gpu.py"
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
+    assert done.stdout == "torch finds no GPU here: nothing was measured.\n"
