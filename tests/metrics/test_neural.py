@@ -188,7 +188,7 @@ def test_bleurt_says_which_released_checkpoints_cannot_be_loaded(
 def test_pickled_weights_are_refused_with_the_remedy(tmp_path: Path) -> None:
     save(tmp_path, "BertForSequenceClassification", num_labels=1)
     (tmp_path / "model.safetensors").rename(tmp_path / "pytorch_model.bin")
-    with pytest.raises(ModelError, match=r"pickled weights only(.|\n)*refs/pr/1"):
+    with pytest.raises(ModelError, match=r"no weights in safetensors(.|\n)*refs/pr/1"):
         Bleurt(str(tmp_path)).score_pairs(["ang"], ["bata"])
 
 

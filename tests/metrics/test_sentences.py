@@ -171,6 +171,9 @@ for words in {steps!r}:
         found = json.loads(run.read_text())
         metric = "sentence" if found["task"] == "blend/saq" else "sentence_acc"
         assert "encoders=" in found["signatures"][metric]
+        if found["task"] == "kalahi/open":
+            signed = dict(pl.read_parquet(run.with_name("signatures.parquet")).iter_rows())
+            assert f"revision:{COMMIT}" in signed["sentence"]
         values = pl.read_parquet(run.with_name("scores.parquet")).filter(metric=metric)["value"]
         assert values.len()
         assert values.null_count() == 0

@@ -111,8 +111,30 @@ class Neural:
             model.eval().to(device),
             tokenizer,
             max_tokens=min(int(tokenizer.model_max_length), int(positions) - reserved),
-            revision=_revision(Path(self.model_name), config),
+            revision=self._revision(),
         )
+
+    def _file(self, name: str) -> Path | None:
+        """Return where a file of the checkpoint lies, None where it is not there."""
+        from huggingface_hub import try_to_load_from_cache
+
+        if self._is_folder:
+            path = Path(self.model_name, name)
+            return path if path.is_file() else None
+        found = try_to_load_from_cache(self.source_name, name, revision=self.wanted_revision)
+        return Path(found) if isinstance(found, str) else None
+
+    def _revision(self) -> str:
+        """Return the hub's commit, or a hash of the weights of a folder, whose name says nothing of what is in it."""
+        if not self._is_folder:
+            path = self._file("config.json")
+            return path.parent.name if path else "unknown"
+        state = hashlib.blake2b(digest_size=8)
+        for path in sorted(Path(self.model_name).rglob("*.safetensors")):
+            with path.open("rb") as file:
+                while part := file.read(1 << 20):
+                    state.update(part)
+        return state.hexdigest()
 
     def _refusal(self, error: Exception) -> ModelError:
         reason, folder = str(error).strip().split("\n")[0], Path(self.model_name)
@@ -124,8 +146,8 @@ class Neural:
             needed = ""
         if needed:
             return ModelError(f"{self.title} cannot use {self.model_name!r}: it needs {needed}.", hint=self.remedy)
-        if "safetensors" in reason and "not appear to have" in reason:
-            reason = "it has pickled weights only, which may hold code and are not read."
+        if "model.safetensors" in reason and ("no file named" in reason or "not appear to have" in reason):
+            reason = "it has no weights in safetensors; pickled ones (.bin) may hold code and are not read."
             hint = "Name a revision with safetensors (id@refs/pr/1, where the hub has converted it), or convert it."
         elif folder.exists():
             hint = "The folder must hold config.json, the tokenizer and the weights."
@@ -163,18 +185,6 @@ class Neural:
         order = sorted(range(len(texts)), key=lambda i: (length(texts[i]), i))
         for start in range(0, len(order), _BATCH):
             yield order[start : start + _BATCH]
-
-
-def _revision(folder: Path, config: Any) -> str:
-    """Return the hub's commit, or a hash of the weights of a folder, whose name says nothing about what is in it."""
-    if not folder.is_dir():
-        return str(getattr(config, "_commit_hash", None) or "unknown")
-    state = hashlib.blake2b(digest_size=8)
-    for path in sorted(folder.rglob("*.safetensors")):
-        with path.open("rb") as file:
-            while part := file.read(1 << 20):
-                state.update(part)
-    return state.hexdigest()
 
 
 class BertScore(Neural):

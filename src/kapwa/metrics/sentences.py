@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -145,15 +144,6 @@ class SentenceSimilarity(Neural):
             return None if path is None else json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise self._unfit(f"its {name} cannot be read ({error}).") from None
-
-    def _file(self, name: str) -> Path | None:
-        from huggingface_hub import try_to_load_from_cache
-
-        if self._is_folder:
-            path = Path(self.model_name, name)
-            return path if path.is_file() else None
-        found = try_to_load_from_cache(self.source_name, name, revision=self._loaded.revision)
-        return Path(found) if isinstance(found, str) else None
 
     def _unfit(self, why: str) -> ModelError:
         return ModelError(f"{self.title} cannot use {self.model_name!r}: {why}", hint=self.remedy)
