@@ -101,7 +101,7 @@ class SentenceSimilarity(Neural):
         pooling, layers = "", []
         for part in parts:
             kind, folder = str(part["type"]).rpartition(".")[2], str(part["path"])
-            settings = self._json(f"{folder}/config.json") or {}
+            settings = (self._json(f"{folder}/config.json") if folder else None) or {}
             if kind == "Pooling":
                 pooling = self._pooling(settings)
             elif kind == "Dense":
