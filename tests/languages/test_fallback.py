@@ -32,8 +32,6 @@ def judged(tag: str) -> tuple[int, int]:
 def test_planted_replies_are_judged(tag: str) -> None:
     if tag in UNSPACED and not ICU:
         pytest.skip("the extra icu is not installed")
-    if tag == "zh-Hant":
-        pytest.importorskip("opencc")
     right, wrong = judged(tag)
     # Basque: Snowball does not take -n and -k off, and has one stem for a ball and a pilot.
     assert (right, wrong) >= ((6, 7) if tag == "eu" else (8, 7))
@@ -76,7 +74,6 @@ def test_a_language_takes_the_rules_of_its_macrolanguage(tag: str, parent: str) 
 
 
 def test_traditional_and_simplified_chinese_are_one_language() -> None:
-    pytest.importorskip("opencc")
     matcher = Matcher(language_for("zh"))
     for one, other in (("籃球", "篮球"), ("餅乾", "饼干"), ("臺灣", "台湾"), ("五點", "五点"), ("一萬", "10000")):
         kind: Kind = "number" if other.isdigit() else "time" if "点" in other else "text"

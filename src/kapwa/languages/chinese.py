@@ -1,7 +1,6 @@
 """Chinese: words by rjieba, light syllables taken off; hits inside words count from two characters on.
 
-Traditional characters are folded into simplified ones by OpenCC's tables: two scripts of one language. What the tables
-do where the package is missing, nothing, stands among the tools, and so in the signature of every score.
+Traditional characters are folded into simplified ones by OpenCC's tables: two scripts of one language.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from functools import cache, partial
 
 import regex  # type: ignore[import-untyped, unused-ignore]
 
-from kapwa.languages.base import Language, ReplyWords, Tool, Words, counted, installed
+from kapwa.languages.base import Language, ReplyWords, Words, counted, installed
 from kapwa.languages.folding import Folding, spaced_tokens
 
 _HAN = regex.compile(r"\p{Han}+")
@@ -22,24 +21,16 @@ _NUMERALS = (*"一二三四五六七八九十", "十一", "十二")
 
 
 @cache
-def _converter() -> Callable[[str], str] | None:
-    """What writes traditional characters simplified, or None where it is not installed."""
-    try:
-        from opencc import OpenCC  # type: ignore[import-not-found, import-untyped, unused-ignore]
-    except ModuleNotFoundError:
-        return None
+def _converter() -> Callable[[str], str]:
+    from opencc import OpenCC  # type: ignore[import-untyped, unused-ignore]
+
     convert: Callable[[str], str] = OpenCC("t2s").convert
     return convert
 
 
 def _simplified(text: str) -> str:
     """The text in simplified characters, word by word: 乾 is 干 in 饼干, and stays in 乾隆."""
-    converter = None if text.isascii() else _converter()
-    return converter(text) if converter else text
-
-
-def _opencc() -> Tool | None:
-    return installed("opencc-python-reimplemented", "Apache-2.0") if _converter() else None
+    return text if text.isascii() else _converter()(text)
 
 
 def _cut(folded: str) -> tuple[str, ...]:
@@ -71,7 +62,7 @@ language = Language(
     code="zh",
     name="Chinese",
     resource="high",
-    tools=(partial(installed, "rjieba", "MIT"), _opencc),
+    tools=(partial(installed, "rjieba", "MIT"), partial(installed, "opencc-python-reimplemented", "Apache-2.0")),
     folding=Folding(last=_simplified),
     rules="2",
     variants=_variants,
