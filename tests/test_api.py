@@ -1,4 +1,5 @@
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -9,10 +10,11 @@ import polars as pl
 import pytest
 
 import kapwa
-from kapwa import api
+from kapwa import api, registry
+from kapwa.analysis.inputs import AnalysisSettings, Settings
 from kapwa.errors import DataError, KapwaError, ModelError, RunError, UsageError
-from kapwa.models.base import ModelOptions
-from kapwa.suites.base import Task
+from kapwa.models.base import ModelOptions, ModelSettings
+from kapwa.suites.base import Task, TaskSettings
 
 sys.path.insert(0, str(Path(__file__).parent / "runs"))
 
@@ -119,6 +121,92 @@ def test_a_difference_beyond_the_range_of_the_metric_is_no_detectable_one(tmp_pa
     assert (rows["half"]["mde"], rows["half"]["detectable"]) == (None, "none")
 
 
+def test_runs_of_a_folder_are_one_frame(tmp_path: Path) -> None:
+    a, b = (kapwa.evaluate(TinyTask(), TinyModel(id=f"m/{x}"), out=tmp_path / "runs", progress=False) for x in "ab")
+    (tmp_path / "runs" / "begun").mkdir()
+    (tmp_path / "runs" / "begun" / "run.json").write_text('{"format": 1, "status": "running"}', encoding="utf-8")
+    frame = kapwa.open_runs(tmp_path / "runs")
+    assert frame.columns[:3] == ["run", "task", "model"]
+    assert set(frame.select("run", "task", "model").rows()) == {
+        (a.path.name, "tiny/echo", "a"),
+        (b.path.name, "tiny/echo", "b"),
+    }
+    assert frame.height == a.estimates.height + b.estimates.height
+    assert kapwa.open_runs([a, b.path], table="scores").height == a.scores.height + b.scores.height
+    with pytest.raises(UsageError, match="'score'") as caught:
+        kapwa.open_runs([a], table="score")
+    assert "Did you mean 'scores'?" in (caught.value.hint or "")
+    with pytest.raises(RunError):
+        kapwa.open_runs(tmp_path)
+
+
+def test_tables_have_one_shape_and_notebooks_show_the_headline(tmp_path: Path) -> None:
+    run = kapwa.evaluate(TinyTask(), TinyModel(id="m/<b>"), out=tmp_path, progress=False)
+    scored = kapwa.score_responses(TinyTask(), pl.DataFrame(ANSWERS))
+    for tables in (run.tables, scored.tables):
+        assert all(isinstance(tables[name], pl.DataFrame) for name in tables)
+        assert {"scores", "estimates", "answers"} <= set(tables)
+    for one in (run, scored):
+        shown = one._repr_html_()
+        assert "<table>" in shown
+        assert "Over a half" in shown
+        assert "highest floor" in shown
+    assert "&lt;b&gt;" in run._repr_html_()
+
+
+def test_a_report_is_written_from_python(tmp_path: Path) -> None:
+    import kapwa.report.page  # the package of that name takes the place of the function, and is called like it
+
+    run = kapwa.evaluate(TinyTask(), TinyModel(), out=tmp_path / "runs", progress=False)
+    for source in (run, run.path, [str(run.path)]):
+        page = kapwa.report(source, tmp_path / "page.html")
+        assert "Over a half" in page.read_text(encoding="utf-8")
+    with pytest.raises(UsageError, match="it is a folder"):
+        kapwa.report(run, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("settings", "fields"),
+    [(ModelSettings, ModelOptions), (AnalysisSettings, Settings)],
+)
+def test_keywords_for_editors_are_those_of_the_options(settings: Any, fields: Any) -> None:
+    assert set(settings.__annotations__) == set(fields.__dataclass_fields__)
+
+
+@pytest.mark.parametrize(
+    ("call", "hint"),
+    [
+        (lambda: kapwa.build_mcq(None, "x", seeds=1), "seed"),
+        (lambda: kapwa.write_forms("kalahi", "x", item_n=1), "items_n"),
+        (lambda: kapwa.load_model("replay:x", dtyp="float32"), "dtype"),
+        (lambda: kapwa.load_task("kalahi/open", max_tokens=3), "max_new_tokens"),
+        (lambda: kapwa.analyze("x", worker=1), "workers"),
+    ],
+)
+def test_a_misspelt_keyword_gets_the_nearest(call: Any, hint: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        call()
+    assert hint in (caught.value.hint or "")
+
+
+def test_every_option_of_a_task_is_a_keyword_that_editors_know() -> None:
+    for suite in registry.available("suites"):
+        for name in registry.load("suites", suite).tasks:
+            with pytest.raises(UsageError) as caught:
+                kapwa.load_task(name, nothing_like_it=1)
+            hint = caught.value.hint or ""
+            known = re.findall(r"[a-z_]+", hint.partition("Known:")[2])
+            assert set(known) <= set(TaskSettings.__annotations__), name
+
+
+def test_every_public_name_stands_in_the_reference() -> None:
+    script = Path(__file__).parents[1] / "tools" / "make_python_reference.py"
+    done = subprocess.run([sys.executable, str(script), "--check"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    page = (script.parents[1] / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
+    assert all(f"### kapwa.{name}\n" in page for name in kapwa.__all__)
+
+
 def test_two_revisions_of_a_model_are_told_apart_by_their_folders(tmp_path: Path) -> None:
     a = kapwa.evaluate(TinyTask(), TinyModel(), out=tmp_path, progress=False)
     b = kapwa.evaluate(TinyTask(), TinyModel(revision="r2"), out=tmp_path, progress=False)
@@ -152,7 +240,7 @@ def test_a_polars_frame_is_judged_item_by_item() -> None:
     assert (found.failed, found.unused) == (0, ())
     assert "|model:replay:responses.parquet@" in found.estimates["signature"][0]
     assert found.floors.height == 1
-    assert set(found.tables) == {"answers"}
+    assert set(found.tables) == {"scores", "estimates", "floors", "comparisons", "items", "answers"}
 
 
 def test_pandas_lazy_frames_and_files_are_judged_alike(tmp_path: Path) -> None:

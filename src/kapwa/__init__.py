@@ -17,11 +17,12 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from kapwa.analysis.eecc import analyze
     from kapwa.analysis.result import open_analysis
-    from kapwa.api import build_mcq, check_data, compare, evaluate, open_run, write_forms
+    from kapwa.api import build_mcq, check_data, compare, evaluate, open_run, open_runs, write_forms
     from kapwa.errors import KapwaError
     from kapwa.exchange.formats import export_run, import_result
     from kapwa.loading import load_judge, load_model, load_task
     from kapwa.parallel.base import Ray
+    from kapwa.report.writing import report
     from kapwa.runs.directory import export_csv
     from kapwa.runs.responses import score_responses
 
@@ -42,6 +43,8 @@ __all__ = [
     "load_task",
     "open_analysis",
     "open_run",
+    "open_runs",
+    "report",
     "score_responses",
     "write_forms",
 ]
@@ -53,6 +56,7 @@ _MODULES = {
     "exchange.formats": ("export_run", "import_result"),
     "loading": ("load_judge", "load_model", "load_task"),
     "parallel.base": ("Ray",),
+    "report.writing": ("report",),
     "runs.directory": ("export_csv",),
     "runs.responses": ("score_responses",),
 }

@@ -6,16 +6,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from kapwa import registry
 from kapwa.datasets.findings import CheckReport
-from kapwa.errors import DataError, UsageError
+from kapwa.errors import DataError, UnfinishedRunError, UsageError, nearest
 from kapwa.loading import load_model, load_task
 from kapwa.models.base import Model
-from kapwa.suites.base import Suite, Task
+from kapwa.suites.base import Suite, Task, given_options
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,6 +25,24 @@ if TYPE_CHECKING:
     from kapwa.runs.directory import Run
     from kapwa.runs.progress import Progress
     from kapwa.suites.blend.mcq_build import Built
+
+
+class FormSettings(TypedDict, total=False):
+    """How many items and people a form is for, and the seed of the draw."""
+
+    items_n: int | None
+    seed: int
+    people: int
+    formats: Sequence[str]
+
+
+class McqSettings(TypedDict, total=False):
+    """How questions are built; see :func:`kapwa.suites.blend.mcq_build.build_mcq`."""
+
+    rule: str
+    seed: int
+    max_variants: int
+    review: str | Path | None
 
 
 def evaluate(  # noqa: PLR0913 - each is one decision of the caller; all but two have defaults
@@ -98,6 +116,40 @@ def open_run(path: str | Path) -> Run:
     from kapwa.runs.directory import Run
 
     return Run(path)
+
+
+def open_runs(runs: str | Path | Sequence[Run | str | Path], *, table: str = "estimates") -> pl.DataFrame:
+    """Put one table of several runs into one frame, with the columns ``run``, ``task`` and ``model`` before its own.
+
+    ``runs``: runs, run folders, or folders of them such as "runs", where unfinished ones are left out. ``table``:
+    any that a run has; those that lack it are left out. Raises RunError where there is no run, UsageError where none
+    has the table.
+    """
+    import polars as pl
+
+    found: list[Run] = []
+    for one in [runs] if isinstance(runs, str | Path) else runs:
+        if not isinstance(one, str | Path):
+            found.append(one)
+            continue
+        folders = [] if (Path(one) / "run.json").exists() else sorted(Path(one).glob("*/run.json"))
+        if not folders:
+            found.append(open_run(one))
+        for file in folders:
+            with suppress(UnfinishedRunError):
+                found.append(open_run(file.parent))
+    having = [run for run in found if table in run.tables]
+    if not having:
+        known = dict.fromkeys(name for run in found for name in run.tables)
+        raise UsageError(f"No run has a table {table!r}.", hint=nearest(table, known) if known else None)
+    names = ("run", "task", "model")
+    frames = [
+        run.table(table)
+        .with_columns(run=pl.lit(run.path.name), task=pl.lit(run.manifest["task"]), model=pl.lit(run.label))
+        .select(*names, pl.exclude(names))
+        for run in having
+    ]
+    return pl.concat(frames, how="diagonal_relaxed")
 
 
 def compare(run_a: Run | str | Path, run_b: Run | str | Path) -> pl.DataFrame:
@@ -176,7 +228,7 @@ def write_forms(
     answers: Sequence[Run | str | Path] = (),
     per_country: int | None = None,
     groups: int = 1,
-    **settings: Any,
+    **settings: Unpack[FormSettings],
 ) -> list[Forms]:
     """Write blinded forms for people: choices among responses, and with ``answers`` (runs) ratings of answers.
 
@@ -190,12 +242,14 @@ def write_forms(
     from kapwa.people.rating_forms import write_error_forms, write_rating_form
     from kapwa.runs.directory import answers_of, items_of
 
+    given_options("A form", settings, FormSettings.__annotations__)
+    counts: dict[str, Any] = dict(settings)
     known = _suite_of_forms(suite)
     runs = [open_run(run) if isinstance(run, str | Path) else run for run in answers]
     if per_country is not None:
         if not runs:
             raise UsageError("Wrong answers come from runs; none is named.", hint="Name them with --run.")
-        if settings.pop("items_n", None) is not None:
+        if counts.pop("items_n", None) is not None:
             raise UsageError("Wrong answers are drawn by culture, not by item.", hint="Leave --items out.")
     for run in runs:
         if run.manifest["suite"] != (known.form or known.name):
@@ -204,8 +258,8 @@ def write_forms(
         items = items_of(runs, variant=variant, where=where or {})
         if per_country is not None:
             wrong = answers_of(runs, items, only_wrong=True)
-            return write_error_forms(items, wrong, out, per_country=per_country, **settings)
-        return [write_rating_form(items, answers_of(runs, items), out, groups=groups, **settings)]
+            return write_error_forms(items, wrong, out, per_country=per_country, **counts)
+        return [write_rating_form(items, answers_of(runs, items), out, groups=groups, **counts)]
     if groups != 1:
         raise UsageError("Groups split answers to rate; there are no answers here.", hint="Name runs with --answers.")
     task = next((f"{suite}/{name}" for name in known.choices if f"{suite}/{name}" in known.tasks), None)
@@ -214,7 +268,7 @@ def write_forms(
             f"People cannot choose among options in {suite}: its items have none.",
             hint="Those of kalahi/mc and blend/mcq have. To have answers of models rated, name runs with --answers.",
         )
-    return [write_choice_form(load_task(task, data=data, variant=variant, where=where).items(), out, **settings)]
+    return [write_choice_form(load_task(task, data=data, variant=variant, where=where).items(), out, **counts)]
 
 
 def _suite_of_forms(name: str) -> Suite:
@@ -222,7 +276,9 @@ def _suite_of_forms(name: str) -> Suite:
     return found
 
 
-def build_mcq(data: str | Path | None, out: str | Path, *, judge: str | Model | None = None, **settings: Any) -> Built:
+def build_mcq(
+    data: str | Path | None, out: str | Path, *, judge: str | Model | None = None, **settings: Unpack[McqSettings]
+) -> Built:
     """Build multiple-choice questions from the answers in ``data`` (None: the sample packs) in the folder ``out``.
 
     ``judge``: a model (or its spec, as for :func:`load_model`) that says whether two options mean the same.
@@ -232,16 +288,17 @@ def build_mcq(data: str | Path | None, out: str | Path, *, judge: str | Model | 
     from kapwa.suites.blend.data import read_data
     from kapwa.suites.blend.mcq_build import build_mcq
 
+    chosen: dict[str, Any] = given_options("build_mcq", settings, McqSettings.__annotations__)
     read = read_data(data)
     if judge is None:
-        return build_mcq(read.questions, out, source=read.source, **settings)
+        return build_mcq(read.questions, out, source=read.source, **chosen)
     from kapwa.runs.execute import StoredModel
 
     model = load_model(judge) if isinstance(judge, str) else judge
     # Its answers lie beside the folder, so that a build that was stopped asks only what is missing.
     with closing(StoredModel(model, Path(f"{Path(out)}.answers.sqlite"))) as kept:
         try:
-            return build_mcq(read.questions, out, judge=kept, source=read.source, **settings)
+            return build_mcq(read.questions, out, judge=kept, source=read.source, **chosen)
         finally:
             if isinstance(judge, str):
                 model.close()

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args, get_type_hints
 
 from kapwa import registry
 from kapwa.errors import UsageError, check_whole, nearest
-from kapwa.models.base import Model, ModelOptions
+from kapwa.models.base import Model, ModelOptions, ModelSettings
 from kapwa.parallel.base import Ray
-from kapwa.suites.base import Selection, Suite, Task
+from kapwa.suites.base import Selection, Suite, Task, TaskSettings
 
 if TYPE_CHECKING:
     from kapwa.records import Item
@@ -31,7 +31,7 @@ def load_task(  # noqa: PLR0913 - each is one decision of the caller; all but on
     system: str | None = None,
     shots: int = 0,
     draw_seed: int = 0,
-    **options: Any,
+    **options: Unpack[TaskSettings],
 ) -> Task:
     """Open the task ``name`` ("suite/task") over ``data`` (None: the suite's sample packs).
 
@@ -110,7 +110,7 @@ def _picked(
     return suite.pick_variants(*chosen)
 
 
-def load_model(spec: str, *, engine: Ray | None = None, **options: Any) -> Model:
+def load_model(spec: str, *, engine: Ray | None = None, **options: Unpack[ModelSettings]) -> Model:
     """Load the model ``spec``: "smollm2", "hf:<id or folder>", "openai:<name>", "inspect:<name>", "replay:<file>".
 
     ``options``: the fields of :class:`kapwa.models.base.ModelOptions`; what a backend alone knows goes into
@@ -162,7 +162,7 @@ def checked_spec(spec: str, options: Mapping[str, Any]) -> tuple[str, str, Model
 _CHOICES = [hint for hint in get_type_hints(ModelOptions).values() if getattr(hint, "__origin__", None) is Literal]
 
 
-def load_judge(spec: str, cache: str | Path | None = None, **options: Any) -> Judge:
+def load_judge(spec: str, cache: str | Path | None = None, **options: Unpack[ModelSettings]) -> Judge:
     """Load the model ``spec`` as one that says whether a reply means one of the expected answers.
 
     Give it to :func:`load_task` as the option ``judge`` of ``blend/saq``: its verdicts stand beside the headline, with

@@ -26,7 +26,7 @@ from kapwa.stats.distances import lexical_variance, lexical_variance_reference
 
 
 def same_tables(one: Analysis, other: Analysis) -> None:
-    for name in one.names:
+    for name in one.tables:
         assert_frame_equal(one.table(name), other.table(name), check_exact=True)
 
 
@@ -51,7 +51,7 @@ def test_every_table_has_its_columns_and_what_belongs_together_fits(
     assert corpora["tokens"] == found.identities["tokens"].sum()
     assert found.identities.filter(identity="Filipino")["iso3"].item() == "PHL"
     assert set(found.words["topic"]) == {"all", "morals", "places"}
-    for name in found.names:
+    for name in found.tables:
         for column in found.table(name).select(pl.selectors.float()):
             assert not column.is_nan().any(), f"{name}.{column.name} holds NaN"
 
@@ -188,7 +188,7 @@ def test_processes_give_what_one_process_gives(analyze: Analyze, corpus: Path, s
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("kapwa.analysis.summing._FEW", {"local": 1})
         two = analyze(corpus, values=survey, out=tmp_path / "two", workers=2)
-    for name in one.names:
+    for name in one.tables:
         assert (one.path / f"{name}.parquet").read_bytes() == (two.path / f"{name}.parquet").read_bytes(), name
 
 

@@ -81,7 +81,7 @@ def test_a_lost_process_and_a_lost_node_change_no_number(
     assert local.manifest["engine"] == "local"
     assert parts(tmp_path / "ray") == parts(tmp_path / "local")
     assert len(parts(tmp_path / "ray")) == CONCEPTS == len(written)
-    for name in found.names:
+    for name in found.tables:
         assert (found.path / f"{name}.parquet").read_bytes() == (local.path / f"{name}.parquet").read_bytes(), name
     assert found.path.name == local.path.name
     again = kapwa.analyze(corpus, **asked, out=tmp_path / "ray", progress=False, engine=Ray(address="127.0.0.1:9"))

@@ -48,7 +48,7 @@ def test_a_run_gives_its_tables(finished: Path) -> None:
     run = Run(str(finished))
     assert run.path == finished
     assert (run.label, run.complete, run.failed) == ("tiny", True, 0)
-    assert run.tables == ("scores", "estimates", "floors", "comparisons", "items", "answers")
+    assert tuple(run.tables) == ("scores", "estimates", "floors", "comparisons", "items", "answers")
     assert run.scores.height == 2 * 2 * 6
     assert run.answers.columns == ["item_id", "variant", "kind", "text"]
     assert run.items["item_id"].to_list()[:2] == ["000", "001"]

@@ -16,13 +16,13 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import polars as pl
 
 from kapwa.analysis.corpus import open_corpora
 from kapwa.analysis.distances import Counted, Prepared, compute_parts, depends_on, prepare
-from kapwa.analysis.inputs import Settings, Surveys, check_surveys, read_surveys, settings_of
+from kapwa.analysis.inputs import AnalysisSettings, Settings, Surveys, check_surveys, read_surveys, settings_of
 from kapwa.analysis.result import FORMAT, NAME, Analysis
 from kapwa.analysis.summing import make_tables
 from kapwa.analysis.topics import MOST_FLOOR_PERMUTATIONS
@@ -50,7 +50,7 @@ def analyze(
     path: str | Path | None = None,
     progress: Progress = None,
     engine: Ray | None = None,
-    **settings: Any,
+    **settings: Unpack[AnalysisSettings],
 ) -> Analysis:
     """Say how texts change with an attribute of the prompt such as nationality, and whether they do so as values do.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypedDict, get_args
 
 import numpy as np
 
@@ -54,6 +54,25 @@ class Settings:
     drop: tuple[str, ...] = ()
     choose: Mapping[str, str] = field(default_factory=dict)
     country_column: str | None = None
+
+
+class AnalysisSettings(TypedDict, total=False):
+    """The fields of :class:`Settings` as keywords, for editors to complete."""
+
+    attribute: str | None
+    task: str | None
+    label: str | None
+    workers: int | None
+    permutations: int
+    seed: int
+    pairs: int | None
+    brevity: Brevity
+    backend: Backend
+    top: int
+    keep: str | Sequence[str]
+    drop: str | Sequence[str]
+    choose: Mapping[str, str]
+    country_column: str | None
 
 
 def settings_of(options: Mapping[str, Any]) -> Settings:

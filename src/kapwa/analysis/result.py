@@ -13,7 +13,7 @@ import polars as pl
 
 from kapwa.errors import RunError, UsageError, nearest
 from kapwa.files import jsonable
-from kapwa.runs.directory import load_manifest, read_table, table_of, write_csv
+from kapwa.runs.directory import Tables, load_manifest, read_table, table_of, write_csv
 
 FORMAT = 1
 NAME = "analysis.json"
@@ -102,7 +102,7 @@ def frame(name: str, columns: Mapping[str, Any]) -> pl.DataFrame:
 
 
 class Analysis:
-    """What many texts say together: ``path``, ``manifest`` and tables (columns: :data:`SCHEMAS`)."""
+    """What many texts say together: ``path``, ``manifest`` and ``tables`` by name (columns: :data:`SCHEMAS`)."""
 
     corpora: pl.DataFrame = table_of("corpora", "One row per corpus: the texts of one model configuration on one task.")
     variance: pl.DataFrame = table_of(
@@ -133,15 +133,11 @@ class Analysis:
         """Open the analysis folder ``path``; raise RunError for a folder that is none, or of a newer format."""
         self.path = Path(path)
         self.manifest: Mapping[str, Any] = _manifest(self.path)
+        self.tables = Tables(tuple(SCHEMAS), self.table)
         self._tables: dict[str, pl.DataFrame] = {}
 
     def __repr__(self) -> str:
         return f"Analysis({str(self.path)!r}: {self.manifest['suite']}, {len(self.manifest['corpora'])} corpora)"
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of all tables."""
-        return tuple(SCHEMAS)
 
     def table(self, name: str) -> pl.DataFrame:
         """Return a table by name; raise UsageError for one that no analysis has, RunError for a damaged one."""
@@ -174,7 +170,7 @@ def is_analysis(path: str | Path) -> bool:
 def export_csv(analysis: Analysis, folder: str | Path) -> Path:
     """Write every table of ``analysis`` as spreadsheet-safe CSV in ``folder``; return the folder."""
     target = Path(folder)
-    write_csv({name: analysis.table(name) for name in analysis.names}, target)
+    write_csv(analysis.tables, target)
     return target
 
 

@@ -29,49 +29,27 @@ def report(
     The page is self-contained: it opens from disk, without a network.
     """
     import kapwa
-    from kapwa.analysis.result import export_csv, is_analysis
-    from kapwa.errors import UnfinishedRunError, UsageError
-    from kapwa.report.analysis.page import build_analysis_report, save_analysis_figures
+    from kapwa.analysis.result import Analysis, export_csv
+    from kapwa.report.analysis.page import save_analysis_figures
     from kapwa.report.figures import save_figures
-    from kapwa.report.page import build_report
+    from kapwa.report.writing import opened
+    from kapwa.report.writing import report as write
 
     check_place(output)
     check_place(figures, folder=True)
     check_place(csv, folder=True)
-    analyses = [path for path in runs if is_analysis(path)]
-    if not analyses:
-        opened = []
-        unfinished: list[UnfinishedRunError] = []
-        for path in runs:
-            try:
-                opened.append(kapwa.open_run(path))
-            except UnfinishedRunError as error:
-                unfinished.append(error)
-        if not opened:
-            raise unfinished[0]
-        for one in unfinished:
-            note(f"Left out: {one.summary}")
-        note(f"Report: {build_report(opened, output, people=people or ())}")
-        for path in save_figures(opened, figures) if figures is not None else ():
-            note(f"Figure: {path}")
-        if csv is not None:
-            for run in opened:
-                note(f"Tables: {kapwa.export_csv(run, csv / run.path.name)}")
-        return
-    if people:
-        raise UsageError("Forms are about the answers of runs; this is an analysis.", hint="Leave --people out.")
-    if len(runs) > 1:
-        other = next((path for path in runs if path != analyses[0]), analyses[0])
-        raise UsageError(
-            f"{analyses[0]} is an analysis, and a page of one holds nothing else; {other} was named too.",
-            hint="Write a page for each, or analyze everything together: kapwa analyze eecc RUN...",
-        )
-    analysis = kapwa.open_analysis(analyses[0])
-    note(f"Report: {build_analysis_report(analysis, output)}")
-    for path in save_analysis_figures(analysis, figures) if figures is not None else ():
+    found = opened(runs)
+    note(f"Report: {write(found, output, people=people or ())}")
+    if isinstance(found, Analysis):
+        drawn = save_analysis_figures(found, figures) if figures is not None else []
+        tables = [export_csv(found, csv / found.path.name)] if csv is not None else []
+    else:
+        drawn = save_figures(found, figures) if figures is not None else []
+        tables = [kapwa.export_csv(run, csv / run.path.name) for run in found] if csv is not None else []
+    for path in drawn:
         note(f"Figure: {path}")
-    if csv is not None:
-        note(f"Tables: {export_csv(analysis, csv / analysis.path.name)}")
+    for path in tables:
+        note(f"Tables: {path}")
 
 
 def compare(

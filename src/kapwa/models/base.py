@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, fields
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, TypedDict, runtime_checkable
 
 from kapwa.errors import ModelError, UsageError, nearest
 from kapwa.records import Capability, Request, Response
@@ -62,6 +62,22 @@ class ModelOptions:
             if key not in (extra or ()):
                 hint = nearest(key, extra) if extra else "It takes no --extra."
                 raise UsageError(f"{backend} knows no option {key!r}.", hint=hint)
+
+
+class ModelSettings(TypedDict, total=False):
+    """The fields of :class:`ModelOptions` as keywords, for editors to complete."""
+
+    dtype: str
+    device: str
+    revision: str | None
+    template: Literal["auto", "chat", "plain"]
+    scoring: Literal["auto", "tree", "prefix", "plain"]
+    batch_tokens: int
+    base_url: str | None
+    concurrency: int
+    timeout: float
+    trust_remote_code: bool
+    extra: Mapping[str, Any]
 
 
 class Responses(Protocol):

@@ -42,7 +42,7 @@ def _list(names: Sequence[str], most: int = 6) -> str:
 
 
 def warnings(view: TaskView) -> list[str]:
-    """What a reader must know before any number: sample packs, the embedded model, failed requests."""
+    """What a reader must know before any number: sample packs, the embedded model, failures, what is asked once."""
     said = []
     if any(run.manifest.get("data", {}).get("illustrative") for run in view.runs):
         said.append(
@@ -76,6 +76,13 @@ def warnings(view: TaskView) -> list[str]:
                 f"{'is' if failed == 1 else 'are'} not in these numbers{most}. "
                 "The same command asks them again."
             )
+    whose = []
+    for subject in view.subjects if view.split_variants else ():
+        asked = [variant for variant in view.variants if view.estimate(0, subject, view.metric, variant)]
+        if {view.language_of(subject, variant) for variant in asked} == {"en"} and len(asked) < len(view.variants):
+            whose.append(isolate(subject.label))
+    if whose:
+        said.append(f"{_list(whose)}: in English only, where each question is asked and counted once.")
     return said
 
 
@@ -125,8 +132,7 @@ def methods(view: TaskView) -> dict[str, Any]:
 
         limits += without_words(subject.language for subject in view.subjects)
     return {
-        "asked": [said for label, run in zip(view.labels, view.runs, strict=True) for said in _asked(label, run)]
-        + asked_once(view),
+        "asked": [said for label, run in zip(view.labels, view.runs, strict=True) for said in _asked(label, run)],
         "intervals": [f"{method}: {METHODS[method]}" for method in METHODS if method in used]
         + [clean(method) for method in sorted(used - set(METHODS))],
         "metrics": metrics,
@@ -135,16 +141,6 @@ def methods(view: TaskView) -> dict[str, Any]:
         "data": f"{clean(data.get('name', ''))}, digest {clean(data.get('digest', ''))}",
         "limits": list(dict.fromkeys(limits)),
     }
-
-
-def asked_once(view: TaskView) -> list[str]:
-    """Name the cultures that are asked in English only where others are asked in two languages."""
-    whose = []
-    for subject in view.subjects if view.split_variants else ():
-        asked = [variant for variant in view.variants if view.estimate(0, subject, view.metric, variant)]
-        if {view.language_of(subject, variant) for variant in asked} == {"en"} and len(asked) < len(view.variants):
-            whose.append(isolate(subject.label))
-    return [f"{_list(whose)}: in English only, where each question is asked and counted once."] if whose else []
 
 
 def _asked(label: str, run: Run) -> Iterator[str]:

@@ -68,7 +68,6 @@ def render_run(run: Run) -> Group:
         under.append(f"The variant shown: {variant_name(view.variant)}; other variants in the report.")
     if others > 0:
         under.append(f"{wording.count(others, 'other metric')} in estimates.parquet and in the report.")
-    under += map(label_text, notes.asked_once(view))
     warned = (*notes.warnings(view), *sentences.loss_sentences(view))
     return Group(
         *(Text(label_text(sentence)) for sentence in told),

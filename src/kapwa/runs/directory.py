@@ -5,13 +5,14 @@ Its tables are estimated from what was judged and written whole: always the same
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import platform
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -105,6 +106,28 @@ def run_lock(folder: Path) -> Iterator[None]:
         lock.release()
 
 
+@dataclass(frozen=True)
+class Tables(Mapping[str, pl.DataFrame]):
+    """The tables of a folder by name, each read when first asked for; ``read`` reads one."""
+
+    names: Sequence[str]
+    read: Callable[[str], pl.DataFrame] = field(repr=False)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names  # reads nothing
+
+    def __getitem__(self, name: str) -> pl.DataFrame:
+        if name not in self.names:  # as of any mapping; Run.table names the nearest
+            raise KeyError(name)
+        return self.read(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
 def table_of(name: str, what: str) -> Any:
     """A table of a folder, read when first looked at."""
     return property(lambda folder: folder.table(name), doc=what)
@@ -115,7 +138,7 @@ class Run:
 
     ``label``: what to call the run beside others: the user's name for it, else the last part of its model's id.
     ``complete``: whether every item was answered. ``failed``: how many requests have no answer; the same command asks
-    them again. ``tables``: the names of all tables of this run, the common ones first, then the suite's own.
+    them again. ``tables``: all tables of this run by name, the common ones first, then the suite's own.
     """
 
     scores: pl.DataFrame = table_of("scores", "One row per item and metric (``kapwa.records.SCORE_COLUMNS``).")
@@ -161,11 +184,16 @@ class Run:
         self.label = str(self.manifest.get("label") or brief_model(str(self.manifest["model"]["id"])))
         self.complete: bool = self.manifest["status"] == "complete"
         self.failed: int = self.manifest["counts"]["failed"]
-        self.tables = (*RUN_TABLES, *(name for name in self.manifest["tables"] if name not in RUN_TABLES))
+        names = (*RUN_TABLES, *(name for name in self.manifest["tables"] if name not in RUN_TABLES))
+        self.tables = Tables(names, self.table)
         self._read: dict[str, pl.DataFrame] = {}
 
     def __repr__(self) -> str:
         return f"Run({str(self.path)!r}: {self.label}, {self.manifest['task']}, {self.manifest['status']})"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the headline numbers with their floors and ceilings."""
+        return results_html(self.manifest, self.estimates, self.floors)
 
     def table(self, name: str) -> pl.DataFrame:
         """Return a table by name; raise UsageError for one this run does not have, RunError for a damaged one."""
@@ -311,10 +339,33 @@ def write_csv(tables: Mapping[str, pl.DataFrame], folder: Path) -> None:
         files.write_text(folder / f"{name}.csv", BOM + table_csv(table))
 
 
+def results_html(manifest: Mapping[str, Any], estimates: pl.DataFrame, floors: pl.DataFrame) -> str:
+    """Return the headline numbers as an HTML table: value, 95 % interval, highest floor, ceiling, items."""
+    metrics = manifest["metrics"]
+    chosen = (pl.col("group") == "all") & pl.col("metric").is_in(manifest["headline"])
+    cultures = set(estimates["culture"])
+    rows = []
+    for row in estimates.filter(chosen).iter_rows(named=True):
+        near = floors.filter((pl.col("metric") == row["metric"]) & (pl.col("variant") == row["variant"]))
+        # A culture's own marks name it; those of nobody are of all.
+        near = near.filter((pl.col("note") == row["culture"]) | ~pl.col("note").is_in(list(cultures)))
+        floor, ceiling = (near.filter(pl.col("kind") == kind)["value"] for kind in ("floor", "ceiling"))
+        numbers: list[Any] = [row["value"], row["low"], row["high"], floor.max(), ceiling.min()]
+        said = ["–" if number is None else f"{number:.3f}" for number in numbers]
+        title = metrics.get(row["metric"], {}).get("title") or row["metric"]
+        interval = "–" if row["low"] is None else f"{said[1]} to {said[2]}"
+        rows.append((title, row["culture"], row["variant"], said[0], interval, said[3], said[4], f"{row['n']:,}"))
+    head = ("metric", "culture", "variant", "value", "95 % interval", "highest floor", "ceiling", "items")
+    lines = ["".join(f"<th>{name}</th>" for name in head)]
+    lines += ["".join(f'<td dir="auto">{html.escape(str(cell))}</td>' for cell in row) for row in rows]
+    about = html.escape(f"{manifest['task']}, {manifest['model']['id']}: {manifest['signature']}")
+    return f"<table><caption>{about}</caption>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
+
+
 def export_csv(run: Run, folder: str | Path) -> Path:
     """Write every table of ``run`` as spreadsheet-safe CSV in ``folder``; return the folder."""
     target = Path(folder)
-    write_csv({name: run.table(name) for name in run.tables}, target)
+    write_csv(run.tables, target)
     return target
 
 

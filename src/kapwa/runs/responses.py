@@ -14,7 +14,7 @@ from kapwa.errors import DataError, UsageError, nearest
 from kapwa.models.base import Model, ModelOptions, check_capabilities
 from kapwa.models.replay import ReplayModel, ReplayRow, load
 from kapwa.records import Answer, Item
-from kapwa.runs.directory import Results, results
+from kapwa.runs.directory import RUN_TABLES, Results, results, results_html
 from kapwa.runs.execute import answers
 from kapwa.runs.manifest import describe
 from kapwa.runs.requests import RequestIndex
@@ -25,7 +25,7 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class ScoredResponses(Results):
-    """Everything judging gives, with the manifest its signatures come from.
+    """Everything judging gives, with the manifest its signatures come from; ``tables``: all by name, as a run's.
 
     ``unused`` says, a line each, which rows answer no item of the task; ``failed`` counts requests without an answer.
     """
@@ -33,6 +33,10 @@ class ScoredResponses(Results):
     manifest: Mapping[str, Any]
     unused: tuple[str, ...]
     failed: int
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the headline numbers with their floors and ceilings."""
+        return results_html(self.manifest, self.estimates, self.floors)
 
 
 def score_responses(task: Task, responses: Any, *, seed: int = 0) -> ScoredResponses:
@@ -58,7 +62,8 @@ def score_responses(task: Task, responses: Any, *, seed: int = 0) -> ScoredRespo
     described = describe(task, model, items, seed=seed)
     found = results(task, items, judged, described)
     failed = sum(response.failed for response in given.values())
-    parts = {name: getattr(found, name) for name in Results.__slots__}
+    parts: dict[str, Any] = {name: getattr(found, name) for name in RUN_TABLES}
+    parts["tables"] = {**parts, **found.tables}
     return ScoredResponses(**parts, manifest=described, unused=tuple(unused), failed=failed)
 
 

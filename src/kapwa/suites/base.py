@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypedDict
 
 from kapwa import registry
 from kapwa.datasets.findings import CheckReport, DataSource
@@ -145,6 +145,27 @@ class ItemTask:
     def items(self) -> list[Item]:
         """Return the selected items, in the order of the data within each variant."""
         return list(self.selected)
+
+
+class TaskSettings(TypedDict, total=False):
+    """The options of Kapwa's own tasks as keywords, for editors to complete; each task refuses those of others."""
+
+    max_new_tokens: int | None
+    how: Literal["generate", "likelihood"] | None  # blend/mcq
+    max_answers: int | None  # blend/saq
+    prompts: str | Path | None
+    judge: Any
+    metrics: Sequence[str] | None  # similarities: blend/saq, kalahi/open
+    bertscore_model: str | None
+    bertscore_layer: int | None
+    bleurt_model: str | None
+    device: str | None
+    concepts: Sequence[str] | str | Path | None  # eecc
+    identities: Sequence[str] | str | Path | None
+    nationalities: Sequence[str] | str | Path | None
+    samples: int | None
+    temperature: float | None
+    seed: int | None
 
 
 class OpenTask(Protocol):

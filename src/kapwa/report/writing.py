@@ -1,0 +1,67 @@
+"""Write the page of runs, or of an analysis."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+
+from kapwa.analysis.result import Analysis, is_analysis, open_analysis
+from kapwa.errors import UnfinishedRunError, UsageError
+from kapwa.files import in_the_way
+from kapwa.runs.directory import Run
+
+log = logging.getLogger(__name__)
+Source = Run | Analysis | str | Path
+
+
+def report(
+    runs: Source | Sequence[Source], out: str | Path = "report.html", *, people: Sequence[str | Path] = ()
+) -> Path:
+    """Write one self-contained HTML page about runs, or about one analysis, and return its path.
+
+    ``runs``: runs, an analysis, or their folders; unfinished runs are left out, with a warning. ``people``: forms that
+    people filled in about the answers of runs. Raises UsageError where there is nothing to tell or ``out`` cannot be
+    written, RunError for a folder that is neither.
+    """
+    page, found = Path(out), opened(runs)
+    why = "it is a folder" if page.is_dir() else in_the_way(page.parent)
+    if why is not None:
+        raise UsageError(f"{page} cannot be written: {why}.", hint="Name another place.")
+    if isinstance(found, Analysis):
+        if people:
+            raise UsageError("Forms are about the answers of runs; this is an analysis.", hint="Leave people out.")
+        from kapwa.report.analysis.page import build_analysis_report
+
+        return build_analysis_report(found, page)
+    from kapwa.report.page import build_report
+
+    return build_report(found, page, people=[Path(one) for one in people])
+
+
+def opened(runs: Source | Sequence[Source]) -> Analysis | list[Run]:
+    """Open runs, or one analysis; raise UsageError for an analysis beside anything else."""
+    sources = [runs] if isinstance(runs, Run | Analysis | str | Path) else list(runs)
+    analyses = [one for one in sources if isinstance(one, Analysis) or (not isinstance(one, Run) and is_analysis(one))]
+    if analyses:
+        first = analyses[0]
+        if len(sources) > 1:
+            other = next((one for one in sources if one is not first), first)
+            a, b = (one.path if isinstance(one, Run | Analysis) else one for one in (first, other))
+            raise UsageError(
+                f"{a} is an analysis, and a page of one holds nothing else; {b} was named too.",
+                hint="Write a page for each, or analyze everything together: kapwa analyze eecc RUN...",
+            )
+        return first if isinstance(first, Analysis) else open_analysis(str(first))
+    found: list[Run] = []
+    unfinished: list[UnfinishedRunError] = []
+    for one in sources:
+        try:
+            found.append(one if isinstance(one, Run) else Run(str(one)))
+        except UnfinishedRunError as error:
+            unfinished.append(error)
+    if unfinished and not found:
+        raise unfinished[0]
+    for left in unfinished:
+        log.warning("Left out: %s", left.summary)
+    return found
