@@ -38,7 +38,7 @@ def report(
     check_place(output)
     check_place(figures, folder=True)
     check_place(csv, folder=True)
-    found = opened(runs)
+    found = opened(runs, note)
     note(f"Report: {write(found, output, people=people or ())}")
     if isinstance(found, Analysis):
         drawn = save_analysis_figures(found, figures) if figures is not None else []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from kapwa.analysis.result import Analysis, is_analysis, open_analysis
@@ -39,8 +39,8 @@ def report(
     return build_report(found, page, people=[Path(one) for one in people])
 
 
-def opened(runs: Source | Sequence[Source]) -> Analysis | list[Run]:
-    """Open runs, or one analysis; raise UsageError for an analysis beside anything else."""
+def opened(runs: Source | Sequence[Source], tell: Callable[[str], None] = log.warning) -> Analysis | list[Run]:
+    """Open runs, or one analysis, and ``tell`` what is left out; raise UsageError for an analysis beside others."""
     sources = [runs] if isinstance(runs, Run | Analysis | str | Path) else list(runs)
     analyses = [one for one in sources if isinstance(one, Analysis) or (not isinstance(one, Run) and is_analysis(one))]
     if analyses:
@@ -63,5 +63,5 @@ def opened(runs: Source | Sequence[Source]) -> Analysis | list[Run]:
     if unfinished and not found:
         raise unfinished[0]
     for left in unfinished:
-        log.warning("Left out: %s", left.summary)
+        tell(f"Left out: {left.summary}")
     return found
