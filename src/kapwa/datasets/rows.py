@@ -219,8 +219,8 @@ def read_rows(
     errors. ``language_of``: the language of a row's local texts, where its own column or the defaults do not tell.
     A table of wrong columns, or whose letters were lost when it was saved, gives these problems alone.
     """
-    table, renamed = named_alike(table, columns_of(model))
     known = columns_of(model)
+    table, renamed = (table, []) if known.keys() >= set(table.header) else named_alike(table, known)
     problems = column_problems(table, model, what)
     if problems or not table.records:
         return RowsRead([], problems, renamed)
@@ -233,33 +233,32 @@ def read_rows(
     lost, oddities = find_lost_letters(_written_texts(table, model, values.get("language", ""), language_of))
     if lost:  # lost letters cause other errors too, which would only repeat this one
         return RowsRead([], [*problems, *lost], [*renamed, *oddities])
-    stray, table = _stray_rows(table, known)
-    problems += stray
     cells: list[dict[str, Any]] = []
     for record in table.records:
         own: dict[str, Any] = dict(record.cells)
         own |= {name: values[name] for name in values if name in known and not str(own.get(name, "")).strip()}
         cells.append({**own, "origin": Origin(table.path, record.row)})
     found, wrong = _validated(cells, model)
+    if wrong:
+        faulty = {problem.row for problem in wrong}
+        stray = {problem.row: problem for problem in _stray_rows(table, known) if problem.row in faulty}
+        wrong = [*stray.values(), *(problem for problem in wrong if problem.row not in stray)]
     return RowsRead(found, [*problems, *wrong], [*renamed, *oddities])
 
 
-def _stray_rows(table: Table, known: Mapping[str, bool]) -> tuple[list[DataError], Table]:
-    """Name rows that hold next to nothing of the form, each once, and return the table without them."""
+def _stray_rows(table: Table, known: Mapping[str, bool]) -> Iterator[DataError]:
+    """Name rows that hold next to nothing of the form, each once."""
     needed = [name for name, required in known.items() if required]
-    problems, kept = [], []
     for record in table.records:
         filled = [name for name, cell in record.cells.items() if cell and (not isinstance(cell, str) or cell.strip())]
         empty = [name for name in needed if name not in filled]
         if not empty or len(filled) > min(len(empty), 2) or len(table.header) <= 3:
-            kept.append(record)
             continue
         shown = str(record.cells[filled[0]]) if filled else ""
         more = f" and {len(empty) - 1} more that every row needs" if len(empty) > 1 else ""
         message = f"{shown[:60]!r} stands in a row without {empty[0]!r}{more}."
         hint = "Delete the row if it is a note or a total (a column 'notes' keeps notes); else fill it in."
-        problems.append(DataError(message, path=table.path, row=record.row, column=next(iter(filled), None), hint=hint))
-    return problems, table._replace(records=kept)
+        yield DataError(message, path=table.path, row=record.row, column=next(iter(filled), None), hint=hint)
 
 
 def _validated(cells: Sequence[dict[str, Any]], model: type[RowT]) -> tuple[list[RowT], list[DataError]]:
