@@ -189,7 +189,9 @@ def _metric_info(name: str, task: str, title: str, binary: bool, reference: bool
     info = {"name": name, "title": title, "low": low, "high": 1.0, "binary": binary, "reference": reference}
     source = "Kalahi §4.2 and appendix F" if task.startswith("kalahi") else "BLEnD §4.1"
     shown = phrase or (MC_METRICS[name].phrase if name in MC_METRICS else "")
-    return {**info, "source": "the released code" if reference else source, "unit": "", "phrase": shown}
+    margin = MC_METRICS[name].margin if name in MC_METRICS else ""
+    told = {"unit": "", "phrase": shown, "margin": margin}
+    return {**info, "source": "the released code" if reference else source, **told}
 
 
 def wide_run(

@@ -350,3 +350,15 @@ def test_the_release_opens_by_country(blend_data: Path) -> None:
     ]
     assert {one.language for one in chosen if one.culture == "US"} == {"en"}
     assert {floor.note for floor in opened.floors(chosen)} == {"", "South_Korea", "US"}
+
+
+def test_where_nobody_voted_nothing_is_weighed_by_votes() -> None:
+    listed = question("Spain", "fruit", group(1, "naranja", "orange"), group(1, "manzana", "apple"), counted=False)
+    one = saq_item(listed, BOOK, "local", "inst-4")
+    of = task([one])
+    assert of.headline == ("sem_b",)
+    found = of.score(of.items(), answers(of, ["naranja"]))
+    assert value(found, "sem_b") == 1.0
+    for names in (of.metrics, found.scores["metric"], [floor.metric for floor in of.floors(of.items())]):
+        assert not [name for name in names if name.startswith("sem_w")]
+    assert task([FRUIT]).headline == ("sem_b", "sem_w")

@@ -45,7 +45,7 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, numbers
 
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=any(columns))
     for place, name in enumerate(columns):
-        table.add_column(name, justify="right" if place >= len(columns) - numbers else "left")
+        table.add_column(name, overflow="fold", justify="right" if place >= len(columns) - numbers else "left")
     for row in rows:
         table.add_row(*row)
     show(table)

@@ -37,6 +37,7 @@ _SHAPES["diamond"] = "M0-6l6 6-6 6-6-6z"
 _LATIN = re.compile(r"([0-9A-Za-zÀ-\u024f][ -\u024f]*)")
 STEP = 17  # pixels from one line of text to the next
 DODGE = 13  # pixels between the dots of two models in one row
+MOST_NUMBERED = 24  # columns of a heat map that have room for numbers
 FEW_ITEMS = 10  # what rests on fewer is grey, or in brackets: its interval says little more than "unknown"
 
 
@@ -164,6 +165,11 @@ class HeatChart(Chart):
     def noted(self) -> bool:
         """Whether there is room for what stands small in each cell."""
         return len(self.columns) <= 8
+
+    @property
+    def bare(self) -> bool:
+        """Whether there are more columns than numbers can be printed in: colours alone."""
+        return len(self.columns) > MOST_NUMBERED
 
 
 class Point(NamedTuple):

@@ -190,10 +190,11 @@ def _row_file(chart: RowChart, title: Sequence[str]) -> tuple[float, Sequence[st
 def _heat_file(chart: HeatChart, title: Sequence[str]) -> tuple[float, Sequence[str], str]:
     """Height, title and body of a heat map: heads run upwards."""
     wide, high, top = min(96.0, 570 / len(chart.columns)), 36.0 if chart.noted else 24.0, 150
+    size = "muted tiny" if chart.bare else "muted small"
     parts = []
     for j, name in enumerate(chart.columns):
         turned = f'<g transform="translate({150 + (j + 0.5) * wide + 4:.4g} {top - 6})rotate(-90)">'
-        parts.append(f"{turned}{text_svg('0', 0, _wrapped(name, 22, 1)[0], 'muted small')}</g>")
+        parts.append(f"{turned}{text_svg('0', 0, _wrapped(name, 22, 1)[0], size)}</g>")
     for i, (name, squares) in enumerate(zip(chart.rows, chart.squares, strict=True)):
         y = top + i * high
         parts.append(text_svg("0", y + high / 2 + 4, _wrapped(name, 20, 1)[0], "ink small"))
@@ -206,7 +207,8 @@ def _heat_file(chart: HeatChart, title: Sequence[str]) -> tuple[float, Sequence[
             parts.append(f'<rect class="q{step}" x="{x:.5g}" y="{y:.5g}" {size}/>')
             lift = 2 if chart.noted and square.small else -4
             middle = f"{x + wide / 2:.5g}"
-            parts.append(text_svg(middle, y + high / 2 - lift, square.text, f"{ink} small", "middle"))
+            shown = "" if chart.bare else square.text
+            parts += [text_svg(middle, y + high / 2 - lift, shown, f"{ink} small", "middle")] if shown else []
             parts += [text_svg(middle, y + high / 2 + 11, square.small, f"{ink} tiny", "middle")] if lift == 2 else []
     y = top + high * len(chart.rows) + 10
     parts.append(f'<svg x="150" y="{y}" width="322" height="24">{scale_svg(chart.domain, share=chart.share)}</svg>')

@@ -28,15 +28,16 @@ def page_lead(views: Sequence[TaskView]) -> str:
     tasks = list(dict.fromkeys(view.task for view in views))
     cultures = list(dict.fromkeys(s.culture for view in views for s in view.subjects))
     known = [isolate(culture_name(culture)) for culture in cultures if culture != UNKNOWN_CULTURE]
-    lead = f"{_list(models)} on {_list(tasks)}"
+    lead = f"{some_names(models)} on {some_names(tasks)}"
     if len(known) == len(cultures):
-        return f"{lead}, asked about {_list(known)}."
+        return f"{lead}, asked about {some_names(known)}."
     if known:
-        return f"{lead}, asked about {_list(known)}; part of the data does not tell whose culture it is about."
+        return f"{lead}, asked about {some_names(known)}; part of the data does not tell whose culture it is about."
     return f"{lead}. The data does not tell whose culture it is about."
 
 
-def _list(names: Sequence[str], most: int = 6) -> str:
+def some_names(names: Sequence[str], most: int = 6) -> str:
+    """Names in a sentence: the first ``most``, then how many more there are."""
     shown = list(names[:most]) + ([f"{len(names) - most} more"] if len(names) > most else [])
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}" if shown else "nothing"
 
@@ -176,5 +177,5 @@ def origin(runs: Sequence[Run]) -> tuple[list[tuple[str, str]], str]:
             found.setdefault(clean(name), []).append(clean(value))
     versions = [(name, ", ".join(dict.fromkeys(values))) for name, values in found.items()]
     ended = max((str(run.manifest.get("finished") or "") for run in runs), default="")
-    made = f"Runs: {_list([clean(run.path.name) for run in runs])}."
+    made = f"Runs: {some_names([clean(run.path.name) for run in runs])}."
     return versions, f"{made} Last answer {clean(ended)}." if ended else made

@@ -187,7 +187,7 @@ def _across(view: TaskView) -> Part:
     by_culture = {name: tables.culture_table(view, name) for name in view.metrics}
     first = by_culture.pop(view.metric)
     released = [name for name in by_culture if view.metrics[name].get("reference")]
-    maps = map_charts(view)
+    maps, topics = map_charts(view), heat.stratum_charts(view)
     return {
         "sentences": [summaries.across_sentence(view, i) for i in range(len(view.runs))],
         "cautions": _cautions(view, [name for chart in maps for name in chart.absent]),
@@ -196,7 +196,8 @@ def _across(view: TaskView) -> Part:
         "scores": first,
         "others": [table for name, table in by_culture.items() if table and name not in released],
         "reference": [table for name, table in by_culture.items() if table and name in released],
-        "breakdown": heat.stratum_charts(view),
+        "breakdown": topics,
+        "bracketed": any(one and one.text[:1] == "(" for chart in topics for row in chart.squares for one in row),
         "strata": tables.strata_tables(view),
     }
 
@@ -211,8 +212,8 @@ def _cautions(view: TaskView, absent: Sequence[str]) -> list[str]:
     if least < sentences.SMALL_SAMPLE:
         few = wording.count(least, *view.noun)
         said.append(f"Some cultures rest on as few as {few}, so only large differences show.")
-    said += [f"Not on the map: {', '.join(map(isolate, dict.fromkeys(absent)))}."] if absent else []
-    said += [f"Not asked in the variant shown: {', '.join(missing)}."] if missing else []
+    said += [f"Not on the map: {notes.some_names(list(map(isolate, dict.fromkeys(absent))))}."] if absent else []
+    said += [f"Not asked in the variant shown: {notes.some_names(missing)}."] if missing else []
     return said
 
 
@@ -260,12 +261,16 @@ class Said(NamedTuple):
 
 
 class Cases(NamedTuple):
-    """The worst items of one culture, as the template shows them; ``wrong`` of ``items`` at least one model missed."""
+    """The worst items of one culture, as the template shows them; ``wrong`` of ``items`` at least one model missed.
+
+    ``measure``: what the margins measure.
+    """
 
     cases: list[Part]
     wrong: int
     items: int
     csv: str
+    measure: str
 
 
 def worst_cases(view: TaskView, subject: Subject) -> Cases | None:
@@ -302,16 +307,23 @@ def worst_cases(view: TaskView, subject: Subject) -> Cases | None:
             break
         kept.append(cells)
     cases = [_case(view, item, rows, *details.get(item, ("", ""))) for item, rows in ranked[:SHOWN]]
-    return Cases(cases, len(missed), len(by_item), csv_text(("model", *names), kept))
+    measures = {
+        str(view.metrics.get(row["metric"], {}).get("margin") or "") for rows in by_item.values() for _, row in rows
+    }
+    return Cases(cases, len(missed), len(by_item), csv_text(("model", *names), kept), next(iter(measures)))
 
 
 def _case(view: TaskView, item: str, rows: list[tuple[int, Mapping[str, Any]]], topic: str, language: str) -> Part:
-    """One item: its texts, and what the models preferred or said; those that agree stand together."""
+    """One item: its texts, and what the models preferred or said; those that agree stand together.
+
+    A margin is told where it measures something.
+    """
     shown = [{name: truncate(clean(row[name] or "").strip(), LONGEST) for name in _TEXTS} for _, row in rows]
     said: dict[tuple[str, bool], Said] = {}
     for (run, row), texts in zip(rows, shown, strict=True):
         text, right = texts["got"] or "(nothing)", row["margin"] > 0
         group = said.setdefault((text, right), Said([], text, texts["got_gloss"], right))
-        group.models.append((view.labels[run], wording.decimal(row["margin"], 3, plus=True)))
+        measured = bool(view.metrics.get(row["metric"], {}).get("margin"))
+        group.models.append((view.labels[run], wording.decimal(row["margin"], 3, plus=True) if measured else ""))
     told = {"item_id": clean(item), "topic": clean(topic), "language": clean(language), "said": list(said.values())}
     return {**told, **shown[0]}

@@ -65,6 +65,9 @@ class Table:
     note: str = ""
 
 
+_GREY = f"Grey: fewer than {FEW_ITEMS} items."
+
+
 def csv_href(text: str) -> str:
     """A data: address of a CSV; a byte-order mark makes spreadsheets read it as UTF-8."""
     raw = ("\ufeff" + text).encode("utf-8", "replace")
@@ -172,6 +175,10 @@ def culture_table(view: TaskView, metric: str) -> Table | None:
     )
 
 
+def _has_grey(rows: Sequence[Sequence[Cell]]) -> bool:
+    return any(cell.muted and cell.text != wording.NOTHING for row in rows for cell in row)
+
+
 def strata_table(view: TaskView, subject: Subject) -> Table | None:
     """The first headline metric by category and topic, with the number of items beside."""
     rows: list[list[Cell]] = []
@@ -192,7 +199,7 @@ def strata_table(view: TaskView, subject: Subject) -> Table | None:
         head=["Part", "Items", *view.labels],
         rows=rows,
         csv=tidy_csv(view, tidy),
-        note=f"Grey: fewer than {FEW_ITEMS} items.",
+        note=_GREY if _has_grey(rows) else "",
     )
 
 
@@ -204,16 +211,17 @@ def strata_tables(view: TaskView) -> list[Table]:
         names = sorted({name for strata in found.values() for name in strata})
         if not names:
             continue
+        rows = [
+            [Cell(s.label), *(score_cell(strata.get(name), info, few=FEW_ITEMS) for name in names)]
+            for s, strata in found.items()
+        ]
         table = Table(
             key=f"{view.slug}-{group}-{i}-{label}",
             caption=f"{view.titles[view.metric]} by {label_text(group)}: {isolate(label)}{_of_variant(view)}",
             head=["Culture", *(clean(name or "(none given)") for name in names)],
-            rows=[
-                [Cell(s.label), *(score_cell(strata.get(name), info, few=FEW_ITEMS) for name in names)]
-                for s, strata in found.items()
-            ],
+            rows=rows,
             csv=tidy_csv(view, ((label, s, row) for s, strata in found.items() for row in strata.values())),
-            note=f"Under each value its 95% interval. Grey: fewer than {FEW_ITEMS} items.",
+            note="Under each value its 95% interval." + (f" {_GREY}" if _has_grey(rows) else ""),
         )
         tables.append(table)
     return tables
@@ -281,7 +289,7 @@ def contrast_table(view: TaskView, frame: pl.DataFrame) -> Table | None:
         head=["Culture", *names, "Difference", "p (Holm)", "Items"],
         rows=rows,
         csv=frame_csv(frame),
-        note="Bold: more than noise, all comparisons of this kind allowed for.",
+        note="Bold: more than noise, all comparisons of this kind allowed for." if any(map(is_clear, shown)) else "",
     )
 
 

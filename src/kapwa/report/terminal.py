@@ -49,17 +49,21 @@ def render_run(run: Run) -> Group:
     for subject in [] if view.many else subjects:
         head = f"{subject.label}: " if len(subjects) > 1 else ""
         told += [head + sentences.score_sentence(reading) for reading in sentences.readings(view, subject)]
-    columns = ["Metric", "Culture", "Variant", "Score", "95% interval", "Best trick", "Ceiling", "n"]
-    table = new_table(columns, names=columns[:3])
+    rows, named = [], [("Metric", metrics), ("Culture", subjects), ("Variant", variants)]
+    # What is the same in all rows stands once above the table: names and numbers have to fit 80 columns.
+    parts = [name for name, values in named if len(values) > 1]
     for metric, subject, variant in product(metrics, subjects, variants):
         row = view.estimate(0, subject, metric, variant)
         if row is None:
             continue
         info, marks = view.metrics[metric], view.marks(subject, metric, variant)
-        cells = [metric, label_text(subject.label), label_text(variant), wording.amount(row["value"], info)]
+        names = {"Metric": metric, "Culture": label_text(subject.label), "Variant": label_text(variant)}
+        cells = [*(names[part] for part in parts), wording.amount(row["value"], info)]
         cells += [wording.interval(row["low"], row["high"], info)]
         cells += [wording.amount(mark.value if mark else None, info) for mark in (marks.best, marks.top)]
-        table.add_row(*map(Text, cells), f"{row['n']:,}")
+        rows.append([*cells, f"{row['n']:,}"])
+    same = "; ".join(f"{name}: {names[name]}" for name, _ in named if rows and name not in parts)
+    table = new_table([*parts, "Score", "95% interval", "Best trick", "Ceiling", "n"], rows, names=parts)
     under, others = [], len(view.metrics) - len(metrics)
     if len(subjects) < len(view.subjects):
         hidden = len(view.subjects) - len(subjects)
@@ -72,6 +76,7 @@ def render_run(run: Run) -> Group:
     return Group(
         *(Text(label_text(sentence)) for sentence in told),
         Text(""),
+        *([Text(same)] if same else []),
         table,
         *(Text(line, style="dim") for line in under),
         *(Text(label_text(said), style="yellow") for said in warned),
@@ -102,7 +107,7 @@ def render_comparison(frame: pl.DataFrame, metrics: Mapping[str, Mapping[str, An
     told += ["; ".join(same)] if same else []
     head = ", ".join(parts).capitalize()
     columns = [head, "Difference", "95% interval", "p (Holm)", "Detectable", "n", "Verdict"]
-    table, shown = new_table(columns, names=(head, "Verdict"), tight=True), _first_metrics(frame)
+    shown, rows = _first_metrics(frame), []
     for row in shown.iter_rows(named=True):
         info = metrics.get(row["metric"], {})
         cells = [
@@ -114,7 +119,9 @@ def render_comparison(frame: pl.DataFrame, metrics: Mapping[str, Mapping[str, An
             f"{row['n']:,}",
             label_text(sentences.verdict_words({**row, **short})),
         ]
-        table.add_row(*map(Text, cells), style="bold" if sentences.is_clear(row) else None)
+        rows.append(cells)
+    bold = [k for k, row in enumerate(shown.iter_rows(named=True)) if sentences.is_clear(row)]
+    table = new_table(columns, rows, names=(head, "Verdict"), bold=bold)
     note = "Detectable: the smallest true difference that this many items show four times in five."
     if shown.height < frame.height:
         note += f" {frame.height - shown.height} more differences, of other metrics, with --json."
@@ -147,20 +154,31 @@ def _first_metrics(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.filter(pl.col("metric").is_in(kept))
 
 
-def new_table(columns: Sequence[str], *, names: Collection[str], title: str = "", tight: bool = False) -> Table:
-    """A table whose ``names`` may break over lines, and whose numbers may not; ``tight`` puts its columns nearer."""
+def new_table(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    names: Collection[str],
+    title: str = "",
+    bold: Collection[int] = (),
+) -> Table:
+    """A table whose ``names`` may break between words over lines, and whose numbers may not break."""
     from rich.box import SIMPLE_HEAD
+    from rich.cells import cell_len
     from rich.table import Table
+    from rich.text import Text
 
-    padding = (0, 1, 0, 0) if tight else (0, 1)
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="dim", padding=padding)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="dim", padding=(0, 1, 0, 0))
     if title:
         table.title, table.title_justify = title, "left"
-    for name in columns:
+    for place, name in enumerate(columns):
         text = name in names
+        longest = max((cell_len(word) for row in rows for word in row[place].split()), default=0) if text else None
         table.add_column(
-            name, justify="left" if text else "right", overflow="fold", no_wrap=not text, min_width=6 if text else None
+            name, justify="left" if text else "right", overflow="fold", no_wrap=not text, min_width=longest
         )
+    for k, row in enumerate(rows):
+        table.add_row(*map(Text, row), style="bold" if k in bold else None)
     return table
 
 
@@ -193,7 +211,7 @@ def render_check(report: CheckReport, *, every: bool = False) -> RenderableType:
         title, style = _ORDER[severity]
         table = Table(box=None, padding=(0, 2, 0, 0))
         for name in ("file", "row", "column"):
-            table.add_column(name, no_wrap=True)
+            table.add_column(name, overflow="fold", no_wrap=name == "row")
         table.add_column("what", overflow="fold")
         for kind in kinds_of(list(findings), least=None if every else _ROWS + 1):
             finding, several = kind.findings[0], len(kind.findings)

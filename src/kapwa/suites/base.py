@@ -38,7 +38,7 @@ class MetricInfo:
 
     ``binary`` metrics are right or wrong. ``phrase`` says the score in a sentence, with ``{value}`` and ``{items}``,
     such as "chose the best answer in {value} of {items}". ``higher_is_better`` is None where neither end is better, as
-    for a text's length.
+    for a text's length. ``margin`` is what the margins of its cases measure, empty where they only put cases in order.
     """
 
     name: str
@@ -51,6 +51,7 @@ class MetricInfo:
     unit: str = ""
     phrase: str = ""
     higher_is_better: bool | None = None
+    margin: str = ""
 
 
 def metrics_of(task: str) -> dict[str, MetricInfo]:

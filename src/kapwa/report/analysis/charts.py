@@ -102,7 +102,7 @@ def tau_charts(view: AnalysisView, estimator: str = "corrected") -> dict[str, li
                 lines=lines,
                 domain=domain,
                 share=False,
-                keys=[("bar", "concepts"), ("mean", "mean"), *band],
+                keys=[*_keys(lines), *band],
                 zero=True,
             )
         )
@@ -117,6 +117,13 @@ def tau_spread(view: AnalysisView, corpus: Corpus, values: str, measure: str, es
         return None
     low, high = (frame.select(pl.col(name).median()).item() for name in ("floor_low", "floor_high"))
     return TauSpread(corpus, frame["tau"].to_numpy(), None if low is None or high is None else (low, high))
+
+
+def _keys(lines: Sequence[Line]) -> list[tuple[str, str]]:
+    """The legend of what is drawn: bars with their mean, a dot for each concept where they are few."""
+    drawn = [line.histogram for line in lines if line.histogram]
+    dots = [("0", "one concept")] if any(one.values for one in drawn) else []
+    return [("bar", "concepts"), ("mean", "mean"), *dots] if any(one.bars for one in drawn) else dots
 
 
 def _tau_line(view: AnalysisView, one: TauSpread, domain: tuple[float, float], values: str, measure: str) -> Line:

@@ -246,8 +246,9 @@ def _address(image: bytes) -> str:
 def tree_path(one: Likeness, frame: Frame) -> str:
     """The tree beside the rows as SVG path data: leaves at the names, the root at the picture's edge."""
     # What all pairs share says nothing: the axis starts a little under the closest pair.
-    start = 0.6 * min(distances[1] for _, distances in one.tree)
-    reach = max(distances[1] for _, distances in one.tree) - start or 1.0
+    joined = [distances[1] for _, distances in one.tree]
+    start = min(joined) - 0.15 * (max(joined) - min(joined))
+    reach = max(joined) - start or 1.0
     parts = []
     for (first, _, _, last), distances in one.tree:
         steps = [(frame.left - frame.room - 1) * (1 - max(0.0, d - start) / reach) + 0.3 for d in distances]

@@ -101,12 +101,8 @@ def _partial_table(view: AnalysisView, partial: Iterable[Row]) -> Table:
 
 
 def _filled(columns: list[str], rows: Iterable[list[str]], *, left: int, title: str) -> Table:
-    from rich.text import Text
-
-    table = new_table(columns, names=columns[:left], title=_plain(title))
-    for cells in islice(rows, MOST_ROWS):
-        table.add_row(*(Text(_plain(cell)) for cell in cells))
-    return table
+    plain = [[_plain(cell) for cell in cells] for cells in islice(rows, MOST_ROWS)]
+    return new_table(columns, plain, names=columns[:left], title=_plain(title))
 
 
 def _name(corpus: Corpus) -> str:

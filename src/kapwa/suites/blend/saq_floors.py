@@ -181,7 +181,8 @@ def saq_floors(items: Sequence[Item], others: Others, grader: Grader, limit: int
         known.clear()
         grader.forget()
     made = (_variant_floors(variant, mine, several=len(chosen[variant]) > 1) for variant, mine in rows.items())
-    return list(chain.from_iterable(made))
+    weighs = any(item.fields["counted"] for item in items)
+    return [floor for floor in chain.from_iterable(made) if weighs or floor.metric != SEM_W]
 
 
 def _variant_floors(variant: str, rows: Sequence[tuple[str, Kind, Sem, int, str]], *, several: bool) -> Iterator[Floor]:

@@ -120,16 +120,22 @@ def _judgements(one: Graded) -> Iterator[tuple[str, Judgement]]:
     scored: Outcome = "scored" if there else "failed"
     sem_b: Judgement = (float(one.hit is not None) if there else None, outcome)
     sem_w: Judgement = (one.weight if there else None, weighed)
-    yield from (("sem_b", sem_b), ("sem_w", sem_w))
+    weighs = one.item.fields["counted"]  # nobody's votes give no weight
+    yield "sem_b", sem_b
+    if weighs:
+        yield "sem_w", sem_w
     if one.item.fields["valid_paper"]:
-        yield from (("sem_b_paper", sem_b), ("sem_w_paper", sem_w))
+        yield "sem_b_paper", sem_b
+        if weighs:
+            yield "sem_w_paper", sem_w
     if local_asked(one.item):
         local: Outcome = "wrong" if outcome == "right" and not one.local else outcome
         yield "sem_b_local", (float(bool(one.local)) if there else None, local)
         yield "answered_in_english", (float(one.hit is not None and not one.local) if there else None, scored)
     released: Outcome = "right" if one.reference > 0 else "wrong"
     yield "sem_b_reference", (float(one.reference > 0), released) if there else (None, "failed")
-    yield "sem_w_reference", (one.reference if there else None, scored)
+    if weighs:
+        yield "sem_w_reference", (one.reference if there else None, scored)
     shares = {"too_many": one.reply.too_many, "refused": outcome == "refused", "empty": outcome == "empty"}
     yield from ((name, (float(holds) if there else None, scored)) for name, holds in shares.items())
 

@@ -82,7 +82,6 @@ class SaqTask(ItemTask):
     name: ClassVar[str] = "blend/saq"
     suite: ClassVar[str] = "blend"
     needs: ClassVar[frozenset[Capability]] = frozenset({"generate"})
-    headline: ClassVar[tuple[str, ...]] = SAQ_HEADLINE
     groups: ClassVar[tuple[str, ...]] = ("topic",)
 
     def __post_init__(self) -> None:
@@ -90,10 +89,20 @@ class SaqTask(ItemTask):
         object.__setattr__(self, "others", Others(self.questions))
 
     @property
+    def headline(self) -> tuple[str, ...]:
+        """SEM-B, and SEM-W where people's votes were counted."""
+        return SAQ_HEADLINE if self._counted else SAQ_HEADLINE[:1]
+
+    @property
     def metrics(self) -> Mapping[str, MetricInfo]:
-        """Every metric the task reports."""
+        """Every metric the task reports: none that weighs by votes where nobody counted any."""
         found = {info.name: info for info in similarity_infos(self.settings)}
-        return {**saq_metrics(judged=self.judge is not None), **found}
+        known = saq_metrics(judged=self.judge is not None)
+        return {**{name: info for name, info in known.items() if self._counted or not name.startswith(SEM_W)}, **found}
+
+    @property
+    def _counted(self) -> bool:
+        return any(item.fields["counted"] for item in self.selected)
 
     @property
     def options(self) -> Mapping[str, Any]:
@@ -234,6 +243,7 @@ def saq_item(question: Question, prompts: PromptBook, asked_in: AskedIn, prompt_
             "prompt_id": prompt_id,
             "answers": question.groups,
             "idks": question.idks,
+            "counted": question.counted,
             "kind": question.kind,
             "valid_code": is_valid_code(question),
             "valid_paper": is_valid_paper(question),

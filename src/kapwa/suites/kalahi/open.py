@@ -69,6 +69,7 @@ def _similarity_infos(metric: Metric) -> Iterator[MetricInfo]:
         source=f"{_PAPER}; {metric.source}",
         phrase=_CLOSER,
         higher_is_better=True,
+        margin=title,
     )
     yield acc
     for part, words, ends, better in (
@@ -228,7 +229,7 @@ def _case(one: _Given, margin: float) -> dict[str, Any]:
     fields, gloss = one.item.fields, one.item.fields["gloss"]
     return {
         **item_columns(one.item),
-        "metric": HEADLINE_METRIC,
+        "metric": f"{HEADLINE_METRIC}_acc",
         "margin": margin,
         "prompt": fields["prompt"],
         "prompt_gloss": gloss.get("prompt"),

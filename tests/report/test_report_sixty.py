@@ -1,0 +1,103 @@
+"""Sixty-one cultures, many corpora: what stands in 80 columns and on a page can be read, and is drawn."""
+
+import re
+from dataclasses import replace
+
+import iso3166
+import pytest
+import report_fixtures
+from analysis_fixtures import make_analysis
+from pages import Page, printed, render_page
+from report_fixtures import CULTURES, make_run, wide_run
+
+from kapwa.report.analysis.charts import tau_charts
+from kapwa.report.analysis.heatmap import Frame, likenesses, tree_path
+from kapwa.report.analysis.terminal import render_analysis
+from kapwa.report.analysis.view import AnalysisView
+from kapwa.report.charts import HeatChart
+from kapwa.report.figures import chart_file
+from kapwa.report.heat import confusion_chart
+from kapwa.report.notes import some_names
+from kapwa.report.page import _cautions
+from kapwa.report.terminal import render_run
+from kapwa.report.view import arrange
+
+
+@pytest.fixture(scope="module")
+def sixty() -> report_fixtures.MadeRun:
+    """A run over 61 cultures, with names of up to 25 letters."""
+    with pytest.MonkeyPatch.context() as patch:
+        names = [one.name.replace(" ", "_") for one in iso3166.countries if len(one.name) < 26]
+        for name in [name for name in names if name not in CULTURES][: 61 - len(CULTURES)]:
+            patch.setitem(CULTURES, name, ("es", "high", 0.5))
+        return wide_run(cultures=tuple(CULTURES), variants=("local/inst-4", "en/inst-4"), per_culture=6)
+
+
+def confusion(run: report_fixtures.MadeRun) -> HeatChart:
+    view = arrange([run])[0]
+    return confusion_chart(view, view.confusions()[0])
+
+
+def test_a_heat_map_of_61_columns_is_colours_alone_and_one_of_16_has_numbers(sixty: report_fixtures.MadeRun) -> None:
+    wide, narrow = confusion(sixty), confusion(wide_run(per_culture=6))
+    assert (len(wide.columns), wide.bare, len(narrow.columns), narrow.bare) == (61, True, 16, False)
+    numbers = [len(re.findall(r"<text[^>]*>\d+</text>", chart_file(chart))) for chart in (wide, narrow)]
+    scale = 6  # the marks of the scale between its ends
+    assert numbers[0] == scale
+    assert numbers[1] > 100
+    table = render_page([sixty]).partition('<table class="squares many bare">')[2].partition("</table>")[0]
+    assert table.count("<td class=") >= 3000
+    assert set(re.findall(r"<td class=[^>]*>([^<]*)</td>", table)) == {""}
+
+
+def test_terminal_tables_cut_no_name_at_80_columns(sixty: report_fixtures.MadeRun) -> None:
+    text = printed(render_run(sixty), 80)
+    assert "Metric: sem_b; Variant: local/inst-4" in text
+    rows = [line for line in text.splitlines() if re.search(r"\d%.*–.*%", line)]
+    assert len([line for line in rows if line.split()[-1] == "6"]) == 10
+    few = printed(render_run(wide_run(cultures=tuple(CULTURES)[:3])), 80)
+    assert len(re.findall(r"local/inst-4 +\d", few)) == 6
+    assert max(map(len, few.splitlines())) <= 80
+    long = printed(render_analysis(make_analysis(models=("org/Meta-Llama-3.1-8B-Instruct",), identities=8)), 80)
+    assert "Meta-Llama-3.1-8B-Instruct" in long.partition("Do texts change?")[2].partition("Do they")[0]
+    assert max(map(len, long.splitlines())) <= 80
+
+
+def test_sixty_names_in_a_sentence_are_six_and_a_number(sixty: report_fixtures.MadeRun) -> None:
+    assert some_names(["a", "b"]) == "a and b"
+    said = _cautions(arrange([sixty])[0], [f"Nowhere {i}" for i in range(60)])
+    assert any(line.endswith("Nowhere 5 and 54 more.") for line in said)
+
+
+def test_a_margin_is_told_where_it_measures_something() -> None:
+    situations, questions = Page(render_page([make_run("m")])).text, Page(render_page([wide_run("m")])).text
+    assert "wrong, margin −0." in situations
+    assert "in log-probability per byte" in situations
+    assert "wrong" in questions
+    assert "margin" not in questions
+
+
+def test_junctions_of_a_tree_are_spread_over_its_room() -> None:
+    view = AnalysisView(make_analysis(identities=20))
+    one = likenesses(view, view.corpora[0])[0]
+    frame = Frame.of(one)
+    path = tree_path(one, frame)
+    places = sorted(float(x) for x in re.findall(r"H([\d.]+)V", path))
+    room = frame.left - frame.room - 1
+    assert len(places) == 19
+    assert places[0] < 0.05 * room + 0.3
+    assert places[-1] > 0.8 * room  # before: 0.49, the rest was empty
+    # Two pairs equally close make no division by zero.
+    assert tree_path(replace(one, tree=[((0.5, 0.5, 1.5, 1.5), (0.0, 0.4, 0.4, 0.0))]), frame).startswith("M")
+
+
+def test_a_legend_names_what_is_drawn() -> None:
+    few = AnalysisView(make_analysis(identities=12, concepts=4, tasks=("eecc/stories",)))
+    many = AnalysisView(make_analysis(identities=12, concepts=30, tasks=("eecc/stories",)))
+    legends = [dict(next(iter(tau_charts(view).values()))[0].keys) for view in (few, many)]
+    assert legends[0] == {"0": "one concept", "band": legends[0]["band"]}
+    assert set(legends[1]) == {"bar", "mean", "band"}
+    small, large = (Page(render_page([wide_run("m", per_culture=n)])).text for n in (12, 120))
+    for words in ("Numbers in brackets", "Grey: fewer than 10 items"):
+        assert words in small
+        assert words not in large
