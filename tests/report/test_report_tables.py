@@ -281,7 +281,7 @@ def test_every_set_of_controls_has_its_row_and_numbers_are_never_cut(made: MadeA
     )
     told = printed(render_analysis(dataclasses.replace(made, correlations=pl.concat([wide, *partial]))), 80)
     surveys = rows["values"].n_unique()
-    assert told.count("−0.543 (−0.876 to −0.123)   −0.109 to 0.108") == 2 * surveys
+    assert told.count("−0.543 (−0.876 to −0.123)  −0.109 to 0.108") == 2 * surveys
     for place in range(len(sets)):
         assert len(re.findall(rf"−0\.{321 + 100 * place} +0\.25", told)) == rows.height
 

@@ -226,7 +226,7 @@ def test_cases_show_the_worst_answer_of_each_item_worst_first() -> None:
     assert cases["item_id"].to_list() == ["0002", "0001"]
     assert cases["margin"].is_sorted()
     assert cases["got"][0] == IRRELEVANT[0]
-    assert cases["metric"].to_list() == ["chrfpp"] * 2
+    assert cases["metric"].to_list() == ["chrfpp_acc"] * 2
     assert cases["expected_gloss"][0] == "Talk to your mother first."
     assert cases["margin"][0] == cell(judged, "chrfpp_diff", 2, 1)[0]
 
