@@ -16,7 +16,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 
 from kapwa.files import slug, write_text
-from kapwa.report import charts, comparisons, heat, notes, plots, sentences, summaries, tables, wording
+from kapwa.report import (
+    charts,
+    comparisons,
+    heat,
+    notes,
+    overview,
+    plots,
+    sentences,
+    summaries,
+    tables,
+    wording,
+    worked,
+)
 from kapwa.report.people import people_blocks
 from kapwa.report.relations import correlation_table, relation_charts, relation_table, relations
 from kapwa.report.view import Subject, TaskView, arrange
@@ -65,6 +77,7 @@ def build_report(runs: Sequence[Run], out: Path, *, people: Sequence[Path] = ())
     related = relations(views) if len(views) > 1 else []
     # A report must be readable where its suite is not installed.
     question = views[0].suite.question if views[0].suite is not None else views[0].task
+    several = [_together(group) for group in overview.together(views)]
     versions, made = notes.origin(runs)
     page = render(
         "report.html.j2",
@@ -73,6 +86,7 @@ def build_report(runs: Sequence[Run], out: Path, *, people: Sequence[Path] = ())
         single=len(parts) == 1,
         relations={"figures": relation_charts(related), "table": relation_table(related)} if related else None,
         people=said,
+        together=several,
         title=question if len(parts) == 1 else "What the models know",
         lead=notes.page_lead(views),
         warnings=list(dict.fromkeys(warning for part in parts for warning in part["warnings"])),
@@ -127,7 +141,9 @@ def _task_part(view: TaskView) -> Part:
     correlated = comparisons.correlations(view) if several else None
     confused = view.confusions()
     subjects = [
-        {"subject": s, "cases": worst_cases(view, s)} | ({} if across else _culture(view, s)) for s in view.subjects
+        {"subject": s, "cases": (cases := worst_cases(view, s)), "worked": _worked(view, s, cases)}
+        | ({} if across else _culture(view, s))
+        for s in view.subjects
     ]
     marks = [mark for s in view.subjects for metric in view.headline for mark in view.marks(s, metric).every]
     told = view.suite.tasks.get(view.task, "") if view.suite is not None else ""
@@ -152,7 +168,7 @@ def _task_part(view: TaskView) -> Part:
         "variants": None,
         "counts": tables.counts_table(view),
         "losses": sentences.loss_sentences(view),
-        "correlations": None if correlated is None else correlation_table(view, correlated, CORRELATED),
+        "correlations": None if correlated is None else _agreement(view, correlated),
         "methods": notes.methods(view),
         "signatures": tables.signature_table(view),
         "warnings": notes.warnings(view),
@@ -165,6 +181,29 @@ def _task_part(view: TaskView) -> Part:
         part["variants"] = tables.comparison_table(view, variants, "variants", caption)
         part["variant_sentences"] = _pair_sentences(view, variants)
     return part
+
+
+def _agreement(view: TaskView, frame: pl.DataFrame) -> tables.Table:
+    caption = f"Agreement of metrics across {len(view.runs)} runs ({view.task})"
+    return correlation_table(frame, view.slug, caption, CORRELATED)
+
+
+def _worked(view: TaskView, subject: Subject, cases: Cases | None) -> list[tables.Table]:
+    """The first case worked through, where cultures are few."""
+    if view.many or cases is None or not cases.cases:
+        return []
+    item = cases.cases[0]["item_key"]
+    found = (worked.likelihood_table(view, subject, item), worked.answers_table(view, subject, item))
+    return [table for table in found if table is not None]
+
+
+def _together(views: Sequence[TaskView]) -> Part:
+    """Tasks of one suite side by side: a row for each model, and how far their metrics agree across models."""
+    frame, table = overview.task_correlations(views), overview.model_table(views)
+    caption = f"Agreement of the tasks' metrics across {len(table.rows)} models"
+    columns = len(overview.model_columns(views))
+    agreed = None if frame is None else correlation_table(frame, f"{views[0].slug}-tasks", caption, columns)
+    return {"table": table, "correlations": agreed}
 
 
 def _culture(view: TaskView, subject: Subject) -> Part:
@@ -184,7 +223,13 @@ def _culture(view: TaskView, subject: Subject) -> Part:
 
 def _across(view: TaskView) -> Part:
     """Everything that many cultures share a chart or a table for."""
-    by_culture = {name: tables.culture_table(view, name) for name in view.metrics}
+    average = overview.average_estimates(view)
+    by_culture = {
+        name: tables.culture_table(view, name, average if name == view.metric else None) for name in view.metrics
+    }
+    gaps = overview.language_gaps(view)
+    alike = "Cultures that share a language, on the same questions"
+    alike += f", mean of {len(view.runs)} models" if len(view.runs) > 1 else ""
     first = by_culture.pop(view.metric)
     released = [name for name in by_culture if view.metrics[name].get("reference")]
     maps, topics = map_charts(view), heat.stratum_charts(view)
@@ -196,6 +241,10 @@ def _across(view: TaskView) -> Part:
         "scores": first,
         "others": [table for name, table in by_culture.items() if table and name not in released],
         "reference": [table for name, table in by_culture.items() if table and name in released],
+        "gaps": tables.comparison_table(view, gaps, "gaps", alike) if gaps.height else None,
+        "gap_sentences": _pair_sentences(view, gaps) if gaps.height else [],
+        "topics": plots.topic_charts(view),
+        "topic_table": overview.topic_table(view),
         "breakdown": topics,
         "bracketed": any(one and one.text[:1] == "(" for chart in topics for row in chart.squares for one in row),
         "strata": tables.strata_tables(view),
@@ -325,5 +374,11 @@ def _case(view: TaskView, item: str, rows: list[tuple[int, Mapping[str, Any]]], 
         group = said.setdefault((text, right), Said([], text, texts["got_gloss"], right))
         measured = bool(view.metrics.get(row["metric"], {}).get("margin"))
         group.models.append((view.labels[run], wording.decimal(row["margin"], 3, plus=True) if measured else ""))
-    told = {"item_id": clean(item), "topic": clean(topic), "language": clean(language), "said": list(said.values())}
+    told = {
+        "item_id": clean(item),
+        "item_key": item,
+        "topic": clean(topic),
+        "language": clean(language),
+        "said": list(said.values()),
+    }
     return {**told, **shown[0]}

@@ -11,6 +11,7 @@ from kapwa.files import slug
 from kapwa.report import wording
 from kapwa.report.charts import FEW_ITEMS, Dot, Line, Marker, RowChart
 from kapwa.report.comparisons import LEVELS, contrast_language, language_facts, part_names
+from kapwa.report.overview import topic_means
 from kapwa.report.sentences import is_clear
 from kapwa.report.view import Estimate, Subject, TaskView
 from kapwa.report.wording import label_text
@@ -166,6 +167,27 @@ def culture_charts(view: TaskView, metric: str) -> list[RowChart]:
             compact=True,
             keys=keys,
         )
+    return found
+
+
+def topic_charts(view: TaskView) -> list[RowChart]:
+    """Every topic a row, a dot for each model: its mean over cultures, each counting alike."""
+    found = []
+    for group, topics in topic_means(view):
+        for part, members in view.series:
+            rows = {name: [(members.index(i), row) for i, row in one if i in members] for name, one in topics.items()}
+            title = f"{view.titles[view.metric]}, by {label_text(group).replace('_', ' ')}"
+            found += _chart(
+                view,
+                view.metric,
+                [_series_line(name, one) for name, one in rows.items() if one],
+                title=f"{title}, mean over cultures",
+                about="all cultures",
+                key=f"{view.slug}-{slug(group)}-over-cultures{part}",
+                subject=", ".join(view.labels[i] for i in members),
+                series=[view.labels[i] for i in members],
+                compact=True,
+            )
     return found
 
 

@@ -11,9 +11,9 @@ import polars as pl
 from kapwa.files import slug
 from kapwa.report import wording
 from kapwa.report.charts import Point, ScatterChart
-from kapwa.report.comparisons import variant_name
+from kapwa.report.comparisons import part_words, split, variant_name
 from kapwa.report.tables import NONE, Cell, Table, frame_csv
-from kapwa.report.view import TaskView
+from kapwa.report.view import Subject, TaskView
 from kapwa.report.wording import clean, isolate
 from kapwa.stats.correlation import Correlation, pearson
 from kapwa.tables_io import csv_text
@@ -53,20 +53,42 @@ def relations(views: Sequence[TaskView]) -> list[Relation]:
 
 def _of_runs(one: TaskView, i: int, other: TaskView, j: int) -> Iterator[Relation]:
     theirs = {subject.culture: subject for subject in other.subjects}
-    for first, second in product(one.variants, other.variants):
+    for first, second in product(_askings(one), _askings(other)):
         points = []
         for subject in (subject for subject in one.subjects if subject.culture in theirs):
-            x = one.estimate(i, subject, one.metric, first)
-            y = other.estimate(j, theirs[subject.culture], other.metric, second)
-            if x and y and wording.known(x["value"]) and wording.known(y["value"]):
-                points.append(Point(subject.label, x["value"], y["value"]))
+            x = _mean(one, i, subject, first)
+            y = _mean(other, j, theirs[subject.culture], second)
+            if x is not None and y is not None:
+                points.append(Point(subject.label, x, y))
         if len(points) >= LEAST_CULTURES:
             named, languages = [], []
-            for view, variant in ((one, first), (other, second)):
-                named.append(f"{view.task} {variant_name(variant)}" if len(view.variants) > 1 else view.task)
-                languages.append({(s.culture, view.language_of(s, variant)) for s in view.subjects})
+            for view, asked in ((one, first), (other, second)):
+                named.append(f"{view.task} {_asked_words(asked)}" if len(view.variants) > 1 else view.task)
+                languages.append({(s.culture, view.language_of(s, name)) for s in view.subjects for name in asked})
             r = pearson([point.x for point in points], [point.y for point in points])
             yield Relation(one.labels[i], named[0], named[1], points, r, languages[0] == languages[1])
+
+
+def _askings(view: TaskView) -> list[tuple[str, ...]]:
+    """Each variant, and those together that put one prompt in several languages: their mean is over the languages."""
+    by_prompt: dict[str, list[str]] = {}
+    for name in view.variants:
+        if parts := split(name):
+            by_prompt.setdefault(parts[1], []).append(name)
+    return [*((name,) for name in view.variants), *(tuple(names) for names in by_prompt.values() if len(names) > 1)]
+
+
+def _asked_words(asked: Sequence[str]) -> str:
+    if len(asked) == 1:
+        return variant_name(asked[0])
+    return f"mean of {len(asked)} languages, {part_words(asked[0].partition('/')[2])}"
+
+
+def _mean(view: TaskView, run: int, subject: Subject, asked: Sequence[str]) -> float | None:
+    """The mean of a culture's scores in the variants ``asked``; None unless it has all of them."""
+    rows = [view.estimate(run, subject, view.metric, name) for name in asked]
+    values = [row["value"] for row in rows if row is not None and wording.known(row["value"])]
+    return sum(values) / len(values) if len(values) == len(asked) else None
 
 
 def relation_charts(found: Sequence[Relation]) -> list[ScatterChart]:
@@ -118,8 +140,8 @@ def relation_table(found: Sequence[Relation]) -> Table | None:
     )
 
 
-def correlation_table(view: TaskView, frame: pl.DataFrame, shown: int) -> Table:
-    """How far metrics agree across runs: pairs of the first ``shown`` metrics; the CSV holds all of them."""
+def correlation_table(frame: pl.DataFrame, key: str, caption: str, shown: int) -> Table:
+    """How far metrics agree across models: pairs of the first ``shown`` metrics; the CSV holds all of them."""
     pairs: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
     first = set(list(dict.fromkeys([*frame["metric_a"], *frame["metric_b"]]))[:shown])
     for row in frame.iter_rows(named=True):
@@ -127,11 +149,13 @@ def correlation_table(view: TaskView, frame: pl.DataFrame, shown: int) -> Table:
             pairs.setdefault((row["metric_a"], row["metric_b"]), {})[row["coefficient"]] = row
     rows = []
     for (a, b), found in pairs.items():
-        cells = [coefficient_cell(found.get(kind), "too few for an interval") for kind in ("pearson", "spearman")]
-        rows.append([Cell(clean(f"{a} × {b}")), *cells, Cell(str(max(r["n"] for r in found.values())), number=True)])
+        n = max(row["n"] for row in found.values())
+        without = "too few for an interval" if n < 4 else "no interval"  # at ±1 there is none either
+        cells = [coefficient_cell(found.get(kind), without) for kind in ("pearson", "spearman")]
+        rows.append([Cell(clean(f"{a} × {b}")), *cells, Cell(str(n), number=True)])
     return Table(
-        key=f"{view.slug}-correlations",
-        caption=f"Agreement of metrics across {len(view.runs)} runs ({view.task})",
+        key=f"{key}-correlations",
+        caption=caption,
         head=["Metrics", "Pearson r", "Spearman ρ", "Runs"],
         rows=rows,
         csv=frame_csv(frame),

@@ -19,15 +19,20 @@ from kapwa.stats.intervals import Estimate, mean_estimates
 MOST_NAMED = 4
 
 
-def equal_mean(view: TaskView, run: int) -> Estimate | None:
-    """Mean of the first headline metric over cultures, each counting alike; None where nothing was measured.
+def equal_mean(view: TaskView, run: int, metric: str = "", stratum: tuple[str, str] | None = None) -> Estimate | None:
+    """Mean of a metric (the first headline one) over cultures, each counting alike; None where nothing was measured.
+
+    ``stratum``: a column of the scores and its value, such as a topic. Cultures without items of it do not count.
 
     The interval is Student's with a standard error clustered by sampled unit, which cultures may share (one question
     put to all of them): v̄ + (v − v̄_c) · N / (C · n_c) has the mean over cultures as its mean and, summed by
     cluster, the linearised residuals of it. Cultures are taken as they are, not as a sample of cultures.
     """
     rows = view.runs[run].scores.filter(
-        (pl.col("metric") == view.metric) & (pl.col("variant") == view.variant) & pl.col("value").is_not_null()
+        (pl.col("metric") == (metric or view.metric))
+        & (pl.col("variant") == view.variant)
+        & pl.col("value").is_not_null()
+        & (pl.lit(value=True) if stratum is None else pl.col(stratum[0]) == stratum[1])
     )
     if not rows.height:
         return None

@@ -142,8 +142,11 @@ def scores_table(view: TaskView, subject: Subject, *, reference: bool) -> Table 
     )
 
 
-def culture_table(view: TaskView, metric: str) -> Table | None:
-    """One metric by culture: every model's score and interval, floors and people beside; the CSV holds all variants."""
+def culture_table(view: TaskView, metric: str, average: Mapping[str, Estimate] | None = None) -> Table | None:
+    """One metric by culture: every model's score and interval, floors and people beside; the CSV holds all variants.
+
+    ``average``: by culture the mean over models, for a column of its own.
+    """
     info, subjects = view.metrics[metric], view.by_score(metric)
     if not subjects:
         return None
@@ -157,6 +160,7 @@ def culture_table(view: TaskView, metric: str) -> Table | None:
         n = max((int(row["n"]) for row in found if row is not None), default=0)
         cells = [Cell(subject.label, language_facts(view.language_of(subject, view.variant))[0])]
         cells += [score_cell(row, info, strong=metric in view.headline) for row in found]
+        cells += [score_cell(average.get(subject.culture), info)] if average else []
         cells += [pair[side]._replace(small="" if len(names) == 1 else pair[side].small) for side in kept]
         rows.append([*cells, Cell(f"{n:,}", number=True, muted=n < FEW_ITEMS)])
     every = (
@@ -168,7 +172,13 @@ def culture_table(view: TaskView, metric: str) -> Table | None:
     return Table(
         key=f"{view.slug}-cultures-{metric}",
         caption=f"{view.titles[metric]}{_of_variant(view)}",
-        head=["Culture", *view.labels, *((FLOOR, CEILING)[side] for side in kept), "Items"],
+        head=[
+            "Culture",
+            *view.labels,
+            *(["Mean of models"] if average else []),
+            *((FLOOR, CEILING)[side] for side in kept),
+            "Items",
+        ],
         rows=rows,
         csv=tidy_csv(view, every),
         note=f"{FLOOR}: {next(iter(names))}." if len(names) == 1 else "",

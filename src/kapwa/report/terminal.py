@@ -50,9 +50,9 @@ def render_run(run: Run) -> Group:
     for subject in [] if view.many else subjects:
         head = f"{subject.label}: " if len(subjects) > 1 else ""
         told += [head + sentences.score_sentence(reading) for reading in sentences.readings(view, subject)]
-    rows, named = [], [("Metric", metrics), ("Culture", subjects), ("Variant", variants)]
+    rows, sizes = [], {"Metric": len(metrics), "Culture": len(subjects), "Variant": len(variants)}
     # What is the same in all rows stands once above the table: names and numbers have to fit 80 columns.
-    parts = [name for name, values in named if len(values) > 1]
+    parts = [name for name, size in sizes.items() if size > 1]
     for metric, subject, variant in product(metrics, subjects, variants):
         row = view.estimate(0, subject, metric, variant)
         if row is None:
@@ -63,7 +63,7 @@ def render_run(run: Run) -> Group:
         cells += [wording.interval(row["low"], row["high"], info)]
         cells += [wording.amount(mark.value if mark else None, info) for mark in (marks.best, marks.top)]
         rows.append([*cells, f"{row['n']:,}"])
-    same = "; ".join(f"{name}: {names[name]}" for name, _ in named if rows and name not in parts)
+    same = "; ".join(f"{name}: {names[name]}" for name in sizes if rows and name not in parts)
     table = new_table([*parts, "Score", "95% interval", "Best trick", "Ceiling", "n"], rows, names=parts)
     under, others = [], len(view.metrics) - len(metrics)
     if len(subjects) < len(view.subjects):

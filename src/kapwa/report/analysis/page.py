@@ -86,6 +86,7 @@ def _told(view: AnalysisView) -> Part:
         "measures": lists.measures_told(view),
         "example": explorer.example(view),
         "glance": tables.glance_table(view),
+        "quartiles": tables.quartiles_table(view),
         "tests": tables.tests_table(view),
         "correlations": tables.correlation_table(view),
         "topics": tables.topic_table(view),

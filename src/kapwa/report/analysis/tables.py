@@ -5,11 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 
+import numpy as np
 import polars as pl
 
 from kapwa.report import wording
 from kapwa.report.analysis.sentences import beyond_floor, changes, explained, variances
-from kapwa.report.analysis.view import AnalysisView, Row, fine, measure_words, short, span, topic_words
+from kapwa.report.analysis.view import (
+    AnalysisView,
+    Row,
+    fine,
+    matching,
+    measure_words,
+    short,
+    span,
+    task_words,
+    topic_words,
+)
 from kapwa.report.tables import NONE, Cell, Table, frame_csv
 from kapwa.report.wording import isolate, label_text
 from kapwa.tables_io import csv_text
@@ -69,6 +80,31 @@ def glance_table(view: AnalysisView) -> Table:
 
 def _tau_heads(view: AnalysisView) -> list[str]:
     return [f"τ, {view.values_short(values)}" for values in view.values]
+
+
+def quartiles_table(view: AnalysisView) -> Table | None:
+    """Median and quartiles over concepts of the variance across and within, so that tasks can be held side by side."""
+    rows, tidy = [], []
+    for corpus in sorted(view.corpora, key=lambda one: (one.key.corpus, one.key.task)):
+        frame = matching(view.table("variance", corpus), estimator="corrected").drop_nulls(["across", "within"])
+        if not frame.height:
+            continue
+        cells = []
+        for side in ("across", "within"):
+            low, median, high = (float(q) for q in np.quantile(frame[side].to_numpy(), [0.25, 0.5, 0.75]))
+            cells.append(Cell(fine(median), span(low, high), number=True))
+            tidy.append([*corpus.key, side, low, median, high, frame.height])
+        rows.append([Cell(corpus.label, task_words(corpus.key.task)), *cells, Cell(f"{frame.height:,}", number=True)])
+    if not rows:
+        return None
+    return Table(
+        key="analysis-quartiles",
+        caption="Median over concepts, and the quartiles around it",
+        head=["Corpus", "Across", "Within", "Concepts"],
+        rows=rows,
+        csv=csv_text(("corpus", "task", "side", "first_quartile", "median", "third_quartile", "concepts"), tidy),
+        note="Small: first to third quartile, of concepts. They are no interval.",
+    )
 
 
 def tests_table(view: AnalysisView) -> Table:

@@ -1,0 +1,188 @@
+"""What several tasks, models and cultures say together: a row for each model, gaps within a language, topics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from kapwa.report.comparisons import LEAST_RUNS, REPLICATES, language_facts
+from kapwa.report.summaries import equal_mean
+from kapwa.report.tables import NONE, Cell, Table, score_cell
+from kapwa.report.view import Estimate, TaskView
+from kapwa.report.wording import isolate
+from kapwa.stats.intervals import mean_estimates
+from kapwa.stats.tables import COMPARISON_SCHEMA, adjust_p_values, compare_runs, correlate_metrics
+from kapwa.tables_io import csv_text
+
+Column = tuple[TaskView, str]  # a task, and a metric of it
+
+
+def together(views: Sequence[TaskView]) -> list[list[TaskView]]:
+    """Views of two or more tasks of one suite."""
+    by_suite: dict[str, list[TaskView]] = {}
+    for view in views:
+        by_suite.setdefault(str(view.manifest.get("suite")), []).append(view)
+    return [group for group in by_suite.values() if len({view.task for view in group}) > 1]
+
+
+def model_columns(views: Sequence[TaskView]) -> list[Column]:
+    """The headline metrics of every task, and those that measure as the first of them does ("rouge1_acc")."""
+    columns: list[Column] = []
+    for view in views:
+        stem, _, kind = view.metric.partition("_")
+        alike = [name for name in view.metrics if stem and kind and name.endswith(f"_{kind}")]
+        columns += [(view, name) for name in dict.fromkeys([*view.headline, *alike])]
+    return columns
+
+
+def model_rows(columns: Sequence[Column]) -> dict[str, list[Estimate | None]]:
+    """By model, its score in every column: that of the one culture, or the mean over cultures, each counting alike."""
+    models: dict[tuple[str, str], str] = {}
+    found: dict[tuple[tuple[str, str], int], Estimate | None] = {}
+    for place, (view, metric) in enumerate(columns):
+        for i, (label, run) in enumerate(zip(view.labels, view.runs, strict=True)):
+            key = (str(run.manifest["model"]["id"]), str(run.manifest["model"].get("revision")))
+            models.setdefault(key, label)
+            if len(view.subjects) == 1:
+                found[key, place] = view.estimate(i, view.subjects[0], metric)
+            else:
+                mean = equal_mean(view, i, metric)
+                found[key, place] = None if mean is None else mean._asdict()
+    names = list(models.values())
+    labels = names if len(set(names)) == len(names) else [f"{key[0]} @ {key[1]}" for key in models]
+    return {
+        label: [found.get((key, place)) for place in range(len(columns))]
+        for label, key in zip(labels, models, strict=True)
+    }
+
+
+def model_table(views: Sequence[TaskView]) -> Table:
+    """A row for each model, a column for each task's metrics (Kalahi's table 5)."""
+    columns = model_columns(views)
+    rows, tidy = [], []
+    for label, found in model_rows(columns).items():
+        cells = [score_cell(row, view.metrics[name]) for (view, name), row in zip(columns, found, strict=True)]
+        rows.append([Cell(label), *cells])
+        for (view, name), row in zip(columns, found, strict=True):
+            tidy.append([label, view.task, name, *((row or {}).get(key) for key in ("value", "low", "high", "n"))])
+    several = any(len(view.subjects) > 1 for view in views)
+    note = "Under each score its 95% interval."
+    note += " Means over cultures, each counting alike." if several else ""
+    return Table(
+        key=f"{views[0].slug}-models",
+        caption=f"Every model on {' and '.join(dict.fromkeys(view.task for view in views))}",
+        head=["Model", *(f"{view.titles[name].partition(':')[0]} ({name})" for view, name in columns)],
+        rows=rows,
+        csv=csv_text(("model", "task", "metric", "value", "low", "high", "n"), tidy),
+        note=note,
+    )
+
+
+def task_correlations(views: Sequence[TaskView]) -> pl.DataFrame | None:
+    """Correlate the columns of :func:`model_table` across models; None below three models."""
+    columns = model_columns(views)
+    rows = model_rows(columns)
+    if len(rows) < LEAST_RUNS:
+        return None
+    names = [f"{view.task} {name}" for view, name in columns]
+    values = [[None if row is None else row["value"] for row in found] for found in rows.values()]
+    return correlate_metrics(pl.DataFrame(values, schema=dict.fromkeys(names, pl.Float64), orient="row"))
+
+
+# --- over the models of one task
+
+
+def model_average(view: TaskView) -> pl.DataFrame:
+    """The first headline metric of every item in the main variant, averaged over samples, then over models."""
+    kept = (pl.col("metric") == view.metric) & (pl.col("variant") == view.variant) & pl.col("value").is_not_null()
+    place = ("culture", "language", "item_id")
+    tables = [
+        run.scores.filter(kept).group_by(*place, maintain_order=True).agg(pl.col("value").mean(), pl.first("cluster"))
+        for run in view.runs
+    ]
+    return pl.concat(tables).group_by(*place, maintain_order=True).agg(pl.col("value").mean(), pl.first("cluster"))
+
+
+def average_estimates(view: TaskView) -> dict[str, Estimate]:
+    """By culture, the mean over models with its interval; {} for one model."""
+    if len(view.runs) < 2:
+        return {}
+    found = {}
+    for (culture,), items in model_average(view).group_by("culture", maintain_order=True):
+        estimate = mean_estimates(items["value"].to_numpy(), items["cluster"].to_numpy())[0]
+        found[str(culture)] = dict(estimate._asdict())
+    return found
+
+
+def language_gaps(view: TaskView) -> pl.DataFrame:
+    """Differences between cultures that share a language, question by question, averaged over models.
+
+    The languages are those of the data: of the variant that asks in the most. Columns of ``comparisons``; ``a`` is the
+    culture that scores higher, ``culture`` names the language. Empty where no two cultures share one, and where all
+    are asked in one: then it need not be theirs.
+    """
+    tongues = [{s: view.language_of(s, name).partition("-")[0] for s in view.subjects} for name in view.variants]
+    spoken = max(tongues, key=lambda one: len(set(one.values())), default={})
+    if len(set(spoken.values())) < 2:
+        return pl.DataFrame()
+    scores, tables = model_average(view), []
+    ranked = [subject for subject in view.by_score(view.metric) if subject in spoken]
+    for a, b in combinations(ranked, 2):
+        if spoken[a] == spoken[b]:
+            sides = (_as_items(scores, one.culture, spoken[a], view) for one in (a, b))
+            more: dict[str, Any] = {"metrics": {view.metric: False}, "replicates": REPLICATES}
+            tables.append(compare_runs(*sides, label_a=a.label, label_b=b.label, **more))
+    found = [table for table in tables if table.height and table["n"][0]]
+    return adjust_p_values(pl.concat(found)) if found else pl.DataFrame(schema=COMPARISON_SCHEMA)
+
+
+def _as_items(scores: pl.DataFrame, culture: str, language: str, view: TaskView) -> pl.DataFrame:
+    """One culture's questions, named by what cultures share of them: their cluster."""
+    own = scores.filter(pl.col("culture") == culture).group_by("cluster", maintain_order=True).agg(pl.mean("value"))
+    same = {"culture": language_facts(language)[0], "language": language, "variant": view.variant}
+    told = {**same, "category": "", "topic": "", "metric": view.metric, "outcome": "scored"}
+    return own.with_columns(pl.col("cluster").alias("item_id"), pl.lit(0).alias("sample")).with_columns(
+        pl.lit(value).alias(name) for name, value in told.items()
+    )
+
+
+def topic_means(view: TaskView) -> Iterator[tuple[str, dict[str, list[tuple[int, Estimate]]]]]:
+    """For each grouping, by topic, every model's mean over cultures, each counting alike (BLEnD's figure 15)."""
+    for group in view.groups:
+        names = sorted({name for run in view.runs for name in run.scores[group].unique().drop_nulls()})
+        found: dict[str, list[tuple[int, Estimate]]] = {}
+        for name in names if len(names) > 1 else ():
+            for i in range(len(view.runs)):
+                mean = equal_mean(view, i, stratum=(group, name))
+                if mean is not None:
+                    found.setdefault(name, []).append((i, mean._asdict()))
+        if found:
+            order = {name: -float(np.mean([row["value"] for _, row in rows])) for name, rows in found.items()}
+            yield group, {name: found[name] for name in sorted(found, key=lambda name: (order[name], name))}
+
+
+def topic_table(view: TaskView) -> Table | None:
+    """The numbers of the chart of topics over all cultures."""
+    rows, tidy, info = [], [], view.metrics[view.metric]
+    for group, found in topic_means(view):
+        for name, means in found.items():
+            by_run = dict(means)
+            cells = [score_cell(row, info) if (row := by_run.get(i)) else NONE for i in range(len(view.runs))]
+            rows.append([Cell(name, group), *cells])
+            tidy += [
+                [view.labels[i], group, name, *(row[key] for key in ("value", "low", "high", "n"))] for i, row in means
+            ]
+    if not rows:
+        return None
+    return Table(
+        key=f"{view.slug}-topics",
+        caption=f"{view.titles[view.metric]} by topic, mean over cultures",
+        head=["Topic", *map(isolate, view.labels)],
+        rows=rows,
+        csv=csv_text(("model", "group", "topic", "value", "low", "high", "n"), tidy),
+        note="Each culture counts alike.",
+    )
