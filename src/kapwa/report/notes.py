@@ -83,7 +83,7 @@ def warnings(view: TaskView) -> list[str]:
         if {view.language_of(subject, variant) for variant in asked} == {"en"} and len(asked) < len(view.variants):
             whose.append(isolate(subject.label))
     if whose:
-        said.append(f"{_list(whose)}: in English only, where each question is asked and counted once.")
+        said.append(f"{some_names(whose)}: in English only, where each question is asked and counted once.")
     return said
 
 
