@@ -229,7 +229,9 @@ def test_confusion_is_shown_in_the_language_all_cultures_share(wide: TaskView) -
 def test_two_tasks_of_one_model_are_correlated_across_cultures() -> None:
     views = arrange([wide_run(per_culture=200), choice_run(n=200), choice_run("org/stranger")])
     found = relations(views)
-    assert [(one.model, len(one.points)) for one in found] == [("wide-model", 16)] * 4
+    assert [(one.model, len(one.points)) for one in found] == [
+        ("wide-model", 16)
+    ] * 6  # four variants, two means over languages
     by_name = {one.across: one for one in found}
     english = by_name["blend/saq in English, asked directly"]
     assert english.same_language
@@ -240,7 +242,7 @@ def test_two_tasks_of_one_model_are_correlated_across_cultures() -> None:
     plots = relation_charts(found)
     assert [plot.across for plot in plots] == ["blend/saq in English, asked directly →"]
     table = relation_table(found)
-    assert len(table.rows) == 4
+    assert len(table.rows) == 6
 
 
 def test_tasks_of_different_models_suites_or_few_cultures_are_not_correlated() -> None:

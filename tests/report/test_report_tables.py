@@ -95,7 +95,7 @@ def test_one_run_has_no_pairs_and_three_have_correlations() -> None:
     three = view_of(make_run("a", skill=0.1), make_run("b", skill=0.9), make_run("c", skill=0.5))
     frame = comparisons.correlations(three)
     assert frame is not None
-    table = model_correlations(three, frame, 3)
+    table = model_correlations(frame, three.slug, "Agreement", 3)
     assert [row[0].text for row in table.rows] == ["mc1 × mc2", "mc1 × mc3", "mc2 × mc3"]
     assert all(row[1].small == "too few for an interval" for row in table.rows)
     assert len(read(table)) == 2 * 6
