@@ -77,7 +77,7 @@ def build_report(runs: Sequence[Run], out: Path, *, people: Sequence[Path] = ())
     related = relations(views) if len(views) > 1 else []
     # A report must be readable where its suite is not installed.
     question = views[0].suite.question if views[0].suite is not None else views[0].task
-    several = [_together(group) for group in overview.together(views)]
+    several = [_together(group) for group in overview.together(views)] if len(views) > 1 else []
     versions, made = notes.origin(runs)
     page = render(
         "report.html.j2",
@@ -140,11 +140,14 @@ def _task_part(view: TaskView) -> Part:
     variants = pl.DataFrame() if axes or len(view.variants) < 2 else comparisons.variant_pairs(view)
     correlated = comparisons.correlations(view) if several else None
     confused = view.confusions()
-    subjects = [
-        {"subject": s, "cases": (cases := worst_cases(view, s)), "worked": _worked(view, s, cases)}
-        | ({} if across else _culture(view, s))
-        for s in view.subjects
-    ]
+    subjects = []
+    working = (worked.likelihood_table, worked.answers_table)[: min(2, len(view.variants))]
+    for s in view.subjects:
+        cases = worst_cases(view, s)
+        # The first case is worked through, where cultures are few.
+        item = cases.cases[0]["item_key"] if cases and cases.cases and not across else ""
+        shown = [table for one in working if item and (table := one(view, s, item))]
+        subjects.append({"subject": s, "cases": cases, "worked": shown} | ({} if across else _culture(view, s)))
     marks = [mark for s in view.subjects for metric in view.headline for mark in view.marks(s, metric).every]
     told = view.suite.tasks.get(view.task, "") if view.suite is not None else ""
     part: Part = {
@@ -186,15 +189,6 @@ def _task_part(view: TaskView) -> Part:
 def _agreement(view: TaskView, frame: pl.DataFrame) -> tables.Table:
     caption = f"Agreement of metrics across {len(view.runs)} runs ({view.task})"
     return correlation_table(frame, view.slug, caption, CORRELATED)
-
-
-def _worked(view: TaskView, subject: Subject, cases: Cases | None) -> list[tables.Table]:
-    """The first case worked through, where cultures are few."""
-    if view.many or cases is None or not cases.cases:
-        return []
-    item = cases.cases[0]["item_key"]
-    found = (worked.likelihood_table(view, subject, item), worked.answers_table(view, subject, item))
-    return [table for table in found if table is not None]
 
 
 def _together(views: Sequence[TaskView]) -> Part:

@@ -185,10 +185,6 @@ def culture_table(view: TaskView, metric: str, average: Mapping[str, Estimate] |
     )
 
 
-def _has_grey(rows: Sequence[Sequence[Cell]]) -> bool:
-    return any(cell.muted and cell.text != wording.NOTHING for row in rows for cell in row)
-
-
 def strata_table(view: TaskView, subject: Subject) -> Table | None:
     """The first headline metric by category and topic, with the number of items beside."""
     rows: list[list[Cell]] = []
@@ -209,7 +205,7 @@ def strata_table(view: TaskView, subject: Subject) -> Table | None:
         head=["Part", "Items", *view.labels],
         rows=rows,
         csv=tidy_csv(view, tidy),
-        note=_GREY if _has_grey(rows) else "",
+        note=_GREY if any(cell.muted and cell.text != wording.NOTHING for row in rows for cell in row) else "",
     )
 
 
@@ -231,7 +227,8 @@ def strata_tables(view: TaskView) -> list[Table]:
             head=["Culture", *(clean(name or "(none given)") for name in names)],
             rows=rows,
             csv=tidy_csv(view, ((label, s, row) for s, strata in found.items() for row in strata.values())),
-            note="Under each value its 95% interval." + (f" {_GREY}" if _has_grey(rows) else ""),
+            note="Under each value its 95% interval."
+            + (f" {_GREY}" if any(cell.muted and cell.text != wording.NOTHING for row in rows for cell in row) else ""),
         )
         tables.append(table)
     return tables

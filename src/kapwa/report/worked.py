@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -29,13 +28,19 @@ def likelihood_table(view: TaskView, subject: Subject, item: str) -> Table | Non
     for place, told in enumerate(next(iter(found.values()))):
         cells = []
         for i, mine in found.items():
-            one = mine[place] if place < len(mine) else {}
-            cells.append(_likelihood(one))
+            one: dict[str, Any] = mine[place] if place < len(mine) else {}
+            total, n_bytes = one.get("logprob_sum"), one.get("n_bytes")
+            if wording.known(total) and n_bytes:
+                small = f"{wording.decimal(total, 2)}, {wording.count(int(one['n_tokens']), 'token')}"
+                cells.append(Cell(wording.decimal(total / n_bytes, 4), small, number=True))
+            else:
+                cells.append(NONE)
             tidy.append([view.labels[i], item, *(one.get(name) for name in _CONTINUATION)])
         where = f"{told['group']}, {wording.count(int(told['n_bytes']), 'byte')}"
         rows.append([Cell(isolate(truncate(clean(told["text"]), LONGEST)), where), *cells])
     for metric in view.headline:
-        values = {i: _score(view, i, item, metric) for i in found}
+        own = (pl.col("item_id") == item) & (pl.col("variant") == view.variant) & (pl.col("metric") == metric)
+        values = {i: view.runs[i].scores.filter(own).select(pl.col("value").mean()).item() for i in found}
         if any(value is not None for value in values.values()):
             info = view.metrics[metric]
             cells = [
@@ -50,21 +55,6 @@ def likelihood_table(view: TaskView, subject: Subject, item: str) -> Table | Non
         csv=csv_text(("model", "item_id", *_CONTINUATION), tidy),
         note="Large: log-probability per byte, the nearer 0 the likelier. Small: the sum over the response's tokens.",
     )
-
-
-def _likelihood(row: Mapping[str, Any]) -> Cell:
-    total, n_bytes = row.get("logprob_sum"), row.get("n_bytes")
-    if not wording.known(total) or not n_bytes:
-        return NONE
-    tokens = wording.count(int(row["n_tokens"]), "token")
-    return Cell(wording.decimal(total / n_bytes, 4), f"{wording.decimal(total, 2)}, {tokens}", number=True)
-
-
-def _score(view: TaskView, run: int, item: str, metric: str) -> float | None:
-    rows = view.runs[run].scores.filter(
-        (pl.col("item_id") == item) & (pl.col("variant") == view.variant) & (pl.col("metric") == metric)
-    )
-    return rows["value"].mean() if rows.height else None  # type: ignore[return-value]
 
 
 def answers_table(view: TaskView, subject: Subject, item: str) -> Table | None:
