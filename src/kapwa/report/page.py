@@ -144,8 +144,10 @@ def _task_part(view: TaskView) -> Part:
     working = (worked.likelihood_table, worked.answers_table)[: min(2, len(view.variants))]
     for s in view.subjects:
         cases = worst_cases(view, s)
-        # The first case is worked through, where cultures are few.
-        item = cases.cases[0]["item_key"] if cases and cases.cases and not across else ""
+        # The first case is worked through, where cultures are few and there are models or prompts to hold side by side.
+        item = (
+            cases.cases[0]["item_key"] if cases and cases.cases and not across and (several or len(working) > 1) else ""
+        )
         shown = [table for one in working if item and (table := one(view, s, item))]
         subjects.append({"subject": s, "cases": cases, "worked": shown} | ({} if across else _culture(view, s)))
     marks = [mark for s in view.subjects for metric in view.headline for mark in view.marks(s, metric).every]
