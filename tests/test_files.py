@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kapwa import tables_io
+from kapwa import workbooks
 from kapwa.errors import DataError, UsageError
 from kapwa.files import filling, replacing, write_json, write_text
 from kapwa.tables_io import csv_text, read_table
@@ -149,7 +149,7 @@ def test_a_workbook_that_unpacks_to_too_much_is_refused_before_it_is_unpacked(
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("xl/worksheets/sheet1.xml", b"0" * 5_000_000)
     assert path.stat().st_size < 10_000
-    monkeypatch.setattr(tables_io, "MAX_UNPACKED", 4_999_999)
+    monkeypatch.setattr(workbooks, "MAX_UNPACKED", 4_999_999)
     with pytest.raises(DataError, match=r"unpacks to 5,000,000 bytes; at most 4,999,999 are read") as caught:
         read_table(path)
     assert caught.value.hint

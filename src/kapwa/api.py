@@ -240,7 +240,7 @@ def write_forms(
     """
     from kapwa.people.forms import write_choice_form
     from kapwa.people.rating_forms import write_error_forms, write_rating_form
-    from kapwa.runs.directory import answers_of, items_of
+    from kapwa.runs.answers import answers_of, items_of
 
     given_options("A form", settings, FormSettings.__annotations__)
     counts: dict[str, Any] = dict(settings)

@@ -28,7 +28,7 @@ from kapwa.exchange import inspect_provider as provider
 from kapwa.exchange.inspect_answers import open_new
 from kapwa.exchange.inspect_tasks import group_mean, group_stderr, stderr
 from kapwa.records import Answer, Response
-from kapwa.runs.directory import RunAnswers
+from kapwa.runs.answers import RunAnswers
 from kapwa.stats.tables import estimate_table
 from kapwa.suites.kalahi.data import PACKS
 

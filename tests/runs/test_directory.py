@@ -15,8 +15,9 @@ from typer.testing import CliRunner
 
 from kapwa.cli.main import app
 from kapwa.errors import RunError, UsageError
+from kapwa.runs.answers import RunAnswers
 from kapwa.runs.cache import open_cache
-from kapwa.runs.directory import Run, RunAnswers, results, table_csv
+from kapwa.runs.directory import Run, results, table_csv
 from kapwa.runs.manifest import describe
 from kapwa.runs.runner import check_places, run_task
 from kapwa.suites.base import Judged, MetricInfo

@@ -33,7 +33,7 @@ from pydantic_core import PydanticCustomError
 
 from kapwa.datasets.card import Tag
 from kapwa.datasets.findings import Finding
-from kapwa.datasets.tables import Record, Table
+from kapwa.datasets.tables import Record, Table, stray_rows
 from kapwa.errors import DataError, nearest
 from kapwa.languages.codes import NO_TAG, has_script, scripts_of, tag_hint
 
@@ -241,24 +241,9 @@ def read_rows(
     found, wrong = _validated(cells, model)
     if wrong:
         faulty = {problem.row for problem in wrong}
-        stray = {problem.row: problem for problem in _stray_rows(table, known) if problem.row in faulty}
+        stray = {problem.row: problem for problem in stray_rows(table, known) if problem.row in faulty}
         wrong = [*stray.values(), *(problem for problem in wrong if problem.row not in stray)]
     return RowsRead(found, [*problems, *wrong], [*renamed, *oddities])
-
-
-def _stray_rows(table: Table, known: Mapping[str, bool]) -> Iterator[DataError]:
-    """Name rows that hold next to nothing of the form, each once."""
-    needed = [name for name, required in known.items() if required]
-    for record in table.records:
-        filled = [name for name, cell in record.cells.items() if cell and (not isinstance(cell, str) or cell.strip())]
-        empty = [name for name in needed if name not in filled]
-        if not empty or len(filled) > min(len(empty), 2) or len(table.header) <= 3:
-            continue
-        shown = str(record.cells[filled[0]]) if filled else ""
-        more = f" and {len(empty) - 1} more that every row needs" if len(empty) > 1 else ""
-        message = f"{shown[:60]!r} stands in a row without {empty[0]!r}{more}."
-        hint = "Delete the row if it is a note or a total (a column 'notes' keeps notes); else fill it in."
-        yield DataError(message, path=table.path, row=record.row, column=next(iter(filled), None), hint=hint)
 
 
 def _validated(cells: Sequence[dict[str, Any]], model: type[RowT]) -> tuple[list[RowT], list[DataError]]:

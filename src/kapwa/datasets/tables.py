@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -232,3 +232,18 @@ def _field_error(path: Path, located: Located, model: type[BaseModel], what: str
 def shipped_card(path: Path) -> Card:
     """Return a card that ships with Kapwa: that of data which others released without one."""
     return Card.model_validate(load_yaml(path).value)
+
+
+def stray_rows(table: Table, known: Mapping[str, bool]) -> Iterator[DataError]:
+    """Name rows that hold next to nothing of the form, each once."""
+    needed = [name for name, required in known.items() if required]
+    for record in table.records:
+        filled = [name for name, cell in record.cells.items() if cell and (not isinstance(cell, str) or cell.strip())]
+        empty = [name for name in needed if name not in filled]
+        if not empty or len(filled) > min(len(empty), 2) or len(table.header) <= 3:
+            continue
+        shown = str(record.cells[filled[0]]) if filled else ""
+        more = f" and {len(empty) - 1} more that every row needs" if len(empty) > 1 else ""
+        message = f"{shown[:60]!r} stands in a row without {empty[0]!r}{more}."
+        hint = "Delete the row if it is a note or a total (a column 'notes' keeps notes); else fill it in."
+        yield DataError(message, path=table.path, row=record.row, column=next(iter(filled), None), hint=hint)

@@ -22,7 +22,8 @@ from kapwa.report import tables, wording
 from kapwa.report.tables import Cell, Table
 from kapwa.report.view import TaskView
 from kapwa.report.wording import clean, culture_name, isolate
-from kapwa.runs.directory import Run, items_of
+from kapwa.runs.answers import items_of
+from kapwa.runs.directory import Run
 from kapwa.suites.base import rating_suite
 from kapwa.tables_io import read_sheet
 

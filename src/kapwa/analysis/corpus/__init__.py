@@ -39,9 +39,12 @@ __all__ = ["ConceptKey", "ConceptTexts", "Corpus", "open_corpora"]
 _PREFIX = "kapwa-texts-"
 # Characters held in memory while they are gathered, and while they are sorted.
 _HELD = 1 << 25
-# Rows that are read together: about a concept.
-_ROW_GROUP = 1_000
+_ROW_GROUP = 1_000  # rows that are read together: about a concept
 _PLACE = (*CorpusName._fields, *ConceptKey._fields)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +164,7 @@ class Corpus:
             found.append(f"{_count(self.short, 'text')} wanting for {every}.")
         kinds: dict[str, list[str]] = {}
         for name in self.identities:
-            folded = unicodedata.normalize("NFC", name.casefold())
-            kinds.setdefault(" ".join(folded.split()), []).append(name)
+            kinds.setdefault(" ".join(unicodedata.normalize("NFC", name.casefold()).split()), []).append(name)
         found += [
             f"{' and '.join(map(repr, same))} are taken for {len(same)} identities. If they are one, spell it one "
             "way in the answers and analyze again."
@@ -170,10 +172,6 @@ class Corpus:
             if len(same) > 1
         ]
         return found
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def open_corpora(

@@ -15,7 +15,8 @@ from kapwa.analysis.corpus.rows import COLUMNS, SUFFIXES, TABLES, CorpusName, Op
 from kapwa.analysis.result import is_analysis
 from kapwa.errors import DataError, RunError, UsageError, nearest
 from kapwa.records import Item, Request, Response
-from kapwa.runs.directory import Run, RunAnswers
+from kapwa.runs.answers import RunAnswers
+from kapwa.runs.directory import Run
 from kapwa.runs.manifest import NAME
 from kapwa.runs.store import JOURNAL
 from kapwa.suites.base import Suite

@@ -1,0 +1,101 @@
+"""What the answers of finished runs are read for: every request with its response, the texts that people rate."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+
+import polars as pl
+
+from kapwa.errors import RunError, UsageError
+from kapwa.records import Answer, Item
+from kapwa.runs.directory import Run
+from kapwa.runs.requests import AnswerReader, RequestIndex
+from kapwa.runs.store import JOURNAL, AnswerStore
+from kapwa.suites.base import Selection, Task
+
+
+class RunAnswers:
+    """Every answer of ``run`` to the requests of ``task``, which is the run's own, made again from its tables.
+
+    A journal knows answers by their requests' keys. The requests follow from the items and options, so they are made
+    again; the run's identity, which the journal keeps, proves that they are the very same. Raises RunError for a
+    journal that is missing, damaged, in use, or was made from other requests.
+    """
+
+    def __init__(self, run: Run, task: Task) -> None:
+        self.path = run.path / JOURNAL
+        with AnswerStore(self.path, mode="read") as store:
+            identity = store.identity
+        items, recorded = task.items(), run.manifest["model"]["fingerprint"]
+        # A folder of the user's home is recorded as "~/...".
+        home = os.path.expanduser("~")
+        spelt = {k: v.replace("~", home, 1) if isinstance(v, str) else v for k, v in recorded.items()}
+        for fingerprint in (recorded, spelt):
+            self._index = RequestIndex(task, items, fingerprint)
+            if self._index.identity == identity:
+                return
+        raise RunError(
+            f"{run.path} holds answers to other requests than its tables tell.",
+            hint="Its items or options were changed, it was asked by another version of Kapwa, or the model's name "
+            "held a folder of another user's home, which a run folder does not keep.",
+        )
+
+    def __iter__(self) -> Iterator[Answer]:
+        """Yield every request with its response, in order, some hundreds read at a time."""
+        with AnswerStore(self.path, mode="read") as store:
+            yield from AnswerReader(self._index, store)
+
+
+def items_of(
+    runs: Sequence[Run],
+    *,
+    variant: str | None = None,
+    where: Mapping[str, str | Sequence[str]] | None = None,
+) -> list[Item]:
+    """The items of several runs, each once, as far as a form shows them.
+
+    ``variant``: of these variants alone, comma-separated (None, "all": of every one); ``where``: with these values
+    alone. Raises UsageError where a name selects nothing.
+    """
+    from kapwa.suites.items import select
+
+    named = ("variant", "culture", "language", "category", "topic", "cluster")
+    found: dict[tuple[str, str], Item] = {}
+    for run in runs:
+        for row in run.items.iter_rows(named=True):
+            item = Item(row["item_id"], run.manifest["suite"], fields=row, **{name: row[name] for name in named})
+            found.setdefault((item.id, item.variant), item)
+    present = tuple(dict.fromkeys(item.variant for item in found.values()))
+    chosen = [name.strip() for name in (variant or "all").split(",")]
+    values = {column: (value,) if isinstance(value, str) else tuple(value) for column, value in (where or {}).items()}
+    selection = Selection(variants=None if chosen == ["all"] else tuple(chosen), where=values)
+    return select(list(found.values()), selection, known=present, default=present)
+
+
+def answers_of(runs: Sequence[Run], items: Sequence[Item], *, only_wrong: bool = False) -> pl.DataFrame:
+    """What each model answered to ``items``: item_id, variant, model, text.
+
+    ``only_wrong``: the answers that the headline metric of their run did not find right.
+    """
+    from kapwa.people.rating_forms import WRONG_OUTCOMES
+
+    frames = []
+    for run in runs:
+        if "answers" not in run.tables:
+            raise UsageError(
+                f"{run.path} has no answers to rate: it is a run of {run.manifest['task']}.",
+                hint="Name runs of an open task, such as kalahi/open.",
+            )
+        chosen = run.answers.select("item_id", "variant", pl.lit(run.label).alias("model"), "text")
+        if only_wrong:
+            headline = pl.col("metric") == run.manifest["headline"][0]
+            wrong = run.scores.filter(headline & pl.col("outcome").is_in(WRONG_OUTCOMES)).select("item_id", "variant")
+            chosen = chosen.join(wrong.unique(), on=["item_id", "variant"], how="semi")
+        frames.append(chosen)
+    asked = pl.DataFrame(
+        [(item.id, item.variant) for item in items],
+        schema=dict.fromkeys(("item_id", "variant"), pl.String),
+        orient="row",
+    )
+    return pl.concat(frames).join(asked, on=["item_id", "variant"], how="semi", maintain_order="left")
