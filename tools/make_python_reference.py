@@ -78,7 +78,7 @@ def function(name: str, found: Any) -> str:
     """Return the entry of a function."""
     given, _, back = signature(found)[1:].rpartition(") ->")
     lines = "\n".join([f"{name}(", *(f"    {one}," for one in split(given)), f") ->{back}"])
-    return f"```python\n{lines}\n```\n\n{markdown(found.__doc__)}\n"
+    return f"```text\n{lines}\n```\n\n{markdown(found.__doc__)}\n"
 
 
 def split(parameters: str) -> list[str]:

@@ -106,7 +106,7 @@ def test_a_pack_of_every_suite(suite: Any) -> None:
         report = suite.check(path)
         for what, number in report.counts.items():
             assert f"| {what} |".replace("_", "\\_") in under(sheet, "composition.count"), what
-            assert str(number).replace("_", "\\_") in under(sheet, "composition.count")
+            assert str(number) in under(sheet, "composition.count").replace("\\", "")
         task = _tasks(path, suite)[0]
         assert task.data.digest in sheet
         card = task.data.card

@@ -172,5 +172,5 @@ def test_without_inspect_it_says_what_to_install(scored: Run, tmp_path: Path, mo
     with pytest.raises(MissingDependencyError, match=r"kapwa\[inspect\]"):
         kapwa.export_run(scored, tmp_path / "out", "inspect")
     with pytest.raises(MissingDependencyError, match=r"kapwa\[inspect\]"):
-        kapwa.import_result(tmp_path, "inspect", out=tmp_path / "runs")
+        kapwa.import_result(tmp_path / "log.eval", "inspect", out=tmp_path / "runs")
     assert not (tmp_path / "out").exists()

@@ -31,12 +31,13 @@ def likelihood_table(view: TaskView, subject: Subject, item: str) -> Table | Non
             one: dict[str, Any] = mine[place] if place < len(mine) else {}
             total, n_bytes = one.get("logprob_sum"), one.get("n_bytes")
             if wording.known(total) and n_bytes:
-                small = f"{wording.decimal(total, 2)}, {wording.count(int(one['n_tokens']), 'token')}"
+                tokens = one.get("n_tokens")  # other tools' logs do not tell
+                small = wording.decimal(total, 2) + (f", {wording.count(int(tokens), 'token')}" if tokens else "")
                 cells.append(Cell(wording.decimal(total / n_bytes, 4), small, number=True))
             else:
                 cells.append(NONE)
             tidy.append([view.labels[i], item, *(one.get(name) for name in _CONTINUATION)])
-        where = f"{told['group']}, {wording.count(int(told['n_bytes']), 'byte')}"
+        where = told["group"] + (f", {wording.count(int(told['n_bytes']), 'byte')}" if told["n_bytes"] else "")
         rows.append([Cell(isolate(truncate(clean(told["text"]), LONGEST)), where), *cells])
     for metric in view.headline:
         own = (pl.col("item_id") == item) & (pl.col("variant") == view.variant) & (pl.col("metric") == metric)

@@ -110,7 +110,7 @@ class Tables(Mapping[str, pl.DataFrame]):
     """The tables of a folder by name, each read when first asked for; ``read`` reads one."""
 
     names: Sequence[str]
-    read: Callable[[str], pl.DataFrame] = field(repr=False)
+    read: Callable[[str], pl.DataFrame] = field(repr=False, compare=False)
 
     def __contains__(self, name: object) -> bool:
         return name in self.names  # reads nothing

@@ -160,6 +160,7 @@ class TaskSettings(TypedDict, total=False):
     bertscore_model: str | None
     bertscore_layer: int | None
     bleurt_model: str | None
+    sentence_model: str | None
     device: str | None
     concepts: Sequence[str] | str | Path | None  # eecc
     identities: Sequence[str] | str | Path | None
