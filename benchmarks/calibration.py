@@ -1,0 +1,49 @@
+"""How often printed intervals hold the truth, and verdicts err: simulations of data whose truth is known.
+
+    python benchmarks/calibration.py [--only SUBJECT ...] [--repeats 1000] [--seed 1]
+
+Each module of ``benchmarks/simulations`` has a function ``cells(random, repeats)`` that simulates data sets, computes
+what a report prints, and yields a `Cell` for each figure. The table is printed as Markdown; a figure outside its
+bounds is marked. Seeded: the same seed gives the same table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import pkgutil
+import sys
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks import simulations
+
+
+def main() -> None:
+    """Simulate the chosen subjects and print the table."""
+    subjects = sorted(module.name for module in pkgutil.iter_modules(simulations.__path__))
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", nargs="+", choices=subjects, default=subjects, metavar="SUBJECT")
+    parser.add_argument("--repeats", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    print("| subject | figure | simulated | percent | should be | |")
+    print("|---|---|---|---|---|---|")
+    for name in options.only:
+        module = importlib.import_module(f"benchmarks.simulations.{name}")
+        # A generator of its own for each subject: --only changes no figure.
+        random = np.random.default_rng([options.seed, *name.encode()])
+        for cell in module.cells(random, options.repeats):
+            mark = "" if cell.reached else "**outside**"
+            setting = f"{cell.setting} ({cell.repeats} data sets)"
+            bounds = f"{cell.low:g}–{cell.high:g}"
+            print(
+                f"| {cell.subject} | {cell.figure} | {setting} | {cell.percent:.1f} | {bounds} | {mark} |", flush=True
+            )
+
+
+if __name__ == "__main__":
+    main()
