@@ -39,10 +39,8 @@ def main() -> None:
         for cell in module.cells(random, options.repeats):
             mark = "" if cell.reached else "**outside**"
             setting = f"{cell.setting} ({cell.repeats} data sets)"
-            bounds = f"{cell.low:g}–{cell.high:g}"
-            print(
-                f"| {cell.subject} | {cell.figure} | {setting} | {cell.percent:.1f} | {bounds} | {mark} |", flush=True
-            )
+            last = f"{cell.low:g}–{cell.high:g} | {mark} |"
+            print(f"| {cell.subject} | {cell.figure} | {setting} | {cell.percent:.1f} | {last}", flush=True)
 
 
 if __name__ == "__main__":
