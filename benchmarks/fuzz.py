@@ -5,8 +5,8 @@ Usage: python benchmarks/fuzz.py [--cases 1500] [--seed 1] [--first 0]
 Every case takes sound files (packs in each file kind, answers, forms, keys, mappings, surveys, verdicts, results of
 other tools, weights, a finished run and analysis), spoils one or two of them or an option, and runs one command on
 them in a process of its own. Every fourth case spoils a field of ``run.json``, each in its turn. A traceback, another
-exit code, a message without a file or a remedy, over 30 seconds of the processor or over 1 GB is a failure, and is
-printed with what to repeat it: the seed and the number of the case.
+exit code, a message without a file, a row or a remedy, over 30 seconds of the processor or over 1 GB is a failure,
+and is printed with what to repeat it: the seed and the number of the case.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import io
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import sys
@@ -46,6 +47,7 @@ NASTY = [
 ]  # fmt: skip
 PLAIN = ["1", "7", "all", "kalahi", "blend", "run", "answers.csv", "x=1", "0.5", "en", "auto", "code", "nowhere"]
 KINDS = [".csv", ".tsv", ".jsonl", ".json", ".yaml", ".xlsx", ".parquet"]
+ONE_CELL = ", one cell"
 NOT_TRIED = {"--help", "--address", "--install-completion", "--show-completion"}
 
 
@@ -58,6 +60,7 @@ class Ended(NamedTuple):
     memory: int
     good: tuple[int, ...]
     names: tuple[str, ...] = ()  # of the files that were spoiled: a message names one, or its folder
+    one_cell: bool = False  # a single cell of a table was spoiled: a message names its row
 
     @property
     def fault(self) -> str:
@@ -71,6 +74,8 @@ class Ended(NamedTuple):
         words = "".join(self.said.split())  # a table breaks long names
         if self.code == 2 and self.names and not any(name in words for name in self.names):
             return "no file named"
+        if self.code == 2 and self.one_cell and not re.search(r"\b(row|rows|line)\b", self.said):
+            return "no row named"
         if "error:" in self.said and "\n  " not in self.said.partition("error:")[2]:
             return "no remedy"
         if self.seconds > SECONDS:
@@ -246,10 +251,11 @@ def _insert(raw: bytes, draw: random.Random, more: bytes) -> bytes:
     return raw[:place] + more + raw[place + draw.choice([0, len(more)]) :]
 
 
-def _spoil_cells(raw: bytes, draw: random.Random) -> bytes:
+def _spoil_cells(raw: bytes, draw: random.Random, way: str = "", first: int = 0) -> bytes:
+    """Spoil a table in one ``way``, or in any, from the row ``first`` on (0: the header)."""
     rows = list(csv.reader(io.StringIO(raw.decode("utf-8-sig"), newline="")))
-    row, column = draw.randrange(len(rows)), draw.randrange(len(rows[0]))
-    way = draw.choice(["cell", "cell", "cell", "row", "column", "double", "swap"])
+    row, column = draw.randrange(first, len(rows)), draw.randrange(len(rows[0]))
+    way = way or draw.choice(["cell", "cell", "cell", "row", "column", "double", "swap"])
     if way == "cell":
         rows[row][column] = draw.choice(NASTY).encode("utf-8", "replace").decode()
     elif way == "row":
@@ -428,13 +434,17 @@ def one(number: int, seed: int, sound: Path, scratch: Path) -> tuple[str, Ended]
         chosen = draw.sample(there, min(len(there), draw.choice([1, 1, 2])))
         what = " and ".join(_spoiled(file, words, scratch, draw) for file in chosen)
         names = tuple(name for file in chosen for name in (file.stem, file.parent.name))
-    return f"{' '.join(word[:40] for word in words)}, {what[:200]!r}", run(words, scratch)._replace(names=names)
+    ended = run(words, scratch)._replace(names=names, one_cell=what.endswith(ONE_CELL) and " and " not in what)
+    return f"{' '.join(word[:40] for word in words)}, {what[:200]!r}", ended
 
 
 def _spoiled(file: Path, words: list[str], scratch: Path, draw: random.Random) -> str:
     """Spoil a file; some tables as another kind of file, which the command is then told to read."""
-    if file.suffix != ".csv" or draw.random() < 0.4:
+    if file.suffix != ".csv" or draw.random() < 0.3:
         return spoil(file, draw)
+    if draw.random() < 0.25:
+        file.write_bytes(_spoil_cells(file.read_bytes(), draw, "cell", 1))
+        return f"{file.name}{ONE_CELL}"
     if draw.random() < 0.7:
         with contextlib.suppress(csv.Error, IndexError):
             file.write_bytes(_spoil_cells(file.read_bytes(), draw).replace(b"\t", b","))

@@ -147,43 +147,6 @@ def test_served_models_promise_nothing_and_are_compared_with_nothing(
     assert not caplog.records
 
 
-def old_journal(folder: Path) -> None:
-    """Make the journal in ``folder`` one of format 1, which did not say what gave an answer."""
-    with contextlib.closing(sqlite3.connect(folder / "journal.sqlite", isolation_level=None)) as base:
-        base.executescript("""
-            ALTER TABLE responses DROP COLUMN session;
-            ALTER TABLE sessions DROP COLUMN record;
-            CREATE TABLE origins(key BLOB PRIMARY KEY, cache TEXT NOT NULL) WITHOUT ROWID;
-            PRAGMA user_version = 1;
-        """)
-
-
-def test_the_journal_of_an_older_version_is_gone_on_with_and_its_environment_is_unknown(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    log = tmp_path / "log"
-    folder = stopped(tmp_path / "runs", Somewhere())
-    old_journal(folder)
-    run = finished(tmp_path / "runs", Somewhere(log=str(log)))
-    assert run.complete
-    assert len(log.read_text().split()) == 15
-    assert run.manifest["environments"][0]["environment"] is None
-    assert "device (unknown; cpu)" in run.manifest["repeatable"]
-    assert "device (unknown; cpu)" in caplog.text
-
-
-@pytest.mark.parametrize("saved", [False, True])
-def test_what_an_older_version_computed_with_is_unknown_and_promises_nothing(tmp_path: Path, saved: bool) -> None:
-    folder = run_task(TASK, Somewhere(), out=tmp_path, progress=False)
-    old_journal(folder)
-    if saved:
-        salvage(folder)
-    run = finished(tmp_path, Somewhere(changed={"device": "B"}))
-    assert run.manifest["repeatable"] == "no promise: it is unknown what its answers were computed with"
-    assert [one["environment"] for one in run.manifest["environments"]] == [None]
-    assert run.manifest["started"] == Run(folder).manifest["started"]
-
-
 def test_answers_whose_session_is_lost_are_not_credited_to_the_next_one(tmp_path: Path) -> None:
     folder = stopped(tmp_path, Somewhere())
     with contextlib.closing(sqlite3.connect(folder / "journal.sqlite", isolation_level=None)) as base:

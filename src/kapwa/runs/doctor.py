@@ -119,8 +119,7 @@ def _copy(old: sqlite3.Connection, path: Path, fresh: Path) -> tuple[int, int]:
         for (name,) in old.execute("SELECT value FROM meta WHERE name = 'identity'"):
             identity = str(name)
     with suppress(sqlite3.Error):
-        record = _column(old, "sessions", "record")
-        sessions = old.execute(f"SELECT id, started, ended, {record} FROM sessions").fetchall()  # noqa: S608
+        sessions = old.execute("SELECT id, started, ended, record FROM sessions").fetchall()
     fresh.unlink()
     create(fresh, identity)
     with closing(sqlite3.connect(fresh, isolation_level=None)) as new:
@@ -137,15 +136,9 @@ def _copy(old: sqlite3.Connection, path: Path, fresh: Path) -> tuple[int, int]:
     return total - errors, errors
 
 
-def _column(old: sqlite3.Connection, table: str, name: str) -> str:
-    """Return the name of a column, or NULL where ``table`` has none: journals of format 1 did not say who answered."""
-    return name if name in {row[1] for row in old.execute(f"PRAGMA table_info({table})")} else "NULL"
-
-
 def _rows(old: sqlite3.Connection, path: Path) -> Iterator[Any]:
     """Yield every row that SQL can read: many at a time, and where that fails one by one."""
-    session = _column(old, "responses", "session")
-    query = f"SELECT key, failed, payload, sum, {session} FROM responses WHERE id BETWEEN ? AND ?"  # noqa: S608
+    query = "SELECT key, failed, payload, sum, session FROM responses WHERE id BETWEEN ? AND ?"
     most = path.stat().st_size // _SMALLEST_ROW  # rows are numbered without gaps
     for first in range(1, most + 1, _TOGETHER):
         try:

@@ -34,16 +34,6 @@ CREATE TABLE sessions(id INTEGER PRIMARY KEY, started REAL NOT NULL, ended REAL 
 CREATE TABLE responses(id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, failed INTEGER NOT NULL, payload TEXT NOT NULL,
     sum INTEGER NOT NULL, session INTEGER);
 """
-# Journals of format 1 did not say which session gave an answer.
-_UPGRADE = """
-BEGIN IMMEDIATE;
-ALTER TABLE sessions ADD COLUMN record TEXT;
-ALTER TABLE responses ADD COLUMN session INTEGER;
-UPDATE responses SET session = (SELECT min(id) FROM sessions);
-DROP TABLE IF EXISTS origins;
-PRAGMA user_version = 2;
-COMMIT;
-"""
 # An error never replaces an answer; anything may replace an error.
 INSERT = """
 INSERT INTO responses(key, failed, payload, sum, session) VALUES (?, ?, ?, ?, ?)
@@ -166,9 +156,10 @@ class AnswerStore(AbstractContextManager["AnswerStore"]):
         if int.from_bytes(header[68:72], "big") != APPLICATION:
             what = f"{path} is a database of another program, or of an older Kapwa."
             raise RunError(what, hint="Choose another folder.")
-        if int.from_bytes(header[60:64], "big") > FORMAT:
-            what = f"{path} was written by a newer Kapwa; this one reads up to format {FORMAT}."
-            raise RunError(what, hint="Upgrade: pip install -U kapwa")
+        found = int.from_bytes(header[60:64], "big")
+        if found != FORMAT:
+            what = f"{path} was written by {'a newer' if found > FORMAT else 'an older'} Kapwa (format {found})."
+            raise RunError(f"{what} This one reads format {FORMAT}.", hint="Open it with the Kapwa that wrote it.")
         if mode != "read":
             return str(path)
         # Without a log nobody is writing, and SQLite need not make files of its own beside the answers.
@@ -198,8 +189,6 @@ class AnswerStore(AbstractContextManager["AnswerStore"]):
             self.identity = str(named[0]) if named and named[0] != "unnamed" else ""
             if mode == "read":
                 return
-            if self.path and self._connection.execute("PRAGMA user_version").fetchone()[0] < FORMAT:
-                self._connection.executescript(_UPGRADE)
             if identity is not None:
                 if not self.identity:
                     self._connection.execute("REPLACE INTO meta VALUES ('identity', ?)", (identity,))
