@@ -280,6 +280,8 @@ def _manifests() -> dict[str, tuple[str, object]]:
         "tables.0": ("tables", ["../../etc/x"]),
         "format is a text": ("format", "1e9"),
         "seconds": ("seconds", "long"),
+        "sessions": ("sessions", []),
+        "imported.from": ("imported", {}),
     }
 
 

@@ -261,6 +261,13 @@ def test_wide_layout_has_a_column_for_each_rater(plain_items: list[Item], tmp_pa
     }
 
 
+def test_raters_are_sorted_by_their_numbers_however_long(plain_items: list[Item], tmp_path: Path) -> None:
+    names = ["p9", "p10", "q", f"q{'9' * 5000}"]
+    rows = "".join(f"0001,{name},1\n" for name in reversed(names))
+    path = write(tmp_path, f"item_id,rater,choice\n{rows}")
+    assert list(human_baseline(path, plain_items).people["rater"]) == names
+
+
 def test_texts_match_across_unicode_composition_and_white_space(tmp_path: Path) -> None:
     item = make_item("1", ("caf\u00e9 au lait", "the", "de l'eau"))
     path = write(tmp_path, 'item_id,rater,choice\n1,ana,"cafe\u0301  au\nlait"\n')

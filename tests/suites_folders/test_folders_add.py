@@ -158,6 +158,11 @@ def test_a_damaged_list_of_suites_is_said(config: Path) -> None:
         (config / "suites.json").write_text(text)
         with pytest.raises(DataError, match=said):
             registry.available("suites")
+    entry = {"form": "blent", "folder": ".", "tasks": []}
+    (config / "suites.json").write_text(json.dumps({"version": 1, "suites": {"a": entry}}))
+    with pytest.raises(DataError, match=r"suites\.json: says that the suite a has the form 'blent'") as caught:
+        registry.load("suites", "a")
+    assert "Did you mean 'blend'?" in (caught.value.hint or "")
 
 
 def test_a_folder_of_no_form_says_what_is_looked_for(tmp_path: Path) -> None:

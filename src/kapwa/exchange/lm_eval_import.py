@@ -313,8 +313,9 @@ def _target(sample: Sample) -> str | None:
     """What was expected: lm-eval writes the place of the right choice where there are choices."""
     target = sample.target
     choices = [follows for _, follows in sample.asked if isinstance(follows, str)]
-    if choices and isinstance(target, str) and target.isdecimal() and int(target) < len(choices):
-        return choices[int(target)].strip()
+    places = {str(place): choice.strip() for place, choice in enumerate(choices)}
+    if isinstance(target, str) and target in places:
+        return places[target]
     return None if target is None else str(target)
 
 

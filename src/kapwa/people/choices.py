@@ -218,10 +218,11 @@ def _coded(line: Sequence[int | None], item: Item, coding: str) -> list[int | No
     return [None if option is None else order.index(option) for option in line]
 
 
-def _natural(name: str) -> tuple[str, int]:
-    """Sort ``p10`` after ``p9``."""
+def _natural(name: str) -> tuple[str, int, str]:
+    """Sort ``p10`` after ``p9``, by length: a name of 5,000 digits is no number that Python reads."""
     stem = name.rstrip("0123456789")
-    return stem, int(name[len(stem) :] or -1)
+    digits = name[len(stem) :]
+    return stem, len(digits.lstrip("0")), digits
 
 
 def render_baseline(baseline: HumanBaseline) -> RenderableType:

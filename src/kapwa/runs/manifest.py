@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import BaseModel, StringConstraints
 from typing_extensions import TypedDict
@@ -61,6 +61,7 @@ class ModelPart(TypedDict):
     id: str
     revision: str | None
     fingerprint: Plain
+    description: NotRequired[Plain]
 
 
 class DataPart(TypedDict):
@@ -80,6 +81,10 @@ class CountsPart(TypedDict):
     unique: int
     answered: int
     failed: int
+
+
+# Which tool asked, of a run that was imported: "from" is no name that a class could have a field of.
+ImportedPart = TypedDict("ImportedPart", {"from": str, "version": NotRequired[str | None]})
 
 
 class Manifest(BaseModel):
@@ -106,10 +111,13 @@ class Manifest(BaseModel):
     # An import knows less.
     notes: list[str] = []
     label: str | None = None
+    seed: int | None = None
+    sessions: int | None = None
     started: str | None = None
     finished: str | None = None
     seconds: float | None = None
     repeatable: str | None = None
+    imported: ImportedPart | None = None
 
 
 def describe(task: Task, model: Model, items: Sequence[Item], *, seed: int, label: str | None = None) -> dict[str, Any]:

@@ -103,18 +103,20 @@ def _tell_counts(facts: Facts, run: Run) -> None:
 
 def _tell_making(facts: Facts, manifest: Mapping[str, Any]) -> None:
     model, source = manifest["model"], _MANIFEST
-    known = {**model["description"], **model["fingerprint"]}
+    known = {**model.get("description", {}), **model["fingerprint"]}
     name = public_name(manifest)
     facts.tell("collection.acquired", f"Answered by the model {name}, revision {model['revision']}", source)
     facts.tell("collection.mechanism", "The model, as it told of itself:", source)
     facts.table("collection.mechanism", ["model", ""], [(key, known[key]) for key in _OF_MODEL if key in known])
     facts.tell("collection.mechanism", "The settings of the task:", source)
     facts.table("collection.mechanism", ["option", ""], sorted(manifest["options"].items()))
-    facts.tell("collection.mechanism", f"Seed: {manifest['seed']}. Repeatable: {manifest['repeatable']}", source)
+    seed, repeatable = manifest.get("seed"), manifest.get("repeatable")
+    facts.tell("collection.mechanism", f"Seed: {seed}. Repeatable: {repeatable}", source)
     machine = ", ".join(str(value) for value in manifest["machine"].values() if value)
     facts.tell("collection.mechanism", f"Machine: {machine}", source)
     if manifest.get("started"):
-        time = f"{manifest['started']} to {manifest['finished']}, in {count(manifest['sessions'], 'sitting')}"
+        sittings = count(manifest.get("sessions") or 1, "sitting")
+        time = f"{manifest['started']} to {manifest.get('finished')}, in {sittings}"
         facts.tell("collection.time", time, source, settled=True)
     versions = ", ".join(f"{name} {number}" for name, number in sorted(manifest["versions"].items()))
     facts.tell(

@@ -10,7 +10,7 @@ from typing import Any, cast
 from kapwa import registry
 from kapwa.errors import DataError, UsageError, raise_first
 from kapwa.suites.base import Selection, Suite, Task
-from kapwa.user_suites import Registered
+from kapwa.user_suites import FILE_NAME, Registered, config_folder
 
 MAPPING_NAME = "mapping.yaml"
 
@@ -70,9 +70,13 @@ class _Opener:
 
 def registered_suite(entry: Registered) -> Suite:
     """Return the suite that the user gave a name to."""
-    return folder_suite(
-        entry.name, entry.form, entry.folder, tasks=entry.tasks, mapping=entry.mapping, title=entry.title
-    )
+    try:
+        return folder_suite(
+            entry.name, entry.form, entry.folder, tasks=entry.tasks, mapping=entry.mapping, title=entry.title
+        )
+    except UsageError as error:
+        message = f"says that the suite {entry.name} has the form {entry.form!r}, and there is none of that name."
+        raise DataError(message, path=config_folder() / FILE_NAME, hint=error.hint) from None
 
 
 def open_task(
