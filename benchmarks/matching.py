@@ -26,6 +26,8 @@ from typing import Any, NamedTuple
 from contest import machine, measured, write
 from kapwa.languages.base import Language
 from kapwa.metrics.matching import Kind, Matcher
+from kapwa.suites.blend.choice_reader import read_choice
+from kapwa.suites.blend.mcq_judging import reference_choice
 
 COUNTRIES = {
     "US": "en", "UK": "en", "Spain": "es", "Mexico": "es", "China": "zh", "Indonesia": "id", "Algeria": "ar",
@@ -314,11 +316,34 @@ def table(results: dict[str, Any]) -> str:
     return PAGE.format(
         head=f"| {' | '.join(COLUMNS)} |\n|---|{'--:|' * (len(COLUMNS) - 1)}",
         rows="\n".join(rows), slack="\n".join(slack_rows), tools="\n".join(tools), changes=", ".join(CHANGES),
-        cpu=cost["cpu_s"], memory=round(cost["peak_mb"]), replies=f"{cost['replies']:,}",
+        letters=letters(), cpu=cost["cpu_s"], memory=round(cost["peak_mb"]), replies=f"{cost['replies']:,}",
         cpu_name=results["machine"]["cpu"],
     )  # fmt: skip
 
 
+def letters() -> str:
+    """How planted replies to multiple choice are read, by set, style and language: rows of a Markdown table."""
+    planted = Path(__file__).resolve().parent.parent / "tests" / "suites_blend" / "letter_replies.jsonl"
+    counts: dict[tuple[str, str], Counter[tuple[str, str]]] = {}
+    for one in map(json.loads, planted.read_text(encoding="utf-8").splitlines()):
+        said = reference_choice(one["reply"], OPTIONS)
+        released = said if said and said in "ABCD" else None
+        for reader, letter in (("released", released), ("kapwa", read_choice(one["reply"], OPTIONS).letter)):
+            what = "right" if letter == one["letter"] else "wrong" if letter else "unparsed"
+            others = "other languages" if one["language"] != "en" else "English"
+            for group in ("all", others, one["style"]):
+                counts.setdefault((one["set"], group), Counter())[reader, what] += 1
+    rows = []
+    for (which, group), found in counts.items():
+        n = sum(found.values()) // 2
+        cells = [
+            str(found[reader, what]) for reader in ("released", "kapwa") for what in ("right", "unparsed", "wrong")
+        ]
+        rows.append(f"| {which} | {group} | {n} | {' | '.join(cells)} |")
+    return "\n".join(sorted(rows))
+
+
+OPTIONS = ("Rice", "Bread", "Noodles", "Potatoes")
 COLUMNS = (
     "language", "pairs within", "substring", "best known", "Kapwa", "pairs across", "substring", "best known", "Kapwa",
     "wrong numbers: substring", "Kapwa", "right numbers: Kapwa", "exact found",
@@ -361,6 +386,24 @@ question. All languages together. Kapwa uses 2: from there on hardly an answer i
 {tools}
 
 Filipino is not among BLEnD's languages. No language has been reviewed by a native speaker yet.
+
+## How letters of multiple choice are read
+
+276 replies were written to be misread: the model writes its next question, gives two answers, denies an option before
+it names another, says what holds elsewhere, hedges, corrects itself, thinks aloud, repeats the options; in English and
+thirteen other languages, as JSON, prose, bold, LaTeX. Half of them served to develop the reader; the other half, of the
+same make-up, was written before the rules and not looked at since. *Right* is the letter that a careful reader would
+take, or none where there is none; a *wrong* letter is worse than an *unparsed* one. *Released* is the parser of BLEnD's
+code (`mcq_acc_reference`). Kapwa's reader before these rules (0.1.0's first) read 75 right, 2 unparsed, 61 wrong in
+development, and 76, 1, 61 of those held out.
+
+| set | replies | n | released: right | unparsed | wrong | Kapwa: right | unparsed | wrong |
+|---|---|--:|--:|--:|--:|--:|--:|--:|
+{letters}
+
+Two JSON answers that differ are unparsed, unless the model takes the first back in words: the released code takes the
+first, and a model that lists all four is no better for it. Where two statements differ without "therefore" or "no,
+wait" between them, the reply is unparsed.
 
 ## Cost
 

@@ -22,6 +22,39 @@ OPTIONS = {
 LINES = Path(__file__).with_name("reply_shapes.jsonl").read_text(encoding="utf-8").splitlines()
 SHAPES = [(one["reply"], OPTIONS[one["options"]], one["letter"]) for one in map(json.loads, LINES)]
 
+# Replies in fourteen languages, written before the rules that read them; the half "held out" was not looked at since.
+PLANTED = [
+    json.loads(line)
+    for line in Path(__file__).with_name("letter_replies.jsonl").read_text(encoding="utf-8").splitlines()
+]
+
+
+@pytest.mark.parametrize(("which", "most_wrong", "least_right"), [("development", 1, 126), ("held out", 10, 115)])
+def test_planted_replies_are_rarely_read_wrong(which: str, most_wrong: int, least_right: int) -> None:
+    replies = [one for one in PLANTED if one["set"] == which]
+    read = [(read_choice(one["reply"], FOODS).letter, one["letter"]) for one in replies]
+    assert len(read) == 138
+    assert sum(found not in (None, letter) for found, letter in read) <= most_wrong
+    assert sum(found == letter for found, letter in read) >= least_right
+
+
+@pytest.mark.parametrize(
+    ("reply", "letters"),
+    [
+        ("B\n\nQuestion: What do people drink?\nAnswer: C", "B"),
+        ('{"answer_choice":"B"}\n\nWhat do people drink?\nA. Tea\nB. Milk\n{"answer_choice":"D"}', "B"),
+        ("B<|im_end|>\n<|im_start|>user\nAnd in Spain?<|im_end|>\n<|im_start|>assistant\nC", "B"),
+        ('{"answer_choice":"B"}\n{"answer_choice":"D"}', (None,)),
+        ('{"answer_choice":"B"}\nI made a mistake:\n{"answer_choice":"D"}', "D"),
+        ("B (rice) is incorrect. C (noodles) is what people eat", ("C", None)),
+        ("The answer is B. In contrast, the answer for the US would be A.", "B"),
+        ("I'd say C or maybe D; if I had to pick, D.", ("D", None)),
+        ("<think>Question: which one?\nAnswer: A</think>\nC", "C"),
+    ],
+)
+def test_a_wrong_letter_is_worse_than_none(reply: str, letters: tuple[str | None, ...]) -> None:
+    assert read_choice(reply, FOODS).letter in letters
+
 
 @pytest.mark.parametrize(("reply", "options", "letter"), SHAPES)
 def test_reads_what_a_careful_person_reads(reply: str, options: tuple[str, ...], letter: str | None) -> None:

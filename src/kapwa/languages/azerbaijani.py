@@ -91,6 +91,11 @@ language = Language(
         choice="cavab[ıi]?|d[üu]zg[üu]n variant|se[cç]imim",
         correct="d[üu]zg[üu]nd[üu]r",
         negation=r"\bdeyil\b",
+        denial=r"\bdeyil\b|\bsəhv|\byanlış",
+        hedge="bəlkə(?: də)?|yəqin(?: ki)?",
+        correction=r"\bbağışlayın|\büzr istəyirəm|\bdüzəliş",
+        conclusion=r"\bbuna görə|\bdeməli|\bbeləliklə|\byekun",
+        contrast=r"\bisə\b|\bəksinə|\bdigər tərəfdən",
     ),
     function_words="mən sən o biz siz onlar bu bunlar onun bizim var yox dır dir deyil idi imiş bir nə ki",
     notes=(

@@ -70,8 +70,10 @@ class ReplyWords:
     the usual wordings first), ``conjunction`` (and, or), ``and_so_on`` (etc.). ``refusal``: how a refusal opens.
     Multiple choice: ``choice``, before the option chosen ("the answer is"); ``correct``, after it ("is correct");
     ``negation``, before an option that is not meant; ``denial``, after one; ``option`` ("option"); ``joiner``, between
-    two options, beside ``conjunction``; ``connector``, after a letter that would be a word without it (English "A
-    because"); ``article``; ``letters``: letters of lists, to their places (0 for the first).
+    two options, beside ``conjunction``; ``hedge`` ("maybe"); ``correction``, by which an earlier answer is taken back
+    ("no, wait"); ``conclusion`` ("therefore"); ``contrast``, before what holds elsewhere ("in contrast", "whereas");
+    ``connector``, after a letter that would be a word without it (English "A because"); ``article``; ``letters``:
+    letters of lists, to their places (0 for the first).
     """
 
     answer: str = ""
@@ -88,6 +90,10 @@ class ReplyWords:
     denial: str = ""
     option: str = ""
     joiner: str = ""
+    hedge: str = ""
+    correction: str = ""
+    conclusion: str = ""
+    contrast: str = ""
     connector: str = ""
     article: str = ""
     letters: Mapping[str, int] = field(default_factory=dict)

@@ -35,7 +35,7 @@ _VERBS = (
     r"|i (?:think|believe|guess|suppose)(?=,? (?:it )?(?:option |choice |letter )?\W{0,3}[a-j]\b)"
     r"|(?:correct|right)(?=\s*:)|ans\.?"
     r"|it(?:'s| is| must be| would be| should be| has to be)|that(?:'s| is| would be)"
-    r"|(?:so|thus|hence|therefore|actually|wait|no|sorry|correction|final|finally|answer|choose|select)[,:]?)"
+    r"|(?:so|thus|hence|therefore|actually|wait|sorry|correction|final|finally|answer|choose|select)[,:]?|no[,:])"
 )
 # In English "answer" names an option only with a verb or a colon after it.
 _CHOICE = (
@@ -89,7 +89,7 @@ language = Language(
     ),
     replies=ReplyWords(
         answer="(?:(?:final|short|my|the|correct|single) )?answers?|response|a",
-        question="(?:next )?questions?|q",
+        question="(?:next )?questions?|q|user|human",
         opener="sure(?: thing)?|certainly|of course|okay|ok|great question",
         unknown=r"\b(?:(?:do not|don't|don’t) know|not sure|no idea|unknown|not applicable|n/a|cannot be determined)\b",
         non_answers="no answer|I don't know|none|not applicable|not available|n/a|idk|don't know|"
@@ -101,7 +101,12 @@ language = Language(
         correct=_CORRECT,
         negation=r"\bnot\b|n't\b|\bneither\b|\bnor\b|\bexcept\b|\bwrong\b|\bincorrect\b|\brather than\b|\binstead of\b"
         r"|\beliminat|\brule[sd]? out\b|\bcannot\b",
-        denial=r"not\b|n't\b|wrong|incorrect|false|unlikely|out\b|isn't|wasn't|aren't|doesn't|can't|cannot",
+        denial=r"\bnot?\b|n't\b|\b(?:wrong|incorrect|false|unlikely|ruled? out|mista|cannot|rarely|hardly|never)",
+        hedge="definitely|certainly|clearly|surely|obviously|probably|possibly|perhaps|maybe|(?:most )?likely",
+        correction=r"\b(?:wait|actually|sorry|correction|mistake|i mean|oops|on second thought)\b|[.!?;,—–-]\s*no\b",
+        conclusion=r"\b(?:therefore|thus|hence|so|final|finally|in conclusion|if i had to|lean(?:ing)?)\b",
+        contrast=r"\b(?:in contrast|by contrast|by comparison|whereas|while|on the other hand|elsewhere|other countries"
+        r"|if the question)\b",
         option="option|choice|letter",
         connector="because|since|as|is|was|given|due|for|which|would|seems|but|therefore|so|that|and|or|if|over"
         "|in this",

@@ -57,6 +57,11 @@ language = Language(
         choice="amsar?|za[bɓ][ie]n?(?:na)?",
         correct="(?:ce|ita ce|shi ne) (?:amsa|daidai)",
         negation=r"\bba\b.*\bba ne\b",
+        denial=r"\bba\b.{0,30}\bba (?:ne|ce)\b|\bkuskure",
+        hedge="watakila|ƙila",
+        correction=r"\byi haƙuri|\bgyara",
+        conclusion=r"\bsaboda haka|\bdon haka|\ba ƙarshe",
+        contrast=r"\bsabanin haka|\ba maimakon haka|\bakasin haka",
     ),
     function_words="ni kai ke shi ita mu ku su na ka ki ya ta sun mun an nasu namu nata nasa mini masa mata mana mai "
     "masu ne ce akwai babu ɗaya",

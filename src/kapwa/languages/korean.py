@@ -115,7 +115,11 @@ language = Language(
         choice="정답|답변?|선택지?",
         correct="[이가은는]? ?(?:정답|맞|옳|답)",
         negation="아니|틀린",
-        denial="아니|틀",
+        denial="아니|아닙|틀",
+        hedge="아마|아마도",
+        correction="아니,|아니요|잠깐|죄송|정정",
+        conclusion="따라서|그러므로|그래서|결론|최종",
+        contrast="반면|반대로|이와 달리",
         option="선택지",
         # The second of each pair is what Unicode normalisation (NFKC) makes of the first.
         letters=counted("가/ㄱ/\u1100 나/ㄴ/\u1102 다/ㄷ/\u1103 라/ㄹ/\u1105"),

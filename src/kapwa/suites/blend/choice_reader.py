@@ -1,26 +1,33 @@
 """Which option a reply to a multiple-choice question chooses: right, wrong or unparsed is decided on what this reads.
 
-The last clear statement counts ("A ... no, the answer is B" is B). Statements are, wherever they stand: a JSON field,
-an answer word with an option after it, an option called the answer, a boxed option, an option alone on its line. A
-statement that names two options contradicts itself, and so does a letter beside another option's text. Where nothing
-is stated, marked letters and then option texts count if they name one option alone. Everything else is unparsed.
-The words looked for are those of every language (:mod:`kapwa.languages.phrases`).
+Read is the model's own turn: what follows its next question or the end of its turn is not. Statements are, wherever
+they stand: a JSON field, an answer word with an option after it, an option called the answer, a boxed option, an option
+alone on its line. A statement that names two options contradicts itself, and so does a letter beside another option's
+text. Where statements differ, a later one counts only if the model takes the earlier back ("wait, no: B") or concludes
+from it ("therefore B"); an answer at the start stands against what is said of others ("in contrast"), JSON against
+prose. Two that differ otherwise are unparsed, for a wrong letter is worse than none. Where nothing is stated, marked
+letters and then option texts count if they name one option alone. Everything else is unparsed. The words looked for
+are those of every language (:mod:`kapwa.languages.phrases`).
 """
 
 from __future__ import annotations
 
-import json
+import itertools
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from typing import Literal, NamedTuple
 
 from kapwa.languages.phrases import any_of, reply_words
 from kapwa.suites.blend.letter_mentions import Mention, ends, folded, mentions, pattern, plain, whole
 from kapwa.suites.blend.questions import ALL_LETTERS
+from kapwa.suites.blend.replies import own_turn
 
-How = Literal["json", "stated", "alone", "marked", "text", "contained", "empty", "none", "several", "contradiction"]
+How = Literal[
+    "json", "boxed", "stated", "alone", "marked", "text", "contained", "empty", "none", "several", "contradiction"
+]
+# What a prompt or a habit makes of the answer itself: prose beside it explains.
+_FORMAL = ("json", "boxed")
 UNREAD: tuple[How, ...] = ("empty", "none", "several", "contradiction")
 
 
@@ -32,7 +39,10 @@ class ChoiceRead(NamedTuple):
 
 
 class _Statement(NamedTuple):
-    position: int
+    """What a reply states from ``start`` to ``end``."""
+
+    start: int
+    end: int
     letters: frozenset[str]
     how: How
 
@@ -44,32 +54,44 @@ _QUOTED = r"\"[^\"\n]*\"|'[^'\n]*'|“[^”\n]*”|\[[^\]\n]*\]"
 _FIELD = pattern(rf"[\"'“]?(?:{_KEYS})[\"'”]?\s*[:=]\s*(?P<value>{_QUOTED}|[^\s\"'{{}},][^,}}\n]*)")
 _OBJECT = re.compile(r"\{[^{}]*\}")
 _BOXED = pattern(r"\bf?boxed\s*\{+\s*([^{}]*?)\s*\}|<(?:final_?)?answer>\s*(.*?)\s*</(?:final_?)?answer>")
-_BAD_CUE = pattern(r"(?:\b(?:wrong|incorrect|invalid|other|worst)|\bnot (?:the|an?|my)(?: \w+)?|isn't (?:the|an?))\s*$")
-_ORDINALS = ("first", "second", "third", "fourth", "fifth")
-_ORDINAL = pattern(rf"\b({'|'.join(_ORDINALS)})\s+(?:option|choice|answer|one)\b")
 _STOP = re.compile(r"[.!?。！？।።؟\n]")
+_CLAUSE = re.compile(r"[,;:.!?。！？।።؟\n、，]|\bbut\b")
+_SENTENCE_END = re.compile(r"(?<!\b[A-Za-z])[.!?](?=\s)|[。！？।።؟\n]")
 _SKIP = re.compile(r"[\s:=*_`\"'“”«»>→#-]*")
 _LABEL = re.compile(r"\s*[.):(–—*_\"'“-]+\s*[*_\"'“(]*|\s+(?=\()")
 _LINE_SIGNS = " .)):;*_`\"'!。\t-–—"
 # Written without spaces: a word for "answer" may stand against another word.
 _UNSPACED = ("ja", "ko", "th", "zh")
-_HEDGES = "definitely|certainly|clearly|surely|obviously|probably|possibly|perhaps|maybe|(?:most )?likely"
 # How far after an answer word its option may stand, in characters and words.
 _WINDOW, _FAR = 90, 12
 # Fewer words before a closing letter do not make a sentence about something else.
 _FEW = 4
+# A reply that names so many letters on one line lists them.
+_LIST = 3
 _WORDS = reply_words()
 _SPACED_CHOICE = "|".join(words.choice for code, words in _WORDS.items() if words.choice and code not in _UNSPACED)
 _CUE = pattern(rf"(?<!in)(?<![\w-])(?:{_SPACED_CHOICE})|{'|'.join(_WORDS[code].choice for code in _UNSPACED)}")
 _CORRECT = pattern(rf"[\s:,]*(?:{any_of('correct')})")
 _NEGATION = pattern(any_of("negation"))
-_DENIAL = pattern(rf"\W*(?:is|are|was|were|would be|seems|looks)?\W*(?:{any_of('denial')})")
+_GAP = r"(?:[^\w.!?。,;]*(?![b-j]\b)\w+)"
+# Right after an option that was chosen ("B is wrong"), and up to three words after one that is only named.
+_DENIED, _DENIAL = (
+    pattern(rf"{start}(?:\s*\([^()]*\))?{_GAP}{{0,{n}}}?[^\w.!?。,;]*(?:{any_of('denial')})")
+    for start, n in (("", 1), (r"\W?", 3))
+)
+# "The correct answer is": nothing but an article and one word before an answer that opens a reply.
+_OPENING = pattern(rf"\W*(?:(?:{any_of('article')})\s+(?:\w+\s+)?)?")
+_CORRECTION = pattern(any_of("correction"))
+_CONCLUSION = pattern(any_of("conclusion"))
+_CONTRAST = pattern(any_of("contrast"))
 _ARTICLE = re.compile(rf"(?:{any_of('article')})\s+(?=\w)")
 _OPTION = pattern(rf"\b(?:{any_of('option')})\s*$")
-_HEDGE = pattern(rf"(?:(?:{_HEDGES}|{any_of('option')})[\s:,-]+)+")
+# Paragraph, then options of its own: "What is drunk there?\n\nA. Tea\nB. Coffee".
+_NEXT_OPTIONS = re.compile(r"(?:\n[^\n]+\?)?\s*\n\W*A\s*[.):]\s*([^\n]+)\n\s*\W*B\s*[.):]\s*([^\n]+)")
 _NUMBERED = pattern(rf"(?<!\w)(?:(?:{any_of('option')})\s*\#?\s*([1-9])(?!\d)|([1-9])\s*번)")
 _JOINER = pattern(
-    rf"\s*(?:[,;/&+|、،]|(?<!\w)(?:{any_of('conjunction')})(?!\w)|{any_of('joiner')})+\s*(?:(?:option|choice)\s+)?"
+    rf"\s*(?:[,;/&+|、،(]\s*|(?<!\w)(?:{any_of('conjunction')})(?!\w)\s*|{any_of('joiner')}\s*)+"
+    rf"(?:(?:{any_of('hedge')}|{any_of('option')})\s+)*"
 )
 
 
@@ -82,7 +104,16 @@ def read_choice(reply: str, options: Sequence[str]) -> ChoiceRead:
     """
     if not reply.strip():
         return ChoiceRead(None, "empty")
-    return _Reader(plain(reply), options).read()
+    return _Reader(_own(plain(own_turn(reply)), options), options).read()
+
+
+def _own(text: str, options: Sequence[str]) -> str:
+    """``text`` up to a question of its own that has no label but other options."""
+    for match in _NEXT_OPTIONS.finditer(text):
+        ours = any(whole(folded(one)).match(folded(other)) for one in options for other in match.groups())
+        if not ours and text[: match.start()].strip():
+            return text[: match.start()]
+    return text
 
 
 class _Reader:
@@ -99,56 +130,61 @@ class _Reader:
         self._starts = [one.start for one in self.mentions]
 
     def read(self) -> ChoiceRead:
-        """Return the last statement, else the only marked letter, else the only option text."""
+        """Return the statement that counts, else the only marked letter, else the only option text."""
         stated = sorted((*self.fields, *self._boxed(), *self._cued(), *self._called(), *self._alone()))
         stated = stated or list(self._closing())
         if stated:
-            last = stated[-1]
-            sole = len(last.letters) == 1
-            return ChoiceRead(min(last.letters), last.how) if sole else ChoiceRead(None, "contradiction")
+            letters, how = self._standing(stated)
+            return ChoiceRead(min(letters), how) if len(letters) == 1 else ChoiceRead(None, "contradiction")
+        # Of a longer text nobody knows what the one option that it names is there for.
+        single = not _SENTENCE_END.search(self.prose.rstrip(_LINE_SIGNS + "?。።؟।"))
         finders: tuple[tuple[frozenset[str], How], ...] = (
             (self._marked(), "marked"),
-            (self._contained(self.prose), "contained"),
+            (self._contained(self.prose) if single else frozenset(), "contained"),
         )
         for letters, how in finders:
             if letters:
                 return ChoiceRead(min(letters), how) if len(letters) == 1 else ChoiceRead(None, "several")
         return ChoiceRead(None, "none")
 
+    def _standing(self, stated: Sequence[_Statement]) -> tuple[frozenset[str], How]:
+        """The letters that stand after all statements, and how the first of them was found; see the module."""
+        first = stands = stated[0]
+        for before, one in itertools.pairwise(stated):
+            if one.letters == stands.letters:
+                continue
+            between = self.prose[before.end : one.end]
+            opening = stands is first and len(first.letters) == 1 and _OPENING.fullmatch(self.prose, 0, first.start)
+            if _CORRECTION.search(between):
+                stands = one
+            elif (one.how not in _FORMAL and stands.how in _FORMAL) or (opening and _CONTRAST.search(between)):
+                continue
+            elif (stands.how not in _FORMAL and one.how in _FORMAL) or (not opening and _CONCLUSION.search(between)):
+                stands = one
+            else:
+                return stands.letters | one.letters, stands.how
+        return stands.letters, stands.how
+
     def _fields(self) -> Iterator[_Statement]:
-        """JSON objects and fields, sound or broken; objects joined by "or" make one statement of both."""
-        whole: frozenset[str] = frozenset()
-        end = 0
+        """JSON objects and fields, sound or broken."""
         for match in _OBJECT.finditer(self.text):
             fields = [self._value(field["value"]) for field in _FIELD.finditer(match.group())]
-            found = next(filter(None, reversed(fields)), None) or self._sole_value(match.group())
-            if found:
-                joined = whole and _JOINER.fullmatch(self.text[end : match.start()])
-                whole, end = (found | whole if joined else found), match.end()
-                yield _Statement(match.start(), whole, "json")
+            if found := next(filter(None, reversed(fields)), None):
+                yield _Statement(match.start(), match.end(), found, "json")
         for match in _FIELD.finditer(_OBJECT.sub(self._blanked, self.text)):
             # Outside braces and without quotes it is prose, which has rules of its own.
             opened = "{" in self.text[max(0, match.start() - _WINDOW) : match.start()]
             if (opened or match.group()[0] in "\"'“") and (letters := self._value(match["value"])):
-                yield _Statement(match.start(), letters, "json")
+                yield _Statement(match.start(), match.end(), letters, "json")
 
     @staticmethod
     def _blanked(match: re.Match[str]) -> str:
         return " " * len(match.group())
 
-    def _sole_value(self, text: str) -> frozenset[str]:
-        """The option in a JSON object of one field, whatever the field is called (some models translate the key)."""
-        try:
-            found = json.loads(text)
-        except (ValueError, RecursionError):
-            return frozenset()
-        values = list(found.values()) if isinstance(found, dict) else []
-        return self._value(values[0]) if len(values) == 1 and isinstance(values[0], str) else frozenset()
-
     def _boxed(self) -> Iterator[_Statement]:
         for match in _BOXED.finditer(self.text):
             if letters := self._value(match[1] or match[2] or ""):
-                yield _Statement(match.start(), letters, "stated")
+                yield _Statement(match.start(), match.end(), letters, "boxed")
 
     def _value(self, value: str) -> frozenset[str]:
         """The options that a short value names: a letter, a letter with its text, or a text."""
@@ -161,7 +197,8 @@ class _Reader:
     def _cued(self) -> Iterator[_Statement]:
         """An option after a word for "answer", in the same sentence."""
         for cue in _CUE.finditer(self.prose):
-            if _BAD_CUE.search(self.prose[max(0, cue.start() - 24) : cue.start()]):
+            clause = _CLAUSE.split(self.prose[max(0, cue.start() - _WINDOW) : cue.start()])[-1]
+            if _NEGATION.search(clause + cue.group()):
                 continue
             skipped = _SKIP.match(self.prose, cue.end())
             start = skipped.end() if skipped else cue.end()
@@ -175,9 +212,11 @@ class _Reader:
                 # "bread, which is option B"
                 inside = self.mentions[bisect_left(self._starts, start) : end][: len(self.letters)]
                 named |= {one.letter for one in inside if self._named_option(one)}
-                yield _Statement(cue.start(), named, "text")
+                yield _Statement(cue.start(), start + len(window), named, "text")
             elif near is not None and "," not in before and len(before.split()) <= _FAR:
-                yield _Statement(cue.start(), self._with_neighbours(self.prose, self.mentions, near), "stated")
+                letters = self._with_neighbours(self.prose, self.mentions, near)
+                if not _DENIED.match(self.prose, self.mentions[near].end):
+                    yield _Statement(cue.start(), self.mentions[near].end, letters, "stated")
 
     def _named(self, text: str) -> frozenset[str]:
         """The options whose texts ``text`` starts with: one, or several that are joined ("bread or rice")."""
@@ -196,11 +235,12 @@ class _Reader:
     def _called(self) -> Iterator[_Statement]:
         """An option that is called the answer: "B is correct", "B가 정답입니다"."""
         for i, one in enumerate(self.mentions):
-            if not _CORRECT.match(self.prose, one.end):
+            if not _CORRECT.match(self.prose, one.end) or _DENIED.match(self.prose, one.end):
                 continue
             before = _STOP.split(self.prose[max(0, one.start - 12) : one.start])[-1]
             if not _NEGATION.search(before):
-                yield _Statement(one.start, frozenset({one.letter, *self._joined_before(i)}), "stated")
+                letters = frozenset({one.letter, *self._joined_before(i)})
+                yield _Statement(one.start, one.end, letters, "stated")
 
     def _joined_before(self, i: int) -> set[str]:
         """The letter joined to mention ``i`` from before: "A and B are correct"."""
@@ -219,7 +259,9 @@ class _Reader:
         for line in self.prose.split("\n"):
             letters, dress = self._line(line, first=position == 0)
             if letters:
-                found[dress].append(_Statement(position, letters, "alone"))
+                near = bisect_left(self._starts, position)
+                end = self.mentions[near].end if near < len(self.mentions) else position + len(line)
+                found[dress].append(_Statement(position, min(end, position + len(line)), letters, "alone"))
             position += len(line) + 1
         for statements in found.values():
             if len({statement.letters for statement in statements}) == 1:
@@ -235,24 +277,24 @@ class _Reader:
         short = line.rstrip().endswith(":") or (sole and 0 < len(line.split()) <= _FEW)
         if last.clear and short and not self.prose[last.end :].strip(_LINE_SIGNS) and not _NEGATION.search(line):
             letters = {last.letter, *self._joined_before(len(self.mentions) - 1)}
-            yield _Statement(last.start, frozenset(letters), "alone")
+            yield _Statement(last.start, last.end, frozenset(letters), "alone")
 
     def _line(self, line: str, *, first: bool) -> tuple[frozenset[str], str]:
         """The options that stand alone on a line, "bare" (B) or as a "label" with text (B. Bread)."""
         text = line.strip().lstrip("-*•>#|~ \t").strip()
-        if hedge := _HEDGE.match(text):
-            text = text[hedge.end() :]
         if exact := self._exactly(text):
             return exact, "label"
         found = list(mentions(text, self.letters))
         if not found or found[0].start > 0:
             return frozenset(), "bare"
+        if len({one.letter for one in found if one.clear}) >= _LIST:
+            return frozenset(), "label"
         rest = text[found[0].end :].strip(_LINE_SIGNS)
         letters = self._with_neighbours(text, found, 0)
         if not rest or len(letters) > 1:
             return letters, "bare" if not rest else "label"
         if self._leading_text(rest):
-            return letters, "label"
+            return (frozenset() if _DENIAL.match(text, found[0].end) else letters), "label"
         # "B because ..." and "B. People eat ..." open a reply; further down they may be one of several remarks.
         opens = first and found[0].clear and not _DENIAL.match(text, found[0].end)
         return (letters, "label") if opens else (frozenset(), "label")
@@ -275,7 +317,7 @@ class _Reader:
     def _with_neighbours(self, text: str, found: Sequence[Mention], i: int) -> frozenset[str]:
         """The letter of mention ``i`` with those joined to it, and the option whose text stands beside it."""
         letters, last = {found[i].letter}, found[i]
-        for one in islice(found, i + 1, i + 1 + len(self.letters)):
+        for one in itertools.islice(found, i + 1, i + 1 + len(self.letters)):
             joiner = _JOINER.fullmatch(text[last.end : one.start])
             # "B, A fork ..." joins nothing; "B, C" does.
             if not joiner or not one.clear or (joiner.group().strip() in {",", "،", "、"} and not ends(text, one.end)):
@@ -293,12 +335,12 @@ class _Reader:
         """Letters in bold, brackets, quotes or after "option"; else options named by number. None that is negated."""
         found = set()
         for one in self.mentions:
-            if self._named_option(one) and not _NEGATION.search(self.prose[max(0, one.start - 14) : one.start]):
+            denied = _NEGATION.search(self.prose[max(0, one.start - 14) : one.start])
+            if self._named_option(one) and not denied and not _DENIAL.match(self.prose, one.end):
                 found.add(one.letter)
         if found or any(option.isdigit() for option in self.options.values()):
             return frozenset(found)
         numbers = [int(match[1] or match[2]) for match in _NUMBERED.finditer(self.prose)]
-        numbers += [_ORDINALS.index(match[1].lower()) + 1 for match in _ORDINAL.finditer(self.prose)]
         return frozenset(self.letters[number - 1] for number in numbers if number <= len(self.letters))
 
     def _contained(self, text: str) -> frozenset[str]:
@@ -306,7 +348,8 @@ class _Reader:
         kept, found = folded(text), set()
         for letter, option in sorted(self.options.items(), key=lambda entry: -len(entry[1])):
             for hit in whole(option).finditer(kept):
-                if not _NEGATION.search(kept[max(0, hit.start() - 16) : hit.start()]):
+                denied = _NEGATION.search(kept[max(0, hit.start() - 16) : hit.start()])
+                if not denied and not _DENIED.match(kept, hit.end()):
                     found.add(letter)
             kept = whole(option).sub(lambda hit: "\0" * len(hit.group()), kept)
         return frozenset(found)

@@ -42,8 +42,7 @@ _OPEN = r"*_`\"'“”„‘’«»()\[\]{}<>$（）【】「」『』\\|"
 _LATIN = r"A-Za-zÀ-ÖØ-öø-ɏḀ-ỿ0-9"
 _BRACKET = re.compile(r"[*_`\"“”'‘’«»(\[{$（【「『|\\]")
 _SURE_MARK = re.compile(r"[*`$\\]")
-_END = re.compile(r"\s*(?:$|[.,:;!?)\]\n。，：；！？、।።؟،–—-])")
-_THOUGHT = re.compile(r"<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_END = re.compile(r"\s*(?:$|[.,:;!?()\]\n。，：；！？、।።؟،–—-])")
 _TAG = re.compile(
     r"</?(?:b|strong|i|em|u|p|br|span|div|mark|code|pre|li|ul|ol)\b[^>]*>|<\|[^|>\n]{1,40}\|>|</?s>", re.IGNORECASE
 )
@@ -56,8 +55,8 @@ _CONNECTOR = pattern(rf"\s+(?:{any_of('connector')})\b")
 
 
 def plain(reply: str) -> str:
-    """Drop thoughts, tags, invisible signs and LaTeX fonts; turn list labels and styled letters into plain ones."""
-    text = _TAG.sub(" ", _THOUGHT.sub(" ", reply)) if "<" in reply else reply
+    """Drop tags, invisible signs and LaTeX fonts; turn list labels and styled letters into plain ones."""
+    text = _TAG.sub(" ", reply) if "<" in reply else reply
     text = _INVISIBLE.sub("", text)
     if not text.isascii():
         text = unicodedata.normalize(

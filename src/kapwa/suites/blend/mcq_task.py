@@ -25,6 +25,8 @@ from kapwa.suites.items import ITEM_COLUMNS, by_culture, greedy_requests, item_c
 How = Literal["generate", "likelihood"]
 HOWS: tuple[How, ...] = ("generate", "likelihood")
 MAX_NEW_TOKENS = 128
+# The version of the rules by which replies are read; it stands in signatures.
+READER = 2
 HEADLINES: Mapping[How, tuple[str, ...]] = {"generate": ("mcq_acc",), "likelihood": ("mcq_text", "mcq_letter")}
 
 
@@ -105,8 +107,9 @@ class McqTask(ItemTask):
 
     @property
     def options(self) -> Mapping[str, Any]:
-        """How it is asked, and how long a reply may be."""
-        return {"how": self.how} | ({"max_new_tokens": self.max_new_tokens} if self.how == "generate" else {})
+        """How it is asked; of replies, how long they may be and the version of the rules that read them."""
+        read = {"max_new_tokens": self.max_new_tokens, "reader": READER}
+        return {"how": self.how} | (read if self.how == "generate" else {})
 
     def requests(self, items: Sequence[Item]) -> Iterator[Request]:
         """Yield what to ask: one greedy generation an item, or two scorings (option texts, then letters)."""

@@ -52,11 +52,17 @@ _ANSWER_LABELS, _QUESTION_LABELS = any_of("answer"), any_of("question")
 _COLON = r"[*_\s]*\d{0,2}\s*(?:[:：︰﹕]|፡-?|፦|(?<=\p{L}{2}\s?)[-–—](?=\s))+-?"
 _BOLD = r"[*_#>\s]*"
 _ANSWER_LABEL = regex.compile(rf"^{_BOLD}(?:{_ANSWER_LABELS}){_COLON}{_BOLD}", regex.IGNORECASE)
-_QUESTION_LABEL = regex.compile(rf"^{_BOLD}(?:{_QUESTION_LABELS}){_COLON}", regex.IGNORECASE | regex.MULTILINE)
+_QUESTION_LABEL = regex.compile(
+    rf"^{_BOLD}(?:{_QUESTION_LABELS})(?:{_COLON}|[*_ ]*\d{{1,2}}[.)*_ ]*$)", regex.IGNORECASE | regex.MULTILINE
+)
 _LABEL_LINE = regex.compile(rf"^{_BOLD}(?:{_ANSWER_LABELS}){_COLON}", regex.IGNORECASE | regex.MULTILINE)
 
-_REASONING = regex.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", regex.IGNORECASE | regex.DOTALL)
+_REASONING = regex.compile(r"<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)", regex.IGNORECASE | regex.DOTALL)
 _MARKERS = regex.compile(r"<\|[^|<>]{1,40}\|>|</?s>|<(?:end_of_turn|start_of_turn|eos|bos|pad)>|\[/?INST\]")
+# What comes after is another speaker's, or the model speaking for one.
+_TURN_END = regex.compile(
+    r"(?<=\S)\s*(?:<\|(?:im_end|eot_id|endoftext|end|user)\|>|</s>|<(?:end_of_turn|eos)>|\[INST\])"
+)
 _FENCE = regex.compile(r"```[ \t]*\w*[ \t]*\n?(.*?)(?:```|\Z)", regex.DOTALL)
 _JSON = regex.compile(r"\{[^{}]*\}|\[\s*[\"'“].*?[\"'”]\s*,?\s*\]|\[\s*\]", regex.DOTALL)
 _ANSWER_KEY = regex.compile(rf"(?:{_ANSWER_LABELS})(?:_?choice)?", regex.IGNORECASE)
@@ -97,7 +103,7 @@ def read_reply(
     """
     if not text.strip():
         return Reply("", (), too_many=False, status="empty")
-    bare = _MARKERS.sub(" ", _REASONING.sub(" ", text[:MAX_CHARS]))
+    bare = _MARKERS.sub(" ", own_turn(text[:MAX_CHARS]))
     statement, answers = _said(_without_labels(bare, prefixes), language, limit)
     if not answers:
         return Reply("", (), too_many=False, status="unparsed")
@@ -149,17 +155,22 @@ def _first_number(statement: str) -> str:
     return statement[: second.start() if second else None].strip()
 
 
-def _without_labels(text: str, prefixes: Sequence[str]) -> str:
-    """Cut the reply out of its labels: after the first answer label, before the model's own next question."""
-    text = text.strip()
+def own_turn(text: str) -> str:
+    """Return what a reply itself answers: without reasoning and a question that it repeats, before its own next one."""
+    text = _REASONING.sub(" ", text).strip() if "<" in text else text.strip()
+    if turn := _TURN_END.search(text):
+        text = text[: turn.start()]
     opening = _QUESTION_LABEL.match(text)
     if opening:  # it repeats the question first
         label = _LABEL_LINE.search(text, opening.end())
         text = text[label.start() :] if label else text[opening.end() :]
-    text = _unlabelled(text, prefixes)
     following = _QUESTION_LABEL.search(text)
-    if following and text[: following.start()].strip():
-        text = text[: following.start()]
+    return text[: following.start()] if following and text[: following.start()].strip() else text
+
+
+def _without_labels(text: str, prefixes: Sequence[str]) -> str:
+    """Cut the reply out of its labels: after the first answer label."""
+    text = _unlabelled(text.strip(), prefixes)
     label = _LABEL_LINE.search(text)
     # "... so: Final answer: X" states X; what repeats the label after an answer repeats the answer.
     if label and not is_short(text[: label.start()]):
