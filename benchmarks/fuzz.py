@@ -48,6 +48,7 @@ NASTY = [
 PLAIN = ["1", "7", "all", "kalahi", "blend", "run", "answers.csv", "x=1", "0.5", "en", "auto", "code", "nowhere"]
 KINDS = [".csv", ".tsv", ".jsonl", ".json", ".yaml", ".xlsx", ".parquet"]
 ONE_CELL = ", one cell"
+ROW = r"\b(row|rows|line)\b|no choice is filled in"  # a form of one row can lose its only answer
 NOT_TRIED = {"--help", "--address", "--install-completion", "--show-completion"}
 
 
@@ -74,7 +75,7 @@ class Ended(NamedTuple):
         words = "".join(self.said.split())  # a table breaks long names
         if self.code == 2 and self.names and not any(name in words for name in self.names):
             return "no file named"
-        if self.code == 2 and self.one_cell and not re.search(r"\b(row|rows|line)\b", self.said):
+        if self.code == 2 and self.one_cell and not re.search(ROW, self.said):
             return "no row named"
         if "error:" in self.said and "\n  " not in self.said.partition("error:")[2]:
             return "no remedy"

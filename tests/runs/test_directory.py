@@ -269,3 +269,9 @@ def test_intervals_are_cut_at_the_ends_of_the_range(values: Sequence[float], low
     assert whole["metric"].to_list() == list(task.metrics)
     assert whole["low"].to_list() == pytest.approx(low, abs=0.01)
     assert whole["high"].to_list() == pytest.approx(high, abs=0.01)
+
+
+def test_what_a_manifest_leaves_out_of_a_metric_has_its_default(folder: Path) -> None:
+    metrics = Run(folder).manifest["metrics"]
+    edit(folder, metrics={name: {"name": name, "title": info["title"]} for name, info in metrics.items()})
+    assert {info["binary"] for info in Run(folder).manifest["metrics"].values()} == {False}

@@ -12,7 +12,7 @@ import platform
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -175,11 +175,13 @@ class Run:
         if manifest.get("status") not in ("complete", "failed_items"):
             raise UnfinishedRunError(f"{self.path} is unfinished: its answers are not all judged yet.", hint=_AGAIN)
         try:
-            Manifest.model_validate(manifest)
+            checked = Manifest.model_validate(manifest)
         except ValidationError as error:
             place = ".".join(map(str, error.errors()[0]["loc"]))
             raise RunError(f"{file} is damaged: {place!r} is not what it should be.", hint=_AGAIN) from None
-        self.manifest: Mapping[str, Any] = manifest
+        # What is not said of a metric has the default of its field.
+        metrics = {name: asdict(info) for name, info in checked.metrics.items()}
+        self.manifest: Mapping[str, Any] = {**manifest, "metrics": metrics}
         self.label = str(self.manifest.get("label") or brief_model(str(self.manifest["model"]["id"])))
         self.complete: bool = self.manifest["status"] == "complete"
         self.failed: int = self.manifest["counts"]["failed"]
