@@ -4,9 +4,11 @@ import base64
 import hashlib
 import io
 import itertools
+import json
 import re
 import tempfile
 import warnings
+import zlib
 from collections.abc import Sequence
 from html.parser import HTMLParser
 from pathlib import Path
@@ -104,6 +106,11 @@ def printed(thing: Any, width: int = 140) -> str:
         warnings.simplefilter("error")
         Console(file=out, width=width, force_terminal=False).print(thing)
     return out.getvalue()
+
+
+def unpacked(text: str) -> Any:
+    """What ``kapwa.report.wording.pack`` packed."""
+    return json.loads(zlib.decompress(base64.b64decode(text, validate=True)))
 
 
 def render_page(runs: Sequence[Any]) -> str:

@@ -11,7 +11,6 @@ from report_fixtures import choice_run, make_run, wide_run
 from test_analysis_page import poisoned
 from test_report_page import canary_run
 
-from kapwa.report.analysis import explorer
 from kapwa.report.analysis.page import build_analysis_report
 from kapwa.report.page import build_report
 
@@ -97,15 +96,9 @@ def test_the_policy_lets_the_pages_own_script_run_and_no_other(tmp_path: Path) -
     assert "<title>owned" not in dom
 
 
-@pytest.mark.parametrize("packed", [False, True])
-def test_readers_can_choose_search_sort_compare_and_point(
-    tmp_path: Path, packed: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if packed:
-        monkeypatch.setattr(explorer, "PLAIN", 10)
+def test_readers_can_choose_search_sort_compare_and_point(tmp_path: Path) -> None:
     made = make_analysis(identities=30, concepts=12)
     page = build_analysis_report(made, tmp_path / "page.html")
-    assert ('"texts":"' in page.read_text("utf-8")) is packed
     told = probed(without_policy(page, EXPLORER_PROBE, WATCH))
     assert told["failed"] == []
     assert told["panes"] == 1

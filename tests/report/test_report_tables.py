@@ -19,7 +19,6 @@ from kapwa.report.analysis.tables import correlation_table
 from kapwa.report.analysis.terminal import render_analysis
 from kapwa.report.analysis.view import AnalysisView
 from kapwa.report.comparisons import run_pairs
-from kapwa.report.page import worst_cases
 from kapwa.report.relations import correlation_table as model_correlations
 from kapwa.report.terminal import render_comparison, render_run
 from kapwa.report.view import TaskView, arrange
@@ -136,38 +135,6 @@ def test_csv_disarms_formulas_in_users_text() -> None:
     table = tables.scores_table(view, view.subjects[0], reference=False)
     assert table is not None
     assert read(table)[0]["model"] == "'=cmd()"
-    cases = worst_cases(view, view.subjects[0])
-    assert "\n'=cmd()," in cases.csv.replace("\r", "")
-
-
-def test_the_worst_cases_come_first_and_models_that_agree_stand_together() -> None:
-    view = view_of(make_run("a", skill=0.3), make_run("b", skill=0.3))
-    cases = worst_cases(view, view.subjects[0])
-    misses = [sum(len(said.models) for said in case["said"] if not said.right) for case in cases.cases]
-    assert misses == sorted(misses, reverse=True)
-    both = next(case for case in cases.cases if len(case["said"]) == 1)
-    assert [name for name, _ in both["said"][0].models] == ["a", "b"]
-    assert both["prompt_gloss"]
-    assert both["language"] == "fil"
-    assert cases.items == 16
-    assert cases.wrong >= len(cases.cases)
-
-
-def test_long_answers_are_cut_and_nothing_said_says_so() -> None:
-    run = make_run(cultures=("Filipino",), variants=("full",), skill=0.0)
-    run.tables["cases"] = run.tables["cases"].with_columns(pl.lit("").alias("got"), pl.lit("x" * 9000).alias("prompt"))
-    view = view_of(run)
-    cases = worst_cases(view, view.subjects[0])
-    assert cases.cases[0]["said"][0].text == "(nothing)"
-    assert len(cases.cases[0]["prompt"]) == 1000
-    assert cases.cases[0]["prompt"].endswith("…")
-
-
-def test_no_case_table_is_no_section() -> None:
-    run = make_run()
-    run.tables.clear()
-    view = view_of(run)
-    assert worst_cases(view, view.subjects[0]) is None
 
 
 def test_of_very_many_pairs_the_clearest_are_shown_and_all_downloaded() -> None:
@@ -177,15 +144,6 @@ def test_of_very_many_pairs_the_clearest_are_shown_and_all_downloaded() -> None:
     assert len(table.rows) == 40 < frame.height == len(read(table))
     assert "40 clearest of 56" in table.note
     assert table.rows[0][-1].strong
-
-
-def test_the_failures_csv_is_bounded_and_keeps_the_worst(monkeypatch: pytest.MonkeyPatch) -> None:
-    view = view_of(make_run(cultures=("Filipino",)))
-    whole = worst_cases(view, view.subjects[0])
-    monkeypatch.setattr("kapwa.report.page.CSV_SIZE", 1200)
-    part = worst_cases(view, view.subjects[0])
-    assert len(part.csv) < 1600 < len(whole.csv)
-    assert whole.csv.startswith(part.csv)
 
 
 def test_a_run_shows_sentence_score_floor_and_what_was_lost() -> None:

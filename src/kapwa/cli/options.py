@@ -158,9 +158,9 @@ class TaskOptions:
 
     def open(self, task: str, out: Path, *, seed: int | None = None, **more: Any) -> Task:
         """Open ``task``; ``seed`` goes to tasks that draw samples; a judge's answers are kept in ``out``."""
-        import kapwa
         from kapwa import registry
         from kapwa.errors import UsageError, nearest
+        from kapwa.loading import load_judge, load_task
 
         settings = {**vars(self), "where": parse_where(self.where, self.country), "draw_seed": seed or 0, **more}
         del settings["country"], settings["matcher"]
@@ -169,11 +169,11 @@ class TaskOptions:
         if (self.matcher == "judge") != (self.judge is not None):
             raise UsageError("A judge needs both: --matcher judge --judge MODEL.")
         if self.judge is not None:
-            settings["judge"] = kapwa.load_judge(self.judge, out / "judge-answers.sqlite")
+            settings["judge"] = load_judge(self.judge, out / "judge-answers.sqlite")
         suite = task.partition("/")[0]
         if suite in registry.available("suites") and registry.load("suites", suite).draws_samples:
             settings["seed"] = seed
-        return kapwa.load_task(task, **settings)
+        return load_task(task, **settings)
 
 
 _WHERE = "Where it runs"

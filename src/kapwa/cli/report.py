@@ -9,6 +9,7 @@ import typer
 
 from kapwa.cli.options import Json, option
 from kapwa.cli.output import check_place, note, show, show_json
+from kapwa.errors import UsageError
 
 
 def report(
@@ -21,6 +22,9 @@ def report(
             "Forms that people filled in, with their keys: what they chose, rated and remarked; repeatable.",
         ),
     ] = None,
+    answers: Annotated[
+        str, option("N", "How many questions of each task can be searched in the page, with every answer; or 'all'.")
+    ] = "1000",
     figures: Annotated[Path | None, option("FOLDER", "Also write each chart as SVG and PNG here.")] = None,
     csv: Annotated[Path | None, option("FOLDER", "Also write every table as CSV here.")] = None,
 ) -> None:
@@ -35,11 +39,13 @@ def report(
     from kapwa.report.writing import opened
     from kapwa.report.writing import report as write
 
+    if answers != "all" and not answers.isdecimal():
+        raise UsageError(f"--answers is a number of questions, or 'all', not {answers!r}.")
     check_place(output)
     check_place(figures, folder=True)
     check_place(csv, folder=True)
     found = opened(runs, note)
-    note(f"Report: {write(found, output, people=people or ())}")
+    note(f"Report: {write(found, output, people=people or (), answers=None if answers == 'all' else int(answers))}")
     if isinstance(found, Analysis):
         drawn = save_analysis_figures(found, figures) if figures is not None else []
         tables = [export_csv(found, csv / found.path.name)] if csv is not None else []

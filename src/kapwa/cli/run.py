@@ -12,7 +12,7 @@ from kapwa import registry
 from kapwa.cli import options as opt
 from kapwa.cli.options import option
 from kapwa.cli.output import note, show, show_json, tell
-from kapwa.errors import UsageError
+from kapwa.errors import KapwaError, UsageError
 
 _LOCAL = "Local models"
 _SERVED = "Served models"
@@ -144,7 +144,7 @@ def run(
     Writes a run folder with a report. Killed at any moment, the same command goes on where it
     stopped: what was answered is not asked again.
     """
-    import kapwa
+    from kapwa.loading import load_model
     from kapwa.runs.runner import check_places
 
     if not rehearsal.dry_run and (rehearsal.price_in is not None or rehearsal.price_out is not None):
@@ -167,7 +167,7 @@ def run(
         if rehearsal.dry_run:
             rehearse(opened, model, settings, rehearsal, json=json)
             return
-        who = kapwa.load_model(model[0], engine=engine, **settings) if len(model) == 1 else None
+        who = load_model(model[0], engine=engine, **settings) if len(model) == 1 else None
     except KeyboardInterrupt:
         note("Stopped before anything was asked.")
         raise typer.Exit(130) from None
@@ -191,20 +191,20 @@ def score(
 
     Writes a run folder with a report, as if a model had just given the answers.
     """
-    import kapwa
+    from kapwa.loading import load_model
 
-    finish(chosen.open(task, out), kapwa.load_model(f"replay:{responses}"), out=out, json=json)
+    finish(chosen.open(task, out), load_model(f"replay:{responses}"), out=out, json=json)
 
 
 def finish(task: Any, model: Any, *, json: bool, alone: bool = True, **settings: Any) -> Any:
     """Evaluate, write the run's own report, show the result, and return the run; ``alone``: of one model only."""
-    import kapwa
+    from kapwa.api import evaluate
     from kapwa.report.page import build_report
     from kapwa.report.terminal import render_run
     from kapwa.runs.runner import RunInterrupted
 
     try:
-        run = kapwa.evaluate(task, model, progress=True, **settings)
+        run = evaluate(task, model, progress=True, **settings)
     except RunInterrupted as stop:
         note(str(stop))
         raise typer.Exit(130) from None
@@ -229,9 +229,8 @@ def finish(task: Any, model: Any, *, json: bool, alone: bool = True, **settings:
 
 def ask_each(task: Any, specs: list[str], settings: dict[str, Any], asking: dict[str, Any], *, json: bool) -> None:
     """Make a run of each model and one report over them; a model that cannot be asked does not stop the others."""
-    import kapwa
     from kapwa.files import digest, slug
-    from kapwa.loading import checked_spec
+    from kapwa.loading import checked_spec, load_model
     from kapwa.report.page import build_report
 
     if asking["label"] is not None:
@@ -241,8 +240,8 @@ def ask_each(task: Any, specs: list[str], settings: dict[str, Any], asking: dict
     runs, failed = [], []
     for spec in specs:
         try:
-            runs.append(finish(task, kapwa.load_model(spec, **settings), json=json, alone=False, **asking))
-        except kapwa.KapwaError as error:
+            runs.append(finish(task, load_model(spec, **settings), json=json, alone=False, **asking))
+        except KapwaError as error:
             failed.append(spec)
             note(f"error: {spec}: {error}")
     if runs:

@@ -22,20 +22,6 @@ METHODS: Mapping[str, str] = {
 EMBEDDED, SHORT_ANSWERS = "smollm2", "blend/saq"
 
 
-def page_lead(views: Sequence[TaskView]) -> str:
-    """One line under the title: models, tasks, cultures."""
-    models = list(dict.fromkeys(isolate(label) for view in views for label in view.labels))
-    tasks = list(dict.fromkeys(view.task for view in views))
-    cultures = list(dict.fromkeys(s.culture for view in views for s in view.subjects))
-    known = [isolate(culture_name(culture)) for culture in cultures if culture != UNKNOWN_CULTURE]
-    lead = f"{some_names(models)} on {some_names(tasks)}"
-    if len(known) == len(cultures):
-        return f"{lead}, asked about {some_names(known)}."
-    if known:
-        return f"{lead}, asked about {some_names(known)}; part of the data does not tell whose culture it is about."
-    return f"{lead}. The data does not tell whose culture it is about."
-
-
 def some_names(names: Sequence[str], most: int = 6) -> str:
     """Names in a sentence: the first ``most``, then how many more there are."""
     shown = list(names[:most]) + ([f"{len(names) - most} more"] if len(names) > most else [])
@@ -166,16 +152,24 @@ def _asked(label: str, run: Run) -> Iterator[str]:
     yield from (f"{isolate(label)}: {clean(note)}" for note in (noted if isinstance(noted, list) else ()))
 
 
-def origin(runs: Sequence[Run]) -> tuple[list[tuple[str, str]], str]:
-    """Versions of what made the runs (several where runs differ); their folders, and when they ended.
+def origin(views: Sequence[TaskView]) -> tuple[str, list[tuple[str, str]], str]:
+    """Models, tasks and cultures in a line; versions of what made the runs; the runs' folders, and when they ended.
 
     Nothing is of the moment of writing, so bytes repeat.
     """
-    found: dict[str, list[str]] = {}
+    models = list(dict.fromkeys(isolate(label) for view in views for label in view.labels))
+    tasks = list(dict.fromkeys(view.task for view in views))
+    cultures = list(dict.fromkeys(s.culture for view in views for s in view.subjects))
+    known = [isolate(culture_name(culture)) for culture in cultures if culture != UNKNOWN_CULTURE]
+    lead = f"{some_names(models)} on {some_names(tasks)}" + (f", asked about {some_names(known)}" if known else "")
+    if len(known) < len(cultures):
+        lead += f"{'; part of the' if known else '. The'} data does not tell whose culture it is about"
+    versions: dict[str, dict[str, None]] = {}  # several where runs differ
+    runs = [run for view in views for run in view.runs]
     for run in runs:
         for name, value in {"kapwa": run.manifest.get("kapwa"), **run.manifest.get("versions", {})}.items():
-            found.setdefault(clean(name), []).append(clean(value))
-    versions = [(name, ", ".join(dict.fromkeys(values))) for name, values in found.items()]
+            versions.setdefault(clean(name), {})[clean(value)] = None
     ended = max((str(run.manifest.get("finished") or "") for run in runs), default="")
     made = f"Runs: {some_names([clean(run.path.name) for run in runs])}."
-    return versions, f"{made} Last answer {clean(ended)}." if ended else made
+    made += f" Last answer {clean(ended)}." if ended else ""
+    return f"{lead}.", [(name, ", ".join(values)) for name, values in versions.items()], made

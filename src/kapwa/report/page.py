@@ -1,4 +1,4 @@
-"""Put runs into one self-contained HTML page: no scripts, no network, no fonts of its own.
+"""Put runs into one self-contained HTML page: one script and style, known by their hashes, no network, no fonts.
 
 One pass: tables of the runs, what the page says of them (plain data), the template.
 """
@@ -11,11 +11,12 @@ import re
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from kapwa.files import slug, write_text
+from kapwa.report import answers as browsed
 from kapwa.report import (
     charts,
     comparisons,
@@ -32,19 +33,15 @@ from kapwa.report import (
 from kapwa.report.people import people_blocks
 from kapwa.report.relations import correlation_table, relation_charts, relation_table, relations
 from kapwa.report.view import Subject, TaskView, arrange
-from kapwa.report.wording import clean, isolate, truncate
+from kapwa.report.wording import clean, isolate
 from kapwa.report.worldmap import definitions, map_charts, map_svg, world
 from kapwa.runs.directory import Run
-from kapwa.tables_io import csv_text
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
 CORRELATED = 6  # metrics whose agreement is shown; the CSV holds all
 TOLD_PAIRS = 3  # differences told one by one; of more only those that are clear
-SHOWN = 5  # failures of one culture
-CSV_SIZE = 600_000  # bytes of all failure tables of one task: the page must stay small enough to mail
-LONGEST = 1000  # columns of text shown of one prompt or answer
 AXES: Mapping[comparisons.Axis, tuple[str, str]] = {
     "asked": (
         "In which language it is asked",
@@ -59,36 +56,39 @@ AXES: Mapping[comparisons.Axis, tuple[str, str]] = {
     ),
 }
 _RANGE = re.compile(r"[−+]?\d[\d.]*(?:–| to )[−+]?\d[\d.]*%?")
-_TEXTS = ("prompt", "prompt_gloss", "expected", "expected_gloss", "got", "got_gloss")
 _DRAWING = (charts.row_svg, charts.head_svg, charts.axis_svg, charts.key_svg, charts.scale_svg, charts.scatter_svg)
 Part = dict[str, Any]  # what the template is told of a section
 
 
-def build_report(runs: Sequence[Run], out: Path, *, people: Sequence[Path] = ()) -> Path:
+def build_report(
+    runs: Sequence[Run], out: Path, *, people: Sequence[Path] = (), answers: int | None = browsed.MOST
+) -> Path:
     """Write the report of ``runs`` to ``out`` (one HTML file, whole or not at all) and return ``out``.
 
-    ``people``: forms that people filled in (choices, ratings) and their keys, or folders that hold them. The page is a
-    function of runs and forms alone: the same give the same bytes. Raises UsageError when there are no runs, and what
-    :func:`kapwa.report.people.people_blocks` raises.
+    ``people``: forms that people filled in (choices, ratings) and their keys, or folders that hold them. ``answers``:
+    how many questions of each task readers can search with every answer; None for all, else what fits in a page that
+    can be mailed. The page is a function of runs and forms alone: the same give the same bytes. Raises UsageError when
+    there are no runs, and what :func:`kapwa.report.people.people_blocks` raises.
     """
     views = arrange(runs)
     said = people_blocks(runs, views, people) if people else []
-    parts = [_task_part(view) for view in views]
+    parts = [_task_part(view, answers, browsed.ROOM // len(views)) for view in views]
     related = relations(views) if len(views) > 1 else []
     # A report must be readable where its suite is not installed.
     question = views[0].suite.question if views[0].suite is not None else views[0].task
     several = [_together(group) for group in overview.together(views)] if len(views) > 1 else []
-    versions, made = notes.origin(runs)
+    lead, versions, made = notes.origin(views)
     page = render(
         "report.html.j2",
         ["report.css"],
+        ["shared.js", "report.js"] if any(part["browser"] for part in parts) else (),
         parts=parts,
         single=len(parts) == 1,
         relations={"figures": relation_charts(related), "table": relation_table(related)} if related else None,
         people=said,
         together=several,
         title=question if len(parts) == 1 else "What the models know",
-        lead=notes.page_lead(views),
+        lead=lead,
         warnings=list(dict.fromkeys(warning for part in parts for warning in part["warnings"])),
         versions=versions,
         made=made,
@@ -98,18 +98,19 @@ def build_report(runs: Sequence[Run], out: Path, *, people: Sequence[Path] = ())
     return out
 
 
-def render(template: str, styles: Sequence[str], script: str = "", **told: Any) -> str:
-    """Fill a template with our own style sheets and script; the page's policy admits exactly these bytes.
+def render(template: str, styles: Sequence[str], scripts: Sequence[str] = (), **told: Any) -> str:
+    """Fill a template with our own style sheets and scripts; the page's policy admits exactly these bytes.
 
     Everything is escaped but what draws, which escapes every label itself.
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
     texts = resources.files("kapwa.report").joinpath("templates")
-    css = "".join(texts.joinpath(name).read_text(encoding="utf-8") for name in styles)
-    code = texts.joinpath(script).read_text(encoding="utf-8") if script else ""
+    css, code = (
+        "".join(texts.joinpath(name).read_text(encoding="utf-8") for name in names) for names in (styles, scripts)
+    )
     style, run = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (css, code))
-    own = f"script-src 'sha256-{run}'; img-src data:; " if script else ""
+    own = f"script-src 'sha256-{run}'; img-src data:; " if code else ""
     environment = Environment(
         loader=PackageLoader("kapwa.report"),
         autoescape=select_autoescape(default=True, default_for_string=True),
@@ -131,7 +132,7 @@ def unbroken(text: str) -> Markup:
     return Markup(_RANGE.sub(r'<span class="unbroken">\g<0></span>', str(escape(text))))  # noqa: S704 - escaped above
 
 
-def _task_part(view: TaskView) -> Part:
+def _task_part(view: TaskView, most: int | None, room: int) -> Part:
     """What the page says of one task: culture by culture where they are few (``across`` is None)."""
     several = len(view.runs) > 1
     axes, across = _axes(view) if view.split_variants else [], _across(view) if view.many else None
@@ -140,10 +141,10 @@ def _task_part(view: TaskView) -> Part:
     variants = pl.DataFrame() if axes or len(view.variants) < 2 else comparisons.variant_pairs(view)
     correlated = comparisons.correlations(view) if several else None
     confused = view.confusions()
-    subjects = []
+    subjects, asked = [], browsed.answer_table(view)
     working = (worked.likelihood_table, worked.answers_table)[: min(2, len(view.variants))]
     for s in view.subjects:
-        cases = worst_cases(view, s)
+        cases = browsed.worst_cases(view, s, asked)
         # The first case is worked through, where cultures are few and there are models or prompts to hold side by side.
         item = (
             cases.cases[0]["item_key"] if cases and cases.cases and not across and (several or len(working) > 1) else ""
@@ -166,6 +167,7 @@ def _task_part(view: TaskView) -> Part:
         else None,
         "subjects": subjects,
         "topics": any(one["breakdown"] or one["strata"] for one in ([across] if across else subjects)),
+        "browser": browsed.browser(view, asked, most, room),
         "failures": any(one["cases"] for one in subjects),
         "floors": any(not mark.ceiling for mark in marks),
         "ceilings": any(mark.ceiling for mark in marks),
@@ -291,90 +293,3 @@ def _pair_sentences(view: TaskView, frame: pl.DataFrame) -> list[str]:
     if len(told) < len(rows):
         said.append(sentences.others_sentence(len(rows) - len(clear), len(rows)))
     return said
-
-
-# --- where models fail
-
-
-class Said(NamedTuple):
-    """What one or more models preferred or said, and for each its margin; below zero is wrong."""
-
-    models: list[tuple[str, str]]
-    text: str
-    gloss: str
-    right: bool
-
-
-class Cases(NamedTuple):
-    """The worst items of one culture, as the template shows them; ``wrong`` of ``items`` at least one model missed.
-
-    ``measure``: what the margins measure.
-    """
-
-    cases: list[Part]
-    wrong: int
-    items: int
-    csv: str
-    measure: str
-
-
-def worst_cases(view: TaskView, subject: Subject) -> Cases | None:
-    """The items most models got wrong, by the widest margin first; None when the suite keeps no cases.
-
-    They are those of the main variant, by the first headline metric that has any, else by any metric.
-    """
-    by_item: dict[str, list[tuple[int, Mapping[str, Any]]]] = {}
-    main = pl.col("variant") == view.variant
-    for run, frame in view.table("cases"):
-        here = frame.filter((pl.col("culture") == subject.culture) & main & pl.col("margin").is_not_null())
-        metrics = here["metric"].unique(maintain_order=True).to_list()
-        named = [name for name in view.headline if name in metrics] or metrics
-        for row in here.filter(pl.col("metric") == named[0]).iter_rows(named=True) if named else ():
-            by_item.setdefault(row["item_id"], []).append((run, row))
-    if not by_item:
-        return None
-    missed = {item: rows for item, rows in by_item.items() if any(row["margin"] <= 0 for _, row in rows)}
-    margins = {item: [row["margin"] for _, row in rows] for item, rows in missed.items()}
-    # Most models wrong first, then the lowest mean margin.
-    order = {item: (-sum(one <= 0 for one in found), sum(found) / len(found)) for item, found in margins.items()}
-    ranked = sorted(missed.items(), key=lambda pair: (order[pair[0]], pair[0]))
-    # Another variant may ask an item in another language.
-    columns = ("item_id", "topic", "language")
-    frames = [run.scores.filter(main).select(columns).unique(maintain_order=True) for run in view.runs]
-    details = {item: (topic or "", language or "") for frame in frames for item, topic, language in frame.iter_rows()}
-    # The CSV holds the worst, as many as fit the culture's part of its size.
-    names = ("item_id", "variant", "culture", "metric", "margin", *_TEXTS)
-    room, kept = CSV_SIZE // len(view.subjects), list[list[Any]]()
-    for place, case in (pair for _, rows in ranked for pair in rows):
-        cells = [view.labels[place], *(case[name] for name in names)]
-        room -= sum(len(str(cell).encode("utf-8", "replace")) for cell in cells)
-        if room < 0 and kept:
-            break
-        kept.append(cells)
-    cases = [_case(view, item, rows, *details.get(item, ("", ""))) for item, rows in ranked[:SHOWN]]
-    measures = {
-        str(view.metrics.get(row["metric"], {}).get("margin") or "") for rows in by_item.values() for _, row in rows
-    }
-    return Cases(cases, len(missed), len(by_item), csv_text(("model", *names), kept), next(iter(measures)))
-
-
-def _case(view: TaskView, item: str, rows: list[tuple[int, Mapping[str, Any]]], topic: str, language: str) -> Part:
-    """One item: its texts, and what the models preferred or said; those that agree stand together.
-
-    A margin is told where it measures something.
-    """
-    shown = [{name: truncate(clean(row[name] or "").strip(), LONGEST) for name in _TEXTS} for _, row in rows]
-    said: dict[tuple[str, bool], Said] = {}
-    for (run, row), texts in zip(rows, shown, strict=True):
-        text, right = texts["got"] or "(nothing)", row["margin"] > 0
-        group = said.setdefault((text, right), Said([], text, texts["got_gloss"], right))
-        measured = bool(view.metrics.get(row["metric"], {}).get("margin"))
-        group.models.append((view.labels[run], wording.decimal(row["margin"], 3, plus=True) if measured else ""))
-    told = {
-        "item_id": clean(item),
-        "item_key": item,
-        "topic": clean(topic),
-        "language": clean(language),
-        "said": list(said.values()),
-    }
-    return {**told, **shown[0]}

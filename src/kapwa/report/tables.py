@@ -109,11 +109,6 @@ def mark_cells(view: TaskView, subject: Subject, metric: str) -> tuple[Cell, Cel
     return floor, NONE if top is None else Cell(wording.amount(top.value, info), top.words, number=True)
 
 
-def _whose(view: TaskView, subject: Subject) -> str:
-    variant = f", variant “{clean(view.variant)}”" if len(view.variants) > 1 else ""
-    return isolate(clean(subject.label)) + variant
-
-
 def _of_variant(view: TaskView) -> str:
     return f", {variant_name(view.variant)}" if len(view.variants) > 1 else ""
 
@@ -135,7 +130,7 @@ def scores_table(view: TaskView, subject: Subject, *, reference: bool) -> Table 
     kind = "Values as the released code computes them" if reference else "Scores"
     return Table(
         key=f"{view.slug}-{'reference' if reference else 'scores'}-{subject.culture}",
-        caption=f"{kind}: {_whose(view, subject)}",
+        caption=f"{kind}: {isolate(clean(subject.label))}{view.variant_words}",
         head=["Metric", *view.labels, FLOOR, CEILING],
         rows=rows,
         csv=tidy_csv(view, tidy),
@@ -201,7 +196,8 @@ def strata_table(view: TaskView, subject: Subject) -> Table | None:
         return None
     return Table(
         key=f"{view.slug}-breakdown-{subject.culture}",
-        caption=f"{view.titles[view.metric]} by {' and '.join(view.groups)}: {_whose(view, subject)}",
+        caption=f"{view.titles[view.metric]} by {' and '.join(view.groups)}: {isolate(clean(subject.label))}"
+        + view.variant_words,
         head=["Part", "Items", *view.labels],
         rows=rows,
         csv=tidy_csv(view, tidy),

@@ -88,7 +88,7 @@ class TaskView:
         headline: The metrics that stand for the task; ``metric`` is the first of them.
         groups: The columns by which results are broken down, over all runs.
         variants: Prompt variants in the order of the data.
-        variant: The first of them, which headline numbers are of.
+        variant: The first of them, which headline numbers are of; ``variant_words`` names it in a caption.
         split_variants: Whether variants have names of two parts, "<asked in>/<prompt>".
         metrics: How each metric reads, over all runs, the headline ones first; ``titles`` is what people call them.
         subjects: Cultures in the order of the data; one for each language where a variant was asked in several.
@@ -139,6 +139,7 @@ class TaskView:
         asked = list(dict.fromkeys(variant for _, variant in self._spoken))
         self.variants: list[str] = [name for name in dict.fromkeys(named) if name in asked] or asked
         self.variant = self.variants[0] if self.variants else ""
+        self.variant_words = f", variant “{clean(self.variant)}”" if len(self.variants) > 1 else ""
         self.split_variants = any(0 < name.find("/") < len(name) - 1 for name in self.variants)
         self.subjects = self._find_subjects()
         self.many = len(self.subjects) > MANY

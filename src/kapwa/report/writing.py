@@ -16,12 +16,17 @@ Source = Run | Analysis | str | Path
 
 
 def report(
-    runs: Source | Sequence[Source], out: str | Path = "report.html", *, people: Sequence[str | Path] = ()
+    runs: Source | Sequence[Source],
+    out: str | Path = "report.html",
+    *,
+    people: Sequence[str | Path] = (),
+    answers: int | None = 1000,
 ) -> Path:
     """Write one self-contained HTML page about runs, or about one analysis, and return its path.
 
     ``runs``: runs, an analysis, or their folders; unfinished runs are left out, with a warning. ``people``: forms that
-    people filled in about the answers of runs. Raises UsageError where there is nothing to tell or ``out`` cannot be
+    people filled in about the answers of runs. ``answers``: how many questions of each task the page holds with every
+    answer, to be searched; None for all. Raises UsageError where there is nothing to tell or ``out`` cannot be
     written, RunError for a folder that is neither.
     """
     page, found = Path(out), opened(runs)
@@ -36,7 +41,7 @@ def report(
         return build_analysis_report(found, page)
     from kapwa.report.page import build_report
 
-    return build_report(found, page, people=[Path(one) for one in people])
+    return build_report(found, page, people=[Path(one) for one in people], answers=answers)
 
 
 def opened(runs: Source | Sequence[Source], tell: Callable[[str], None] = log.warning) -> Analysis | list[Run]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,9 +14,8 @@ import polars as pl
 
 from kapwa.report.analysis.heatmap import Likeness
 from kapwa.report.analysis.view import AnalysisView, Corpus, Row, topic_words
-from kapwa.report.wording import clean, isolate, label_text
+from kapwa.report.wording import clean, isolate, label_text, pack
 
-PLAIN = 900_000  # characters of text that still go in as they are; more are packed
 LONGEST = 12_000  # characters of one text: several times the longest story
 _ESCAPES = {
     ord(char): f"\\u{ord(char):04x}" for char in ("<", ">", "&", "\u2028", "\u2029")
@@ -56,11 +54,10 @@ def texts_within(view: AnalysisView, room: int) -> Texts:
     if not kept:
         return Texts(script_json({"corpora": []}), 0, total)
     quota = room // len(kept)
-    packed = sum(int(frame["text"].str.len_chars().sum()) for frame in frames if frame.height) > min(PLAIN, room)
     parts, shown = [], 0
     for corpus, frame in zip(view.corpora, frames, strict=True):
         if frame.height:
-            part, count = _part(corpus, view.language(corpus), frame, quota, packed=packed)
+            part, count = _part(corpus, view.language(corpus), frame, quota)
             parts += [part] if count else []
             shown += count
     # Each part is JSON already, written once: its length is what it takes.
@@ -75,12 +72,12 @@ def _ordered(view: AnalysisView, corpus: Corpus) -> pl.DataFrame:
     return placed.sort("sample", "place", "identity", maintain_order=True)
 
 
-def _part(corpus: Corpus, language: str, frame: pl.DataFrame, quota: int, *, packed: bool) -> tuple[str, int]:
+def _part(corpus: Corpus, language: str, frame: pl.DataFrame, quota: int) -> tuple[str, int]:
     """The JSON of one corpus with as many rows as fit into ``quota``, and their number."""
     rows = list(frame.iter_rows(named=True))
     count = len(rows)
     while count:
-        part = script_json(_corpus(corpus, language, rows[:count], packed=packed))
+        part = script_json(_corpus(corpus, language, rows[:count]))
         if len(part) <= quota:
             return part, count
         # Sizes are nearly proportional: a little under the proportion is found in a step or two.
@@ -88,7 +85,7 @@ def _part(corpus: Corpus, language: str, frame: pl.DataFrame, quota: int, *, pac
     return "", 0
 
 
-def _corpus(corpus: Corpus, language: str, rows: Sequence[Row], *, packed: bool) -> dict[str, Any]:
+def _corpus(corpus: Corpus, language: str, rows: Sequence[Row]) -> dict[str, Any]:
     concepts = list(dict.fromkeys((row["topic"], row["concept"]) for row in rows))
     identities = sorted({row["identity"] for row in rows})
     concept_at = {name: k for k, name in enumerate(concepts)}
@@ -108,13 +105,8 @@ def _corpus(corpus: Corpus, language: str, rows: Sequence[Row], *, packed: bool)
         "language": language,
         "concepts": [f"{label_text(concept)} ({topic_words(topic)})" for topic, concept in concepts],
         "identities": [label_text(name) for name in identities],
-        "texts": pack(script_json(texts)) if packed else texts,
+        "texts": pack(texts),
     }
-
-
-def pack(text: str) -> str:
-    """Deflate text and write it in base64; browsers unpack it with DecompressionStream."""
-    return base64.b64encode(zlib.compress(text.encode(), 9)).decode()
 
 
 def pairs_json(found: Mapping[int, Sequence[Likeness]]) -> str:

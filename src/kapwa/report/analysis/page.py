@@ -45,7 +45,7 @@ def build_analysis_report(analysis: Analysis, path: Path) -> Path:
     """
     view = AnalysisView(analysis)
     told = _told(view)
-    page = ("analysis.html.j2", ["report.css", "analysis.css"], "analysis.js")
+    page = ("analysis.html.j2", ["report.css", "analysis.css"], ["shared.js", "analysis.js"])
     fixed = len(render(*page, **told, texts=explorer.Texts("", 0, 0)).encode())
     texts = explorer.texts_within(view, min(MOST_TEXTS, max(0, BUDGET - fixed - _AIR)))
     write_text(path, render(*page, **told, texts=texts))

@@ -1,21 +1,7 @@
-"use strict";
-/* Choosing a corpus, searching and sorting tables, values of pairs, texts side by side. Nothing here reaches a network,
-   and no text becomes markup: everything is written with textContent. Without this script the page shows the same,
-   corpus under corpus. */
+/* Choosing a corpus, searching and sorting tables, values of pairs, texts side by side. Without this script the page
+   shows the same, corpus under corpus. */
 (() => {
-  const make = (name, properties = {}, ...children) => {
-    const element = Object.assign(document.createElement(name), properties);
-    element.append(...children);
-    return element;
-  };
-  const labelled = (text, control, className = "") => make("label", { className }, make("span", { textContent: text }), control);
-  const fill = (select, names, chosen) => {
-    select.replaceChildren(...names.map(([value, name]) => make("option", { value, textContent: name })));
-    const values = names.map(([value]) => String(value));
-    select.value = values.includes(String(chosen)) ? chosen : values[0];
-  };
   const read = id => JSON.parse(document.getElementById(id).textContent);
-  document.documentElement.classList.add("js");
 
   /* One corpus at a time. */
   for (const panes of document.querySelectorAll(".panes")) {
@@ -74,26 +60,20 @@
     body.append(...rows.map(([, row]) => row));
   }
 
-  function csv(table) {
-    const isolates = /[\u2066-\u2069]/g;
-    const safe = (text, plain) => {
-      const clean = text.replace(isolates, "").trim();
-      const armed = !plain && /^[=+\-@\t\r]/.test(clean) ? "'" + clean : clean;
-      return /[",\n]/.test(armed) ? `"${armed.replaceAll('"', '""')}"` : armed;
-    };
+  function csvLines(table) {
     const value = cell => {
       const text = cell.textContent.replaceAll("−", "-").trim();
-      return safe(text, /^-?\d+(\.\d+)?$/.test(text));
+      return cellOf(text, /^-?\d+(\.\d+)?$/.test(text));
     };
     const small = [...table.tBodies[0].rows].some(row => row.cells[0].querySelector("small"));
-    const lines = [[...table.tHead.rows[0].cells].map(cell => safe(cell.textContent, false))];
+    const lines = [[...table.tHead.rows[0].cells].map(cell => cellOf(cell.textContent))];
     if (small) lines[0].splice(1, 0, "");
     for (const row of table.tBodies[0].rows) {
-      const line = [safe(named(row), false)];
-      if (small) line.push(safe(row.cells[0].querySelector("small")?.textContent ?? "", false));
+      const line = [cellOf(named(row))];
+      if (small) line.push(cellOf(row.cells[0].querySelector("small")?.textContent ?? ""));
       lines.push([...line, ...[...row.cells].slice(1).map(value)]);
     }
-    return "\ufeff" + lines.map(line => line.join(",")).join("\r\n") + "\r\n";
+    return lines;
   }
 
   for (const table of document.querySelectorAll("table.lean")) {
@@ -104,20 +84,12 @@
         head.replaceChildren(button);
       });
     }
-    const link = make("a", { className: "download", href: "#", textContent: "Download CSV" });
-    link.addEventListener("click", event => {
-      event.preventDefault();
-      const address = URL.createObjectURL(new Blob([csv(table)], { type: "text/csv" }));
-      make("a", { href: address, download: table.dataset.file }).click();
-      setTimeout(() => URL.revokeObjectURL(address), 10000);
-    });
+    const link = downloadLink(table.dataset.file, () => csvLines(table));
     table.closest(".scroll").after(make("p", { className: "under" }, make("span"), link));
   }
 
   /* Values of pairs. */
   const pairs = read("pairs-data");
-  const bytes = text => Uint8Array.from(atob(text), char => char.charCodeAt(0));
-  const isolated = /[\u2066-\u2069]/g;
 
   function pairValue(corpus, measure, one, other) {
     const told = pairs[corpus]?.[measure];
@@ -146,7 +118,7 @@
     here.setAttribute("height", "1");
     const leave = () => { here.remove(); told.textContent = ""; };
     const point = event => {
-      names ??= [...svg.querySelectorAll("defs text")].map(text => text.textContent.replace(isolated, ""));
+      names ??= [...svg.querySelectorAll("defs text")].map(text => text.textContent.replace(isolates, ""));
       const place = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
       const column = Math.floor(place.x - Number(svg.dataset.left));
       const row = Math.floor(place.y - Number(svg.dataset.top));
@@ -176,11 +148,8 @@
   const explorer = document.querySelector(".explorer");
   if (explorer) explore(explorer, read("texts-data").corpora);
 
-  async function unpack(corpus) {
-    if (typeof corpus.texts === "string") {
-      const stream = new Blob([bytes(corpus.texts)]).stream().pipeThrough(new DecompressionStream("deflate"));
-      corpus.texts = JSON.parse(await new Response(stream).text());
-    }
+  async function index(corpus) {
+    if (typeof corpus.texts === "string") corpus.texts = await unpack(corpus.texts);
     if (!corpus.found) {
       corpus.found = new Map();
       for (const [concept, identity, sample, text] of corpus.texts) {
@@ -220,7 +189,7 @@
     const begin = async () => {
       const corpus = current();
       try {
-        await unpack(corpus);
+        await index(corpus);
       } catch {
         status.textContent = "This browser cannot unpack the texts; a newer one can.";
         return;

@@ -1,0 +1,174 @@
+"""Single questions and what the models answered: the worst of each culture, and all of them for readers to search."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from kapwa.exchange.base import expected
+from kapwa.report.tables import OUTCOMES
+from kapwa.report.view import Subject, TaskView
+from kapwa.report.wording import clean, count, culture_name, decimal, label_text, pack, truncate
+from kapwa.suites.items import CASE_SCHEMA
+
+MOST = 1000  # questions of a task that a page holds for its browser, unless the user asks for more
+ROOM = 3_000_000  # characters that the browsers of such a page take together
+LONGEST = 12_000  # characters of one text there: more than any answer that a person reads
+SHOWN = 5  # failures of one culture that stand in the page itself
+SHORT = 1000  # columns of text shown of one of their prompts or answers
+LOST = ("unparsed", "refused", "empty", "failed")
+CHOSEN_BY = ("culture", "language", "variant", "category", "topic")
+_KEYS = ["item_id", "variant", "culture"]
+_TEXTS = ("prompt", "prompt_gloss", "expected", "expected_gloss")
+
+
+class Said(NamedTuple):
+    """What one or more models preferred or said, and for each its margin; below zero is wrong."""
+
+    models: list[tuple[str, str]]
+    text: str
+    gloss: str
+    right: bool
+
+
+class Cases(NamedTuple):
+    """The worst items of one culture, as the template shows them; ``wrong`` of ``items`` at least one model missed.
+
+    ``measure``: what the margins measure.
+    """
+
+    cases: list[dict[str, Any]]
+    wrong: int
+    items: int
+    measure: str
+
+
+class Browser(NamedTuple):
+    """The questions that the page holds for its browser of answers, packed, and what to say of how many they are."""
+
+    data: str
+    told: str
+
+
+def answer_table(view: TaskView) -> pl.DataFrame:
+    """Return every answer of every run with what was asked and expected, the questions most models missed first.
+
+    Outcomes are those of the first headline metric that a run has. ``margin``: how clearly the question was answered
+    right (above 0), measured by ``metric``; ``got``: what was preferred, or read in what was said (``text``). They are
+    null where a run does not tell. Of questions that as many models missed the lowest mean margin comes first.
+    """
+    cases_of, answers_of, frames = dict(view.table("cases")), dict(view.table("answers")), []
+    for place, run in enumerate(view.runs):
+        metrics = set(run.scores["metric"])
+        metric = next((name for name in view.headline if name in metrics), view.metric)
+        frame = run.scores.filter(pl.col("metric") == metric).select("item_id", *CHOSEN_BY, "sample", "outcome")
+        cases = cases_of.get(place, pl.DataFrame(schema=CASE_SCHEMA))
+        measured = [name for name in view.headline if name in set(cases["metric"])] or cases["metric"].to_list()
+        cases = cases.filter(pl.col("metric").is_in(measured[:1])).select(*CASE_SCHEMA)
+        kept = place in cases_of or place in answers_of
+        if kept and {*_KEYS, "prompt"} <= set(run.items.columns):  # of unanswered questions, and of other tools' logs
+            rest = run.items.join(cases, on=_KEYS, how="anti").to_dicts()
+            wanted = [one if isinstance(one := expected(row), str) else "; ".join(one) for row in rest]
+            told = [{**row, "expected": text} for row, text in zip(rest, wanted, strict=True)]
+            columns = {name: CASE_SCHEMA[name] for name in (*_KEYS, "prompt", "expected")}
+            cases = pl.concat([cases, pl.DataFrame(told, schema=columns)], how="diagonal")
+        frame = frame.join(cases, on=_KEYS, how="left", maintain_order="left")
+        said = pl.DataFrame(schema={"item_id": pl.String, "variant": pl.String, "sample": pl.Int64, "text": pl.String})
+        if (answers := answers_of.get(place)) is not None:
+            said = answers.select(name if name in answers.columns else pl.lit(0).alias(name) for name in said.columns)
+        frame = frame.join(said, on=said.columns[:3], how="left", maintain_order="left")
+        frames.append(frame.with_columns(pl.lit(place).alias("run")))
+    table = pl.concat(frames)
+    missed = -pl.col("run").filter(pl.col("margin") <= 0).n_unique().cast(pl.Int64)  # most first
+    ranked = table.group_by(_KEYS).agg(missed=missed, mean=pl.col("margin").mean())
+    ranked = ranked.sort("missed", "mean", *_KEYS, nulls_last=True).select(*_KEYS, pl.row_index("rank"))
+    return table.join(ranked, on=_KEYS).sort("rank", "run", "sample")
+
+
+def worst_cases(view: TaskView, subject: Subject, table: pl.DataFrame) -> Cases | None:
+    """Return the items most models got wrong, by the widest margin first; None when the suite keeps no cases.
+
+    ``table``: :func:`answer_table`. They are those of the main variant. Models that gave the same stand together; a
+    margin is told where it measures something.
+    """
+    main = (pl.col("culture") == subject.culture) & (pl.col("variant") == view.variant)
+    here = table.filter(main & pl.col("margin").is_not_null()).unique(["item_id", "run"], maintain_order=True)
+    if here.is_empty():
+        return None
+    missed = here.filter((pl.col("margin") <= 0).any().over("item_id"))
+    ids = missed["item_id"].unique(maintain_order=True).to_list()
+    cases = []
+    for item in ids[:SHOWN]:
+        said: dict[tuple[str, bool], Said] = {}
+        rows = missed.filter(pl.col("item_id") == item).to_dicts()
+        for row in rows:
+            texts = {name: truncate(clean(row[name] or "").strip(), SHORT) for name in (*_TEXTS, "got", "got_gloss")}
+            group = (texts["got"] or "(nothing)", row["margin"] > 0)
+            found = said.setdefault(group, Said([], group[0], texts["got_gloss"], group[1]))
+            margin = decimal(row["margin"], 3, plus=True) if view.metrics.get(row["metric"], {}).get("margin") else ""
+            found.models.append((view.labels[row["run"]], margin))
+            if row is rows[0]:
+                about = {name: clean(row[name] or "") for name in ("item_id", "topic", "language")}
+                cases.append({**texts, **about, "item_key": item, "said": list[Said]()})
+        cases[-1]["said"] = list(said.values())
+    measure = str(view.metrics.get(here["metric"][0], {}).get("margin") or "")
+    return Cases(cases, len(ids), here["item_id"].n_unique(), measure)
+
+
+def browser(view: TaskView, table: pl.DataFrame, most: int | None = MOST, room: int = ROOM) -> Browser | None:
+    """Pack questions with every answer for the page's script; None where the runs keep no answers.
+
+    ``table``: :func:`answer_table`. ``most``: how many questions, with what takes ``room`` characters; None for all.
+    Questions with an answer that could not be judged come first, the others by a hash of their ids: every report of the
+    same data holds the same of them.
+    """
+    asked = table.group_by("rank", "item_id").agg(lost=pl.col("outcome").is_in(LOST).any())
+    if most == 0 or table.select(pl.coalesce("text", "got").is_null().all()).item():
+        return None
+    drawn = [hashlib.blake2b(name.encode()).digest() for name in asked["item_id"]]
+    order = asked.with_columns(drawn=pl.Series(drawn)).sort(~pl.col("lost"), "drawn", "rank")["rank"]
+    total, lost = len(order), int(asked["lost"].sum())
+    kept = total if most is None else min(most, total)
+    while True:
+        data = pack(_coded(view, table.filter(pl.col("rank").is_in(order[:kept].implode()))))
+        if most is None or len(data) <= room or kept == 1:
+            break
+        kept = max(1, int(kept * room / len(data) * 0.95))
+    named = count(total, *view.noun)
+    if kept == total:
+        return Browser(data, f"{'All ' if total > 1 else ''}{named} with every answer.")
+    whole = f"{kept:,} of {named} are in this page: "
+    if lost > kept:
+        return Browser(data, f"{whole}a fixed sample of the {lost:,} with an answer that could not be judged.")
+    rest = "a fixed sample of the others" if lost else "a fixed sample"
+    return Browser(
+        data, f"{whole}{f'all {lost:,} with an answer that could not be judged, and ' if lost else ''}{rest}."
+    )
+
+
+def _coded(view: TaskView, table: pl.DataFrame) -> dict[str, Any]:
+    """What the script is told: names once, then a row a question with a row an answer."""
+    names = {one: list(dict.fromkeys(value or "" for value in table[one])) for one in CHOSEN_BY}
+    places = {one: {name: k for k, name in enumerate(values)} for one, values in names.items()}
+    outcomes, alone = list(OUTCOMES), not table["sample"].max()
+    questions: dict[int, list[Any]] = {}
+    for row in table.iter_rows(named=True):
+        texts = {name: clean(row[name] or "").strip()[:LONGEST] for name in (*_TEXTS, "text", "got", "got_gloss")}
+        if row["rank"] not in questions:
+            about = [clean(row["item_id"]), *(places[one][row[one] or ""] for one in CHOSEN_BY)]
+            questions[row["rank"]] = [*about, *(texts[name] for name in _TEXTS), []]
+        same = row["text"] is None or row["text"] == row["got"]
+        # What was read in one of several answers is not known to be of this one.
+        read = texts["got"] if alone and not same else ""
+        said = texts["got"] if row["text"] is None else texts["text"]
+        margin = view.metrics.get(row["metric"] or "", {}).get("margin") and alone and row["margin"]
+        measured = decimal(row["margin"], 3, plus=True) if margin else ""
+        gloss = texts["got_gloss"] if same else ""
+        answer = [row["run"], outcomes.index(row["outcome"]), row["sample"], said, gloss, read, measured]
+        questions[row["rank"]][-1].append(answer)
+    shown = {
+        one: [culture_name(name) if one == "culture" else label_text(name) for name in names[one]] for one in names
+    }
+    return {"models": view.labels, "outcomes": OUTCOMES, **shown, "questions": list(questions.values())}
