@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 import kapwa
-from kapwa.cli import analyze, benchmark, cache, doctor, exchange, lists, people, report, suite, texts
+from kapwa.cli import analyze, benchmark, cache, doctor, exchange, lists, people, report, studio, suite, texts
 from kapwa.cli import run as run_verb
 from kapwa.cli.options import option
 from kapwa.cli.output import Harmless, note
@@ -74,6 +74,7 @@ app.add_typer(benchmark.data, name="data", rich_help_panel=_BENCHMARK)
 app.add_typer(benchmark.build, name="build", rich_help_panel=_BENCHMARK)
 app.add_typer(benchmark.card, name="card", rich_help_panel=_BENCHMARK)
 _PEOPLE = "Ask people"
+app.add_typer(studio.app, name="studio", rich_help_panel=_PEOPLE)
 app.command("forms", rich_help_panel=_PEOPLE)(people.forms)
 app.command("agreement", rich_help_panel=_PEOPLE)(people.agreement)
 app.command("ratings", rich_help_panel=_PEOPLE)(people.ratings)

@@ -48,7 +48,7 @@ TOPICS = (
 PARTS = ("user", "context", "personal_situation", "instruction")
 RESPONSES = ("relevant", "irrelevant")
 SEVERAL = "Write at least three responses, separated by ';'."
-_PARTS_OF = {"full": PARTS, "partial": PARTS[1:], "unenriched": ("context", "instruction")}
+PARTS_OF = {"full": PARTS, "partial": PARTS[1:], "unenriched": ("context", "instruction")}
 
 
 class Situation(Row):
@@ -139,7 +139,7 @@ def situation_items(situations: Sequence[Situation]) -> list[Entry]:
     chosen = {"full": situations, "partial": situations, "unenriched": list(bases.values())}
     entries = []
     for variant, s in ((variant, s) for variant, rows in chosen.items() for s in rows):
-        kept: dict[str, str] = {name: getattr(s, name) if name in _PARTS_OF[variant] else "" for name in PARTS}
+        kept: dict[str, str] = {name: getattr(s, name) if name in PARTS_OF[variant] else "" for name in PARTS}
         glosses = [str(getattr(s, f"{name}_en")) for name in PARTS if kept[name]]
         gloss: dict[str, str | tuple[str, ...]] = {
             # A prompt is glossed only where every part of it is.

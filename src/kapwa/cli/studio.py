@@ -1,0 +1,173 @@
+"""``kapwa studio``: make, serve and freeze projects of Kapwa Studio."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kapwa.cli.options import option, parse_list
+from kapwa.cli.output import note, show, show_table
+from kapwa.errors import UsageError
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+app = typer.Typer(help="Write and review a benchmark with your community, in the browser.", no_args_is_help=True)
+
+Home = Annotated[Path, option("FOLDER", "Where the studio keeps everything.", names="--home")]
+Database = Annotated[
+    str | None, option("URL", "postgresql://user@host/name. Default: a SQLite file in the home folder.")
+]
+HOME = Path("kapwa-studio")
+
+
+def _open(
+    home: Path, database: str | None, *, make: bool = False, url: str = "", hosts: tuple[str, ...] = ()
+) -> ModuleType:
+    """Set Django up for the studio in ``home`` and return what can be asked of it."""
+    if not make and not home.is_dir():
+        raise UsageError(f"There is no studio in {home}.", hint="Make a project first: kapwa studio new my-culture")
+    from kapwa.studio.settings import configure
+
+    configure(home, database=database, url=url, hosts=hosts)
+    from kapwa.studio import commands
+
+    commands.prepare()
+    return commands
+
+
+@app.command("new")
+def new(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Small letters, digits and '-', such as my-culture.")],
+    form: Annotated[str, option("FORM", "What is written: kalahi (situations).")] = "kalahi",
+    title: Annotated[str, option("TEXT", "What people call it. Default: from the name.")] = "",
+    culture: Annotated[str, option("TEXT", "Whose situations they are, such as Filipino. Default: the title.")] = "",
+    language: Annotated[str, option("TAG", "The language people write in (BCP-47).")] = "en",
+    languages: Annotated[str, option("TAGS", "Further languages, parted by commas.")] = "",
+    home: Home = HOME,
+    database: Database = None,
+) -> None:
+    """Make a project, and the studio if there is none yet; prints the code of its coordinator."""
+    commands = _open(home, database, make=True)
+    made = commands.new_project(
+        name, form=form, title=title, culture=culture, language=language, languages=parse_list(languages)
+    )
+    invited = commands.first_invitation(made, commands.remembered_address(home))
+    note(f"{made.slug} is in {home}. Serve it: kapwa studio serve" + (f" --home {home}" if home != HOME else ""))
+    note("Its coordinator comes in with this code, once:")
+    show(invited.code)
+
+
+@app.command("serve")
+def serve(
+    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Projects that must be there.")] = None,
+    host: Annotated[str, option("HOST", "The address to listen on; 0.0.0.0 for every network.")] = "127.0.0.1",
+    port: Annotated[int, option("N", "The port.", min=0, max=65535)] = 8000,
+    url: Annotated[str, option("URL", "The address people use, where it is another, such as https://….")] = "",
+    behind_proxy: Annotated[
+        bool, typer.Option("--behind-proxy", help="A proxy on this machine stands before it.")
+    ] = False,
+    home: Home = HOME,
+    database: Database = None,
+) -> None:
+    """Serve the studio in the browser until interrupted (Ctrl+C)."""
+    hosts = _own_names() if host in ("0.0.0.0", "::") else (host,)  # noqa: S104
+    commands = _open(home, database, url=url, hosts=hosts)
+    for name in names or ():
+        commands.find_project(name)
+    try:
+        for address in commands.serve(home, host=host, port=port, url=url, behind_proxy=behind_proxy):
+            note(f"Kapwa Studio is at {address} (Ctrl+C ends it).")
+            if host in ("0.0.0.0", "::"):  # noqa: S104
+                note(f"On your network: {', '.join(f'http://{name}:{port}' for name in hosts)}")
+    except KeyboardInterrupt:
+        note("Ended. Everything is saved.")
+
+
+def _own_names() -> tuple[str, ...]:
+    """Return the names and addresses by which other machines may reach this one."""
+    import socket
+
+    own = socket.gethostname()
+    try:
+        found = {str(info[4][0]) for info in socket.getaddrinfo(own, None, socket.AF_INET)}
+    except OSError:
+        found = set()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # sends nothing; the system says from which address it would
+            found.add(str(probe.getsockname()[0]))
+        except OSError:
+            pass
+    return (own, *sorted(found))
+
+
+@app.command("invite")
+def invite(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The project.")],
+    role: Annotated[str, option("ROLE", "Roles, parted by commas: coordinator, writer, scribe, reviewer, ….")],
+    count: Annotated[int, option("N", "How many people.", min=1, max=500)] = 1,
+    url: Annotated[str, option("URL", "The studio's address. Default: where it was served last.")] = "",
+    qr: Annotated[bool, typer.Option("--qr", help="Draw each link for a phone's camera, in the terminal.")] = False,
+    output: Annotated[
+        Path | None, option("FOLDER", "Write a page to print, and a picture of each link.", names="-o --output")
+    ] = None,
+    home: Home = HOME,
+    database: Database = None,
+) -> None:
+    """Make codes and links by which people come in; each lets one person in, and is shown only now."""
+    commands = _open(home, database)
+    project = commands.find_project(name)
+    made = commands.invite_people(project, parse_list(role), count, url or commands.remembered_address(home))
+    show_table(("code", "link"), [(one.code, one.link) for one in made])
+    if qr or output is not None:
+        from kapwa.studio import invitations
+
+        for one in made if qr else ():
+            show(invitations.as_text(one.link))
+        if output is not None:
+            note(
+                f"{invitations.write_page(project.title, parse_list(role), made, output)}: print it, and cut it apart."
+            )
+
+
+@app.command("freeze")
+def freeze(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The project.")],
+    release: Annotated[str, option("VERSION", "Three numbers, such as 1.0.0.")],
+    output: Annotated[Path, option("FOLDER", "Where the release's folder goes.", names="-o --output")] = Path(
+        "releases"
+    ),
+    date: Annotated[str | None, option("DATE", "The date it bears, such as 2026-01-31. Default: today.")] = None,
+    home: Home = HOME,
+    database: Database = None,
+) -> None:
+    """Freeze accepted situations into a suite folder; a version that was frozen before is written again as it was."""
+    commands = _open(home, database)
+    from kapwa.studio.freeze import freeze as frozen
+
+    made = frozen(commands.find_project(name), release, output, date=date)
+    show(str(made.folder))
+    note(f"{made.rows} situation{'s' * (made.rows != 1)}, version {made.version}.")
+    if made.withdrawn:
+        note(f"withdrawn.jsonl names {made.withdrawn} that earlier releases had and that authors withdrew.")
+    note(f"Now: kapwa suite add {made.folder} --name {name}")
+
+
+@app.command("check")
+def check(
+    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Projects. Default: all.")] = None,
+    home: Home = HOME,
+    database: Database = None,
+) -> None:
+    """Make every current table anew from the events and compare; exit code 2 where they differ. Changes nothing."""
+    commands = _open(home, database)
+    projects = [commands.find_project(name) for name in names] if names else commands.every_project()
+    events, found = commands.check(projects)
+    for line in found:
+        show(line)
+    if found:
+        raise typer.Exit(2)
+    note(f"{len(projects)} project{'s' * (len(projects) != 1)}, {events} events: every table is what its events make.")

@@ -1,0 +1,145 @@
+"""What the command line asks of a studio: make a project, invite, freeze, check, serve. Settings are made before."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from django.core.management import call_command
+from django.db import connection, transaction
+
+from kapwa.errors import UsageError, nearest
+from kapwa.studio import consent
+from kapwa.studio.events import differences, writing
+from kapwa.studio.languages import checked_tag
+from kapwa.studio.models import Event, Project
+from kapwa.studio.people import checked_roles, invite
+from kapwa.studio.roles import COORDINATOR
+from kapwa.studio.settings import ADDRESS_NAME
+
+_SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
+
+
+class Invited(NamedTuple):
+    """A code, and the link that takes it."""
+
+    code: str
+    link: str
+
+
+def prepare() -> None:
+    """Bring the database's tables to this version's; a database of a later version stays untouched and is an error."""
+    from django.db.migrations.executor import MigrationExecutor
+
+    executor = MigrationExecutor(connection)
+    known = set(executor.loader.disk_migrations)
+    unknown = sorted(
+        name for app, name in executor.loader.applied_migrations if app == "studio" and (app, name) not in known
+    )
+    if unknown:
+        raise UsageError(f"The database was made by a newer Kapwa ({unknown[-1]}).", hint="Update Kapwa.")
+    with writing():
+        call_command("migrate", verbosity=0, interactive=False)
+
+
+def new_project(
+    slug: str,
+    *,
+    form: str = "kalahi",
+    title: str = "",
+    culture: str = "",
+    language: str = "en",
+    languages: Iterable[str] = (),
+) -> Project:
+    """Make a project with a first consent text; raise UsageError for a name that is none or is taken."""
+    if not _SLUG.fullmatch(slug):
+        raise UsageError(
+            f"{slug!r} cannot be a project's name.", hint="Small letters, digits and '-', such as my-culture."
+        )
+    if form != "kalahi":
+        raise UsageError(f"The studio has no form {form!r} yet.", hint="Use --form kalahi.")
+    main = checked_tag(language)
+    others = [checked_tag(tag) for tag in languages]
+    with writing(), transaction.atomic():
+        if Project.objects.filter(slug=slug).exists():
+            raise UsageError(f"There is a project {slug!r} already.", hint="Choose another name.")
+        project = Project.objects.create(
+            slug=slug,
+            form=form,
+            title=title or slug.replace("-", " ").capitalize(),
+            culture=culture or title or slug,
+            language=main,
+            languages=list(dict.fromkeys([main, *others])),
+        )
+        consent.publish(project, {"en": consent.FIRST_TEXT})
+    return project
+
+
+def find_project(slug: str) -> Project:
+    """Return a project by name; raise UsageError where there is none."""
+    found = Project.objects.filter(slug=slug).first()
+    if found is None:
+        hint = nearest(slug, Project.objects.values_list("slug", flat=True))
+        raise UsageError(f"There is no project {slug!r}.", hint=hint)
+    return found
+
+
+def invite_people(project: Project, roles: Iterable[str], count: int, url: str) -> list[Invited]:
+    """Make ``count`` invitations, each for one person."""
+    chosen = checked_roles(list(roles))
+    with writing(), transaction.atomic():
+        codes = [invite(project, chosen) for _ in range(count)]
+    return [Invited(code, f"{url.rstrip('/')}/join/{code}/") for code in codes]
+
+
+def first_invitation(project: Project, url: str) -> Invited:
+    """Invite a coordinator."""
+    return invite_people(project, [COORDINATOR], 1, url)[0]
+
+
+def check(projects: Iterable[Project]) -> tuple[int, list[str]]:
+    """Return how many events there are, and where current tables differ from what the events make."""
+    found = list(projects)
+    count = Event.objects.filter(project__in=found).count()
+    return count, [line for project in found for line in differences(project)]
+
+
+def every_project() -> list[Project]:
+    """Return all projects, by name."""
+    return list(Project.objects.order_by("slug"))
+
+
+def remembered_address(home: Path) -> str:
+    """Return the address under which the studio was served last."""
+    path = home / ADDRESS_NAME
+    return path.read_text(encoding="utf-8").strip() if path.is_file() else "http://127.0.0.1:8000"
+
+
+def serve(home: Path, *, host: str, port: int, url: str, threads: int = 8, behind_proxy: bool = False) -> Iterator[str]:
+    """Serve the studio until interrupted; yields the address once, when the port is taken."""
+    import waitress
+    from django.core.wsgi import get_wsgi_application
+
+    logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # a short queue is no news
+    options: dict[str, Any] = {"host": host, "port": port, "threads": threads, "ident": None}
+    if behind_proxy:
+        options |= {
+            "trusted_proxy": "127.0.0.1",
+            "trusted_proxy_count": 1,
+            "trusted_proxy_headers": {"x-forwarded-for", "x-forwarded-proto"},
+            "clear_untrusted_proxy_headers": True,
+        }
+    try:
+        server = waitress.create_server(get_wsgi_application(), **options)
+    except OSError as error:
+        raise UsageError(f"Port {port} of {host} cannot be used: {error.strerror}.", hint="Try --port 8001.") from None
+    address = url or f"http://{'127.0.0.1' if host in ('0.0.0.0', '::') else host}:{server.effective_port}"  # noqa: S104
+    (home / ADDRESS_NAME).write_text(address + "\n", encoding="utf-8")
+    yield address
+    try:
+        server.run()
+    finally:
+        server.close()

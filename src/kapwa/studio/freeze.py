@@ -1,0 +1,251 @@
+"""Freeze accepted situations as a release: a suite folder that ``kapwa suite add`` and ``kapwa run`` take as it is.
+
+A release is written from what its event holds, so that it comes out the same, byte for byte, as often as it is asked
+for. Nothing in it depends on the clock but the date of its event.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+from django.db import transaction
+
+from kapwa.datasets.card import CARD_NAME
+from kapwa.errors import UsageError
+from kapwa.files import filling
+from kapwa.studio.events import record, writing
+from kapwa.studio.fields import Fields, as_row, key_text
+from kapwa.studio.models import Event, Membership, Project, Release, Revision, Situation
+from kapwa.studio.projections import ACCEPTED, FROZEN, RefusedError
+from kapwa.suites.folders.adding import check_folder
+
+_VERSION = re.compile(r"(0|[1-9]\d{0,4})\.(0|[1-9]\d{0,4})\.(0|[1-9]\d{0,4})")
+MANIFEST = "release.json"
+SITUATIONS = "situations.jsonl"
+WITHDRAWN = "withdrawn.jsonl"
+
+
+class Frozen(NamedTuple):
+    """A release as it was written: how many rows, which kind of step it is, and how many were withdrawn since."""
+
+    folder: Path
+    version: str
+    rows: int
+    step: str
+    withdrawn: int
+
+
+def freeze(project: Project, version: str, out: Path, *, actor: str = "", date: str | None = None) -> Frozen:
+    """Freeze ``version`` of ``project`` into a folder of ``out``; a version that was frozen before is written again.
+
+    ``date``: YYYY-MM-DD, today (UTC) if not given. Raises UsageError for a version that is none or too small a step,
+    where nothing is accepted, and where a withdrawal took away what the version held.
+    """
+    numbers = _numbers(version)
+    release = Release.objects.filter(project=project, version=version).first()
+    if release is None:
+        with writing(), transaction.atomic():
+            release = _new_release(project, version, numbers, date, actor)
+    before = Release.objects.filter(project=project, seq__lt=release.seq).last()
+    folder = out / f"{project.slug}-{version}"
+    files = release_files(project, release)
+    with filling(folder, anew=True) as fresh:
+        for name, content in files.items():
+            (fresh / name).write_bytes(content)
+        if (errors := check_folder(fresh).errors) and release.items:
+            raise UsageError(
+                f"The release would not run: {errors[0].message}", hint="Mend that situation, and freeze again."
+            )
+    gone = files[WITHDRAWN].count(b"\n") if WITHDRAWN in files else 0
+    return Frozen(folder, version, len(release.items), step_needed(before, release.items, release.card)[0], gone)
+
+
+def _numbers(version: str) -> tuple[int, int, int]:
+    match = _VERSION.fullmatch(version)
+    if match is None:
+        raise UsageError(f"{version!r} is no version.", hint="Three numbers, such as 1.0.0.")
+    return int(match[1]), int(match[2]), int(match[3])
+
+
+def _new_release(
+    project: Project, version: str, numbers: tuple[int, int, int], date: str | None, actor: str
+) -> Release:
+    before = Release.objects.filter(project=project).order_by("seq").last()
+    items = items_now(project, before)
+    if not items:
+        raise UsageError(f"No situation of {project.slug} is accepted yet.", hint="Review some, and accept them.")
+    card = card_now(project)
+    if before is not None:
+        step, why = step_needed(before, items, card)
+        last = _numbers(before.version)
+        least = {
+            "major": (last[0] + 1, 0, 0),
+            "minor": (last[0], last[1] + 1, 0),
+            "patch": (last[0], last[1], last[2] + 1),
+        }[step]
+        if numbers < least:
+            name = ".".join(map(str, least))
+            raise UsageError(f"{version} is too small a step after {before.version}: {why}.", hint=f"Freeze {name}.")
+    authors = sorted({one for pk in items for one in Situation.objects.get(pk=pk).authors})
+    body = {
+        "version": version,
+        "date": _checked_date(date),
+        "items": items,
+        "card": {**card, "version": version},
+        "authors": authors,
+    }
+    event = record(project, "release.frozen", body, actor=actor)
+    return Release.objects.get(pk=str(event.uuid))
+
+
+def _checked_date(date: str | None) -> str:
+    if date is None:
+        return datetime.now(UTC).date().isoformat()
+    try:
+        return datetime.strptime(date, "%Y-%m-%d").replace(tzinfo=UTC).date().isoformat()
+    except ValueError:
+        raise UsageError(f"{date!r} is no date.", hint="Write it as 2026-01-31.") from None
+
+
+def items_now(project: Project, before: Release | None) -> dict[str, int]:
+    """Return the revision of each situation to be frozen: accepted ones, and frozen ones as they were.
+
+    A frozen situation that is under review again stays as the last release had it.
+    """
+    found = {}
+    for one in Situation.objects.filter(project=project).order_by("number"):
+        if one.state in (ACCEPTED, FROZEN):
+            found[one.id] = one.revision
+        elif before is not None and one.id in before.items:
+            found[one.id] = before.items[one.id]
+    return found
+
+
+def step_needed(before: Release | None, items: Mapping[str, int], card: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the kind of step a release is ("major", "minor", "patch"; "first" where none was before), and why.
+
+    A text or key changed, or an item gone: major. New items: minor. Only what describes them: patch.
+    """
+    if before is None:
+        return "first", "it is the first"
+    gone = before.items.keys() - items.keys()
+    kept = before.items.keys() & items.keys()
+    changed = [pk for pk in kept if key_text(_fields(pk, before.items[pk])) != key_text(_fields(pk, items[pk]))]
+    if changed or gone:
+        parts = [(len(changed), "changed in text or key"), (len(gone), "no longer there")]
+        return "major", " and ".join(f"{n} of its items {'is' if n == 1 else 'are'} {what}" for n, what in parts if n)
+    if items.keys() - before.items.keys():
+        return "minor", f"there are {len(items.keys() - before.items.keys())} new items"
+    same = {k: v for k, v in before.card.items() if k != "version"} == {k: v for k, v in card.items() if k != "version"}
+    return "patch", "nothing changed" if same and dict(before.items) == dict(items) else "what describes it changed"
+
+
+def _fields(situation: str, number: int) -> Fields:
+    found = Revision.objects.filter(id=f"{situation}:{number}").first()
+    return found.fields if found else {}
+
+
+def card_now(project: Project) -> dict[str, Any]:
+    """Return what the card of a release says, but for its authors, who may still withdraw their names."""
+    given = [line.strip() for line in project.limits.split("\n") if line.strip()]
+    return {
+        "culture": project.culture,
+        "language": project.language,
+        "title": project.title,
+        "licence": project.licence,
+        "collected": project.collected or "Written and reviewed by members of the community in Kapwa Studio.",
+        "consent": "Every contributor agreed to the project's consent text before their first task.",
+        "reviewed_by_native_speakers": True,
+        "limits": given or ["It holds what the people who took part thought; others of the culture may differ."],
+    }
+
+
+def credits_of(project: Project, authors: list[str]) -> list[str]:
+    """Return how the authors of a release want to be credited today, without those who want none."""
+    found = []
+    for member in Membership.objects.filter(project=project, author__in=authors).select_related("person"):
+        if member.credit == "name" and member.person is not None and member.person.name:
+            found.append(member.person.name)
+        elif member.credit == "pseudonym" and member.pseudonym:
+            found.append(member.pseudonym)
+    return sorted(found)
+
+
+def item_id(project: Project, number: int) -> str:
+    """Return the id that a situation has in releases, for good."""
+    return f"{project.slug}-{number:03d}"
+
+
+def release_files(project: Project, release: Release) -> dict[str, bytes]:
+    """Return the files of a release by name."""
+    situations = {one.id: one for one in Situation.objects.filter(project=project, id__in=list(release.items))}
+    missing = [pk for pk in release.items if pk not in situations or not _fields(pk, release.items[pk])]
+    if missing:
+        raise RefusedError(
+            f"{len(missing)} of the items of {release.version} were withdrawn, so it cannot be written again.",
+            hint="Freeze a new version, which leaves them out.",
+        )
+    rows, seen = [], set()
+    for one in sorted(situations.values(), key=lambda one: one.number):
+        fields = _fields(one.id, release.items[one.id])
+        mates = {o.number for o in situations.values() if o.cluster == one.cluster}
+        cluster = item_id(project, min(mates))
+        rows.append(
+            as_row(fields, item_id(project, one.number), cluster, culture=project.culture, base=cluster not in seen)
+        )
+        seen.add(cluster)
+    credited = credits_of(project, release.authors)
+    card = {**release.card, "authors": credited or [f"Contributors of {release.card['title']}"]}
+    files = {
+        SITUATIONS: "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode(),
+        CARD_NAME: yaml.safe_dump(card, allow_unicode=True, sort_keys=False, width=100).encode(),
+        "CREDITS.md": _credits(card["title"], release, credited).encode(),
+    }
+    gone = withdrawn(project, release)
+    if gone:
+        lines = [json.dumps({"salt": project.salt, "hash": one}) + "\n" for one in gone]
+        files[WITHDRAWN] = "".join(lines).encode()
+    hashes = {name: hashlib.sha256(content).hexdigest() for name, content in sorted(files.items())}
+    manifest = {
+        "name": project.slug,
+        "version": release.version,
+        "date": release.date,
+        "items": {item_id(project, situations[pk].number): number for pk, number in release.items.items()},
+        "sha256": hashes,
+    }
+    files[MANIFEST] = (json.dumps(manifest, ensure_ascii=False, indent=2, sort_keys=True) + "\n").encode()
+    return files
+
+
+def withdrawn(project: Project, release: Release) -> list[str]:
+    """Return the hashes of items that a release before had, and that their authors withdrew since."""
+    found = set()
+    numbers = dict(
+        Event.objects.filter(project=project, kind="situation.drafted", erased=True).values_list("uuid", "body")
+    )
+    gone = {str(uuid): body["number"] for uuid, body in numbers.items()}
+    for before in Release.objects.filter(project=project, seq__lt=release.seq):
+        found |= {gone[pk] for pk in before.items if pk in gone}
+    return sorted(withdrawn_hash(project.salt, item_id(project, number)) for number in found)
+
+
+def withdrawn_hash(salt: str, item: str) -> str:
+    """Return the salted hash of an item's id, by which a list of withdrawn items names it."""
+    return hashlib.blake2b(f"{salt}\0{item}".encode(), digest_size=16).hexdigest()
+
+
+def _credits(title: str, release: Release, names: list[str]) -> str:
+    lines = [f"# {title}, {release.version}", "", f"Frozen on {release.date}.", ""]
+    unnamed = len(release.authors) - len(names)
+    lines += [f"- {name}" for name in names]
+    if unnamed > 0:
+        others = "contributor" if unnamed == 1 else "contributors"
+        lines.append(f"- {unnamed} {others} who {'is' if unnamed == 1 else 'are'} not named")
+    return "\n".join(lines) + "\n"

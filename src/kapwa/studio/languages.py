@@ -1,0 +1,58 @@
+"""The studio's languages: what each calls itself and in which direction it is written; an unknown tag works too.
+
+Django's and Babel's lists lack languages that communities write in, so the list is ours (``languages.csv``).
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from kapwa.errors import UsageError
+from kapwa.files import table_rows
+from kapwa.languages.codes import NO_TAG, is_language_tag, tag_hint
+
+# Scripts written from right to left, by the subtags that name them.
+_FROM_RIGHT = re.compile(r"-(Adlm|Arab|Aran|Hebr|Mand|Mend|Nkoo|Rohg|Samr|Syrc|Thaa|Yezi)(-|$)", re.IGNORECASE)
+_NAMES_SCRIPT = re.compile(r"^[A-Za-z]{2,3}(-[A-Za-z]{3}){0,3}-[A-Za-z]{4}(-|$)")
+
+
+class Language(NamedTuple):
+    """A language: its BCP-47 tag, its own name, and "ltr", "rtl" or (not known) "auto" as HTML's ``dir`` takes it."""
+
+    tag: str
+    name: str
+    direction: str
+
+
+_KNOWN = {
+    row["tag"]: Language(row["tag"], row["name"], row["direction"])
+    for row in table_rows(Path(__file__).with_name("languages.csv"))
+}
+
+
+def known() -> list[Language]:
+    """Return the languages with a name of their own, by tag."""
+    return list(_KNOWN.values())
+
+
+def language(tag: str) -> Language:
+    """Return what is known of ``tag``, from its nearest known part; for others the browser finds the direction."""
+    found, part = None, tag
+    while found is None and part:
+        found = _KNOWN.get(part)
+        part = part.rpartition("-")[0]
+    direction = found.direction if found else "auto"
+    if _NAMES_SCRIPT.match(tag) and (found is None or found.tag != tag):
+        direction = "rtl" if _FROM_RIGHT.search(tag) else "ltr"
+    name = found.name if found and found.tag == tag else f"{found.name} ({tag})" if found else tag
+    return Language(tag, name, direction)
+
+
+def checked_tag(tag: str) -> str:
+    """Return ``tag`` without spaces around it; raise UsageError where it is no BCP-47 tag."""
+    clean = tag.strip()
+    if not is_language_tag(clean):
+        raise UsageError(NO_TAG.format(clean), hint=tag_hint(clean))
+    return clean

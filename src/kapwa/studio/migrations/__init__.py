@@ -1,0 +1,1 @@
+"""Tables as they came to be, release by release."""

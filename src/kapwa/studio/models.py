@@ -1,0 +1,249 @@
+"""The tables: people apart, the append-only log of events, and the current tables made from it.
+
+A current table has no key but texts that come from events, so that it can be made again and compared.
+"""
+
+from __future__ import annotations
+
+import secrets
+import uuid
+
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.db import models
+from django.utils import timezone
+
+from kapwa.studio.roles import COORDINATOR
+
+ID = 36
+
+
+def new_author() -> str:
+    """Return a random name under which a person's events stand in the log; it tells nothing of them."""
+    return secrets.token_hex(8)
+
+
+class Project(models.Model):
+    """A benchmark in the making. ``salt`` hides the ids of items that were withdrawn."""
+
+    slug = models.SlugField(max_length=64, unique=True)
+    title = models.CharField(max_length=200)
+    form = models.CharField(max_length=16, default="kalahi")
+    culture = models.CharField(max_length=200)
+    language = models.CharField(max_length=80)
+    # The languages people write in; glosses are in the language of ``gloss``.
+    languages = models.JSONField(default=list)
+    gloss = models.CharField(max_length=80, default="en")
+    licence = models.CharField(max_length=200, default="CC-BY-4.0")
+    collected = models.TextField(blank=True)
+    limits = models.TextField(blank=True)
+    contact = models.CharField(max_length=200, blank=True)
+    quorum = models.PositiveSmallIntegerField(default=2)
+    salt = models.CharField(max_length=32, default=new_author)
+    created = models.DateTimeField(default=timezone.now)
+
+
+class ConsentText(models.Model):
+    """What people agree to, one row a version and language; rows of a version are never changed."""
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="consents")
+    version = models.PositiveIntegerField()
+    language = models.CharField(max_length=80)
+    text = models.TextField()
+    created = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        """One text a version and language."""
+
+        constraints = (models.UniqueConstraint(fields=("project", "version", "language"), name="one_consent_text"),)
+
+
+class Person(AbstractBaseUser):
+    """Somebody who entered by a code. Nothing here is needed to keep what they wrote, and all of it can be erased."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    # A keyed hash of the code by which the person comes back; the code itself is kept nowhere.
+    access = models.CharField(max_length=64, unique=True)
+    name = models.CharField(max_length=200, blank=True)
+    contact = models.CharField(max_length=200, blank=True)
+    no_contact = models.BooleanField(default=False)
+    demographics = models.JSONField(default=dict)
+    created = models.DateTimeField(default=timezone.now)
+
+    USERNAME_FIELD = "access"
+    REQUIRED_FIELDS: tuple[str, ...] = ()
+
+    def get_session_auth_hash(self) -> str:
+        """Return what a session is bound to: with a new code, older sessions end."""
+        return str(self.access)
+
+
+class Membership(models.Model):
+    """A person in a project. ``author`` stands in the log; ``person`` is None once they asked to be forgotten."""
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="members")
+    person = models.ForeignKey(Person, models.SET_NULL, null=True, related_name="memberships")
+    author = models.CharField(max_length=16, unique=True, default=new_author)
+    pseudonym = models.CharField(max_length=80, blank=True)
+    # How the release credits them: "name", "pseudonym" or "" (not at all).
+    credit = models.CharField(max_length=16, blank=True)
+    roles = models.JSONField(default=list)
+    consent_version = models.PositiveIntegerField(default=0)
+    consent_scopes = models.JSONField(default=list)
+    consented = models.DateTimeField(null=True)
+    joined = models.DateTimeField(default=timezone.now)
+    left = models.DateTimeField(null=True)
+
+    class Meta:
+        """A person is in a project once."""
+
+        constraints = (models.UniqueConstraint(fields=("project", "person"), name="one_membership"),)
+
+    @property
+    def coordinates(self) -> bool:
+        """Whether the member may set up the project."""
+        return COORDINATOR in self.roles
+
+
+class Invitation(models.Model):
+    """A code for one person; ``member`` where it lets somebody back in who lost their own code."""
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="invitations")
+    code = models.CharField(max_length=64, unique=True)
+    roles = models.JSONField(default=list)
+    member = models.ForeignKey(Membership, models.CASCADE, null=True, related_name="invitations")
+    created = models.DateTimeField(default=timezone.now)
+    used = models.DateTimeField(null=True)
+
+
+class Event(models.Model):
+    """One thing that somebody did. Rows are only ever added; erasure alone empties ``body`` and ``actor``."""
+
+    seq = models.BigAutoField(primary_key=True)
+    uuid = models.UUIDField(unique=True)
+    project = models.ForeignKey(Project, models.CASCADE, related_name="events")
+    kind = models.CharField(max_length=40)
+    actor = models.CharField(max_length=16, blank=True, db_index=True)
+    subject = models.CharField(max_length=ID, blank=True, db_index=True)
+    parent = models.BigIntegerField(null=True)
+    device_time = models.DateTimeField(null=True)
+    server_time = models.DateTimeField(default=timezone.now)
+    body = models.JSONField(default=dict)
+    erased = models.BooleanField(default=False)
+
+
+class Current(models.Model):
+    """What the current tables share: a key from an event, and the project."""
+
+    id = models.CharField(max_length=80, primary_key=True)
+    project = models.ForeignKey(Project, models.CASCADE, related_name="+")
+    seq = models.BigIntegerField(default=0)
+
+    class Meta:
+        """No table of its own."""
+
+        abstract = True
+        ordering = ("seq",)
+
+
+class Topic(Current):
+    """What situations may be about; ``source`` says where the topic came from."""
+
+    name = models.CharField(max_length=200)
+    source = models.CharField(max_length=500, blank=True)
+    origin = models.CharField(max_length=16)
+    target = models.PositiveIntegerField(default=0)
+    author = models.CharField(max_length=16, blank=True)
+    retired = models.BooleanField(default=False)
+
+
+class Elicited(Current):
+    """An answer to a question of the questionnaire."""
+
+    question = models.CharField(max_length=80)
+    text = models.TextField()
+    language = models.CharField(max_length=80)
+    topic = models.CharField(max_length=200, blank=True)
+    author = models.CharField(max_length=16, blank=True)
+
+
+class Situation(Current):
+    """A situation as it is now. ``authors``: everybody who wrote any of its revisions."""
+
+    number = models.PositiveIntegerField()
+    cluster = models.CharField(max_length=ID, db_index=True)
+    author = models.CharField(max_length=16, blank=True)
+    authors = models.JSONField(default=list)
+    state = models.CharField(max_length=16, db_index=True)
+    revision = models.PositiveIntegerField(default=1)
+    round = models.PositiveIntegerField(default=0)
+    revealed = models.BooleanField(default=False)
+    fields = models.JSONField(default=dict)
+    elicited = models.CharField(max_length=ID, blank=True)
+    frozen_in = models.CharField(max_length=40, blank=True)
+    model_seen = models.JSONField(default=list)
+
+
+class Revision(Current):
+    """A situation as it was; ``reason`` is one of the four of a review, or empty for a draft."""
+
+    situation = models.CharField(max_length=ID, db_index=True)
+    number = models.PositiveIntegerField()
+    fields = models.JSONField(default=dict)
+    changed = models.JSONField(default=list)
+    author = models.CharField(max_length=16, blank=True)
+    reason = models.CharField(max_length=40, blank=True)
+    note = models.TextField(blank=True)
+
+
+class Vote(Current):
+    """What one person thinks of one revision; hidden from others until the round is revealed."""
+
+    situation = models.CharField(max_length=ID, db_index=True)
+    round = models.PositiveIntegerField()
+    revision = models.PositiveIntegerField()
+    author = models.CharField(max_length=16, blank=True)
+    choice = models.CharField(max_length=16)
+    best = models.CharField(max_length=2, blank=True)
+    remark = models.TextField(blank=True)
+
+
+class Remark(Current):
+    """Something said about a situation after the reveal; ``dissent`` marks what was not agreed to."""
+
+    situation = models.CharField(max_length=ID, db_index=True)
+    round = models.PositiveIntegerField()
+    author = models.CharField(max_length=16, blank=True)
+    dissent = models.BooleanField(default=False)
+    text = models.TextField()
+    language = models.CharField(max_length=80)
+
+
+class Session(Current):
+    """A meeting of a focus group: who was there, and who wrote down what was said."""
+
+    title = models.CharField(max_length=200)
+    attendees = models.JSONField(default=list)
+    scribe = models.CharField(max_length=16, blank=True)
+    open = models.BooleanField(default=True)
+
+
+class Release(Current):
+    """A frozen state of the accepted situations: ``items`` are revisions by situation id."""
+
+    version = models.CharField(max_length=40)
+    date = models.CharField(max_length=10)
+    items = models.JSONField(default=dict)
+    card = models.JSONField(default=dict)
+    authors = models.JSONField(default=list)
+
+
+CURRENT: tuple[type[Current], ...] = (
+    Topic,
+    Elicited,
+    Situation,
+    Revision,
+    Vote,
+    Remark,
+    Session,
+    Release,
+)

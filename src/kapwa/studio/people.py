@@ -1,0 +1,100 @@
+"""Who comes in: codes of digits that any keyboard has, invitations, and coming back."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import unicodedata
+from typing import Any
+
+from django.conf import settings
+from django.utils import timezone
+
+from kapwa.errors import UsageError, nearest
+from kapwa.studio.models import Invitation, Membership, Person, Project
+from kapwa.studio.roles import ROLES
+
+# 10^12 codes; with 20 tries in ten minutes from an address, a code is not found by trying.
+DIGITS = 12
+
+
+def new_code() -> str:
+    """Return a fresh code in three groups of four digits."""
+    digits = "".join(secrets.choice("0123456789") for _ in range(DIGITS))
+    return "-".join(digits[start : start + 4] for start in range(0, DIGITS, 4))
+
+
+def digits_of(typed: str) -> str:
+    """Return the digits of a typed code, whichever script's digits they are."""
+    return "".join(str(unicodedata.digit(sign)) for sign in typed if unicodedata.digit(sign, None) is not None)
+
+
+def hashed(code: str) -> str:
+    """Return what is kept of a code: a hash with the studio's secret, so that a copied database opens nothing."""
+    return hmac.new(settings.SECRET_KEY.encode(), digits_of(code).encode(), hashlib.sha256).hexdigest()
+
+
+class CodeBackend:
+    """Django's way to ask who a code belongs to."""
+
+    def authenticate(self, request: Any, token: str = "") -> Person | None:
+        """Return the person who comes back with this code."""
+        return Person.objects.filter(access=hashed(token)).first() if token else None
+
+    def get_user(self, user_id: Any) -> Person | None:
+        """Return the person of a session."""
+        return Person.objects.filter(pk=user_id).first()
+
+
+def checked_roles(roles: list[str]) -> list[str]:
+    """Return ``roles`` in their order; raise UsageError for an unknown one or for none."""
+    for role in roles:
+        if role not in ROLES:
+            raise UsageError(f"There is no role {role!r}.", hint=nearest(role, ROLES))
+    if not roles:
+        raise UsageError("No role was chosen.", hint=f"Choose among {', '.join(ROLES)}.")
+    return [role for role in ROLES if role in roles]
+
+
+def invite(project: Project, roles: list[str], *, member: Membership | None = None) -> str:
+    """Make an invitation for one person and return its code, which is kept nowhere."""
+    code = new_code()
+    Invitation.objects.create(project=project, code=hashed(code), roles=checked_roles(roles), member=member)
+    return code
+
+
+def open_invitation(code: str) -> Invitation | None:
+    """Return the unused invitation with this code."""
+    if len(digits_of(code)) != DIGITS:
+        return None
+    return Invitation.objects.select_related("project").filter(code=hashed(code), used=None).first()
+
+
+def join(invitation: Invitation, pseudonym: str, person: Person | None = None) -> tuple[Person, str]:
+    """Use an invitation up; return the person and the code by which they come back ("" where they have one).
+
+    Somebody who is here already (``person``) gets the invitation's roles besides their own, so that nobody is two.
+    """
+    invitation.used = timezone.now()
+    invitation.save()
+    code = ""
+    if invitation.member is not None and invitation.member.person is not None:
+        person, code = invitation.member.person, new_code()
+        person.access = hashed(code)
+        person.save()
+        return person, code
+    if person is None:
+        code = new_code()
+        person = Person.objects.create(access=hashed(code))
+    member, _ = Membership.objects.get_or_create(project=invitation.project, person=person)
+    member.pseudonym = pseudonym or member.pseudonym or f"member {member.author[:4]}"
+    member.roles = [role for role in ROLES if role in {*member.roles, *invitation.roles}]
+    member.save()
+    return person, code
+
+
+def names(project: Project) -> dict[str, str]:
+    """Return how each author of the log is called now; who asked to be forgotten is nobody."""
+    found = Membership.objects.filter(project=project).exclude(pseudonym="")
+    return dict(found.values_list("author", "pseudonym"))

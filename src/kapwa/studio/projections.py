@@ -1,0 +1,267 @@
+"""What each kind of event does to the current tables: one function a kind, the same when tables are made anew.
+
+``live`` says that the event happens now, when what it rests on must be as its author saw it; made anew after an
+erasure, an event whose ground is gone raises RefusedError and has no effect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+from kapwa.errors import KapwaError
+from kapwa.people.agreement import has_majority
+from kapwa.studio.fields import changed
+from kapwa.studio.models import Elicited, Event, Release, Remark, Revision, Session, Situation, Topic, Vote
+
+DRAFT, IN_REVIEW, ACCEPTED, FROZEN = "draft", "in review", "accepted", "frozen"
+STATES = (DRAFT, IN_REVIEW, ACCEPTED, FROZEN)
+# The paper's four kinds of change that focus groups ask for (Kalahi, section 3.1).
+REASONS = ("reword", "split or combine", "rephrase responses", "add variation")
+CHOICES = ("accept", "change", "reject")
+
+
+class RefusedError(KapwaError):
+    """An event that cannot happen in this state."""
+
+
+class Apply(Protocol):
+    """Applies an event to the current tables."""
+
+    def __call__(self, event: Event, *, live: bool) -> None:
+        """Apply ``event``; raise RefusedError where it cannot happen."""
+
+
+class Kind(NamedTuple):
+    """A kind of event. ``kept``: what stays of a body at an erasure; ``counted``: by "project", by "subject", or ""."""
+
+    apply: Apply
+    kept: tuple[str, ...]
+    counted: str
+
+
+KINDS: dict[str, Kind] = {}
+
+
+def kind(name: str, *, kept: tuple[str, ...] = (), counted: str = "") -> Callable[[Apply], Apply]:
+    """Register the function that applies events of a kind."""
+
+    def register(apply: Apply) -> Apply:
+        KINDS[name] = Kind(apply, kept, counted)
+        return apply
+
+    return register
+
+
+def _common(event: Event) -> dict[str, Any]:
+    return {"id": str(event.uuid), "project_id": event.project_id, "seq": event.seq}
+
+
+def _situation(event: Event) -> Situation:
+    found = Situation.objects.filter(project_id=event.project_id, id=event.subject).first()
+    if found is None:
+        raise RefusedError("This situation is not there any more.", hint="Go back to the list.")
+    return found
+
+
+@kind("topic.added")
+def topic_added(event: Event, *, live: bool) -> None:
+    """Body: ``name``, ``source``, ``origin`` (seed, session), ``target``."""
+    names = Topic.objects.filter(project_id=event.project_id, retired=False, name=event.body["name"])
+    if live and names.exists():
+        raise RefusedError(f"There is a topic {event.body['name']!r} already.", hint="Use that one.")
+    Topic.objects.create(**_common(event), **event.body, author=event.actor)
+
+
+@kind("topic.retired")
+def topic_retired(event: Event, *, live: bool) -> None:
+    """The subject is a topic; situations that name it stay as they are."""
+    if not Topic.objects.filter(project_id=event.project_id, id=event.subject).update(retired=True) and live:
+        raise RefusedError("There is no such topic.")
+
+
+@kind("elicited.answered")
+def elicited_answered(event: Event, *, live: bool) -> None:
+    """Body: ``question``, ``text``, ``language``, ``topic``."""
+    Elicited.objects.create(**_common(event), **event.body, author=event.actor)
+
+
+@kind("situation.drafted", kept=("number",), counted="project")
+def situation_drafted(event: Event, *, live: bool) -> None:
+    """Body: ``changes`` (fields), of nothing or of the situation ``origin`` as it was at ``base``; ``elicited``."""
+    body, fields, cluster = event.body, {}, str(event.uuid)
+    if body.get("origin"):
+        source = Situation.objects.filter(project_id=event.project_id, id=body["origin"]).first()
+        earlier = Revision.objects.filter(id=f"{body['origin']}:{body['base']}").first()
+        if source is None or earlier is None:
+            raise RefusedError("The situation that this varies is not there any more.")
+        fields, cluster = earlier.fields, source.cluster
+    made = Situation(
+        **_common(event),
+        number=body["number"],
+        cluster=cluster,
+        author=event.actor,
+        state=DRAFT,
+        elicited=body.get("elicited", ""),
+    )
+    _revise(made, event, changed(fields, body["changes"]), 1)
+
+
+def _revise(situation: Situation, event: Event, fields: dict[str, str], number: int) -> None:
+    """Set the fields and keep them as a revision."""
+    body = event.body
+    situation.fields, situation.revision = fields, number
+    situation.authors = list(dict.fromkeys([*situation.authors, event.actor]))
+    situation.save()
+    common = _common(event) | {"id": f"{situation.id}:{number}"}
+    Revision.objects.create(
+        **common,
+        situation=situation.id,
+        number=number,
+        fields=fields,
+        changed=sorted(body["changes"]),
+        author=event.actor,
+        reason=body.get("reason", ""),
+        note=body.get("note", ""),
+    )
+
+
+@kind("situation.revised", kept=("number",), counted="subject")
+def situation_revised(event: Event, *, live: bool) -> None:
+    """Body: ``changes``, ``base`` (the revision that was seen), ``reason`` and ``note`` once it was in review."""
+    situation, body = _situation(event), event.body
+    if live:
+        if body["base"] != situation.revision:
+            raise RefusedError(
+                "Somebody else changed this situation meanwhile.", hint="Open it again: your text is below."
+            )
+        if not body["changes"]:
+            raise RefusedError("Nothing was changed.")
+        if situation.state != DRAFT and body.get("reason") not in REASONS:
+            raise RefusedError("A change after the draft needs a reason.", hint=f"One of: {', '.join(REASONS)}.")
+        if situation.state == IN_REVIEW and not situation.revealed:
+            raise RefusedError("People are voting on this text.", hint="Reveal the votes first, then change it.")
+    if situation.state != DRAFT:
+        situation.state, situation.round, situation.revealed = IN_REVIEW, situation.round + 1, False
+    _revise(situation, event, changed(situation.fields, body["changes"]), body["number"] + 1)
+
+
+@kind("situation.submitted", kept=("number",))
+def situation_submitted(event: Event, *, live: bool) -> None:
+    """A draft goes to review, in a round of its own."""
+    situation = _situation(event)
+    if situation.state != DRAFT:
+        raise RefusedError("Only a draft can be sent to review.")
+    situation.state, situation.round, situation.revealed = IN_REVIEW, situation.round + 1, False
+    situation.save()
+
+
+@kind("situation.returned")
+def situation_returned(event: Event, *, live: bool) -> None:
+    """From review, or from acceptance, back to a draft."""
+    situation = _situation(event)
+    if situation.state not in (IN_REVIEW, ACCEPTED):
+        raise RefusedError("Only a situation in review or accepted can go back to a draft.")
+    situation.state, situation.revealed = DRAFT, False
+    situation.save()
+
+
+@kind("situation.voted")
+def situation_voted(event: Event, *, live: bool) -> None:
+    """Body: ``round``, ``choice`` (accept, change, reject), ``best`` (a number or ""), ``remark``."""
+    situation, body = _situation(event), event.body
+    if event.actor in situation.authors:
+        raise RefusedError("You wrote part of this situation.", hint="Others review it.")
+    if situation.state != IN_REVIEW or body["round"] != situation.round:
+        raise RefusedError("This round of votes is over.", hint="Open the situation again.")
+    if situation.revealed:
+        raise RefusedError(
+            "The votes of this round are revealed already.", hint="Say what you think in the discussion."
+        )
+    # Until the reveal a person may change their mind; the last vote counts.
+    Vote.objects.filter(situation=situation.id, round=situation.round, author=event.actor).delete()
+    texts = {name: body.get(name, "") for name in ("best", "remark")}
+    Vote.objects.create(
+        **_common(event),
+        situation=situation.id,
+        round=situation.round,
+        revision=situation.revision,
+        author=event.actor,
+        choice=body["choice"],
+        **texts,
+    )
+
+
+@kind("situation.revealed")
+def situation_revealed(event: Event, *, live: bool) -> None:
+    """Everybody may now see the votes of this round."""
+    situation = _situation(event)
+    if situation.state != IN_REVIEW or situation.revealed:
+        raise RefusedError("There are no hidden votes.")
+    if live and not votes_of(situation):
+        raise RefusedError("Nobody has voted yet.")
+    situation.revealed = True
+    situation.save()
+
+
+@kind("situation.discussed")
+def situation_discussed(event: Event, *, live: bool) -> None:
+    """Body: ``text``, ``language``, ``dissent``."""
+    situation = _situation(event)
+    if live and situation.state == IN_REVIEW and not situation.revealed:
+        raise RefusedError("The discussion begins when the votes are revealed.")
+    Remark.objects.create(
+        **_common(event), **event.body, situation=situation.id, round=situation.round, author=event.actor
+    )
+
+
+@kind("situation.accepted", kept=("quorum",))
+def situation_accepted(event: Event, *, live: bool) -> None:
+    """Body: ``quorum``, the least number of people who accept; two thirds of the votes must, too."""
+    situation = _situation(event)
+    if situation.state != IN_REVIEW or not situation.revealed:
+        raise RefusedError("Votes come first, then their reveal, then acceptance.")
+    votes = votes_of(situation)
+    yes = sum(vote.choice == "accept" for vote in votes)
+    if yes < event.body["quorum"] or not has_majority(yes, len(votes)):
+        message = f"{yes} of {len(votes)} votes accept; it takes {event.body['quorum']} and two thirds."
+        raise RefusedError(message, hint="Change the situation for a reason, and vote again.")
+    situation.state = ACCEPTED
+    situation.save()
+
+
+def votes_of(situation: Situation) -> list[Vote]:
+    """Return the votes of the situation's present round."""
+    return list(Vote.objects.filter(situation=situation.id, round=situation.round).order_by("seq"))
+
+
+@kind("situation.asked")
+def situation_asked(event: Event, *, live: bool) -> None:
+    """Somebody saw what a model answers. Body: ``model``, ``revision``, ``fails``, ``answer``, ``likelihoods``."""
+    situation = _situation(event)
+    situation.model_seen = [*situation.model_seen, event.body]
+    situation.save()
+
+
+@kind("session.opened")
+def session_opened(event: Event, *, live: bool) -> None:
+    """Body: ``title``, ``attendees`` (authors), ``scribe``."""
+    Session.objects.create(**_common(event), **event.body)
+
+
+@kind("session.closed")
+def session_closed(event: Event, *, live: bool) -> None:
+    """The subject is a session."""
+    if not Session.objects.filter(project_id=event.project_id, id=event.subject).update(open=False) and live:
+        raise RefusedError("There is no such session.")
+
+
+@kind("release.frozen")
+def release_frozen(event: Event, *, live: bool) -> None:
+    """Body: ``version``, ``date``, ``items`` (revisions by situation), ``card``, ``authors``."""
+    Release.objects.create(**_common(event), **event.body)
+    for found in Situation.objects.filter(project_id=event.project_id, id__in=event.body["items"]):
+        found.frozen_in = event.body["version"]
+        if found.state == ACCEPTED:
+            found.state = FROZEN
+        found.save()

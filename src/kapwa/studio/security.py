@@ -1,0 +1,192 @@
+"""One declared table of pages: who may read and who may post, enforced in one place.
+
+A view becomes a page by :func:`page` alone, which refuses one that names no roles; the URL list is made from the table
+(:data:`PAGES`), and so are the tests that try every page as everybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any
+
+from django.contrib.auth.views import redirect_to_login
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.shortcuts import redirect, render
+
+from kapwa.errors import KapwaError, UsageError
+from kapwa.studio.events import ConflictError, writing
+from kapwa.studio.models import Membership, Person, Project
+from kapwa.studio.projections import RefusedError
+from kapwa.studio.roles import NOBODY
+
+SAFE = frozenset({"GET", "HEAD"})
+PROJECT = "p/<slug:project>/"
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """Who looks at a project: the member, and the roles they have there."""
+
+    project: Project
+    member: Membership
+    roles: frozenset[str]
+
+    def may(self, roles: Collection[str]) -> bool:
+        """Whether the visitor has one of ``roles``."""
+        return not self.roles.isdisjoint(roles)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page: its path, who reads it, who posts to it; ``public`` pages ask for nobody."""
+
+    name: str
+    path: str
+    view: Callable[..., HttpResponse]
+    read: frozenset[str]
+    write: frozenset[str]
+    public: bool
+    consented: bool
+
+
+PAGES: dict[str, Page] = {}
+
+View = Callable[..., HttpResponse]
+
+
+def page(
+    path: str, *, read: frozenset[str] = NOBODY, write: frozenset[str] = NOBODY, consented: bool = True
+) -> Callable[[View], View]:
+    """Make a view of a project a page: ``read`` may get it, ``write`` may post to it.
+
+    The path begins after the project's. ``consented``: only who agreed to the present consent text gets past; others
+    are shown it. The view is called with the request, a :class:`Visit`, and what the path captures.
+    """
+    if not read and not write:
+        raise UsageError(f"The page {path!r} names no roles.", hint="Say who reads it and who posts to it.")
+
+    def register(view: View) -> View:
+        @wraps(view)
+        def guarded(request: HttpRequest, project: str, **captured: Any) -> HttpResponse:
+            refused = _not_allowed(request, read, write)
+            if refused is not None:
+                return refused
+            if not isinstance(request.user, Person):
+                return redirect_to_login(request.get_full_path()) if request.method in SAFE else _forbidden(request)
+            member = (
+                Membership.objects.select_related("project", "person")
+                .filter(project__slug=project, person=request.user, left=None)
+                .first()
+            )
+            if member is None:  # that a project exists is nobody else's business
+                raise Http404
+            visit = Visit(member.project, member, frozenset(member.roles))
+            if not visit.may(read if request.method in SAFE else write):
+                return _forbidden(request)
+            if consented and not agreed(member):
+                return redirect("consent", project=project)
+            return _answer(request, view, visit, **captured)
+
+        return _put(Page(view.__name__, PROJECT + path, guarded, read, write, public=False, consented=consented))
+
+    return register
+
+
+def public_page(path: str, *, posts: bool = False) -> Callable[[View], View]:
+    """Make a view a page that asks for nobody; ``posts``: whether it may be posted to."""
+
+    def register(view: View) -> View:
+        @wraps(view)
+        def guarded(request: HttpRequest, **captured: Any) -> HttpResponse:
+            if request.method not in SAFE and not (posts and request.method == "POST"):
+                return HttpResponseNotAllowed(["GET", "HEAD", *(["POST"] if posts else [])])
+            return _answer(request, view, **captured)
+
+        return _put(Page(view.__name__, path, guarded, NOBODY, NOBODY, public=True, consented=False))
+
+    return register
+
+
+def _put(one: Page) -> View:
+    if one.name in PAGES:
+        raise UsageError(f"There are two pages {one.name!r}.")
+    PAGES[one.name] = one
+    return one.view
+
+
+def _not_allowed(request: HttpRequest, read: frozenset[str], write: frozenset[str]) -> HttpResponse | None:
+    allowed = [*(sorted(SAFE) if read else []), *(["POST"] if write else [])]
+    return None if request.method in allowed else HttpResponseNotAllowed(allowed)
+
+
+def _answer(request: HttpRequest, view: View, *arguments: Any, **captured: Any) -> HttpResponse:
+    """Call the view; what it writes is written whole or not at all, and its refusals are pages."""
+    try:
+        if request.method in SAFE:
+            return view(request, *arguments, **captured)
+        with transaction.atomic():
+            return view(request, *arguments, **captured)
+    except ConflictError as error:
+        return problem(request, error, 409)
+    except RefusedError as error:
+        return problem(request, error, 409)
+    except KapwaError as error:
+        return problem(request, error, 400)
+
+
+def problem(request: HttpRequest, error: KapwaError, status: int) -> HttpResponse:
+    """Return the page that says what was wrong and what to do; what was typed stays on it, to be copied."""
+    hidden = {"csrfmiddlewaretoken", "uuid"}
+    typed = [text for name, text in request.POST.items() if name not in hidden and len(text) > 20]
+    return render(request, "studio/problem.html", {"error": error, "typed": typed}, status=status)
+
+
+def _forbidden(request: HttpRequest) -> HttpResponse:
+    error = KapwaError("Your role does not open this page.", hint="Ask whoever runs the project.")
+    return problem(request, error, 403)
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """Return the page for a form that did not come from the studio, or whose visit has ended."""
+    error = KapwaError("This form is too old, or it did not come from this site.", hint="Open the page again.")
+    return problem(request, error, 403)
+
+
+def locked_out(request: HttpRequest, *_: Any, **__: Any) -> HttpResponse:
+    """Return the page for an address that tried too many codes."""
+    error = KapwaError("Too many wrong codes came from your network.", hint="Wait ten minutes, then try again.")
+    return problem(request, error, 429)
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Return the page for an address that is none, or none for this visitor."""
+    return problem(request, KapwaError("There is no such page.", hint="Go back to the start."), 404)
+
+
+def failed(request: HttpRequest) -> HttpResponse:
+    """Return the page for a fault of ours; what was typed is shown again."""
+    error = KapwaError("The studio made a mistake, and nothing was saved.", hint="Try again, or tell whoever runs it.")
+    return problem(request, error, 500)
+
+
+def agreed(member: Membership) -> bool:
+    """Whether a member agreed to the newest version of the project's consent text."""
+    newest = member.project.consents.order_by("-version").values_list("version", flat=True).first() or 0
+    return bool(member.consent_version >= newest)
+
+
+class OneWriter:
+    """Let one posting request in at a time where the database takes one writer, session and all."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Answer ``request``, alone if it may write."""
+        if request.method in SAFE:
+            return self.get_response(request)
+        with writing():
+            return self.get_response(request)

@@ -1,0 +1,179 @@
+"""Django's settings for a studio in a home folder, made in code: one database, one secret, no foreign origin."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from kapwa.errors import MissingDependencyError, UsageError
+
+DATABASE_NAME = "studio.sqlite"
+SECRET_NAME = "secret.key"  # noqa: S105 - a file's name
+ADDRESS_NAME = "address.txt"
+# Long enough for a session of writing on a slow phone; a text is at most some thousand letters.
+MOST_BYTES = 2_500_000
+HERE = Path(__file__).parent
+
+
+def configure(home: Path, *, database: str | None = None, url: str = "", hosts: tuple[str, ...] = ()) -> None:
+    """Set up Django for the studio in ``home``, making the folder and its secret where there are none.
+
+    ``database``: a ``postgresql://`` URL; None takes the SQLite file in ``home``. ``url``: the address that people's
+    browsers use, which decides whether cookies need HTTPS. ``hosts``: further names the studio answers to. Raises
+    MissingDependencyError without Django, UsageError for a database of another kind. A process has one studio.
+    """
+    try:
+        import django
+        from django.conf import settings
+    except ImportError:
+        raise MissingDependencyError("django", extra="studio", purpose="Kapwa Studio") from None
+    if settings.configured:
+        return
+    settings.configure(**settings_of(home, database=database, url=url, hosts=hosts))
+    django.setup()
+
+
+def settings_of(
+    home: Path, *, database: str | None = None, url: str = "", hosts: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """Return the settings that :func:`configure` sets."""
+    home.mkdir(parents=True, exist_ok=True)
+    address = urlsplit(url)
+    secure = address.scheme == "https"
+    names = {"localhost", "127.0.0.1", "[::1]", *hosts, *([address.hostname] if address.hostname else [])}
+    return {
+        "SECRET_KEY": secret_of(home),
+        "DEBUG": False,
+        "ALLOWED_HOSTS": sorted(names),
+        "CSRF_TRUSTED_ORIGINS": [f"{address.scheme}://{address.netloc}"] if address.netloc else [],
+        "DATABASES": {"default": _postgresql(database) if database else _sqlite(home / DATABASE_NAME)},
+        "DEFAULT_AUTO_FIELD": "django.db.models.BigAutoField",
+        "INSTALLED_APPS": [
+            "django.contrib.contenttypes",
+            "django.contrib.auth",
+            "django.contrib.sessions",
+            "django.contrib.staticfiles",
+            "axes",
+            "kapwa.studio",
+        ],
+        "MIDDLEWARE": [
+            "kapwa.studio.security.OneWriter",
+            "django.middleware.security.SecurityMiddleware",
+            "csp.middleware.CSPMiddleware",
+            "whitenoise.middleware.WhiteNoiseMiddleware",
+            "django.contrib.sessions.middleware.SessionMiddleware",
+            "django.middleware.common.CommonMiddleware",
+            "django.middleware.csrf.CsrfViewMiddleware",
+            "django.contrib.auth.middleware.AuthenticationMiddleware",
+            "django.middleware.clickjacking.XFrameOptionsMiddleware",
+            "axes.middleware.AxesMiddleware",
+        ],
+        "ROOT_URLCONF": "kapwa.studio.urls",
+        "TEMPLATES": [
+            {
+                "BACKEND": "django.template.backends.django.DjangoTemplates",
+                "DIRS": [HERE / "templates"],
+                "OPTIONS": {
+                    "context_processors": ["django.template.context_processors.request"],
+                    "builtins": ["kapwa.studio.templatetags.studio", "django.templatetags.static"],
+                    # A misspelt name shows at once in tests, and as nothing to users.
+                    "string_if_invalid": "",
+                },
+            }
+        ],
+        "AUTH_USER_MODEL": "studio.Person",
+        "AUTHENTICATION_BACKENDS": ["axes.backends.AxesStandaloneBackend", "kapwa.studio.people.CodeBackend"],
+        "LOGIN_URL": "enter",
+        "USE_TZ": True,
+        "TIME_ZONE": "UTC",
+        "USE_I18N": True,
+        "LANGUAGE_CODE": "en",
+        "STATIC_URL": "/static/",
+        "WHITENOISE_USE_FINDERS": True,
+        "WHITENOISE_MAX_AGE": 3600,
+        "DATA_UPLOAD_MAX_MEMORY_SIZE": MOST_BYTES,
+        "FILE_UPLOAD_MAX_MEMORY_SIZE": MOST_BYTES,
+        "DATA_UPLOAD_MAX_NUMBER_FIELDS": 400,
+        "SESSION_COOKIE_AGE": 30 * 24 * 3600,
+        "SESSION_COOKIE_SECURE": secure,
+        "SESSION_COOKIE_SAMESITE": "Lax",
+        "CSRF_COOKIE_SECURE": secure,
+        "CSRF_COOKIE_HTTPONLY": True,
+        "CSRF_FAILURE_VIEW": "kapwa.studio.security.csrf_failure",
+        "SECURE_HSTS_SECONDS": 31_536_000 if secure else 0,
+        "SECURE_REFERRER_POLICY": "same-origin",
+        "SECURE_PROXY_SSL_HEADER": ("HTTP_X_FORWARDED_PROTO", "https") if secure else None,
+        "X_FRAME_OPTIONS": "DENY",
+        "CONTENT_SECURITY_POLICY": {"DIRECTIVES": POLICY},
+        # Attempts to guess a code are counted in memory by address: nobody's address is written down.
+        "CACHES": {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}},
+        "AXES_HANDLER": "axes.handlers.cache.AxesCacheHandler",
+        "AXES_FAILURE_LIMIT": 20,
+        "AXES_COOLOFF_TIME": 1 / 6,  # hours
+        "AXES_LOCKOUT_PARAMETERS": ["ip_address"],
+        "AXES_DISABLE_ACCESS_LOG": True,
+        "AXES_VERBOSE": False,
+        "AXES_LOCKOUT_CALLABLE": "kapwa.studio.security.locked_out",
+        "LOGGING_CONFIG": None,
+        # One process serves, so its own memory counts every attempt.
+        "SILENCED_SYSTEM_CHECKS": ["axes.W001"],
+    }
+
+
+POLICY = {
+    "default-src": ["'none'"],
+    "script-src": ["'self'"],
+    "style-src": ["'self'"],
+    "img-src": ["'self'", "data:"],
+    "connect-src": ["'self'"],
+    "form-action": ["'self'"],
+    "base-uri": ["'none'"],
+    "frame-ancestors": ["'none'"],
+}
+
+
+def secret_of(home: Path) -> str:
+    """Return the studio's secret, made at the first call in a file that only its owner may read."""
+    path = home / SECRET_NAME
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return path.read_text(encoding="utf-8").strip()
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(secrets.token_urlsafe(48))
+    return path.read_text(encoding="utf-8").strip()
+
+
+def _sqlite(path: Path) -> dict[str, Any]:
+    # Django's own defaults lose writes when many write at once: the lock must be taken when a transaction begins.
+    # What is deleted is overwritten with zeros, so that an erased text is nowhere in the file.
+    pragmas = ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON")
+    options = {
+        "transaction_mode": "IMMEDIATE",
+        "timeout": 30,
+        "init_command": ";".join(f"PRAGMA {pragma}" for pragma in pragmas),
+    }
+    return {"ENGINE": "django.db.backends.sqlite3", "NAME": path, "CONN_MAX_AGE": None, "OPTIONS": options}
+
+
+def _postgresql(url: str) -> dict[str, Any]:
+    parts = urlsplit(url)
+    if parts.scheme not in ("postgresql", "postgres"):
+        raise UsageError(
+            f"{parts.scheme or url!r} is no kind of database that the studio knows.",
+            hint="Give postgresql://user@host/name, or nothing for a file of its own.",
+        )
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": unquote(parts.path.lstrip("/")),
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": unquote(parts.hostname or ""),
+        "PORT": str(parts.port or ""),
+        "CONN_MAX_AGE": None,
+        "CONN_HEALTH_CHECKS": True,
+        "OPTIONS": dict(parse_qsl(parts.query)),
+    }

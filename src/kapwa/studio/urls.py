@@ -1,0 +1,14 @@
+"""The addresses of all pages, made from the table of pages."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from kapwa.studio.security import PAGES
+from kapwa.studio.views import entry, member, project, review, topics, writing
+
+__all__ = ("entry", "member", "project", "review", "topics", "urlpatterns", "writing")
+
+urlpatterns = [path(one.path, one.view, name=one.name) for one in PAGES.values()]
+handler404 = "kapwa.studio.security.not_found"
+handler500 = "kapwa.studio.security.failed"

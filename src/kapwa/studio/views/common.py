@@ -1,0 +1,84 @@
+"""What the pages share: showing a template of a project, and recording what a form says as an event."""
+
+from __future__ import annotations
+
+import uuid as uuids
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.dateparse import parse_datetime
+
+from kapwa.errors import UsageError
+from kapwa.studio.events import record
+from kapwa.studio.models import Event, Situation
+from kapwa.studio.people import names
+from kapwa.studio.roles import COORDINATORS, MODERATORS, REVIEWERS, WRITERS
+from kapwa.studio.security import Visit
+
+
+def show(request: HttpRequest, visit: Visit, template: str, /, status: int = 200, **context: Any) -> HttpResponse:
+    """Return the page ``studio/TEMPLATE.html`` with what every page of a project shows."""
+    common = {
+        "project": visit.project,
+        "member": visit.member,
+        "names": names(visit.project),
+        "coordinates": visit.may(COORDINATORS),
+        "writes": visit.may(WRITERS),
+        "reviews": visit.may(REVIEWERS),
+        "moderates": visit.may(MODERATORS),
+    }
+    return render(request, f"studio/{template}.html", common | context, status=status)
+
+
+def act(
+    request: HttpRequest,
+    visit: Visit,
+    kind: str,
+    body: Mapping[str, Any],
+    *,
+    subject: str = "",
+    parent: int | None = None,
+) -> Event:
+    """Record what the posted form says. Its hidden ``uuid`` makes a form that is sent twice count once."""
+    try:
+        own = uuids.UUID(request.POST["uuid"]) if request.POST.get("uuid") else None
+    except ValueError:
+        raise UsageError("The form's number is damaged.", hint="Reload the page.") from None
+    return record(
+        visit.project,
+        kind,
+        body,
+        actor=visit.member.author,
+        uuid=own,
+        subject=subject,
+        parent=parent,
+        device_time=_device_time(request.POST.get("device_time", "")),
+    )
+
+
+def _device_time(text: str) -> datetime | None:
+    try:
+        found = parse_datetime(text)
+    except ValueError:
+        return None
+    return found if found is not None and found.tzinfo is not None else None
+
+
+def situation_or_404(visit: Visit, number: int) -> Situation:
+    """Return the project's situation that people see under ``number``."""
+    found = Situation.objects.filter(project=visit.project, number=number).first()
+    if found is None:
+        raise Http404
+    return found
+
+
+def whole(text: str | None, default: int = 0, most: int = 10_000) -> int:
+    """Return a posted whole number within 0 to ``most``; raise UsageError for what is none."""
+    if not (text or "").strip():
+        return default
+    if not str(text).strip().isdecimal() or int(str(text)) > most:
+        raise UsageError(f"{text!r} is not a whole number up to {most}.")
+    return int(str(text))

@@ -1,0 +1,95 @@
+"""Coming in by a code, a link or a QR picture, without an e-mail address."""
+
+from __future__ import annotations
+
+from axes.handlers.proxy import AxesProxyHandler
+from django.contrib.auth import authenticate, login, logout
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+
+from kapwa.errors import UsageError
+from kapwa.studio.fields import tidy
+from kapwa.studio.models import Invitation, Membership, Person
+from kapwa.studio.people import join, open_invitation
+from kapwa.studio.security import locked_out, public_page
+
+_INVITED = "invitation"
+
+
+@public_page("")
+def start(request: HttpRequest) -> HttpResponse:
+    """Show the projects of who is here, or where to type a code."""
+    if not isinstance(request.user, Person):
+        return render(request, "studio/enter.html", {"next": request.GET.get("next", "")})
+    found = Membership.objects.filter(person=request.user, left=None).select_related("project")
+    members = list(found.order_by("project__title"))
+    if len(members) == 1:
+        return redirect("home", project=members[0].project.slug)
+    return render(request, "studio/projects.html", {"members": members})
+
+
+@public_page("enter/", posts=True)
+def enter(request: HttpRequest) -> HttpResponse:
+    """Take a code: an invitation's leads to joining, a person's own brings them back."""
+    if request.method != "POST":
+        return render(request, "studio/enter.html", {"next": request.GET.get("next", "")})
+    return _with_code(request, tidy(request.POST.get("code", ""), 200))
+
+
+@public_page("join/<str:code>/", posts=True)
+def arrive(request: HttpRequest, code: str) -> HttpResponse:
+    """Take the code of a link. Looking at the page uses nothing up, for messengers look at links, too."""
+    if request.method != "POST":
+        return render(request, "studio/arrive.html", {"code": code})
+    return _with_code(request, code)
+
+
+def _with_code(request: HttpRequest, code: str) -> HttpResponse:
+    if not AxesProxyHandler.is_allowed(request):
+        return locked_out(request)
+    invitation = open_invitation(code)
+    if invitation is not None:
+        request.session.cycle_key()  # whoever knew the session before knows it no more
+        request.session[_INVITED] = invitation.pk
+        return redirect("join_project")
+    person = authenticate(request, token=code)
+    if person is None:
+        if not AxesProxyHandler.is_allowed(request):
+            return locked_out(request)
+        message = "No invitation or person has this code."
+        return render(request, "studio/enter.html", {"wrong": message}, status=403)
+    login(request, person, backend="kapwa.studio.people.CodeBackend")
+    target = request.POST.get("next", "")
+    safe = url_has_allowed_host_and_scheme(target, {request.get_host()}, require_https=request.is_secure())
+    return redirect(target if safe else "start")
+
+
+@public_page("join/", posts=True)
+def join_project(request: HttpRequest) -> HttpResponse:
+    """Choose a name to be known by, and come in; the code to come back with is shown once."""
+    found = Invitation.objects.select_related("project").filter(pk=request.session.get(_INVITED), used=None).first()
+    if found is None:
+        return redirect("enter")
+    here = request.user if isinstance(request.user, Person) and found.member is None else None
+    if request.method != "POST":
+        return render(request, "studio/join.html", {"invitation": found, "here": here})
+    pseudonym = tidy(request.POST.get("pseudonym", ""), 80)
+    taken = Membership.objects.filter(project=found.project, pseudonym=pseudonym)
+    if pseudonym and (taken.exclude(person=here) if here else taken).exists() and found.member is None:
+        raise UsageError(f"Somebody is called {pseudonym!r} already.", hint="Go back and choose another name.")
+    person, code = join(found, pseudonym, here)
+    del request.session[_INVITED]
+    login(request, person, backend="kapwa.studio.people.CodeBackend")
+    if not code:
+        return redirect("home", project=found.project.slug)
+    return render(request, "studio/code.html", {"code": code, "onward": reverse("home", args=[found.project.slug])})
+
+
+@public_page("leave/", posts=True)
+def leave(request: HttpRequest) -> HttpResponse:
+    """End the visit on this device."""
+    if request.method == "POST":
+        logout(request)
+    return redirect("start")

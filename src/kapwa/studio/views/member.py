@@ -1,0 +1,129 @@
+"""What a member does for themselves: see what waits, agree or not, tell of themselves, withdraw."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from django.contrib.auth import login, logout
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils import timezone
+
+from kapwa.errors import UsageError
+from kapwa.studio import consent as texts
+from kapwa.studio.checks import length_tricks
+from kapwa.studio.events import erase_author, forget, wipe_traces
+from kapwa.studio.fields import tidy
+from kapwa.studio.models import Person, Situation, Topic, Vote
+from kapwa.studio.people import hashed, new_code
+from kapwa.studio.projections import ACCEPTED, DRAFT, IN_REVIEW, STATES
+from kapwa.studio.roles import COORDINATORS, EVERYONE, REVIEWERS, WRITERS
+from kapwa.studio.security import Visit, page
+from kapwa.studio.views.common import show
+
+
+@page("", read=EVERYONE)
+def home(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """Show what is done and what waits for whom."""
+    situations = list(Situation.objects.filter(project=visit.project).order_by("number"))
+    counts = Counter(one.state for one in situations)
+    own = visit.member.author
+    voted = set(Vote.objects.filter(project=visit.project, author=own).values_list("situation", "round"))
+    waiting = {
+        "vote": [
+            one
+            for one in situations
+            if visit.may(REVIEWERS)
+            and one.state == IN_REVIEW
+            and not one.revealed
+            and own not in one.authors
+            and (one.id, one.round) not in voted
+        ],
+        "finish": [one for one in situations if visit.may(WRITERS) and one.state == DRAFT and one.author == own],
+        "discuss": [one for one in situations if one.state == IN_REVIEW and one.revealed],
+        "freeze": [one for one in situations if visit.may(COORDINATORS) and one.state == ACCEPTED],
+    }
+    return show(
+        request,
+        visit,
+        "home",
+        counts=[(state, counts[state]) for state in STATES],
+        waiting=waiting,
+        coverage=coverage(visit, situations),
+        tricks=length_tricks([one.fields for one in situations]),
+        total=len(situations),
+    )
+
+
+def coverage(visit: Visit, situations: list[Situation]) -> list[tuple[str, int, int, int]]:
+    """Return each topic with how many situations are written, how many of them accepted, and how many are wanted."""
+    every = Counter(one.fields.get("topic", "") for one in situations)
+    done = Counter(one.fields.get("topic", "") for one in situations if one.state not in (DRAFT, IN_REVIEW))
+    targets = dict(Topic.objects.filter(project=visit.project, retired=False).values_list("name", "target"))
+    return [(name, every[name], done[name], targets.get(name, 0)) for name in sorted({*every, *targets} - {""})]
+
+
+@page("consent/", read=EVERYONE, write=EVERYONE, consented=False)
+def consent(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """Show the consent text in the languages of the project, and take the member's choice of scopes."""
+    found = texts.newest(visit.project)
+    if request.method == "POST":
+        if request.POST.get("agree") != "yes":
+            raise UsageError("Without your agreement nothing you write can be used.", hint="You may simply leave.")
+        if not found or request.POST.get("version") != str(found[0].version):
+            raise UsageError("The text changed while you read it.", hint="Open the page again and read it once more.")
+        member = visit.member
+        member.consent_version, member.consented = found[0].version, timezone.now()
+        member.consent_scopes = [scope for scope in texts.SCOPES if request.POST.get(f"scope_{scope}") == "yes"]
+        member.save()
+        return redirect("home", project=visit.project.slug)
+    return show(request, visit, "consent", texts=found, scopes=texts.SCOPES)
+
+
+@page("me/", read=EVERYONE, write=EVERYONE, consented=False)
+def me(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """Show and change what the studio knows of the member; everything but the name others see is optional."""
+    member, person = visit.member, visit.member.person
+    if request.method == "POST":
+        action = request.POST.get("action")
+        if action == "code":
+            code = new_code()
+            person.access = hashed(code)
+            person.save()
+            login(request, person, backend="kapwa.studio.people.CodeBackend")
+            return show(request, visit, "code", code=code, onward="../me/")
+        known = {name: tidy(request.POST.get(name, ""), 200) for name in texts.DEMOGRAPHICS}
+        if known["age_band"] and known["age_band"] not in texts.AGE_BANDS:
+            raise UsageError("This is no band of ages.", hint=f"One of {', '.join(texts.AGE_BANDS)}.")
+        person.demographics = {name: value for name, value in known.items() if value}
+        person.name, person.contact = (
+            tidy(request.POST.get("name", ""), 200),
+            tidy(request.POST.get("contact", ""), 200),
+        )
+        person.save()
+        member.pseudonym = tidy(request.POST.get("pseudonym", ""), 80) or member.pseudonym
+        member.credit = request.POST.get("credit", "") if request.POST.get("credit") in ("name", "pseudonym") else ""
+        member.save()
+        return redirect("me", project=visit.project.slug)
+    return show(request, visit, "me", person=person, ages=texts.AGE_BANDS)
+
+
+@page("withdraw/", read=EVERYONE, write=EVERYONE, consented=False)
+def withdraw(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """Withdraw in one of three depths; the deeper ones end the visit."""
+    if request.method != "POST":
+        return show(request, visit, "withdraw")
+    depth, member, person = request.POST.get("depth"), visit.member, visit.member.person
+    if depth == "contact":
+        Person.objects.filter(pk=person.pk).update(contact="", no_contact=True)
+        return redirect("me", project=visit.project.slug)
+    if depth not in ("identity", "contributions") or request.POST.get("sure") != "yes":
+        raise UsageError("Choose how far to withdraw, and say that you are sure.", hint="Go back; nothing was changed.")
+    if depth == "contributions":
+        erase_author(visit.project, member.author)
+    member.left = timezone.now()
+    forget(member)
+    logout(request)
+    transaction.on_commit(wipe_traces)
+    return redirect("start")

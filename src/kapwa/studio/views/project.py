@@ -1,0 +1,145 @@
+"""What a coordinator does: invite people, set the project up, freeze releases, look at the log."""
+
+from __future__ import annotations
+
+import io
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+
+from kapwa.errors import UsageError
+from kapwa.studio import consent as texts
+from kapwa.studio.fields import tidy
+from kapwa.studio.freeze import card_now as card_of
+from kapwa.studio.freeze import freeze, items_now, release_files, step_needed
+from kapwa.studio.languages import checked_tag, known, language
+from kapwa.studio.models import Event, Membership, Release, Situation
+from kapwa.studio.people import invite
+from kapwa.studio.roles import COORDINATOR, COORDINATORS, ROLES
+from kapwa.studio.security import Visit, page
+from kapwa.studio.views.common import show, whole
+
+MOST_INVITED = 50
+_SHOWN = 200
+
+
+@page("people/", read=COORDINATORS, write=COORDINATORS)
+def people(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """List members; invite by codes that are shown once; change roles; let somebody back in who lost their code."""
+    made: list[tuple[str, str, str]] = []
+    if request.method == "POST":
+        action = request.POST.get("action")
+        if action == "invite":
+            roles = request.POST.getlist("roles")
+            for _ in range(max(1, whole(request.POST.get("count"), 1, MOST_INVITED))):
+                made.append(_shown(request, invite(visit.project, roles)))
+        else:
+            member = Membership.objects.filter(project=visit.project, author=request.POST.get("author", "")).first()
+            if member is None or member.person is None:
+                raise UsageError("There is no such member.")
+            if action == "again":
+                made.append(_shown(request, invite(visit.project, member.roles, member=member)))
+            else:
+                _set_roles(visit, member, request.POST.getlist("roles"))
+                return redirect("people", project=visit.project.slug)
+    members = Membership.objects.filter(project=visit.project).order_by("joined")
+    return show(request, visit, "people", members=members, roles=ROLES, made=made)
+
+
+def _set_roles(visit: Visit, member: Membership, roles: list[str]) -> None:
+    chosen = [role for role in ROLES if role in roles]
+    others = [one for one in Membership.objects.filter(project=visit.project, left=None) if one.pk != member.pk]
+    if COORDINATOR not in chosen and not any(COORDINATOR in one.roles for one in others):
+        raise UsageError("A project needs a coordinator.", hint="Make somebody else one first.")
+    member.roles = chosen
+    member.save()
+
+
+def _shown(request: HttpRequest, code: str) -> tuple[str, str, str]:
+    """Return a code, its link, and the link as a picture."""
+    import segno
+
+    link = request.build_absolute_uri(f"/join/{code}/")
+    return code, link, segno.make(link, error="m").svg_data_uri(scale=4, border=2)
+
+
+@page("settings/", read=COORDINATORS, write=COORDINATORS)
+def settings(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """Change what the project says of itself, its languages, its quorum, and its consent text."""
+    project = visit.project
+    if request.method == "POST":
+        if request.POST.get("action") == "consent":
+            given = {tag: request.POST.get(f"consent_{tag}", "") for tag in _tags(project)}
+            if not any(text.strip() for text in given.values()):
+                raise UsageError("A consent text cannot be empty.")
+            texts.publish(project, given)
+            return redirect("settings", project=project.slug)
+        for name, longest in (("title", 200), ("culture", 200), ("licence", 200), ("contact", 200)):
+            setattr(project, name, tidy(request.POST.get(name, ""), longest) or getattr(project, name))
+        project.collected = tidy(request.POST.get("collected", ""), 10_000)
+        project.limits = tidy(request.POST.get("limits", ""), 10_000)
+        tags = [checked_tag(tag) for tag in request.POST.get("languages", "").replace(",", " ").split()[:40]]
+        project.languages = list(dict.fromkeys([project.language, *tags]))
+        project.gloss = checked_tag(request.POST.get("gloss") or project.gloss)
+        project.quorum = max(1, whole(request.POST.get("quorum"), project.quorum, 100))
+        project.save()
+        return redirect("settings", project=project.slug)
+    now = {one.language: one.text for one in texts.newest(project)}
+    consents = [(language(tag), now.get(tag, "")) for tag in _tags(project)]
+    return show(request, visit, "settings", consents=consents, known=known())
+
+
+def _tags(project: Any) -> list[str]:
+    return list(dict.fromkeys([*project.languages, project.gloss]))
+
+
+@page("releases/", read=COORDINATORS, write=COORDINATORS)
+def releases(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """List releases, say what a new one would be, and freeze it."""
+    project = visit.project
+    if request.method == "POST":
+        with tempfile.TemporaryDirectory(prefix="kapwa-studio-") as place:
+            version = tidy(request.POST.get("version", ""), 40)
+            freeze(project, version, Path(place), actor=visit.member.author)
+        return redirect("releases", project=project.slug)
+    found = list(Release.objects.filter(project=project).order_by("-seq"))
+    before = found[0] if found else None
+    items = items_now(project, before)
+    step, why = step_needed(before, items, card_of(project))
+    waiting = Situation.objects.filter(project=project).exclude(id__in=list(items)).count()
+    return show(request, visit, "releases", releases=found, n=len(items), step=step, why=why, waiting=waiting)
+
+
+@page("releases/<str:version>/", read=COORDINATORS)
+def release_archive(request: HttpRequest, visit: Visit, version: str) -> HttpResponse:
+    """Give a release as an archive, the same bytes at each download."""
+    found = Release.objects.filter(project=visit.project, version=version).first()
+    if found is None:
+        raise Http404
+    name = f"{visit.project.slug}-{found.version}"
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file, content in sorted(release_files(visit.project, found).items()):
+            stamp = zipfile.ZipInfo(f"{name}/{file}", date_time=(1980, 1, 1, 0, 0, 0))
+            stamp.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(stamp, content)
+    answer = HttpResponse(out.getvalue(), content_type="application/zip")
+    answer["Content-Disposition"] = f'attachment; filename="{name}.zip"'
+    return answer
+
+
+@page("log/", read=COORDINATORS)
+def log(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """Show who did what, newest first; texts are on the pages of what they belong to."""
+    found = Event.objects.filter(project=visit.project).order_by("-seq")
+    before = request.GET.get("before", "")
+    if before.isdecimal() and len(before) < 18:
+        found = found.filter(seq__lt=int(before))
+    shown = list(found[:_SHOWN])
+    numbers = dict(Situation.objects.filter(project=visit.project).values_list("id", "number"))
+    rows = [(one, numbers.get(one.subject) or numbers.get(str(one.uuid))) for one in shown]
+    return show(request, visit, "log", rows=rows, more=shown[-1].seq if len(shown) == _SHOWN else 0)

@@ -1,0 +1,65 @@
+"""A studio for each test: an empty database of this version's tables, and people who came in by codes."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from studio_people import Someone, enter
+
+pytest.importorskip("django", reason="the extra 'studio' is not installed")
+
+
+@pytest.fixture(scope="session")
+def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with tables and nothing in them; the process's studio lies beside it."""
+    from kapwa.studio.settings import configure
+
+    home = tmp_path_factory.mktemp("studio")
+    configure(home, hosts=("testserver",))
+    from django.db import connection
+
+    from kapwa.studio import commands
+
+    commands.prepare()
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+    return Path(connection.settings_dict["NAME"])
+
+
+@pytest.fixture
+def studio(empty_database: Path, tmp_path: Path) -> Iterator[Path]:
+    """A database of the test's own; returns its file."""
+    from django.core.cache import cache
+    from django.db import connection
+
+    own = tmp_path / "studio.sqlite"
+    shutil.copyfile(empty_database, own)
+    connection.close()
+    connection.settings_dict["NAME"] = own
+    cache.clear()
+    yield own
+    connection.close()
+    connection.settings_dict["NAME"] = empty_database
+
+
+@pytest.fixture
+def project(studio: Path) -> Any:
+    """A project in Filipino and Arabic."""
+    from kapwa.studio import commands
+
+    return commands.new_project("baryo", title="Baryo", culture="Filipino", language="fil", languages=["ar"])
+
+
+@pytest.fixture
+def people(project: Any) -> dict[str, Someone]:
+    """A coordinator, two writers, a scribe and a reviewer."""
+    return {
+        "ana": enter(project, "Ana", "coordinator"),
+        "berto": enter(project, "Berto", "writer", "reviewer"),
+        "carla": enter(project, "Carla", "writer", "reviewer"),
+        "dina": enter(project, "Dina", "scribe"),
+        "edo": enter(project, "Edo", "reviewer"),
+    }

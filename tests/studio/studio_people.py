@@ -1,0 +1,72 @@
+"""People with browsers of their own, and what they write."""
+
+import re
+from typing import Any
+
+URL = "http://testserver"
+
+
+class Someone:
+    """A person with a browser of their own."""
+
+    def __init__(self, project: str) -> None:
+        from django.test import Client
+
+        self.client = Client(enforce_csrf_checks=False)
+        self.project = project
+        self.code = ""
+
+    def get(self, path: str, status: int = 200) -> str:
+        answer = self.client.get(self.full(path), follow=True)
+        assert answer.status_code == status, answer.content.decode()
+        return answer.content.decode()
+
+    def post(self, path: str, data: dict[str, Any] | None = None, status: int = 200) -> str:
+        answer = self.client.post(self.full(path), data or {}, follow=True)
+        assert answer.status_code == status, answer.content.decode()
+        return answer.content.decode()
+
+    def full(self, path: str) -> str:
+        return path if path.startswith("/") else f"/p/{self.project}/{path}"
+
+    def arrive(self, code: str, name: str) -> "Someone":
+        self.post("/enter/", {"code": code})
+        shown = self.post("/join/", {"pseudonym": name})
+        found = re.search(r'class="code shown">([\d-]+)<', shown)
+        self.code = found[1] if found else ""
+        return self
+
+    def agree(self) -> "Someone":
+        version = re.search(r'name="version" value="(\d+)"', self.get("consent/"))
+        assert version
+        self.post("consent/", {"version": version[1], "agree": "yes", "scope_publish": "yes"})
+        return self
+
+
+def enter(project: Any, name: str, *roles: str) -> Someone:
+    """Invite somebody, let them in, and let them agree."""
+    from kapwa.studio import commands
+
+    code = commands.invite_people(project, roles, 1, URL)[0].code
+    return Someone(project.slug).arrive(code, name).agree()
+
+
+def a_situation(word: str = "", **changes: str) -> dict[str, str]:
+    """The fields of a whole situation, as a form posts them; ``word`` tells it from others."""
+    fields = {
+        "language": "fil",
+        "topic": "friendship",
+        "category": "ethics",
+        "user": "Estudyante ako.",
+        "context": f"Nakita ko ang dati kong kaklase na {word or 'si Liza'} sa palengke.",
+        "personal_situation": "Nagmamadali ako.",
+        "instruction": "Anong gagawin ko?",
+        "relevant_1": f"Batiin mo siya at kumustahin si {word} nang sandali.",
+        "relevant_2": f"Ngumiti ka at kumaway kay {word}.",
+        "relevant_3": f"Sabihin mong nagmamadali ka, {word}, at magkikita kayo.",
+        "irrelevant_1": f"Huwag mo siyang pansinin, {word}, at tumuloy ka lang sa iyong pupuntahan.",
+        "irrelevant_2": f"Magkunwari kang hindi mo siya nakita, {word}, hanggang makaalis siya.",
+        "irrelevant_3": f"Umiba ka ng daan, {word}.",
+        "best": "1",
+    }
+    return {**fields, **changes}

@@ -1,0 +1,111 @@
+"""From the first topic to a frozen release that a model is run on, page by page."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from studio_people import Someone, a_situation
+
+from kapwa.errors import UsageError
+
+
+def number_of(page: str) -> int:
+    found = re.search(r"<h1>Situation (\d+)", page)
+    assert found, page
+    return int(found[1])
+
+
+def reviewed(people: dict[str, Someone], number: int, *, reviewers: tuple[str, ...]) -> str:
+    """Vote, reveal and accept a situation that is in review."""
+    page = people[reviewers[0]].get(f"situations/{number}/")
+    round_ = re.search(r'name="round" value="(\d+)"', page)
+    assert round_
+    for name in reviewers:
+        people[name].post(f"situations/{number}/vote/", {"round": round_[1], "choice": "accept", "best": "1"})
+    people["dina"].post(f"situations/{number}/reveal/")
+    return people["dina"].post(f"situations/{number}/accept/")
+
+
+def test_a_community_goes_from_a_topic_to_a_release_that_runs(
+    project: Any, people: dict[str, Someone], tmp_path: Path
+) -> None:
+    from kapwa.studio.events import differences
+    from kapwa.studio.freeze import freeze
+
+    people["ana"].post("topics/", {"name": "friendship", "source": "survey", "target": "3"})
+    assert "survey" in people["berto"].get("topics/")
+
+    # Writing, with what the checks say and how each variant reads.
+    page = people["berto"].post("situations/new/", a_situation("Liza", best=""))
+    number = number_of(page)
+    assert "no relevant response is chosen as the best" in people["berto"].get(f"situations/{number}/edit/")
+    people["berto"].post(f"situations/{number}/submit/", status=409)
+    people["berto"].post(f"situations/{number}/edit/", {**a_situation("Liza"), "base": "1"})
+    desk = people["berto"].get(f"situations/{number}/edit/")
+    barest = desk.split("unenriched</h3>")[1]
+    assert "Anong gagawin ko?" in barest.split("</section>")[0]
+    assert "Estudyante" not in barest.split("</section>")[0]
+    assert "in review" in people["berto"].post(f"situations/{number}/submit/")
+
+    # Nobody reviews their own, votes are hidden from others until the reveal, and a change needs a reason.
+    people["berto"].post(f"situations/{number}/vote/", {"round": "1", "choice": "accept"}, status=409)
+    people["carla"].post(
+        f"situations/{number}/vote/", {"round": "1", "choice": "change", "remark": "hindi ganoon magsalita"}
+    )
+    people["edo"].post(f"situations/{number}/vote/", {"round": "1", "choice": "accept", "best": "1"})
+    assert "hindi ganoon magsalita" not in people["edo"].get(f"situations/{number}/")
+    people["dina"].post(f"situations/{number}/accept/", status=409)
+    people["dina"].post(f"situations/{number}/reveal/")
+    assert "hindi ganoon magsalita" in people["edo"].get(f"situations/{number}/")
+    people["dina"].post(f"situations/{number}/accept/", status=409)  # one of two accepts
+    people["edo"].post(f"situations/{number}/discuss/", {"text": "Hindi ako sang-ayon.", "dissent": "yes"})
+    changed = a_situation("Liza", instruction="Ano ang dapat kong gawin?")
+    people["dina"].post(f"situations/{number}/edit/", {**changed, "base": "2"}, status=409)
+    page = people["dina"].post(
+        f"situations/{number}/edit/", {**changed, "base": "2", "reason": "reword", "note": "mas natural"}
+    )
+    assert "<ins>" in page
+    assert "Hindi ako sang-ayon." in page
+    assert "accepted" in reviewed(people, number, reviewers=("carla", "edo"))
+
+    # A variation shares the cluster; another person writes a second situation.
+    page = people["berto"].post(
+        "situations/new/", {**a_situation("Liza", personal_situation="May utang ako sa kanya."), "origin": str(number)}
+    )
+    variation = number_of(page)
+    people["berto"].post(f"situations/{variation}/submit/")
+    reviewed(people, variation, reviewers=("carla", "edo"))
+    page = people["carla"].post(
+        "situations/new/", a_situation("Tomas", context="Hiniram ni Tomas ang payong ko; uulan.")
+    )
+    second = number_of(page)
+    people["carla"].post(f"situations/{second}/submit/")
+    reviewed(people, second, reviewers=("berto", "edo"))
+    assert differences(project) == []
+
+    people["ana"].post("releases/", {"version": "1.0.0"})
+    first = freeze(project, "1.0.0", tmp_path / "a")
+    again = freeze(project, "1.0.0", tmp_path / "b")
+    files = {path.name: path.read_bytes() for path in first.folder.iterdir()}
+    assert files == {path.name: path.read_bytes() for path in again.folder.iterdir()}
+    rows = [json.loads(line) for line in files["situations.jsonl"].splitlines()]
+    assert [row["cluster"] for row in rows] == ["baryo-001", "baryo-001", "baryo-003"]
+    assert [row["base"] for row in rows] == [True, False, True]
+
+    # A word changes: the step must be a major one.
+    people["carla"].post(
+        f"situations/{second}/edit/",
+        {**a_situation("Tomas", context="Hiniram ni Tomas ang payong; uulan."), "base": "1", "reason": "reword"},
+    )
+    reviewed(people, second, reviewers=("berto", "edo"))
+    with pytest.raises(UsageError, match=r"1\.1\.0 is too small a step after 1\.0\.0: 1 of its items is changed"):
+        freeze(project, "1.1.0", tmp_path)
+    assert freeze(project, "2.0.0", tmp_path).step == "major"
+
+    from kapwa.suites.folders.adding import check_folder
+
+    found = check_folder(first.folder)
+    assert found.errors == []
+    assert found.report.counts["full prompts"] == 3
