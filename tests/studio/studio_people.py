@@ -70,3 +70,15 @@ def a_situation(word: str = "", **changes: str) -> dict[str, str]:
         "best": "1",
     }
     return {**fields, **changes}
+
+
+def accepted(people: dict[str, Someone], number: int, *voters: str) -> str:
+    """Let people vote for a situation that is in review, reveal, and accept it."""
+    for name in voters:
+        page = people[name].get(f"situations/{number}/")
+        round_ = re.search(r'name="round" value="(\d+)"', page)
+        assert round_, page
+        vote = {"round": round_[1], "choice": "accept", "best": "1"}
+        people[name].post(f"situations/{number}/vote/", vote)
+    people["dina"].post(f"situations/{number}/reveal/")
+    return people["dina"].post(f"situations/{number}/accept/")

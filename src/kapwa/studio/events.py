@@ -177,9 +177,10 @@ def _empty(event: Event, *, also_actor: bool) -> None:
 
 
 def wipe_traces() -> None:
-    """Write the database's journal back, so that erased texts are in no file of it; outside a transaction."""
-    if connection.vendor == "sqlite":
-        with connection.cursor() as cursor:
+    """Write the database's files anew, so that no erased text is left in a free corner of them; outside a transaction."""
+    with connection.cursor() as cursor:
+        cursor.execute("VACUUM" if connection.vendor == "sqlite" else "VACUUM FULL")
+        if connection.vendor == "sqlite":
             cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 

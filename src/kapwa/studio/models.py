@@ -37,6 +37,8 @@ class Project(models.Model):
     collected = models.TextField(blank=True)
     limits = models.TextField(blank=True)
     contact = models.CharField(max_length=200, blank=True)
+    # The questionnaire in the project's own words, by the key of the question.
+    questions = models.JSONField(default=dict)
     quorum = models.PositiveSmallIntegerField(default=2)
     salt = models.CharField(max_length=32, default=new_author)
     created = models.DateTimeField(default=timezone.now)

@@ -40,7 +40,7 @@ def settings_of(
     home: Path, *, database: str | None = None, url: str = "", hosts: tuple[str, ...] = ()
 ) -> dict[str, Any]:
     """Return the settings that :func:`configure` sets."""
-    home.mkdir(parents=True, exist_ok=True)
+    home.mkdir(parents=True, exist_ok=True, mode=0o700)  # names and texts are nobody else's business
     address = urlsplit(url)
     secure = address.scheme == "https"
     names = {"localhost", "127.0.0.1", "[::1]", *hosts, *([address.hostname] if address.hostname else [])}
@@ -149,7 +149,7 @@ def secret_of(home: Path) -> str:
 
 def _sqlite(path: Path) -> dict[str, Any]:
     # Django's own defaults lose writes when many write at once: the lock must be taken when a transaction begins.
-    # What is deleted is overwritten with zeros, so that an erased text is nowhere in the file.
+    # What is deleted is overwritten with zeros; corners that moving rows leave are cleared after an erasure.
     pragmas = ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON")
     options = {
         "transaction_mode": "IMMEDIATE",

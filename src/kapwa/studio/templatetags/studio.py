@@ -43,6 +43,12 @@ def words(name: str) -> str:
 
 
 @register.filter
+def told(severity: str) -> str:
+    """Return a finding's severity in a writer's words."""
+    return {"error": "Missing", "warning": "Look again"}.get(severity, "Note")
+
+
+@register.filter
 def percent(share: Any) -> str:
     """Return a share of 0 to 1 as whole percent."""
     return f"{share:.0%}"

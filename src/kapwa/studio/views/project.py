@@ -19,6 +19,7 @@ from kapwa.studio.freeze import freeze, items_now, release_files, step_needed
 from kapwa.studio.languages import checked_tag, known, language
 from kapwa.studio.models import Event, Membership, Release, Situation
 from kapwa.studio.people import invite
+from kapwa.studio.questions import questions_of
 from kapwa.studio.roles import COORDINATOR, COORDINATORS, ROLES
 from kapwa.studio.security import Visit, page
 from kapwa.studio.views.common import show, whole
@@ -78,6 +79,11 @@ def settings(request: HttpRequest, visit: Visit) -> HttpResponse:
                 raise UsageError("A consent text cannot be empty.")
             texts.publish(project, given)
             return redirect("settings", project=project.slug)
+        if request.POST.get("action") == "questions":
+            asked = {one.key: tidy(request.POST.get(f"question_{one.key}", ""), 1000) for one in questions_of(project)}
+            project.questions = {key: text for key, text in asked.items() if text}
+            project.save()
+            return redirect("settings", project=project.slug)
         for name, longest in (("title", 200), ("culture", 200), ("licence", 200), ("contact", 200)):
             setattr(project, name, tidy(request.POST.get(name, ""), longest) or getattr(project, name))
         project.collected = tidy(request.POST.get("collected", ""), 10_000)
@@ -90,7 +96,7 @@ def settings(request: HttpRequest, visit: Visit) -> HttpResponse:
         return redirect("settings", project=project.slug)
     now = {one.language: one.text for one in texts.newest(project)}
     consents = [(language(tag), now.get(tag, "")) for tag in _tags(project)]
-    return show(request, visit, "settings", consents=consents, known=known())
+    return show(request, visit, "settings", consents=consents, known=known(), questions=questions_of(project))
 
 
 def _tags(project: Any) -> list[str]:

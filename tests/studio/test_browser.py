@@ -1,0 +1,287 @@
+"""Studio I in a real browser: four people of two languages, a withdrawal, two releases, a run; every page seen."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("django", reason="the extra 'studio' is not installed")
+api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
+
+KAPWA = [sys.executable, "-m", "kapwa"]
+DESKTOP, PHONE = {"width": 1200, "height": 900}, {"width": 360, "height": 740}
+
+
+def kapwa(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "KAPWA_CONFIG": str(cwd / "config"), "HF_HUB_OFFLINE": "1"}
+    done = subprocess.run([*KAPWA, *arguments], cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[tuple[str, str]]:
+    """The address of a fresh studio, and the code of its coordinator."""
+    options = (
+        "--language",
+        "fil",
+        "--languages",
+        "ar",
+        "--culture",
+        "Filipino and Egyptian",
+        "--title",
+        "Dalawang bayan",
+    )
+    code = kapwa("studio", "new", "bayan", *options, cwd=tmp_path).stdout.strip()
+    server = subprocess.Popen(
+        [*KAPWA, "studio", "serve", "bayan", "--port", "0"], cwd=tmp_path, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert server.stderr is not None
+        found = re.search(r"http://\S+", server.stderr.readline())
+        assert found
+        yield found[0], code
+    finally:
+        server.terminate()
+        server.wait(timeout=20)
+
+
+class Browser:
+    """One person's browser, which looks at every page it comes to with axe, wide and narrow."""
+
+    def __init__(self, context: Any, address: str, pictures: Path, name: str) -> None:
+        self.page = context.new_page()
+        self.address, self.pictures, self.name = address, pictures, name
+        self.complaints: list[str] = []
+        self.page.on(
+            "console", lambda message: self.complaints.append(message.text) if message.type == "error" else None
+        )
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+
+    def go(self, path: str) -> None:
+        self.page.goto(self.address + path)
+        self.look(path)
+
+    def look(self, label: str) -> None:
+        """Hold the page against axe on a desk and on a phone, keep a picture, and refuse sideways scrolling."""
+        for viewport, size in (("wide", DESKTOP), ("phone", PHONE)):
+            self.page.set_viewport_size(size)
+            found = axe.Axe().run(self.page)
+            bad = [(one["id"], [node["html"] for node in one["nodes"]]) for one in found.response["violations"]]
+            assert bad == [], f"{label} ({viewport})"
+            wide = self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+            assert wide <= 0, f"{label} scrolls sideways by {wide} ({viewport})"
+            file = re.sub(r"\W+", "-", f"{self.name}-{label}-{viewport}").strip("-")
+            self.page.screenshot(path=self.pictures / f"{file}.png", full_page=True)
+        self.page.set_viewport_size(DESKTOP)
+
+    def press(self, name: str) -> None:
+        self.page.get_by_role("button", name=name, exact=True).click()
+        self.page.wait_for_load_state()
+
+    def arrive(self, code: str, name: str) -> "Browser":
+        self.go("/")
+        self.page.get_by_label("Code").fill(code)
+        self.press("Come in")
+        self.look("join")
+        self.page.get_by_label("A name others will see").fill(name)
+        self.press("Go on")
+        self.look("code")
+        self.page.get_by_role("link", name="I have it, go on").click()
+        self.look("consent")
+        self.page.get_by_label("I have read this and want to take part.").check()
+        self.press("Go on")
+        self.look("home")
+        return self
+
+
+def sample(pack: str, n: int) -> list[dict[str, str]]:
+    """The first ``n`` situations of a sample pack as the fields of the writing desk."""
+    from kapwa.suites.kalahi.data import read_situations
+
+    items, _ = read_situations(f"sample:{pack}")
+    found = []
+    for item in {one.cluster: one for one in items if one.variant == "full"}.values():
+        fields = {name: item.fields[name] for name in ("user", "context", "personal_situation", "instruction")}
+        for group in ("relevant", "irrelevant"):
+            fields |= {f"{group}_{place}": text for place, text in enumerate(item.fields[group], start=1)}
+        place = item.fields["relevant"].index(item.fields["best"]) + 1
+        found.append({**fields, "best": str(place), "language": item.language, "category": item.category})
+    return found[:n]
+
+
+def write(who: Browser, fields: dict[str, str], path: str = "/p/bayan/situations/new/") -> int:
+    """Write a situation at the desk, and return its number."""
+    who.page.goto(who.address + path)
+    page = who.page
+    page.get_by_label("Language", exact=True).select_option(fields["language"])
+    page.get_by_label("Topic").select_option(index=1)
+    page.get_by_label("Category").select_option(fields["category"])
+    for name, text in fields.items():
+        if name not in ("best", "language", "category") and text:
+            page.locator(f"#{name}").fill(text)
+    page.get_by_label(f"Response {fields['best']} is the best").check()
+    # What htmx shows beside, before anything is saved.
+    page.locator("#told section[aria-label=full]").get_by_text(fields["context"]).wait_for()
+    who.press("Save")
+    who.look(f"situation-{fields['language']}")
+    heading = re.search(r"Situation (\d+)", page.locator("h1").inner_text())
+    assert heading
+    return int(heading[1])
+
+
+def test_two_communities_make_a_release_in_the_browser(served: tuple[str, str], tmp_path: Path) -> None:
+    address, code = served
+    pictures = Path(os.environ.get("KAPWA_PICTURES") or tmp_path / "pictures")
+    pictures.mkdir(parents=True, exist_ok=True)
+    with api.sync_playwright() as started:
+        chromium = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        everybody: list[Browser] = []
+
+        def somebody(code: str, name: str) -> Browser:
+            context = chromium.new_context(viewport=DESKTOP, locale="en-GB")
+            everybody.append(Browser(context, address, pictures, name).arrive(code, name))
+            return everybody[-1]
+
+        ana = somebody(code, "Ana")
+        ana.go("/p/bayan/settings/")
+        ana.go("/p/bayan/topics/")
+        ana.page.get_by_label("Or paste many").fill("friendship, survey\nfood and gatherings, survey")
+        ana.press("Add")
+        ana.look("topics-filled")
+        ana.go("/p/bayan/people/")
+        codes = []
+        for roles in (("writer", "reviewer"), ("writer", "reviewer"), ("scribe",), ("writer", "reviewer")):
+            for role in roles:
+                ana.page.locator(f"form input[name=roles][value={role}]").first.check()
+            ana.press("Make codes")
+            codes.append(ana.page.locator(".invitations .code").inner_text())
+        ana.look("invitations")
+        berto, huda, dina, edo = (
+            somebody(one, name) for one, name in zip(codes, ("Berto", "هدى", "Dina", "Edo"), strict=True)
+        )
+
+        # Eliciting: an answer becomes a situation, with the way back to it.
+        berto.go("/p/bayan/elicit/")
+        berto.page.get_by_label("An elder you respect").check()
+        berto.page.get_by_label("Your answer", exact=True).fill("Pinagsabihan ako ng lola ko sa harap ng mga bisita.")
+        berto.press("Keep it")
+        berto.look("elicited")
+        berto.page.get_by_role("link", name="Make a situation of this answer").click()
+        berto.look("desk-of-an-answer")
+
+        # Six situations of two people, and one more whose writer will withdraw.
+        filipino = [write(berto, fields) for fields in sample("filipino", 3)]
+        arabic = [write(huda, fields) for fields in sample("egyptian", 3)]
+        withdrawn = write(edo, {**sample("filipino", 4)[3], "user": CANARY})
+        huda.go(f"/p/bayan/situations/{arabic[0]}/edit/")
+        assert huda.page.locator("#context").evaluate("e => getComputedStyle(e).direction") == "rtl"
+        for writer, numbers in ((berto, filipino), (huda, arabic), (edo, [withdrawn])):
+            for number in numbers:
+                writer.page.goto(f"{address}/p/bayan/situations/{number}/")
+                writer.press("Send to review")
+
+        # A session: blind votes, reveal, discussion, a change for a reason, another round, acceptance.
+        dina.go("/p/bayan/sessions/")
+        dina.page.get_by_label("Title").fill("Unang pulong")
+        for one in ("Berto", "هدى", "Edo"):
+            dina.page.get_by_label(one).check()
+        dina.press("Begin")
+        dina.look("session")
+
+        def vote(who: Browser, number: int, choice: str = "Accept as it is") -> None:
+            who.page.goto(f"{address}/p/bayan/situations/{number}/")
+            who.page.get_by_label(choice).check()
+            who.press("Vote")
+
+        def accept(number: int, *voters: Browser) -> None:
+            for who in voters:
+                vote(who, number)
+            dina.page.goto(f"{address}/p/bayan/situations/{number}/")
+            dina.press("Reveal the votes")
+            dina.press("Accept")
+            assert "accepted" in dina.page.locator("h1").inner_text()
+
+        vote(huda, filipino[0], "Should be changed")
+        vote(edo, filipino[0])
+        assert edo.page.locator("table").count() == 0
+        edo.look("blind")
+        dina.page.goto(f"{address}/p/bayan/situations/{filipino[0]}/")
+        dina.press("Reveal the votes")
+        edo.page.goto(f"{address}/p/bayan/situations/{filipino[0]}/")
+        edo.page.get_by_label("Say something").fill("Sa amin, iba ang sinasabi.")
+        edo.page.get_by_label("Keep this as a disagreement").check()
+        edo.press("Say it")
+        edo.look("discussion")
+        change(ana, filipino[0], "Ano ang dapat kong gawin?")
+        ana.look("changed")
+        for number in filipino:
+            accept(number, huda, edo, dina)
+        for number in arabic:
+            accept(number, berto, edo, dina)
+        accept(withdrawn, berto, huda, dina)
+
+        # Edo takes everything back: his situation goes, and his votes do not count.
+        edo.go("/p/bayan/me/")
+        edo.go("/p/bayan/withdraw/")
+        edo.page.get_by_label("Remove my contributions, too.").check()
+        edo.page.get_by_label("I am sure.").check()
+        edo.press("Withdraw")
+        edo.look("gone")
+        ana.go("/p/bayan/situations/")
+        assert ana.page.get_by_role("link", name=f"Situation {withdrawn}", exact=True).count() == 0
+        ana.go("/p/bayan/releases/")
+        ana.page.get_by_label("Version").fill("1.0.0")
+        ana.press("Freeze")
+        ana.look("frozen")
+
+        # A word changes, and is reviewed again.
+        change(ana, arabic[1], "ماذا أفعل الآن؟")
+        accept(arabic[1], berto, dina)
+        huda.go("/p/bayan/")
+        ana.go("/p/bayan/log/")
+        assert [one.complaints for one in everybody] == [[] for _ in everybody]
+        chromium.close()
+    run_releases(tmp_path)
+    files = [path for path in (tmp_path / "kapwa-studio").iterdir() if path.is_file()]
+    assert [path.name for path in files if CANARY.encode() in path.read_bytes()] == []
+
+
+CANARY = "Ako ay kanaryo-7319."
+
+
+def change(who: Browser, number: int, instruction: str) -> None:
+    """Reword the instruction of a situation."""
+    who.page.goto(f"{who.address}/p/bayan/situations/{number}/edit/")
+    who.page.locator("#instruction").fill(instruction)
+    who.page.get_by_label("Reword").check()
+    who.look("desk-with-reasons")
+    who.press("Save")
+
+
+def run_releases(folder: Path) -> None:
+    """Freeze, check, add, run and report, as a stranger would."""
+    assert "every table is what its events make" in kapwa("studio", "check", cwd=folder).stderr
+    for version in ("1.0.0", "2.0.0"):
+        kapwa("studio", "freeze", "bayan", "--release", version, cwd=folder)
+    texts = {
+        version: (folder / "releases" / f"bayan-{version}" / "situations.jsonl").read_text(encoding="utf-8")
+        for version in ("1.0.0", "2.0.0")
+    }
+    assert "ماذا أفعل الآن؟" in texts["2.0.0"]
+    assert "ماذا أفعل الآن؟" not in texts["1.0.0"]
+    assert len(texts["1.0.0"].splitlines()) == len(texts["2.0.0"].splitlines()) == 6
+    kapwa("suite", "add", "releases/bayan-2.0.0", "--name", "bayan", cwd=folder)
+    kapwa("run", "bayan/mc", "--model", "smollm2", "--limit", "4", "--out", "runs", cwd=folder)
+    run = next((folder / "runs").iterdir())
+    kapwa("report", str(run), "-o", "report.html", cwd=folder)
+    assert "Dalawang bayan" in (folder / "report.html").read_text(encoding="utf-8")

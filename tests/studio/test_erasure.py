@@ -1,0 +1,152 @@
+"""Withdrawal in three depths: what goes, what stays, and that no byte of an erased text is left anywhere."""
+
+import io
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from studio_people import Someone, a_situation, accepted, enter
+
+from kapwa.errors import KapwaError
+
+CANARY = "kanaryo"
+
+
+def files_with(folder: Path, text: str) -> list[str]:
+    return [path.name for path in folder.iterdir() if path.is_file() and text.encode() in path.read_bytes()]
+
+
+def test_nothing_of_a_removed_text_is_left_and_votes_count_again(
+    studio: Path, project: Any, people: dict[str, Someone], tmp_path: Path
+) -> None:
+    from django.db import connection
+
+    from kapwa.studio.events import differences
+    from kapwa.studio.models import Event, Membership, Person, Situation, Vote
+
+    berto, carla, dina, edo = (people[name] for name in ("berto", "carla", "dina", "edo"))
+    berto.post(
+        "me/", {"action": "profile", "pseudonym": f"{CANARY}-0", "name": f"{CANARY}-1", "locality": f"{CANARY}-2"}
+    )
+    berto.post("elicit/", {"question": "elder", "text": f"{CANARY}-3 sinabi ko", "language": "fil"})
+    berto.post("situations/new/", a_situation(f"{CANARY}-4", notes=f"{CANARY}-5"))
+    berto.post("situations/1/submit/")
+    # Carla varies his situation, Dina changes a copy of his words: both were made of them.
+    carla.post("situations/new/", {**a_situation(f"{CANARY}-4", personal_situation="May utang ako."), "origin": "1"})
+    carla.post("situations/1/vote/", {"round": "1", "choice": "change", "remark": "sabi ni Carla"})
+    dina.post("situations/1/reveal/")
+    changed = a_situation(f"{CANARY}-4", instruction=f"{CANARY}-6?", notes=f"{CANARY}-5")
+    dina.post("situations/1/edit/", {**changed, "base": "1", "reason": "reword"})
+    # Carla's own situation: Berto changes one field of it, discusses it, and is one of two who accept it.
+    carla.post("situations/new/", a_situation("Tomas"))
+    carla.post("situations/3/edit/", {**a_situation("Tomas", user="Nars ako."), "base": "1"})
+    carla.post("situations/3/submit/")
+    berto.post("situations/3/vote/", {"round": "1", "choice": "accept", "remark": f"{CANARY}-7"})
+    accepted(people, 3, "edo")
+    berto.post("situations/3/discuss/", {"text": f"{CANARY}-8"})
+    berto.post(
+        "situations/3/edit/",
+        {**a_situation("Tomas", user="Nars ako.", instruction=f"{CANARY}-9?"), "base": "2", "reason": "reword"},
+    )
+    dina.post(
+        "situations/3/edit/",
+        {**a_situation("Tomas", user="Guro ako.", instruction=f"{CANARY}-9, po?"), "base": "3", "reason": "reword"},
+        status=409,  # people are to vote on it first
+    )
+    edo.post("situations/3/vote/", {"round": "2", "choice": "accept"})
+    dina.post("situations/3/reveal/")
+    dina.post(
+        "situations/3/edit/",
+        {**a_situation("Tomas", user="Guro ako.", instruction=f"{CANARY}-9, po?"), "base": "3", "reason": "reword"},
+    )
+    assert differences(project) == []
+    author = Membership.objects.get(pseudonym=f"{CANARY}-0").author
+    assert files_with(studio.parent, CANARY) != []
+
+    berto.post("withdraw/", {"depth": "contributions"}, status=400)  # not without being sure
+    berto.post("withdraw/", {"depth": "contributions", "sure": "yes"})
+    connection.close()
+
+    assert files_with(studio.parent, CANARY) == []
+    assert files_with(studio.parent, author) == [studio.name]  # the membership alone still has it
+    assert differences(project) == []
+    assert not Person.objects.filter(name__contains=CANARY).exists()
+    assert Event.objects.filter(actor=author).count() == 0
+    assert list(Situation.objects.values_list("number", flat=True)) == [3]
+    left = Situation.objects.get()
+    # Where Berto changed a field, it reads as before him; what Dina changed besides stays.
+    assert left.fields["instruction"] == "Anong gagawin ko?"
+    assert left.fields["user"] == "Guro ako."
+    named = dict(Membership.objects.values_list("author", "pseudonym"))
+    assert [named[one] for one in left.authors] == ["Carla", "Dina"]
+    assert author not in Vote.objects.values_list("author", flat=True)
+    assert berto.client.get(berto.full("")).status_code == 302  # his visit has ended
+
+
+def test_votes_of_somebody_who_left_accept_nothing(project: Any, people: dict[str, Someone]) -> None:
+    from kapwa.studio.models import Situation
+
+    people["berto"].post("situations/new/", a_situation("Liza"))
+    people["berto"].post("situations/1/submit/")
+    accepted(people, 1, "carla", "edo")
+    people["edo"].post("withdraw/", {"depth": "contributions", "sure": "yes"})
+    assert Situation.objects.get().state == "in review"  # one of two votes is left
+
+
+def test_forgetting_who_somebody_is_keeps_their_words(project: Any, people: dict[str, Someone]) -> None:
+    from kapwa.studio.models import Membership, Person
+
+    people["berto"].post("me/", {"action": "profile", "pseudonym": "Berto", "name": "Roberto", "contact": "0917"})
+    people["berto"].post("situations/new/", a_situation("Liza"))
+    author = Membership.objects.get(pseudonym="Berto").author
+    people["berto"].post("withdraw/", {"depth": "identity", "sure": "yes"})
+    page = people["carla"].get("situations/1/")
+    assert "somebody who left" in page
+    assert "si Liza" in page or "Liza" in page
+    assert "Berto" not in page
+    assert not Person.objects.filter(name="Roberto").exists()
+    assert Membership.objects.get(author=author).person is None
+
+
+def test_no_contact_deletes_the_address_alone(project: Any, people: dict[str, Someone]) -> None:
+    from kapwa.studio.models import Membership
+
+    people["edo"].post("me/", {"action": "profile", "pseudonym": "Edo", "contact": "edo@bayan"})
+    people["edo"].post("withdraw/", {"depth": "contact"})
+    person = Membership.objects.get(pseudonym="Edo").person
+    assert (person.contact, person.no_contact) == ("", True)
+    people["edo"].get("")
+
+
+def test_a_withdrawal_after_a_release_shows_in_the_next(
+    project: Any, people: dict[str, Someone], tmp_path: Path
+) -> None:
+    from kapwa.studio.freeze import freeze, withdrawn_hash
+
+    for place, (writer, name) in enumerate((("berto", "Liza"), ("carla", "Tomas")), start=1):
+        other = {"berto": "carla", "carla": "berto"}[writer]
+        people[writer].post("situations/new/", a_situation(name, context=f"Hiniram ni {name} ang payong ko."))
+        people[writer].post(f"situations/{place}/submit/")
+        accepted(people, place, other, "edo", "dina")
+    freeze(project, "1.0.0", tmp_path)
+    people["berto"].post("withdraw/", {"depth": "contributions", "sure": "yes"})
+    with pytest.raises(KapwaError, match=r"1 of the items of 1\.0\.0 were withdrawn"):
+        freeze(project, "1.0.0", tmp_path / "again")
+    with pytest.raises(KapwaError, match="1 of its items is no longer there"):
+        freeze(project, "1.0.1", tmp_path)
+    made = freeze(project, "2.0.0", tmp_path)
+    assert (made.rows, made.withdrawn) == (1, 1)
+    line = json.loads((made.folder / "withdrawn.jsonl").read_text())
+    assert line["hash"] == withdrawn_hash(line["salt"], "baryo-001")
+    archive = people["ana"].client.get("/p/baryo/releases/2.0.0/").content
+    names = zipfile.ZipFile(io.BytesIO(archive)).namelist()
+    assert "baryo-2.0.0/withdrawn.jsonl" in names
+    people["ana"].get("releases/1.0.0/", status=409)
+
+
+def test_a_forgotten_member_comes_back_as_somebody_new(project: Any, people: dict[str, Someone]) -> None:
+    people["edo"].post("withdraw/", {"depth": "identity", "sure": "yes"})
+    people["edo"].post("/enter/", {"code": people["edo"].code}, status=403)
+    enter(project, "Edo", "reviewer").get("")
