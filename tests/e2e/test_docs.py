@@ -68,6 +68,8 @@ def test_the_commands_of_a_page_run(page: Path, tmp_path: Path, request: pytest.
     to_run = [block for block in blocks(page) if not block.not_run]
     if any("smollm2" in block.code for block in to_run):
         request.getfixturevalue("needs_torch")
+    if any("kapwa studio" in block.code for block in to_run):
+        pytest.importorskip("django", reason="the extra 'studio' is not installed")
     for block in to_run:
         command = ["bash", "-euo", "pipefail", "-c", block.code]
         if block.kind == "python":

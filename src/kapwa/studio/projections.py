@@ -96,13 +96,16 @@ def situation_drafted(event: Event, *, live: bool) -> None:
         if source is None or earlier is None:
             raise RefusedError("The situation that this varies is not there any more.")
         fields, cluster = earlier.fields, source.cluster
+    elicited = body.get("elicited", "")
+    if elicited and not Elicited.objects.filter(project_id=event.project_id, id=elicited).exists():
+        raise RefusedError("The answer that this is made of is not there any more.")
     made = Situation(
         **_common(event),
         number=body["number"],
         cluster=cluster,
         author=event.actor,
         state=DRAFT,
-        elicited=body.get("elicited", ""),
+        elicited=elicited,
     )
     _revise(made, event, changed(fields, body["changes"]), 1)
 

@@ -1,5 +1,6 @@
-"""The questionnaire that opens a community's memory, after Kalahi's appendix A: five openings, three follow-ups, four
-about what one would do. The words are ours, with the culture's name put in; a project may put its own in their place.
+"""The questionnaire of Kalahi's appendix A: five openings, three follow-ups, four about what one would do.
+
+The words are ours, with the culture's name put in; a project may put its own in their place.
 """
 
 from __future__ import annotations

@@ -1,0 +1,350 @@
+"""Every page as everybody, from the list of pages itself; forged forms, guessed codes, scripts in every field."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from studio_people import Someone, a_situation, accepted, enter
+
+from kapwa.errors import KapwaError, UsageError
+
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+SCRIPT = "\"'><script>alert(7)</script><img src=x onerror=alert(7)>{{7*7}}"
+
+
+def pages() -> dict[str, Any]:
+    import kapwa.studio.urls  # noqa: F401 - fills the table
+    from kapwa.studio.security import PAGES
+
+    return PAGES
+
+
+@pytest.fixture
+def filled(project: Any, people: dict[str, Someone]) -> dict[str, str]:
+    """A project with one of everything, and what stands for the parts of addresses."""
+    from kapwa.studio.models import Session, Topic
+
+    people["ana"].post("topics/", {"name": "friendship"})
+    people["berto"].post("situations/new/", a_situation("Liza"))
+    people["berto"].post("situations/1/submit/")
+    accepted(people, 1, "carla", "edo")
+    author = _author(people["dina"])
+    people["dina"].post("sessions/", {"title": "pulong", "attendees": [author]})
+    people["ana"].post("releases/", {"version": "1.0.0"})
+    return {
+        "project": project.slug,
+        "number": "1",
+        "topic": Topic.objects.get().id,
+        "session": Session.objects.get().id,
+        "version": "1.0.0",
+        "code": "000000000000",
+    }
+
+
+def _author(who: Someone) -> str:
+    from kapwa.studio.models import Membership
+
+    return Membership.objects.get(person=who.client.session["_auth_user_id"]).author
+
+
+def address(path: str, parts: dict[str, str]) -> str:
+    return "/" + re.sub(r"<(?:\w+:)?(\w+)>", lambda match: parts[match[1]], path)
+
+
+def test_the_addresses_are_the_table_of_pages(studio: Path) -> None:
+    from django.urls import get_resolver
+
+    found = {pattern.name: str(pattern.pattern) for pattern in get_resolver().url_patterns}
+    assert found == {name: page.path for name, page in pages().items()}
+    assert all(page.public or page.read or page.write for page in pages().values())
+    public = {name for name, page in pages().items() if page.public}
+    assert public == {"start", "enter", "arrive", "join_project", "leave"}
+
+
+def test_a_page_without_roles_cannot_be_made(studio: Path) -> None:
+    from kapwa.studio.security import page
+
+    with pytest.raises(UsageError, match="names no roles"):
+        page("secret/")(lambda request, visit: None)
+
+
+def test_who_may_do_what_stands_in_one_place(studio: Path) -> None:
+    """The rules that matter most, written a second time by hand."""
+    table = pages()
+    only_coordinators = {"people", "settings", "releases", "release_archive", "log"}
+    for name, page in table.items():
+        if name in only_coordinators:
+            assert page.read | page.write == {"coordinator"}, name
+    assert table["vote"].write == {"reviewer", "writer", "scribe"}
+    assert table["reveal"].write == table["accept"].write == {"coordinator", "scribe"}
+    assert "reviewer" not in table["new_situation"].write
+    unconsented = {name for name, page in table.items() if not page.public and not page.consented}
+    assert unconsented == {"consent", "me", "withdraw"}
+
+
+def test_every_page_with_every_method_as_everybody(project: Any, filled: dict[str, str]) -> None:
+    from kapwa.studio import commands
+    from kapwa.studio.roles import ROLES
+
+    other = commands.new_project("iba", language="fil")
+    outsider = enter(other, "Iba", "coordinator", "writer", "scribe", "reviewer")
+    everybody = {role: enter(project, f"Si {role}", role) for role in ROLES}
+    tried = 0
+    for page in pages().values():
+        if page.public:
+            continue
+        path = address(page.path, filled)
+        for method in METHODS:
+            allowed = page.read if method in ("GET", "HEAD") else page.write if method == "POST" else frozenset()
+            exists = bool(allowed)
+            stranger = Someone("").client.generic(method, path)
+            # Without a visit: to the door, or no.
+            expected = 405 if not exists else 302 if method in ("GET", "HEAD") else 403
+            assert stranger.status_code == expected, (page.name, method)
+            if expected == 302:
+                assert stranger.headers["Location"].startswith("/enter/")
+            # To somebody of another project, with every role there, this one does not exist.
+            assert outsider.client.generic(method, path).status_code == (404 if exists else 405), (page.name, method)
+            for role, who in everybody.items():
+                if page.name == "withdraw" and method == "POST":
+                    continue  # would end the visit; held in test_erasure
+                got = who.client.generic(method, path).status_code
+                if not exists:
+                    assert got == 405, (page.name, method, role)
+                elif role in allowed:
+                    assert got in (200, 302, 400, 409), (page.name, method, role, got)
+                else:
+                    assert got == 403, (page.name, method, role, got)
+                tried += 1
+    assert tried > 1000
+
+
+def test_who_left_and_who_has_not_agreed_get_no_further(project: Any, people: dict[str, Someone]) -> None:
+    from kapwa.studio import commands, consent
+
+    code = commands.invite_people(project, ["writer"], 1, "")[0].code
+    new = Someone(project.slug).arrive(code, "Bago")
+    for page in pages().values():
+        if not page.public and page.consented and "writer" in page.write:
+            path = address(page.path, {"project": "baryo", "number": "1", "topic": "x", "session": "x", "version": "x"})
+            answer = new.client.post(path)
+            assert (answer.status_code, answer.headers.get("Location")) == (302, "/p/baryo/consent/"), page.name
+    new.agree()
+    new.get("situations/")
+    # A new version of the text asks everybody again.
+    consent.publish(project, {"fil": "Bagong kasunduan."})
+    assert "Bagong kasunduan." in new.get("situations/")
+
+
+def test_forms_from_elsewhere_are_refused(project: Any, filled: dict[str, str], people: dict[str, Someone]) -> None:
+    from django.test import Client
+
+    strict = Client(enforce_csrf_checks=True)
+    strict.cookies = people["ana"].client.cookies
+    for page in pages().values():
+        if page.write or page.name in ("enter", "arrive", "join_project", "leave"):
+            assert strict.post(address(page.path, filled)).status_code == 403, page.name
+
+
+def test_a_visit_gets_a_new_key_when_somebody_comes_in(project: Any) -> None:
+    from kapwa.studio import commands
+
+    code = commands.invite_people(project, ["writer"], 1, "")[0].code
+    someone = Someone(project.slug)
+    someone.post("/enter/", {"code": code})
+    before = someone.client.session.session_key
+    someone.post("/join/", {"pseudonym": "Bago"})
+    assert someone.client.session.session_key not in (None, before)
+
+
+def test_codes_are_used_up_hashed_and_cannot_be_guessed_in_a_row(project: Any) -> None:
+    from kapwa.studio import commands
+    from kapwa.studio.models import Invitation, Person
+
+    code = commands.invite_people(project, ["writer"], 1, "")[0].code
+    someone = Someone(project.slug).arrive(code, "Bago")
+    kept = " ".join(
+        [*Invitation.objects.values_list("code", flat=True), *Person.objects.values_list("access", flat=True)]
+    )
+    for secret in (code, someone.code):
+        assert secret not in kept
+        assert secret.replace("-", "") not in kept
+    Someone(project.slug).post("/enter/", {"code": code}, status=403)  # used up
+    # Digits of any script are digits.
+    arabic = someone.code.translate(str.maketrans("0123456789", "٠١٢٣٤٥٦٧٨٩"))
+    back = Someone(project.slug)
+    back.post("/enter/", {"code": arabic})
+    assert "I have read this" in back.get("")
+    guesser = Someone(project.slug)
+    answers = [guesser.client.post("/enter/", {"code": f"{n:012d}"}).status_code for n in range(30)]
+    assert 429 in answers
+    assert answers[-1] == 429
+    # From the same address not even the right one; from another it works.
+    assert guesser.client.post("/enter/", {"code": someone.code}).status_code == 429
+    assert guesser.client.post("/enter/", {"code": someone.code}, REMOTE_ADDR="10.0.0.9").status_code == 302
+
+
+def test_a_lost_code_is_replaced_and_old_visits_end(project: Any, people: dict[str, Someone]) -> None:
+    edo = people["edo"]
+    page = people["ana"].post("people/", {"action": "again", "author": _author(edo)})
+    found = re.search(r'<p class="code">([\d-]+)<', page)
+    assert found
+    back = Someone(project.slug)
+    back.post("/enter/", {"code": found[1]})
+    back.post("/join/")
+    assert "Edo" in back.get("me/")
+    assert edo.client.get(edo.full("")).status_code == 302
+    Someone(project.slug).post("/enter/", {"code": edo.code}, status=403)
+
+
+def test_an_open_redirect_leads_home(project: Any, people: dict[str, Someone]) -> None:
+    answer = Someone("").client.post("/enter/", {"code": people["edo"].code, "next": "https://elsewhere.example/x"})
+    assert answer.headers["Location"] == "/"
+
+
+def test_headers_allow_no_script_of_elsewhere(project: Any, people: dict[str, Someone]) -> None:
+    answer = people["ana"].client.get("/p/baryo/")
+    policy = answer.headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert answer.headers["X-Frame-Options"] == "DENY"
+    assert answer.headers["Referrer-Policy"] == "same-origin"
+    cookie = people["ana"].client.cookies["sessionid"]
+    assert cookie["httponly"]
+    assert cookie["samesite"] == "Lax"
+    templates = Path(__file__).resolve().parents[2] / "src" / "kapwa" / "studio" / "templates"
+    for path in templates.rglob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r"\son\w+=|<script(?![^>]*src=)|style=|https?://", text), path.name
+
+
+def test_scripts_in_every_field_show_as_text_on_every_page(
+    project: Any, filled: dict[str, str], people: dict[str, Someone], tmp_path: Path
+) -> None:
+    from kapwa.studio.freeze import freeze
+
+    people["ana"].post("people/", {"action": "roles", "author": _author(people["dina"]), "roles": ["scribe", "writer"]})
+    bad = {name: f"{name} {SCRIPT}" for name in a_situation() if name not in ("language", "best")}
+    hostile = enter(project, f"H{SCRIPT}"[:80], "writer", "reviewer")
+    hostile.post("me/", {"action": "profile", "pseudonym": f"H{SCRIPT}"[:80], "name": SCRIPT, "credit": "pseudonym"})
+    hostile.post("elicit/", {"question": "elder", "text": SCRIPT, "language": "fil", "topic": SCRIPT})
+    people["ana"].post("topics/", {"name": SCRIPT, "source": SCRIPT})
+    glosses = {f"{name}_en": text for name, text in bad.items()}
+    hostile.post("situations/new/", {**a_situation(), **bad, **glosses, "notes": SCRIPT, "source": SCRIPT})
+    hostile.post("situations/2/submit/")
+    people["carla"].post("situations/2/vote/", {"round": "1", "choice": "accept", "remark": SCRIPT})
+    accepted(people, 2, "edo")
+    people["carla"].post("situations/2/discuss/", {"text": SCRIPT})
+    people["dina"].post(
+        "situations/2/edit/",
+        {**a_situation(), **bad, **glosses, "user": "iba", "base": "1", "reason": "reword", "note": SCRIPT},
+    )
+    people["dina"].post("sessions/", {"title": SCRIPT, "attendees": [_author(hostile)]})
+    people["ana"].post(
+        "settings/", {"title": SCRIPT, "culture": SCRIPT, "licence": SCRIPT, "contact": SCRIPT, "collected": SCRIPT}
+    )
+    people["ana"].post("settings/", {"action": "questions", "question_elder": SCRIPT})
+    people["ana"].post("settings/", {"action": "consent", "consent_fil": SCRIPT})
+    seen = 0
+    for page in pages().values():
+        if not page.read and not page.public:
+            continue
+        for number in ("1", "2") if "number" in page.path else ("1",):
+            for who in (people["ana"], people["dina"], hostile):
+                answer = who.client.get(address(page.path, {**filled, "number": number}))
+                if answer.status_code == 302 and "consent" in answer.headers["Location"]:
+                    answer = who.client.get(answer.headers["Location"])
+                    who.agree()
+                    answer = who.client.get(address(page.path, {**filled, "number": number}))
+                text = answer.content.decode(errors="replace")
+                assert "<script>alert" not in text, page.name
+                assert "<img src=x" not in text, page.name
+                assert "49" not in re.findall(r"\b49\b", text), page.name
+                seen += "alert(7)" in text
+    assert seen > 20
+    people["carla"].agree()
+    people["edo"].agree()
+    page = people["carla"].post("situations/1/discuss/", {"text": SCRIPT, "uuid": "no"}, status=400)
+    assert "<script>alert" not in page
+    checked = hostile.client.post("/p/baryo/check/", {**a_situation(), **bad}).content.decode()
+    assert "<script>alert" not in checked
+    accepted(people, 2, "edo", "carla")
+    made = freeze(project, "2.0.0", tmp_path)
+    assert "<script>" not in (made.folder / "CREDITS.md").read_text()
+
+
+def test_a_body_that_is_too_large_is_refused(project: Any, people: dict[str, Someone]) -> None:
+    answer = people["berto"].client.post("/p/baryo/situations/new/", {"notes": "x" * 3_000_000})
+    assert answer.status_code == 400
+    people["berto"].post("situations/new/", a_situation("Liza", context="x" * 4001), status=400)
+    many = {f"field{n}": "x" for n in range(500)}
+    assert people["berto"].client.post("/p/baryo/situations/new/", many).status_code == 400
+
+
+def test_things_of_another_project_cannot_be_reached_by_their_ids(
+    project: Any, filled: dict[str, str], people: dict[str, Someone]
+) -> None:
+    from kapwa.studio import commands
+    from kapwa.studio.models import Elicited, Session, Topic
+
+    people["berto"].post("elicit/", {"question": "elder", "text": "lihim", "language": "fil"})
+    other = commands.new_project("iba", language="fil")
+    stranger = enter(other, "Iba", "coordinator", "writer", "scribe")
+    stranger.post(f"topics/{Topic.objects.get().id}/retire/", status=409)
+    stranger.post(f"sessions/{Session.objects.get().id}/close/", status=409)
+    answer = Elicited.objects.get().id
+    assert "lihim" not in stranger.get(f"situations/new/?elicited={answer}")
+    stranger.post("situations/new/", {**a_situation(), "elicited": answer}, status=409)
+    stranger.post("people/", {"action": "again", "author": _author(people["edo"])}, status=400)
+    stranger.get("situations/1/", status=404)
+    assert Topic.objects.filter(retired=True).count() == 0
+    assert Session.objects.filter(open=False).count() == 0
+
+
+def test_the_same_form_sent_twice_counts_once_and_never_changes(project: Any, people: dict[str, Someone]) -> None:
+    from kapwa.studio.models import Event, Situation
+
+    number = "3f2b8a60-5a0e-4a52-9d3f-0a1b2c3d4e5f"
+    first = people["berto"].post("situations/new/", {**a_situation("Liza"), "uuid": number})
+    again = people["berto"].post("situations/new/", {**a_situation("Liza"), "uuid": number})
+    assert "Situation 1" in first
+    assert "Situation 1" in again
+    people["berto"].post("situations/new/", {**a_situation("Tomas"), "uuid": number}, status=409)
+    people["carla"].post("situations/new/", {**a_situation("Liza"), "uuid": number}, status=409)
+    assert Situation.objects.count() == Event.objects.filter(kind="situation.drafted").count() == 1
+
+
+def test_a_change_of_a_text_that_somebody_else_changed_is_refused_and_shown(
+    project: Any, people: dict[str, Someone]
+) -> None:
+    people["berto"].post("situations/new/", a_situation("Liza"))
+    people["dina"].post("situations/1/edit/", {**a_situation("Liza", user="Guro ako."), "base": "1"})
+    own = a_situation("Liza", user="Mag-aaral ako sa kolehiyo.")
+    page = people["berto"].post("situations/1/edit/", {**own, "base": "1"}, status=409)
+    assert "Mag-aaral ako sa kolehiyo." in page
+
+
+def test_nothing_is_told_of_errors_inside(project: Any, people: dict[str, Someone], monkeypatch: Any) -> None:
+    from kapwa.studio.views import member
+
+    def fault(*_: Any) -> None:
+        raise RuntimeError("secret inside")
+
+    monkeypatch.setattr(member, "coverage", fault)
+    people["ana"].client.raise_request_exception = False
+    answer = people["ana"].client.get("/p/baryo/")
+    assert answer.status_code == 500
+    assert "secret inside" not in answer.content.decode()
+
+
+def test_the_secret_is_its_owners_alone(tmp_path: Path) -> None:
+    from kapwa.studio.settings import secret_of, settings_of
+
+    settings_of(tmp_path / "home")
+    path = tmp_path / "home" / "secret.key"
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "home").stat().st_mode & 0o777 == 0o700
+    assert secret_of(tmp_path / "home") == path.read_text()
+    with pytest.raises(KapwaError, match="no kind of database"):
+        settings_of(tmp_path / "home", database="mysql://x")
