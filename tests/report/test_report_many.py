@@ -10,7 +10,7 @@ from report_fixtures import CULTURES, WIDE_VARIANTS, choice_run, make_run, wide_
 
 from kapwa.report.comparisons import contrast_table, contrasts, run_pairs, split, variant_name
 from kapwa.report.plots import contrast_charts, culture_charts
-from kapwa.report.relations import relation_charts, relation_table, relations
+from kapwa.report.relations import mean_error, relation_charts, relation_table, relations, sampling_errors
 from kapwa.report.sentences import loss_sentences
 from kapwa.report.summaries import across_sentence, contrast_sentences, equal_mean, tally_sentences
 from kapwa.report.terminal import render_run
@@ -239,10 +239,20 @@ def test_two_tasks_of_one_model_are_correlated_across_cultures() -> None:
     x, y = ([getattr(point, side) for point in english.points] for side in "xy")
     assert english.correlation.value == pytest.approx(np.corrcoef(x, y)[0, 1])
     assert english.correlation.low is not None
+    # As from its definition: every culture's standard error from the estimates, the tasks' questions being different.
+    errors = sampling_errors(views[0], 0, "sem_b")
+    for subject in views[0].subjects:
+        own = mean_error(errors, views[0], [(subject, "en/inst-4")])
+        se = views[0].estimate(0, subject, "sem_b", "en/inst-4")["se"]
+        assert np.sqrt(sum(error**2 for error in own.values())) == pytest.approx(se)
+    assert 0 < english.corrected.reliability_x < 1
+    assert "r = " in relation_charts(found)[0].subject
+    assert " to " in relation_charts(found)[0].subject
     plots = relation_charts(found)
     assert [plot.across for plot in plots] == ["blend/saq in English, asked directly →"]
     table = relation_table(found)
     assert len(table.rows) == 6
+    assert "disattenuated" in table.csv.splitlines()[0]
 
 
 def test_tasks_of_different_models_suites_or_few_cultures_are_not_correlated() -> None:

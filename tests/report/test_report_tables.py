@@ -19,6 +19,7 @@ from kapwa.report.analysis.tables import correlation_table
 from kapwa.report.analysis.terminal import render_analysis
 from kapwa.report.analysis.view import AnalysisView
 from kapwa.report.comparisons import run_pairs
+from kapwa.report.relations import Measured, metric_correlations, run_correlations
 from kapwa.report.relations import correlation_table as model_correlations
 from kapwa.report.terminal import render_comparison, render_run
 from kapwa.report.view import TaskView, arrange
@@ -87,17 +88,32 @@ def test_pairs_of_runs_are_adjusted_over_the_whole_report() -> None:
     assert read(table)[0]["a"] == "a"
 
 
-def test_one_run_has_no_pairs_and_three_have_correlations() -> None:
+def test_one_run_has_no_pairs_and_three_have_no_correlations() -> None:
     one = view_of(make_run())
     assert comparisons.run_pairs(one).height == 0
-    assert comparisons.correlations(one) is None
-    three = view_of(make_run("a", skill=0.1), make_run("b", skill=0.9), make_run("c", skill=0.5))
-    frame = comparisons.correlations(three)
+    three = [make_run("a", skill=0.1), make_run("b", skill=0.9), make_run("c", skill=0.5)]
+    assert run_correlations(one) is run_correlations(view_of(*three)) is None
+    four = view_of(*three, make_run("d", skill=0.3))
+    frame = run_correlations(four)
     assert frame is not None
-    table = model_correlations(frame, three.slug, "Agreement", 3)
+    table = model_correlations(frame, four.slug, "Agreement", 3)
     assert [row[0].text for row in table.rows] == ["mc1 × mc2", "mc1 × mc3", "mc2 × mc3"]
-    assert all(row[1].small == "too few for an interval" for row in table.rows)
-    assert len(read(table)) == 2 * 6
+    # No coefficient stands without its interval.
+    assert all((" to " in cell.small) == (cell.text[-1:].isdigit()) for row in table.rows for cell in row[1:4])
+    assert len(read(table)) == 3 * 6
+
+
+def test_a_perfect_correlation_of_four_models_is_not_printed_as_one() -> None:
+    columns = {
+        name: [Measured(value, {}) for value in values]
+        for name, values in {"m1": (0.1, 0.2, 0.3, 0.5), "m2": (0.2, 0.4, 0.6, 1.0), "m3": (0.1, 0.3, 0.4, 0.5)}.items()
+    }
+    frame = metric_correlations(columns)
+    table = model_correlations(frame, "task", "Agreement", 3)
+    assert [(cell.text, cell.small) for cell in table.rows[0][1:3]] == [("–", "all on one line"), ("–", "one order")]
+    assert " to " in table.rows[1][1].small
+    assert all(row[3].text == "–" for row in table.rows)
+    assert frame.filter(pl.col("value").is_null())["low"].is_null().all()
 
 
 def test_variant_comparisons_name_their_model_when_there_are_several() -> None:

@@ -11,13 +11,12 @@ from functools import cache
 from itertools import combinations
 from typing import Any, Literal, NamedTuple
 
-import numpy as np
 import polars as pl
 
 from kapwa.errors import KapwaError
 from kapwa.report.view import TaskView
 from kapwa.report.wording import label_text
-from kapwa.stats.tables import COMPARISON_SCHEMA, adjust_p_values, compare_runs, compare_variants, correlate_metrics
+from kapwa.stats.tables import COMPARISON_SCHEMA, adjust_p_values, compare_runs, compare_variants
 
 LOCAL = "local"
 Axis = Literal["asked", "prompt"]
@@ -33,7 +32,6 @@ LEVELS: Mapping[str, str] = {
     "low": "Languages with little text",
     "": "Other languages",
 }
-LEAST_RUNS = 3
 # The bootstrap is a cross-check that no report shows; with the fewest replicates allowed it costs nothing.
 REPLICATES = 100
 BOOTSTRAP = ("boot_low", "boot_high")
@@ -213,21 +211,3 @@ def _same_prompts(pairs: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
     return pairs.join(counted, on=["culture", "a", "b"], how="left", maintain_order="left").with_columns(
         pl.col("same_prompts").fill_null(0)
     )
-
-
-def correlations(view: TaskView) -> pl.DataFrame | None:
-    """Correlate the metrics of a task across its runs (means over cultures); None below three runs."""
-    if len(view.runs) < LEAST_RUNS:
-        return None
-    measured = {}
-    for name, info in view.metrics.items():
-        values = []
-        for i in range(0 if info.get("reference") else len(view.runs)):
-            rows = (view.estimate(i, subject, name) for subject in view.subjects)
-            known = [row["value"] for row in rows if row is not None and row["value"] is not None]
-            values.append(float(np.mean(known)) if known else None)
-        if any(value is not None for value in values):
-            measured[name] = values
-    if len(measured) < 2:
-        return None
-    return correlate_metrics(pl.DataFrame(measured, schema=dict.fromkeys(measured, pl.Float64)))

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from kapwa.report.comparisons import LEAST_RUNS, REPLICATES, language_facts
+from kapwa.report.comparisons import REPLICATES, language_facts
+from kapwa.report.relations import Measured, mean_error, metric_correlations, sampling_errors
 from kapwa.report.summaries import equal_mean
 from kapwa.report.tables import NONE, Cell, Table, score_cell
 from kapwa.report.view import Estimate, TaskView
 from kapwa.report.wording import isolate
 from kapwa.stats.intervals import mean_estimates
-from kapwa.stats.tables import COMPARISON_SCHEMA, adjust_p_values, compare_runs, correlate_metrics
+from kapwa.stats.tables import COMPARISON_SCHEMA, adjust_p_values, compare_runs
 from kapwa.tables_io import csv_text
 
 Column = tuple[TaskView, str]  # a task, and a metric of it
@@ -40,7 +41,10 @@ def model_columns(views: Sequence[TaskView]) -> list[Column]:
 
 
 def model_rows(columns: Sequence[Column]) -> dict[str, list[Estimate | None]]:
-    """By model, its score in every column: that of the one culture, or the mean over cultures, each counting alike."""
+    """By model, its score in every column: that of the one culture, or the mean over cultures, each counting alike.
+
+    Beside the estimate stands ``run``, the number of the run in the column's view.
+    """
     models: dict[tuple[str, str], str] = {}
     found: dict[tuple[tuple[str, str], int], Estimate | None] = {}
     for place, (view, metric) in enumerate(columns):
@@ -48,10 +52,11 @@ def model_rows(columns: Sequence[Column]) -> dict[str, list[Estimate | None]]:
             key = (str(run.manifest["model"]["id"]), str(run.manifest["model"].get("revision")))
             models.setdefault(key, label)
             if len(view.subjects) == 1:
-                found[key, place] = view.estimate(i, view.subjects[0], metric)
+                mean = view.estimate(i, view.subjects[0], metric)
             else:
-                mean = equal_mean(view, i, metric)
-                found[key, place] = None if mean is None else mean._asdict()
+                over = equal_mean(view, i, metric)
+                mean = None if over is None else over._asdict()
+            found[key, place] = None if mean is None else {**mean, "run": i}
     names = list(models.values())
     labels = names if len(set(names)) == len(names) else [f"{key[0]} @ {key[1]}" for key in models]
     return {
@@ -83,14 +88,18 @@ def model_table(views: Sequence[TaskView]) -> Table:
 
 
 def task_correlations(views: Sequence[TaskView]) -> pl.DataFrame | None:
-    """Correlate the columns of :func:`model_table` across models; None below three models."""
+    """Correlate the columns of :func:`model_table` across models; None below four models."""
     columns = model_columns(views)
-    rows = model_rows(columns)
-    if len(rows) < LEAST_RUNS:
-        return None
-    names = [f"{view.task} {name}" for view, name in columns]
-    values = [[None if row is None else row["value"] for row in found] for found in rows.values()]
-    return correlate_metrics(pl.DataFrame(values, schema=dict.fromkeys(names, pl.Float64), orient="row"))
+    measured = {}
+    for (view, name), rows in zip(columns, zip(*model_rows(columns).values(), strict=True), strict=True):
+        cells = [(subject, view.variant) for subject in view.subjects]
+        measured[f"{view.task} {name}"] = [
+            Measured(None, {})
+            if row is None
+            else Measured(row["value"], mean_error(sampling_errors(view, row["run"], name), view, cells))
+            for row in rows
+        ]
+    return metric_correlations(measured)
 
 
 # --- over the models of one task

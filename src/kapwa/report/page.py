@@ -31,7 +31,7 @@ from kapwa.report import (
     worked,
 )
 from kapwa.report.people import people_blocks
-from kapwa.report.relations import correlation_table, relation_charts, relation_table, relations
+from kapwa.report.relations import correlation_table, relation_charts, relation_table, relations, run_correlations
 from kapwa.report.view import Subject, TaskView, arrange
 from kapwa.report.wording import clean, isolate
 from kapwa.report.worldmap import definitions, map_charts, map_svg, world
@@ -139,7 +139,7 @@ def _task_part(view: TaskView, most: int | None, room: int) -> Part:
     pairs = comparisons.run_pairs(view) if several else pl.DataFrame()
     # Contrasts of one part at a time say more than all pairs of variants.
     variants = pl.DataFrame() if axes or len(view.variants) < 2 else comparisons.variant_pairs(view)
-    correlated = comparisons.correlations(view) if several else None
+    correlated = run_correlations(view)
     confused = view.confusions()
     subjects, asked = [], browsed.answer_table(view)
     working = (worked.likelihood_table, worked.answers_table)[: min(2, len(view.variants))]

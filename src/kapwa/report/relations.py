@@ -15,10 +15,93 @@ from kapwa.report.comparisons import part_words, split, variant_name
 from kapwa.report.tables import NONE, Cell, Table, frame_csv
 from kapwa.report.view import Subject, TaskView
 from kapwa.report.wording import clean, isolate
-from kapwa.stats.correlation import Correlation, pearson
+from kapwa.stats.correlation import Correlation, Disattenuated, disattenuated, pearson
+from kapwa.stats.tables import CORRELATION_SCHEMA, correlate_metrics
 from kapwa.tables_io import csv_text
 
-LEAST_CULTURES = 4  # below, a correlation has no interval
+LEAST = 4  # cultures or models: below, a correlation has no interval, and none is shown
+
+# By culture, language and variant: what each cluster of questions adds to the error of the mean.
+Errors = Mapping[tuple[str, str, str], Mapping[str, float]]
+
+
+class Measured(NamedTuple):
+    """A score, and what each cluster of questions adds to its error; {} where that cannot be told."""
+
+    value: float | None
+    errors: Mapping[str, float]
+
+
+def sampling_errors(view: TaskView, run: int, metric: str) -> Errors:
+    """Of a metric's mean in each culture, language and variant, the error by cluster (``stats.correlation``)."""
+    over = ("culture", "language", "variant")
+    kept = view.runs[run].scores.filter((pl.col("metric") == metric) & pl.col("value").is_not_null())
+    items = kept.group_by(*over, "item_id", maintain_order=True).agg(pl.col("value").mean(), pl.col("cluster").first())
+    part = (pl.col("value") - pl.col("value").mean().over(over)) / pl.len().over(over)
+    groups = pl.col("cluster").n_unique().over(over)
+    summed = items.with_columns(part=part * (groups / (groups - 1)).sqrt()).filter(groups > 1)
+    found: dict[tuple[str, str, str], dict[str, float]] = {}
+    for *where, cluster, error in (
+        summed.group_by(*over, "cluster", maintain_order=True).agg(pl.sum("part")).iter_rows()
+    ):
+        found.setdefault((where[0], where[1], where[2]), {})[cluster] = error
+    return found
+
+
+def mean_error(errors: Errors, view: TaskView, cells: Sequence[tuple[Subject, str]]) -> dict[str, float]:
+    """The error, by cluster, of the mean over some cultures and variants; {} unless it is known of each."""
+    found = [errors.get((subject.culture, view.language_of(subject, name), name)) for subject, name in cells]
+    clusters = dict.fromkeys(name for one in found if one for name in one)
+    known = [one for one in found if one]
+    if len(known) < len(found):
+        return {}
+    return {name: sum(one.get(name, 0.0) for one in known) / len(known) for name in clusters}
+
+
+def correlate(x: Sequence[Measured], y: Sequence[Measured]) -> Disattenuated:
+    """The disattenuated correlation of two lists of scores; those without an error are left out."""
+    both = [(a, b) for a, b in zip(x, y, strict=True) if a.errors and b.errors]
+    clusters = list(dict.fromkeys(name for pair in both for one in pair for name in one.errors))
+    sides = [[pair[side] for pair in both] for side in (0, 1)]
+    values = [[float("nan") if one.value is None else one.value for one in side] for side in sides]
+    matrices = [[[one.errors.get(name, 0.0) for name in clusters] for one in side] for side in sides]
+    if len(both) < LEAST:
+        return Disattenuated(None, None, None, None, None, len(both))
+    return disattenuated(values[0], values[1], matrices[0], matrices[1])
+
+
+def metric_correlations(columns: Mapping[str, Sequence[Measured]]) -> pl.DataFrame | None:
+    """Correlate metrics across models: three coefficients each pair, the third "disattenuated".
+
+    None below two metrics and below the four models of which a correlation has an interval.
+    """
+    columns = {name: found for name, found in columns.items() if any(one.value is not None for one in found)}
+    if len(columns) < 2 or len(next(iter(columns.values()))) < LEAST:
+        return None
+    values = {name: [one.value for one in found] for name, found in columns.items()}
+    plain = correlate_metrics(pl.DataFrame(values, schema=dict.fromkeys(values, pl.Float64)))
+    rows = [
+        (a, b, "disattenuated", found.value, found.low, found.high, None, found.n)
+        for a, b in combinations(columns, 2)
+        for found in (correlate(columns[a], columns[b]),)
+    ]
+    return pl.concat([plain, pl.DataFrame(rows, schema=CORRELATION_SCHEMA, orient="row")])
+
+
+def run_correlations(view: TaskView) -> pl.DataFrame | None:
+    """Correlate the metrics of a task across its runs (means over cultures); None below four runs."""
+    if len(view.runs) < LEAST:
+        return None
+    cells = [(subject, view.variant) for subject in view.subjects]
+    measured = {}
+    for name in (name for name, info in view.metrics.items() if not info.get("reference")):
+        column = measured[name] = list[Measured]()
+        for i in range(len(view.runs)):
+            rows = [view.estimate(i, subject, name) for subject in view.subjects]
+            known = [row["value"] for row in rows if row is not None and row["value"] is not None]
+            errors = mean_error(sampling_errors(view, i, name), view, cells) if len(known) == len(cells) else {}
+            column.append(Measured(sum(known) / len(known) if known else None, errors))
+    return metric_correlations(measured)
 
 
 class Relation(NamedTuple):
@@ -29,13 +112,15 @@ class Relation(NamedTuple):
     upwards: str
     points: list[Point]
     correlation: Correlation
+    corrected: Disattenuated
     same_language: bool
 
 
 def relations(views: Sequence[TaskView]) -> list[Relation]:
     """Correlate the first headline metrics of every two tasks of a suite that one model ran, variant by variant.
 
-    Only shares (0 to 1) and at least four shared cultures. Pearson's r with Fisher's interval across cultures.
+    Only shares (0 to 1) and at least four shared cultures. Pearson's r with Fisher's interval across cultures, and
+    what it would be if the scores had no sampling error.
     """
     found = list[Relation]()
     for one, other in combinations(views, 2):
@@ -53,20 +138,23 @@ def relations(views: Sequence[TaskView]) -> list[Relation]:
 
 def _of_runs(one: TaskView, i: int, other: TaskView, j: int) -> Iterator[Relation]:
     theirs = {subject.culture: subject for subject in other.subjects}
+    errors = [sampling_errors(view, run, view.metric) for view, run in ((one, i), (other, j))]
     for first, second in product(_askings(one), _askings(other)):
-        points = []
+        points, scores = list[Point](), list[tuple[Measured, Measured]]()
         for subject in (subject for subject in one.subjects if subject.culture in theirs):
-            x = _mean(one, i, subject, first)
-            y = _mean(other, j, theirs[subject.culture], second)
-            if x is not None and y is not None:
-                points.append(Point(subject.label, x, y))
-        if len(points) >= LEAST_CULTURES:
+            x = _measured(one, i, subject, first, errors[0])
+            y = _measured(other, j, theirs[subject.culture], second, errors[1])
+            if x.value is not None and y.value is not None:
+                points.append(Point(subject.label, x.value, y.value))
+                scores.append((x, y))
+        if len(points) >= LEAST:
             named, languages = [], []
             for view, asked in ((one, first), (other, second)):
                 named.append(f"{view.task} {_asked_words(asked)}" if len(view.variants) > 1 else view.task)
                 languages.append({(s.culture, view.language_of(s, name)) for s in view.subjects for name in asked})
             r = pearson([point.x for point in points], [point.y for point in points])
-            yield Relation(one.labels[i], named[0], named[1], points, r, languages[0] == languages[1])
+            corrected = correlate(*zip(*scores, strict=True))
+            yield Relation(one.labels[i], named[0], named[1], points, r, corrected, languages[0] == languages[1])
 
 
 def _askings(view: TaskView) -> list[tuple[str, ...]]:
@@ -84,11 +172,13 @@ def _asked_words(asked: Sequence[str]) -> str:
     return f"mean of {len(asked)} languages, {part_words(asked[0].partition('/')[2])}"
 
 
-def _mean(view: TaskView, run: int, subject: Subject, asked: Sequence[str]) -> float | None:
-    """The mean of a culture's scores in the variants ``asked``; None unless it has all of them."""
+def _measured(view: TaskView, run: int, subject: Subject, asked: Sequence[str], errors: Errors) -> Measured:
+    """The mean of a culture's scores in the variants ``asked``; without a value unless it has all of them."""
     rows = [view.estimate(run, subject, view.metric, name) for name in asked]
     values = [row["value"] for row in rows if row is not None and wording.known(row["value"])]
-    return sum(values) / len(values) if len(values) == len(asked) else None
+    if len(values) < len(asked):
+        return Measured(None, {})
+    return Measured(sum(values) / len(values), mean_error(errors, view, [(subject, name) for name in asked]))
 
 
 def relation_charts(found: Sequence[Relation]) -> list[ScatterChart]:
@@ -99,13 +189,14 @@ def relation_charts(found: Sequence[Relation]) -> list[ScatterChart]:
         chosen.setdefault(tasks, relation)
     charts = []
     for one in sorted(chosen.values(), key=found.index):
-        r, title = wording.decimal(one.correlation.value, 2), f"{one.upwards} against {one.across}"
+        cell, title = coefficient_cell(one.correlation._asdict(), "no interval"), f"{one.upwards} against {one.across}"
+        told = f"Pearson's r = {cell.text} ({cell.small})" if cell.text != NONE.text else "no correlation"
         charts.append(
             ScatterChart(
                 key=f"relation-{slug(one.model)}-{slug(one.across)}-{slug(one.upwards)}",
                 title=title,
-                subject=f"{one.model}, r = {r}",
-                alt=f"{title}, {one.model}: Pearson's r = {r} across {len(one.points)} cultures.",
+                subject=f"{one.model}, {told}",
+                alt=f"{title}, {one.model}: {told} across {len(one.points)} cultures.",
                 points=sorted(one.points, key=lambda point: -point.y),
                 across=f"{one.across} →",
                 upwards=f"↑ {one.upwards}",
@@ -115,29 +206,35 @@ def relation_charts(found: Sequence[Relation]) -> list[ScatterChart]:
 
 
 def relation_table(found: Sequence[Relation]) -> Table | None:
-    """Pearson's r across cultures, with its interval, for every model and pair of variants."""
+    """Pearson's r across cultures, and corrected for sampling error, for every model and pair of variants."""
     if not found:
         return None
     rows, tidy = [], []
     for one in found:
-        r = one.correlation
+        r, corrected = one.correlation, one.corrected
         rows.append(
             [
                 Cell(f"{one.across} × {one.upwards}", isolate(one.model)),
-                coefficient_cell({"value": r.value, "low": r.low, "high": r.high}, "no interval"),
+                coefficient_cell(r._asdict(), "all on one line"),
+                coefficient_cell(corrected._asdict(), UNDEFINED),
                 Cell(str(r.n), number=True),
             ]
         )
-        tidy.append([one.model, one.across, one.upwards, r.value, r.low, r.high, r.p_value, r.n])
+        tidy.append([one.model, one.across, one.upwards, r.value, r.low, r.high, r.p_value, r.n, *corrected[:5]])
     head = ("model", "first", "second", "pearson", "low", "high", "p_value", "cultures")
+    more = ("disattenuated", "disattenuated_low", "disattenuated_high", "reliability_first", "reliability_second")
     return Table(
         key="tasks-correlated",
         caption="Correlation of two tasks across cultures",
-        head=["Tasks", "Pearson r (95% interval)", "Cultures"],
+        head=["Tasks", "Pearson r (95% interval)", "Without sampling error (95% interval)", "Cultures"],
         rows=rows,
-        csv=csv_text(head, tidy),
-        note="The interval takes cultures for independent draws; neighbours are not.",
+        csv=csv_text((*head, *more), tidy),
+        note="The intervals take cultures for independent draws; neighbours are not. Without sampling error is what r "
+        "would be if every culture were asked all questions of this kind (disattenuated).",
     )
+
+
+UNDEFINED = "the scores differ by no more than their errors"
 
 
 def correlation_table(frame: pl.DataFrame, key: str, caption: str, shown: int) -> Table:
@@ -147,25 +244,32 @@ def correlation_table(frame: pl.DataFrame, key: str, caption: str, shown: int) -
     for row in frame.iter_rows(named=True):
         if {row["metric_a"], row["metric_b"]} <= first:
             pairs.setdefault((row["metric_a"], row["metric_b"]), {})[row["coefficient"]] = row
+    without = {"pearson": "all on one line", "spearman": "one order", "disattenuated": UNDEFINED}
     rows = []
     for (a, b), found in pairs.items():
         n = max(row["n"] for row in found.values())
-        without = "too few for an interval" if n < 4 else "no interval"  # at ±1 there is none either
-        cells = [coefficient_cell(found.get(kind), without) for kind in ("pearson", "spearman")]
+        cells = [coefficient_cell(found.get(kind), words if n >= LEAST else FEW) for kind, words in without.items()]
         rows.append([Cell(clean(f"{a} × {b}")), *cells, Cell(str(n), number=True)])
     return Table(
         key=f"{key}-correlations",
         caption=caption,
-        head=["Metrics", "Pearson r", "Spearman ρ", "Runs"],
+        head=["Metrics", "Pearson r", "Spearman ρ", "r without sampling error", "Runs"],
         rows=rows,
         csv=frame_csv(frame),
+        note="Under each coefficient its 95% interval; where there is none, no coefficient is shown. The intervals "
+        "take models for independent draws, which models of one family are not.",
     )
 
 
+FEW = "too few runs"
+
+
 def coefficient_cell(row: Mapping[str, Any] | None, without: str) -> Cell:
-    """A correlation with its interval, or what is said ``without`` one."""
-    if row is None or not wording.known(row["value"]):
+    """A correlation with its interval; where it has none, no number stands there but why."""
+    if row is None:
         return NONE._replace(small="no spread")
-    known = wording.known(row["low"]) and wording.known(row["high"])
-    small = f"{wording.decimal(row['low'], 2)} to {wording.decimal(row['high'], 2)}" if known else without
+    if not all(wording.known(row[name]) for name in ("value", "low", "high")):
+        spread = wording.known(row["value"]) or without in (UNDEFINED, FEW)
+        return NONE._replace(small=without if spread else "no spread")
+    small = f"{wording.decimal(row['low'], 2)} to {wording.decimal(row['high'], 2)}"
     return Cell(wording.decimal(row["value"], 2), small, number=True)

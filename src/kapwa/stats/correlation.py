@@ -26,6 +26,50 @@ class Correlation(NamedTuple):
     n: int
 
 
+class Disattenuated(NamedTuple):
+    """What a correlation of scores would be if none of them had a sampling error.
+
+    ``value`` in [−1, 1], ``low`` and ``high`` its 95 % interval; all None where it is undefined: with fewer than four
+    pairs, at r = ±1, and where one side's scores differ by no more than their errors make them (reliability ≤ 0).
+    ``reliability_x``, ``reliability_y``: the share of the variance between scores that is not sampling error.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    reliability_x: float | None
+    reliability_y: float | None
+    n: int
+
+
+def disattenuated(x: ArrayLike, y: ArrayLike, errors_x: ArrayLike, errors_y: ArrayLike) -> Disattenuated:
+    """Pearson's r of the true scores behind two lists of estimates (Spearman 1904), with its interval.
+
+    ``errors_x``, ``errors_y``: (n, G) what each of G sampled clusters adds to the error of each score, so that Σ_g e²
+    is the score's squared standard error (Σ_{i∈g} (x_i − x̄) / n · √(G/(G−1)) for a mean; 0 where a score has nothing
+    of the cluster). Scores on the same items have correlated errors, and so may the two sides; both are taken out:
+    (S_xy − N_xy) / √((S_xx − N_xx)(S_yy − N_yy)), with S the (co)variances of the scores and N what sampling adds to
+    them. The interval is Fisher's of r, its ends corrected alike; that S_xx is itself uncertain widens nothing, which
+    simulation forgives (``benchmarks/simulations/correlations.py``). NaN pairs are left out.
+    """
+    values = np.stack([np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)])
+    kept = ~np.isnan(values).any(axis=0)
+    values = values[:, kept]
+    errors = np.stack([np.asarray(one, dtype=np.float64)[kept] for one in (errors_x, errors_y)])
+    observed, n = pearson(*values), values.shape[1]
+    if observed.low is None or observed.high is None or observed.value is None:
+        return Disattenuated(None, None, None, None, None, n)
+    errors -= errors.mean(axis=1, keepdims=True)
+    spread, noise = np.cov(values), np.einsum("akg,bkg->ab", errors, errors) / (n - 1)
+    known = np.diag(spread - noise)
+    first, second = (known / np.diag(spread)).tolist()
+    if min(known) <= 0:
+        return Disattenuated(None, None, None, first, second, n)
+    ends = np.array([observed.value, observed.low, observed.high]) * np.sqrt(spread[0, 0] * spread[1, 1])
+    value, low, high = np.clip((ends - noise[0, 1]) / np.sqrt(known.prod()), -1, 1).tolist()
+    return Disattenuated(value, low, high, first, second, n)
+
+
 def pearson(x: ArrayLike, y: ArrayLike) -> Correlation:
     """Pearson's linear correlation; 95 % interval by Fisher's z, tanh(atanh r ± z/√(n − 3)). NaN pairs are left out."""
     return _correlation(*_complete(x, y))
