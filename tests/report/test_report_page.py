@@ -87,11 +87,12 @@ def test_the_page_loads_nothing_and_its_policy_admits_only_its_style(three: str)
 def test_every_section_has_its_place_with_licence_authors_signatures_and_versions(three: str) -> None:
     headings = (
         "Would the model advise what an average native would do?/Scores/Models side by side/By topic and category/"
-        "Prompt variants/Where it fails/Answers lost on the way/Do the metrics agree?/Methods and limits/Limits/Data"
+        "Prompt variants/Where it fails/Answers lost on the way/Methods and limits/Limits/Data"
     )
     text = Page(three).text
     words = ("CC-BY-4.0", "The Kapwa authors", "|metric:mc1", "polars", "9f2c41aa0b7d3e55", "Kalahi §4.2")
     assert [one for one in (*headings.split("/"), *words) if one not in text] == []
+    assert "Do the metrics agree?" not in text  # three runs tell nothing of that
 
 
 def test_headings_ids_links_and_names_are_sound(three: str, world: str, both: str, one: str) -> None:
