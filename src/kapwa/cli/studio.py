@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kapwa.cli.options import option, parse_list
-from kapwa.cli.output import note, show, show_table
+from kapwa.cli.output import check_place, note, show, show_table
 from kapwa.errors import UsageError
 
 if TYPE_CHECKING:
@@ -154,6 +154,43 @@ def freeze(
     if made.withdrawn:
         note(f"withdrawn.jsonl names {made.withdrawn} that earlier releases had and that authors withdrew.")
     note(f"Now: kapwa suite add {made.folder} --name {name}")
+
+
+@app.command("import")
+def import_(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The project.")],
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="A table or pack of situations, sample:PACK, or a project's archive.")
+    ],
+    home: Home = HOME,
+    database: Database = None,
+) -> None:
+    """Take existing situations in as drafts, or bring a whole project back from its archive under a new name."""
+    commands = _open(home, database)
+    from kapwa.studio import exchange
+
+    if data.endswith(".zip"):
+        made = exchange.import_project(commands.checked_name(name), Path(data))
+        note(f"{made.slug} is back, with everything that was in {data}.")
+        return
+    count = exchange.import_situations(commands.find_project(name), data)
+    note(f"{count} new draft{'s' * (count != 1)}. Send them to review in the browser.")
+
+
+@app.command("export")
+def export(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The project.")],
+    output: Annotated[Path, option("FILE.zip", "The archive to write.", names="-o --output")],
+    home: Home = HOME,
+    database: Database = None,
+) -> None:
+    """Write a project as one archive, people and all, to keep or to bring to another studio (``import``)."""
+    commands = _open(home, database)
+    from kapwa.studio.exchange import export_project
+
+    check_place(output)
+    events = export_project(commands.find_project(name), output)
+    note(f"{output}: {events} events. It holds what people said of themselves; keep it as they would want it kept.")
 
 
 @app.command("check")

@@ -55,10 +55,7 @@ def new_project(
     languages: Iterable[str] = (),
 ) -> Project:
     """Make a project with a first consent text; raise UsageError for a name that is none or is taken."""
-    if not _SLUG.fullmatch(slug):
-        raise UsageError(
-            f"{slug!r} cannot be a project's name.", hint="Small letters, digits and '-', such as my-culture."
-        )
+    checked_name(slug)
     if form != "kalahi":
         raise UsageError(f"The studio has no form {form!r} yet.", hint="Use --form kalahi.")
     main = checked_tag(language)
@@ -76,6 +73,14 @@ def new_project(
         )
         consent.publish(project, {"en": consent.FIRST_TEXT})
     return project
+
+
+def checked_name(slug: str) -> str:
+    """Return ``slug``; raise UsageError where it cannot be a project's name."""
+    if not _SLUG.fullmatch(slug):
+        hint = "Small letters, digits and '-', such as my-culture."
+        raise UsageError(f"{slug!r} cannot be a project's name.", hint=hint)
+    return slug
 
 
 def find_project(slug: str) -> Project:

@@ -127,7 +127,7 @@ def _answer(request: HttpRequest, view: View, *arguments: Any, **captured: Any) 
     try:
         if request.method in SAFE:
             return view(request, *arguments, **captured)
-        with transaction.atomic():
+        with writing(), transaction.atomic():
             return view(request, *arguments, **captured)
     except ConflictError as error:
         return problem(request, error, 409)
@@ -179,14 +179,17 @@ def agreed(member: Membership) -> bool:
 
 
 class OneWriter:
-    """Let one posting request in at a time where the database takes one writer, session and all."""
+    """Let one person come in or leave at a time where the database takes one writer: their visit is written, too.
+
+    What is posted to a project waits for its turn later (:func:`_answer`), so that reading goes on meanwhile.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Answer ``request``, alone if it may write."""
-        if request.method in SAFE:
+        if request.method in SAFE or request.path.startswith("/p/"):
             return self.get_response(request)
         with writing():
             return self.get_response(request)

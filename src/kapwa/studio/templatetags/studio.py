@@ -30,7 +30,9 @@ def written(tag: str | Language | None) -> str:
 
 @register.filter
 def named(names: Mapping[str, str], author: str) -> str:
-    """Return what an author is called, or that they left."""
+    """Return what an author is called, or that they left; what was imported is nobody's."""
+    if not author:
+        return "the project"
     return names.get(author, "somebody who left")
 
 

@@ -1,0 +1,143 @@
+"""Take existing situations in as drafts, write a project as one archive, and bring it back from one."""
+
+from __future__ import annotations
+
+import json
+import uuid
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from django.core.serializers.json import DjangoJSONEncoder
+from django.db import transaction
+from django.utils.dateparse import parse_datetime
+
+from kapwa.datasets.packs import locate, table_files
+from kapwa.errors import DataError, UsageError, raise_first
+from kapwa.files import replacing
+from kapwa.studio.events import ConflictError, rebuild, record, writing
+from kapwa.studio.fields import GLOSS, SLOTS, tidy
+from kapwa.studio.models import ConsentText, Event, Invitation, Membership, Person, Project, Situation
+from kapwa.suites.kalahi.data import PACKS, ROLE, Situations
+from kapwa.suites.kalahi.form import PARTS, RESPONSES
+from kapwa.suites.kalahi.form import Situation as Row
+
+_IMPORTED = uuid.UUID("8f7f5c0e-54f1-4b6e-9d58-0d9d1c7a4b1e")
+# What of a project travels in an archive besides its events: (file, table, the columns that stay behind).
+_TABLES: tuple[tuple[str, Any, tuple[str, ...]], ...] = (
+    ("project", Project, ("id", "slug")),
+    ("consents", ConsentText, ("id", "project_id")),
+    ("people", Person, ("password", "last_login")),
+    ("members", Membership, ("id", "project_id")),
+    ("invitations", Invitation, ("id", "project_id")),
+    ("events", Event, ("seq", "project_id")),
+)
+
+
+def import_situations(project: Project, data: str | Path) -> int:
+    """Take the rows of a table or pack of the situation form in as drafts of nobody; return how many are new.
+
+    ``data``: a file, a pack folder or ``sample:PACK``. A row that was imported before is left as it is. Raises
+    DataError for rows that cannot be read, for more responses than there are places, and for a row that changed since.
+    """
+    place = locate(str(data), PACKS).path
+    files = table_files(place, ROLE) if place.is_dir() else [place]
+    if not files:
+        raise DataError("holds no situations.", path=place, hint="See docs/reference/kalahi-form.md.")
+    found = Situations(place.name, place)
+    rows = found.read(files[0], Row, found.read_card(files[0].parent))
+    raise_first(found.problems)
+    before = Situation.objects.filter(project=project).count()
+    first: dict[str, uuid.UUID] = {}
+    with writing(), transaction.atomic():
+        for row in rows:
+            own = uuid.uuid5(_IMPORTED, f"{project.slug}/{row.culture}/{row.id}")
+            body: dict[str, Any] = {"changes": _fields(row)}
+            origin = first.setdefault(row.cluster, own)
+            if origin != own:  # what the first row has and this one lacks must not be carried over
+                shared = Situation.objects.get(pk=str(origin))
+                body["changes"] = {**dict.fromkeys(shared.fields, ""), **body["changes"]}
+                body |= {"origin": str(origin), "base": 1}
+            try:
+                record(project, "situation.drafted", body, actor="", uuid=own)
+            except ConflictError:
+                message = f"the situation {row.id!r} was imported before with another text."
+                path, number = row.origin
+                raise DataError(message, path=path, row=number, hint="Change it in the studio.") from None
+    return Situation.objects.filter(project=project).count() - before
+
+
+def _fields(row: Row) -> dict[str, str]:
+    path, number = row.origin
+    fields = {"language": row.language, "topic": row.topic, "category": row.category, "notes": row.notes}
+    fields |= {"source": row.source, "best": str(row.relevant.index(row.best) + 1)}
+    fields |= {name + end: getattr(row, name + end) for name in PARTS for end in ("", GLOSS)}
+    for group in RESPONSES:
+        if len(getattr(row, group)) > SLOTS:
+            message = f"has {len(getattr(row, group))} responses; the studio has places for {SLOTS}."
+            raise DataError(message, path=path, row=number, column=group, hint="Keep the best of them.")
+        for end in ("", GLOSS):
+            fields |= {f"{group}_{slot}{end}": text for slot, text in enumerate(getattr(row, group + end), start=1)}
+    return {name: tidy(text) for name, text in fields.items() if text}
+
+
+def export_project(project: Project, out: Path) -> int:
+    """Write a project, its people and its log into an archive; return how many events it holds.
+
+    Whoever has the archive has everything people said of themselves. Codes in it are hashes that only this studio's
+    secret can read.
+    """
+    rows = {name: list(_rows(project, name, model, left)) for name, model, left in _TABLES}
+    with replacing(out) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, found in rows.items():
+            lines = (json.dumps(row, ensure_ascii=False, sort_keys=True, cls=DjangoJSONEncoder) for row in found)
+            archive.writestr(f"{name}.jsonl", "".join(f"{line}\n" for line in lines))
+    return len(rows["events"])
+
+
+def _rows(project: Project, name: str, model: Any, left: Iterable[str]) -> Iterable[dict[str, Any]]:
+    if name == "project":
+        found = model.objects.filter(pk=project.pk)
+    elif name == "people":
+        found = model.objects.filter(memberships__project=project)
+    else:
+        found = model.objects.filter(project=project)
+    authors = dict(Membership.objects.filter(project=project).values_list("id", "author"))
+    for row in found.order_by("pk").values():
+        if name == "invitations":  # ids of rows differ from database to database
+            row["member_id"] = authors.get(row["member_id"])
+        yield {key: value for key, value in row.items() if key not in left}
+
+
+def import_project(slug: str, archive: Path) -> Project:
+    """Bring a project back from an archive under the name ``slug``; its tables are made from its events.
+
+    Raises UsageError where the name is taken, DataError for a file that is no such archive.
+    """
+    try:
+        with zipfile.ZipFile(archive) as opened:
+            found = {
+                name: [json.loads(line) for line in opened.read(f"{name}.jsonl").decode().splitlines()]
+                for name, _, _ in _TABLES
+            }
+    except (OSError, KeyError, ValueError, zipfile.BadZipFile):
+        raise DataError("is no archive of a project.", path=archive, hint="Make one: kapwa studio export") from None
+    with writing(), transaction.atomic():
+        if Project.objects.filter(slug=slug).exists():
+            raise UsageError(f"There is a project {slug!r} already.", hint="Import the archive under another name.")
+        project = Project.objects.create(slug=slug, **found["project"][0])
+        for row in found["consents"]:
+            ConsentText.objects.create(project=project, **row)
+        for row in found["people"]:
+            Person.objects.update_or_create(id=row.pop("id"), defaults=row)
+        for row in found["members"]:
+            Membership.objects.create(project=project, **row)
+        for row in found["invitations"]:
+            member = Membership.objects.filter(project=project, author=row.pop("member_id") or "").first()
+            Invitation.objects.create(project=project, member=member, **row)
+        times = ("device_time", "server_time")
+        events = [row | {name: row[name] and parse_datetime(row[name]) for name in times} for row in found["events"]]
+        Event.objects.bulk_create([Event(project=project, **row) for row in events], batch_size=500)
+        rebuild(project)
+    return project

@@ -1,0 +1,97 @@
+"""Situations that exist come in as drafts; a project goes into an archive and comes back the same."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from studio_people import Someone, a_situation, accepted
+
+from kapwa.errors import DataError, UsageError
+
+
+def test_sample_packs_come_in_and_go_out_as_they_were(project: Any, people: dict[str, Someone], tmp_path: Path) -> None:
+    from kapwa.studio.exchange import import_situations
+    from kapwa.studio.fields import as_row
+    from kapwa.studio.models import Situation
+    from kapwa.suites.kalahi.data import read_situations
+
+    assert import_situations(project, "sample:egyptian") == 10
+    assert import_situations(project, "sample:egyptian") == 0
+    items = [item for item in read_situations("sample:egyptian")[0] if item.variant == "full"]
+    found = list(Situation.objects.order_by("number"))
+    clusters: dict[str, str] = {}
+    for item, one in zip(items, found, strict=True):
+        row = as_row(one.fields, "x", "x", culture="Egyptian", base=False)
+        assert [row[name] for name in ("user", "context", "personal_situation", "instruction", "best")] == [
+            item.fields[name] for name in ("user", "context", "personal_situation", "instruction", "best")
+        ]
+        assert (row["relevant"], row["irrelevant"]) == (list(item.fields["relevant"]), list(item.fields["irrelevant"]))
+        assert clusters.setdefault(item.cluster, one.cluster) == one.cluster
+    assert len(set(clusters.values())) == len({item.cluster for item in items})
+    # Nobody wrote them, so everybody may review them.
+    assert "by the project" in people["edo"].get("situations/1/")
+    people["ana"].post("situations/1/submit/")
+    accepted(people, 1, "berto", "edo")
+
+
+def test_what_cannot_be_imported_says_where(project: Any, tmp_path: Path) -> None:
+    from kapwa.studio.exchange import import_project, import_situations
+    from kapwa.studio.models import Situation
+
+    row = {
+        "id": "a",
+        "cluster": "a",
+        "category": "ethics",
+        "topic": "t",
+        "context": "c",
+        "best": "r1",
+        "language": "fil",
+    }
+    row |= {"culture": "Filipino", "relevant": [f"r{n}" for n in range(1, 9)], "irrelevant": ["i1", "i2", "i3"]}
+    file = tmp_path / "situations.jsonl"
+    file.write_text(json.dumps(row) + "\n")
+    with pytest.raises(DataError, match=r"situations\.jsonl, row 1, column 'relevant': has 8 responses"):
+        import_situations(project, file)
+    file.write_text(json.dumps({**row, "relevant": ["r1", "r2", "r3"]}) + "\n")
+    assert import_situations(project, file) == 1
+    file.write_text(json.dumps({**row, "relevant": ["r1", "r2", "r4"]}) + "\n")
+    with pytest.raises(DataError, match="imported before with another text"):
+        import_situations(project, file)
+    assert Situation.objects.count() == 1
+    broken = tmp_path / "broken.zip"
+    broken.write_bytes(b"PK\x03\x04 no archive")
+    with pytest.raises(DataError, match="no archive of a project"):
+        import_project("new", broken)
+
+
+def test_a_project_comes_back_from_its_archive(
+    project: Any, people: dict[str, Someone], studio: Path, tmp_path: Path
+) -> None:
+    from kapwa.studio.events import differences, snapshot
+    from kapwa.studio.exchange import export_project, import_project
+    from kapwa.studio.models import Event, Project
+
+    people["ana"].post("topics/", {"name": "friendship"})
+    people["berto"].post("situations/new/", a_situation("Liza"))
+    people["berto"].post("situations/1/submit/")
+    accepted(people, 1, "carla", "edo")
+    archive = tmp_path / "backup.zip"
+    count = export_project(project, archive)
+    assert count == Event.objects.count()
+    with pytest.raises(UsageError, match="There is a project 'baryo' already"):
+        import_project("baryo", archive)
+
+    def plain(found: dict[str, list[dict[str, Any]]]) -> list[Any]:
+        left = ("project_id", "seq")
+        return [{k: v for k, v in row.items() if k not in left} for rows in found.values() for row in rows]
+
+    before = plain(snapshot(project))
+    Project.objects.all().delete()
+    back = import_project("baryo", archive)
+    assert plain(snapshot(back)) == before
+    assert differences(back) == []
+    # People come back with the codes they have.
+    again = Someone("baryo")
+    again.post("/enter/", {"code": people["edo"].code})
+    assert "Situation 1" in again.get("situations/")
