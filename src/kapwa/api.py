@@ -155,6 +155,10 @@ def open_runs(runs: str | Path | Sequence[Run | str | Path], *, table: str = "es
 def compare(run_a: Run | str | Path, run_b: Run | str | Path) -> pl.DataFrame:
     """Compare two runs of one task on the items both measured; see :func:`kapwa.stats.tables.compare_runs`.
 
+    Where both have several cultures, the first row of each metric and variant is the mean over cultures of the paired
+    difference (``culture`` null, ``cultures`` their number), clustered by question, with a test whether it varies
+    between cultures (``p_varies``, ``culture_sd``); the rows of single cultures follow.
+
     ``mde`` is null where no difference that the metric can show would be found; ``detectable`` says it in words.
     Raises UsageError for runs of different tasks, and DataError where their data differ.
     """

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import kapwa
@@ -70,7 +71,10 @@ def test_two_runs_are_compared_item_by_item(cli: Run, answers: Path, tmp_path: P
     row = next(row for row in json.loads(done.stdout) if row["metric"] == "chrfpp_acc")
     assert row["difference"] != 0
     assert row["mde"] > 0
-    assert cli("compare", *paths).returncode == 0
+    kept = cli("compare", *paths, "--csv", "differences.csv")
+    assert (kept.returncode, kept.stdout.count("on average over")) == (0, 0)  # one culture: no mean over cultures
+    table = pl.read_csv(tmp_path / "differences.csv")
+    assert table.filter(metric="chrfpp_acc")["difference"].to_list() == [pytest.approx(row["difference"])]
 
 
 def test_forms_are_written_filled_and_analysed(cli: Run, tmp_path: Path) -> None:

@@ -11,8 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from kapwa.stats.correlation import pearson, spearman
-from kapwa.stats.tables import correlate_metrics
+from kapwa.stats.correlation import correlate_metrics, pearson, spearman
 
 MODELS = (
     "Aya 23 8B",

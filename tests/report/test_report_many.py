@@ -60,7 +60,11 @@ def test_contrasts_change_one_part_and_put_the_local_language_first() -> None:
 
 def test_local_minus_english_is_paired_and_leaves_out_cultures_with_one_language(wide: TaskView) -> None:
     table = contrast_table(wide, "asked")
-    assert set(table["culture"]) == set(CULTURES) - {"US", "UK"}
+    assert set(table["culture"].drop_nulls()) == set(CULTURES) - {"US", "UK"}
+    over = table.filter(pl.col("culture").is_null(), held="inst-4").row(0, named=True)
+    alone = table.filter(pl.col("culture").is_not_null(), held="inst-4")
+    assert (over["cultures"], over["a"]) == (14, "local/inst-4")
+    assert over["difference"] == pytest.approx(alone["difference"].mean())
     row = table.filter((pl.col("culture") == "Ethiopia") & (pl.col("held") == "inst-4")).row(0, named=True)
     scores = wide.runs[0].scores.filter((pl.col("metric") == "sem_b") & (pl.col("culture") == "Ethiopia"))
     means = {name: scores.filter(pl.col("variant") == name)["value"].mean() for name in WIDE_VARIANTS}
@@ -78,14 +82,18 @@ def test_contrasts_that_the_run_holds_are_taken_from_it_and_turned_round() -> No
     stored = run.comparisons.filter((pl.col("a") == "en/inst-4") & (pl.col("b") == "local/inst-4"))
     marked = run.comparisons.with_columns(mde=pl.lit(0.123))
     run.comparisons = marked
-    table = contrast_table(arrange([run])[0], "asked").filter(pl.col("held") == "inst-4").sort("culture")
+    table = (
+        contrast_table(arrange([run])[0], "asked")
+        .filter(pl.col("culture").is_not_null(), held="inst-4")
+        .sort("culture")
+    )
     assert table["mde"].to_list() == [0.123, 0.123]
     stored = stored.sort("culture")
     np.testing.assert_allclose(table["difference"], -stored["difference"].to_numpy())
     np.testing.assert_allclose(table["low"], -stored["high"].to_numpy())
     np.testing.assert_allclose(table["a_value"], stored["b_value"].to_numpy())
     computed = contrast_table(arrange([wide_run(cultures=("Spain", "Ethiopia"))])[0], "asked")
-    again = computed.filter(pl.col("held") == "inst-4").sort("culture")
+    again = computed.filter(pl.col("culture").is_not_null(), held="inst-4").sort("culture")
     np.testing.assert_allclose(table["p_holm"], again["p_holm"].to_numpy())
 
 
@@ -98,7 +106,11 @@ def test_cultures_stand_on_one_axis_the_highest_first(wide: TaskView) -> None:
     for line in plot.lines:
         assert line.dots[0].low is not None
         assert line.zone < line.top
-    assert plot.keys == [("zone", "best trick without cultural knowledge"), ("top", "people")]
+    assert plot.keys[:2] == [("zone", "best trick without cultural knowledge"), ("top", "people")]
+    assert plot.keys[2:] == [("partial", "drawn towards the mean as far as noise explains")]
+    middle = np.mean(values)
+    for line in plot.lines:
+        assert min(middle, line.dots[0].value) <= line.dots[0].partial <= max(middle, line.dots[0].value)
 
 
 def test_six_models_make_two_culture_charts() -> None:
@@ -150,8 +162,9 @@ def test_sentences_say_the_mean_the_extremes_the_floor_and_people(wide: TaskView
     assert said.startswith("wide-model gave an answer that people there give to ")
     assert "of 960 questions on average over 16 cultures (95% interval" in said
     worst, best = wide.by_score("sem_b")[-1], wide.by_score("sem_b")[0]
-    assert f"({worst.label}) to" in said
-    assert f"({best.label})" in said
+    low, high = re.search(r"from \d+% \((.*?), rank .*? of 16\) to \d+% \((.*?), rank ", said).groups()
+    assert (low, high) == (worst.label, best.label)
+    assert "Cultures differ by more than noise (p < 0.001)." in said
     assert "better than other cultures' usual answer in" in said
     assert "below what people score in" in said
 
@@ -171,7 +184,10 @@ def test_contrast_sentences_count_cultures_and_give_means_by_level() -> None:
     view = arrange([wide_run(per_culture=200)])[0]
     said = contrast_sentences(view, contrast_table(view, "asked"))
     assert len(said) == 2
-    assert said[0].startswith("wide-model, asked directly, scored higher in the local language than in English in ")
+    assert said[0].startswith("wide-model, asked directly, in the local language, scored ")
+    assert "points lower than in English on average over 14 cultures, on the same 2,800 " in said[0]
+    assert "It varies between cultures by more than noise (p < 0.001; standard deviation " in said[0]
+    assert "Culture by culture wide-model, asked directly, scored higher in the local language than in" in said[0]
     assert "of 14 cultures" in said[0]
     assert "On average the difference in points is" in said[0]
     assert "in languages with little." in said[0]
@@ -184,7 +200,10 @@ def test_models_are_tallied_over_cultures() -> None:
     assert frame["metric"].unique().to_list() == ["sem_b"]
     said = tally_sentences(view, frame)
     assert len(said) == 1
-    assert said[0].startswith("a scored higher than b in all 16 cultures (")
+    assert said[0].startswith(
+        "a scored 31.0 points higher than b on average over 16 cultures, on the same 2,400 questions "
+    )
+    assert "Culture by culture a scored higher than b in all 16 cultures (" in said[0]
     same = arrange([wide_run("org/a"), wide_run("org/c")])[0]
     assert "none of the 16 differences can be told from noise" in tally_sentences(same, run_pairs(same))[0]
 

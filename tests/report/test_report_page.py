@@ -258,7 +258,7 @@ def test_many_cultures_have_their_sections_and_only_two_tasks_are_correlated(one
 def test_three_cultures_keep_a_part_each_and_gain_the_language_section() -> None:
     text = Page(render_page([wide_run(cultures=("Spain", "Ethiopia", "Iran"), per_culture=30)])).text
     assert "In which language it is asked" in text
-    assert "on average over" not in text
+    assert "questions on average over" not in text
     assert "wide-model gave an answer that people there give to" in text
 
 

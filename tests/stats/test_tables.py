@@ -8,17 +8,16 @@ from hypothesis import strategies as st
 
 from kapwa.errors import DataError, UsageError
 from kapwa.records import OUTCOMES, SCORE_COLUMNS
-from kapwa.stats.correlation import pearson, spearman
+from kapwa.stats.correlation import CORRELATION_SCHEMA, correlate_metrics, pearson, spearman
 from kapwa.stats.intervals import mean_estimates, paired_differences
 from kapwa.stats.significance import benjamini_hochberg, holm
 from kapwa.stats.tables import (
     COMPARISON_SCHEMA,
-    CORRELATION_SCHEMA,
     ESTIMATE_SCHEMA,
+    POOLED_SCHEMA,
     adjust_p_values,
     compare_runs,
     compare_variants,
-    correlate_metrics,
     estimate_table,
 )
 
@@ -155,7 +154,8 @@ def runs(**options: object) -> tuple[pl.DataFrame, pl.DataFrame]:
 def test_runs_are_paired_on_shared_items_of_the_same_variant() -> None:
     a, b = runs()
     table = compare_runs(a, b, label_a="A", label_b="B", metrics=METRICS, seed=7)
-    assert table.schema == pl.Schema(COMPARISON_SCHEMA)
+    assert table.schema == pl.Schema(POOLED_SCHEMA)
+    assert table["cultures"].to_list() == [1] * table.height
     assert table.select("kind", "a", "b", "metric", "variant").rows() == [
         ("runs", "A", "B", metric, variant) for metric in METRICS for variant in ("bare", "full")
     ]
@@ -197,7 +197,7 @@ def test_variants_are_compared_in_all_pairs_within_a_culture() -> None:
 def test_holm_is_within_a_metric_and_bh_over_the_table_joined_ones_too() -> None:
     table = compare_variants(score_rows(seed=3, cultures=("a", "b", "c", "d")), metrics=METRICS)
     other = compare_runs(*runs(), label_a="A", label_b="B", metrics=METRICS)
-    joined = adjust_p_values(pl.concat([table, other]))
+    joined = adjust_p_values(pl.concat([table, other.select(*COMPARISON_SCHEMA)]))
     for one in (table, joined):
         for metric in METRICS:
             part = one.filter(pl.col("metric") == metric)
@@ -220,12 +220,12 @@ def test_a_run_compared_with_itself_differs_nowhere() -> None:
 def test_no_common_block_or_one_variant_gives_an_empty_table() -> None:
     a = score_rows()
     other = a.with_columns(culture=pl.lit("elsewhere"))
-    for table in (
-        compare_runs(a, other, label_a="A", label_b="B", metrics=METRICS),
-        compare_variants(a.filter(pl.col("variant") == "full"), metrics=METRICS),
-        compare_variants(a.clear(), metrics=METRICS),
+    for table, schema in (
+        (compare_runs(a, other, label_a="A", label_b="B", metrics=METRICS), POOLED_SCHEMA),
+        (compare_variants(a.filter(pl.col("variant") == "full"), metrics=METRICS), COMPARISON_SCHEMA),
+        (compare_variants(a.clear(), metrics=METRICS), COMPARISON_SCHEMA),
     ):
-        assert (table.height, table.schema) == (0, pl.Schema(COMPARISON_SCHEMA))
+        assert (table.height, table.schema) == (0, pl.Schema(schema))
 
 
 def test_what_cannot_be_compared_is_refused() -> None:

@@ -61,18 +61,25 @@ def report(
 def compare(
     run_a: Annotated[Path, typer.Argument(metavar="RUN_A", help="A run folder.")],
     run_b: Annotated[Path, typer.Argument(metavar="RUN_B", help="Another run folder of the same task.")],
+    csv: Annotated[Path | None, option("FILE", "Also write every difference, of all metrics, as CSV here.")] = None,
     json: Json = False,
 ) -> None:
-    """Compare two runs, paired item by item.
+    """Compare two runs, paired item by item: over all cultures together first, then in each.
 
     Says in what the two differ as measurements (their signatures), then shows difference, interval, p-value, and the
     smallest difference these items could have shown.
     """
     import kapwa
+    from kapwa.files import write_text
     from kapwa.report.terminal import difference_lines, render_comparison
+    from kapwa.tables_io import csv_text
 
+    check_place(csv)
     first, second = kapwa.open_run(run_a), kapwa.open_run(run_b)
     frame = kapwa.compare(first, second)
+    if csv is not None:
+        write_text(csv, csv_text(frame.columns, frame.iter_rows()))
+        note(f"Table: {csv}")
     if json:
         show_json(frame.to_dicts())
     else:

@@ -42,13 +42,14 @@ FEW_ITEMS = 10  # what rests on fewer is grey, or in brackets: its interval says
 
 
 class Dot(NamedTuple):
-    """One estimate with its interval; ``series`` numbers the model, ``muted`` greys it."""
+    """One estimate with its interval, a tick at ``partial``; ``series`` numbers the model, ``muted`` greys it."""
 
     value: float
     low: float | None = None
     high: float | None = None
     series: int = 0
     muted: bool = False
+    partial: float | None = None
 
 
 class Box(NamedTuple):
@@ -120,8 +121,8 @@ class RowChart(Chart):
     """Rows on one axis.
 
     ``compact``: one line of text a row, for many of them. ``band`` shades all rows up to a value, ``zero`` marks 0.
-    ``keys``, the legend, pairs a model's number, or "zone", "top", "accent", "faint", "bar", "band", "mean", with its
-    meaning.
+    ``keys``, the legend, pairs a model's number, or "zone", "top", "accent", "faint", "bar", "band", "mean", "partial",
+    with its meaning.
     """
 
     kind: ClassVar = "rows"
@@ -253,6 +254,8 @@ def row_svg(chart: RowChart, line: Line) -> str:
             colour = "faint" if dot.muted else SERIES[dot.series % len(SERIES)][0]
             ends_at = f'x1="{x(dot.low)}" x2="{x(dot.high)}" y1="{y:.4g}" y2="{y:.4g}"'
             parts.append(f'<line class="{colour} interval" {ends_at}/>')
+            if dot.partial is not None:
+                parts.append(_upright(x(dot.partial), f"{colour} interval", (f"{y - 6:.4g}", f"{y + 6:.4g}")))
         parts.append(_mark(x(dot.value), y, dot.series, muted=dot.muted))
     for k, box in enumerate(line.boxes):
         parts += _box(box, x, 18 * (k - (len(line.boxes) - 1) / 2))
@@ -320,6 +323,8 @@ def key_svg(kind: str) -> str:
     """The mark of a legend entry, around the middle of a square of 16 pixels."""
     if kind.isdigit():
         return f'<svg x="8" y="8" overflow="visible">{_mark("0", 0, int(kind))}</svg>'
+    if kind == "partial":
+        return _upright("8", "accent interval", ("2", "14"))
     if kind in ("top", "mean"):
         return _upright("8", "ceiling", ("2", "14"))
     name = {"band": "chance", "accent": "accent box", "faint": "faint box"}.get(kind, kind)

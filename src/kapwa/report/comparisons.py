@@ -15,7 +15,7 @@ import polars as pl
 
 from kapwa.errors import KapwaError
 from kapwa.report.view import TaskView
-from kapwa.report.wording import label_text
+from kapwa.report.wording import culture_name, label_text
 from kapwa.stats.tables import COMPARISON_SCHEMA, adjust_p_values, compare_runs, compare_variants
 
 LOCAL = "local"
@@ -119,9 +119,10 @@ def contrast_language(view: TaskView, row: Mapping[str, Any]) -> str:
 def contrast_table(view: TaskView, axis: Axis) -> pl.DataFrame:
     """Differences of the first headline metric between variants that differ in ``axis`` only, culture by culture.
 
-    Columns of ``comparisons`` without the bootstrap's, and ``model``, ``axis`` and ``held`` (the part both share).
-    Cultures whose two variants ask in one language have no row on the axis "asked". Holm's adjustment is over all
-    rows. Empty when nothing can be compared.
+    Columns of comparisons over cultures without the bootstrap's, and ``model``, ``axis`` and ``held`` (the part both
+    share). Of each model and part, the first row is over all cultures where there are several. Cultures whose two
+    variants ask in one language have no row on the axis "asked". Holm's adjustment is over all rows of single cultures,
+    and over all others. Empty when nothing can be compared.
     """
     pairs = contrasts(view.variants, axis)
     tables = [_contrast(view, run, axis, contrast) for run in range(len(view.runs)) for contrast in pairs]
@@ -143,13 +144,16 @@ def _contrast(view: TaskView, run: int, axis: Axis, contrast: Contrast) -> pl.Da
         kept = frame.filter((pl.col("metric") == view.metric) & pair & pl.col("culture").is_in(wanted))
         table = kept.select(pl.col(name).cast(kind) for name, kind in COMPARISON_SCHEMA.items())
     missing = [culture for culture in wanted if culture not in set(table["culture"])]
-    chosen = pl.col("variant").is_in((first, second)) & pl.col("culture").is_in(missing)
-    scores = view.runs[run].scores.filter((pl.col("metric") == view.metric) & chosen)
+    chosen = pl.col("variant").is_in((first, second)) & pl.col("culture").is_in(wanted)
+    # Two languages are two blocks to the statistics; told apart by their variant they are one.
+    scores = view.runs[run].scores.filter((pl.col("metric") == view.metric) & chosen).with_columns(language=pl.lit(""))
+    metrics = {view.metric: bool(view.metrics[view.metric].get("binary"))}
+    alone = scores.filter(pl.col("culture").is_in(missing))
+    if alone.height:
+        table = pl.concat([table, compare_variants(alone, metrics=metrics, replicates=REPLICATES)])
+    table = table.with_columns(cultures=pl.lit(1, pl.Int64))
     if scores.height:
-        # Two languages are two blocks to the statistics; told apart by their variant they are one.
-        one_language, binary = scores.with_columns(language=pl.lit("")), bool(view.metrics[view.metric].get("binary"))
-        compared = compare_variants(one_language, metrics={view.metric: binary}, replicates=REPLICATES)
-        table = pl.concat([table, compared])
+        table = pl.concat([compare_variants(scores, metrics=metrics, pooled=True), table], how="diagonal")
     label = view.labels[run] if len(view.runs) > 1 else ""
     return _oriented(table, first).with_columns(model=pl.lit(label), axis=pl.lit(axis), held=pl.lit(contrast.held))
 
@@ -168,6 +172,8 @@ def _oriented(table: pl.DataFrame, first: str) -> pl.DataFrame:
 def run_pairs(view: TaskView) -> pl.DataFrame:
     """Compare every pair of runs on the main variant and the headline metrics; empty for a single run.
 
+    Of each metric, the rows over several cultures stand first.
+
     Holm's adjustment is over all pairs and cultures of a metric in the report, not within one pair. With many
     cultures only the first headline metric is compared, and without the bootstrap's columns: the others would multiply
     a long table, and its cross-check most of the time.
@@ -182,7 +188,20 @@ def run_pairs(view: TaskView) -> pl.DataFrame:
             fewer: dict[str, Any] = {"replicates": REPLICATES} if view.many else {}
             found = compare_runs(a, b, label_a=label_a, label_b=label_b, metrics=metrics, **fewer)
             tables.append(found.drop(BOOTSTRAP) if view.many else found)
-    return adjust_p_values(pl.concat(tables)) if tables else pl.DataFrame()
+    if not tables:
+        return pl.DataFrame()
+    order = pl.col("metric").replace_strict({name: k for k, name in enumerate(metrics)}, return_dtype=pl.Int64)
+    return adjust_p_values(pl.concat(tables)).sort(order, pl.col("cultures") == 1, maintain_order=True)
+
+
+def over_cultures(frame: pl.DataFrame) -> list[dict[str, Any]]:
+    """The rows of comparisons that are over several cultures."""
+    return frame.filter(pl.col("cultures") > 1).to_dicts() if "cultures" in frame.columns else []
+
+
+def place_words(row: Mapping[str, Any]) -> str:
+    """Of which culture a comparison is, or of how many the mean."""
+    return f"mean of {row['cultures']} cultures" if row["culture"] is None else culture_name(row["culture"])
 
 
 def variant_pairs(view: TaskView) -> pl.DataFrame:

@@ -278,16 +278,18 @@ def _axes(view: TaskView) -> list[Part]:
 
 def _pair_sentences(view: TaskView, frame: pl.DataFrame) -> list[str]:
     """Tell the paired differences of the first headline metric: all where they are few, else the clear ones."""
-    rows = [row for row in frame.iter_rows(named=True) if row["metric"] == view.metric]
+    info, every = view.metrics[view.metric], frame.filter(pl.col("metric") == view.metric)
+    rows = every.filter(pl.col("culture").is_not_null()).to_dicts()
     clear = [row for row in rows if sentences.is_clear(row)]
-    told, said = rows if len(rows) <= TOLD_PAIRS else clear, []
+    told = rows if len(rows) <= TOLD_PAIRS else clear
+    said = summaries.over_sentences(comparisons.over_cultures(every), info, view.noun)
     for row in told:
         named = {**row, "a": isolate(clean(row["a"])), "b": isolate(clean(row["b"]))}
         where = [isolate(clean(row["culture"]))] if len(view.subjects) > 1 else []
         where += [isolate(clean(row["model"]))] if row.get("model") else []
         head = f"{', '.join(where)}: " if where else ""
         noun = view.unit if row["kind"] == "variants" else view.noun
-        said.append(head + sentences.comparison_sentence(named, view.metrics[view.metric], noun))
+        said.append(head + sentences.comparison_sentence(named, info, noun))
         if same := row.get("same_prompts"):
             said[-1] += f" In {wording.count(same, *noun)} both ask the very same, so that only the rest can differ."
     if len(told) < len(rows):

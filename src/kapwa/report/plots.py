@@ -153,6 +153,8 @@ def culture_charts(view: TaskView, metric: str) -> list[RowChart]:
         tops = [line.top for line in lines if line.top is not None]
         keys = [("zone", "best trick without cultural knowledge")] if floors else []
         keys += [("top", "people")] if tops else []
+        drawn = any(dot.partial is not None for line in lines for dot in line.dots)
+        keys += [("partial", "drawn towards the mean as far as noise explains")] if drawn else []
         labels = [view.labels[i] for i in members]
         found += _chart(
             view,
@@ -197,12 +199,17 @@ def _culture_line(view: TaskView, subject: Subject, metric: str, members: Sequen
     found = [(k, row) for k, row in rows if row is not None and wording.known(row["value"])]
     most = max((int(row["n"]) for _, row in found), default=0)
     strong, beside = "", f"n = {most:,}"
+
+    def partial(run: int) -> float | None:
+        worth = view.worth(run, subject, metric)
+        return None if worth is None or worth[1] is None else worth[0]
+
     if len(members) == 1 and found:
         row = found[0][1]
         strong, beside = wording.amount(row["value"], info), wording.interval(row["low"], row["high"], info)
     return Line(
         subject.label,
-        [Dot(row["value"], row["low"], row["high"], k, most < FEW_ITEMS) for k, row in found],
+        [Dot(row["value"], row["low"], row["high"], k, most < FEW_ITEMS, partial(members[k])) for k, row in found],
         strong=strong,
         beside=beside,
         muted=most < FEW_ITEMS,
@@ -222,7 +229,7 @@ def contrast_charts(view: TaskView, table: pl.DataFrame) -> list[RowChart]:
     axis, info = table["axis"][0], view.metrics[view.metric]
     labels = {subject.culture: subject.label for subject in view.subjects}
     found = []
-    shown = table.filter(pl.col("held") == table["held"][0])
+    shown = table.filter(pl.col("held") == table["held"][0], pl.col("cultures") == 1)
     for model, frame in shown.partition_by("model", as_dict=True, maintain_order=True).items():
         rows = frame.to_dicts()
         levels: dict[str, list[Line]] = {level: [] for level in LEVELS}

@@ -15,8 +15,14 @@ from kapwa.report.comparisons import part_words, split, variant_name
 from kapwa.report.tables import NONE, Cell, Table, frame_csv
 from kapwa.report.view import Subject, TaskView
 from kapwa.report.wording import clean, isolate
-from kapwa.stats.correlation import Correlation, Disattenuated, disattenuated, pearson
-from kapwa.stats.tables import CORRELATION_SCHEMA, correlate_metrics
+from kapwa.stats.correlation import (
+    CORRELATION_SCHEMA,
+    Correlation,
+    Disattenuated,
+    correlate_metrics,
+    disattenuated,
+    pearson,
+)
 from kapwa.tables_io import csv_text
 
 LEAST = 4  # cultures or models: below, a correlation has no interval, and none is shown

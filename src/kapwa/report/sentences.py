@@ -150,17 +150,21 @@ def comparison_sentence(row: Mapping[str, Any], info: Mapping[str, Any], noun: t
     if not wording.known(difference):
         return f"{row['a']} and {row['b']} share too few {noun[1]} to be compared."
     over = f"on the same {wording.count(int(row['n']), *noun)}"
+    if (row.get("cultures") or 1) > 1:
+        over = f"on average over {row['cultures']} cultures, {over}"
     lead = f"{row['a']} and {row['b']} scored the same {over}"
     if difference != 0:
         size, sense = wording.points(difference, info, 1), "higher" if difference > 0 else "lower"
-        between = wording.change_interval(row["low"], row["high"], info, 1)
-        lead = f"{row['a']} scored {size} {sense} than {row['b']} {over} (95% interval {between})"
+        between = f"95% interval {wording.change_interval(row['low'], row['high'], info, 1)}"
+        between = between if wording.known(row["low"]) else "too few to give an interval"
+        lead = f"{row['a']} scored {size} {sense} than {row['b']} {over} ({between})"
     holm = row.get("p_holm")
     told = wording.p_words(holm if wording.known(holm) else row.get("p_value"))
     if is_clear(row):
         return f"{lead}: more than noise would explain ({told})."
     # Say why a difference whose own interval excludes zero is still no finding.
-    adjusted = ", all comparisons allowed for" if not _holds_zero(row) and wording.known(holm) else ""
+    alone = wording.known(row["low"]) and not _holds_zero(row)
+    adjusted = ", all comparisons allowed for" if alone and wording.known(holm) else ""
     mde, missed = row.get("mde"), ""
     # What could have been seen; nothing where the observed difference is larger, for it would confuse.
     if mde is not None and wording.known(mde) and abs(difference) < mde:

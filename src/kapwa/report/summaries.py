@@ -10,11 +10,13 @@ import numpy as np
 import polars as pl
 
 from kapwa.report import wording
-from kapwa.report.comparisons import LEVELS, contrast_language, held_name, language_facts, part_words
-from kapwa.report.sentences import is_clear, outcome_words, phrase_words, verdict
+from kapwa.report.comparisons import LEVELS, contrast_language, held_name, language_facts, over_cultures, part_words
+from kapwa.report.sentences import comparison_sentence, is_clear, outcome_words, phrase_words, verdict
 from kapwa.report.view import TaskView
-from kapwa.report.wording import culture_name, isolate
-from kapwa.stats.intervals import Estimate, mean_estimates
+from kapwa.report.wording import clean, culture_name, isolate
+from kapwa.stats.intervals import Estimate
+from kapwa.stats.pooled import pooled_mean
+from kapwa.stats.significance import holm
 
 MOST_NAMED = 4
 
@@ -24,28 +26,15 @@ def equal_mean(view: TaskView, run: int, metric: str = "", stratum: tuple[str, s
 
     ``stratum``: a column of the scores and its value, such as a topic. Cultures without items of it do not count.
 
-    The interval is Student's with a standard error clustered by sampled unit, which cultures may share (one question
-    put to all of them): v̄ + (v − v̄_c) · N / (C · n_c) has the mean over cultures as its mean and, summed by
-    cluster, the linearised residuals of it. Cultures are taken as they are, not as a sample of cultures.
+    The interval is clustered by sampled unit, which cultures may share (one question put to all of them); see
+    :func:`kapwa.stats.pooled.pooled_mean`. Cultures are taken as they are, not as a sample of cultures.
     """
-    rows = view.runs[run].scores.filter(
-        (pl.col("metric") == (metric or view.metric))
-        & (pl.col("variant") == view.variant)
-        & pl.col("value").is_not_null()
-        & (pl.lit(value=True) if stratum is None else pl.col(stratum[0]) == stratum[1])
-    )
-    if not rows.height:
+    items = view.item_values(run, metric or view.metric)
+    if stratum is not None:
+        items = items.filter(pl.col(stratum[0]) == stratum[1])
+    if not items.height:
         return None
-    # Samples of an item are averaged first, as in every other estimate.
-    items = rows.group_by("culture", "language", "item_id", maintain_order=True).agg(
-        pl.col("value").mean(), pl.col("cluster").first()
-    )
-    n = pl.len().over("culture")
-    cultures = items["culture"].n_unique()
-    parts = items.with_columns(mean=pl.col("value").mean().over("culture"), weight=items.height / (cultures * n))
-    overall = float(items.group_by("culture").agg(pl.col("value").mean())["value"].mean())  # type: ignore[arg-type]
-    values = overall + (parts["value"] - parts["mean"]).to_numpy() * parts["weight"].to_numpy()
-    return mean_estimates(np.asarray(values), parts["cluster"].to_numpy())[0]
+    return pooled_mean(items["value"].to_numpy(), items["culture"].to_list(), items["cluster"].to_list())
 
 
 def across_sentence(view: TaskView, run: int) -> str:
@@ -62,9 +51,26 @@ def across_sentence(view: TaskView, run: int) -> str:
     known = wording.known(mean.low) and wording.known(mean.high)
     between = f" (95% interval {wording.interval(mean.low, mean.high, info, 1)})" if known else ""
     told = f"{model} {phrase_words(info, value, items)} on average over {len(found)} cultures{between}"
-    found.sort(key=lambda pair: pair[1]["value"])
-    ends = [f"{wording.amount(row['value'], info, 0)} ({isolate(s.label)})" for s, row in (found[0], found[-1])]
-    return f"{told}: from {ends[0]} to {ends[1]}.{_floor_words(view, found)}"
+    return f"{told}{_spread_words(view, run)}{_floor_words(view, found)}"
+
+
+def _spread_words(view: TaskView, run: int) -> str:
+    """Whether cultures differ by more than noise; the worst and the best where these two are told apart."""
+    spread, info = view.spread(run, view.metric), view.metrics[view.metric]
+    if spread is None or not wording.known(spread.p_value):
+        return ". Whether cultures differ by more than noise cannot be told."
+    p = wording.p_words(spread.p_value)
+    if spread.p_value >= 0.05:
+        return f". Differences between cultures cannot be told from noise ({p})."
+    worst, best = int(spread.means.argmin()), int(spread.means.argmax())
+    if not spread.apart(worst, best):
+        return f". Cultures differ by more than noise ({p}), but which is best and which worst cannot be told."
+    ends = [
+        f"{wording.amount(float(spread.means[k]), info, 0)} ({isolate(spread.cultures[k].label)}, "
+        f"{wording.rank(spread.rank_low[k], spread.rank_high[k])} of {len(spread.means)})"
+        for k in (worst, best)
+    ]
+    return f": from {ends[0]} to {ends[1]}. Cultures differ by more than noise ({p})."
 
 
 def _floor_words(view: TaskView, found: Sequence[tuple[Any, Mapping[str, Any]]]) -> str:
@@ -96,10 +102,26 @@ def tally_sentences(view: TaskView, frame: pl.DataFrame) -> list[str]:
     """For every pair of models, in how many cultures one is better: "a scored higher than b in 9 of 16 cultures …"."""
     if not frame.height:
         return []
+    kept, info, told = frame.filter(pl.col("metric") == view.metric), view.metrics[view.metric], []
+    over = over_cultures(kept)
+    head = {(row["a"], row["b"]): said for row, said in zip(over, over_sentences(over, info, view.noun), strict=True)}
+    for (a, b), rows in kept.filter(pl.col("culture").is_not_null()).group_by("a", "b", maintain_order=True):
+        own = _tally(rows.to_dicts(), isolate(str(a)), f"than {isolate(str(b))}")
+        told.append(f"{head[a, b]} {own}" if (a, b) in head else own)
+    return told
+
+
+def over_sentences(rows: Sequence[Mapping[str, Any]], info: Mapping[str, Any], noun: tuple[str, str]) -> list[str]:
+    """Tell each difference over cultures, and whether it varies between them; the rows are one family of tests."""
+    adjusted = holm([row["p_varies"] if wording.known(row["p_varies"]) else np.nan for row in rows])
     told = []
-    kept = frame.filter(pl.col("metric") == view.metric)
-    for (a, b), rows in kept.group_by("a", "b", maintain_order=True):
-        told.append(_tally(rows.to_dicts(), isolate(str(a)), f"than {isolate(str(b))}"))
+    for row, p in zip(rows, adjusted, strict=True):
+        named = {**row, "a": isolate(clean(row["a"])), "b": isolate(clean(row["b"]))}
+        varies = f" How it varies between cultures cannot be told from noise ({wording.p_words(p)})."
+        if p < 0.05:
+            sd = wording.points(row["culture_sd"], info, 1)
+            varies = f" It varies between cultures by more than noise ({wording.p_words(p)}; standard deviation {sd})."
+        told.append(comparison_sentence(named, info, noun) + (varies if wording.known(p) else ""))
     return told
 
 
@@ -107,14 +129,13 @@ def _tally(rows: Sequence[Mapping[str, Any]], who: str, than: str) -> str:
     known = [row for row in rows if wording.known(row["difference"])]
     higher = [row for row in known if is_clear(row) and row["difference"] > 0]
     lower = [row for row in known if is_clear(row) and row["difference"] < 0]
+    if not known:
+        return f"Culture by culture {who} and what it is held against share nothing that could be compared."
     if not higher and not lower:
-        none = (
-            f"none of the {len(known)} differences can be told from noise." if known else "nothing could be compared."
-        )
-        one = "the one difference cannot be told from noise."
-        return f"{who} did not score higher {than}, nor lower: {one if len(known) == 1 else none}"
+        one = "the one difference" if len(known) == 1 else f"none of the {len(known)} differences"
+        return f"Culture by culture {one} {'cannot' if len(known) == 1 else 'can'} be told from noise."
     rest = len(known) - len(higher) - len(lower)
-    told = f"{who} scored higher {than} in {_of(len(higher), len(known))}{_named(higher)}"
+    told = f"Culture by culture {who} scored higher {than} in {_of(len(higher), len(known))}{_named(higher)}"
     told += f" and lower in {len(lower)}{_named(lower)}"
     if not rest:
         return f"{told}."
@@ -135,11 +156,12 @@ def contrast_sentences(view: TaskView, table: pl.DataFrame) -> list[str]:
     told = []
     info = view.metrics[view.metric]
     for (label, held), frame in table.group_by("model", "held", maintain_order=True) if table.height else ():
-        rows = frame.to_dicts()
+        over, rows = over_cultures(frame), frame.filter(pl.col("culture").is_not_null()).to_dicts()
         axis = rows[0]["axis"]
         who = f"{isolate(str(label or view.labels[0]))}, {held_name(axis, str(held))},"
         first, second = (part_words(rows[0][side].split("/", 1)[axis == "prompt"], axis) for side in ("a", "b"))
-        told.append(_tally(rows, who, f"{first} than {second}") + _levels(view, rows, info))
+        said = over_sentences([{**row, "a": f"{who} {first},", "b": second} for row in over], info, view.noun)
+        told.append(" ".join([*said, _tally(rows, who, f"{first} than {second}")]) + _levels(view, rows, info))
     return told
 
 

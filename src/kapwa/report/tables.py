@@ -12,7 +12,7 @@ import polars as pl
 
 from kapwa.report import wording
 from kapwa.report.charts import FEW_ITEMS
-from kapwa.report.comparisons import contrast_language, held_name, language_facts, part_names, variant_name
+from kapwa.report.comparisons import contrast_language, held_name, language_facts, part_names, place_words, variant_name
 from kapwa.report.sentences import is_clear, verdict_words
 from kapwa.report.view import Confusion, Estimate, Subject, TaskView
 from kapwa.report.wording import clean, culture_name, isolate, label_text
@@ -37,6 +37,7 @@ FLAGS = {"too_many": "Too many answers", "answered_other_language": "Other langu
 TIDY = (
     *("task", "culture", "language", "variant", "group", "stratum", "metric", "model"),
     *("value", "se", "low", "high", "n", "clusters", "method", "base_floor", "highest_floor", "ceiling"),
+    *("partially_pooled", "rank_low", "rank_high"),
 )
 
 
@@ -65,6 +66,7 @@ class Table:
     note: str = ""
 
 
+RANKS = "The ranks of a model's column hold all together with 95% confidence."
 _GREY = f"Grey: fewer than {FEW_ITEMS} items."
 
 
@@ -87,7 +89,10 @@ def tidy_csv(view: TaskView, found: Iterable[tuple[str, Subject, Estimate | None
             continue
         _, base, best, top = view.marks(subject, row["metric"], row["variant"])
         beside = [mark.value if mark else None for mark in (base, best, top)]
-        rows.append([view.task, *(row[k] for k in TIDY[1:7]), label, *(row[k] for k in TIDY[8:15]), *beside])
+        main = view.many and row["group"] == "all" and row["variant"] == view.variant
+        worth = view.worth(view.labels.index(label), subject, row["metric"]) if main else None
+        ranked = worth if worth is not None and worth[1] is not None else (None, None, None)
+        rows.append([view.task, *(row[k] for k in TIDY[1:7]), label, *(row[k] for k in TIDY[8:15]), *beside, *ranked])
     return csv_text(TIDY, rows)
 
 
@@ -149,12 +154,17 @@ def culture_table(view: TaskView, metric: str, average: Mapping[str, Estimate] |
     # Floors and people are left out where there are none; the floor is named once where all share it.
     kept = [side for side in (0, 1) if not all(pair[side].muted for pair in marks)]
     names = {floor.small for floor, _ in marks if floor.text != wording.NOTHING}
-    rows = []
+    rows, ranked = [], False
     for subject, pair in zip(subjects, marks, strict=True):
         found = [view.estimate(i, subject, metric) for i in range(len(view.runs))]
         n = max((int(row["n"]) for row in found if row is not None), default=0)
         cells = [Cell(subject.label, language_facts(view.language_of(subject, view.variant))[0])]
-        cells += [score_cell(row, info, strong=metric in view.headline) for row in found]
+        for i, row in enumerate(found):
+            cell, worth = score_cell(row, info, strong=metric in view.headline), view.worth(i, subject, metric)
+            if worth is not None and worth[1] is not None and worth[2] is not None:
+                cell = cell._replace(small=f"{cell.small}; {wording.rank(worth[1], worth[2])}")
+                ranked = True
+            cells.append(cell)
         cells += [score_cell(average.get(subject.culture), info)] if average else []
         cells += [pair[side]._replace(small="" if len(names) == 1 else pair[side].small) for side in kept]
         rows.append([*cells, Cell(f"{n:,}", number=True, muted=n < FEW_ITEMS)])
@@ -176,7 +186,7 @@ def culture_table(view: TaskView, metric: str, average: Mapping[str, Estimate] |
         ],
         rows=rows,
         csv=tidy_csv(view, every),
-        note=f"{FLOOR}: {next(iter(names))}." if len(names) == 1 else "",
+        note=(f"{FLOOR}: {next(iter(names))}. " if len(names) == 1 else "") + (RANKS if ranked else ""),
     )
 
 
@@ -237,14 +247,16 @@ def comparison_table(view: TaskView, frame: pl.DataFrame, key: str, caption: str
     """
     if not frame.height:
         return None
-    shown = frame if frame.height <= MOST_PAIRS else frame.sort("p_holm", "p_value", nulls_last=True).head(MOST_PAIRS)
+    shown = frame
+    if frame.height > MOST_PAIRS:
+        shown = frame.sort(pl.col("culture").is_not_null(), "p_holm", "p_value", nulls_last=True).head(MOST_PAIRS)
     note = "“Detectable” is the smallest true difference that this many items would show four times in five."
     if shown.height < frame.height:
         note += f" The {shown.height} clearest of {frame.height:,} differences; all are in the CSV."
     rows = []
     for row in shown.iter_rows(named=True):
         info, clear = view.metrics[row["metric"]], is_clear(row)
-        where = [isolate(clean(row["culture"]))] if len(view.subjects) > 1 else []
+        where = [isolate(place_words(row))] if len(view.subjects) > 1 else []
         where += [view.titles[row["metric"]].split(":")[0]]
         where += [isolate(clean(row["model"]))] if row.get("model") else []
         between = wording.change_interval(row["low"], row["high"], info)
@@ -271,14 +283,14 @@ def contrast_table(view: TaskView, frame: pl.DataFrame) -> Table | None:
     shown = frame.filter(pl.col("held") == held).to_dicts()
     first, second = part_names(shown[0], axis)
     rows = []
-    for row in sorted(shown, key=lambda row: (row["model"], -(row["difference"] or 0.0))):
-        clear = is_clear(row)
-        small = [language_facts(contrast_language(view, row))[0]] if axis == "asked" else []
+    for row in sorted(shown, key=lambda row: (row["model"], row["cultures"] == 1, -(row["difference"] or 0.0))):
+        clear, asked = is_clear(row), axis == "asked" and row["cultures"] == 1
+        small = [language_facts(contrast_language(view, row))[0]] if asked else []
         small += [isolate(clean(row["model"]))] if row["model"] else []
         between = wording.change_interval(row["low"], row["high"], info)
         rows.append(
             [
-                Cell(culture_name(row["culture"]), ", ".join(small)),
+                Cell(place_words(row), ", ".join(small)),
                 *(Cell(wording.amount(row[name], info), number=True) for name in ("a_value", "b_value")),
                 Cell(wording.change(row["difference"], info), between, True, clear, not clear),
                 Cell(wording.p_value(row["p_holm"]), number=True),

@@ -11,8 +11,8 @@ import polars as pl
 
 from kapwa.datasets.findings import CheckReport, Severity, kinds_of
 from kapwa.report import notes, sentences, wording
-from kapwa.report.comparisons import variant_name
-from kapwa.report.summaries import across_sentence
+from kapwa.report.comparisons import over_cultures, variant_name
+from kapwa.report.summaries import across_sentence, over_sentences
 from kapwa.report.view import arrange
 from kapwa.report.wording import label_text
 from kapwa.runs.directory import Run
@@ -106,13 +106,20 @@ def render_comparison(frame: pl.DataFrame, metrics: Mapping[str, Mapping[str, An
     parts = [name for name in names if frame[name].n_unique() > 1] or ["metric"]
     same = [f"{name.capitalize()}: {label_text(first[name] or 'all')}" for name in names if name not in parts]
     told += ["; ".join(same)] if same else []
+    over = over_cultures(frame.filter(metric=first["metric"]))
+    said = over_sentences([{**row, **short} for row in over], metrics.get(first["metric"], {}), ("item", "items"))
+    heads = [f"{label_text(row['variant'])}: " if len(over) > 1 else "" for row in over]
+    told += [head + sentence for head, sentence in zip(heads, said, strict=True)]
     head = ", ".join(parts).capitalize()
     columns = [head, "Difference", "95% interval", "p (Holm)", "Detectable", "n", "Verdict"]
     shown, rows = _first_metrics(frame), []
     for row in shown.iter_rows(named=True):
         info = metrics.get(row["metric"], {})
         cells = [
-            ", ".join(label_text(row[name] or "all") for name in parts),
+            ", ".join(
+                label_text(row[name] or ("all" if name != "culture" else f"mean of {row['cultures']}"))
+                for name in parts
+            ),
             wording.change(row["difference"], info),
             wording.change_interval(row["low"], row["high"], info),
             wording.p_value(row["p_holm"]),
@@ -125,7 +132,7 @@ def render_comparison(frame: pl.DataFrame, metrics: Mapping[str, Mapping[str, An
     table = new_table(columns, rows, names=(head, "Verdict"), bold=bold)
     note = "Detectable: the smallest true difference that this many items show four times in five."
     if shown.height < frame.height:
-        note += f" {frame.height - shown.height} more differences, of other metrics, with --json."
+        note += f" {frame.height - shown.height} more differences, of other metrics, with --json or --csv."
     return Group(*map(Text, told), table, Text(note, style="dim"))
 
 
@@ -147,9 +154,9 @@ def difference_lines(a: Run, b: Run) -> list[str]:
 
 def _first_metrics(frame: pl.DataFrame) -> pl.DataFrame:
     """The rows of the first metrics (headline ones stand first) that fit a screen; at least one metric."""
-    kept: list[str] = []
+    kept, own = list[str](), frame.filter(pl.col("culture").is_not_null())
     for metric in frame["metric"].unique(maintain_order=True):
-        if kept and frame.filter(pl.col("metric").is_in([*kept, metric])).height > MOST_ROWS:
+        if kept and own.filter(pl.col("metric").is_in([*kept, metric])).height > MOST_ROWS:
             break
         kept.append(metric)
     return frame.filter(pl.col("metric").is_in(kept))

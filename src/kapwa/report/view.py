@@ -14,6 +14,7 @@ from kapwa.errors import KapwaError, UsageError
 from kapwa.records import Floor
 from kapwa.report.wording import clean, culture_name, known, label_text
 from kapwa.runs.directory import Run
+from kapwa.stats.pooled import CultureSpread, culture_spread
 from kapwa.suites.base import Suite
 
 Estimate = dict[str, Any]
@@ -117,6 +118,7 @@ class TaskView:
         self._spoken: dict[tuple[str, str], list[str]] = {}
         # Floors and ceilings of each metric and variant, run by run.
         self._floors: dict[tuple[str, str], list[list[dict[str, Any]]]] = {}
+        self._spreads: dict[tuple[int, str], CultureSpread | None] = {}
         metrics: dict[str, Mapping[str, Any]] = {}
         for i, run in enumerate(self.runs):
             metrics = dict(run.manifest.get("metrics", {})) | metrics
@@ -209,14 +211,50 @@ class TaskView:
             self._floors.setdefault((one.metric, one.variant), [[] for _ in self.runs])[0].append(one._asdict())
 
     def by_score(self, metric: str) -> list[Subject]:
-        """Cultures with a score in the main variant, the highest first (mean over models)."""
+        """Cultures with a score in the main variant, the highest first (mean over models of what it is worth)."""
         found = []
         for subject in self.subjects:
-            rows = [self.estimate(i, subject, metric) for i in range(len(self.runs))]
-            values = [row["value"] for row in rows if row is not None and known(row["value"])]
+            values = [worth[0] for i in range(len(self.runs)) if (worth := self.worth(i, subject, metric)) is not None]
             if values:
                 found.append((sum(values) / len(values), subject))
         return [subject for _, subject in sorted(found, key=lambda pair: (-pair[0], pair[1].label))]
+
+    def item_values(self, run: int, metric: str) -> pl.DataFrame:
+        """What one run scored on each item in the main variant, its samples averaged; with the item's groups."""
+        kept = (pl.col("metric") == metric) & (pl.col("variant") == self.variant) & pl.col("value").is_not_null()
+        rows, beside = self.runs[run].scores.filter(kept), {"cluster", *self.groups} - {"culture", "language"}
+        return rows.group_by("culture", "language", "item_id", maintain_order=True).agg(
+            pl.col("value").mean(), *(pl.col(name).first() for name in sorted(beside))
+        )
+
+    def spread(self, run: int, metric: str) -> CultureSpread | None:
+        """How far the scores of many cultures differ by more than noise; None where that cannot be told."""
+        if (run, metric) not in self._spreads:
+            found, places = None, {(s.culture, self.language_of(s, self.variant)): s for s in self.subjects}
+            items = self.item_values(run, metric) if self.many else pl.DataFrame()
+            if items.height:
+                numbers = {where: k for k, where in enumerate(places)}
+                cultures = [numbers.get(where, -1) for where in items.select("culture", "language").iter_rows()]
+                found = culture_spread(items["value"].to_numpy(), cultures, items["cluster"].to_list())
+            if found is not None:
+                named = tuple(list(places.values())[int(str(k))] for k in found.cultures)
+                found = found._replace(cultures=named)
+            self._spreads[run, metric] = found
+        return self._spreads[run, metric]
+
+    def worth(self, run: int, subject: Subject, metric: str) -> tuple[float, int | None, int | None] | None:
+        """A culture's score drawn towards the mean of many as far as noise explains, and the interval of its rank.
+
+        The score itself, without ranks, for metrics that are no headline and where cultures are few.
+        """
+        row = self.estimate(run, subject, metric)
+        if row is None or not known(row["value"]):
+            return None
+        spread = self.spread(run, metric) if self.many and metric in self.headline else None
+        if spread is None or subject not in spread.cultures:
+            return float(row["value"]), None, None
+        k = spread.cultures.index(subject)
+        return float(spread.partial[k]), int(spread.rank_low[k]), int(spread.rank_high[k])
 
     def table(self, name: str) -> list[tuple[int, pl.DataFrame]]:
         """A suite's own table of each run that has it, with the run's index."""

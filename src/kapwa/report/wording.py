@@ -189,6 +189,11 @@ def p_words(p: float | None) -> str:
     return f"p {text}" if text.startswith("<") else f"p = {text}"
 
 
+def rank(low: int, high: int) -> str:
+    """Write the interval of a rank: "rank 1", "rank 12–16"."""
+    return f"rank {low}" if low == high else f"rank {low}–{high}"
+
+
 def count(number: int, noun: str, plural: str | None = None) -> str:
     """Write "1 situation", "1,204 situations"."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

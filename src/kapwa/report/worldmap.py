@@ -21,6 +21,7 @@ from kapwa.report.charts import Chart, heat_step, text_svg
 from kapwa.report.heat import heat_domain
 from kapwa.report.view import TaskView
 
+PARTIAL = "drawn towards the mean as far as noise explains"
 LEAST_PLACES = 4  # with fewer, a map says less than a line of text
 _UNNUMBERED = {"XKX": "Kosovo"}  # outlines that carry no ISO number, by the name they have
 
@@ -52,18 +53,22 @@ class MapChart(Chart):
 
 
 def map_charts(view: TaskView) -> list[MapChart]:
-    """The first headline metric on a map, one for each model, all on one colour scale; [] where few can be placed."""
-    info, title = view.metrics[view.metric], f"{view.titles[view.metric]}, on the map"
+    """The first headline metric on a map, one for each model, all on one colour scale; [] where few can be placed.
+
+    Scores are drawn towards their mean as far as noise explains them: a map shows colours without their intervals.
+    """
+    info, title = view.metrics[view.metric], f"{view.titles[view.metric]}, on the map ({PARTIAL})"
     found = []
     for i in range(len(view.runs)):
-        rows = [(subject.label, view.estimate(i, subject, view.metric)) for subject in view.subjects]
-        found.append({label: row["value"] for label, row in rows if row is not None and wording.known(row["value"])})
+        worths = [(subject.label, view.worth(i, subject, view.metric)) for subject in view.subjects]
+        found.append({label: worth[0] for label, worth in worths if worth is not None})
     placed = [[value for label, value in values.items() if place_of(label) is not None] for values in found]
     if max(map(len, placed), default=0) < LEAST_PLACES:
         return []
     domain = heat_domain([value for values in placed for value in values], info)
     charts = []
     for i, values in enumerate(found):
+        lead = f"World map of {view.titles[view.metric]}, {view.labels[i]}, {PARTIAL}"
         told = {label: f"{label} {wording.amount(value, info, 0)}" for label, value in values.items()}
         spots: list[Spot] = []
         for label, text in told.items():
@@ -79,7 +84,7 @@ def map_charts(view: TaskView) -> list[MapChart]:
                     key=f"{view.slug}-{slug(view.labels[i])}-map-{i}",
                     title=title,
                     subject=view.labels[i],
-                    alt=f"World map of {view.titles[view.metric]}, {view.labels[i]}. {'; '.join(told.values())}.",
+                    alt=f"{lead}. {'; '.join(told.values())}.",
                     spots=spots,
                     absent=[label for label in values if place_of(label) is None],
                     domain=domain,

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from itertools import combinations
+from typing import Any, NamedTuple
 
 import numpy as np
+import polars as pl
 from numpy.typing import ArrayLike
 
-from kapwa.errors import UsageError
+from kapwa.errors import DataError, UsageError
 from kapwa.stats.clusters import FloatArray
+
+CORRELATION_SCHEMA: Mapping[str, Any] = {
+    **dict.fromkeys(("metric_a", "metric_b", "coefficient"), pl.String),
+    **dict.fromkeys(("value", "low", "high", "p_value"), pl.Float64),
+    "n": pl.Int64,
+}
 
 
 class Correlation(NamedTuple):
@@ -115,3 +124,29 @@ def _correlation(x: FloatArray, y: FloatArray, *, inflation: float = 0.0) -> Cor
         return Correlation(r, None, None, p, n)
     half = ndtri(0.975) * np.sqrt((1 + inflation * r**2) / (n - 3))
     return Correlation(r, float(np.tanh(np.arctanh(r) - half)), float(np.tanh(np.arctanh(r) + half)), p, n)
+
+
+def correlate_metrics(values: pl.DataFrame) -> pl.DataFrame:
+    """Correlate every pair of metrics across runs (or models).
+
+    ``values``: one row a run, one numeric column a metric; columns of other types (names) are left alone, null is
+    not measured. Returns :data:`CORRELATION_SCHEMA`: each unordered pair once, in column order, with a "pearson" and
+    a "spearman" row. Mind that models of one family are not independent draws, and that a correlation over nine
+    models has a wide interval.
+    """
+    names = [name for name, kind in values.schema.items() if kind.is_numeric()]
+    if len(names) < 2:
+        raise UsageError(
+            f"Correlations need at least two numeric columns; the table has {len(names)}.",
+            hint="Give one row per run and one column per metric.",
+        )
+    columns = {name: values[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in names}
+    for name, column in columns.items():
+        if np.isinf(column).any():
+            raise DataError("a value is infinite.", column=name, hint="Use null for 'not measured'.")
+    records = [
+        {"metric_a": a, "metric_b": b, "coefficient": function.__name__} | function(columns[a], columns[b])._asdict()
+        for a, b in combinations(names, 2)
+        for function in (pearson, spearman)
+    ]
+    return pl.DataFrame(records, schema=CORRELATION_SCHEMA)

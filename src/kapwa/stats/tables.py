@@ -12,7 +12,6 @@ import polars as pl
 from kapwa.errors import DataError, UsageError, nearest
 from kapwa.records import OUTCOMES, SCORE_COLUMNS
 from kapwa.stats.clusters import FloatArray
-from kapwa.stats.correlation import pearson, spearman
 from kapwa.stats.intervals import mean_estimates, paired_differences
 from kapwa.stats.significance import benjamini_hochberg, holm
 
@@ -29,6 +28,11 @@ COMPARISON_SCHEMA: Mapping[str, Any] = {
     **dict.fromkeys(("n", "clusters", "only_a", "only_b"), pl.Int64),
     "method": pl.String,
 }
+# Of comparisons over cultures. A row over several has no culture and no language; of ``cultures`` cultures the mean.
+POOLED_SCHEMA: Mapping[str, Any] = {
+    **COMPARISON_SCHEMA,
+    **{"cultures": pl.Int64, "culture_sd": pl.Float64, "p_varies": pl.Float64},
+}
 
 ALL = "all"
 
@@ -37,12 +41,6 @@ ESTIMATE_SCHEMA: Mapping[str, Any] = {
     **dict.fromkeys(("value", "se", "low", "high"), pl.Float64),
     **dict.fromkeys(("n", "clusters", *OUTCOMES), pl.Int64),
     "method": pl.String,
-}
-
-CORRELATION_SCHEMA: Mapping[str, Any] = {
-    **dict.fromkeys(("metric_a", "metric_b", "coefficient"), pl.String),
-    **dict.fromkeys(("value", "low", "high", "p_value"), pl.Float64),
-    "n": pl.Int64,
 }
 
 
@@ -195,6 +193,7 @@ def compare_variants(
     level: float = 0.95,
     seed: int = 0,
     replicates: int = 2000,
+    pooled: bool = False,
 ) -> pl.DataFrame:
     """Compare every pair of prompt variants of a culture on the clusters they share, by means within a cluster.
 
@@ -202,7 +201,8 @@ def compare_variants(
     one, so that items of equal id need not be counterparts. ``n`` and ``clusters`` both count the shared clusters;
     ``only_a`` and ``only_b`` those that one variant alone has. ``a`` and ``b`` are variants in alphabetical order and
     ``difference`` is a − b; ``variant`` is null, and so is ``language`` where the two ask in different languages. Other
-    columns as :func:`compare_runs`. Raises DataError or UsageError for a table that does not fit.
+    columns as :func:`compare_runs`. ``pooled``: rows over several cultures instead, :data:`POOLED_SCHEMA`. Raises
+    DataError or UsageError for a table that does not fit.
     """
     found = [_by_cluster(block) for block in blocks(checked_scores(scores, metrics), metrics)]
     found.sort(key=lambda block: (block.culture, block.variant))
@@ -211,6 +211,8 @@ def compare_variants(
         for a, b in combinations(found, 2)
         if a.culture == b.culture and a.variant != b.variant
     ]
+    if pooled:
+        return _pooled_table("variants", pairs, metrics, level=level, seed=seed)
     return _table("variants", pairs, metrics, level=level, seed=seed, replicates=replicates)
 
 
@@ -231,22 +233,69 @@ def compare_runs(
     seed: int = 0,
     replicates: int = 2000,
 ) -> pl.DataFrame:
-    """Compare two runs on the items both measured, by culture, language and variant.
+    """Compare two runs on the items both measured: over all cultures, then by culture, language and variant.
+
+    For each metric, a first row for each variant that two or more cultures have is the mean over these of the paired
+    difference, each counting alike, clustered by question: ``cultures`` counts them, ``culture`` and ``language`` are
+    null. ``p_varies`` tests whether the true difference is the same in all of them, ``culture_sd`` is its estimated
+    standard deviation between them; see :func:`kapwa.stats.pooled.pooled_differences`. Both are null in the rows of one
+    culture, which follow.
 
     ``n``: items with a value in both; ``only_a`` and ``only_b``: items with a value in one run only, which are in
     no figure of the row. ``a_value`` and ``b_value`` are means over the ``n`` shared items.
 
     ``p_value``: cluster sign-flip permutation. ``p_holm``: Holm within one metric, over all its comparisons in this
     table: metrics are chosen beforehand and many are near twins of each other, so a metric is the family of a claim.
-    ``p_bh``: Benjamini–Hochberg over the whole table, for looking which of all metrics moved.
-    Returns :data:`COMPARISON_SCHEMA`. Raises DataError or UsageError for tables that do not fit.
+    ``p_bh``: Benjamini–Hochberg over the whole table, for looking which of all metrics moved. The rows over cultures
+    answer the first question asked, and are families of their own.
+    Returns :data:`POOLED_SCHEMA`. Raises DataError or UsageError for tables that do not fit.
     """
     if label_a == label_b:
         raise UsageError(f"Both runs are called {label_a!r}.", hint="Give them different labels.")
     sides = (blocks(checked_scores(scores, metrics), metrics) for scores in (scores_a, scores_b))
     a, b = ({block[:3]: block for block in side} for side in sides)
     pairs = [(label_a, a[key], label_b, b[key]) for key in sorted(a.keys() & b.keys())]
-    return _table("runs", pairs, metrics, level=level, seed=seed, replicates=replicates)
+    own = _table("runs", pairs, metrics, level=level, seed=seed, replicates=replicates)
+    nothing = pl.lit(None, pl.Float64)
+    own = own.with_columns(cultures=pl.lit(1, pl.Int64), culture_sd=nothing, p_varies=nothing)
+    both = pl.concat([_pooled_table("runs", pairs, metrics, level=level, seed=seed), own])
+    return both.sort(_places(metrics), pl.col("cultures") == 1, maintain_order=True)
+
+
+def _places(metrics: Mapping[str, bool]) -> pl.Expr:
+    """The place of each row's metric."""
+    order = {name: place for place, name in enumerate(metrics)}
+    return pl.col("metric").replace_strict(order, return_dtype=pl.Int64)
+
+
+def _pooled_table(
+    kind: str, pairs: Sequence[tuple[str, Block, str, Block]], metrics: Mapping[str, bool], *, level: float, seed: int
+) -> pl.DataFrame:
+    """Rows over cultures: a row for each metric and pair of names (and variant) that two or more cultures have."""
+    from kapwa.stats.pooled import pooled_differences
+
+    groups: dict[tuple[str, str, str | None], list[tuple[Block, Block]]] = {}
+    for label_a, a, label_b, b in pairs:
+        groups.setdefault((label_a, label_b, a.variant if a.variant == b.variant else None), []).append((a, b))
+    records = []
+    for (label_a, label_b, variant), members in groups.items():
+        names = [name for name in metrics if all(name in block.metrics for pair in members for block in pair)]
+        if len({a.culture for a, _ in members}) < 2 or not names:
+            continue
+        parts = [_aligned(a, b, names) for a, b in members]
+        left, right, clusters = (np.concatenate(one) for one in zip(*parts, strict=True))
+        cultures = np.repeat([a.culture for a, _ in members], [len(part[2]) for part in parts])
+        flags = [metrics[name] for name in names]
+        found = pooled_differences(left, right, cultures, clusters, binary=flags, level=level, seed=seed)
+        only_a, only_b = (
+            (~np.isnan(one) & np.isnan(other)).sum(axis=0).tolist() for one, other in ((left, right), (right, left))
+        )
+        labels = {"kind": kind, "a": label_a, "b": label_b, "variant": variant}
+        for k, (name, one) in enumerate(zip(names, found, strict=True)):
+            told = {"cultures": one.cultures, "culture_sd": one.sd, "p_varies": one.p_varies, "only_a": only_a[k]}
+            records.append({**labels, "metric": name, **one.comparison._asdict(), **told, "only_b": only_b[k]})
+    table = pl.DataFrame(records, schema=POOLED_SCHEMA).sort(_places(metrics), "variant", "a", "b")
+    return adjust_p_values(table.filter(pl.col("cultures") > 1))
 
 
 def _aligned(a: Block, b: Block, names: Sequence[str]) -> tuple[FloatArray, FloatArray, np.ndarray]:
@@ -303,53 +352,26 @@ def _table(
             {**labels, "metric": name, **one._asdict(), "only_a": only_a[k], "only_b": only_b[k]}
             for k, (name, one) in enumerate(zip(names, found, strict=True))
         ]
-    order = {name: place for place, name in enumerate(metrics)}
-    by_metric = pl.col("metric").replace_strict(order, return_dtype=pl.Int64)
     schema = {name: kind for name, kind in COMPARISON_SCHEMA.items() if name not in ("p_holm", "p_bh")}
-    table = pl.DataFrame(records, schema=schema).sort(by_metric, "culture", "language", "variant", "a", "b")
+    table = pl.DataFrame(records, schema=schema).sort(_places(metrics), "culture", "language", "variant", "a", "b")
     return adjust_p_values(table).select(*COMPARISON_SCHEMA)
 
 
 def adjust_p_values(table: pl.DataFrame) -> pl.DataFrame:
     """Set ``p_holm`` (within each metric) and ``p_bh`` (over the table) from ``p_value``; rows keep their order.
 
-    For tables joined from several comparisons: the families are then those of the whole table.
+    For tables joined from several comparisons: the families are then those of the whole table. Rows over cultures are
+    families apart from those of single cultures.
     """
     p = table["p_value"].fill_null(np.nan).to_numpy()
     names = table["metric"].to_numpy()
-    stepped = np.full(p.shape, np.nan)
-    for name in table["metric"].unique(maintain_order=True):
-        stepped[names == name] = holm(p[names == name])
+    over = (table["cultures"] > 1).to_numpy() if "cultures" in table.columns else np.zeros(p.shape, dtype=bool)
+    stepped, shared = np.full(p.shape, np.nan), np.full(p.shape, np.nan)
+    for level in (over, ~over):
+        shared[level] = benjamini_hochberg(p[level])
+        for name in table["metric"].unique(maintain_order=True):
+            stepped[level & (names == name)] = holm(p[level & (names == name)])
     return table.with_columns(
         pl.Series("p_holm", stepped, dtype=pl.Float64).fill_nan(None),
-        pl.Series("p_bh", benjamini_hochberg(p), dtype=pl.Float64).fill_nan(None),
+        pl.Series("p_bh", shared, dtype=pl.Float64).fill_nan(None),
     )
-
-
-# --- correlations -------------------------------------------------------------------------------------------
-
-
-def correlate_metrics(values: pl.DataFrame) -> pl.DataFrame:
-    """Correlate every pair of metrics across runs (or models).
-
-    ``values``: one row a run, one numeric column a metric; columns of other types (names) are left alone, null is
-    not measured. Returns :data:`CORRELATION_SCHEMA`: each unordered pair once, in column order, with a "pearson" and
-    a "spearman" row. Mind that models of one family are not independent draws, and that a correlation over nine
-    models has a wide interval.
-    """
-    names = [name for name, kind in values.schema.items() if kind.is_numeric()]
-    if len(names) < 2:
-        raise UsageError(
-            f"Correlations need at least two numeric columns; the table has {len(names)}.",
-            hint="Give one row per run and one column per metric.",
-        )
-    columns = {name: values[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in names}
-    for name, column in columns.items():
-        if np.isinf(column).any():
-            raise DataError("a value is infinite.", column=name, hint="Use null for 'not measured'.")
-    records = [
-        {"metric_a": a, "metric_b": b, "coefficient": function.__name__} | function(columns[a], columns[b])._asdict()
-        for a, b in combinations(names, 2)
-        for function in (pearson, spearman)
-    ]
-    return pl.DataFrame(records, schema=CORRELATION_SCHEMA)

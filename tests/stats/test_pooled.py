@@ -1,0 +1,227 @@
+"""Means, differences and spread over cultures: against plain definitions, an oracle, and planted data."""
+
+from itertools import product
+
+import numpy as np
+import polars as pl
+import pytest
+from benchmarks.simulations.comparisons import DESIGNS, PLANTED, compared, found
+from benchmarks.simulations.heterogeneity import differences, names_wrongly, scores
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kapwa.errors import UsageError
+from kapwa.records import SCORE_COLUMNS
+from kapwa.stats.intervals import mean_estimates
+from kapwa.stats.pooled import culture_spread, pooled_differences, pooled_mean
+from kapwa.stats.tables import POOLED_SCHEMA, adjust_p_values, compare_runs, compare_variants
+
+SIXTEEN, OWN = DESIGNS["16 cultures × 100 shared questions"], DESIGNS["4 cultures × 20 questions of their own"]
+
+
+def plain_mean(values: np.ndarray, cultures: np.ndarray, clusters: np.ndarray) -> tuple[float, float]:
+    """The definition, item by item: mean of culture means; squared sums of each question's residuals over cultures."""
+    names = sorted(set(cultures))
+    means = {c: float(values[cultures == c].mean()) for c in names}
+    parts = dict.fromkeys(set(clusters), 0.0)
+    for c in names:
+        inside = cultures == c
+        groups = len(set(clusters[inside]))
+        for value, g in zip(values[inside], clusters[inside], strict=True):
+            parts[g] += (groups / (groups - 1)) ** 0.5 * (value - means[c]) / inside.sum() / len(names)
+    return sum(means.values()) / len(names), sum(part**2 for part in parts.values()) ** 0.5
+
+
+@given(st.integers(0, 10_000), st.integers(2, 4), st.integers(2, 6), st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_the_pooled_mean_is_its_definition(seed: int, several: int, questions: int, shared: bool) -> None:
+    random = np.random.default_rng(seed)
+    places = [(c, q) for c in range(several) for q in range(questions) for _ in range(random.integers(1, 3))]
+    cultures = np.array([f"c{c}" for c, _ in places])
+    clusters = np.array([f"q{q}" if shared else f"q{c}-{q}" for c, q in places])
+    values = random.random(len(places))
+    one, (mean, se) = pooled_mean(values, cultures, clusters), plain_mean(values, cultures, clusters)
+    assert (one.value, one.se) == pytest.approx((mean, se))
+    assert one.low is not None
+    assert one.low < mean < (one.high or 0)
+    order = random.permutation(len(values))
+    assert pooled_mean(values[order], cultures[order], clusters[order])[:4] == pytest.approx(one[:4])
+
+
+def test_questions_put_to_all_cultures_count_by_their_means_over_cultures() -> None:
+    random = np.random.default_rng(5)
+    cultures, questions = (part.ravel() for part in np.indices((4, 25)))
+    values = random.random(25)[questions] + 0.3 * random.random(100)
+    (by_question,) = mean_estimates(values.reshape(4, 25).mean(axis=0), None)
+    assert pooled_mean(values, cultures, questions)[:4] == pytest.approx(by_question[:4])
+    # Questions of their own: independent means, and the degrees of freedom of all of them together.
+    own = pooled_mean(values, cultures, cultures * 25 + questions)
+    errors = [mean_estimates(values[cultures == c], None)[0].se for c in range(4)]
+    assert own.se == pytest.approx(np.sqrt(np.square(errors).sum()) / 4)
+    from scipy.special import stdtrit
+
+    assert own.high - own.value == pytest.approx(float(stdtrit(4 * 24, 0.975)) * own.se)
+
+
+def test_the_standard_error_is_that_of_a_regression_on_cultures_clustered_by_question() -> None:
+    sm = pytest.importorskip("statsmodels.api")
+    random = np.random.default_rng(2)
+    cultures, questions = (part.ravel() for part in np.indices((3, 40)))
+    cultures, questions = np.tile(cultures, 2), np.tile(questions, 2)
+    values = random.random(40)[questions] + random.random(len(cultures))
+    design = np.eye(3)[cultures]
+    fit = sm.OLS(values, design).fit(cov_type="cluster", cov_kwds={"groups": questions, "use_correction": False})
+    test = fit.t_test(np.full((1, 3), 1 / 3))
+    found = pooled_mean(values, cultures, questions)
+    assert found.value == pytest.approx(float(test.effect.item()))
+    assert found.se == pytest.approx(float(test.sd.item()) * (40 / 39) ** 0.5)
+
+
+def test_the_p_value_flips_whole_questions_over_all_cultures() -> None:
+    random = np.random.default_rng(7)
+    cultures, questions = (part.ravel() for part in np.indices((3, 8)))
+    kept = np.arange(24) != 5
+    cultures, questions = cultures[kept], questions[kept]
+    a, b = random.integers(0, 2, (2, 23)).astype(float)
+    (one,) = pooled_differences(a, b, cultures, questions, binary=True)
+    by_question = np.zeros(8)
+    for difference, c, q in zip(a - b, cultures, questions, strict=True):
+        by_question[q] += difference / (cultures == c).sum() / 3
+    flips = [abs(np.dot(signs, by_question)) for signs in product((-1, 1), repeat=8)]
+    wanted = np.mean([flip >= abs(by_question.sum()) - 1e-12 for flip in flips])
+    assert one.comparison.p_value == pytest.approx(wanted)
+    assert one.comparison.method == "bonett-price-clustered, sign-flip exact"
+    assert one.comparison.difference == pytest.approx(by_question.sum())
+    assert one.comparison.a_value - one.comparison.b_value == pytest.approx(by_question.sum())
+
+
+def test_two_models_that_never_disagree_get_an_interval_with_a_width() -> None:
+    cultures, questions = (part.ravel() for part in np.indices((4, 20)))
+    same = (questions % 2).astype(float)
+    (one,) = pooled_differences(same, same, cultures, questions, binary=True)
+    assert (one.comparison.difference, one.comparison.p_value, one.p_varies, one.sd) == (0, 1, 1, 0)
+    assert one.comparison.low < 0 < one.comparison.high
+    (measure,) = pooled_differences(same, same, cultures, questions)
+    assert (measure.comparison.low, measure.comparison.se) == (None, None)
+    (nothing,) = pooled_differences(np.full(80, np.nan), same, cultures, questions)
+    assert (nothing.comparison.difference, nothing.cultures) == (None, 0)
+    with pytest.raises(UsageError, match="differ in shape"):
+        pooled_differences(same, same[1:], cultures, questions)
+
+
+def test_a_culture_with_one_question_widens_the_interval() -> None:
+    cultures, questions = (part.ravel() for part in np.indices((4, 20)))
+    values = np.random.default_rng(1).random(80)
+    one_item = pooled_mean(np.append(values, 3.0), np.append(cultures, 4), np.append(questions, 99))
+    assert one_item.se > 3 * pooled_mean(values, cultures, questions).se
+    alone = pooled_mean([1.0, 2.0], ["a", "b"], ["q", "q"])
+    assert (alone.value, alone.low, alone.method) == (1.5, None, "one-cluster")
+    assert culture_spread([1.0, 2.0], ["a", "b"], ["q", "q"]) is None
+    assert pooled_mean([np.nan], ["a"], ["q"]).method == "no-data"
+    assert culture_spread([np.nan], ["a"], ["q"]) is None
+
+
+def test_five_points_everywhere_in_sixteen_cultures_are_found() -> None:
+    random = np.random.default_rng(13)
+    seen = [compared(random, PLANTED, 0.05, alike=0.8) for _ in range(20)]
+    assert sum(map(found, seen)) >= 18
+    assert np.mean([one.comparison.difference for one in seen]) == pytest.approx(0.05, abs=0.01)
+    assert sum(one.p_varies < 0.05 for one in seen) <= 4
+
+
+def test_pooled_intervals_cover_and_verdicts_err_as_often_as_they_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kapwa.stats.pooled.FLIPS", 19)
+    random = np.random.default_rng(3)
+    for design in (SIXTEEN, OWN):
+        made = [compared(random, design, 0.05).comparison for _ in range(80)]
+        assert 0.90 <= np.mean([one.low <= 0.05 <= one.high for one in made]) <= 0.99
+        assert np.mean([found(compared(random, design, 0.0)) for _ in range(80)]) <= 0.10
+
+
+def test_equal_cultures_are_rarely_told_apart_and_unequal_ones_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kapwa.stats.pooled.FLIPS", 999)
+    random = np.random.default_rng(4)
+    equal = [scores(random, SIXTEEN, np.full(16, 0.5)) for _ in range(100)]
+    assert sum(one.p_value < 0.05 for one in equal) <= 11
+    assert sum(map(names_wrongly, equal)) <= 11
+    gains = [differences(random, OWN, np.full(4, 0.05)).p_value < 0.05 for _ in range(100)]
+    assert sum(gains) <= 11
+    truth = np.linspace(0.3, 0.7, 16)
+    wide = scores(random, SIXTEEN, truth)
+    assert wide.p_value <= 0.001
+    assert wide.apart(0, 15)
+    assert (wide.rank_low <= np.arange(16, 0, -1)).all()
+    assert (wide.rank_high >= np.arange(16, 0, -1)).all()
+    assert wide.sd == pytest.approx(truth.std(ddof=1), abs=0.06)
+
+
+def test_partial_pooling_draws_towards_the_mean_as_far_as_noise_explains() -> None:
+    random = np.random.default_rng(8)
+    truth = 0.5 + 0.05 * random.normal(size=16)
+    spread = scores(random, SIXTEEN, truth)
+    centre = spread.means.mean()
+    part = (spread.partial - centre) / (spread.means - centre)
+    assert (part > 0).all()
+    assert (part < 1).all()
+    assert ((spread.partial - truth) ** 2).sum() < ((spread.means - truth) ** 2).sum()
+    # Where noise explains it all, all cultures are drawn to the mean.
+    cultures, questions = (part.ravel() for part in np.indices((2, 40)))
+    alike = culture_spread(random.permutation(np.arange(80) % 2), cultures, questions)
+    assert alike.sd == 0
+    assert alike.partial == pytest.approx(alike.means.mean())
+
+
+def test_the_spread_is_the_same_for_any_order_of_rows_and_extreme_without_noise() -> None:
+    random = np.random.default_rng(9)
+    cultures, questions = (part.ravel() for part in np.indices((5, 12)))
+    values = random.random(60)
+    one, order = culture_spread(values, cultures, questions), random.permutation(60)
+    other = culture_spread(values[order], cultures[order], questions[order])
+    assert (one.cultures, one.p_value, one.sd) == (other.cultures, other.p_value, pytest.approx(other.sd))
+    assert one.rank_low.tolist() == other.rank_low.tolist()
+    right = culture_spread(np.ones(60), cultures, questions)
+    assert (right.p_value, right.sd, right.rank_high.tolist()) == (1, 0, [5] * 5)
+    # Without any spread inside cultures no question tells how far chance could go.
+    assert np.isnan(culture_spread(cultures.astype(float), cultures, questions).p_value)
+
+
+# --- tables
+
+
+def score_frame(seed: int, gain: float = 0.0) -> pl.DataFrame:
+    random, rows = np.random.default_rng(seed), []
+    for culture, variant, i in product("abc", ("local/x", "en/x"), range(30)):
+        key = (f"{culture}{i}", variant, culture, "en", "", "", f"q{i}", 0)
+        rows.append((*key, "sem_b", float(random.random() < 0.4 + gain), "right"))
+    kinds = {**dict.fromkeys(SCORE_COLUMNS, pl.String), "sample": pl.Int64, "value": pl.Float64}
+    return pl.DataFrame(rows, schema=kinds, orient="row")
+
+
+def test_the_first_rows_of_a_comparison_are_over_cultures_and_a_family_of_their_own() -> None:
+    a, b = score_frame(1, 0.3), score_frame(2)
+    table = compare_runs(a, b, label_a="A", label_b="B", metrics={"sem_b": True})
+    assert table.schema == pl.Schema(POOLED_SCHEMA)
+    assert table.select("culture", "variant", "cultures").rows() == [
+        (None, "en/x", 3),
+        (None, "local/x", 3),
+        *((culture, variant, 1) for culture in "abc" for variant in ("en/x", "local/x")),
+    ]
+    first = table.row(0, named=True)
+    assert (first["n"], first["clusters"]) == (90, 30)
+    means = table.filter(pl.col("culture").is_not_null(), variant="en/x")["difference"]
+    assert first["difference"] == pytest.approx(means.mean())
+    assert first["p_holm"] == 2 * first["p_value"]
+    assert adjust_p_values(table).equals(table)
+    alone = compare_runs(
+        *(one.filter(culture="a") for one in (a, b)), label_a="A", label_b="B", metrics={"sem_b": True}
+    )
+    assert alone["cultures"].to_list() == [1, 1]
+    assert alone["p_varies"].null_count() == 2
+
+
+def test_variants_are_compared_over_cultures_by_question() -> None:
+    scores = score_frame(3)
+    (row,) = compare_variants(scores, metrics={"sem_b": True}, pooled=True).rows(named=True)
+    assert (row["a"], row["b"], row["culture"], row["cultures"], row["clusters"]) == ("en/x", "local/x", None, 3, 30)
+    english, local = (scores.filter(variant=name).sort("item_id")["value"].mean() for name in ("en/x", "local/x"))
+    assert row["difference"] == pytest.approx(english - local)
