@@ -118,6 +118,15 @@ def test_a_perfect_correlation_of_four_models_is_not_printed_as_one() -> None:
     assert frame.filter(pl.col("value").is_null())["low"].is_null().all()
 
 
+def test_variants_over_several_cultures_stand_before_those_in_each() -> None:
+    frame = comparisons.variant_pairs(view_of(make_run()))
+    assert frame["culture"].is_null().to_list() == [True] * 3 + [False] * 6
+    over = frame.row(0, named=True)
+    each = frame.filter(pl.col("culture").is_not_null(), a=over["a"], b=over["b"])
+    assert (over["cultures"], over["n"]) == (2, each["n"].sum())
+    assert over["difference"] == pytest.approx(each["difference"].mean())
+
+
 def test_variant_comparisons_name_their_model_when_there_are_several() -> None:
     two = comparisons.variant_pairs(view_of(make_run("a"), make_run("b")))
     assert set(comparisons.variant_pairs(view_of(make_run()))["model"]) == {""}

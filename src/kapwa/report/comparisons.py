@@ -205,17 +205,20 @@ def place_words(row: Mapping[str, Any]) -> str:
 
 
 def variant_pairs(view: TaskView) -> pl.DataFrame:
-    """Each run's own comparisons of prompt variants on the first headline metric.
+    """Each run's own comparisons of prompt variants on the first headline metric, those over several cultures first.
 
     Two more columns: ``model``, and ``same_prompts``, the clusters in which both variants ask the very same prompts.
     """
     tables = []
     for label, run in zip(view.labels, view.runs, strict=True):
         if run.comparisons.height:
-            kept = run.comparisons.filter(pl.col("metric") == view.metric)
-            tables.append(
-                _same_prompts(kept, run.items).with_columns(model=pl.lit(label if len(view.runs) > 1 else ""))
-            )
+            this = pl.col("metric") == view.metric
+            metrics = {view.metric: bool(view.metrics[view.metric].get("binary"))}
+            parts = [_same_prompts(run.comparisons.filter(this), run.items).with_columns(cultures=pl.lit(1, pl.Int64))]
+            if len(view.subjects) > 1:
+                parts.insert(0, compare_variants(run.scores.filter(this), metrics=metrics, pooled=True))
+            table = pl.concat(parts, how="diagonal_relaxed")
+            tables.append(table.with_columns(model=pl.lit(label if len(view.runs) > 1 else "")))
     return pl.concat(tables, how="diagonal_relaxed") if tables else pl.DataFrame()
 
 

@@ -282,13 +282,15 @@ def _pair_sentences(view: TaskView, frame: pl.DataFrame) -> list[str]:
     rows = every.filter(pl.col("culture").is_not_null()).to_dicts()
     clear = [row for row in rows if sentences.is_clear(row)]
     told = rows if len(rows) <= TOLD_PAIRS else clear
-    said = summaries.over_sentences(comparisons.over_cultures(every), info, view.noun)
+    over = comparisons.over_cultures(every)
+    heads = [f"{isolate(clean(row['model']))}: " if row.get("model") else "" for row in over]
+    noun = view.unit if "variants" in every["kind"] else view.noun
+    said = [head + one for head, one in zip(heads, summaries.over_sentences(over, info, noun), strict=True)]
     for row in told:
         named = {**row, "a": isolate(clean(row["a"])), "b": isolate(clean(row["b"]))}
         where = [isolate(clean(row["culture"]))] if len(view.subjects) > 1 else []
         where += [isolate(clean(row["model"]))] if row.get("model") else []
         head = f"{', '.join(where)}: " if where else ""
-        noun = view.unit if row["kind"] == "variants" else view.noun
         said.append(head + sentences.comparison_sentence(named, info, noun))
         if same := row.get("same_prompts"):
             said[-1] += f" In {wording.count(same, *noun)} both ask the very same, so that only the rest can differ."
