@@ -2,6 +2,7 @@
 
 import io
 import json
+import shutil
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 from studio_people import Someone, a_situation, accepted, enter
 
 from kapwa.errors import KapwaError
+from kapwa.suites.folders.adding import check_folder
 
 CANARY = "kanaryo"
 
@@ -123,7 +125,8 @@ def test_no_contact_deletes_the_address_alone(project: Any, people: dict[str, So
 def test_a_withdrawal_after_a_release_shows_in_the_next(
     project: Any, people: dict[str, Someone], tmp_path: Path
 ) -> None:
-    from kapwa.studio.freeze import freeze, withdrawn_hash
+    from kapwa.datasets.withdrawn import withdrawn_hash
+    from kapwa.studio.freeze import freeze
 
     for place, (writer, name) in enumerate((("berto", "Liza"), ("carla", "Tomas")), start=1):
         other = {"berto": "carla", "carla": "berto"}[writer]
@@ -140,6 +143,15 @@ def test_a_withdrawal_after_a_release_shows_in_the_next(
     assert (made.rows, made.withdrawn) == (1, 1)
     line = json.loads((made.folder / "withdrawn.jsonl").read_text())
     assert line["hash"] == withdrawn_hash(line["salt"], "baryo-001")
+    # The new list beside the old rows: a check names the row that must go, and the folder is not added as a suite.
+    old = tmp_path / "baryo-1.0.0"
+    shutil.copyfile(made.folder / "withdrawn.jsonl", old / "withdrawn.jsonl")
+    errors = check_folder(old).errors
+    assert [(one.row, one.column) for one in errors] == [(1, "id")]
+    assert "withdrawn by its author" in errors[0].message
+    assert check_folder(made.folder).errors == []
+    (old / "withdrawn.jsonl").write_text("not json\n")
+    assert "is no list of withdrawn items" in check_folder(old).errors[0].message
     archive = people["ana"].client.get("/p/baryo/releases/2.0.0/").content
     names = zipfile.ZipFile(io.BytesIO(archive)).namelist()
     assert "baryo-2.0.0/withdrawn.jsonl" in names

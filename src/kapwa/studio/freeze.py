@@ -10,6 +10,7 @@ import hashlib
 import html
 import json
 import re
+import tempfile
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,8 +20,10 @@ import yaml
 from django.db import transaction
 
 from kapwa.datasets.card import CARD_NAME
+from kapwa.datasets.withdrawn import WITHDRAWN_NAME, withdrawn_hash
 from kapwa.errors import UsageError
 from kapwa.files import filling
+from kapwa.studio.describe import croissant, datasheet, facts_now
 from kapwa.studio.events import record, writing
 from kapwa.studio.fields import Fields, as_row, key_text
 from kapwa.studio.models import Event, Membership, Project, Release, Revision, Situation
@@ -30,7 +33,6 @@ from kapwa.suites.folders.adding import check_folder
 _VERSION = re.compile(r"(0|[1-9]\d{0,4})\.(0|[1-9]\d{0,4})\.(0|[1-9]\d{0,4})")
 MANIFEST = "release.json"
 SITUATIONS = "situations.jsonl"
-WITHDRAWN = "withdrawn.jsonl"
 
 
 class Frozen(NamedTuple):
@@ -64,7 +66,7 @@ def freeze(project: Project, version: str, out: Path, *, actor: str = "", date: 
             raise UsageError(
                 f"The release would not run: {errors[0].message}", hint="Mend that situation, and freeze again."
             )
-    gone = files[WITHDRAWN].count(b"\n") if WITHDRAWN in files else 0
+    gone = files[WITHDRAWN_NAME].count(b"\n") if WITHDRAWN_NAME in files else 0
     return Frozen(folder, version, len(release.items), step_needed(before, release.items, release.card)[0], gone)
 
 
@@ -101,6 +103,7 @@ def _new_release(
         "items": items,
         "card": {**card, "version": version},
         "authors": authors,
+        "facts": facts_now(project, items),
     }
     event = record(project, "release.frozen", body, actor=actor)
     return Release.objects.get(pk=str(event.uuid))
@@ -212,7 +215,14 @@ def release_files(project: Project, release: Release) -> dict[str, bytes]:
     gone = withdrawn(project, release)
     if gone:
         lines = [json.dumps({"salt": project.salt, "hash": one}) + "\n" for one in gone]
-        files[WITHDRAWN] = "".join(lines).encode()
+        files[WITHDRAWN_NAME] = "".join(lines).encode()
+    if release.facts:  # releases of the first studios have none
+        sha256 = hashlib.sha256(files[SITUATIONS]).hexdigest()
+        files["croissant.json"] = croissant(project, release, SITUATIONS, sha256).encode()
+        with tempfile.TemporaryDirectory(prefix="kapwa-studio-") as place:
+            for name, content in files.items():
+                (Path(place) / name).write_bytes(content)
+            files["DATASHEET.md"] = datasheet(project, release, Path(place)).encode()
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in sorted(files.items())}
     manifest = {
         "name": project.slug,
@@ -235,11 +245,6 @@ def withdrawn(project: Project, release: Release) -> list[str]:
     for before in Release.objects.filter(project=project, seq__lt=release.seq):
         found |= {gone[pk] for pk in before.items if pk in gone}
     return sorted(withdrawn_hash(project.salt, item_id(project, number)) for number in found)
-
-
-def withdrawn_hash(salt: str, item: str) -> str:
-    """Return the salted hash of an item's id, by which a list of withdrawn items names it."""
-    return hashlib.blake2b(f"{salt}\0{item}".encode(), digest_size=16).hexdigest()
 
 
 def _credits(title: str, release: Release, names: list[str]) -> str:

@@ -237,6 +237,8 @@ class Release(Current):
     items = models.JSONField(default=dict)
     card = models.JSONField(default=dict)
     authors = models.JSONField(default=list)
+    # Counts of how the items came about, of that time; for the datasheet.
+    facts = models.JSONField(default=dict)
 
 
 CURRENT: tuple[type[Current], ...] = (

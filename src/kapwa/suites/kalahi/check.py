@@ -12,6 +12,7 @@ from kapwa.datasets.findings import CheckReport, Finding, Severity
 from kapwa.datasets.rows import TRUE_WORDS, split_texts
 from kapwa.datasets.tables import Table
 from kapwa.datasets.text_checks import joined_otherwise, lacks_final_sign, table_oddities
+from kapwa.datasets.withdrawn import withdrawn_findings
 from kapwa.records import Item
 from kapwa.suites.kalahi import VARIANTS, released
 from kapwa.suites.kalahi.data import Situations, is_situation_data, load_path
@@ -38,6 +39,7 @@ def check(path: Path) -> CheckReport | None:
     findings = list(reading.findings(path))
     findings += [finding for table in reading.tables for finding in _table_findings(table)]
     findings += [finding for entry in rows for finding in _item_findings(entry)]
+    findings += withdrawn_findings((entry.item.id, entry.path, entry.row) for entry in rows)
     findings += [*_variant_findings(reading.entries), *_length_findings(reading, path)]
     return CheckReport(SUITE, str(path), _counts(reading, rows), findings)
 

@@ -1,0 +1,92 @@
+"""What travels with a release: small groups stay hidden, the datasheet and Croissant say what the log says."""
+
+import hashlib
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+from studio_people import Someone, a_situation, accepted
+
+
+@given(values=st.lists(st.sampled_from(["", "a", "b", "c", "d"]), max_size=40))
+def test_no_group_of_fewer_than_five_can_be_had(empty_database: Path, values: list[str]) -> None:
+    from kapwa.studio.describe import FEWEST, anonymous
+
+    found = anonymous(values)
+    assert sum(found.values()) in (0, len(values))
+    assert all(n >= FEWEST for n in found.values())
+    true = Counter(values)
+    told = {name: n for name, n in found.items() if name in true}
+    assert all(true[name] == n for name, n in told.items())
+    # What is not told apart is at least five together, or there is none.
+    hidden = len(values) - sum(told.values())
+    assert not found or hidden == 0 or hidden >= FEWEST
+
+
+def test_a_release_says_how_it_came_about(project: Any, people: dict[str, Someone], tmp_path: Path) -> None:
+    from kapwa.studio.freeze import freeze
+
+    people["berto"].post(
+        "me/", {"action": "profile", "pseudonym": "Berto", "locality": "Sagada", "credit": "pseudonym"}
+    )
+    people["carla"].post("me/", {"action": "profile", "pseudonym": "Carla", "name": "Carla Cruz", "credit": "name"})
+    people["berto"].post("situations/new/", a_situation("Liza"))
+    people["berto"].post("situations/1/submit/")
+    accepted(people, 1, "carla", "edo")
+    people["carla"].post("situations/new/", a_situation("Tomas", context="Hiniram ni Tomas ang payong ko."))
+    people["carla"].post("situations/2/submit/")
+    accepted(people, 2, "berto", "edo")
+    made = freeze(project, "1.0.0", tmp_path, date="2026-01-31")
+    sheet = (made.folder / "DATASHEET.md").read_text()
+    assert sheet.startswith("# Datasheet: baryo-1.0.0")
+    assert "2 people wrote or changed the situations; 3 people voted on them." in sheet
+    assert "4 hidden votes, 4 of them to accept" in sheet
+    assert "Sagada" not in sheet  # one person alone
+    assert str(tmp_path) not in sheet
+    assert (made.folder / "CREDITS.md").read_text().splitlines()[-2:] == ["- Berto", "- Carla Cruz"]
+    described = json.loads((made.folder / "croissant.json").read_text())
+    table = made.folder / "situations.jsonl"
+    assert described["distribution"][0]["sha256"] == hashlib.sha256(table.read_bytes()).hexdigest()
+    names = {field["name"] for field in described["recordSet"][0]["field"]}
+    assert set(json.loads(table.read_text().splitlines()[0])) <= names
+    manifest = json.loads((made.folder / "release.json").read_text())
+    for name, digest in manifest["sha256"].items():
+        assert hashlib.sha256((made.folder / name).read_bytes()).hexdigest() == digest
+    assert manifest["date"] == "2026-01-31"
+
+
+def test_a_release_of_an_earlier_database_opens_after_a_migration(studio: Path, tmp_path: Path) -> None:
+    from django.db import connection
+    from django.db.migrations.executor import MigrationExecutor
+
+    from kapwa.studio import commands
+    from kapwa.studio.events import rebuild
+    from kapwa.studio.freeze import freeze
+
+    MigrationExecutor(connection).migrate([("studio", "0001_studio")])
+    old = MigrationExecutor(connection).loader.project_state([("studio", "0001_studio")]).apps
+    project = old.get_model("studio", "Project").objects.create(slug="luma", title="Luma", culture="F", language="fil")
+    own = "3f2b8a60-5a0e-4a52-9d3f-0a1b2c3d4e5f"
+    release = {"version": "1.0.0", "date": "2026-01-31", "items": {own: 1}, "authors": ["a"]}
+    release["card"] = {
+        **{
+            "culture": "F",
+            "language": "fil",
+            "title": "Luma",
+            "licence": "CC-BY-4.0",
+            "collected": "c",
+            "consent": "c",
+        },
+        **{"reviewed_by_native_speakers": True, "limits": ["l"], "version": "1.0.0"},
+    }
+    events = [(own, "situation.drafted", {"changes": a_situation("Liza"), "number": 1})]
+    events += [("3f2b8a60-5a0e-4a52-9d3f-0a1b2c3d4e60", "release.frozen", release)]
+    for uuid, kind, body in events:
+        old.get_model("studio", "Event").objects.create(uuid=uuid, project=project, kind=kind, actor="a", body=body)
+    commands.prepare()
+    now = commands.find_project("luma")
+    rebuild(now)
+    assert freeze(now, "1.0.0", tmp_path).rows == 1
