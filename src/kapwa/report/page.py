@@ -139,7 +139,7 @@ def _task_part(view: TaskView, most: int | None, room: int) -> Part:
     pairs = comparisons.run_pairs(view) if several else pl.DataFrame()
     # Contrasts of one part at a time say more than all pairs of variants.
     variants = pl.DataFrame() if axes or len(view.variants) < 2 else comparisons.variant_pairs(view)
-    correlated = run_correlations(view)
+    correlated = run_correlations(view) if several else None
     confused = view.confusions()
     subjects, asked = [], browsed.answer_table(view)
     working = (worked.likelihood_table, worked.answers_table)[: min(2, len(view.variants))]
