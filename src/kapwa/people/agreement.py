@@ -9,8 +9,7 @@ import numpy as np
 import polars as pl
 
 from kapwa.stats.agreement import Coefficient, bootstrap_interval
-from kapwa.stats.clusters import cluster_codes
-from kapwa.stats.resampling import bootstrap_weights
+from kapwa.stats.intervals import mean_estimates
 
 # A row a unit, a column a rater, None where a rater gave no answer.
 Table = Sequence[Sequence[Any]]
@@ -65,32 +64,23 @@ def agreement_rows(table: Table, clusters: Sequence[str], *, seed: int, replicat
     return rows
 
 
-def guessing_row(
-    table: Table, options: Sequence[int], clusters: Sequence[str], *, seed: int, replicates: int = 2000
-) -> dict[str, Any]:
+def guessing_row(table: Table, options: Sequence[int], clusters: Sequence[str]) -> dict[str, Any]:
     """Return κ against guessing: chance agreement is that of raters who pick any of a unit's options at random.
 
     ``options``: how many each unit has. (P_o − P_e) / (1 − P_e) with P_e the mean of 1/options; with equally many
-    options everywhere it is Brennan and Prediger's (1981) free-marginal κ. It needs no naming of categories.
+    options everywhere it is Brennan and Prediger's (1981) free-marginal κ. It needs no naming of categories. The
+    interval is that of P_o, percent agreement, with P_e as it is.
     """
-    parts, kept = [], []
+    agreed, chances, kept = [], [], []
     for line, count, cluster in zip(table, options, clusters, strict=True):
         given = [answer for answer in line if answer is not None]
         pairs = len(given) * (len(given) - 1)
         if pairs:
-            parts.append((sum(given.count(answer) - 1 for answer in given) / pairs, 1 / count, 1.0))
+            agreed.append(sum(given.count(answer) - 1 for answer in given) / pairs)
+            chances.append(1 / count)
             kept.append(cluster)
-    value = low = high = None
-    if parts:
-        codes = cluster_codes(np.asarray(kept), len(parts))
-        totals = np.zeros((int(codes.max()) + 1, 3))
-        np.add.at(totals, codes, np.array(parts))
-        observed, chance, whole = totals.sum(axis=0)
-        value = float((observed - chance) / (whole - chance))
-        draws = bootstrap_weights(len(totals), replicates=replicates, seed=seed) @ totals if len(totals) > 1 else totals
-        values = (draws[:, 0] - draws[:, 1]) / (draws[:, 2] - draws[:, 1])
-        if np.ptp(values) >= 1e-12:
-            low, high = map(float, np.quantile(values, [0.025, 0.975]))
+    found = mean_estimates(agreed, kept, binary=True)[0]
+    chance = float(np.mean(chances)) if chances else 0.0
+    kappas = [None if one is None else (one - chance) / (1 - chance) for one in (found.value, found.low, found.high)]
     width = max((len(line) for line in table), default=0)
-    cells = ("guessing", value, low, high, len(parts), width, "")
-    return dict(zip(SCHEMA, cells, strict=True))
+    return dict(zip(SCHEMA, ("guessing", *kappas, len(agreed), width, ""), strict=True))

@@ -199,7 +199,7 @@ def _agreement(
         found = agreement_rows(table, clusters, seed=seed, replicates=replicates)
         if coding == "position":
             counts = [len(options_of(item)) for item in items]
-            found.append(guessing_row(table, counts, clusters, seed=seed, replicates=replicates))
+            found.append(guessing_row(table, counts, clusters))
         rows += [{"coding": coding, **row} for row in found]
         kappas = pairwise_kappa(np.array(table, dtype=object)) if len(raters) <= MOST_PAIRED else ()
         pairs += [(coding, raters[first], raters[second], value, n) for first, second, value, n in kappas]

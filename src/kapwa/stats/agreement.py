@@ -20,7 +20,8 @@ from numpy.typing import ArrayLike
 
 from kapwa.errors import DataError, UsageError, nearest
 from kapwa.stats.clusters import FloatArray, IntArray, cluster_codes, none_if_nan
-from kapwa.stats.resampling import bootstrap_weights, check_replicates
+from kapwa.stats.intervals import mean_estimates
+from kapwa.stats.resampling import bootstrap_weights, check_replicates, expanded_tail
 
 Coefficient = Literal[
     "percent", "cohen", "fleiss", "krippendorff-nominal", "krippendorff-ordinal", "krippendorff-interval"
@@ -57,11 +58,12 @@ class PairKappa(NamedTuple):
 
 
 class AgreementEstimate(NamedTuple):
-    """A coefficient with its bootstrap interval over units (or clusters of units).
+    """A coefficient with its interval over units (or clusters of units).
 
     ``value`` is None where undefined. ``low`` and ``high`` are None with fewer than two clusters, when no resample
     disagrees with another (an interval of no width would claim certainty), or when more than 5 % of the resamples
-    are undefined; ``undefined`` is that share. ``units``: units with at least two ratings.
+    are undefined; ``undefined`` is that share. ``units``: units with at least two ratings. ``method``:
+    "wilson-clustered" (percent agreement), else "bootstrap-expanded".
     """
 
     coefficient: str
@@ -94,7 +96,7 @@ def bootstrap_interval(
     seed: int = 0,
     replicates: int = 2000,
 ) -> AgreementEstimate:
-    """Agreement of a (units, raters) table (1 is perfect) with a 95 % percentile bootstrap interval over units.
+    """Agreement of a (units, raters) table (1 is perfect) with a 95 % interval over units.
 
     "percent": share of rater pairs that agree on a unit, averaged over units, in [0, 1]. "cohen": kappa, unweighted,
     on the units both rated, the mean over pairs of raters (Cohen 1960; Light 1971). "fleiss": units may have different
@@ -102,9 +104,14 @@ def bootstrap_interval(
     other coefficient); with none missing it is Fleiss (1971). "krippendorff-…": alpha for nominal labels, or for
     ordinal or interval numbers (Krippendorff 2011, Computing Krippendorff's Alpha-Reliability).
 
-    Units are drawn with all their ratings, units of one of the ``clusters`` ((units,) labels) together. The interval
-    speaks of other units rated by *these* raters; it does not cover the choice of raters. Deterministic for a seed.
-    Raises UsageError for an unknown coefficient, DataError for a label that is not a number where one is needed.
+    Interval: units are drawn with all their ratings, units of one of the ``clusters`` ((units,) labels) together, and
+    the percentiles are expanded (:func:`kapwa.stats.resampling.expanded_tail`). Where one label is rare, units that all
+    call so may be missing by chance, and then every resample misses them too. One imagined cluster of the usual size is
+    therefore drawn with the others, in which all raters give the rarest label (as Agresti and Coull 1998 add answers of
+    both kinds to a share); it is in no ``value``. Percent agreement is a mean, with the Wilson interval of other means.
+    The interval speaks of other units rated by *these* raters; it does not cover the choice of raters. Deterministic
+    for a seed. Raises UsageError for an unknown coefficient, DataError for a label that is not a number where one is
+    needed.
     """
     check_replicates(replicates)
     parts = {
@@ -118,30 +125,33 @@ def bootstrap_interval(
     if coefficient not in parts:
         raise UsageError(f"There is no coefficient {coefficient!r}.", hint=nearest(coefficient, parts))
     table = encode_ratings(ratings, numeric=coefficient in ("krippendorff-ordinal", "krippendorff-interval"))
-    statistics, finish = parts[coefficient](table)
     rated = (table.codes >= 0).sum(axis=1) >= 2
-    _, codes = np.unique(cluster_codes(clusters, len(table.codes))[rated], return_inverse=True)
+    units, raters = int(rated.sum()), table.codes.shape[1]
+    codes = cluster_codes(clusters, len(rated))[rated]
+    if coefficient == "percent":
+        found = mean_estimates(_percent(table)[0][rated, 0], codes, binary=True)[0]
+        known = found.value, found.low, found.high
+        return AgreementEstimate(coefficient, *known, units, raters, found.clusters, 0.0, found.method)
+    kept = table.codes[rated]
+    used = np.bincount(kept[kept >= 0], minlength=1)
+    rarest = int(np.argmin(np.where(used > 0, used, used.max() + 1)))
+    statistics, finish = parts[coefficient](Ratings(np.vstack([kept, np.full(raters, rarest)]), table.categories))
+    _, codes = np.unique(codes, return_inverse=True)
     groups = int(codes.max(initial=-1)) + 1
-    totals = np.zeros((groups, statistics.shape[1]))
-    np.add.at(totals, codes, statistics[rated])
+    totals = np.zeros((groups + 1, statistics.shape[1]))
+    np.add.at(totals, codes, statistics[:-1])
+    value = float(finish(totals.sum(axis=0)[None])[0])
     low, high, undefined = np.nan, np.nan, 0.0
     if groups >= 2:
-        draws = finish(bootstrap_weights(groups, replicates=replicates, seed=seed) @ totals)
+        totals[groups] = statistics[-1] * units / groups
+        draws = finish(bootstrap_weights(groups + 1, replicates=replicates, seed=seed) @ totals)
         undefined = float(np.isnan(draws).mean())
         draws = draws[~np.isnan(draws)]
         if undefined <= 0.05 and np.ptp(draws) >= 1e-12:
-            low, high = np.quantile(draws, [0.025, 0.975])
-    return AgreementEstimate(
-        coefficient=coefficient,
-        value=none_if_nan(finish(statistics.sum(axis=0)[None])[0]),
-        low=none_if_nan(low),
-        high=none_if_nan(high),
-        units=int(rated.sum()),
-        raters=table.codes.shape[1],
-        clusters=groups,
-        undefined=undefined,
-        method="bootstrap-percentile" if clusters is None else "bootstrap-percentile-clustered",
-    )
+            tail = float(expanded_tail(groups, groups - 1))
+            low, high = np.quantile(draws, [tail, 1 - tail])
+    known = none_if_nan(value), none_if_nan(low), none_if_nan(high)
+    return AgreementEstimate(coefficient, *known, units, raters, groups, undefined, "bootstrap-expanded")
 
 
 def _quotient(a: FloatArray, b: FloatArray) -> FloatArray:

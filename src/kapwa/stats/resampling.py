@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from kapwa.errors import UsageError
 from kapwa.stats.clusters import ClusterSums, FloatArray, IntArray
@@ -31,17 +32,24 @@ def bootstrap_weights(groups: int, *, replicates: int, seed: int) -> FloatArray:
     return generator.multinomial(groups, np.full(groups, 1 / groups), size=replicates).astype(np.float64)
 
 
+def expanded_tail(groups: int, df: ArrayLike, level: float = 0.95) -> FloatArray:
+    """Share of resamples beyond each end of an interval: Φ(−√(G/(G−1)) · t_df) (Hesterberg 2014, arXiv 1411.5279).
+
+    A plain percentile interval is too narrow by √((G−1)/G) and uses normal instead of t quantiles; this repairs both.
+    """
+    from scipy.special import ndtr, stdtrit
+
+    return np.asarray(ndtr(-np.sqrt(groups / (groups - 1)) * stdtrit(df, 0.5 + level / 2)))
+
+
 def bootstrap_mean_intervals(
     sums: ClusterSums, *, level: float, seed: int, replicates: int
 ) -> tuple[FloatArray, FloatArray]:
     """Expanded percentile intervals of each column's mean, resampling clusters; NaN with fewer than two.
 
-    A plain percentile interval is too narrow by √((G−1)/G) and uses normal instead of t quantiles; widening
-    the percentiles to Φ(−√(G/(G−1)) · t_df) repairs both (Hesterberg 2014, arXiv 1411.5279). Columns with the same
-    clusters share their resamples, so a column's interval does not depend on the columns beside it.
+    Columns with the same clusters share their resamples, so a column's interval does not depend on the columns beside
+    it.
     """
-    from scipy.special import ndtr, stdtrit
-
     check_replicates(replicates)
     low, high = np.full((2, len(sums.n)), np.nan)
     if not sums.sizes.size:
@@ -54,7 +62,7 @@ def bootstrap_mean_intervals(
         weights = bootstrap_weights(groups, replicates=replicates, seed=seed)
         block = np.ix_(present, used)
         means = (weights @ sums.totals[block]) / (weights @ sums.sizes[block])
-        tails = ndtr(-np.sqrt(groups / (groups - 1)) * stdtrit(sums.df[used], 0.5 + level / 2))
+        tails = expanded_tail(groups, sums.df[used], level)
         for place, (column, tail) in enumerate(zip(used, tails, strict=True)):
             low[column], high[column] = np.quantile(means[:, place], [tail, 1 - tail])
     return low, high
