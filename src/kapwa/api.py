@@ -152,14 +152,16 @@ def open_runs(runs: str | Path | Sequence[Run | str | Path], *, table: str = "es
     return pl.concat(frames, how="diagonal_relaxed")
 
 
-def compare(run_a: Run | str | Path, run_b: Run | str | Path) -> pl.DataFrame:
+def compare(run_a: Run | str | Path, run_b: Run | str | Path, *, mid_p: bool = False) -> pl.DataFrame:
     """Compare two runs of one task on the items both measured; see :func:`kapwa.stats.tables.compare_runs`.
 
     Where both have several cultures, the first row of each metric and variant is the mean over cultures of the paired
     difference (``culture`` null, ``cultures`` their number), clustered by question, with a test whether it varies
     between cultures (``p_varies``, ``culture_sd``); the rows of single cultures follow.
 
-    ``mde`` is null where no difference that the metric can show would be found; ``detectable`` says it in words.
+    ``mde``: a true difference of this size gets Holm's verdict four times in five; null where none that the metric can
+    show does; ``detectable`` says it in words. ``mid_p``: by mid-p-values, which find more where few answers differ and
+    may err a little more often than 5 %; ``method`` records it.
     Raises UsageError for runs of different tasks, and DataError where their data differ.
     """
     import polars as pl
@@ -184,7 +186,7 @@ def compare(run_a: Run | str | Path, run_b: Run | str | Path) -> pl.DataFrame:
         name: bool(info["binary"]) for name, info in a.manifest["metrics"].items() if name in b.manifest["metrics"]
     }
     label_a, label_b = _labels(a, b)
-    found = compare_runs(a.scores, b.scores, label_a=label_a, label_b=label_b, metrics=metrics)
+    found = compare_runs(a.scores, b.scores, label_a=label_a, label_b=label_b, metrics=metrics, mid_p=mid_p)
     sizes = [(mde, a.manifest["metrics"][metric]) for mde, metric in found.select("mde", "metric").iter_rows()]
     return found.with_columns(
         mde=pl.Series([None if wording.beyond_range(*size) else size[0] for size in sizes], dtype=pl.Float64),

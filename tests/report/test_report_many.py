@@ -80,14 +80,14 @@ def test_contrasts_that_the_run_holds_are_taken_from_it_and_turned_round() -> No
     whole = run.scores.with_columns(pl.lit("x").alias("language"))
     run.comparisons = compare_variants(whole, metrics={"sem_b": True}, replicates=100)
     stored = run.comparisons.filter((pl.col("a") == "en/inst-4") & (pl.col("b") == "local/inst-4"))
-    marked = run.comparisons.with_columns(mde=pl.lit(0.123))
+    marked = run.comparisons.with_columns(se=pl.lit(0.123))
     run.comparisons = marked
     table = (
         contrast_table(arrange([run])[0], "asked")
         .filter(pl.col("culture").is_not_null(), held="inst-4")
         .sort("culture")
     )
-    assert table["mde"].to_list() == [0.123, 0.123]
+    assert table["se"].to_list() == [0.123, 0.123]
     stored = stored.sort("culture")
     np.testing.assert_allclose(table["difference"], -stored["difference"].to_numpy())
     np.testing.assert_allclose(table["low"], -stored["high"].to_numpy())

@@ -154,7 +154,7 @@ def pair(
         (
             pair(0.05, -0.04, 0.14, 0.3, 0.6),
             "A scored 5.0 points higher than B on the same 16 situations (95% interval −4.0 to +14.0): this cannot be "
-            "told from noise (p = 0.60); a difference under 30 points would usually be missed.",
+            "told from noise (p = 0.60); a true difference of 30 points would be found four times in five.",
             "within noise",
         ),
         (pair(-0.5, -0.8, -0.2, 0.0001, 0.0004), ": more than noise would explain (p < 0.001).", "B higher"),

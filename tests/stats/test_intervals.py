@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
-from statsmodels.stats.power import zt_ind_solve_power
+from statsmodels.stats.power import TTestPower, zt_ind_solve_power
 from statsmodels.stats.proportion import proportion_confint
 
 from kapwa.errors import DataError, UsageError
@@ -210,6 +210,15 @@ halves = st.lists(st.floats(-3, 3).map(lambda x: round(x, 3)), min_size=1, max_s
 
 
 @given(st.lists(st.integers(-4, 4), min_size=1, max_size=9) | halves)
+def test_of_a_mid_p_value_half_the_ties_count(sums: list[float]) -> None:
+    p, ways = sign_flip_p_values(np.array(sums, dtype=float)[:, None], replicates=100, seed=0, mid_p=True)
+    draws = [abs(np.dot(signs, sums)) - abs(sum(sums)) for signs in itertools.product((1, -1), repeat=len(sums))]
+    beyond, equal = sum(draw > 1e-9 for draw in draws), sum(abs(draw) <= 1e-9 for draw in draws)
+    assert ways == ["mid-p"]
+    assert p[0] == pytest.approx((beyond + equal / 2) / len(draws) if any(sums) else 1.0, abs=1e-12)
+
+
+@given(st.lists(st.integers(-4, 4), min_size=1, max_size=9) | halves)
 def test_whole_numbers_and_few_clusters_are_tested_exactly(sums: list[float]) -> None:
     p, ways = sign_flip_p_values(np.array(sums, dtype=float)[:, None], replicates=100, seed=0)
     assert ways == ["exact"]
@@ -324,7 +333,8 @@ def test_minimum_detectable_effect_has_the_stated_power() -> None:
     power = zt_ind_solve_power(effect_size=one.mde / one.se / 20, nobs1=400, alpha=0.05, ratio=0)
     assert power == pytest.approx(0.8, abs=1e-4)
     few = paired_difference(A, B, None)
-    assert few.mde == pytest.approx((stats.t.ppf(0.975, A.size - 1) + stats.t.ppf(0.8, A.size - 1)) * few.se)
+    size = few.mde / few.se / A.size**0.5
+    assert TTestPower().power(size, A.size, 0.05) == pytest.approx(0.8, abs=1e-6)
 
 
 def test_differences_too_small_to_be_whole_numbers_still_count() -> None:

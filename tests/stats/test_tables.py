@@ -166,7 +166,7 @@ def test_runs_are_paired_on_shared_items_of_the_same_variant() -> None:
         sides = pairs["value"].to_numpy(), pairs["value_right"].to_numpy()
         (alone,) = paired_differences(*sides, pairs["cluster"].to_list(), binary=METRICS[row["metric"]], seed=7)
         # The bootstrap numbers clusters among all items of either run; random signs likewise.
-        for field in ("a_value", "b_value", "difference", "se", "low", "high", "mde"):
+        for field in ("a_value", "b_value", "difference", "se", "low", "high", "differing"):
             assert row[field] == pytest.approx(getattr(alone, field), rel=1e-9), field
         assert row["p_value"] == pytest.approx(alone.p_value, abs=0.01)
         assert row["boot_low"] == pytest.approx(alone.boot_low, abs=0.3 * alone.se)

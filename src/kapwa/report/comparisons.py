@@ -142,7 +142,9 @@ def _contrast(view: TaskView, run: int, axis: Axis, contrast: Contrast) -> pl.Da
     if frame.height:
         pair = pl.col("a").is_in((first, second)) & pl.col("b").is_in((first, second))
         kept = frame.filter((pl.col("metric") == view.metric) & pair & pl.col("culture").is_in(wanted))
-        table = kept.select(pl.col(name).cast(kind) for name, kind in COMPARISON_SCHEMA.items())
+        # Runs of before 0.1.0 do not say on how many items the two differ.
+        every = pl.concat([pl.DataFrame(schema=COMPARISON_SCHEMA), kept], how="diagonal_relaxed")
+        table = every.select(pl.col(name).cast(kind) for name, kind in COMPARISON_SCHEMA.items())
     missing = [culture for culture in wanted if culture not in set(table["culture"])]
     chosen = pl.col("variant").is_in((first, second)) & pl.col("culture").is_in(wanted)
     # Two languages are two blocks to the statistics; told apart by their variant they are one.

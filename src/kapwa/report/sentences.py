@@ -165,13 +165,14 @@ def comparison_sentence(row: Mapping[str, Any], info: Mapping[str, Any], noun: t
     # Say why a difference whose own interval excludes zero is still no finding.
     alone = wording.known(row["low"]) and not _holds_zero(row)
     adjusted = ", all comparisons allowed for" if alone and wording.known(holm) else ""
-    mde, missed = row.get("mde"), ""
+    mde, seen = row.get("mde"), ""
     # What could have been seen; nothing where the observed difference is larger, for it would confuse.
-    if mde is not None and wording.known(mde) and abs(difference) < mde:
-        beyond = wording.beyond_range(mde, info)
-        missed = "any difference" if beyond else f"a difference under {wording.points(mde, info)}"
-        missed = f"; {missed} would usually be missed"
-    return f"{lead}: this cannot be told from noise ({told}{adjusted}){missed}."
+    if mde is not None and abs(difference) < mde:
+        size = wording.points(mde, info)
+        seen = f"; a true difference of {size} would be found four times in five"
+        if wording.beyond_range(mde, info):
+            seen = "; on so few, no true difference would be found four times in five"
+    return f"{lead}: this cannot be told from noise ({told}{adjusted}){seen}."
 
 
 def others_sentence(unclear: int, total: int) -> str:

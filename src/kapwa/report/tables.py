@@ -250,7 +250,7 @@ def comparison_table(view: TaskView, frame: pl.DataFrame, key: str, caption: str
     shown = frame
     if frame.height > MOST_PAIRS:
         shown = frame.sort(pl.col("culture").is_not_null(), "p_holm", "p_value", nulls_last=True).head(MOST_PAIRS)
-    note = "“Detectable” is the smallest true difference that this many items would show four times in five."
+    note = "“Detectable”: a true difference of this size is found four times in five, a smaller one less often."
     if shown.height < frame.height:
         note += f" The {shown.height} clearest of {frame.height:,} differences; all are in the CSV."
     rows = []

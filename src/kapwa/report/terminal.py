@@ -130,7 +130,7 @@ def render_comparison(frame: pl.DataFrame, metrics: Mapping[str, Mapping[str, An
         rows.append(cells)
     bold = [k for k, row in enumerate(shown.iter_rows(named=True)) if sentences.is_clear(row)]
     table = new_table(columns, rows, names=(head, "Verdict"), bold=bold)
-    note = "Detectable: the smallest true difference that this many items show four times in five."
+    note = "Detectable: a true difference of this size is found four times in five."
     if shown.height < frame.height:
         note += f" {frame.height - shown.height} more differences, of other metrics, with --json or --csv."
     return Group(*map(Text, told), table, Text(note, style="dim"))

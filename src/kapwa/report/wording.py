@@ -164,9 +164,10 @@ def points(value: float | None, info: Mapping[str, Any], digits: int = 0) -> str
 
 
 def beyond_range(value: float | None, info: Mapping[str, Any]) -> bool:
-    """Whether a difference is larger than any that the metric can show."""
+    """Whether a difference is larger than any that the metric can show; an infinite one is."""
     low, high = info.get("low"), info.get("high")
-    return value is not None and low is not None and high is not None and value > high - low
+    span = math.inf if low is None or high is None else high - low
+    return value is not None and (value > span or value == math.inf)
 
 
 def detectable(value: float | None, info: Mapping[str, Any]) -> str:

@@ -19,6 +19,7 @@ from kapwa.stats.clusters import (
     none_if_nan,
     read_values,
 )
+from kapwa.stats.power import detectable_difference
 from kapwa.stats.resampling import bootstrap_mean_intervals, sign_flip_p_values
 
 # Sampled p-values go down to 1/50,000, so that Holm over a hundred comparisons can still decide at 5 %.
@@ -144,9 +145,10 @@ class Comparison(NamedTuple):
 
     ``low``–``high``: analytic interval (``method``); ``boot_low``–``boot_high``: the cluster bootstrap's, as a
     cross-check. ``p_value``: cluster sign-flip permutation test, two-sided. ``mde``: the smallest true difference that
-    a two-sided test at 5 % would find with 80 % power on this many items, (t_{0.975} + t_{0.8}) · se, in the metric's
-    own unit (Bloom 1995; Miller 2024, arXiv 2411.00640). Fields are None where the data cannot tell.
-    ``a_value`` and ``b_value`` are means over the shared items, so ``difference == a_value - b_value``.
+    this test at 5 % finds four times in five on such items, in the metric's own unit; see
+    :func:`kapwa.stats.power.detectable_difference`. ``differing``: share of items on which the two differ. Fields are
+    None where the data cannot tell. ``a_value`` and ``b_value`` are means over the shared items, so
+    ``difference == a_value - b_value``.
     """
 
     a_value: float | None
@@ -159,12 +161,13 @@ class Comparison(NamedTuple):
     boot_high: float | None
     p_value: float | None
     mde: float | None
+    differing: float | None
     n: int
     clusters: int
     method: str
 
 
-def paired_differences(
+def paired_differences(  # noqa: PLR0913 - each is one decision of the caller; all but three have defaults
     a: ArrayLike,
     b: ArrayLike,
     clusters: ArrayLike | None,
@@ -174,19 +177,19 @@ def paired_differences(
     seed: int = 0,
     replicates: int = 2000,
     permutations: int = PERMUTATIONS,
+    mid_p: bool = False,
 ) -> list[Comparison]:
     """Compare A with B on paired items, metric by metric: mean difference, interval, permutation p-value, MDE.
 
     ``a``, ``b``: (items, metrics) values of the same items in the same order; a pair with a NaN on either side is left
-    out. ``clusters``: (items,) labels of the sampled units. p: sign flips of whole clusters, exact where it can be.
+    out. ``clusters``: (items,) labels of the sampled units. p: sign flips of whole clusters, exact where it can be, and
+    with ``mid_p`` its mid-p.
     Deterministic for a seed. Raises UsageError or DataError for input that does not fit.
 
     Interval: t with the clustered standard error of the differences. For ``binary`` values that of Bonett and Price
     (2012) for paired proportions, on the effective sample size: one item more is counted on each side, so that two
     runs that never disagree get an interval with a width.
     """
-    from scipy.special import stdtrit
-
     check_level(level)
     if np.shape(a) != np.shape(b):
         raise UsageError(f"The two sides differ in shape: {np.shape(a)} and {np.shape(b)}.", hint="Pair the items.")
@@ -196,7 +199,7 @@ def paired_differences(
     # Equal numbers that were summed in another order are a few ulp apart.
     differences[np.abs(differences) <= ROUNDING * np.maximum(np.abs(first), np.abs(second))] = 0.0
     sums = cluster_sums(differences, codes)
-    p_values, ways = sign_flip_p_values(sums.totals, replicates=permutations, seed=seed)
+    p_values, ways = sign_flip_p_values(sums.totals, replicates=permutations, seed=seed, mid_p=mid_p)
     se, low, high = _paired_intervals(differences, flags, sums, level)
     spread = sums.se > 0
     boot = bootstrap_mean_intervals(sums, level=level, seed=seed, replicates=replicates)
@@ -204,11 +207,27 @@ def paired_differences(
     a_value, b_value = (
         cluster_sums(np.where(np.isnan(differences), np.nan, side), codes).mean for side in (first, second)
     )
+    # Of means of several right/wrong answers, the expected share on which single answers differ.
+    size = np.where(flags, np.abs(differences), np.where(np.isnan(differences), np.nan, differences != 0))
+    differing = cluster_sums(size, codes).mean
+    mde = [
+        detectable_difference(
+            n=int(sums.n[k]),
+            clusters=int(sums.clusters[k]),
+            difference=float(sums.mean[k]),
+            se=float(se[k]),
+            differing=float(differing[k]),
+            binary=bool(flags[k]),
+            mid_p=mid_p,
+        )
+        for k in range(len(flags))
+    ]
     numbers = {
         **{"a_value": a_value, "b_value": b_value, "difference": sums.mean, "se": se, "low": low, "high": high},
         **{"boot_low": boot_low, "boot_high": boot_high},
         "p_value": np.where(sums.clusters > 0, p_values, np.nan),
-        "mde": (stdtrit(sums.df, 0.975) + stdtrit(sums.df, 0.8)) * se,
+        "mde": np.asarray(mde),
+        "differing": differing,
     }
     kinds = np.select(
         [sums.clusters == 1, flags, spread], ["one-cluster", "bonett-price-clustered", "t-clustered"], "no-spread"

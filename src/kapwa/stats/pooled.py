@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from kapwa.errors import UsageError
 from kapwa.stats.clusters import ROUNDING, FloatArray, IntArray, check_level, cluster_codes, none_if_nan, read_values
 from kapwa.stats.intervals import PERMUTATIONS, Comparison, Estimate
+from kapwa.stats.power import detectable_difference
 from kapwa.stats.resampling import CHUNK, TIE, monte_carlo_p, sign_flip_p_values
 
 FLIPS = 4999
@@ -140,6 +141,7 @@ def pooled_differences(
     binary: bool | Sequence[bool] = False,
     level: float = 0.95,
     seed: int = 0,
+    mid_p: bool = False,
 ) -> list[PooledDifference]:
     """Compare A with B over several cultures, metric by metric: the mean over cultures of the paired difference.
 
@@ -165,7 +167,7 @@ def pooled_differences(
         scale = math.lcm(*map(int, n[n > 0]))
         weight = (scale if scale <= _LARGEST_SCALE else 1) / np.maximum(n, 1)
         np.add.at(flips[:, k], codes[1][kept], differences[kept, k] * weight[codes[0][kept]])
-    p_values, ways = sign_flip_p_values(flips, replicates=PERMUTATIONS, seed=seed)
+    p_values, ways = sign_flip_p_values(flips, replicates=PERMUTATIONS, seed=seed, mid_p=mid_p)
     found = []
     for k in range(columns):
         sides = tuple(np.where(np.isnan(differences[:, k]), np.nan, side[:, k]) for side in (first, second))
@@ -207,19 +209,19 @@ def _pooled_difference(
     ends = (max(centre - half, -1.0), min(centre + half, 1.0)) if binary else (centre - half, centre + half)
     shown = se if se > 0 else error
     spread = _spread_of(means, tuple(range(len(means.means))), seed=seed, ranked=False)
+    differing = _kept_means(np.where(kept, np.abs(differences) if binary else differences != 0, np.nan), codes).means
+    shape: dict[str, Any] = {"n": int(kept.sum()), "clusters": len(means.shares), "difference": value}
+    shape |= {"se": shown if known else None, "differing": float(differing.mean())}
     comparison = Comparison(
         a_value=float(left.mean()),
         b_value=float(right.mean()),
-        difference=value,
-        se=shown if known else None,
         low=none_if_nan(ends[0]) if known else None,
         high=none_if_nan(ends[1]) if known else None,
         boot_low=None,
         boot_high=None,
         p_value=p_value,
-        mde=float(stdtrit(df, 0.975) + stdtrit(df, 0.8)) * shown if known else None,
-        n=int(kept.sum()),
-        clusters=len(means.shares),
+        mde=none_if_nan(detectable_difference(**shape, binary=binary, mid_p=way == "mid-p")) if known else None,
+        **shape,
         method=f"{kind if known else 'one-cluster' if len(means.shares) < 2 else 'no-spread'}, sign-flip {way}",
     )
     return PooledDifference(comparison, len(means.means), spread and spread.sd, spread and spread.p_value)

@@ -13,7 +13,8 @@ from kapwa.errors import DataError, UsageError, nearest
 from kapwa.records import OUTCOMES, SCORE_COLUMNS
 from kapwa.stats.clusters import FloatArray
 from kapwa.stats.intervals import mean_estimates, paired_differences
-from kapwa.stats.significance import benjamini_hochberg, holm
+from kapwa.stats.power import detectable_difference
+from kapwa.stats.significance import benjamini_hochberg, holm, holm_levels
 
 BLOCK = ("culture", "language", "variant")
 # These differ between the rows of one item (or name it), so they cannot be strata of items.
@@ -24,7 +25,7 @@ _SAMPLE = (*BLOCK, "item_id", "metric", "sample")
 COMPARISON_SCHEMA: Mapping[str, Any] = {
     **dict.fromkeys(("kind", "a", "b", "culture", "language", "variant", "metric"), pl.String),
     **dict.fromkeys(("a_value", "b_value", "difference", "se", "low", "high", "boot_low", "boot_high"), pl.Float64),
-    **dict.fromkeys(("p_value", "p_holm", "p_bh", "mde"), pl.Float64),
+    **dict.fromkeys(("p_value", "p_holm", "p_bh", "mde", "differing"), pl.Float64),
     **dict.fromkeys(("n", "clusters", "only_a", "only_b"), pl.Int64),
     "method": pl.String,
 }
@@ -222,7 +223,7 @@ def _by_cluster(block: Block) -> Block:
     return block._replace(items=items)
 
 
-def compare_runs(
+def compare_runs(  # noqa: PLR0913 - each is one decision of the caller; all but three have defaults
     scores_a: pl.DataFrame,
     scores_b: pl.DataFrame,
     *,
@@ -232,6 +233,7 @@ def compare_runs(
     level: float = 0.95,
     seed: int = 0,
     replicates: int = 2000,
+    mid_p: bool = False,
 ) -> pl.DataFrame:
     """Compare two runs on the items both measured: over all cultures, then by culture, language and variant.
 
@@ -244,8 +246,9 @@ def compare_runs(
     ``n``: items with a value in both; ``only_a`` and ``only_b``: items with a value in one run only, which are in
     no figure of the row. ``a_value`` and ``b_value`` are means over the ``n`` shared items.
 
-    ``p_value``: cluster sign-flip permutation. ``p_holm``: Holm within one metric, over all its comparisons in this
-    table: metrics are chosen beforehand and many are near twins of each other, so a metric is the family of a claim.
+    ``p_value``: cluster sign-flip permutation, its mid-p with ``mid_p``. ``p_holm``: Holm within one metric, over all
+    its comparisons in this table: metrics are chosen beforehand and many are near twins of each other, so a metric is
+    the family of a claim.
     ``p_bh``: Benjamini–Hochberg over the whole table, for looking which of all metrics moved. The rows over cultures
     answer the first question asked, and are families of their own.
     Returns :data:`POOLED_SCHEMA`. Raises DataError or UsageError for tables that do not fit.
@@ -255,10 +258,10 @@ def compare_runs(
     sides = (blocks(checked_scores(scores, metrics), metrics) for scores in (scores_a, scores_b))
     a, b = ({block[:3]: block for block in side} for side in sides)
     pairs = [(label_a, a[key], label_b, b[key]) for key in sorted(a.keys() & b.keys())]
-    own = _table("runs", pairs, metrics, level=level, seed=seed, replicates=replicates)
+    own = _table("runs", pairs, metrics, level=level, seed=seed, replicates=replicates, mid_p=mid_p)
     nothing = pl.lit(None, pl.Float64)
     own = own.with_columns(cultures=pl.lit(1, pl.Int64), culture_sd=nothing, p_varies=nothing)
-    both = pl.concat([_pooled_table("runs", pairs, metrics, level=level, seed=seed), own])
+    both = pl.concat([_pooled_table("runs", pairs, metrics, level=level, seed=seed, mid_p=mid_p), own])
     return both.sort(_places(metrics), pl.col("cultures") == 1, maintain_order=True)
 
 
@@ -269,7 +272,7 @@ def _places(metrics: Mapping[str, bool]) -> pl.Expr:
 
 
 def _pooled_table(
-    kind: str, pairs: Sequence[tuple[str, Block, str, Block]], metrics: Mapping[str, bool], *, level: float, seed: int
+    kind: str, pairs: Sequence[tuple[str, Block, str, Block]], metrics: Mapping[str, bool], **settings: Any
 ) -> pl.DataFrame:
     """Rows over cultures: a row for each metric and pair of names (and variant) that two or more cultures have."""
     from kapwa.stats.pooled import pooled_differences
@@ -286,7 +289,7 @@ def _pooled_table(
         left, right, clusters = (np.concatenate(one) for one in zip(*parts, strict=True))
         cultures = np.repeat([a.culture for a, _ in members], [len(part[2]) for part in parts])
         flags = [metrics[name] for name in names]
-        found = pooled_differences(left, right, cultures, clusters, binary=flags, level=level, seed=seed)
+        found = pooled_differences(left, right, cultures, clusters, binary=flags, **settings)
         only_a, only_b = (
             (~np.isnan(one) & np.isnan(other)).sum(axis=0).tolist() for one, other in ((left, right), (right, left))
         )
@@ -323,10 +326,7 @@ def _table(
     kind: str,
     pairs: Sequence[tuple[str, Block, str, Block]],
     metrics: Mapping[str, bool],
-    *,
-    level: float,
-    seed: int,
-    replicates: int,
+    **settings: Any,
 ) -> pl.DataFrame:
     """Compare pairs of named blocks of one culture, metric by metric."""
     records = []
@@ -344,7 +344,7 @@ def _table(
             continue
         left, right, clusters = _aligned(a, b, names)
         flags = [metrics[name] for name in names]
-        found = paired_differences(left, right, clusters, binary=flags, level=level, seed=seed, replicates=replicates)
+        found = paired_differences(left, right, clusters, binary=flags, **settings)
         only_a, only_b = (
             (~np.isnan(one) & np.isnan(other)).sum(axis=0).tolist() for one, other in ((left, right), (right, left))
         )
@@ -361,17 +361,31 @@ def adjust_p_values(table: pl.DataFrame) -> pl.DataFrame:
     """Set ``p_holm`` (within each metric) and ``p_bh`` (over the table) from ``p_value``; rows keep their order.
 
     For tables joined from several comparisons: the families are then those of the whole table. Rows over cultures are
-    families apart from those of single cultures.
+    families apart from those of single cultures. ``mde`` becomes what Holm's verdict finds four times in five, the
+    other p-values being as they are.
     """
     p = table["p_value"].fill_null(np.nan).to_numpy()
     names = table["metric"].to_numpy()
     over = (table["cultures"] > 1).to_numpy() if "cultures" in table.columns else np.zeros(p.shape, dtype=bool)
-    stepped, shared = np.full(p.shape, np.nan), np.full(p.shape, np.nan)
+    stepped, shared, levels = np.full((3, *p.shape), np.nan)
     for level in (over, ~over):
         shared[level] = benjamini_hochberg(p[level])
         for name in table["metric"].unique(maintain_order=True):
-            stepped[level & (names == name)] = holm(p[level & (names == name)])
+            family = level & (names == name)
+            stepped[family], levels[family] = holm(p[family]), holm_levels(p[family])
+    mde = [
+        None
+        if row["se"] is None or row["differing"] is None
+        else detectable_difference(
+            **{field: row[field] for field in ("n", "clusters", "difference", "se", "differing")},
+            binary=row["method"].startswith("bonett-price"),
+            alpha=float(alpha),
+            mid_p=row["method"].endswith("mid-p"),
+        )
+        for row, alpha in zip(table.iter_rows(named=True), levels, strict=True)
+    ]
     return table.with_columns(
+        pl.Series("mde", mde, dtype=pl.Float64).fill_nan(None),
         pl.Series("p_holm", stepped, dtype=pl.Float64).fill_nan(None),
         pl.Series("p_bh", shared, dtype=pl.Float64).fill_nan(None),
     )

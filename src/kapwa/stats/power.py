@@ -1,0 +1,280 @@
+"""How large a true difference a paired test finds four times in five, and how many items it takes to find one.
+
+Right and wrong: the sign-flip test of single items is McNemar's, so its power is a sum of binomial chances, exact where
+items are independent; items in clusters enter as so many independent ones as carry the same information. Other
+measures: noncentral t, exact where means of differences are normal, and the fewest clusters that sign flips need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from math import ceil, inf, isfinite, isnan, log2, nan, sqrt
+
+import numpy as np
+
+from kapwa.errors import UsageError
+from kapwa.stats.clusters import FloatArray, IntArray
+
+POWER = 0.8
+# More numbers of differing items than this are sampled evenly; the sum over them is then a little rounded.
+_GRID = 100
+_TABLE = 1000
+# Of a measure, so many clusters that differ make sign flips as good as t.
+_ENOUGH = 30
+_MOST_ITEMS = 10_000_000
+
+
+def most_losses(differing: IntArray, alpha: float, *, mid_p: bool = False) -> IntArray:
+    """The most of so many differing items that the better side may lose for p ≤ ``alpha``; −1 where none is few enough.
+
+    Two-sided sign test: p of l losses is 2·P(X ≤ l), X binomial with chance ½; the mid-p is P(X ≤ l) + P(X < l).
+    """
+    from scipy.special import bdtr, ndtri
+
+    # The normal approximation is off by one, and for the smallest levels by two.
+    start = np.floor((differing - 1 + ndtri(alpha / 2) * np.sqrt(differing)) / 2)
+    found = np.full(differing.shape, -1.0)
+    for losses in (start - 1, start, start + 1, start + 2):
+        below = np.where(losses >= 1, bdtr(np.maximum(losses - 1, 0), differing, 0.5), 0.0)
+        at = bdtr(np.maximum(losses, 0), differing, 0.5)
+        p = below + at if mid_p else 2 * at
+        allowed = (losses >= 0) & (2 * losses < differing) & (p <= alpha + 1e-12)
+        found = np.where(allowed, np.maximum(found, losses), found)
+    return found.astype(np.intp)
+
+
+@lru_cache(maxsize=256)
+def _table_of_losses(alpha: float, mid_p: bool) -> IntArray:
+    return most_losses(np.arange(_TABLE), alpha, mid_p=mid_p)
+
+
+def sign_test_power(
+    items: int, differing: float, difference: float, *, alpha: float, mid_p: bool = False, quantile: float = 0.0
+) -> float:
+    """Chance that the two-sided sign test (exact McNemar) finds the better of two sides, in [0, 1].
+
+    ``items``: independent pairs; ``differing``: share of them on which the sides differ; ``difference``: true
+    difference of the shares of right answers, at most ``differing``. The number of differing items is binomial, and
+    among them the losses of the better side are. ``quantile``: Bonett and Price's interval with this quantile must
+    leave out zero, too; 0 for the test alone.
+    """
+    from scipy.special import bdtr, gammaln, xlog1py, xlogy
+
+    if differing <= 0:
+        return 0.0
+    spread = 6 * sqrt(items * differing * (1 - differing)) + 8
+    low, high = max(1, int(items * differing - spread)), min(items, ceil(items * differing + spread))
+    counts = np.arange(low, high + 1, max(1, (high - low) // _GRID))
+    chances: FloatArray = np.exp(
+        gammaln(items + 1)
+        - gammaln(counts + 1)
+        - gammaln(items - counts + 1)
+        + xlogy(counts, differing)
+        + xlog1py(items - counts, -differing)
+    )
+    losses = _table_of_losses(alpha, mid_p)[counts] if high < _TABLE else most_losses(counts, alpha, mid_p=mid_p)
+    # (w − l)²(1 + q²/(n + 2)) > q²(w + l + 2) of w wins and l losses.
+    barely = (counts - quantile * np.sqrt((counts + 2) / (1 + quantile**2 / (items + 2)))) / 2
+    losses = np.minimum(losses, np.ceil(barely) - 1 if quantile else losses)
+    share = min(max((1 - difference / differing) / 2, 0.0), 1.0)
+    found = np.where(losses >= 0, bdtr(np.maximum(losses, 0), counts, share), 0.0)
+    # Where every count is summed this is exact; counts left out at the ends have no chance to speak of.
+    step = counts[1] - counts[0] if counts.size > 1 else 1
+    return float((chances * found).sum() * step)
+
+
+def t_test_power(items: float, difference: float, deviation: float, *, alpha: float) -> float:
+    """Chance that a two-sided t test of ``items`` differences with this standard deviation finds the better side."""
+    from scipy.special import nctdtr, stdtrit
+
+    if items < 2:
+        return 0.0
+    shift = difference * sqrt(items) / deviation if deviation > 0 else inf
+    # Beyond this the function is 1 to all its digits, and its series does not end.
+    return 1.0 if shift > 30 else float(1 - nctdtr(items - 1, shift, stdtrit(items - 1, 1 - alpha / 2)))
+
+
+def fewest_clusters(alpha: float, *, mid_p: bool = False) -> int:
+    """How many clusters must differ, all in one sense, for sign flips to give p ≤ ``alpha``: six for 0.05."""
+    return ceil(-log2(alpha) + (0 if mid_p else 1) - 1e-9)
+
+
+@lru_cache(maxsize=4096)
+def _detectable_share(items: int, differing: float, alpha: float, mid_p: bool, quantile: float) -> float:
+    """Smallest difference of shares found with :data:`POWER`; as many items differ as before, or just enough for it."""
+
+    def found(difference: float) -> bool:
+        share = max(differing, difference)
+        return sign_test_power(items, share, difference, alpha=alpha, mid_p=mid_p, quantile=quantile) >= POWER
+
+    return _smallest(found)
+
+
+def _smallest(found: Callable[[float], bool], most: float = 1.0) -> float:
+    """Smallest number in (0, most] from which ``found`` holds, by bisection; NaN where it never does."""
+    if not found(most):
+        return nan
+    low, high = 0.0, most
+    while high - low > 1e-4 * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if found(middle) else (middle, high)
+    return high
+
+
+def detectable_difference(
+    *,
+    n: int,
+    clusters: int,
+    difference: float,
+    se: float,
+    differing: float,
+    binary: bool,
+    alpha: float = 0.05,
+    mid_p: bool = False,
+) -> float:
+    """Smallest true mean difference that a sign-flip test at ``alpha`` finds four times in five on such data.
+
+    Infinite where none would be found so often, NaN where the data cannot tell. Arguments are fields of
+    :class:`kapwa.stats.intervals.Comparison`. Two conditions, and the larger difference counts:
+
+    - the sign test finds it, by its exact power on as many independent items as carry the same information,
+      (differing − difference²) / se² for right/wrong, with as many differing as here or just as many as the difference
+      needs (Connor 1987), and for right/wrong the 95 % interval leaves out zero; of other measures all differences are
+      taken to be of one size, and a cluster to be one item;
+    - a t test finds it by ``se``, with clusters − 1 degrees of freedom (exact for normal means).
+    """
+    from scipy.special import nctdtrinc, stdtrit
+
+    if not isfinite(se) or se <= 0 or (differing <= 0 and not binary):
+        return nan
+    if clusters < fewest_clusters(alpha, mid_p=mid_p):
+        return inf
+    quantile = stdtrit(clusters - 1, 1 - alpha / 2)
+    by_t = float(nctdtrinc(clusters - 1, 1 - POWER, quantile)) * se
+    if not binary and differing * clusters > _ENOUGH:
+        return by_t
+    # Where nothing varies, all items of a cluster are taken to say the same.
+    size, unit, variance = float(clusters), 1.0, differing - difference**2
+    if not binary:
+        unit = sqrt((se**2 * (clusters - 1) + difference**2) / differing)
+    elif variance > 1e-9:
+        size = variance / se**2 * clusters / (clusters - 1)
+        # Means of several answers vary less than single ones; more items than there are is noise of clusters.
+        size = size if clusters == n else min(size, n)
+    interval = float(stdtrit(clusters - 1, 0.975)) if binary else 0.0
+    share = _detectable_share(max(round(size), 1), round(differing, 6), alpha, mid_p, interval)
+    return inf if isnan(share) else max(by_t, unit * share)
+
+
+# --- planning -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Assumed:
+    """What is assumed of two models that answer the same items, and how they will be tested.
+
+    ``differing``: share of items on which one is right and the other wrong; where it is None, answers are taken as
+    unrelated, given ``accuracy``, the share that one of them gets right: a cautious guess, for models mostly fail on
+    the same items. ``deviation``: for a measure that is not right/wrong, the standard deviation of an item's
+    difference.
+    ``design_effect``: items that weigh as one independent item, 1 + (items in a cluster − 1) · their correlation.
+    """
+
+    differing: float | None = None
+    accuracy: float | None = None
+    deviation: float | None = None
+    design_effect: float = 1.0
+    alpha: float = 0.05
+    power: float = POWER
+    comparisons: int = 1
+    mid_p: bool = False
+
+    def __post_init__(self) -> None:
+        """Raise UsageError for what cannot be."""
+        shares = {"agreement": self.differing, "accuracy": self.accuracy, "alpha": self.alpha, "power": self.power}
+        for name, share in shares.items():
+            if share is not None and not 0 < share < 1:
+                shown = share if name != "agreement" else 1 - share
+                raise UsageError(f"The {name} {shown:g} is no share between 0 and 1.", hint="Write 80 % as 0.8.")
+        if self.power <= self.alpha:
+            raise UsageError(
+                f"A power of {self.power:g} is no more than the {self.alpha:g} that chance alone gives.",
+                hint="The usual power is 0.8.",
+            )
+        if self.comparisons < 1:
+            raise UsageError(f"There cannot be {self.comparisons} comparisons.", hint="Name one or more.")
+        if not (isfinite(self.design_effect) and self.design_effect >= 1):
+            raise UsageError(
+                f"A design effect of {self.design_effect:g} would make items worth more than independent ones.",
+                hint="It is 1 where items are independent, and larger in clusters.",
+            )
+        if self.deviation is not None and not (isfinite(self.deviation) and self.deviation > 0):
+            raise UsageError("In the pilot no item differs, so nothing tells how much items would.")
+        if self.deviation is None and self.differing is None and self.accuracy is None:
+            raise UsageError(
+                "Nothing says how often the two models will differ.",
+                hint="Name a pilot run or two, or --agreement (share of items both get right or both wrong), "
+                "or --accuracy (then their answers are taken as unrelated).",
+            )
+
+    @property
+    def alpha_each(self) -> float:
+        """Level of the hardest step of Holm's correction, that of the smallest p-value."""
+        return self.alpha / self.comparisons
+
+    def differing_at(self, difference: float) -> float:
+        """Share of items on which the two models differ if one is better by ``difference``."""
+        if self.differing is not None:
+            return self.differing
+        accuracy = self.accuracy or 0.0
+        other = accuracy + difference if accuracy + difference <= 1 else accuracy - difference
+        return accuracy * (1 - other) + other * (1 - accuracy)
+
+    @property
+    def largest(self) -> float:
+        """Largest difference that can be under these assumptions; infinite for measures that are not right/wrong."""
+        if self.deviation is not None:
+            return inf
+        return self.differing if self.differing is not None else max(self.accuracy or 0.0, 1 - (self.accuracy or 0.0))
+
+    def power_of(self, items: int, difference: float) -> float:
+        """Chance that ``items`` items show a true ``difference`` in the right sense."""
+        from scipy.special import stdtrit
+
+        independent = items / self.design_effect
+        if self.deviation is not None:
+            return t_test_power(independent, difference, self.deviation, alpha=self.alpha_each)
+        differing = self.differing_at(difference)
+        settings = {"alpha": self.alpha_each, "quantile": float(stdtrit(max(independent - 1, 1), 0.975))}
+        return sign_test_power(int(independent), differing, difference, mid_p=self.mid_p, **settings)
+
+    def detectable(self, items: int) -> float | None:
+        """Smallest difference that ``items`` items show with the wanted power; None where none can be."""
+        most = self.largest if isfinite(self.largest) else 100 * (self.deviation or 0.0)
+        found = _smallest(lambda difference: self.power_of(items, difference) >= self.power, most)
+        return None if isnan(found) else found
+
+    def items_for(self, difference: float) -> int:
+        """Fewest items that show a true ``difference`` with the wanted power. Raises UsageError where it cannot be."""
+        if not difference > 0:
+            raise UsageError(f"A difference of {difference:g} cannot be found.", hint="Name one above 0, as 0.05.")
+        if difference > self.largest:
+            why = f"two models that agree on {1 - self.largest:.0%} of the items differ by {self.largest:.0%} at most"
+            if self.differing is None:
+                why = f"beside {self.accuracy:.0%} right, {self.largest:.0%} is the largest difference that can be"
+            raise UsageError(f"A difference of {difference:g} cannot be: {why}.", hint="Shares: 5 points are 0.05.")
+        high = 1
+        while self.power_of(high, difference) < self.power:
+            high *= 2
+            if high > _MOST_ITEMS:
+                raise UsageError(
+                    f"To find a difference of {difference:g} takes more than {_MOST_ITEMS:,} items.",
+                    hint="Plan for a larger one.",
+                )
+        low = high // 2
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self.power_of(middle, difference) >= self.power else (middle, high)
+        return high
