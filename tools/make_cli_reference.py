@@ -18,6 +18,7 @@ VERBS = (
     "report",
     "analyze eecc",
     "compare",
+    "plan",
     "runs",
     "agreement",
     "ratings",

@@ -15,11 +15,12 @@ from typing import Any
 import kapwa
 from kapwa.analysis.inputs import AnalysisSettings
 from kapwa.analysis.result import Analysis
-from kapwa.api import FormSettings, McqSettings
+from kapwa.api import FormSettings, McqSettings, PlanSettings
 from kapwa.models.base import Model, ModelSettings
 from kapwa.records import Answer, Floor, Item, Request, Response
 from kapwa.runs.directory import Run
 from kapwa.runs.responses import ScoredResponses
+from kapwa.stats.power import Assumed, Plan
 from kapwa.suites.base import Suite, Task, TaskSettings
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "python.md"
@@ -38,7 +39,7 @@ line, `kapwa.suites.folders.folder_suite`; `examples/kapwa-examples` is a whole 
 """
 SECTIONS = {
     "## What comes back\n\nThe columns of an analysis are in [Tables of an analysis](analysis-tables.md), the files "
-    "of a run in [Run folder](run-folder.md).\n": (Run, ScoredResponses, Analysis),
+    "of a run in [Run folder](run-folder.md).\n": (Run, ScoredResponses, Analysis, Plan, Assumed),
     "## Options\n\nKeywords that the functions above take; a wrong name is refused with the nearest right one. The "
     "options of models are told in [Models](models.md).\n": (
         TaskSettings,
@@ -46,6 +47,7 @@ SECTIONS = {
         AnalysisSettings,
         FormSettings,
         McqSettings,
+        PlanSettings,
     ),
     EXTENSIONS: (Task, Suite, Model, Item, Request, Response, Answer, Floor),
 }

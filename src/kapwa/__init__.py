@@ -17,7 +17,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from kapwa.analysis.eecc import analyze
     from kapwa.analysis.result import open_analysis
-    from kapwa.api import build_mcq, check_data, compare, evaluate, open_run, open_runs, write_forms
+    from kapwa.api import build_mcq, check_data, compare, evaluate, open_run, open_runs, plan, write_forms
     from kapwa.errors import KapwaError
     from kapwa.exchange.formats import export_run, import_result
     from kapwa.loading import load_judge, load_model, load_task
@@ -44,6 +44,7 @@ __all__ = [
     "open_analysis",
     "open_run",
     "open_runs",
+    "plan",
     "report",
     "score_responses",
     "write_forms",

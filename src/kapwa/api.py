@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kapwa.records import Floor, Item
     from kapwa.runs.directory import Run
     from kapwa.runs.progress import Progress
+    from kapwa.stats.power import Plan
     from kapwa.suites.blend.mcq_build import Built
 
 
@@ -43,6 +44,18 @@ class McqSettings(TypedDict, total=False):
     seed: int
     max_variants: int
     review: str | Path | None
+
+
+class PlanSettings(TypedDict, total=False):
+    """What is assumed in a plan; see :class:`kapwa.stats.power.Assumed`. ``agreement`` is 1 − ``differing``."""
+
+    agreement: float | None
+    accuracy: float | None
+    design_effect: float | None
+    alpha: float
+    power: float
+    comparisons: int
+    mid_p: bool
 
 
 def evaluate(  # noqa: PLR0913 - each is one decision of the caller; all but two have defaults
@@ -192,6 +205,74 @@ def compare(run_a: Run | str | Path, run_b: Run | str | Path, *, mid_p: bool = F
         mde=pl.Series([None if wording.beyond_range(*size) else size[0] for size in sizes], dtype=pl.Float64),
         detectable=pl.Series([wording.detectable(*size) for size in sizes], dtype=pl.String),
     )
+
+
+def plan(
+    *pilot: Run | str | Path,
+    difference: float | None = None,
+    items: int | None = None,
+    metric: str | None = None,
+    **settings: Unpack[PlanSettings],
+) -> Plan:
+    """How many items it takes to find a true ``difference`` between two models, or what difference ``items`` find.
+
+    ``pilot``: two runs, whose answers say on how many items models differ and how much items of a cluster weigh; or
+    one, which gives the share of right answers, the other model's being taken as unrelated to them. ``metric``: of the
+    pilot (by default its first headline metric), in the first prompt variant. ``settings``: what is assumed instead,
+    or besides. Items are those of one comparison: of one culture, where cultures are compared one by one. Raises
+    UsageError for what cannot be.
+    """
+    from kapwa.stats.power import Assumed, make_plan
+
+    given = given_options("A plan", settings, PlanSettings.__annotations__)
+    agreement = given.pop("agreement", None)
+    if agreement is not None:
+        given["differing"] = round(1 - agreement, 12)
+    runs = [open_run(run) if isinstance(run, str | Path) else run for run in pilot]
+    found, grounds = _pilot(runs, metric) if runs else ({}, ())
+    if found.get("differing") == 0 or found.get("accuracy") in (0, 1):
+        raise UsageError(
+            f"In the pilot {'no answers differ' if len(runs) > 1 else 'all answers are right, or all wrong'}, so it "
+            "does not tell how much answers will.",
+            hint="Take a larger pilot, or --agreement without one.",
+        )
+    if "deviation" in found and {"differing", "accuracy"} & given.keys():
+        raise UsageError(f"{metric or 'The metric'} is not right or wrong, so no agreement or accuracy goes with it.")
+    return make_plan(Assumed(**(found | given)), items=items, difference=difference, grounds=grounds)
+
+
+def _pilot(runs: Sequence[Run], metric: str | None) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """What one or two runs tell of a metric in their first variant: fields of Assumed, and where they are from."""
+    import numpy as np
+    import polars as pl
+
+    from kapwa.stats.clusters import cluster_codes, cluster_sums
+
+    if len(runs) > 2 or len({run.manifest["task"] for run in runs}) > 1:
+        raise UsageError("A pilot is one run, or two runs of one task.", hint="Name two whose models differ.")
+    manifest = runs[0].manifest
+    name = metric or next(iter(manifest["headline"] or manifest["metrics"]))
+    if name not in manifest["metrics"]:
+        raise UsageError(f"{runs[0].path} has no metric {name!r}.", hint=nearest(name, manifest["metrics"]))
+    place, tables = ["culture", "language", "item_id"], []
+    for run in runs:
+        chosen = (pl.col("metric") == name) & (pl.col("variant") == manifest["selection"]["variants"][0])
+        kept = run.scores.filter(chosen & pl.col("value").is_not_null())
+        tables.append(kept.group_by(place).agg(pl.first("cluster"), pl.mean("value")).sort(place))
+    both = tables[0] if len(tables) == 1 else tables[0].join(tables[1], on=place, suffix="_b")
+    if both.height < 2:
+        raise UsageError("The pilot has fewer than two items to learn from.", hint="Take a larger one.")
+    values = both["value"].to_numpy() - (both["value_b"].to_numpy() if len(tables) > 1 else 0.0)
+    labels = both.select(pl.concat_str("culture", "cluster", separator="\n")).to_series().to_list()
+    sums = cluster_sums(values[:, None], cluster_codes(labels, len(labels)))
+    effect = float(np.nan_to_num(sums.design_effect[0], nan=1.0))
+    about = f"{runs[0].path.name}{f' and {runs[1].path.name}' if len(runs) > 1 else ''}"
+    grounds = f"Pilot: {about}, {name}, {len(values):,} items in {int(sums.clusters[0]):,} clusters."
+    if not manifest["metrics"][name].get("binary"):
+        spread = float(values.std(ddof=1)) * (1 if len(runs) > 1 else 2**0.5)
+        return {"deviation": spread, "design_effect": effect}, (grounds,)
+    share = float(np.abs(values).mean())
+    return {"differing" if len(runs) > 1 else "accuracy": share, "design_effect": effect}, (grounds,)
 
 
 def _labels(a: Run, b: Run) -> tuple[str, str]:

@@ -125,6 +125,7 @@ def test_a_plan_is_kept() -> None:
     assert Assumed(differing=0.2, mid_p=True).items_for(0.05) < items
     assert Assumed(accuracy=0.6).items_for(0.05) > Assumed(differing=0.3).items_for(0.05)
     assert Assumed(differing=0.05).detectable(5) is None
+    assert Assumed(differing=0.03).detectable(30) == pytest.approx(0.25, abs=0.01)  # as a report of such a pilot says
     measure = Assumed(deviation=0.3)
     assert measure.items_for(0.05) == math.ceil(TTestPower().solve_power(0.05 / 0.3, power=0.8, alpha=0.05))
     assert measure.detectable(285) == pytest.approx(0.05, rel=2e-3)

@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 import kapwa
-from kapwa.cli import analyze, benchmark, cache, doctor, exchange, lists, people, report, studio, suite, texts
+from kapwa.cli import analyze, benchmark, cache, doctor, exchange, lists, people, plan, report, studio, suite, texts
 from kapwa.cli import run as run_verb
 from kapwa.cli.options import option
 from kapwa.cli.output import Harmless, note
@@ -63,6 +63,7 @@ app.command("run", rich_help_panel=_EVALUATE)(run_verb.run)
 app.command("score", rich_help_panel=_EVALUATE)(run_verb.score)
 app.command("report", rich_help_panel=_EVALUATE)(report.report)
 app.command("compare", rich_help_panel=_EVALUATE)(report.compare)
+app.command("plan", rich_help_panel=_EVALUATE)(plan.plan)
 app.command("runs", rich_help_panel=_EVALUATE)(lists.runs)
 _TEXTS = "Compare texts across cultures"
 app.add_typer(analyze.app, name="analyze", rich_help_panel=_TEXTS)

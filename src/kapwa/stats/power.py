@@ -175,10 +175,10 @@ def detectable_difference(
 class Assumed:
     """What is assumed of two models that answer the same items, and how they will be tested.
 
-    ``differing``: share of items on which one is right and the other wrong; where it is None, answers are taken as
-    unrelated, given ``accuracy``, the share that one of them gets right: a cautious guess, for models mostly fail on
-    the same items. ``deviation``: for a measure that is not right/wrong, the standard deviation of an item's
-    difference.
+    ``differing``: share of items on which one is right and the other wrong, or more where a difference needs it; where
+    it is None, answers are taken as unrelated, given ``accuracy``, the share that one of them gets right: a cautious
+    guess, for models mostly fail on the same items. ``deviation``: for a measure that is not right/wrong, the standard
+    deviation of an item's difference.
     ``design_effect``: items that weigh as one independent item, 1 + (items in a cluster − 1) · their correlation.
     """
 
@@ -227,23 +227,24 @@ class Assumed:
     def differing_at(self, difference: float) -> float:
         """Share of items on which the two models differ if one is better by ``difference``."""
         if self.differing is not None:
-            return self.differing
+            return max(self.differing, difference)
         accuracy = self.accuracy or 0.0
         other = accuracy + difference if accuracy + difference <= 1 else accuracy - difference
         return accuracy * (1 - other) + other * (1 - accuracy)
 
     @property
-    def largest(self) -> float:
-        """Largest difference that can be under these assumptions; infinite for measures that are not right/wrong."""
-        if self.deviation is not None:
-            return inf
-        return self.differing if self.differing is not None else max(self.accuracy or 0.0, 1 - (self.accuracy or 0.0))
+    def _largest(self) -> float:
+        """Largest difference of right/wrong that can be under these assumptions."""
+        accuracy = self.accuracy or 0.0
+        return self.differing if self.differing is not None else max(accuracy, 1 - accuracy)
 
     def power_of(self, items: int, difference: float) -> float:
         """Chance that ``items`` items show a true ``difference`` in the right sense."""
         from scipy.special import stdtrit
 
         independent = items / self.design_effect
+        if self.deviation is not None and independent < fewest_clusters(self.alpha_each, mid_p=self.mid_p):
+            return 0.0  # no sign flips of so few give so small a p
         if self.deviation is not None:
             return t_test_power(independent, difference, self.deviation, alpha=self.alpha_each)
         differing = self.differing_at(difference)
@@ -252,7 +253,7 @@ class Assumed:
 
     def detectable(self, items: int) -> float | None:
         """Smallest difference that ``items`` items show with the wanted power; None where none can be."""
-        most = self.largest if isfinite(self.largest) else 100 * (self.deviation or 0.0)
+        most = 100 * self.deviation if self.deviation is not None else self._largest if self.differing is None else 1.0
         found = _smallest(lambda difference: self.power_of(items, difference) >= self.power, most)
         return None if isnan(found) else found
 
@@ -260,10 +261,10 @@ class Assumed:
         """Fewest items that show a true ``difference`` with the wanted power. Raises UsageError where it cannot be."""
         if not difference > 0:
             raise UsageError(f"A difference of {difference:g} cannot be found.", hint="Name one above 0, as 0.05.")
-        if difference > self.largest:
-            why = f"two models that agree on {1 - self.largest:.0%} of the items differ by {self.largest:.0%} at most"
+        if self.deviation is None and difference > (largest := self._largest):
+            why = f"two models that agree on {1 - largest:.0%} of the items differ by {largest:.0%} at most"
             if self.differing is None:
-                why = f"beside {self.accuracy:.0%} right, {self.largest:.0%} is the largest difference that can be"
+                why = f"beside {self.accuracy:.0%} right, {largest:.0%} is the largest difference that can be"
             raise UsageError(f"A difference of {difference:g} cannot be: {why}.", hint="Shares: 5 points are 0.05.")
         high = 1
         while self.power_of(high, difference) < self.power:
@@ -278,3 +279,37 @@ class Assumed:
             middle = (low + high) // 2
             low, high = (low, middle) if self.power_of(middle, difference) >= self.power else (middle, high)
         return high
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How many items find what difference.
+
+    ``difference``: in the metric's own unit, None where ``items`` are too few for any; ``detectable``: of other numbers
+    of items, the difference each finds with the wanted power. ``assumed`` is what all rests on, ``grounds`` where it is
+    from, in words.
+    """
+
+    items: int
+    difference: float | None
+    power: float
+    assumed: Assumed
+    detectable: dict[int, float | None]
+    grounds: tuple[str, ...] = ()
+
+
+def make_plan(assumed: Assumed, *, items: int | None, difference: float | None, grounds: tuple[str, ...] = ()) -> Plan:
+    """Find the ``items`` for a difference, or the difference for ``items``. Raises UsageError unless one is given."""
+    if (items is None) == (difference is None):
+        raise UsageError(
+            "Say what is to be found, or with how many items, and not both.",
+            hint="--difference 0.05 asks how many items it takes; --items 300 asks what difference they find.",
+        )
+    if items is not None and not 1 <= items <= _MOST_ITEMS:
+        raise UsageError(f"{items:,} items cannot be planned with.", hint=f"Between 1 and {_MOST_ITEMS:,} can.")
+    wanted = assumed.items_for(difference) if difference is not None else 0
+    count = wanted if items is None else items
+    size = difference if difference is not None else assumed.detectable(count)
+    power = 0.0 if size is None else assumed.power_of(count, size)
+    near = sorted({max(1, round(count * part)) for part in (0.25, 0.5, 1, 2, 4)})
+    return Plan(count, size, power, assumed, {one: assumed.detectable(one) for one in near}, grounds)

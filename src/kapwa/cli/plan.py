@@ -1,0 +1,111 @@
+"""``kapwa plan``: how many items it takes to tell two models apart, or what difference so many items find."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kapwa.cli.options import Json, option
+from kapwa.cli.output import show_json, show_table, tell
+
+if TYPE_CHECKING:
+    from kapwa.stats.power import Plan
+
+_ASSUMED = "What is assumed"
+_TESTED = "How it will be tested"
+
+
+def plan(
+    pilot: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="RUN", help="A pilot: two runs of one task, by two models, or one.", show_default=False),
+    ] = None,
+    difference: Annotated[
+        float | None, option("D", "How many items find this difference? Points as a share: 5 points are 0.05.")
+    ] = None,
+    items: Annotated[int | None, option("N", "What difference do so many items find?")] = None,
+    agreement: Annotated[
+        float | None, option("SHARE", "Items both models get right, or both wrong, e.g. 0.8.", _ASSUMED)
+    ] = None,
+    accuracy: Annotated[
+        float | None,
+        option("SHARE", "Items one model gets right; without --agreement, answers are taken as unrelated.", _ASSUMED),
+    ] = None,
+    design_effect: Annotated[
+        float | None,
+        option("X", "Items that weigh as one independent item \\[default: 1, or the pilot's].", _ASSUMED),
+    ] = None,
+    metric: Annotated[str | None, option("NAME", "The pilot's metric \\[default: its first headline metric].")] = None,
+    comparisons: Annotated[
+        int, option("N", "Comparisons that Holm's correction is over, e.g. cultures × pairs of models.", _TESTED)
+    ] = 1,
+    alpha: Annotated[float, option("SHARE", "Chance of a finding where there is none.", _TESTED)] = 0.05,
+    power: Annotated[float, option("SHARE", "Chance to find a true difference of this size.", _TESTED)] = 0.8,
+    mid_p: Annotated[bool, typer.Option("--mid-p", help="By mid-p-values.", rich_help_panel=_TESTED)] = False,
+    json: Json = False,
+) -> None:
+    """Plan a study: how many items it takes to tell two models apart, or what difference they find.
+
+    From a pilot run or two, or from assumed rates. Items are those of one comparison: of one culture, where cultures
+    are compared one by one.
+    """
+    import kapwa
+
+    found = kapwa.plan(
+        *(pilot or ()),
+        difference=difference,
+        items=items,
+        metric=metric,
+        agreement=agreement,
+        accuracy=accuracy,
+        design_effect=design_effect,
+        alpha=alpha,
+        power=power,
+        comparisons=comparisons,
+        mid_p=mid_p,
+    )
+    if json:
+        show_json(asdict(found))
+        return
+    tell("\n".join(_lines(found)) + "\n")
+    rows = [(f"{count:,}", _size(found, size)) for count, size in found.detectable.items()]
+    show_table(("items", "difference found"), rows, numbers=2)
+
+
+def _size(plan: Plan, size: float | None) -> str:
+    if size is None:
+        return "none"
+    return f"{size:.3g}" if plan.assumed.deviation is not None else f"{100 * size:.1f} points"
+
+
+def _lines(plan: Plan) -> list[str]:
+    """Tell the plan, and what it rests on."""
+    assumed = plan.assumed
+    often = "four times in five" if assumed.power == 0.8 else f"with a chance of {assumed.power:.0%}"
+    lines = [f"{plan.items:,} items find a true difference of {_size(plan, plan.difference)} {often}."]
+    if plan.difference is None:
+        lines = [f"{plan.items:,} items find no true difference {often}, however large."]
+    lines += plan.grounds
+    if assumed.deviation is not None:
+        lines.append(f"An item's difference has a standard deviation of {assumed.deviation:.3g}; normal approximation.")
+    elif assumed.differing is not None:
+        lines.append(
+            f"Assumed: the models differ on {assumed.differing:.1%} of the items, or on as many as a difference needs."
+        )
+    else:
+        share = assumed.differing_at(plan.difference or 0.0)
+        lines.append(
+            f"Assumed: one model gets {assumed.accuracy:.1%} right, and the other's answers are unrelated to its own, "
+            f"so that they differ on {share:.1%} of the items. Models mostly fail on the same items, and then fewer "
+            "items do."
+        )
+    if assumed.design_effect > 1:
+        lines.append(f"In clusters, {assumed.design_effect:.2f} items weigh as one independent item; an approximation.")
+    test = "mid-p sign test" if assumed.mid_p else "sign test"
+    test = f"Two-sided paired {'t test' if assumed.deviation is not None else test} at {assumed.alpha:.3g}"
+    if assumed.comparisons > 1:
+        test += f", by Holm over {assumed.comparisons:,} comparisons, as if no other found anything"
+    return [*lines, f"{test}."]
