@@ -356,6 +356,15 @@ def test_a_run_of_some_items_takes_its_part_of_what_validators_chose(tmp_path: P
         assert found[0].note == f"2 people on {len(right)} of {len(right)} items"
 
 
+def test_validators_ids_that_fit_no_item_are_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """With --limit they may be of items that were not asked, or misspelt: nobody could see which."""
+    task = kapwa.load_task("kalahi/mc", where={"culture": "Filipino"}, limit=4)
+    path = choices(task, tmp_path / "choices.csv")
+    path.write_text(path.read_text(encoding="utf-8").replace(task.items()[1].id, "misspelt"), encoding="utf-8")
+    api._own_ceilings(task, path, None)
+    assert caplog.messages == ["Choices for items that are not among these are passed over (1): misspelt"]
+
+
 def test_each_culture_has_the_ceiling_of_its_own_people(tmp_path: Path) -> None:
     kapwa.build_mcq("sample", tmp_path / "mcq", max_variants=1)
     task = kapwa.load_task("blend/mcq", data=tmp_path / "mcq")

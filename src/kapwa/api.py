@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
@@ -16,6 +17,8 @@ from kapwa.errors import DataError, UnfinishedRunError, UsageError, nearest
 from kapwa.loading import load_model, load_task
 from kapwa.models.base import Model
 from kapwa.suites.base import Suite, Task, given_options
+
+log = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -112,7 +115,10 @@ def _own_ceilings(task: Task, validators: Any, key: Any) -> Sequence[Floor]:
         )
     items = _first_variant(task.items())
     some = bool(task.selection.where) or task.selection.limit is not None
-    found = baselines(read_choices(validators, items, key=key, some=some), items)
+    choices = read_choices(validators, items, key=key, some=some)
+    for note in choices.notes:  # a misspelt id looks like an item that was not asked
+        log.warning(note)
+    found = baselines(choices, items)
     several = len({item.culture for item in items}) > 1
     return [
         floor for culture, own in found.items() for floor in own.ceilings(metrics, note=culture if several else None)

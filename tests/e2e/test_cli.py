@@ -68,7 +68,11 @@ def test_two_runs_are_compared_item_by_item(cli: Run, answers: Path, tmp_path: P
         paths.append(json.loads(done.stdout)["path"])
     done = cli("compare", *paths, "--json")
     assert done.returncode == 0, done.stderr
-    row = next(row for row in json.loads(done.stdout) if row["metric"] == "chrfpp_acc")
+    told = json.loads(done.stdout)
+    assert [told[name]["path"] for name in "ab"] == paths
+    assert [told[name]["label"] for name in "ab"] == ["replay:answers.jsonl", "replay:worse.jsonl"]
+    assert {one["name"] for one in told["differ"]} >= {"model"}
+    row = next(row for row in told["comparisons"] if row["metric"] == "chrfpp_acc")
     assert row["difference"] != 0
     assert row["mde"] > 0
     kept = cli("compare", *paths, "--csv", "differences.csv")

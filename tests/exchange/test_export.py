@@ -202,3 +202,23 @@ def test_an_answer_that_is_missing_is_an_empty_text_in_lm_evals_form(written: Ru
     paths = kapwa.export_run(written, tmp_path, "lm-eval")[1:]
     records = [json.loads(line) for path in paths for line in path.read_text("utf-8").splitlines()]
     assert sum(texts == [""] for one in records for texts in one["resps"]) == 1
+
+
+def test_exports_of_prompts_say_that_what_stood_before_the_questions_is_not_in_them(
+    run: Run, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The examples of --shots are in no table of a run: a reader of exported prompts must know that they were there."""
+    copy = tmp_path / "run"
+    shutil.copytree(run.path, copy)
+    manifest = json.loads((copy / "run.json").read_text(encoding="utf-8"))
+    manifest["options"] |= {"shots": 2, "shots_seed": 0, "system": "Be brief."}
+    (copy / "run.json").write_text(json.dumps(manifest), encoding="utf-8")
+    said = "Prompts are exported without what stood before every question: "
+    said += "the system message and the answered examples (2)."
+    for form, told in (("eee", [said]), ("lm-eval", [said]), ("csv", [])):
+        caplog.clear()
+        paths = kapwa.export_run(copy, tmp_path / form, form, **NEEDED.get(form, {}))
+        assert caplog.messages == told
+        if form == "lm-eval":
+            results = json.loads(next(path for path in paths if path.name.startswith("results")).read_text("utf-8"))
+            assert set(results["n-shot"].values()) == {2}

@@ -216,7 +216,11 @@ def test_choices_for_other_items_are_passed_over_where_some_are_asked_about(
     for key in (written.key, None):
         found = read_choices(tmp_path, some, key=key, some=True)
         assert set(found.frame["item_id"]) == {item.id for item in some}
-        assert found.notes == ("Choices for items that are not among these are passed over (6).",)
+        (note,) = found.notes
+        assert (
+            note
+            == f"Choices for items that are not among these are passed over (6): {', '.join(sorted(shown)[4:9])}, …"
+        )
     others = [item for item in plain_items if item.id not in shown]
     with pytest.raises(DataError, match="no choice is for one of these items"):
         read_choices(tmp_path, others, key=written.key, some=True)

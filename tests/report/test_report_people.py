@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 from pages import Page, assert_sound
+from typer.testing import CliRunner
 
 import kapwa
+from kapwa.cli.main import app
 from kapwa.errors import DataError, UsageError
 from kapwa.people.choices import human_baseline
 from kapwa.report.page import build_report
@@ -86,6 +88,25 @@ def test_choices_and_ratings_stand_in_the_report_by_culture_and_class(place: Pat
     assert "Philippines 6 0.0%" in table.partition("Download")[0]
     assert REMARK in page.text
     assert not page.all("b")
+
+
+def test_peoples_tables_are_written_as_csv_too(place: Path, tmp_path: Path) -> None:
+    runs = [str(run.path) for run in runs_of(place)]
+    told = ["report", *runs, "--people", str(place / "people"), "--csv", str(tmp_path / "csv")]
+    told += ["-o", str(tmp_path / "r.html")]
+    assert CliRunner().invoke(app, told).exit_code == 0
+    written = {path.name: path.read_text("utf-8-sig") for path in (tmp_path / "csv" / "people").iterdir()}
+    page = Page((tmp_path / "r.html").read_text("utf-8"))
+    names = {attrs["download"] for attrs in page.all("a") if "download" in attrs}
+    assert written.keys() < names
+    assert {name.rpartition("-")[2] for name in written} >= {
+        "choices.csv",
+        "agreement.csv",
+        "culture.csv",
+        "remarks.csv",
+    }
+    assert all(text.count("\n") > 1 for text in written.values())
+    assert any(REMARK in text for text in written.values())
 
 
 def test_what_people_choose_is_the_ceiling_of_their_own_culture(place: Path) -> None:

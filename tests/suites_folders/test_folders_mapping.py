@@ -102,6 +102,20 @@ def test_what_says_that_there_is_no_answer_is_none(tmp_path: Path) -> None:
     assert found[0].message == "'不知道' says that there is no answer: it is not taken for one"
 
 
+def test_a_mapping_keeps_a_none_that_is_an_answer(tmp_path: Path) -> None:
+    """How much milk goes into coffee there? None: 'none' is what people say, and a model that says so is right."""
+    table = "locale\tid\tquestion\tanswers\nen-GB\t1\tHow much milk?\tNone | n/a | a drop\n"
+    path = folder(tmp_path / "short", SHORT_MAP | {"non_answers": ["!none"]}, short_tsv=table)
+    task = kapwa.load_task("blend/saq", data=path, variant="local/inst-4")
+    assert people_said(task.items()[0].fields["answers"]) == "None (1); a drop (1)"
+    told = [one.message for one in check_folder(path).report.findings if "no answer" in one.message]
+    assert told == ["'n/a' says that there is no answer: it is not taken for one"]
+    replies = tmp_path / "replies.jsonl"
+    replies.write_text(json.dumps({"item_id": "UK/1", "variant": "local/inst-4", "text": "None."}), encoding="utf-8")
+    scores = kapwa.score_responses(task, replies).scores
+    assert scores.filter(metric="sem_b")["outcome"].to_list() == ["right"]
+
+
 def test_four_options_become_multiple_choice(tmp_path: Path) -> None:
     add_suite(folder(tmp_path / "four", FOUR_MAP, four_csv=FOUR))
     first, second = kapwa.load_task("four/mcq").items()

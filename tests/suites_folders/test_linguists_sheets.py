@@ -94,11 +94,14 @@ def test_four_sheets_with_a_linguists_mistakes_are_clean_after_one_round(tmp_pat
         ("questions.xlsx", 3, "B"),  # merged
         ("questions.xlsx", 7, "id"),  # given twice
         ("questions.xlsx", 8, "id"),  # a note
-        ("answers.xlsx", 6, "local"),  # a total
+        ("answers.xlsx", 6, "votes"),  # a total
         ("answers.xlsx", 5, "id"),  # of a question that has another's id
     }
     said = {(Path(one.path).name, one.row): one.message for one in first["town"] if one.severity == "error"}
     assert said["questions.xlsx", 3].startswith("the cells B3:B4 are merged: only B3 holds the text.")
+    assert said["answers.xlsx", 6].startswith(
+        "15 is the sum of the rows above, and the row has no 'local'. Delete the row"
+    )
     assert "Delete the row if it is a note" in said["questions.xlsx", 8]
     assert "is already the id of row 6" in said["questions.xlsx", 7]
     assert placed(first["situations"]) == [("situations.xlsx", 3, "id"), ("situations.xlsx", 2, "best")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -26,7 +26,9 @@ def report(
         str, option("N", "How many questions of each task can be searched in the page, with every answer; or 'all'.")
     ] = "1000",
     figures: Annotated[Path | None, option("FOLDER", "Also write each chart as SVG and PNG here.")] = None,
-    csv: Annotated[Path | None, option("FOLDER", "Also write every table as CSV here.")] = None,
+    csv: Annotated[
+        Path | None, option("FOLDER", "Also write every table as CSV here, those of people's forms in people/.")
+    ] = None,
 ) -> None:
     """Write one HTML page about runs, or about an analysis.
 
@@ -36,6 +38,7 @@ def report(
     from kapwa.analysis.result import Analysis, export_csv
     from kapwa.report.analysis.page import save_analysis_figures
     from kapwa.report.figures import save_figures
+    from kapwa.report.people import export_people_csv
     from kapwa.report.writing import opened
     from kapwa.report.writing import report as write
 
@@ -52,6 +55,7 @@ def report(
     else:
         drawn = save_figures(found, figures) if figures is not None else []
         tables = [kapwa.export_csv(run, csv / run.path.name) for run in found] if csv is not None else []
+        tables += [export_people_csv(found, people, csv / "people")] if csv is not None and people else []
     for path in drawn:
         note(f"Figure: {path}")
     for path in tables:
@@ -71,11 +75,13 @@ def compare(
     """Compare two runs, paired item by item: over all cultures together first, then in each.
 
     Says in what the two differ as measurements (their signatures), then shows difference, interval, p-value, and how
-    large a true difference these items show four times in five.
+    large a true difference these items show four times in five. With --json: "a" and "b" (path, label, signature),
+    "differ" (what differs, with both values) and "comparisons".
     """
     import kapwa
     from kapwa.files import write_text
     from kapwa.report.terminal import difference_lines, render_comparison
+    from kapwa.runs.manifest import differing
     from kapwa.tables_io import csv_text
 
     check_place(csv)
@@ -85,7 +91,12 @@ def compare(
         write_text(csv, csv_text(frame.columns, frame.iter_rows()))
         note(f"Table: {csv}")
     if json:
-        show_json(frame.to_dicts())
+        told: dict[str, Any] = {
+            name: {"path": str(run.path), "label": run.label, "signature": run.manifest["signature"]}
+            for name, run in (("a", first), ("b", second))
+        }
+        differ = [{"name": name, "a": a, "b": b} for name, a, b in differing(first.manifest, second.manifest)]
+        show_json({**told, "differ": differ, "comparisons": frame.to_dicts()})
     else:
         show("\n".join([*difference_lines(first, second), ""]))
         show(render_comparison(frame, first.manifest["metrics"]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable
 from functools import partial
@@ -15,6 +16,8 @@ from kapwa.exchange.base import PART, UNDETERMINED, UNKNOWN, Files, ItemDefaults
 from kapwa.files import replacing
 from kapwa.languages.codes import is_language_tag
 from kapwa.runs.directory import BOM, Run, slug, table_csv
+
+log = logging.getLogger(__name__)
 
 
 def _table_files(run: Run, *, form: str) -> Files:
@@ -100,6 +103,11 @@ def export_run(
     if existing and not overwrite:
         found = f"{existing[0]} and {len(existing) - 1} more exist" if len(existing) > 1 else f"{existing[0]} exists"
         raise UsageError(f"{found} already.", hint="Name another folder, or add --overwrite.")
+    options = opened.manifest["options"]
+    before = ["the system message"] if options.get("system") else []
+    before += [f"the answered examples ({shots})"] if (shots := options.get("shots")) else []
+    if before and form in ("eee", "lm-eval", "inspect"):
+        log.warning("Prompts are exported without what stood before every question: %s.", " and ".join(before))
     for path, write in files:
         with replacing(path) as temporary:
             write(temporary)

@@ -66,6 +66,7 @@ def _write_results(run: Run, parts: Mapping[str, Part], path: Path) -> None:
             for name, part in parts.items()
         },
         "versions": dict.fromkeys(parts),
+        "n-shot": dict.fromkeys(parts, int(manifest["options"].get("shots") or 0)),
         "n-samples": {name: {"original": None, "effective": size} for name, size in sizes.items()},
         "higher_is_better": {
             name: {row["metric"]: base.higher_is_better(run, row["metric"]) for row in rows}

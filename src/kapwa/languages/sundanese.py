@@ -48,8 +48,14 @@ _FUNCTION_WORDS = (
     "kuring abdi urang maneh anjeun manehna anjeunna aranjeunna maranehna ieu eta itu nu anu mah ge na di ka ti ku aya "
     "nyaeta mana hiji"
 )
-# The particle téh, which marks what is spoken of (ieu téh, namina téh), and not the drink of that name.
-_PARTICLE = re.compile(rf"\b(\w+na|{_FUNCTION_WORDS.replace(' ', '|')}) teh\b")
+# The particle téh marks what is spoken of (ieu téh, namina téh, Bandung téh). The drink of that name stands first, or
+# after words of drinking, serving and joining, or before those of how it is drunk.
+_DRUNK = (
+    "nginum|inum|ngaleueut|leueut|inuman|minuman|nyieun|ngadamel|nyuguhkeun|disuguhan|meuli|meser|ngajual|resep|make|"
+    "nganggo|cai|gelas|cangkir|daun|es|kantong|kebon|jeung|sareng|atawa|atanapi|sarta|teh"
+)
+_HOW = "manis|tawar|haneut|panas|tiis|hejo|pait|botol|poci|tubruk|tarik|susu"
+_PARTICLE = re.compile(rf"\b(?!(?:{_DRUNK}) )(\w+) teh\b(?! (?:{_HOW})\b)")
 
 
 def _cut(folded: str) -> tuple[str, ...]:
@@ -70,7 +76,7 @@ language = Language(
     code="su",
     name="Sundanese",
     resource="low",
-    rules="2",
+    rules="3",
     variants=_variants,
     folding=FOLDING,
     cut=_cut,

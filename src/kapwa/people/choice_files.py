@@ -134,7 +134,8 @@ def read_choices(
     )
     if known.others:
         choices = [choice for choice in choices if choice.item_id]
-        notes.append(f"Choices for items that are not among these are passed over ({len(known.others)}).")
+        named = ", ".join(sorted(known.others)[:5]) + (", …" if len(known.others) > 5 else "")
+        notes.append(f"Choices for items that are not among these are passed over ({len(known.others)}): {named}")
     if not choices:
         hint = f"Items that people chose for: {', '.join(sorted(known.others)[:5])}."
         raise DataError("no choice is for one of these items.", path=sheet_files(paths, "choices")[0], hint=hint)

@@ -11,6 +11,7 @@ import polars as pl
 
 from kapwa.datasets.sheets import header_of, sheet_files, short_names
 from kapwa.errors import DataError, UsageError
+from kapwa.files import slug, write_text
 from kapwa.people.agreement import NAMES
 from kapwa.people.choice_files import read_choices
 from kapwa.people.choices import CODINGS, HumanBaseline, baselines
@@ -20,10 +21,10 @@ from kapwa.people.rating_forms import RATING_KEY
 from kapwa.people.ratings import HumanRatings, analyse_ratings
 from kapwa.report import tables, wording
 from kapwa.report.tables import Cell, Table
-from kapwa.report.view import TaskView
+from kapwa.report.view import TaskView, arrange
 from kapwa.report.wording import clean, culture_name, isolate
 from kapwa.runs.answers import items_of
-from kapwa.runs.directory import Run
+from kapwa.runs.directory import BOM, Run
 from kapwa.suites.base import rating_suite
 from kapwa.tables_io import read_sheet
 
@@ -76,6 +77,14 @@ def people_blocks(runs: Sequence[Run], views: Sequence[TaskView], paths: Sequenc
         frame = ratings.frame.with_columns(culture=told.otherwise("culture"))
         blocks.append(_rating_block(form, analyse_ratings(replace(ratings, frame=frame))))
     return blocks
+
+
+def export_people_csv(runs: Sequence[Run], paths: Sequence[Path], folder: Path) -> Path:
+    """Write every table of :func:`people_blocks` as spreadsheet-safe CSV in ``folder``; return the folder."""
+    for block in people_blocks(runs, arrange(runs), paths):
+        for table in (*block["tables"], *block["more"]):
+            write_text(folder / f"{slug(table.key)}.csv", BOM + table.csv)
+    return folder
 
 
 def _sheets(paths: Sequence[Path]) -> Sheets:

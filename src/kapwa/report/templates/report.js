@@ -40,7 +40,7 @@
     for (const name of Object.keys(chosenBy)) {
       /* A category that says what the topic says, or the one language of each culture, needs no choice. */
       const same = Object.keys(selects).some(other => questions.every(question => question[name] === question[other]));
-      if (told[name].length > 1 && !same) tools.append(select(name, "All", told[name].map((value, k) => [k, value || "–"])));
+      if (told[name].length > 1 && !same) tools.append(select(name, "All", told[name].map((value, k) => [k, value || "–"]).sort(([, a], [, b]) => a.localeCompare(b))));
     }
     const outcomes = words.map((word, k) => [k, word]).filter(([k]) => used.has(k));
     if (several) outcomes.push(["differ", "Models differ"]);

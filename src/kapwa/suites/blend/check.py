@@ -208,7 +208,7 @@ def _answer_oddities(entry: Entry) -> Iterator[_Oddity]:
         if not group.en and question.english:
             message = f"the answer {group.local[0]!r} has no English: it counts only in the local language"
             yield "warning", message, "english", place
-        if says_nothing(group, question.language):
+        if entry.groups is None and says_nothing(group, question.language):  # the form leaves them out, and says so
             message = "says that there is no answer, and counts as an answer all the same, as in the released code"
             yield "warning", f"{_named(entry, place)} ({group.local[0]!r}) {message}", "local", place
         local = dict.fromkeys(group.local)

@@ -39,6 +39,7 @@ MANY_LANGUAGES = "mul"
 LOCAL_NAMES, ENGLISH_NAMES = WrittenIn("", prose=False), WrittenIn("en", prose=False)
 _FILL = "Every row needs one."
 _OWN_NOTE = "The writers' own; never asked or scored."
+Given = tuple[Group, Origin, bool]  # where it was written, and whether it says that there is no answer
 _Count = Annotated[int | None, whole(least=0)]
 
 
@@ -99,6 +100,9 @@ class AnswerRow(Row):
     votes: Annotated[int | None, whole(least=1)] = Field(None, description="How many people gave one of them.")
     english: Annotated[Texts, ENGLISH_NAMES] = Field((), description="The answers in English.")
     culture: Text = Field("", description="Whose answer it is, where several cultures were asked.")
+    is_answer: Annotated[Text, AfterValidator(one_of(("", "yes"), "a word for it"))] = Field(
+        "", description="yes: an answer, though it reads like none ('none' drinks coffee there)."
+    )
     notes: Text = Field("", description=_OWN_NOTE)
     source: Text = Field("", description=_OWN_NOTE)
 
@@ -144,12 +148,12 @@ def read_tables(data: DataSet, questions: Table, answers: Table, defaults: Defau
 
 def _grouped(
     data: DataSet, rows: Sequence[AnswerRow], asked: Sequence[QuestionRow], unread: set[str], usual: str
-) -> Mapping[tuple[str, str], list[tuple[Group, Origin]]]:
+) -> Mapping[tuple[str, str], list[Given]]:
     """The answers of each question, which is named by culture and id, or by the id alone where only one has it.
 
     That a question could not be read (``unread``) is said where it stands, not again for each of its answers.
     """
-    groups: defaultdict[tuple[str, str], list[tuple[Group, Origin]]] = defaultdict(list)
+    groups: defaultdict[tuple[str, str], list[Given]] = defaultdict(list)
     questions: defaultdict[str, dict[str, QuestionRow]] = defaultdict(dict)
     for question in asked:
         questions[question.id][question.culture] = question
@@ -158,7 +162,9 @@ def _grouped(
         own = next(iter(cultures)) if len(cultures) == 1 and row.culture == usual else row.culture
         if own in cultures:
             english = row.english or (row.local if cultures[own].in_english else ())
-            groups[own, row.id].append((Group(row.local, english, row.votes or 1), row.origin))
+            found = Group(row.local, english, row.votes or 1)
+            nothing = not row.is_answer and says_nothing(found, cultures[own].language)
+            groups[own, row.id].append((found, row.origin, nothing))
         elif cultures:
             hint = f"It was asked of: {', '.join(sorted(cultures))}."
             data.problems.append(_problem(row, "culture", f"{own!r} was not asked {row.id!r}.", hint))
@@ -172,15 +178,15 @@ def _problem(row: Row, column: str, message: str, hint: str | None) -> DataError
     return DataError(message, path=row.origin.path, row=row.origin.row, column=column, hint=hint)
 
 
-def _entry(data: DataSet, row: QuestionRow, groups: Sequence[tuple[Group, Origin]], counted: bool) -> Entry:
+def _entry(data: DataSet, row: QuestionRow, groups: Sequence[Given], counted: bool) -> Entry:
     ordered, idks = sorted(groups, key=lambda found: -found[0].votes), dict(row.idks)
-    for group, origin in [found for found in ordered if says_nothing(found[0], row.language)]:
-        ordered.remove((group, origin))
+    for group, origin, _ in [found for found in ordered if found[2]]:
         message = f"{group.local[0]!r} says that there is no answer: it is not taken for one"
         if counted:
             idks["no-answer"] += group.votes
             message += f", and its votes ({group.votes}) count under 'no-answer'"
         data.oddities.append(Finding("warning", str(origin.path), message, origin.row, "local"))
+    ordered = [found for found in ordered if not found[2]]
     kind: Kind = next((known for known in KINDS if row.kind == known), kind_of(row.english))
     question = Question(
         country=row.culture,
@@ -188,14 +194,14 @@ def _entry(data: DataSet, row: QuestionRow, groups: Sequence[tuple[Group, Origin
         topic=row.topic,
         local=row.local or (row.english if row.in_english else ""),
         english=row.english or (row.local if row.in_english else ""),
-        groups=tuple(group for group, _ in ordered),
+        groups=tuple(group for group, *_ in ordered),
         idks=idks,
         kind=kind,
         language=row.language,
         counted=counted,
     )
     data.oddities += _count_oddities(row, question)
-    return Entry(question, *row.origin, tuple(origin for _, origin in ordered))
+    return Entry(question, *row.origin, tuple(origin for _, origin, _ in ordered))
 
 
 def _count_oddities(row: QuestionRow, question: Question) -> Iterator[Finding]:

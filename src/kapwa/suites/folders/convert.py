@@ -170,11 +170,14 @@ def lay_short_answers(row: MappedRow, to: Converted) -> None:
     whose = {"id": cells["id"], **({"culture": cells["culture"]} if "culture" in cells else {})}
     # Kapwa's own lists of what is no answer are looked at where the form is read, so that a check tells of the row.
     skipped = {text.casefold() for text in row.mapping.non_answers}
+    real = {text.removeprefix("!") for text in skipped if text.startswith("!")}
     folded = [answer.casefold() for answer in answers]
     for place in map(folded.index, dict.fromkeys(folded)):
         if folded[place] in skipped:
             continue
-        group = {"local": [answers[place]], "english": english[place : place + 1]}
+        group: dict[str, Any] = {"local": [answers[place]], "english": english[place : place + 1]}
+        if real:
+            group["is_answer"] = "yes" if folded[place] in real else ""
         to.add("answers", {**whose, **group}, row)
 
 
