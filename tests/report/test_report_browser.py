@@ -64,7 +64,7 @@ def test_it_fits_phones_and_desks_in_every_script(tmp_path: Path, cultures: tupl
     runs = runs or [wide_run("org/" + "long-name-" * 8, per_culture=24), choice_run("b", n=24)]
     seen = laid_out(build_report(runs, tmp_path / "report.html"), PROBE, width)
     assert seen["overflow"] <= 0
-    assert seen["spread"] == seen["outside"] == seen["overlaps"] == seen["heads"] == 0
+    assert seen["spread"] == seen["captions"] == seen["outside"] == seen["overlaps"] == seen["heads"] == 0
     # One drawing: on a phone labels and numbers stand over each row, on a desk beside it.
     assert seen["stacked"] == (seen["rows"] if width < 600 else 0)
     assert seen["rows"] >= 8

@@ -346,7 +346,7 @@ def scale_svg(domain: tuple[float, float], *, share: bool) -> str:
 
 def scatter_svg(chart: ScatterChart) -> str:
     """Grid, values of both axes and the numbered dots, for an SVG element of any size."""
-    x, parts, points = _scale((0.0, 1.0)), [], []
+    x, parts, numbers = _scale((0.0, 1.0)), [], []
     for value in ticks((0.0, 1.0), share=True):
         at, up, text = x(value), x(1 - value), f"{decimal(100 * value, 0)}%"
         parts += [_upright(at, "grid"), f'<line class="grid" x2="100%" y1="{up}" y2="{up}"/>']
@@ -355,9 +355,10 @@ def scatter_svg(chart: ScatterChart) -> str:
     for number, point in enumerate(chart.points, start=1):
         where = f'<svg x="{x(point.x)}" y="{x(1 - point.y)}" overflow="visible">'
         told = f"<title>{escape(chart.names[number - 1])}</title>"
-        points.append(f'{where}<circle class="accent numbered" r="8.5">{told}</circle>')
-        points.append(f"{text_svg('0', 3.5, str(number), 'paper tiny', 'middle')}</svg>")
-    return "".join(parts + points)
+        parts.append(f'{where}<circle class="accent numbered" r="8.5">{told}</circle></svg>')
+        # Over every dot, so that a neighbour hides none.
+        numbers.append(f"{where}{text_svg('0', 3.5, str(number), 'paper tiny', 'middle')}</svg>")
+    return "".join(parts + numbers)
 
 
 def text_svg(x: str, y: float, text: str, names: str = "", anchor: str = "start") -> str:

@@ -85,7 +85,8 @@ def _tau_heads(view: AnalysisView) -> list[str]:
 def quartiles_table(view: AnalysisView) -> Table | None:
     """Median and quartiles over concepts of the variance across and within, so that tasks can be held side by side."""
     rows, tidy = [], []
-    for corpus in sorted(view.corpora, key=lambda one: (one.key.corpus, one.key.task)):
+    names = list(dict.fromkeys(one.key.corpus for one in view.corpora))  # in the order of the charts, tasks together
+    for corpus in sorted(view.corpora, key=lambda one: names.index(one.key.corpus)):
         frame = matching(view.table("variance", corpus), estimator="corrected").drop_nulls(["across", "within"])
         if not frame.height:
             continue
