@@ -143,7 +143,10 @@ def test_of_many_questions_those_without_a_verdict_and_the_same_others_are_shown
     assert len(shown & kept) > 30
     fewest, said = told_of(view_of(one), most=3)
     assert len(fewest["questions"]) == 3
-    assert said.endswith(f"a fixed sample of the {len(ids)} with an answer that could not be judged.")
+    assert said.endswith(
+        f": 2 of the {len(ids)} with an answer that could not be judged, and a fixed sample of the others."
+    )
+    assert len({row[0] for row in fewest["questions"]} & ids) == 2
     assert len(told_of(view_of(one), most=None)[0]["questions"]) == 240
     assert browser(view_of(one), answer_table(view_of(one)), 0) is None
 

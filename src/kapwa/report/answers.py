@@ -121,31 +121,29 @@ def browser(view: TaskView, table: pl.DataFrame, most: int | None = MOST, room: 
     """Pack questions with every answer for the page's script; None where the runs keep no answers.
 
     ``table``: :func:`answer_table`. ``most``: how many questions, with what takes ``room`` characters; None for all.
-    Questions with an answer that could not be judged come first, the others by a hash of their ids: every report of the
-    same data holds the same of them.
+    Questions with an answer that could not be judged come first (up to half of the places), the others by a hash of
+    their ids: every report of the same data holds the same of them.
     """
-    asked = table.group_by("rank", "item_id").agg(lost=pl.col("outcome").is_in(LOST).any())
     if most == 0 or table.select(pl.coalesce("text", "got").is_null().all()).item():
         return None
+    asked = table.group_by("rank", "item_id").agg(lost=pl.col("outcome").is_in(LOST).any())
     drawn = [hashlib.blake2b(name.encode()).digest() for name in asked["item_id"]]
-    order = asked.with_columns(drawn=pl.Series(drawn)).sort(~pl.col("lost"), "drawn", "rank")["rank"]
-    total, lost = len(order), int(asked["lost"].sum())
+    asked = asked.with_columns(drawn=pl.Series(drawn)).sort("drawn", "rank")
+    total, lost, first = asked.height, int(asked["lost"].sum()), pl.int_range(pl.len()).over("lost")
     kept = total if most is None else min(most, total)
     while True:
-        data = pack(_coded(view, table.filter(pl.col("rank").is_in(order[:kept].implode()))))
+        turn = pl.when(~pl.col("lost")).then(1).when(first < -(-kept // 2)).then(0).otherwise(2)
+        shown = asked.sort(turn, maintain_order=True).head(kept)
+        data = pack(_coded(view, table.join(shown, on="rank", how="semi", maintain_order="left")))
         if most is None or len(data) <= room or kept == 1:
             break
         kept = max(1, int(kept * room / len(data) * 0.95))
-    named = count(total, *view.noun)
+    named, there = count(total, *view.noun), int(shown["lost"].sum())
     if kept == total:
         return Browser(data, f"{'All ' if total > 1 else ''}{named} with every answer.")
-    whole = f"{kept:,} of {named} are in this page: "
-    if lost > kept:
-        return Browser(data, f"{whole}a fixed sample of the {lost:,} with an answer that could not be judged.")
-    rest = "a fixed sample of the others" if lost else "a fixed sample"
-    return Browser(
-        data, f"{whole}{f'all {lost:,} with an answer that could not be judged, and ' if lost else ''}{rest}."
-    )
+    some = f"{'all' if there == lost else f'{there:,} of the'} {lost:,} with an answer that could not be judged"
+    parts = ([some] if lost else []) + (["a fixed sample" + " of the others" * bool(lost)] if there < kept else [])
+    return Browser(data, f"{kept:,} of {named} are in this page: {', and '.join(parts)}.")
 
 
 def _coded(view: TaskView, table: pl.DataFrame) -> dict[str, Any]:
