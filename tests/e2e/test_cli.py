@@ -70,7 +70,7 @@ def test_two_runs_are_compared_item_by_item(cli: Run, answers: Path, tmp_path: P
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert [told[name]["path"] for name in "ab"] == paths
-    assert [told[name]["label"] for name in "ab"] == ["replay:answers.jsonl", "replay:worse.jsonl"]
+    assert [told[name]["label"] for name in "ab"] == ["answers.jsonl", "worse.jsonl"]
     assert {one["name"] for one in told["differ"]} >= {"model"}
     row = next(row for row in told["comparisons"] if row["metric"] == "chrfpp_acc")
     assert row["difference"] != 0
