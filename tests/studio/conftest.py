@@ -1,5 +1,6 @@
 """A studio for each test: an empty database of this version's tables, and people who came in by codes."""
 
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,9 @@ from studio_people import Someone, enter
 
 pytest.importorskip("django", reason="the extra 'studio' is not installed")
 
+# Set by test_postgresql, which runs tests of this folder a second time on a server.
+POSTGRESQL = os.environ.get("KAPWA_TEST_POSTGRESQL")
+
 
 @pytest.fixture(scope="session")
 def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -17,12 +21,14 @@ def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from kapwa.studio.settings import configure
 
     home = tmp_path_factory.mktemp("studio")
-    configure(home, hosts=("testserver",))
+    configure(home, database=POSTGRESQL, hosts=("testserver",))
     from django.db import connection
 
     from kapwa.studio import commands
 
     commands.prepare()
+    if POSTGRESQL:
+        return home
     with connection.cursor() as cursor:
         cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     connection.close()
@@ -33,13 +39,18 @@ def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def studio(empty_database: Path, tmp_path: Path) -> Iterator[Path]:
     """A database of the test's own; returns its file."""
     from django.core.cache import cache
+    from django.core.management import call_command
     from django.db import connection
 
+    cache.clear()
+    if POSTGRESQL:
+        call_command("flush", interactive=False, verbosity=0)
+        yield tmp_path
+        return
     own = tmp_path / "studio.sqlite"
     shutil.copyfile(empty_database, own)
     connection.close()
     connection.settings_dict["NAME"] = own
-    cache.clear()
     yield own
     connection.close()
     connection.settings_dict["NAME"] = empty_database

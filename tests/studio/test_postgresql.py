@@ -1,0 +1,64 @@
+"""The same on a real PostgreSQL server: the whole walk, erasure, archives, many people at once."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("django", reason="the extra 'studio' is not installed")
+pytest.importorskip("psycopg", reason="the extra 'studio' is not installed")
+HERE = Path(__file__).parent
+BIN = next((path for path in sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)), None)
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(BIN is None, reason="no PostgreSQL server on this machine")]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a fresh server that listens on a socket alone."""
+    assert BIN is not None
+    # The path of a socket must be short; PostgreSQL refuses to run as root.
+    place = Path(subprocess.check_output(["mktemp", "-d", "/tmp/kapwa-pg.XXXX"], text=True).strip())
+    own = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
+    if own:
+        shutil.chown(place, "postgres")
+    data = str(place / "data")
+    subprocess.run([*own, BIN / "initdb", "-D", data, "-U", "kapwa", "--auth=trust"], check=True, capture_output=True)
+    options = f"-k {place} -c listen_addresses='' -c fsync=on"
+    log = str(place / "log")
+    subprocess.run([*own, BIN / "pg_ctl", "-D", data, "-w", "-l", log, "-o", options, "start"], check=True)
+    try:
+        subprocess.run([BIN / "createdb", "-h", str(place), "-U", "kapwa", "studio"], check=True)
+        yield f"postgresql://kapwa@/studio?host={place}"
+    finally:
+        subprocess.run([*own, BIN / "pg_ctl", "-D", data, "-m", "immediate", "stop"], check=True, capture_output=True)
+        shutil.rmtree(place)
+
+
+def test_the_walk_erasure_and_archives_on_a_server(server: str) -> None:
+    files = [str(HERE / f"test_{name}.py") for name in ("walk", "erasure", "exchange", "security")]
+    skipped = "not byte and not nothing_of_a_removed and not earlier_database"
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", skipped, *files],
+        env={**os.environ, "KAPWA_TEST_POSTGRESQL": server},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-6000:]
+
+
+def test_many_people_on_a_server(server: str, tmp_path: Path) -> None:
+    import importlib.util
+
+    spec = importlib.util.spec_from_file_location("studio_load", HERE.parents[1] / "benchmarks" / "studio_load.py")
+    assert spec is not None
+    assert spec.loader is not None
+    bench = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(bench)
+    found = bench.measure(tmp_path, clients=12, seconds=3, database=server)
+    assert (found["errors"], found["lost"], found["twice"]) == (0, 0, 0)
+    assert found["writes"] > 50
