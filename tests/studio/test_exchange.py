@@ -81,6 +81,8 @@ def test_a_project_comes_back_from_its_archive(
     assert count == Event.objects.count()
     with pytest.raises(UsageError, match="There is a project 'baryo' already"):
         import_project("baryo", archive)
+    with pytest.raises(UsageError, match="has the project of this archive already"):
+        import_project("iba", archive)
 
     def plain(found: dict[str, list[dict[str, Any]]]) -> list[Any]:
         left = ("project_id", "seq")

@@ -98,3 +98,25 @@ def test_a_community_goes_from_a_topic_to_a_release_that_runs(
     found = check_folder(first.folder)
     assert found.errors == []
     assert found.report.counts["full prompts"] == 3
+
+
+def test_agreement_is_that_of_the_votes_that_are_revealed(project: Any, people: dict[str, Someone]) -> None:
+    from kapwa.people.agreement import agreement_rows
+    from kapwa.studio.views.member import agreement
+
+    assert agreement(project) == []
+    choices = [("accept", "accept"), ("change", "reject"), ("accept", "change"), ("reject", "reject")]
+    for number, (first, second) in enumerate(choices, start=1):
+        people["berto"].post("situations/new/", a_situation("Liza", context=f"Ika-{number} na araw sa palengke."))
+        people["berto"].post(f"situations/{number}/submit/")
+        people["carla"].post(f"situations/{number}/vote/", {"round": "1", "choice": first})
+        people["edo"].post(f"situations/{number}/vote/", {"round": "1", "choice": second})
+        if number < 4:  # the last stays hidden, and does not count
+            people["dina"].post(f"situations/{number}/reveal/")
+    found = {row["coefficient"]: row for row in agreement(project)}
+    expected = {row["coefficient"]: row for row in agreement_rows(choices[:3], ["1", "2", "3"], seed=0)}
+    for name in ("percent", "krippendorff-nominal"):
+        assert found[name]["value"] == pytest.approx(expected[name]["value"])
+        assert found[name]["units"] == 3
+    assert "How far people agree" in people["ana"].get("")
+    assert "How far people agree" not in people["berto"].get("")

@@ -24,14 +24,14 @@ HOME = Path("kapwa-studio")
 
 
 def _open(
-    home: Path, database: str | None, *, make: bool = False, url: str = "", hosts: tuple[str, ...] = ()
+    home: Path, database: str | None, *, make: bool = False, url: str = "", hosts: tuple[str, ...] = (), model: str = ""
 ) -> ModuleType:
     """Set Django up for the studio in ``home`` and return what can be asked of it."""
     if not make and not home.is_dir():
         raise UsageError(f"There is no studio in {home}.", hint="Make a project first: kapwa studio new my-culture")
     from kapwa.studio.settings import configure
 
-    configure(home, database=database, url=url, hosts=hosts)
+    configure(home, database=database, url=url, hosts=hosts, model=model)
     from kapwa.studio import commands
 
     commands.prepare()
@@ -66,6 +66,7 @@ def serve(
     host: Annotated[str, option("HOST", "The address to listen on; 0.0.0.0 for every network.")] = "127.0.0.1",
     port: Annotated[int, option("N", "The port.", min=0, max=65535)] = 8000,
     url: Annotated[str, option("URL", "The address people use, where it is another, such as https://….")] = "",
+    model: Annotated[str, option("MODEL", "A model that writers may ask about their drafts, such as smollm2.")] = "",
     behind_proxy: Annotated[
         bool, typer.Option("--behind-proxy", help="A proxy on this machine stands before it.")
     ] = False,
@@ -74,7 +75,11 @@ def serve(
 ) -> None:
     """Serve the studio in the browser until interrupted (Ctrl+C)."""
     hosts = _own_names() if host in ("0.0.0.0", "::") else (host,)  # noqa: S104
-    commands = _open(home, database, url=url, hosts=hosts)
+    if model:
+        from kapwa.loading import checked_spec
+
+        checked_spec(model, {})
+    commands = _open(home, database, url=url, hosts=hosts, model=model)
     for name in names or ():
         commands.find_project(name)
     try:
@@ -166,7 +171,7 @@ def import_(
     database: Database = None,
 ) -> None:
     """Take existing situations in as drafts, or bring a whole project back from its archive under a new name."""
-    commands = _open(home, database)
+    commands = _open(home, database, make=data.endswith(".zip"))
     from kapwa.studio import exchange
 
     if data.endswith(".zip"):

@@ -113,7 +113,7 @@ def _rows(project: Project, name: str, model: Any, left: Iterable[str]) -> Itera
 def import_project(slug: str, archive: Path) -> Project:
     """Bring a project back from an archive under the name ``slug``; its tables are made from its events.
 
-    Raises UsageError where the name is taken, DataError for a file that is no such archive.
+    Raises UsageError where the name is taken or the project is here already, DataError for a file that is no archive.
     """
     try:
         with zipfile.ZipFile(archive) as opened:
@@ -126,6 +126,11 @@ def import_project(slug: str, archive: Path) -> Project:
     with writing(), transaction.atomic():
         if Project.objects.filter(slug=slug).exists():
             raise UsageError(f"There is a project {slug!r} already.", hint="Import the archive under another name.")
+        ids = [row["uuid"] for row in found["events"][:500]]
+        codes = [row["code"] for row in found["invitations"][:500]]
+        if Event.objects.filter(uuid__in=ids).exists() or Invitation.objects.filter(code__in=codes).exists():
+            hint = "Bring it back into another studio: --home FOLDER"
+            raise UsageError("This studio has the project of this archive already.", hint=hint)
         project = Project.objects.create(slug=slug, **found["project"][0])
         for row in found["consents"]:
             ConsentText.objects.create(project=project, **row)

@@ -58,12 +58,19 @@ View = Callable[..., HttpResponse]
 
 
 def page(
-    path: str, *, read: frozenset[str] = NOBODY, write: frozenset[str] = NOBODY, consented: bool = True
+    path: str,
+    *,
+    read: frozenset[str] = NOBODY,
+    write: frozenset[str] = NOBODY,
+    consented: bool = True,
+    alone: bool = True,
 ) -> Callable[[View], View]:
     """Make a view of a project a page: ``read`` may get it, ``write`` may post to it.
 
     The path begins after the project's. ``consented``: only who agreed to the present consent text gets past; others
-    are shown it. The view is called with the request, a :class:`Visit`, and what the path captures.
+    are shown it. ``alone``: others who post wait until this view is done; one that works long says False, and
+    becomes the writer itself where it writes. The view is called with the request, a :class:`Visit`, and what the path
+    captures.
     """
     if not read and not write:
         raise UsageError(f"The page {path!r} names no roles.", hint="Say who reads it and who posts to it.")
@@ -88,7 +95,7 @@ def page(
                 return _forbidden(request)
             if consented and not agreed(member):
                 return redirect("consent", project=project)
-            return _answer(request, view, visit, **captured)
+            return _answer(request, view, visit, alone=alone, **captured)
 
         return _put(Page(view.__name__, PROJECT + path, guarded, read, write, public=False, consented=consented))
 
@@ -122,10 +129,10 @@ def _not_allowed(request: HttpRequest, read: frozenset[str], write: frozenset[st
     return None if request.method in allowed else HttpResponseNotAllowed(allowed)
 
 
-def _answer(request: HttpRequest, view: View, *arguments: Any, **captured: Any) -> HttpResponse:
+def _answer(request: HttpRequest, view: View, *arguments: Any, alone: bool = True, **captured: Any) -> HttpResponse:
     """Call the view; what it writes is written whole or not at all, and its refusals are pages."""
     try:
-        if request.method in SAFE:
+        if request.method in SAFE or not alone:
             return view(request, *arguments, **captured)
         with writing(), transaction.atomic():
             return view(request, *arguments, **captured)

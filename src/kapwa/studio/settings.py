@@ -18,12 +18,15 @@ MOST_BYTES = 2_500_000
 HERE = Path(__file__).parent
 
 
-def configure(home: Path, *, database: str | None = None, url: str = "", hosts: tuple[str, ...] = ()) -> None:
+def configure(
+    home: Path, *, database: str | None = None, url: str = "", hosts: tuple[str, ...] = (), model: str = ""
+) -> None:
     """Set up Django for the studio in ``home``, making the folder and its secret where there are none.
 
     ``database``: a ``postgresql://`` URL; None takes the SQLite file in ``home``. ``url``: the address that people's
-    browsers use, which decides whether cookies need HTTPS. ``hosts``: further names the studio answers to. Raises
-    MissingDependencyError without Django, UsageError for a database of another kind. A process has one studio.
+    browsers use, which decides whether cookies need HTTPS. ``hosts``: further names the studio answers to. ``model``:
+    the one that writers may ask, as ``kapwa run --model`` takes it. Raises MissingDependencyError without Django,
+    UsageError for a database of another kind. A process has one studio.
     """
     try:
         import django
@@ -32,7 +35,7 @@ def configure(home: Path, *, database: str | None = None, url: str = "", hosts: 
         raise MissingDependencyError("django", extra="studio", purpose="Kapwa Studio") from None
     if settings.configured:
         return
-    settings.configure(**settings_of(home, database=database, url=url, hosts=hosts))
+    settings.configure(**settings_of(home, database=database, url=url, hosts=hosts), KAPWA_MODEL=model)
     django.setup()
 
 

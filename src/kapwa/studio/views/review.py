@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from kapwa.errors import UsageError
+from kapwa.studio.asking import model_name
 from kapwa.studio.checks import check_fields
 from kapwa.studio.fields import FIELDS, GLOSS, SLOTS, prompts, tidy
 from kapwa.studio.languages import language
@@ -60,6 +61,7 @@ def situation(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
         history=_history(revisions),
         variations=Situation.objects.filter(project=visit.project, cluster=found.cluster).order_by("number"),
         choices=CHOICES,
+        model=model_name(),
     )
 
 

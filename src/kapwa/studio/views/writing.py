@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
+from kapwa.studio.asking import ask
 from kapwa.studio.checks import check_fields
+from kapwa.studio.events import writing
 from kapwa.studio.fields import FIELDS, GLOSS, SLOTS, changes, prompts, read_fields
 from kapwa.studio.languages import language
 from kapwa.studio.models import Elicited, Project, Revision, Situation, Topic
@@ -154,6 +157,19 @@ def check_writing(request: HttpRequest, visit: Visit) -> HttpResponse:
     origin = _origin(request, visit)
     cluster = found.cluster if found else origin.cluster if origin else ""
     return render(request, "studio/told.html", _told(visit, fields, found, cluster))
+
+
+@page("situations/<int:number>/ask/", write=WRITERS, alone=False)
+def ask_model(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
+    """Ask the model about the text as it is now; what it said is kept with the situation."""
+    found = situation_or_404(visit, number)
+    missing = [said.message for said in check_fields(found.fields) if said.severity == "error"]
+    if missing:
+        raise RefusedError(f"It is not finished: {'; '.join(missing)}.", hint="Finish it, then ask.")
+    body = {**ask(found.fields), "revision": found.revision}
+    with writing(), transaction.atomic():
+        act(request, visit, "situation.asked", body, subject=found.id)
+    return redirect("situation", project=visit.project.slug, number=number)
 
 
 @page("situations/<int:number>/submit/", write=WRITERS)
