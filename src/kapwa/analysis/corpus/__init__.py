@@ -212,7 +212,8 @@ def open_corpora(
             left = len(corpus.identities) - len(absent)
             if left < 2:
                 raise DataError(
-                    f"has texts of {left} identities for {key.topic}/{key.concept} ({corpus.label}, {corpus.task}).",
+                    f"the concept {key.concept!r} of the topic {key.topic!r} has texts of {_count(left, 'value')} of "
+                    f"{corpus.attribute} only ({corpus.label}, {corpus.task}).",
                     path=corpus.source,
                     hint=f"{wanted} for every concept: complete it, or take this concept out.",
                 )
