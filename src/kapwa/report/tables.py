@@ -154,6 +154,7 @@ def culture_table(view: TaskView, metric: str, average: Mapping[str, Estimate] |
     # Floors and people are left out where there are none; the floor is named once where all share it.
     kept = [side for side in (0, 1) if not all(pair[side].muted for pair in marks)]
     names = {floor.small for floor, _ in marks if floor.text != wording.NOTHING}
+    marked = [(FLOOR, CEILING)[side] for side in kept]
     rows, ranked = [], False
     for subject, pair in zip(subjects, marks, strict=True):
         found = [view.estimate(i, subject, metric) for i in range(len(view.runs))]
@@ -177,13 +178,7 @@ def culture_table(view: TaskView, metric: str, average: Mapping[str, Estimate] |
     return Table(
         key=f"{view.slug}-cultures-{metric}",
         caption=f"{view.titles[metric]}{_of_variant(view)}",
-        head=[
-            "Culture",
-            *view.labels,
-            *(["Mean of models"] if average else []),
-            *((FLOOR, CEILING)[side] for side in kept),
-            "Items",
-        ],
+        head=["Culture", *view.labels, *(["Mean of models"] if average else []), *marked, "Items"],
         rows=rows,
         csv=tidy_csv(view, every),
         note=(f"{FLOOR}: {next(iter(names))}. " if len(names) == 1 else "") + (RANKS if ranked else ""),
