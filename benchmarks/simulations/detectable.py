@@ -12,13 +12,16 @@ from kapwa.stats.clusters import FloatArray
 from kapwa.stats.intervals import Comparison, paired_differences
 from kapwa.stats.power import detectable_difference
 
+ON_TOP = "right/wrong, more differ by the difference"
+
 
 class Design(NamedTuple):
     """Clusters and items in each, the share of items on which two models differ, comparisons of one Holm family.
 
-    ``kind``: "right/wrong"; "five answers", the mean of five right/wrong answers to each item; or "measure",
-    differences of varying size (half-normal; normal where all items differ). Where a cluster has several items, one is
-    like its cluster with chance ½.
+    ``kind``: "right/wrong", where so many differ whatever the difference is, or (``ON_TOP``) as many more as it is;
+    "five answers", the mean of five right/wrong answers to each item; or "measure", differences of varying size
+    (half-normal; normal where all items differ). Where a cluster has several items, one is like its cluster with
+    chance ½.
     """
 
     clusters: int
@@ -40,6 +43,7 @@ DESIGNS = (
     *(Design(500, 1, share) for share in (0.02, 0.2)),
     *(Design(150, 1, 0.1, comparisons) for comparisons in (4, 16)),
     Design(500, 1, 0.2, 16),
+    *(Design(items, 1, share, 1, ON_TOP) for items, share in ((150, 0.1), (500, 0.2))),
     *(Design(clusters, 5, 0.2) for clusters in (10, 15, 40)),
     *(Design(86, 2, share) for share in (0.05, 0.2)),
     *(Design(150, 1, share, 1, "five answers") for share in (0.05, 0.2)),
@@ -50,7 +54,8 @@ DESIGNS = (
 def draw(random: np.random.Generator, design: Design, true: FloatArray) -> FloatArray:
     """Paired differences, (items, columns), each column with the ``true`` mean of its place."""
     shape, copies = (design.clusters * design.size, true.size), 5 if design.kind == "five answers" else 1
-    share, drawn = np.maximum(design.differing, true), np.zeros((design.clusters * design.size, true.size))
+    share = design.differing + true if design.kind == ON_TOP else np.maximum(design.differing, true)
+    drawn = np.zeros((design.clusters * design.size, true.size))
     if design.kind == "measure" and design.differing == 1:
         return random.normal(size=shape) + true
     for _ in range(copies):

@@ -10,7 +10,9 @@ from pages import Page, assert_closed, assert_sound, poisoned_tree, render_page
 from report_fixtures import CULTURES, MadeRun, choice_run, make_run, wide_run
 
 from kapwa.errors import UsageError
+from kapwa.report import notes
 from kapwa.report.page import build_report, unbroken
+from kapwa.report.view import arrange
 
 CANARY = "<script>document.title='owned'</script><b onload=x>\"'&"
 
@@ -130,6 +132,26 @@ def test_warnings_stand_before_any_number(three: str) -> None:
         "b: 2 requests of 96 got no answer and are not in these numbers (most often: 429 too many requests)",
     ):
         assert 0 < text.index(warning) < first_score
+
+
+def test_few_clusters_are_warned_of_once_however_many_cultures_and_models() -> None:
+    rough = "are rough: they rest on fewer than 15 situations"
+    runs = [make_run(name, cultures=("Filipino", "Ilokano"), illustrative=False) for name in ("org/a", "org/b")]
+    (said,) = (said for said in notes.warnings(arrange(runs)[0]) if rough in said)
+    assert "Filipino\u2069 and \u2068Ilokano\u2069 are rough" in said
+    assert rough in Page(render_page(runs)).text
+    enough = make_run("org/b", cultures=("Filipino",), illustrative=False, per_culture=20)
+    assert enough.estimates["clusters"].max() >= 15
+    assert rough not in Page(render_page([enough])).text
+
+
+def test_large_clusters_are_warned_of_where_answers_are_nearly_all_wrong() -> None:
+    run = make_run("org/b", cultures=("Filipino",), illustrative=False, per_culture=20)
+    for value, warned in ((0.05, True), (0.95, True), (0.5, False)):
+        run.estimates = run.estimates.with_columns(
+            value=pl.lit(value), clusters=pl.lit(20, pl.Int64), n=pl.lit(400, pl.Int64)
+        )
+        assert any("are rough" in said for said in notes.warnings(arrange([run])[0])) == warned
 
 
 def test_a_real_pack_and_another_model_carry_no_such_warning() -> None:

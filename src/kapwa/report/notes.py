@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 from kapwa.report import wording
@@ -19,6 +20,8 @@ METHODS: Mapping[str, str] = {
     "no-spread": "no interval, for all values are the same",
     "no-data": "no interval, for nothing was measured",
 }
+# Below so many clusters, and beyond so many items in each where one outcome is rare, coverage is not 93 to 97 %.
+FEW_CLUSTERS, LARGE_CLUSTER = 15, 10
 EMBEDDED, SHORT_ANSWERS = "smollm2", "blend/saq"
 
 
@@ -63,6 +66,20 @@ def warnings(view: TaskView) -> list[str]:
                 f"{'is' if failed == 1 else 'are'} not in these numbers{most}. "
                 "The same command asks them again."
             )
+    rough: dict[str, None] = {}
+    for subject, i in product(view.subjects, range(len(view.runs))):
+        row = view.estimate(i, subject, view.metric) or {"value": None}
+        rare = view.metrics[view.metric].get("binary") and not 0.1 <= (row["value"] or 0.0) <= 0.9
+        if row["value"] is not None and (
+            1 < row["clusters"] < FEW_CLUSTERS or (rare and row["n"] > LARGE_CLUSTER * row["clusters"])
+        ):
+            rough[isolate(subject.label)] = None
+    if rough:
+        said.append(
+            f"The intervals of {some_names(list(rough))} are rough: they rest on fewer than {FEW_CLUSTERS} "
+            f"{view.unit[1]}, or on large ones whose answers are nearly all right or nearly all wrong. In simulations, "
+            "such 95% intervals held the true value 80 to 99 times in 100."
+        )
     whose = []
     for subject in view.subjects if view.split_variants else ():
         asked = [variant for variant in view.variants if view.estimate(0, subject, view.metric, variant)]
