@@ -162,3 +162,24 @@ def test_a_forgotten_member_comes_back_as_somebody_new(project: Any, people: dic
     people["edo"].post("withdraw/", {"depth": "identity", "sure": "yes"})
     people["edo"].post("/enter/", {"code": people["edo"].code}, status=403)
     enter(project, "Edo", "reviewer").get("")
+
+
+def test_what_a_scribe_and_a_coordinator_did_for_others_stays(
+    project: Any, people: dict[str, Someone], tmp_path: Path
+) -> None:
+    from kapwa.studio.events import differences
+    from kapwa.studio.freeze import freeze
+    from kapwa.studio.models import Event, Membership, Situation
+
+    people["berto"].post("situations/new/", a_situation("Liza"))
+    people["berto"].post("situations/1/submit/")
+    accepted(people, 1, "carla", "edo")
+    people["ana"].post("releases/", {"version": "1.0.0"})
+    before = (freeze(project, "1.0.0", tmp_path / "a").folder / "release.json").read_bytes()
+    authors = [Membership.objects.get(pseudonym=name).author for name in ("Dina", "Ana")]
+    for name in ("dina", "ana"):
+        people[name].post("withdraw/", {"depth": "contributions", "sure": "yes"})
+    assert Situation.objects.get().state == "frozen"
+    assert (freeze(project, "1.0.0", tmp_path / "b").folder / "release.json").read_bytes() == before
+    assert not Event.objects.filter(actor__in=authors).exists()
+    assert differences(project) == []

@@ -38,6 +38,7 @@ def test_a_community_goes_from_a_topic_to_a_release_that_runs(
     assert "Estudyante" not in barest.split("</section>")[0]
     assert "in review" in people["berto"].post(f"situations/{number}/submit/")
 
+    assert 'class="state">best' not in people["edo"].get(f"situations/{number}/")  # it is for him to say
     # Nobody reviews their own, votes are hidden from others until the reveal, and a change needs a reason.
     people["berto"].post(f"situations/{number}/vote/", {"round": "1", "choice": "accept"}, status=409)
     people["carla"].post(

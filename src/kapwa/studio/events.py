@@ -127,6 +127,7 @@ def erase_author(project: Project, author: str) -> int:
 
     A situation that the author began goes as a whole, with the changes and variations that others made of its words.
     In a situation of others, the fields that the author changed go back to the words before. Votes count again.
+    What the author did for others without a text, such as accepting, stays, by nobody.
     """
     events = list(Event.objects.filter(project=project).order_by("seq"))
     lost = {str(event.uuid) for event in events if event.actor == author and event.kind == "elicited.answered"}
@@ -141,7 +142,12 @@ def erase_author(project: Project, author: str) -> int:
         own = event.actor == author
         if own and event.kind == "situation.revised":
             touched.setdefault(event.subject, set()).update(event.body.get("changes", {}))
-        if own or (event.kind.startswith("situation.") and {str(event.uuid), event.subject} & lost):
+        gone = bool({str(event.uuid), event.subject} & lost)
+        if own and KINDS[event.kind].stays and not gone:
+            event.actor, event.body = "", _without(event.body, author)
+            event.save(update_fields=("actor", "body"))
+            count += 1
+        elif own or (event.kind.startswith("situation.") and gone):
             _empty(event, also_actor=own)
             count += 1
         elif event.kind == "situation.revised" and touched.get(event.subject, set()) & set(event.body["changes"]):

@@ -33,21 +33,25 @@ class Apply(Protocol):
 
 
 class Kind(NamedTuple):
-    """A kind of event. ``kept``: what stays of a body at an erasure; ``counted``: by "project", by "subject", or ""."""
+    """A kind of event. ``kept``: what stays of a body at an erasure; ``counted``: by "project", by "subject", or "".
+
+    ``stays``: it holds no text and is about others' work, so at an erasure its author alone is emptied.
+    """
 
     apply: Apply
     kept: tuple[str, ...]
     counted: str
+    stays: bool
 
 
 KINDS: dict[str, Kind] = {}
 
 
-def kind(name: str, *, kept: tuple[str, ...] = (), counted: str = "") -> Callable[[Apply], Apply]:
+def kind(name: str, *, kept: tuple[str, ...] = (), counted: str = "", stays: bool = False) -> Callable[[Apply], Apply]:
     """Register the function that applies events of a kind."""
 
     def register(apply: Apply) -> Apply:
-        KINDS[name] = Kind(apply, kept, counted)
+        KINDS[name] = Kind(apply, kept, counted, stays)
         return apply
 
     return register
@@ -73,7 +77,7 @@ def topic_added(event: Event, *, live: bool) -> None:
     Topic.objects.create(**_common(event), **event.body, author=event.actor)
 
 
-@kind("topic.retired")
+@kind("topic.retired", stays=True)
 def topic_retired(event: Event, *, live: bool) -> None:
     """The subject is a topic; situations that name it stay as they are."""
     if not Topic.objects.filter(project_id=event.project_id, id=event.subject).update(retired=True) and live:
@@ -149,7 +153,7 @@ def situation_revised(event: Event, *, live: bool) -> None:
     _revise(situation, event, changed(situation.fields, body["changes"]), body["number"] + 1)
 
 
-@kind("situation.submitted", kept=("number",))
+@kind("situation.submitted", stays=True)
 def situation_submitted(event: Event, *, live: bool) -> None:
     """A draft goes to review, in a round of its own."""
     situation = _situation(event)
@@ -159,7 +163,7 @@ def situation_submitted(event: Event, *, live: bool) -> None:
     situation.save()
 
 
-@kind("situation.returned")
+@kind("situation.returned", stays=True)
 def situation_returned(event: Event, *, live: bool) -> None:
     """From review, or from acceptance, back to a draft."""
     situation = _situation(event)
@@ -195,7 +199,7 @@ def situation_voted(event: Event, *, live: bool) -> None:
     )
 
 
-@kind("situation.revealed")
+@kind("situation.revealed", stays=True)
 def situation_revealed(event: Event, *, live: bool) -> None:
     """Everybody may now see the votes of this round."""
     situation = _situation(event)
@@ -218,7 +222,7 @@ def situation_discussed(event: Event, *, live: bool) -> None:
     )
 
 
-@kind("situation.accepted", kept=("quorum",))
+@kind("situation.accepted", stays=True)
 def situation_accepted(event: Event, *, live: bool) -> None:
     """Body: ``quorum``, the least number of people who accept; two thirds of the votes must, too."""
     situation = _situation(event)
@@ -252,14 +256,14 @@ def session_opened(event: Event, *, live: bool) -> None:
     Session.objects.create(**_common(event), **event.body)
 
 
-@kind("session.closed")
+@kind("session.closed", stays=True)
 def session_closed(event: Event, *, live: bool) -> None:
     """The subject is a session."""
     if not Session.objects.filter(project_id=event.project_id, id=event.subject).update(open=False) and live:
         raise RefusedError("There is no such session.")
 
 
-@kind("release.frozen")
+@kind("release.frozen", stays=True)
 def release_frozen(event: Event, *, live: bool) -> None:
     """Body: ``version``, ``date``, ``items`` (revisions by situation), ``card``, ``authors``, ``facts``."""
     Release.objects.create(**_common(event), **event.body)

@@ -14,7 +14,7 @@ from kapwa.studio.checks import check_fields
 from kapwa.studio.fields import FIELDS, GLOSS, SLOTS, prompts, tidy
 from kapwa.studio.languages import language
 from kapwa.studio.models import Membership, Remark, Revision, Session, Situation, Vote
-from kapwa.studio.projections import CHOICES, IN_REVIEW, votes_of
+from kapwa.studio.projections import ACCEPTED, CHOICES, IN_REVIEW, votes_of
 from kapwa.studio.roles import MODERATORS, READERS, REVIEWERS
 from kapwa.studio.security import Visit, page
 from kapwa.studio.views.common import act, show, situation_or_404
@@ -36,6 +36,7 @@ def situation(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     revisions = list(Revision.objects.filter(situation=found.id).order_by("number"))
     shown = found.revealed or found.state != IN_REVIEW
     mine = Vote.objects.filter(situation=found.id, round=found.round, author=own).first()
+    may_vote = visit.may(REVIEWERS) and own not in found.authors and found.state == IN_REVIEW and not found.revealed
     votes = Vote.objects.filter(situation=found.id).order_by("seq")
     texts = prompts(found.fields)
     return show(
@@ -52,8 +53,11 @@ def situation(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
         groups=[(group, _filled(found, group)) for group in ("relevant", "irrelevant")],
         findings=check_fields(found.fields) if found.state != "frozen" else [],
         mine=mine,
-        may_vote=visit.may(REVIEWERS) and own not in found.authors and found.state == IN_REVIEW and not found.revealed,
+        may_vote=may_vote,
         is_author=own in found.authors,
+        # Who is yet to vote is not told which response its writer takes for the best.
+        best_shown=not may_vote or mine is not None,
+        may_return=found.state in (IN_REVIEW, ACCEPTED) and (own == found.author or visit.may(MODERATORS)),
         # Before the reveal a page tells how many voted, and nothing of what.
         votes=[vote for vote in votes if vote.round < found.round or shown],
         voted=len(votes_of(found)),
