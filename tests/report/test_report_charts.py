@@ -359,6 +359,6 @@ def test_every_figure_is_saved_as_svg_and_png(tmp_path: Path) -> None:
     few = save_figures([make_run(cultures=("Filipino",))], tmp_path / "new" / "folder")
     assert sorted(path.suffix for path in few) == [".png"] * 4 + [".svg"] * 4
     paths = save_figures([wide_run(cultures=four, per_culture=12), choice_run(cultures=four, n=12)], tmp_path)
-    for name in ("map", "confusion", "relation"):
+    for name in ("map", "topic-over-cultures", "confusion", "relation"):
         assert any(name in path.stem for path in paths)
     assert all(path.stat().st_size > 500 for path in (*few, *paths))

@@ -24,27 +24,6 @@ _KEYS = ["item_id", "variant", "culture"]
 _TEXTS = ("prompt", "prompt_gloss", "expected", "expected_gloss")
 
 
-class Said(NamedTuple):
-    """What one or more models preferred or said, and for each its margin; below zero is wrong."""
-
-    models: list[tuple[str, str]]
-    text: str
-    gloss: str
-    right: bool
-
-
-class Cases(NamedTuple):
-    """The worst items of one culture, as the template shows them; ``wrong`` of ``items`` at least one model missed.
-
-    ``measure``: what the margins measure.
-    """
-
-    cases: list[dict[str, Any]]
-    wrong: int
-    items: int
-    measure: str
-
-
 class Browser(NamedTuple):
     """The questions that the page holds for its browser of answers, packed, and what to say of how many they are."""
 
@@ -87,34 +66,31 @@ def answer_table(view: TaskView) -> pl.DataFrame:
     return table.join(ranked, on=_KEYS).sort("rank", "run", "sample")
 
 
-def worst_cases(view: TaskView, subject: Subject, table: pl.DataFrame) -> Cases | None:
-    """Return the items most models got wrong, by the widest margin first; None when the suite keeps no cases.
+def worst_cases(view: TaskView, subject: Subject, table: pl.DataFrame) -> dict[str, Any] | None:
+    """Return a culture's ``cases``: what most models got wrong, by the widest margin first; None where none is kept.
 
-    ``table``: :func:`answer_table`. They are those of the main variant. Models that gave the same stand together; a
-    margin is told where it measures something.
+    ``table``: :func:`answer_table`. They are of the main variant. Models that gave the same stand together, each with
+    its margin where that measures something (``measure``). ``wrong`` of ``asked`` items at least one model missed.
     """
     main = (pl.col("culture") == subject.culture) & (pl.col("variant") == view.variant)
     here = table.filter(main & pl.col("margin").is_not_null()).unique(["item_id", "run"], maintain_order=True)
     if here.is_empty():
         return None
-    missed = here.filter((pl.col("margin") <= 0).any().over("item_id"))
-    ids = missed["item_id"].unique(maintain_order=True).to_list()
-    cases = []
-    for item in ids[:SHOWN]:
-        said: dict[tuple[str, bool], Said] = {}
-        rows = missed.filter(pl.col("item_id") == item).to_dicts()
-        for row in rows:
-            texts = {name: truncate(clean(row[name] or "").strip(), SHORT) for name in (*_TEXTS, "got", "got_gloss")}
-            group = (texts["got"] or "(nothing)", row["margin"] > 0)
-            found = said.setdefault(group, Said([], group[0], texts["got_gloss"], group[1]))
-            margin = decimal(row["margin"], 3, plus=True) if view.metrics.get(row["metric"], {}).get("margin") else ""
-            found.models.append((view.labels[row["run"]], margin))
-            if row is rows[0]:
-                about = {name: clean(row[name] or "") for name in ("item_id", "topic", "language")}
-                cases.append({**texts, **about, "item_key": item, "said": list[Said]()})
-        cases[-1]["said"] = list(said.values())
     measure = str(view.metrics.get(here["metric"][0], {}).get("margin") or "")
-    return Cases(cases, len(ids), here["item_id"].n_unique(), measure)
+    missed = here.filter((pl.col("margin") <= 0).any().over("item_id"))
+    ids, cases = missed["item_id"].unique(maintain_order=True).to_list(), []
+    for item in ids[:SHOWN]:
+        said: dict[tuple[str, bool], dict[str, Any]] = {}
+        rows = missed.filter(pl.col("item_id") == item).to_dicts()
+        texts = {name: truncate(clean(rows[0][name] or "").strip(), SHORT) for name in _TEXTS}
+        for row in rows:
+            got, gloss = (truncate(clean(row[name] or "").strip(), SHORT) for name in ("got", "got_gloss"))
+            group = {"models": [], "text": got or "(nothing)", "gloss": gloss, "right": row["margin"] > 0}
+            models = said.setdefault((got, group["right"]), group)["models"]
+            models.append((view.labels[row["run"]], decimal(row["margin"], 3, plus=True) if measure else ""))
+        about = {name: clean(rows[0][name] or "") for name in ("item_id", "topic", "language")}
+        cases.append({**texts, **about, "item_key": item, "said": list(said.values())})
+    return {"cases": cases, "wrong": len(ids), "asked": here["item_id"].n_unique(), "measure": measure}
 
 
 def browser(view: TaskView, table: pl.DataFrame, most: int | None = MOST, room: int = ROOM) -> Browser | None:

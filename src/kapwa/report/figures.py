@@ -61,7 +61,7 @@ def every_chart(runs: Sequence[Run]) -> list[Chart]:
     for view in views:
         if view.many:
             found += [chart for metric in view.headline for chart in plots.culture_charts(view, metric)]
-            found += [*map_charts(view), *heat.stratum_charts(view)]
+            found += [*map_charts(view), *plots.topic_charts(view), *heat.stratum_charts(view)]
         else:
             for subject in view.subjects:
                 found += [*plots.headline_charts(view, subject), *plots.breakdown_charts(view, subject)]

@@ -147,7 +147,9 @@ def _task_part(view: TaskView, most: int | None, room: int) -> Part:
         cases = browsed.worst_cases(view, s, asked)
         # The first case is worked through, where cultures are few and there are models or prompts to hold side by side.
         item = (
-            cases.cases[0]["item_key"] if cases and cases.cases and not across and (several or len(working) > 1) else ""
+            cases["cases"][0]["item_key"]
+            if cases and cases["cases"] and not across and (several or len(working) > 1)
+            else ""
         )
         shown = [table for one in working if item and (table := one(view, s, item))]
         subjects.append({"subject": s, "cases": cases, "worked": shown} | ({} if across else _culture(view, s)))
