@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -68,12 +67,6 @@ class Table:
 
 RANKS = "The ranks of a model's column hold all together with 95% confidence."
 _GREY = f"Grey: fewer than {FEW_ITEMS} items."
-
-
-def csv_href(text: str) -> str:
-    """A data: address of a CSV; a byte-order mark makes spreadsheets read it as UTF-8."""
-    raw = ("\ufeff" + text).encode("utf-8", "replace")
-    return "data:text/csv;charset=utf-8;base64," + base64.b64encode(raw).decode()
 
 
 def frame_csv(frame: pl.DataFrame) -> str:
