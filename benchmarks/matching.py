@@ -26,8 +26,14 @@ from typing import Any, NamedTuple
 from contest import machine, measured, write
 from kapwa.languages.base import Language
 from kapwa.metrics.matching import Kind, Matcher
+from kapwa.stats.intervals import mean_estimates
+from kapwa.suites.blend import LANGUAGES
 from kapwa.suites.blend.choice_reader import read_choice
+from kapwa.suites.blend.data import read_data
 from kapwa.suites.blend.mcq_judging import reference_choice
+from kapwa.suites.blend.questions import MAX_ANSWERS
+from kapwa.suites.blend.saq_floors import FloorMaker, leave_one_out
+from kapwa.suites.blend.saq_match import Grader, Others
 
 COUNTRIES = {
     "US": "en", "UK": "en", "Spain": "es", "Mexico": "es", "China": "zh", "Indonesia": "id", "Algeria": "ar",
@@ -283,6 +289,25 @@ def language(code: str) -> Language:
     return found
 
 
+def people(data: Path) -> list[dict[str, Any]]:
+    """What people score by the matcher, with its interval, and by people's groups; by country and language asked."""
+    read, grader = read_data(data), Grader()
+    others, found = Others(read.questions), []
+    maker = FloorMaker(others, grader, MAX_ANSWERS)
+    for country in others.countries:
+        own = [question for question in others.questions() if question.country == country]
+        row: dict[str, Any] = {"country": country}
+        for asked_in in LANGUAGES:
+            said = [question for question in own if question.text(asked_in)]
+            each = [share for question in said if (share := maker.people(question, asked_in)) is not None]
+            by_matcher = mean_estimates(each, None, binary=True)[0]
+            grouped = sum(leave_one_out(question.groups).b for question in said) / len(said)
+            row[asked_in] = [by_matcher.value, by_matcher.low, by_matcher.high, grouped]
+        grader.forget()
+        found.append(row)
+    return found
+
+
 def percent(part: int, whole: int) -> str:
     return f"{100 * part / whole:.1f}" if whole else "–"
 
@@ -313,10 +338,19 @@ def table(results: dict[str, Any]) -> str:
         names = "; ".join(f"{name} {version} ({licence})" for name, version, licence in row["tools"])
         tools.append(f"| {row['name']} | {names} |")
     cost = results["speed"]
+    scored = [
+        f"| {row['country'].replace('_', ' ')} | "
+        + " | ".join(
+            f"{value:.3f} ({low:.3f}–{high:.3f}) | {by:.3f}" for value, low, high, by in (row["local"], row["en"])
+        )
+        + " |"
+        for row in results["people"]
+    ]
     return PAGE.format(
         head=f"| {' | '.join(COLUMNS)} |\n|---|{'--:|' * (len(COLUMNS) - 1)}",
         rows="\n".join(rows), slack="\n".join(slack_rows), tools="\n".join(tools), changes=", ".join(CHANGES),
-        letters=letters(), cpu=cost["cpu_s"], memory=round(cost["peak_mb"]), replies=f"{cost['replies']:,}",
+        people="\n".join(scored), letters=letters(), cpu=cost["cpu_s"],
+        memory=round(cost["peak_mb"]), replies=f"{cost['replies']:,}",
         cpu_name=results["machine"]["cpu"],
     )  # fmt: skip
 
@@ -387,6 +421,18 @@ question. All languages together. Kapwa uses 2: from there on hardly an answer i
 
 Filipino is not among BLEnD's languages. No language has been reviewed by a native speaker yet.
 
+## What people's own answers score
+
+Each person's answer as the model's reply, judged by the key that the others' answers make (`a person (leave one out)`,
+see [Floors and ceiling](reference/short-answers.md#floors-and-ceiling)), with its 95 % interval over questions; beside
+it what people score by the groups that people put their answers in, and so what the matcher loses. A country's score
+is read beside the first: a model that answers as a person there does is judged by the same matcher, and reaches 100 %
+of it by keys of the same size.
+
+| country | in the local language: by the matcher | by people's groups | in English: by the matcher | by groups |
+|---|--:|--:|--:|--:|
+{people}
+
 ## How letters of multiple choice are read
 
 276 replies were written to be misread: the model writes its next question, gives two answers, denies an option before
@@ -416,9 +462,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True, help="the folder of BLEnD, with annotations/ inside")
     here = Path(__file__).resolve().parent
+    parser.add_argument("--people", action="store_true", help="renew what people score alone")
     parser.add_argument("--out", type=Path, default=here / "results" / "matching.json")
     parser.add_argument("--page", type=Path, default=here.parent / "docs" / "matching.md")
     options = parser.parse_args()
+    if options.people:
+        results = json.loads(options.out.read_text(encoding="utf-8"))
+        results["languages"] = {code: results["languages"][code] for code in MODULES}  # the file sorts them
+        results["people"] = people(options.data)
+        write(options.out, results)
+        options.page.write_text(table(results), encoding="utf-8")
+        return
     asked = read(options.data)
     results: dict[str, Any] = {"machine": machine(), "speed": speed(asked), "languages": {}}
     for code in MODULES:
@@ -434,6 +488,7 @@ def main() -> None:
             "slack": lists(asked, code, matcher.language),
         }
     write(options.out, results)
+    results["people"] = people(options.data)
     options.page.write_text(table(results), encoding="utf-8")
 
 

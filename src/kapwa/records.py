@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -138,7 +138,14 @@ class Answer(NamedTuple):
 
 
 class Floor(NamedTuple):
-    """A score that takes no cultural knowledge (or, as ``kind="ceiling"``, what people score)."""
+    """A score that takes no cultural knowledge (or, as ``kind="ceiling"``, what people score).
+
+    ``note``: the culture it is of where there are several, else a remark. ``low`` and ``high``: the 95 % interval of a
+    value that others measured. ``by_item``: what the trick (or person) scores on each item of this variant and culture,
+    in the order of the task's items, NaN where there is no such reply; a model is then tested against it item by item.
+    It is left out where the value is known without error, as chance is. ``paired_with``: the metric whose values are
+    held against ``by_item``; "" for ``metric`` itself.
+    """
 
     metric: str
     variant: str
@@ -146,6 +153,10 @@ class Floor(NamedTuple):
     value: float
     kind: Literal["floor", "ceiling"] = "floor"
     note: str = ""
+    low: float | None = None
+    high: float | None = None
+    by_item: Sequence[float] | None = None
+    paired_with: str = ""
 
 
 # One row per item and metric. ``value`` is null when there is nothing to measure (see ``outcome``).

@@ -229,9 +229,10 @@ def test_people_said_without_translation_is_said_as_it_is() -> None:
 
 
 def test_usual_answers_of_others() -> None:
-    assert OTHERS.usual_of_others("fruit", "South_Korea", "en") == "peach"  # one vote each: the first in the data
-    assert OTHERS.usual_of_others("fruit", "South_Korea", "ko") == "복숭아"  # in the language they share
-    assert OTHERS.usual_of_others("fruit", "Nowhere", "en") == "apple"
+    # One vote each: the first in the data.
+    assert OTHERS.commonest("fruit", "South_Korea", "en", 2) == ["peach", "orange"]
+    assert OTHERS.commonest("fruit", "South_Korea", "ko", 1) == ["복숭아"]  # in the language they share
+    assert OTHERS.commonest("fruit", "Nowhere", "en", 1) == ["apple"]
     assert OTHERS.all_usual("fruit", "South_Korea", "en") == ["peach", "orange", "apples"]
 
 

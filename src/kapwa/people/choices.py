@@ -69,10 +69,14 @@ class HumanBaseline:
 
     def ceilings(self, metrics: Sequence[str], *, note: str | None = None) -> list[Floor]:
         """Return the mean accuracy as the ceiling of each of ``metrics``; ``note``: the culture, of several."""
-        if self.mean.value is None:
+        mean = self.mean
+        if mean.value is None:
             return []
         note = note or f"{len(self.people)} people on {self.items} of {self.items_of} items"
-        return [Floor(metric, self.variant, "own validators", self.mean.value, "ceiling", note) for metric in metrics]
+        return [
+            Floor(metric, self.variant, "own validators", mean.value, "ceiling", note, mean.low, mean.high)
+            for metric in metrics
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values for JSON; None where a number is undefined."""

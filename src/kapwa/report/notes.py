@@ -22,6 +22,16 @@ METHODS: Mapping[str, str] = {
 }
 # Below so many clusters, and beyond so many items in each where one outcome is rare, coverage is not 93 to 97 %.
 FEW_CLUSTERS, LARGE_CLUSTER = 15, 10
+VERDICTS = (
+    "Better, worse or not to be told apart: each score is tested against each trick item by item, all tricks and "
+    "cultures being one family (Holm), and against what people score, all cultures being one. What people scored "
+    "elsewhere comes with its own interval, and the two are taken as independent."
+)
+BY_TEXT = (
+    "What people score: each person's answer is judged by the same matcher, by the key that the others' answers make; "
+    "the model's share of it is by keys of the same size (sem_b_loo). The matcher understands some languages better "
+    "than others, so cultures are better compared by this share than by the score alone."
+)
 EMBEDDED, SHORT_ANSWERS = "smollm2", "blend/saq"
 
 
@@ -138,7 +148,9 @@ def methods(view: TaskView) -> dict[str, Any]:
     return {
         "asked": [said for label, run in zip(view.labels, view.runs, strict=True) for said in _asked(label, run)],
         "intervals": [f"{method}: {METHODS[method]}" for method in METHODS if method in used]
-        + [clean(method) for method in sorted(used - set(METHODS))],
+        + [clean(method) for method in sorted(used - set(METHODS))]
+        + ([VERDICTS] if any(run.floors.height for run in view.runs) else [])
+        + ([BY_TEXT] if view.task == SHORT_ANSWERS else []),
         "metrics": metrics,
         "marks": list(marks.items()),
         "cards": facts,

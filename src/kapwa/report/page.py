@@ -36,6 +36,7 @@ from kapwa.report.view import Subject, TaskView, arrange
 from kapwa.report.wording import clean, isolate
 from kapwa.report.worldmap import definitions, map_charts, map_svg, world
 from kapwa.runs.directory import Run
+from kapwa.tables_io import csv_text
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -185,7 +186,7 @@ def _task_part(view: TaskView, most: int | None, room: int) -> Part:
         "losses": sentences.loss_sentences(view),
         "correlations": None if correlated is None else _agreement(view, correlated),
         "methods": notes.methods(view),
-        "signatures": tables.signature_table(view),
+        "signatures": _signatures(view),
         "warnings": notes.warnings(view),
     }
     if pairs.height:
@@ -196,6 +197,21 @@ def _task_part(view: TaskView, most: int | None, room: int) -> Part:
         part["variants"] = tables.comparison_table(view, variants, "variants", caption)
         part["variant_sentences"] = _pair_sentences(view, variants)
     return part
+
+
+def _signatures(view: TaskView) -> tables.Table:
+    """The signature of every number: cite it beside the number."""
+    found = []
+    for label, run in zip(view.labels, view.runs, strict=True):
+        named: Mapping[str, Any] = run.manifest.get("signatures") or {"": run.manifest.get("signature", "")}
+        found += [(label, str(metric), str(text)) for metric, text in named.items()]
+    return tables.Table(
+        key=f"{view.slug}-signatures",
+        caption=f"Signatures ({view.task})",
+        head=["Model and metric", "Signature"],
+        rows=[[tables.Cell(label, metric), tables.Cell(clean(text))] for label, metric, text in found],
+        csv=csv_text(("model", "metric", "signature"), found),
+    )
 
 
 def _agreement(view: TaskView, frame: pl.DataFrame) -> tables.Table:

@@ -1,26 +1,25 @@
 """Plain sentences about numbers, worded so that a reader without statistics reads them right.
 
 Every sentence about a score names its interval, what guessing would give, and whether the two can be
-told apart. Intervals are 95 % intervals; "cannot be told apart" means that the interval holds the value.
+told apart: :func:`kapwa.report.view.verdicts`. Intervals are 95 % intervals.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Any
 
 from kapwa.report import wording
 from kapwa.report.comparisons import variant_name
-from kapwa.report.view import Estimate, Marks, Subject, TaskView
+from kapwa.report.view import Estimate, Mark, Marks, Subject, TaskView, Verdict, verdicts
 from kapwa.report.wording import isolate
-
-Verdict = Literal["above", "below", "unclear"]
 
 # How metrics read in a sentence that bring no ``phrase`` of their own.
 SHARE_PHRASE = "came out right in {value} of {items} on “{title}”"
 PLAIN_PHRASE = "scored {value} on “{title}” over {items}"
 SMALL_SAMPLE = 30
+ALLOWED = ", all comparisons allowed for"
 # What an answer may become besides right or wrong: in words of one, and of many.
 LOSSES = {
     "failed": ("failed and got no answer", "failed and got no answer"),
@@ -41,20 +40,20 @@ class Reading:
     marks: Marks
     noun: tuple[str, str] = ("item", "items")
     unit: tuple[str, str] = ("cluster", "clusters")
+    verdicts: Mapping[Mark, Verdict] = field(default_factory=dict)
 
 
 def readings(view: TaskView, subject: Subject) -> list[Reading]:
     """The first headline metric of every model for one culture, ready to be told."""
-    marks, info = view.marks(subject, view.metric), view.metrics[view.metric]
-    found = [(label, view.estimate(i, subject, view.metric)) for i, label in enumerate(view.labels)]
-    return [Reading(isolate(label), row, info, marks, view.noun, view.unit) for label, row in found if row is not None]
-
-
-def verdict(low: float | None, high: float | None, mark: float) -> Verdict:
-    """Where an interval lies with respect to a mark; an interval that touches it is "unclear"."""
-    if not (wording.known(low) and wording.known(high)):
-        return "unclear"
-    return "above" if low > mark else "below" if high < mark else "unclear"
+    info, found = view.metrics[view.metric], []
+    for i, label in enumerate(view.labels):
+        # What is said of one culture allows for what is said of the others.
+        rows = {s: row for s in view.subjects if (row := view.estimate(i, s, view.metric)) is not None}
+        if subject in rows:
+            marks = {s: view.marks(s, view.metric, run=i) for s in rows}
+            said = verdicts([(rows[s], marks[s]) for s in rows])[list(rows).index(subject)]
+            found.append(Reading(isolate(label), rows[subject], info, marks[subject], view.noun, view.unit, said))
+    return found
 
 
 def score_sentence(reading: Reading) -> str:
@@ -79,26 +78,32 @@ def score_sentence(reading: Reading) -> str:
     items = wording.count(int(row["n"]), *reading.noun)
     clauses, base, best = "", reading.marks.base, reading.marks.best
     if base is not None and best is not None:
-        against = verdict(low, high, base.value)
+        against = reading.verdicts[base]
+        inside = not (wording.known(low) and wording.known(high)) or low <= base.value <= high
         clauses = f"; {base.words} would give {wording.amount(base.value, info, digits)}: "
         clauses += {
             "above": f"it is better than {base.words}",
             "below": f"it is worse than {base.words}",
-            "unclear": f"it cannot be told apart from {base.words}",
+            "unclear": f"it cannot be told apart from {base.words}{'' if inside else ALLOWED}",
         }[against]
+        floors = [mark for mark in reversed(reading.marks.every) if not mark.ceiling]
+        # Better than the best trick is who is better than every trick.
+        best = next((m for way in ("below", "unclear") for m in floors if reading.verdicts[m] == way), best)
         if best.name != base.name and against == "above":
             at = wording.amount(best.value, info, digits)
             clauses += {
                 "above": f", and better than {best.words} ({at})",
                 "unclear": f", but it cannot be told apart from {best.words} ({at})",
                 "below": f", but {best.words} would do better ({at})",
-            }[verdict(low, high, best.value)]
-    if reading.marks.top is not None:
-        top = reading.marks.top
-        within = ", which the interval includes" if wording.known(low) and wording.known(high) else ""
-        beside = {"below": "", "unclear": within, "above": f": it is above what {top.words} score"}
+            }[reading.verdicts[best]]
+    if (top := reading.marks.top) is not None:
+        beside = {"below": "it is below that", "unclear": "it cannot be told apart from that"}
+        beside["above"] = f"it is above what {top.words} score"
+        own = f" ({wording.interval(top.low, top.high, info, digits)})" if wording.known(top.low) else ""
         who = top.words[:1].upper() + top.words[1:]
-        clauses += f". {who} score {wording.amount(top.value, info, digits)}{beside[verdict(low, high, top.value)]}"
+        clauses += f". {who} score {wording.amount(top.value, info, digits)}{own}: {beside[reading.verdicts[top]]}"
+        if wording.known(top.relative_low) and wording.known(top.relative_high):
+            clauses += f", at {wording.ratio(top.relative, top.relative_low, top.relative_high)} of it"
     told = phrase_words(info, wording.amount(row["value"], info, digits), items)
     return f"{reading.model} {told} ({between}){clauses}."
 
@@ -164,7 +169,7 @@ def comparison_sentence(row: Mapping[str, Any], info: Mapping[str, Any], noun: t
         return f"{lead}: more than noise would explain ({told})."
     # Say why a difference whose own interval excludes zero is still no finding.
     alone = wording.known(row["low"]) and not _holds_zero(row)
-    adjusted = ", all comparisons allowed for" if alone and wording.known(holm) else ""
+    adjusted = ALLOWED if alone and wording.known(holm) else ""
     mde, seen = row.get("mde"), ""
     # What could have been seen; nothing where the observed difference is larger, for it would confuse.
     if mde is not None and abs(difference) < mde:

@@ -11,8 +11,9 @@ import polars as pl
 
 from kapwa.report import wording
 from kapwa.report.comparisons import LEVELS, contrast_language, held_name, language_facts, over_cultures, part_words
-from kapwa.report.sentences import comparison_sentence, is_clear, outcome_words, phrase_words, verdict
-from kapwa.report.view import TaskView
+from kapwa.report.sentences import ALLOWED, comparison_sentence, is_clear, outcome_words, phrase_words
+from kapwa.report.view import Estimate as Row
+from kapwa.report.view import Subject, TaskView, verdicts
 from kapwa.report.wording import clean, culture_name, isolate
 from kapwa.stats.intervals import Estimate
 from kapwa.stats.pooled import pooled_mean
@@ -51,7 +52,7 @@ def across_sentence(view: TaskView, run: int) -> str:
     known = wording.known(mean.low) and wording.known(mean.high)
     between = f" (95% interval {wording.interval(mean.low, mean.high, info, 1)})" if known else ""
     told = f"{model} {phrase_words(info, value, items)} on average over {len(found)} cultures{between}"
-    return f"{told}{_spread_words(view, run)}{_floor_words(view, found)}"
+    return f"{told}{_spread_words(view, run)}{_floor_words(view, run, found)}"
 
 
 def _spread_words(view: TaskView, run: int) -> str:
@@ -73,24 +74,27 @@ def _spread_words(view: TaskView, run: int) -> str:
     return f": from {ends[0]} to {ends[1]}. Cultures differ by more than noise ({p})."
 
 
-def _floor_words(view: TaskView, found: Sequence[tuple[Any, Mapping[str, Any]]]) -> str:
-    """In how many cultures a model beats the best trick, and in how many it reaches people."""
+def _floor_words(view: TaskView, run: int, found: Sequence[tuple[Subject, Row]]) -> str:
+    """In how many cultures a model beats every trick, and in how many it reaches people; one family over cultures."""
     floors, tops, names = Counter[str](), Counter[str](), Counter[str]()
-    for subject, row in found:
-        marks = view.marks(subject, view.metric)
+    held = [(row, view.marks(subject, view.metric, run=run)) for subject, row in found]
+    for (_, marks), said in zip(held, verdicts(held), strict=True):
         if marks.best:
             names[marks.best.words] += 1
-            floors[verdict(row["low"], row["high"], marks.best.value)] += 1
+            against = [said[mark] for mark in marks.every if not mark.ceiling]
+            floors["below" if "below" in against else "unclear" if "unclear" in against else "above"] += 1
         if marks.top:
-            tops[verdict(row["low"], row["high"], marks.top.value)] += 1
+            tops[said[marks.top]] += 1
     told = ""
     if floors:
         trick = next(iter(names)) if len(names) == 1 else "the best trick without cultural knowledge"
         told += f" It does better than {trick} in {_of(floors['above'], floors.total())}"
         told += f" and worse in {floors['below']}" if floors["below"] else ""
-        told += f"; in {floors['unclear']} the two cannot be told apart." if floors["unclear"] else "."
+        told += f"; in {floors['unclear']} the two cannot be told apart" if floors["unclear"] else ""
+        told += f"{ALLOWED}."
     if tops:
-        told += f" It stays below what people score in {_of(tops['below'], tops.total())}."
+        told += f" It stays below what people score in {_of(tops['below'], tops.total())}"
+        told += f" and is above it in {tops['above']}." if tops["above"] else "."
     return told
 
 

@@ -13,7 +13,7 @@ from kapwa.report import wording
 from kapwa.report.charts import FEW_ITEMS
 from kapwa.report.comparisons import contrast_language, held_name, language_facts, part_names, place_words, variant_name
 from kapwa.report.sentences import is_clear, verdict_words
-from kapwa.report.view import Confusion, Estimate, Subject, TaskView
+from kapwa.report.view import Confusion, Estimate, Mark, Subject, TaskView
 from kapwa.report.wording import clean, culture_name, isolate, label_text
 from kapwa.tables_io import csv_text
 
@@ -37,7 +37,9 @@ TIDY = (
     *("task", "culture", "language", "variant", "group", "stratum", "metric", "model"),
     *("value", "se", "low", "high", "n", "clusters", "method", "base_floor", "highest_floor", "ceiling"),
     *("partially_pooled", "rank_low", "rank_high"),
+    *("ceiling_low", "ceiling_high", "of_ceiling", "of_ceiling_low", "of_ceiling_high"),
 )
+_OF_TOP = tuple(enumerate(("low", "high", "relative", "relative_low", "relative_high")))
 
 
 class Cell(NamedTuple):
@@ -80,20 +82,26 @@ def tidy_csv(view: TaskView, found: Iterable[tuple[str, Subject, Estimate | None
     for label, subject, row in found:
         if row is None:
             continue
-        _, base, best, top = view.marks(subject, row["metric"], row["variant"])
-        beside = [mark.value if mark else None for mark in (base, best, top)]
+        run = view.labels.index(label)
+        marks = view.marks(subject, row["metric"], row["variant"], run)
+        beside = [mark.value if mark else None for mark in (marks.base, marks.best, marks.top)]
         main = view.many and row["group"] == "all" and row["variant"] == view.variant
-        worth = view.worth(view.labels.index(label), subject, row["metric"]) if main else None
-        ranked = worth if worth is not None and worth[1] is not None else (None, None, None)
-        rows.append([view.task, *(row[k] for k in TIDY[1:7]), label, *(row[k] for k in TIDY[8:15]), *beside, *ranked])
+        worth = view.worth(run, subject, row["metric"]) if main else None
+        beside += worth if worth is not None and worth[1] is not None else (None, None, None)
+        beside += [getattr(marks.top, name, None) if k < 2 or row["group"] == "all" else None for k, name in _OF_TOP]
+        rows.append([view.task, *(row[k] for k in TIDY[1:7]), label, *(row[k] for k in TIDY[8:15]), *beside])
     return csv_text(TIDY, rows)
 
 
-def score_cell(row: Estimate | None, info: Mapping[str, Any], *, strong: bool = False, few: int = 0) -> Cell:
-    """A score with its interval under it; grey where it rests on fewer than ``few`` items."""
+def score_cell(
+    row: Estimate | None, info: Mapping[str, Any], *, strong: bool = False, few: int = 0, top: Mark | None = None
+) -> Cell:
+    """A score; under it its interval and share of what people score; grey where of under ``few`` items."""
     if row is None or not wording.known(row["value"]):
         return NONE._replace(small="no score" if row else "")
     small = wording.interval(row["low"], row["high"], info)
+    if top is not None and wording.known(top.relative_low):
+        small += f"; {wording.ratio(top.relative, top.relative_low, top.relative_high)} of people’s"
     return Cell(wording.amount(row["value"], info), small, number=True, strong=strong, muted=int(row["n"]) < few)
 
 
@@ -104,7 +112,10 @@ def mark_cells(view: TaskView, subject: Subject, metric: str) -> tuple[Cell, Cel
     if base is not None and best is not None:
         trick = f"; {best.words}: {wording.amount(best.value, info)}" if best.name != base.name else ""
         floor = Cell(wording.amount(base.value, info), base.words + trick)
-    return floor, NONE if top is None else Cell(wording.amount(top.value, info), top.words, number=True)
+    if top is None:
+        return floor, NONE
+    own = f" ({wording.interval(top.low, top.high, info)})" if wording.known(top.low) else ""
+    return floor, Cell(wording.amount(top.value, info), top.words + own, number=True)
 
 
 def _of_variant(view: TaskView) -> str:
@@ -120,7 +131,8 @@ def scores_table(view: TaskView, subject: Subject, *, reference: bool) -> Table 
         if bool(info.get("reference")) is not reference or not any(found):
             continue
         strong = name in view.headline
-        cells = [score_cell(row, info, strong=strong) for row in found]
+        tops = [view.marks(subject, name, run=i).top for i in range(len(found))]
+        cells = [score_cell(row, info, strong=strong, top=top) for row, top in zip(found, tops, strict=True)]
         rows.append([Cell(view.titles[name], name, strong=strong), *cells, *mark_cells(view, subject, name)])
         tidy += [(label, subject, row) for label, row in zip(view.labels, found, strict=True)]
     if not rows:
@@ -154,13 +166,15 @@ def culture_table(view: TaskView, metric: str, average: Mapping[str, Estimate] |
         n = max((int(row["n"]) for row in found if row is not None), default=0)
         cells = [Cell(subject.label, language_facts(view.language_of(subject, view.variant))[0])]
         for i, row in enumerate(found):
-            cell, worth = score_cell(row, info, strong=metric in view.headline), view.worth(i, subject, metric)
+            top, worth = view.marks(subject, metric, run=i).top, view.worth(i, subject, metric)
+            cell = score_cell(row, info, strong=metric in view.headline, top=top)
             if worth is not None and worth[1] is not None and worth[2] is not None:
                 cell = cell._replace(small=f"{cell.small}; {wording.rank(worth[1], worth[2])}")
                 ranked = True
             cells.append(cell)
         cells += [score_cell(average.get(subject.culture), info)] if average else []
-        cells += [pair[side]._replace(small="" if len(names) == 1 else pair[side].small) for side in kept]
+        floor = pair[0]._replace(small="" if len(names) == 1 else pair[0].small)
+        cells += [(floor, pair[1])[side] for side in kept]
         rows.append([*cells, Cell(f"{n:,}", number=True, muted=n < FEW_ITEMS)])
     every = (
         (label, subject, view.estimate(i, subject, metric, variant))
@@ -374,19 +388,4 @@ def counts_table(view: TaskView) -> Table:
         rows=table,
         csv=csv_text(head, tidy),
         note=note,
-    )
-
-
-def signature_table(view: TaskView) -> Table:
-    """The signature of every number: cite it beside the number."""
-    found = []
-    for label, run in zip(view.labels, view.runs, strict=True):
-        named: Mapping[str, Any] = run.manifest.get("signatures") or {"": run.manifest.get("signature", "")}
-        found += [(label, str(metric), str(text)) for metric, text in named.items()]
-    return Table(
-        key=f"{view.slug}-signatures",
-        caption=f"Signatures ({view.task})",
-        head=["Model and metric", "Signature"],
-        rows=[[Cell(label, metric), Cell(clean(text))] for label, metric, text in found],
-        csv=csv_text(("model", "metric", "signature"), found),
     )

@@ -28,6 +28,7 @@ WIDTH = 80  # columns of the narrowest terminal that tables are made for
 _AT_EACH_END = 5
 # Names up to this width can stand in every row of a table; longer ones are told once, and called A and B.
 _SHORT_NAME = 12
+_SHARE = {"low": 0, "high": 1}
 
 
 def render_run(run: Run) -> Group:
@@ -57,14 +58,18 @@ def render_run(run: Run) -> Group:
         row = view.estimate(0, subject, metric, variant)
         if row is None:
             continue
-        info, marks = view.metrics[metric], view.marks(subject, metric, variant)
+        info, (_, _, best, top) = view.metrics[metric], view.marks(subject, metric, variant)
         names = {"Metric": metric, "Culture": label_text(subject.label), "Variant": label_text(variant)}
         cells = [*(names[part] for part in parts), wording.amount(row["value"], info)]
         cells += [wording.interval(row["low"], row["high"], info)]
-        cells += [wording.amount(mark.value if mark else None, info) for mark in (marks.best, marks.top)]
-        rows.append([*cells, f"{row['n']:,}"])
+        cells += [wording.amount(mark.value if mark else None, info) for mark in (best, top)]
+        share = wording.NOTHING if top is None else wording.amount(top.relative, _SHARE, 0)
+        rows.append([*cells, share, f"{row['n']:,}"])
     same = "; ".join(f"{name}: {names[name]}" for name in sizes if rows and name not in parts)
-    table = new_table([*parts, "Score", "95% interval", "Best trick", "Ceiling", "n"], rows, names=parts)
+    columns = [*parts, "Score", "95% interval", "Best trick", "Ceiling", "Of it", "n"]
+    if all(row[-2] == wording.NOTHING for row in rows):
+        columns, rows = [*columns[:-2], "n"], [[*row[:-2], row[-1]] for row in rows]
+    table = new_table(columns, rows, names=parts)
     under, others = [], len(view.metrics) - len(metrics)
     if len(subjects) < len(view.subjects):
         hidden = len(view.subjects) - len(subjects)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
@@ -18,6 +19,7 @@ from kapwa.stats.pooled import CultureSpread, culture_spread
 from kapwa.suites.base import Suite
 
 Estimate = dict[str, Any]
+Verdict = Literal["above", "below", "unclear"]
 # With more cultures than this the page puts them on one axis instead of one after the other.
 MANY = 3
 MAX_SERIES = 4  # models in one chart
@@ -44,13 +46,27 @@ class Subject(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """A floor or ceiling for one culture, metric and variant."""
+    """A floor or ceiling for one culture, metric and variant.
+
+    ``low``–``high``: its own interval. ``difference``: how much higher the score of one run is; ``p_value``: of that
+    difference, item by item; ``relative``: the score as a share of it, with interval. None where that is not known.
+    """
 
     name: str
     value: float
     ceiling: bool
     words: str  # what it is called in a sentence: "always picking the longest answer"
     short: str  # in a chart: "longest answer"
+    low: float | None = None
+    high: float | None = None
+    difference: float | None = None
+    p_value: float | None = None
+    relative: float | None = None
+    relative_low: float | None = None
+    relative_high: float | None = None
+
+
+_OWN, _AGAINST = Mark._fields[5:7], Mark._fields[7:]
 
 
 class Marks(NamedTuple):
@@ -59,16 +75,47 @@ class Marks(NamedTuple):
     every: Sequence[Mark] = ()
     base: Mark | None = None  # guessing where there is such a thing, else the highest floor
     best: Mark | None = None  # the highest floor: the best trick without cultural knowledge
-    top: Mark | None = None  # what people score
+    top: Mark | None = None  # what people score: the lowest ceiling with an interval, else the lowest
 
     @classmethod
-    def of(cls, marks: Sequence[Mark]) -> Marks:
+    def of(cls, marks: Iterable[Mark]) -> Marks:
         """Sort ``marks`` out."""
         every = sorted(marks, key=lambda mark: (mark.ceiling, mark.value))
         floors, tops = [m for m in every if not m.ceiling], [m for m in every if m.ceiling]
         best = floors[-1] if floors else None
         base = next((mark for mark in floors if mark.name in ("chance", "no preference")), best)
-        return cls(every, base, best, tops[0] if tops else None)
+        top = next((mark for mark in tops if known(mark.low)), tops[0] if tops else None)
+        return cls(every, base, best, top)
+
+
+def verdicts(found: Sequence[tuple[Estimate, Marks]]) -> list[dict[Mark, Verdict]]:
+    """Whether each score of one model is above or below its floors and what people score, 5 % of families erring.
+
+    A family is all floors of all scores (one a culture), another all that people score; p-values are Holm's (1979)
+    within each. Where no test was made item by item, the two intervals are taken as independent: the difference is
+    held against the two half-widths between the values, squared and added (Newcombe 1998), which for a mark without
+    interval asks whether the score's interval holds it.
+    """
+    from scipy.special import stdtr, stdtrit
+
+    said: list[dict[Mark, Verdict]] = [{} for _ in found]
+    families: tuple[list[tuple[float, float, int, Mark]], ...] = ([], [])
+    for place, (row, marks) in enumerate(found):
+        for mark in (one for one in marks.every if not one.ceiling or one is marks.top):
+            value, low, high, p = row["value"], row["low"], row["high"], mark.p_value
+            difference = mark.difference if known(mark.difference) else (value or 0.0) - mark.value
+            if p is None and known(value) and known(low) and known(high):
+                ends = (value - low, mark.high) if difference > 0 else (high - value, mark.low)
+                half = math.hypot(ends[0], mark.value - ends[1] if known(ends[1]) else 0.0)
+                df = max(int(row["clusters"]) - 1, 1)
+                p = float(2 * stdtr(df, -abs(difference) / half * stdtrit(df, 0.975))) if half else 1.0
+            families[mark.ceiling].append((1.0 if p is None else p, difference, place, mark))
+    for family in families:
+        stepped = 0.0
+        for rank, (p, difference, place, mark) in enumerate(sorted(family, key=lambda test: test[0])):
+            stepped = max(stepped, p * (len(family) - rank))
+            said[place][mark] = "unclear" if stepped >= 0.05 else "above" if difference > 0 else "below"
+    return said
 
 
 class Confusion(NamedTuple):
@@ -188,12 +235,16 @@ class TaskView:
         where = (subject.culture, self.language_of(subject, self.variant), self.variant, group, self.metric)
         return self._strata[run].get(where, {})
 
-    def marks(self, subject: Subject, metric: str, variant: str | None = None) -> Marks:
-        """Floors and ceilings of a metric for one culture."""
+    def marks(self, subject: Subject, metric: str, variant: str | None = None, run: int = 0) -> Marks:
+        """Floors and ceilings of a metric for one culture; what is tested of them is tested for one run."""
         cultures = {s.culture for s in self.subjects}
         suite_words = self.suite.floor_words if self.suite is not None else {}
         found: dict[tuple[str, bool], Mark] = {}
-        for rows in self._floors.get((metric, self.variant if variant is None else variant), ()):
+        # A test against a floor over all cultures is none of one of them.
+        alone = sum(s.culture == subject.culture for s in self.subjects) == 1
+        by_run = self._floors.get((metric, self.variant if variant is None else variant)) or [[] for _ in self.runs]
+        for i in (run, *(other for other in range(len(by_run)) if other != run)):
+            rows = by_run[i]
             # A culture's own floors (named in the note) stand in place of those over all cultures.
             own = [row for row in rows if row["note"] == subject.culture]
             named = {row["name"] for row in own}
@@ -201,9 +252,11 @@ class TaskView:
             for row in own + shared:
                 name = label_text(row["name"])
                 words = suite_words.get(name) or _FLOOR_WORDS.get(name) or (name, name)
-                mark = Mark(name, float(row["value"]), row["kind"] == "ceiling", *words)
+                exact = i == run and alone and (row["note"] == subject.culture or len(self.subjects) == 1)
+                told: dict[str, Any] = {fact: row.get(fact) for fact in (*_OWN, *(_AGAINST if exact else ()))}
+                mark = Mark(name, float(row["value"]), row["kind"] == "ceiling", *words, **told)
                 found.setdefault((mark.name, mark.ceiling), mark)
-        return Marks.of(list(found.values()))
+        return Marks.of(found.values())
 
     def add_ceilings(self, ceilings: Sequence[Floor]) -> None:
         """Put what people score beside the marks of the runs."""

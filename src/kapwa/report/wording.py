@@ -122,6 +122,13 @@ def amount(value: float | None, info: Mapping[str, Any], digits: int = 1) -> str
     return f"{decimal(100 * value, digits)}%" if is_share(info) else decimal(value, _plain_digits(info))
 
 
+def ratio(value: float | None, low: float | None, high: float | None) -> str:
+    """Format a part of something with its interval: "85% (80–91%)"; it may be more than all of it."""
+    if not (known(value) and known(low) and known(high)):
+        return NOTHING
+    return f"{decimal(100 * value, 0)}% ({decimal(100 * low, 0)}–{decimal(100 * high, 0)}%)"
+
+
 def interval(low: float | None, high: float | None, info: Mapping[str, Any], digits: int = 1) -> str:
     """Format an interval, "9.1–46.0%", or "−0.120 to 0.031" where a minus sign could be misread.
 

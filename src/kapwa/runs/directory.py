@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
@@ -38,12 +39,11 @@ RUN_TABLES = ("scores", "estimates", "floors", "comparisons", "items")
 _SIGNED = ("metric", "variant", "culture", "language", "group", "stratum")
 _SUITE_BUG = "This is a fault of the suite; report it to its authors."
 _FLOOR_SCHEMA: dict[str, Any] = {
-    "metric": pl.String,
-    "variant": pl.String,
-    "name": pl.String,
+    **dict.fromkeys(("metric", "variant", "name"), pl.String),
     "value": pl.Float64,
-    "kind": pl.String,
-    "note": pl.String,
+    **dict.fromkeys(("kind", "note"), pl.String),
+    **dict.fromkeys(("low", "high", "difference", "p_value"), pl.Float64),
+    **dict.fromkeys(("relative", "relative_low", "relative_high"), pl.Float64),
 }
 
 _LOCK, _HOLDER = ".lock", ".lock-holder"
@@ -145,7 +145,9 @@ class Run:
         "estimates", "One row per culture, variant, group, stratum and metric, with interval, counts and signature."
     )
     floors: pl.DataFrame = table_of(
-        "floors", "What chance, tricks and people score: ``metric, variant, name, value, kind, note``."
+        "floors",
+        "What chance, tricks and people score, with an interval where that is an estimate; the ``difference`` of the "
+        "model's score, with ``p_value`` item by item, and its share (``relative``), with interval.",
     )
     comparisons: pl.DataFrame = table_of(
         "comparisons", "Paired tests between the variants of this run; empty when there is one variant."
@@ -295,18 +297,46 @@ def results(
         signature(manifest, metric, variant, {"culture": culture, "language": language, group: stratum})
         for metric, variant, culture, language, group, stratum in estimates.select(_SIGNED).iter_rows()
     ]
-    floors = [*task.floors(items), *ceilings]
     comparisons = pl.DataFrame(schema=dict(COMPARISON_SCHEMA))
     if judged.scores["variant"].n_unique() > 1:
         comparisons = compare_variants(judged.scores, metrics=binary, level=LEVEL, seed=seed)
     return Results(
         scores=judged.scores,
         estimates=estimates.with_columns(pl.Series("signature", signed, dtype=pl.String)),
-        floors=pl.DataFrame([floor._asdict() for floor in floors], schema=_FLOOR_SCHEMA),
+        floors=floor_table([*task.floors(items), *ceilings], items, judged.scores, binary),
         comparisons=comparisons,
         items=task.item_table(items),
         tables=judged.tables,
     )
+
+
+def floor_table(
+    floors: Sequence[Floor], items: Sequence[Item], scores: pl.DataFrame, binary: Mapping[str, bool]
+) -> pl.DataFrame:
+    """Return floors and ceilings as a table, those that are known item by item with a test of the scores against them.
+
+    ``binary``: which metrics are right or wrong.
+    """
+    from kapwa.stats.intervals import AgainstMark, against_marks
+
+    means = scores.group_by("metric", "variant", "item_id").agg(pl.col("value").mean())
+    values = means.partition_by("metric", "variant", as_dict=True, include_key=False)
+    cultures = {item.culture for item in items}
+    groups: dict[tuple[str, str, str], list[int]] = {}
+    for place, floor in enumerate(floors):
+        metric = floor.paired_with or floor.metric
+        if floor.by_item is not None and (metric, floor.variant) in values:
+            groups.setdefault((metric, floor.variant, floor.note), []).append(place)
+    tested: dict[int, AgainstMark] = {}
+    for (metric, variant, note), places in groups.items():
+        own = [one for one in items if one.variant == variant and (note not in cultures or one.culture == note)]
+        asked = pl.DataFrame({"item_id": [one.id for one in own]})
+        given = asked.join(values[metric, variant], on="item_id", how="left", maintain_order="left")["value"].to_numpy()
+        marks = np.array([floors[place].by_item for place in places], dtype=np.float64).T
+        found = against_marks(given, marks, [one.cluster for one in own], binary=binary[metric], level=LEVEL)
+        tested |= dict(zip(places, found, strict=True))
+    rows = [floor._asdict() | (tested[k]._asdict() if k in tested else {}) for k, floor in enumerate(floors)]
+    return pl.DataFrame([{name: row.get(name) for name in _FLOOR_SCHEMA} for row in rows], schema=_FLOOR_SCHEMA)
 
 
 def write_results(folder: Path, found: Results) -> None:

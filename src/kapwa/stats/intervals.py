@@ -16,7 +16,6 @@ from kapwa.stats.clusters import (
     check_level,
     cluster_codes,
     cluster_sums,
-    none_if_nan,
     read_values,
 )
 from kapwa.stats.power import detectable_difference
@@ -134,7 +133,59 @@ def _rows(numbers: Mapping[str, FloatArray], sums: ClusterSums, methods: Iterabl
     """Yield the fields of each column's estimate, None for what is not known."""
     for k, method in enumerate(methods):
         counts = {"n": int(sums.n[k]), "clusters": int(sums.clusters[k]), "method": str(method)}
-        yield {name: none_if_nan(column[k]) for name, column in numbers.items()} | counts
+        yield {name: None if np.isnan(c[k]) else float(c[k]) for name, c in numbers.items()} | counts
+
+
+class AgainstMark(NamedTuple):
+    """Values held against what a trick or a person scores on the same items; None where the data cannot tell.
+
+    ``low``–``high``: interval of the mark itself. ``difference``: values − mark, ``p_value`` that it is 0, two-sided.
+    ``relative``: values / mark, with its interval.
+    """
+
+    low: float | None
+    high: float | None
+    difference: float | None
+    p_value: float | None
+    relative: float | None
+    relative_low: float | None
+    relative_high: float | None
+
+
+def against_marks(
+    values: FloatArray, marks: FloatArray, clusters: ArrayLike, *, binary: bool = False, level: float = 0.95
+) -> list[AgainstMark]:
+    """Hold ``values`` (n,) against each column of ``marks`` (n, k) item by item; pairs with a NaN are left out.
+
+    The test is Student's t of the differences, clustered. Of ``binary`` values (0/1, or means of samples) one pair more
+    is counted as won and one as lost: with few pairs that differ its p is near that of the exact test, where t alone
+    finds too much (Bonett and Price 2012). The interval of the ratio is by linearisation, values − ratio · mark.
+    """
+    from scipy.special import stdtr, stdtrit
+
+    differences, codes = values[:, None] - marks, cluster_codes(clusters, len(values))
+    means = [estimate.value for estimate in mean_estimates(differences, codes)]
+    tested, apart = differences, codes
+    if binary:
+        tested = np.vstack([differences, np.ones(marks.shape[1]), -np.ones(marks.shape[1])])
+        apart = np.append(codes, [len(codes), len(codes) + 1])
+    tests = mean_estimates(tested, apart, level=level)
+    own = mean_estimates(marks, codes, binary=binary, level=level)
+    there = np.where(np.isnan(differences), np.nan, marks)
+    paired = [estimate.value for estimate in mean_estimates(there, codes)]
+    found = []
+    for k, (test, mark) in enumerate(zip(tests, own, strict=True)):
+        p = ratio = low = high = None
+        if test.value is not None and test.se and means[k] is not None:
+            p = float(2 * stdtr(test.clusters - 1, -abs(test.value / test.se)))
+        if (whole := paired[k]) and (apart_by := means[k]) is not None and whole > 0:
+            ratio = 1 + apart_by / whole
+            spread = mean_estimates((values - ratio * there[:, k]) / whole, codes)[0]
+            if spread.se is not None:
+                half = float(stdtrit(spread.clusters - 1, 0.5 + level / 2)) * spread.se
+                low, high = max(0.0, ratio - half), ratio + half
+        found.append(AgainstMark(mark.low, mark.high, means[k], p, ratio, low, high))
+    return found
 
 
 # --- paired comparisons on shared items ---------------------------------------------------------------------

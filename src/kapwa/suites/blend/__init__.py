@@ -103,7 +103,12 @@ suite = Suite(
         "longest option": ("always picking the longest option", "longest option"),
         "shortest option": ("always picking the shortest option", "shortest option"),
         "alphabetical first": ("always picking the first in the alphabet", "first in the alphabet"),
+        "other cultures' commonest answers, as many as allowed": (
+            "listing the commonest answers of other cultures",
+            "commonest answers of others",
+        ),
         "a person (leave one out)": ("people", "people"),
+        "a person, by people's groups": ("people, by their own groups", "people, by their own groups"),
     },
     # The classes of wrong answers of the human evaluation (section 5). Unlike in Kalahi, a yes is no praise: it means
     # that the answer is of the class; it may be of several, or of none.

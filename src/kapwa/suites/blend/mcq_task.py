@@ -170,8 +170,9 @@ def mcq_floors(items: Sequence[Item]) -> list[Floor]:
         scores = {item.id: tricks(item, letters) for item in asked}
         for note, group in by_culture(asked).items():
             for name in scores[group[0].id]:
-                value = fmean(scores[item.id][name] for item in group)
-                found += [Floor(metric, how, name, value, note=note) for metric in METRICS[how]]
+                each = [scores[item.id][name] for item in group]
+                known = None if name == "chance" else each  # chance is no estimate
+                found += [Floor(metric, how, name, fmean(each), note=note, by_item=known) for metric in METRICS[how]]
     return found
 
 

@@ -108,7 +108,7 @@ def read_reply(
     if not answers:
         return Reply("", (), too_many=False, status="unparsed")
     if len(answers) > limit:
-        return Reply(_first(answers, question), answers, too_many=True, status="answered", whole=statement)
+        return Reply(first_answer(answers, question), answers, too_many=True, status="answered", whole=statement)
     if kind != "text":
         numbers = tuple(dict.fromkeys(_NUMBER.findall(statement)))
         if len(numbers) > limit:
@@ -141,7 +141,7 @@ def _said(text: str, language: str, limit: int) -> tuple[str, tuple[str, ...]]:
     return tidy(statement), answers
 
 
-def _first(answers: Sequence[str], question: str) -> str:
+def first_answer(answers: Sequence[str], question: str) -> str:
     """Return the first answer that does not merely repeat words of the question."""
     asked = set(words(question))
     return next((answer for answer in answers if not set(words(answer)) <= asked), answers[0])

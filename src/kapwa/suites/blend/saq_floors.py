@@ -4,50 +4,58 @@ Per country and asked language; every reply goes the way of a model's reply (rea
 the selected questions for which the trick has a reply, each counting once. Exact definitions:
 
 - **other cultures' usual answer**: each other country's commonest answer to the same question, of which the one that
-  most countries share (:meth:`kapwa.suites.blend.saq_match.Others.usual_of_others`): what a model that knows the world
+  most countries share (:meth:`kapwa.suites.blend.saq_match.Others.commonest`): what a model that knows the world
   but not the country would say. On the release, in English, SEM-B is 0.415 on average over countries.
 - **one other culture's usual answer**: the same for each other country alone, averaged over them (0.300).
 - **usual answer in the US**: the commonest answer of the country called US (0.340 on average over the other 15).
 - **another question's answer**: the country's own commonest answer to another question, the next five in an order
   of hashes of their ids, averaged.
+- **other cultures' commonest answers, as many as allowed**: the three (as many as a reply may list) answers that are
+  usual in most other countries, in one reply. What guessing three times gains over one guess.
 - **other cultures' usual answers in one reply**: the distinct commonest answers of all other countries, joined by
   commas; a long list is judged by its first. Only of questions that more other countries were asked than a reply may
   list answers: a shorter list is a guess that is allowed.
 - **repeating the question**: the question itself.
 - **saying that there is no answer**: as many of the language's ways to say so as a reply may list ("no answer, I don't
   know, none").
-- **a person (leave one out)**, the ceiling: each vote is taken for the reply of one person and judged against the
-  others' votes. SEM-B is the share of votes in groups of two votes or more; SEM-W weighs by the votes left in the
-  group over the most votes left in any. On the release 0.617 and 0.511 over the questions of the code's rule.
+- **a person (leave one out)**, the ceiling: each person's answer goes the way of a model's reply and is judged by the
+  key that the others' answers make. A model is held against it by keys of the same size (``sem_b_loo``). The files give
+  a group's wordings and its votes, not who wrote which: each wording is taken to be written once, and the votes left
+  over to fall on the wordings at random (see :func:`kapwa.suites.blend.saq_match.alone`).
+- **a person, by people's groups**, a ceiling without the matcher's misses: each vote is judged against the others'
+  votes by the groups that people put answers in. SEM-B is the share of votes in groups of two votes or more; SEM-W
+  weighs by the votes left in the group over the most votes left in any. On the release 0.617 and 0.511.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
+from math import isnan, nan
 from statistics import fmean
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from kapwa.languages.phrases import non_answers
 from kapwa.records import Floor, Item
 from kapwa.suites.blend import AskedIn
 from kapwa.suites.blend.questions import MAX_ANSWERS, Group, Question
-from kapwa.suites.blend.replies import read_reply
+from kapwa.suites.blend.replies import Reply, read_reply
 from kapwa.suites.blend.saq_grading import find_answer
-from kapwa.suites.blend.saq_match import Grader, Others, Target, said_in
-from kapwa.suites.blend.saq_task import SEM_B, SEM_W
+from kapwa.suites.blend.saq_match import Grader, Others, Target, alone, said_in
+from kapwa.suites.blend.saq_task import SEM_B, SEM_B_LOO, SEM_W
 
 UNITED_STATES = "US"
 USUAL = "other cultures' usual answer"
 ONE_OTHER = "one other culture's usual answer"
 US_USUAL = "usual answer in the US"
 SHUFFLED = "another question's answer"
+COMMONEST = "other cultures' commonest answers, as many as allowed"
 ALL_OTHERS = "other cultures' usual answers in one reply"
 REPEATED = "repeating the question"
 NO_ANSWER = "saying that there is no answer"
-PERSON = "a person (leave one out)"
-_SHUFFLES = 5
+PERSON, GROUPED = "a person (leave one out)", "a person, by people's groups"
+_SHUFFLES = 2
 
 
 class Sem(NamedTuple):
@@ -59,6 +67,14 @@ class Sem(NamedTuple):
 
 NOTHING = Sem(0.0, 0.0)
 Kind = Literal["floor", "ceiling"]
+
+
+class Measured(NamedTuple):
+    """What a trick, or a person, scores on each question (by its id) of one country that there is such a reply to."""
+
+    name: str
+    kind: Kind
+    each: Mapping[str, Sem]
 
 
 def leave_one_out(groups: Sequence[Group]) -> Sem:
@@ -81,24 +97,34 @@ class FloorMaker:
     def __init__(self, others: Others, grader: Grader, limit: int) -> None:
         self._others, self._grader, self._limit = others, grader, limit
         self._known: dict[tuple[str, str, AskedIn, str], Sem] = {}
+        self._replies: dict[tuple[str, str, str], Reply] = {}
 
     def judge(self, question: Question, asked_in: AskedIn, text: str) -> Sem:
         """Return SEM-B and SEM-W of a reply to a question."""
         key = (question.country, question.id, asked_in, text)
         if key not in self._known:
             target, asked = Target.of_question(question, asked_in), question.text(asked_in)
-            reply = read_reply(text, language=target.language, kind=target.kind, question=asked, limit=self._limit)
+            reply = self._read(text, target, asked)
             _, hit = find_answer(reply, target, question.id, self._others, self._grader, self._limit)
             self._known[key] = NOTHING if hit is None else Sem(1.0, hit.votes / question.top_votes)
         return self._known[key]
 
-    def means(self, questions: Sequence[Question], asked_in: AskedIn) -> Iterator[tuple[str, Kind, Sem, int]]:
-        """Yield name, kind, mean and count of every floor and of the ceiling over one country's questions."""
+    def _read(self, text: str, target: Target, asked: str) -> Reply:
+        """Read a reply; most are replies to the same question of many countries, and read the same."""
+        key = (text, target.language, target.kind)
+        options: dict[str, Any] = {"language": target.language, "kind": target.kind, "limit": self._limit}
+        if key not in self._replies:
+            self._replies[key] = read_reply(text, **options)
+        # The question decides no more than which part of too long a list is judged.
+        return read_reply(text, question=asked, **options) if self._replies[key].too_many else self._replies[key]
+
+    def measure(self, questions: Sequence[Question], asked_in: AskedIn) -> Iterator[Measured]:
+        """Yield what every floor and ceiling scores on one country's questions."""
         self._known.clear()
         language = Target.of_question(questions[0], asked_in).language
         shuffled = self._shuffled(questions, language)
         tricks: dict[str, Callable[[Question], list[str]]] = {
-            USUAL: lambda q: [self._others.usual_of_others(q.id, q.country, language)],
+            USUAL: lambda q: self._others.commonest(q.id, q.country, language, 1),
             ONE_OTHER: lambda q: [self._others.usual(other, language) for other in self._others.of(q.id, q.country)],
             US_USUAL: lambda q: [
                 self._others.usual(other, language)
@@ -106,16 +132,42 @@ class FloorMaker:
                 if other.country == UNITED_STATES
             ],
             SHUFFLED: lambda q: shuffled[q.id],
+            COMMONEST: lambda q: [", ".join(self._others.commonest(q.id, q.country, language, self._limit))],
             ALL_OTHERS: lambda q: self._listed(q, language),
             REPEATED: lambda q: [q.text(asked_in)],
             NO_ANSWER: lambda _: [", ".join(non_answers(language)[: self._limit])],
         }
         for name, trick in tricks.items():
-            judged = [[self.judge(q, asked_in, text) for text in trick(q) if text] for q in questions]
-            yield name, "floor", _mean([_mean(values) for values in judged if values]), sum(map(bool, judged))
+            judged = {q.id: [self.judge(q, asked_in, text) for text in trick(q) if text] for q in questions}
+            yield Measured(name, "floor", {key: _mean(values) for key, values in judged.items() if values})
         # Answers without votes are right ones that somebody listed: they say nothing of what a person would score.
         counted = [q for q in questions if q.counted]
-        yield PERSON, "ceiling", _mean([leave_one_out(q.groups) for q in counted]), len(counted)
+        people = ((q.id, self.people(q, asked_in)) for q in counted)
+        yield Measured(PERSON, "ceiling", {key: Sem(share, nan) for key, share in people if share is not None})
+        yield Measured(GROUPED, "ceiling", {q.id: leave_one_out(q.groups) for q in counted})
+
+    def people(self, question: Question, asked_in: AskedIn) -> float | None:
+        """Return the share of a question's votes whose wording gives an answer by the key of the other votes.
+
+        None where no wording is in the language asked in.
+        """
+        target, asked = Target.of_question(question, asked_in), question.text(asked_in)
+        found = total = 0.0
+        for index, group in enumerate(question.groups):
+            language, texts = next(target.sides(group))
+            total += group.votes if texts else 0
+            each = group.votes / (len(texts) or 1)
+            lone = min(each, alone(group.votes, len(texts)))  # votes for a wording that nobody else wrote
+            for text in texts:
+                found += each - lone
+                own = (index, None if group.votes == 1 else (language, text))
+                found += lone if lone and self._found_elsewhere(self._read(text, target, asked), target, own) else 0.0
+        return min(1.0, found / total) if total else None  # thirds of votes may add up to a hair more
+
+    def _found_elsewhere(self, reply: Reply, target: Target, own: tuple[int, tuple[str, str] | None]) -> bool:
+        """Whether a reply gives an answer other than its own wording (None: than any of its group)."""
+        hits = self._grader.hits(reply.text, target) if reply.status == "answered" else ()
+        return any(hit.group != own[0] or own[1] not in (None, (hit.language, hit.answer)) for hit in hits)
 
     def _listed(self, question: Question, language: str) -> list[str]:
         """Return all others' usual answers as one reply; none where a reply may list that many."""
@@ -162,41 +214,46 @@ def saq_floors(items: Sequence[Item], others: Others, grader: Grader, limit: int
     depend on the prompt, only on the language asked in.
     """
     maker = FloorMaker(others, grader, limit)
-    chosen: dict[str, dict[str, list[Question]]] = {}
-    asked: dict[str, AskedIn] = {}
+    by_place: dict[str, dict[str, list[Item]]] = {}
     for item in items:
-        question = others.question(item.cluster, item.culture)
-        if question is not None:
-            asked[item.variant] = item.fields["asked_in"]
-            chosen.setdefault(item.variant, {}).setdefault(item.culture, []).append(question)
-    known: dict[tuple[AskedIn, tuple[str, ...]], list[tuple[str, Kind, Sem, int]]] = {}
-    rows: dict[str, list[tuple[str, Kind, Sem, int, str]]] = {variant: [] for variant in chosen}
+        by_place.setdefault(item.variant, {}).setdefault(item.culture, []).append(item)
+    rows: dict[str, list[Floor]] = {variant: [] for variant in by_place}
     for culture in dict.fromkeys(item.culture for item in items):
-        for variant, by_culture in chosen.items():
-            questions = by_culture.get(culture, [])
-            key = (asked[variant], tuple(question.item_id for question in questions))
-            if questions and key not in known:
-                known[key] = list(maker.means(questions, asked[variant]))
-            rows[variant] += [(*found, culture) for found in known.get(key, ())]
-        known.clear()
+        known: dict[tuple[AskedIn, tuple[str, ...]], list[Measured]] = {}
+        for variant, by_culture in by_place.items():
+            own = by_culture.get(culture, [])
+            questions = [q for item in own if (q := others.question(item.cluster, culture)) is not None]
+            if questions:
+                asked_in: AskedIn = own[0].fields["asked_in"]
+                key = (asked_in, tuple(question.id for question in questions))
+                if key not in known:
+                    known[key] = list(maker.measure(questions, asked_in))
+                rows[variant] += chain.from_iterable(_floors(variant, one, own, culture) for one in known[key])
         grader.forget()
-    made = (_variant_floors(variant, mine, several=len(chosen[variant]) > 1) for variant, mine in rows.items())
+    found = []
+    for variant, mine in rows.items():
+        several = len(by_place[variant]) > 1
+        for name, metric in dict.fromkeys((floor.name, floor.metric) for floor in mine):
+            same = [floor for floor in mine if (floor.name, floor.metric) == (name, metric)]
+            if several:
+                values = [value for floor in same for value in floor.by_item or () if not isnan(value)]
+                found.append(same[0]._replace(value=fmean(values), note="", by_item=None))
+            found += same if several else [same[0]._replace(note="")]
     weighs = any(item.fields["counted"] for item in items)
-    return [floor for floor in chain.from_iterable(made) if weighs or floor.metric != SEM_W]
+    # Of people's groups there is no more than the figure: a model's replies do not go by them.
+    last = [floor._replace(by_item=None) if floor.name == GROUPED else floor for floor in found]
+    return [floor for floor in last if weighs or floor.metric != SEM_W]
 
 
-def _variant_floors(variant: str, rows: Sequence[tuple[str, Kind, Sem, int, str]], *, several: bool) -> Iterator[Floor]:
-    """Yield floors over all cultures, questions counting alike, then each culture's own."""
-    for name, kind in dict.fromkeys((name, kind) for name, kind, *_ in rows):
-        mine = [(sem, count, culture) for one, _, sem, count, culture in rows if one == name]
-        total = sum(count for _, count, _ in mine)
-        if not total:
-            continue
-        whole = Sem(*(sum(sem[side] * count for sem, count, _ in mine) / total for side in (0, 1)))
-        for sem, count, culture in [(whole, total, ""), *(mine if several else ())]:
-            if count:
-                yield Floor(SEM_B, variant, name, sem.b, kind, culture)
-                yield Floor(SEM_W, variant, name, sem.w, kind, culture)
+def _floors(variant: str, measured: Measured, items: Sequence[Item], culture: str) -> Iterator[Floor]:
+    """Yield the floors of one culture that a measured trick gives; none of a metric that it says nothing of."""
+    for metric, paired_with, side in ((SEM_B, SEM_B_LOO, 0), (SEM_W, "", 1)):
+        each = [measured.each.get(item.cluster, Sem(nan, nan))[side] for item in items]
+        values = [value for value in each if not isnan(value)]
+        if values:
+            beside = paired_with if measured.name == PERSON else ""
+            mean = fmean(values)
+            yield Floor(metric, variant, measured.name, mean, measured.kind, culture, None, None, each, beside)
 
 
 def _mean(values: Sequence[Sem]) -> Sem:

@@ -9,7 +9,7 @@ from kapwa.languages.identify import Identification, identify
 from kapwa.languages.phrases import is_non_answer
 from kapwa.records import Answer, Item, Outcome, Response
 from kapwa.suites.blend.questions import top_votes
-from kapwa.suites.blend.replies import Reply, declines, read_reply
+from kapwa.suites.blend.replies import Reply, declines, first_answer, read_reply
 from kapwa.suites.blend.reply_lists import n_words
 from kapwa.suites.blend.saq_match import ENGLISH, Grader, Hit, Others, Target, reference_reply
 from kapwa.suites.blend.saq_task import SaqOptions
@@ -21,8 +21,10 @@ _NO_REPLY = Reply("", (), too_many=False, status="empty")
 class Graded(NamedTuple):
     """One reply and what was found in it; ``text`` is None when the model gave none (failed, or never asked).
 
-    ``local``: whether it gives an answer in the local language; None where that is not asked (see :func:`local_asked`).
-    ``reference``: the released weight, 0 without a match. ``declined``: it reads as a refusal or "I don't know".
+    ``first``: whether the first answer alone gives one. ``without_one``: the share of keys without one person's answer
+    by which the reply gives one. ``local``: whether it gives an answer in the local language; None where that is not
+    asked (see :func:`local_asked`). ``reference``: the released weight, 0 without a match. ``declined``: it reads as a
+    refusal or "I don't know".
     """
 
     item: Item
@@ -31,6 +33,8 @@ class Graded(NamedTuple):
     text: str | None
     reply: Reply
     hit: Hit | None
+    first: bool
+    without_one: float
     local: bool | None
     reference: float
     declined: bool
@@ -82,7 +86,9 @@ def _graded(
     item: Item, sample: int, response: Response | None, options: SaqOptions, others: Others, grader: Grader
 ) -> Graded:
     if response is None or response.failed:
-        return Graded(item, sample, response, None, _NO_REPLY, None, None, 0.0, False, Identification(None, 0.0))
+        return Graded(
+            item, sample, response, None, _NO_REPLY, None, False, 0.0, None, 0.0, False, Identification(None, 0.0)
+        )
     # A filtered reply may come without text and without an error: the model said nothing.
     text = response.text or ""
     target, fields = Target.of_item(item), item.fields
@@ -95,13 +101,17 @@ def _graded(
         limit=options.max_answers,
     )
     reply, hit = find_answer(reply, target, item.cluster, others, grader, options.max_answers)
+    first = hit is not None
+    if first and len(reply.answers) > 1 and not reply.too_many:
+        first = grader.find(first_answer(reply.answers, fields["question"]), target) is not None
+    left = 0.0 if hit is None or not fields["counted"] else grader.without_one(reply.text, target)
     local = None
     if local_asked(item):
         hits = grader.hits(reply.text, target) if hit is not None else ()
         local = any(one.language == target.local_language for one in hits)
     reference = grader.reference(reference_reply(text, fields["prompt"]), target) or 0.0
     declined = hit is None and (declines(text) or is_non_answer(reply.text, target.language))
-    return Graded(item, sample, response, text, reply, hit, local, reference, declined, identify(text))
+    return Graded(item, sample, response, text, reply, hit, first, left, local, reference, declined, identify(text))
 
 
 def find_answer(

@@ -109,6 +109,19 @@ class Grader:
                     if rule is not None:
                         yield Hit(index, answer, code, rule, group.votes)
 
+    def without_one(self, text: str, target: Target) -> float:
+        """Return the share of keys without one person's answer by which ``text`` gives an answer: one key a vote."""
+        found: dict[tuple[int, str], float] = {}
+        for hit in self.hits(text, target):
+            group = target.groups[hit.group]
+            language, texts = next(target.sides(group))
+            # Of a group of one vote nothing is left. What others wrote too, and translations, are never lost.
+            lost = alone(group.votes, len(texts)) if group.votes == 1 or hit.language == language else 0.0
+            found[hit.group, "" if group.votes == 1 else hit.answer] = lost
+            if not lost or len(found) > 1:
+                return 1.0
+        return 1 - sum(found.values()) / sum(group.votes for group in target.groups) if found else 0.0
+
     def reference(self, text: str, target: Target) -> float | None:
         """Return the weight the released code gives ``text``: votes of the first matching group over the first group's.
 
@@ -121,6 +134,14 @@ class Grader:
                 if any(matcher.reference_match(said, answer) for answer in answers):
                     return group.votes / target.groups[0].votes
         return None
+
+
+def alone(votes: int, wordings: int) -> float:
+    """Return the chance that one of a group's ``wordings`` was written by one person alone.
+
+    Each wording is taken to be written once, and every further vote to fall on any of them alike.
+    """
+    return (1 - 1 / wordings) ** max(0, votes - wordings) if wordings and votes > 1 else 1.0
 
 
 _PUNCTUATION = str.maketrans({"：": ":", "、": ",", "，": ",", "。": "."})
@@ -185,11 +206,11 @@ class Others:
         """
         return next(iter(said_in(question.groups[0], question.language, language)), "")
 
-    def usual_of_others(self, question_id: str, country: str, language: str) -> str:
-        """Return the answer that is usual in most other countries, as said in ``language``; "" where there is none.
+    def commonest(self, question_id: str, country: str, language: str, most: int) -> list[str]:
+        """Return up to ``most`` answers that are usual in most other countries, as said in ``language``.
 
         Each other country counts once, with its own commonest answer; answers are the same when their English
-        wording has the same words. Of two equally common the one met first in the data wins.
+        wording has the same words. Of two equally common the one met first in the data goes first.
         """
         count: Counter[tuple[str, ...]] = Counter()
         wording: dict[tuple[str, ...], str] = {}
@@ -199,7 +220,7 @@ class Others:
                 count[key] += 1
                 if key not in wording or canonical(other.language) == language:
                     wording[key] = self.usual(other, language) or english
-        return wording[max(count, key=count.__getitem__)] if count else ""
+        return [wording[key] for key, _ in count.most_common(most)]
 
     def all_usual(self, question_id: str, country: str, language: str) -> list[str]:
         """Return the distinct commonest answers of all other countries, in the order of the data."""

@@ -122,7 +122,10 @@ def _judgements(one: Graded) -> Iterator[tuple[str, Judgement]]:
     sem_w: Judgement = (one.weight if there else None, weighed)
     weighs = one.item.fields["counted"]  # nobody's votes give no weight
     yield "sem_b", sem_b
+    first: Outcome = "wrong" if outcome == "right" and not one.first else outcome
+    yield "sem_b_first", (float(one.first) if there else None, first)
     if weighs:
+        yield "sem_b_loo", (one.without_one if there else None, weighed)
         yield "sem_w", sem_w
     if one.item.fields["valid_paper"]:
         yield "sem_b_paper", sem_b

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kapwa.suites.blend.judge import Judge
 
 MAX_NEW_TOKENS = 128
-SEM_B, SEM_W = "sem_b", "sem_w"
+SEM_B, SEM_W, SEM_B_LOO = "sem_b", "sem_w", "sem_b_loo"
 SAQ_HEADLINE = (SEM_B, SEM_W)
 
 
@@ -95,10 +95,11 @@ class SaqTask(ItemTask):
 
     @property
     def metrics(self) -> Mapping[str, MetricInfo]:
-        """Every metric the task reports: none that weighs by votes where nobody counted any."""
+        """Every metric the task reports: none that needs votes where nobody counted any."""
         found = {info.name: info for info in similarity_infos(self.settings)}
         known = saq_metrics(judged=self.judge is not None)
-        return {**{name: info for name, info in known.items() if self._counted or not name.startswith(SEM_W)}, **found}
+        votes = [name for name in known if name.startswith(SEM_W) or name == SEM_B_LOO]
+        return {**{name: info for name, info in known.items() if self._counted or name not in votes}, **found}
 
     @property
     def _counted(self) -> bool:

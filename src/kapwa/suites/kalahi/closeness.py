@@ -51,14 +51,15 @@ _OTHERS = 8
 
 
 class _Trick(NamedTuple):
-    """One way to answer every item of a variant; ``weights`` beside ``trials``, one in total for each item."""
+    """One way to answer every item of a variant; ``places`` beside ``trials``: of which item each is, of how many."""
 
     name: str
     note: str
     kind: Literal["floor", "ceiling"]
     variant: str
     trials: list[Trial]
-    weights: list[float]
+    places: list[int]
+    items: int
 
 
 def open_floors(items: Sequence[Item], options: SimilarityOptions) -> list[Floor]:
@@ -88,30 +89,31 @@ def open_floors(items: Sequence[Item], options: SimilarityOptions) -> list[Floor
 
 def _tricks(items: Sequence[Item], variant: str) -> Iterator[_Trick]:
     strangers = [_strangers(items, i) for i in range(len(items))]
-    paired = [(item, other, 1 / len(others)) for item, others in zip(items, strangers, strict=True) for other in others]
+    paired = [(place, other) for place, others in enumerate(strangers) for other in others]
     if paired:
         yield _Trick(
             "another situation's answer",
             "the best response to another situation",
             "floor",
             variant,
-            [trial(item, other.fields["best"]) for item, other, _ in paired],
-            [weight for *_, weight in paired],
+            [trial(items[place], other.fields["best"]) for place, other in paired],
+            [place for place, _ in paired],
+            len(items),
         )
-        joined = [
-            trial(item, " ".join(other.fields["best"] for other in others))
-            for item, others in zip(items, strangers, strict=True)
+        joined = {
+            place: trial(items[place], " ".join(other.fields["best"] for other in others))
+            for place, others in enumerate(strangers)
             if others
-        ]
+        }
         note = f"the best responses to up to {_OTHERS} other situations, joined: what length alone earns"
-        yield _Trick("many other answers", note, "floor", variant, joined, [1.0] * len(joined))
+        yield _Trick("many other answers", note, "floor", variant, [*joined.values()], [*joined], len(items))
     echoes = [trial(item, item.fields["prompt"]) for item in items]
-    yield _Trick("the prompt repeated", "the prompt itself", "floor", variant, echoes, [1.0] * len(echoes))
-    left_out = [pair for item in items for pair in _left_out(item)]
+    yield _Trick("the prompt repeated", "the prompt itself", "floor", variant, echoes, [*range(len(items))], len(items))
+    left_out = [(one, place) for place, item in enumerate(items) for one in _left_out(item)]
     if left_out:
         note = "each relevant response against the others, one irrelevant left out to keep the groups equal"
-        trials, weights = [one for one, _ in left_out], [weight for _, weight in left_out]
-        yield _Trick("reference answers", note, "ceiling", variant, trials, weights)
+        trials, places = [one for one, _ in left_out], [place for _, place in left_out]
+        yield _Trick("reference answers", note, "ceiling", variant, trials, places, len(items))
 
 
 def trial(item: Item, text: str) -> Trial:
@@ -126,21 +128,23 @@ def _strangers(items: Sequence[Item], i: int) -> list[Item]:
     return [ahead[place] for place in places]
 
 
-def _left_out(item: Item) -> Iterator[tuple[Trial, float]]:
+def _left_out(item: Item) -> Iterator[Trial]:
     relevant, irrelevant = item.fields["relevant"], item.fields["irrelevant"]
     if len(relevant) < 2 or len(irrelevant) < 2:
         return
-    weight = 1 / (len(relevant) * len(irrelevant))
     for i, text in enumerate(relevant):
         near = (*relevant[:i], *relevant[i + 1 :])
         for j in range(len(irrelevant)):
-            yield Trial(text, near, (*irrelevant[:j], *irrelevant[j + 1 :])), weight
+            yield Trial(text, near, (*irrelevant[:j], *irrelevant[j + 1 :]))
 
 
 def _floors(metric: str, near: dict[str, list[Closeness]], trick: _Trick, twins: Mapping[str, str]) -> Iterator[Floor]:
     def mean(name: str, values: Sequence[float]) -> Floor:
-        value = float(np.average(values, weights=trick.weights))
-        return Floor(name, trick.variant, trick.name, value, trick.kind, trick.note)
+        counts = np.bincount(trick.places, minlength=trick.items)
+        sums = np.bincount(trick.places, weights=values, minlength=trick.items)
+        each = np.divide(sums, counts, out=np.full(trick.items, np.nan), where=counts > 0)
+        value = float(np.nanmean(each))
+        return Floor(name, trick.variant, trick.name, value, trick.kind, trick.note, by_item=each.tolist())
 
     yield mean(f"{metric}_acc", [accuracy(one.margin)[0] for one in near[metric]])
     yield mean(f"{metric}_diff", [one.margin for one in near[metric]])

@@ -166,12 +166,16 @@ _FLOOR_METRICS = (
 )
 # People were asked the released full prompts, to choose among the best and the irrelevant responses.
 _PEOPLE_ANSWERED = 150
+# Interval: Wilson's over prompts as for any score, the 3 choices of a prompt being as alike as the published table of
+# 111, 31 and 8 prompts shows (an effective size of 392 choices). It is about other prompts, not other people.
 _PEOPLE = (
-    ("human", 0.8910, "mean of three validators, Kalahi section 4.1 (150 full prompts)"),
+    ("human", 0.8910, "mean of three validators, Kalahi section 4.1 (150 full prompts)", 0.8560, 0.9183),
     (
         "human (implied)",
         (111 * 3 + 31 * 2 + 8 * 1) / 450,
         "111, 31 and 8 of 150 best responses chosen by 3, 2 and 1 of three validators",
+        0.8611,
+        0.9223,
     ),
 )
 
@@ -247,16 +251,18 @@ def floors(items: Sequence[Item]) -> list[Floor]:
         present = [item for item in items if item.variant == variant]
         for note, group in by_culture(present).items():
             found += [
-                Floor(metric, variant, name, fmean(map(trick, group)), note=note)
+                # Chance is known; what another trick scores depends, as a model's score does, on the items asked.
+                Floor(metric, variant, name, fmean(each), note=note, by_item=None if name == "chance" else each)
                 for metric in _FLOOR_METRICS
                 for name, trick in _TRICKS.get(metric, _TRICKS[metric[:3]]).items()
+                for each in [[float(trick(item)) for item in group]]
             ]
         if variant == "full" and sum("release" in item.fields for item in present) == len(present) == _PEOPLE_ANSWERED:
             found += [
-                Floor(metric, variant, name, value, kind="ceiling", note=source)
+                Floor(metric, variant, name, value, "ceiling", source, low, high)
                 for metric in _FLOOR_METRICS
                 if metric.startswith("mc1")
-                for name, value, source in _PEOPLE
+                for name, value, source, low, high in _PEOPLE
             ]
     return found
 
