@@ -1,5 +1,6 @@
 """Tables of the page and the terminal, their CSV, and the worst cases; also those of an analysis."""
 
+import base64
 import csv
 import dataclasses
 import io

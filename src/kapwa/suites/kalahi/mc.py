@@ -21,7 +21,7 @@ import polars as pl
 from kapwa.metrics.likelihood import NORMS, mc1, mc2, mc2_reference, mc3, normalised
 from kapwa.records import Answer, Capability, ContinuationScore, Floor, Item, Message, Params, Request
 from kapwa.suites.base import Judged, MetricInfo, metrics_of
-from kapwa.suites.items import CASE_SCHEMA, by_culture, item_columns, score_frame, score_row
+from kapwa.suites.items import CASE_SCHEMA, item_columns, score_frame, score_row
 from kapwa.suites.kalahi import VARIANTS
 from kapwa.suites.kalahi.form import SituationTask, reference_response
 
@@ -249,7 +249,9 @@ def floors(items: Sequence[Item]) -> list[Floor]:
     found: list[Floor] = []
     for variant in VARIANTS:
         present = [item for item in items if item.variant == variant]
-        for note, group in by_culture(present).items():
+        cultures = dict.fromkeys(item.culture for item in present)
+        for note in ("", *cultures) if len(cultures) > 1 else ("",)[: len(cultures)]:
+            group = [item for item in present if note in ("", item.culture)]
             found += [
                 # Chance is known; what another trick scores depends, as a model's score does, on the items asked.
                 Floor(metric, variant, name, fmean(each), note=note, by_item=None if name == "chance" else each)
