@@ -197,8 +197,9 @@ class Comparison(NamedTuple):
     ``low``–``high``: analytic interval (``method``); ``boot_low``–``boot_high``: the cluster bootstrap's, as a
     cross-check. ``p_value``: cluster sign-flip permutation test, two-sided. ``mde``: the smallest true difference that
     this test at 5 % finds four times in five on such items, in the metric's own unit; see
-    :func:`kapwa.stats.power.detectable_difference`. ``differing``: share of items on which the two differ. Fields are
-    None where the data cannot tell. ``a_value`` and ``b_value`` are means over the shared items, so
+    :func:`kapwa.stats.power.detectable_difference`; infinite where none would be found so often. ``differing``: share
+    of items on which the two differ. Fields are None where the data cannot tell. ``a_value`` and ``b_value`` are means
+    over the shared items, so
     ``difference == a_value - b_value``.
     """
 
