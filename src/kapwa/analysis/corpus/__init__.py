@@ -212,8 +212,7 @@ def open_corpora(
             left = len(corpus.identities) - len(absent)
             if left < 2:
                 raise DataError(
-                    f"the concept {key.concept!r} of the topic {key.topic!r} has texts of {_count(left, 'value')} of "
-                    f"{corpus.attribute} only ({corpus.label}, {corpus.task}).",
+                    f"the concept '{key.topic}/{key.concept}' of {corpus.label}, {corpus.task}, has texts of {left} only.",
                     path=corpus.source,
                     hint=f"{wanted} for every concept: complete it, or take this concept out.",
                 )
