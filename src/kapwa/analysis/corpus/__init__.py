@@ -212,7 +212,7 @@ def open_corpora(
             left = len(corpus.identities) - len(absent)
             if left < 2:
                 raise DataError(
-                    f"the concept '{key.topic}/{key.concept}' of {corpus.label}, {corpus.task}, has texts of {left} only.",
+                    f"the concept '{key.topic}/{key.concept}' ({corpus.label}, {corpus.task}) has texts of {left} only.",
                     path=corpus.source,
                     hint=f"{wanted} for every concept: complete it, or take this concept out.",
                 )
