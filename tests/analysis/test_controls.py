@@ -102,9 +102,9 @@ def test_files_that_cannot_be_used_say_where(tmp_path: Path, text: str, message:
 
 
 def some_part(rng: np.random.Generator) -> Part:
-    words = WordCounts(
-        ("a", "naïve", "词"), np.array([0, 2, 3, 3]), np.array([0, 2, 1], np.int32), np.array([4, 1, 70_000])
-    )
+    indptr, indices, sums = np.array([0, 2, 3, 3]), np.array([0, 2, 1], np.int32), np.array([[4, 1, 70_000], [2, 1, 3]])
+    strata = np.array([[0, 0, 0], [0, 1, 2], [2, 3, 1]], np.int32)
+    words = WordCounts(("a", "naïve", "词"), indptr, indices, sums, np.array([[2, 3, 1]]), strata)
     whole = {name: rng.integers(0, 9, 3) for name in ("samples", "tokens", "empty")}
     real = {name: rng.random(3) for name in ("within", "across", "within_reference", "across_reference", "permanova")}
     pairs = {name: rng.random(3) for name in ("wed", "bleu", "bleu_reference")}

@@ -27,7 +27,8 @@ from kapwa.analysis.topics import (
     ValuesOf,
     concept_taus,
 )  # fmt: skip
-from kapwa.analysis.words.counts import WordCounts
+from kapwa.analysis.words.counts import WordCounts, count_words
+from kapwa.metrics.tokens import Encoded
 from kapwa.parallel.local import LocalExecutor
 from kapwa.stats.distances import row_means
 from kapwa.stats.significance import holm
@@ -37,7 +38,7 @@ PLACE = {name: i for i, name in enumerate(WHO)}
 
 
 def no_words(identities: int) -> WordCounts:
-    return WordCounts((), np.zeros(identities + 1, np.int64), np.empty(0, np.int32), np.empty(0, np.int64))
+    return count_words(Encoded(np.empty(0, np.int64), np.zeros(1, np.int64), ()), [], identities)
 
 
 def part(rng: np.random.Generator, who: tuple[str, ...] = WHO) -> Part:

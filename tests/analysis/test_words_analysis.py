@@ -3,9 +3,10 @@
 import io
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Sequence
-from itertools import product
+from itertools import permutations, product
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,13 @@ import hypothesis.strategies as st
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import example, given
+from scipy import stats
 from typer.testing import CliRunner
 
 from kapwa.analysis.corpus import open_corpora
+from kapwa.analysis.words import chance, log_odds_words, stop_words, tfidf_words, word_lists
 from kapwa.analysis.words import counts as word_counts
-from kapwa.analysis.words import log_odds_words, stop_words, tfidf_words, word_lists, z_needed
 from kapwa.analysis.words.counts import WordCounts, WordSums, count_words
 from kapwa.cli.main import app
 from kapwa.errors import UsageError
@@ -71,6 +73,14 @@ def test_counts_equal_plain_counting(rows: list[tuple[str, int]]) -> None:
     texts, groups = [text for text, _ in rows], [group for _, group in rows]
     counts = _count(texts, groups, 5)
     assert _read(counts) == _plain(texts, groups)
+    with_word = Counter((group, word) for text, group in zip(texts, groups, strict=True) for word in set(text.split()))
+    at = zip(counts.rows.tolist(), counts.indices.tolist(), strict=True)
+    assert [with_word[row, counts.vocabulary[word]] for row, word in at] == counts.texts.tolist()
+    assert counts.samples.tolist() == [[groups.count(group) for group in range(5)]]
+    strata = [
+        (0, counts.vocabulary.index(word), sum(word in text.split() for text in texts)) for word in counts.vocabulary
+    ]
+    assert [tuple(column) for column in counts.strata.T.tolist()] == strata
     assert counts.n_groups == 5
     assert counts.totals.tolist() == [sum(_plain(texts, groups).get(row, Counter()).values()) for row in range(5)]
     assert counts.indices.dtype == np.int32
@@ -92,7 +102,15 @@ def test_merging_equals_counting_all_at_once(concepts: list[list[tuple[str, int]
     assert merged.vocabulary == whole.vocabulary
     assert merged.indptr.tolist() == whole.indptr.tolist()
     assert merged.indices.tolist() == whole.indices.tolist()
-    assert merged.counts.tolist() == whole.counts.tolist()
+    assert merged.sums.tolist() == whole.sums.tolist()
+    apart = [
+        (concept, merged.vocabulary.index(part.vocabulary[word]), texts)
+        for concept, part in enumerate(parts)
+        for _, word, texts in part.strata.T.tolist()
+    ]
+    assert sorted(apart) == sorted(map(tuple, merged.strata.T.tolist()))
+    assert np.all(np.diff(merged.strata[0]) >= 0)
+    assert merged.samples.tolist() == [part.samples[0].tolist() for part in parts]
     assert (merged.indptr.dtype, merged.indices.dtype, merged.counts.dtype) == (np.int64, np.int32, np.int64)
 
 
@@ -100,6 +118,7 @@ def test_rows_can_be_spread_over_more_identities() -> None:
     counts = _count(["a b b", "c"], [0, 1], 2)
     spread = counts.spread([3, 1], 5)
     assert _read(spread) == {3: Counter({"a": 1, "b": 2}), 1: Counter({"c": 1})}
+    assert spread.samples.tolist() == [[0, 1, 0, 1, 0]]
     assert merge([spread, _count(["b"], [3], 5)]).totals.tolist() == [0, 1, 0, 4, 0]
 
 
@@ -111,6 +130,8 @@ def test_counts_survive_a_file() -> None:
     again = WordCounts.from_arrays(dict(np.load(file, allow_pickle=False)))
     assert again.vocabulary == counts.vocabulary
     assert _read(again) == _read(counts)
+    for name in ("sums", "samples", "strata"):
+        assert getattr(again, name).tolist() == getattr(counts, name).tolist()
     assert (again.indptr.dtype, again.indices.dtype, again.counts.dtype) == (np.int64, np.int32, np.int64)
     nothing = WordCounts.from_arrays(_count([], [], 3).to_arrays())
     assert (nothing.vocabulary, nothing.n_groups, nothing.totals.tolist()) == ((), 3, [0, 0, 0])
@@ -126,7 +147,7 @@ def test_large_tables_are_counted_the_same_by_sorting(rows: list[tuple[str, int]
     assert sparse.indptr.tolist() == _count(texts, groups, 5).indptr.tolist()
 
 
-COLUMNS = ["identity", "rank", "word", "score", "z", "count", "df"]
+COLUMNS = ["identity", "rank", "word", "score", "z", "count", "df", "texts", "expected", "p_adjusted"]
 WORDS = ("gun", "senate", "adobo", "rice", "naira", "brot", "the", "nan", "1,000", "...")
 
 
@@ -202,7 +223,8 @@ def test_log_odds_by_hand() -> None:
     frame = log_odds_words(_counts(["gun gun rice", "rice rice adobo"]), 1, prior=1.0)
     # One identity has 3 tokens, so has the prior: a("gun") = 3 × 2/6 = 1; 2 of 3 uses here, none of 3 there.
     score = math.log(3 / 3) - math.log(1 / 5)
-    assert frame.row(0) == (0, 1, "gun", pytest.approx(score), pytest.approx(score / math.sqrt(1 / 3 + 1)), 2, 1)
+    z = pytest.approx(score / math.sqrt(1 / 3 + 1))
+    assert frame.row(0) == (0, 1, "gun", pytest.approx(score), z, 2, 1, 1, 0.5, 1.0)
 
 
 def test_only_numbers_are_numbers() -> None:
@@ -228,37 +250,101 @@ def test_stop_words_stand_as_the_tokenizer_cuts_them() -> None:
     assert not stop_words("en") & {"ai", "man", "woman", "war", "work", "nan", "us", "it's"}
 
 
-def test_no_effect_gives_z_scores_no_wider_than_the_normal_distribution() -> None:
+def _plain_chances(concepts: list[list[tuple[str, int]]], n_groups: int) -> dict[tuple[int, str], tuple[float, float]]:
+    """The slow twin: every way to shuffle names within concepts; expected texts and adjusted p of each entry."""
+    seen: dict[tuple[int, str], int] = Counter()
+    shuffled: list[Counter[tuple[int, str]]] = [Counter()]
+    for rows in concepts:
+        with_words = [set(text.split()) for text, _ in rows]
+        seen.update((who, word) for (_, who), found in zip(rows, with_words, strict=True) for word in found)
+        ways = [
+            Counter((who, word) for who, found in zip(order, with_words, strict=True) for word in found)
+            for order in permutations([who for _, who in rows])
+        ]
+        shuffled = [before + way for before in shuffled for way in ways]
+    words = {word for rows in concepts for text, _ in rows for word in text.split()} - {"the", "1,000", "..."}
+    n = len(shuffled)
+    cells = list(product(range(n_groups), sorted(words)))
+    tail = {cell: [sum(way[cell] >= k for way in shuffled) / n for k in range(12)] for cell in cells}
+    found = {}
+    for cell, texts in seen.items():
+        if cell[1] in words:
+            p = tail[cell][texts]
+            reached = sum(max([q for q in tail[other] if q <= p * (1 + 1e-9)], default=0.0) for other in cells)
+            found[cell] = (sum(tail[cell][1:]), min(max(reached, p), 1.0) if p < 1 else 1.0)
+    return found
+
+
+strata = st.lists(st.lists(st.tuples(words, st.integers(0, 2)), min_size=1, max_size=4), min_size=1, max_size=3)
+
+
+@given(strata)
+@example([[("a", 0), ("a", 0), ("b", 1), ("c", 2)], [("a", 0), ("b", 1), ("b", 1), ("d", 2)]])
+def test_chances_equal_those_of_every_shuffle(concepts: list[list[tuple[str, int]]]) -> None:
+    concepts = [[(" ".join(f"w{word}" for word in text.split()), who) for text, who in rows] for rows in concepts]
+    counts = merge([_count([text for text, _ in rows], [who for _, who in rows], 3) for rows in concepts])
+    found = chance.by_chance(counts, np.arange(len(counts.counts)), np.ones(len(counts.vocabulary), bool))
+    want = _plain_chances(concepts, 3)
+    places = zip(counts.rows.tolist(), counts.indices.tolist(), strict=True)
+    for place, (row, word) in enumerate(places):
+        expected, adjusted = want[row, counts.vocabulary[word]]
+        assert found.expected[place] == pytest.approx(expected)
+        assert found.p_adjusted[place] == pytest.approx(adjusted, abs=1e-9)
+
+
+def test_many_kinds_of_identities_are_tested_on_the_careful_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = np.random.default_rng(4)
+    groups = [generator.integers(0, 6, 30).tolist() for _ in range(4)]
+    counts = merge([_count(generator.choice(["a b", "b", "c a", "d"], 30).tolist(), who, 6) for who in groups])
+    everything = np.arange(len(counts.counts)), np.ones(4, bool)
+    exact = chance.by_chance(counts, *everything).p_adjusted
+    monkeypatch.setattr(chance, "_WORK", 0)
+    careful = chance.by_chance(counts, *everything).p_adjusted
+    assert (careful >= exact - 1e-9).all()
+    assert (careful > exact + 0.01).any()
+
+
+def test_words_of_very_many_texts_have_the_tail_of_the_hypergeometric_distribution() -> None:
+    exact = stats.hypergeom(20_000, 8_000, 5_000)
+    strata = np.array([[0], [0], [8_000]], np.int32)
+    two = np.array([[5_000, 15_000]])
+    for texts in (2_050, 2_100, 2_150):
+        sums = np.array([[texts, 8_000 - texts]] * 2)
+        counts = WordCounts(("word",), np.array([0, 1, 2]), np.zeros(2, np.int32), sums, two, strata)
+        tails = chance._tails(counts, two[:, 0], np.ones(1, bool))
+        assert tails.at(np.zeros(1, np.int64), np.array([texts]))[0] == pytest.approx(exact.sf(texts - 1), rel=0.03)
+
+
+def test_names_that_single_texts_repeat_are_no_findings() -> None:
+    """Each text repeats one random name: z reaches 8 for most nationalities, and no word is one's own."""
     generator = np.random.default_rng(1)
-    shares = generator.dirichlet(np.full(300, 0.5))
-    vocabulary = tuple(sorted(f"word{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(300)))
-    z = []
+    stars, high = 0, 0
     for _ in range(20):
-        table = generator.multinomial(4000, shares, size=8)
-        rows, indices = np.nonzero(table)
-        indptr = np.searchsorted(rows, np.arange(9))
-        counts = WordCounts(vocabulary, indptr, indices.astype(np.int32), table[rows, indices])
-        z += log_odds_words(counts, 300)["z"].to_list()
-    often = np.array(z)
-    tests = 20 * np.count_nonzero(table)
-    # Only positive ones are listed: half of the two-sided 5 %.
-    assert 0.001 < (often > 1.96).sum() / tests < 0.025
-    assert (often > z_needed(counts)).sum() <= 2
+        concepts = []
+        for _ in range(10):
+            names = generator.integers(0, 100, 100).tolist()
+            some = [f"n{name} " * (1 + generator.poisson(8)) + "king river song " * 4 for name in names]
+            concepts.append(_count(some, np.repeat(np.arange(20), 5).tolist(), 20))
+        frame = log_odds_words(merge(concepts))
+        stars += bool((frame["p_adjusted"] < 0.05).any())
+        high += frame.filter(pl.col("z") >= 4)["identity"].n_unique()
+    assert high / 20 > 14
+    assert stars <= 4
 
 
-def test_a_planted_word_is_found_above_chance() -> None:
+def test_a_planted_word_gets_a_star() -> None:
     generator = np.random.default_rng(2)
-    base = [" ".join(generator.choice(["rice", "river", "bridge", "song"], 400)) for _ in range(12)]
-    counts = _counts([text + " jollof" * 25 * (i == 4) for i, text in enumerate(base)])
-    best = log_odds_words(counts, 1).filter(pl.col("identity") == 4).row(0, named=True)
-    assert best["word"] == "jollof"
-    assert best["z"] > z_needed(counts)
-    assert tfidf_words(counts, 1)["word"].to_list() == ["jollof"]
-
-
-def test_z_needed_is_that_of_bonferroni() -> None:
-    counts = _counts(["gun rice", "rice"])
-    assert z_needed(counts) == pytest.approx(2.3940, abs=1e-4)  # 0.05 / 2 / 3
+    found = []
+    for _ in range(5):
+        concepts = []
+        for _ in range(10):
+            planted = generator.random(60) < np.where(np.arange(60) // 5 == 4, 0.5, 0.1)
+            some = [" ".join(generator.choice(["rice", "river", "bridge", "song"], 20)) for _ in range(60)]
+            some = [text + " jollof" * plant for text, plant in zip(some, planted.tolist(), strict=True)]
+            concepts.append(_count(some, np.repeat(np.arange(12), 5).tolist(), 12))
+        frame = log_odds_words(merge(concepts)).filter(pl.col("p_adjusted") < 0.05)
+        found.append(list(zip(frame["identity"], frame["word"], strict=True)))
+    assert found == [[(4, "jollof")]] * 5
 
 
 MARKS = {"American": "congress", "Filipino": "barangay", "German": "Bundestag"}
@@ -297,7 +383,8 @@ def test_each_identity_gets_its_word(marked: Path) -> None:
     }
     american = next(row for row in rows if row["identity"] == "American")
     assert list(american) == [
-        *("corpus", "task", "topic", "identity", "method", "rank", "word", "score", "z", "count", "df")
+        *("corpus", "task", "topic", "identity", "method", "rank", "word", "score", "z", "count", "df"),
+        *("texts", "expected", "p_adjusted"),
     ]
     assert (american["topic"], american["method"], american["count"], american["df"]) == ("all", "tfidf", 16, 1)
     assert american["z"] is None
@@ -316,6 +403,8 @@ def test_tables_for_people(marked: Path) -> None:
     assert "texts, eecc/qa" in shown
     assert "barangay" in shown
     assert shown.index("American") < shown.index("Filipino") < shown.index("German")
+    assert re.search(r"barangay [\d.]+\*", shown)
+    assert not re.search(r"rice [\d.]+\*", shown)
 
 
 @pytest.mark.parametrize(

@@ -175,8 +175,9 @@ class _Corpus:
             own = [country.split()[0].lower(), name.split()[0].lower(), *own]
             for rank, word in enumerate(dict.fromkeys(own), start=1):
                 z = 16.0 - 1.7 * rank + float(self.rng.normal(0, 0.3))
-                self.add("words", "all", name, "logodds", rank, word, 1.9 - 0.1 * rank, z, 40 - 3 * rank, 12)
-                self.add("words", "all", name, "tfidf", rank, word, 210.0 - 9 * rank, None, 40 - 3 * rank, 12)
+                same = (40 - 3 * rank, 12, 30 - 2 * rank, 2.5, 0.0001 if rank < 5 else 0.4)
+                self.add("words", "all", name, "logodds", rank, word, 1.9 - 0.1 * rank, z, *same)
+                self.add("words", "all", name, "tfidf", rank, word, 210.0 - 9 * rank, None, *same)
 
     def texts(self) -> None:
         plan = self.plan

@@ -283,16 +283,26 @@ def test_words_that_only_name_the_identity_are_left_aside() -> None:
     assert not names_itself("jam", "Jamaican", "Jamaica")
     words = starting("Apart from names", one_corpus())
     assert "“american”" not in words
-    assert words.count("(z\u00a0") == 5
+    assert words.count("by chance 2.5)") == 5
 
 
 def test_without_a_word_that_stands_out_none_is_named() -> None:
     made = one_corpus()
-    weak = made.words.with_columns(pl.col("z") / 10)
+    weak = made.words.with_columns(pl.col("z") / 10, p_adjusted=pl.lit(0.06))
     view = AnalysisView(dataclasses.replace(made, words=weak))
-    assert "Apart from names, no word stands out for one nationality" in " ".join(told_of(view))
+    told = " ".join(told_of(view))
+    assert "Apart from names, no word is in more texts for one nationality than shuffled names explain" in told
     listed = word_list(view, view.corpora[0])
     assert {row[2][0][0] for row in listed.rows} == {"–"}
+    assert "*" not in listed.body
+
+
+def test_a_word_is_told_only_as_surely_as_there_are_corpora() -> None:
+    plain = make_analysis(temperatures=(0.3, 0.7), identities=8, concepts=6)
+    words = plain.words.with_columns(p_adjusted=pl.lit(0.05 / 8 - 0.001))
+    assert "the words that stand out most" in " ".join(told_of(AnalysisView(dataclasses.replace(plain, words=words))))
+    words = plain.words.with_columns(p_adjusted=pl.lit(0.05 / 8 + 0.001))
+    assert "no word is in more texts" in " ".join(told_of(AnalysisView(dataclasses.replace(plain, words=words))))
 
 
 def test_many_corpora_are_summed_up_and_few_are_told_one_by_one() -> None:

@@ -29,7 +29,7 @@ _REAL: Final = frozenset(
         *("temperature", "samples", "mean_tokens", "within", "across", "within_low", "within_high", "across_low"),
         *("across_high", "permanova_f", "permanova_r2", "permanova_p", "estimate", "low", "high", "statistic"),
         *("df1", "df2", "p", "p_adjusted", "tau", "significant", "floor_low", "floor_high", "tau_pooled"),
-        *("wed", "bleu", "score", "z"),
+        *("wed", "bleu", "score", "z", "expected"),
     )
 )
 _WHOLE: Final = frozenset(
@@ -70,7 +70,8 @@ _COLUMNS: Final = {
     # One row an identity; within, across: means over concepts of the corrected estimate; tokens, empty: counts.
     "identities": "corpus task identity country iso2 iso3 within across tokens empty",
     # One row a topic (or "all"), identity, method ("tfidf" | "logodds") and rank from 1. z: log-odds only.
-    "words": "corpus task topic identity method rank word score z count df",
+    # texts: the identity's with the word; expected: under names shuffled within concepts; p_adjusted: over all words.
+    "words": "corpus task topic identity method rank word score z count df texts expected p_adjusted",
     # A bounded choice of texts for readers.
     "texts": "corpus task topic concept identity sample text",
     # One row a values table and identity that has values in it.

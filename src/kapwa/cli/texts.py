@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from kapwa.analysis.words import WordList
 
 
+CLEAR = 0.05
+
+
 def words(
     runs: Annotated[
         list[Path] | None, typer.Argument(metavar="[RUN]...", help="Run folders, or files and folders of texts.")
@@ -37,7 +40,9 @@ def words(
 ) -> None:
     """List the words that mark the texts about each identity, against those about all the others.
 
-    Stop words, numbers and punctuation are left out. Each corpus (a model's texts of one task) has its own lists.
+    Stop words, numbers and punctuation are left out. Each corpus (a model's texts of one task) has its own lists. A
+    star marks a word that is in more texts of an identity than it would be if names were shuffled among the texts of
+    each concept: words that one text repeats reach high scores by chance.
     """
     from kapwa.analysis.corpus import open_corpora
     from kapwa.analysis.words import Method, word_lists
@@ -73,8 +78,10 @@ def _show(found: WordList) -> None:
     show(_table(found))
     if not found.words.height:
         note("No word marks any of them.")
-    elif found.z_needed is not None:
-        note(f"* above chance for all words of all identities together (z of {found.z_needed:.1f} and more)")
+    elif (found.words["p_adjusted"] < CLEAR).any():
+        note("* in more of its texts than shuffled names explain; the risk that a list has one such by chance is 5%")
+    else:
+        note("No word is in more texts of an identity than shuffled names explain.")
 
 
 def _table(found: WordList) -> Table:
@@ -84,15 +91,11 @@ def _table(found: WordList) -> Table:
     table = Table(title=f"{found.corpus}, {found.task}{topic}", title_justify="left", show_lines=False)
     table.add_column("Identity", no_wrap=True)
     table.add_column("Words, the most telling first", ratio=1)
+    by = "score" if found.method == "tfidf" else "z"
     for (identity,), rows in found.words.group_by("identity", maintain_order=True):
-        scores = rows["score"] if found.z_needed is None else rows["z"]
-        table.add_row(
-            str(identity),
-            ", ".join(
-                f"{word} {score:.1f}{'*' * (found.z_needed is not None and score >= found.z_needed)}"
-                for word, score in zip(rows["word"], scores, strict=True)
-            ),
-        )
+        shown = zip(rows["word"], rows[by], rows["p_adjusted"], strict=True)
+        told = ", ".join(f"{word} {score:.1f}{'*' * (p < CLEAR)}" for word, score, p in shown)
+        table.add_row(str(identity), told)
     return table
 
 

@@ -18,6 +18,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from kapwa.analysis.corpus import ConceptKey, Corpus
+from kapwa.analysis.words.chance import by_chance
 from kapwa.analysis.words.counts import WordCounts, WordSums, count_words
 from kapwa.metrics.tokens import encode, tokenizer_for
 from kapwa.registry import available, load
@@ -28,17 +29,13 @@ ALL = "all"
 
 
 class WordList(NamedTuple):
-    """Words of one corpus and topic ("all" for all): ``words`` has the columns of a table of words.
-
-    ``z_needed``: the z-score that survives correction for all words of all identities; None without z-scores.
-    """
+    """Words of one corpus and topic ("all" for all): ``words`` has the columns of a table of words."""
 
     corpus: str
     task: str
     topic: str
     method: Method
     words: pl.DataFrame
-    z_needed: float | None
 
     def only(self, identities: Iterable[str]) -> WordList:
         """Return the list with these identities' words only."""
@@ -60,13 +57,14 @@ def tfidf_words(
     language's stop words are no words; nor are those of every identity, whose score is 0. Unlike as released, the
     words "nan", "inf" and "infinity" are words.
     """
-    entries = np.flatnonzero(_kept(counts, language)[counts.indices])
+    kept = _kept(counts, language)
+    entries = np.flatnonzero(kept[counts.indices])
     words = counts.indices[entries]
     with_tokens = np.count_nonzero(np.diff(counts.indptr))
     df = np.bincount(counts.indices, minlength=len(counts.vocabulary))
     score = np.asarray(counts.counts[entries] * np.log(with_tokens / df[words]), np.float64)
     above = score > 0
-    return _table(counts, entries[above], score[above], None, top, identities)
+    return _table(counts, kept, entries[above], score[above], None, top, identities)
 
 
 def log_odds_words(
@@ -83,12 +81,12 @@ def log_odds_words(
     the word in the identity's texts and in all others', ``z`` that over its standard error; ranked by ``z``, only
     positive ones. The prior spreads ``prior`` × (mean tokens of an identity) pseudo-counts as the pooled texts spread
     theirs. All tokens count as uses; the same as in :func:`tfidf_words` are listed. An identity alone has no others
-    and no words. z-scores are many: hold them against :func:`z_needed`.
+    and no words.
     """
-    totals = counts.totals.astype(np.float64)
+    totals, kept = counts.totals.astype(np.float64), _kept(counts, language)
     if np.count_nonzero(totals) < 2:
-        return _table(counts, np.empty(0, np.int64), np.empty(0), np.empty(0), top, identities)
-    entries = np.flatnonzero(_kept(counts, language)[counts.indices])
+        return _table(counts, kept, np.empty(0, np.int64), np.empty(0), np.empty(0), top, identities)
+    entries = np.flatnonzero(kept[counts.indices])
     rows, words, here = counts.rows[entries], counts.indices[entries], counts.counts[entries].astype(np.float64)
     pooled = np.bincount(counts.indices, counts.counts, len(counts.vocabulary))
     weight = prior * totals.sum() / np.count_nonzero(totals)
@@ -97,14 +95,7 @@ def log_odds_words(
     score = _log_odds(here, totals[rows], share, weight) - _log_odds(there, totals.sum() - totals[rows], share, weight)
     z = score / np.sqrt(1 / (here + share) + 1 / (there + share))
     above = z > 0
-    return _table(counts, entries[above], score[above], z[above], top, identities)
-
-
-def z_needed(counts: WordCounts) -> float:
-    """Return the z-score whose two-sided p is 0.05 after Bonferroni's correction for every word of every identity."""
-    from statistics import NormalDist
-
-    return NormalDist().inv_cdf(1 - 0.05 / 2 / max(len(counts.counts), 1))
+    return _table(counts, kept, entries[above], score[above], z[above], top, identities)
 
 
 def _log_odds(uses: Reals, tokens: Reals, share: Reals, weight: float) -> Reals:
@@ -138,6 +129,7 @@ def _is_word(token: str, left_out: Collection[str]) -> bool:
 
 def _table(
     counts: WordCounts,
+    kept: NDArray[np.bool_],
     entries: NDArray[np.int64],
     score: Reals,
     z: Reals | None,
@@ -147,6 +139,7 @@ def _table(
     """List the ``top`` entries of each identity by ``z``, or by ``score`` where there is none."""
     order, rank = _ranked(counts.rows[entries], score if z is None else z, top)
     chosen = entries[order]
+    chance = by_chance(counts, chosen, kept)
     rows = counts.rows[chosen]
     df = np.bincount(counts.indices, minlength=len(counts.vocabulary))
     columns: dict[str, Any] = {
@@ -157,9 +150,12 @@ def _table(
         "z": [None] * len(order) if z is None else z[order],
         "count": counts.counts[chosen],
         "df": df[counts.indices[chosen]],
+        "texts": counts.texts[chosen],
+        **chance._asdict(),
     }
     kinds: dict[str, Any] = {"identity": pl.Int64 if identities is None else pl.String, "word": pl.String}
-    kinds |= dict.fromkeys(("rank", "count", "df"), pl.Int64) | dict.fromkeys(("score", "z"), pl.Float64)
+    kinds |= dict.fromkeys(("rank", "count", "df", "texts"), pl.Int64)
+    kinds |= dict.fromkeys(("score", "z", *chance._fields), pl.Float64)
     return pl.DataFrame(columns, schema={name: kinds[name] for name in columns})
 
 
@@ -208,9 +204,7 @@ def word_lists(
         counts = sums.result()
         chosen = tfidf_words if method == "tfidf" else log_odds_words
         words = chosen(counts, top, identities=corpus.identities, language=corpus.language)
-        yield WordList(
-            corpus.label, corpus.task, topic, method, words, z_needed(counts) if method == "logodds" else None
-        )
+        yield WordList(corpus.label, corpus.task, topic, method, words)
 
 
 # --- words that serve grammar rather than meaning -------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""How often each identity's texts use each word: sparse counts that add up over concepts."""
+"""How often, and in how many of its texts, each identity uses each word: sparse counts that add up over concepts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Ints = NDArray[np.int64]
 
 # Cells of a dense (identity, word) table up to which counting in one is quicker than sorting: 128 MB.
 _DENSE = 1 << 24
-# Cells of such a table up to which sums are kept in one: 64 MB, less than sorting as many entries would take.
+# Cells of such a table up to which sums are kept in one: 128 MB, less than sorting as many entries would take.
 _DENSE_SUMS = 1 << 23
 # Entries gathered before they are added up, at least.
 _PENDING = 1 << 20
@@ -28,13 +28,27 @@ class WordCounts:
     """Counts of G identities' tokens as rows of a sparse matrix (CSR).
 
     ``vocabulary``: the tokens that occur, sorted. Row ``i`` is the stretch ``indptr[i]:indptr[i + 1]`` of
-    ``indices`` (int32 positions in the vocabulary, rising) and ``counts`` (int64, all positive). 12 bytes an entry.
+    ``indices`` (int32 positions in the vocabulary, rising) and ``sums`` (2, E): uses, and texts with one (int64, all
+    positive). 20 bytes an entry. ``samples`` (C, G): texts of each concept. ``strata`` (3, E'): concept, word, and how
+    many texts of the concept have the word (int32); the concepts rise.
     """
 
     vocabulary: tuple[str, ...]
     indptr: Ints
     indices: NDArray[np.int32]
-    counts: Ints
+    sums: Ints
+    samples: Ints
+    strata: NDArray[np.int32]
+
+    @property
+    def counts(self) -> Ints:
+        """(E,) uses."""
+        return np.asarray(self.sums[0])
+
+    @property
+    def texts(self) -> Ints:
+        """(E,) texts with at least one use."""
+        return np.asarray(self.sums[1])
 
     @property
     def n_groups(self) -> int:
@@ -58,15 +72,19 @@ class WordCounts:
         For concepts that lack some identities, before they are merged with those that have them.
         """
         rows = np.asarray(members, np.int64)[self.rows]
-        return _from_entries(self.vocabulary, rows, self.indices, self.counts, n_groups)
+        samples = np.zeros((len(self.samples), n_groups), np.int64)
+        samples[:, np.asarray(members, np.int64)] = self.samples
+        return _from_entries(self.vocabulary, rows, self.indices, self.sums, samples, self.strata)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return plain arrays, for ``np.savez``: indptr, indices, counts, and the tokens' UTF-8 and its offsets."""
+        """Return the counts of one concept as plain arrays, for ``np.savez``; tokens as UTF-8 and its offsets."""
         encoded = [token.encode("utf-8", "surrogatepass") for token in self.vocabulary]
         return {
             "indptr": self.indptr,
             "indices": self.indices,
-            "counts": self.counts.astype(np.int32) if self.counts.max(initial=0) < 2**31 else self.counts,
+            "counts": self.counts,
+            "texts": self.texts,
+            "samples": self.samples[0],
             "letters": np.frombuffer(b"".join(encoded), np.uint8),
             "offsets": np.cumsum([0, *map(len, encoded)], dtype=np.int64),
         }
@@ -81,27 +99,44 @@ class WordCounts:
             begun = np.concatenate([[0], np.cumsum((letters & 0xC0) != 0x80)])
             offsets = begun[offsets]
         tokens = tuple(text[start:end] for start, end in pairwise(offsets.tolist()))
-        return cls(
-            tokens,
-            arrays["indptr"].astype(np.int64),
-            arrays["indices"].astype(np.int32),
-            arrays["counts"].astype(np.int64),
-        )
+        sums = np.stack([arrays["counts"].astype(np.int64), arrays["texts"].astype(np.int64)])
+        indptr, indices = arrays["indptr"].astype(np.int64), arrays["indices"].astype(np.int32)
+        return _of_concept(tokens, indptr, indices, sums, arrays["samples"].astype(np.int64))
 
 
 def count_words(encoded: Encoded, groups: ArrayLike, n_groups: int) -> WordCounts:
-    """Count the tokens of every identity; ``groups`` (N,): which of ``n_groups`` each text belongs to."""
-    size = len(encoded.vocabulary)
-    keys = np.repeat(np.asarray(groups, np.int64) * size, np.diff(encoded.offsets)) + encoded.ids
-    if n_groups * size <= _DENSE:
-        table = np.bincount(keys, minlength=n_groups * size)
-        keys = np.flatnonzero(table)
-        counts = table[keys]
-    else:
-        keys, counts = np.unique(keys, return_counts=True)
-    rows, indices = np.divmod(keys, max(size, 1))
+    """Count the tokens of every identity; ``groups`` (N,): which of ``n_groups`` each text of a concept belongs to."""
+    size, whose = len(encoded.vocabulary), np.asarray(groups, np.int64)
+    lengths = np.diff(encoded.offsets)
+    uses = _tallied(np.repeat(np.arange(len(lengths)) * size, lengths) + encoded.ids, len(lengths) * size)
+    texts, words = np.divmod(uses[0], max(size, 1))
+    keys = whose[texts] * size + words
+    sums = [_tallied(keys, n_groups * size, weights) for weights in (uses[1], np.ones_like(keys))]
+    rows, indices = np.divmod(sums[0][0], max(size, 1))
     indptr = np.searchsorted(rows, np.arange(n_groups + 1)).astype(np.int64)
-    return WordCounts(encoded.vocabulary, indptr, indices.astype(np.int32), counts.astype(np.int64))
+    both = np.stack([counts for _, counts in sums])
+    samples = np.bincount(whose, minlength=n_groups)
+    return _of_concept(encoded.vocabulary, indptr, indices.astype(np.int32), both, samples)
+
+
+def _tallied(keys: Ints, size: int, weights: Ints | None = None) -> tuple[Ints, Ints]:
+    """Return the different ``keys`` (each under ``size``), rising, and how often each comes, or their weights added."""
+    if size <= _DENSE:
+        table = np.bincount(keys, weights, size)
+        found = np.flatnonzero(table)
+        return found, table[found].astype(np.int64)
+    found, place = np.unique(keys, return_inverse=True)
+    return found, np.bincount(place.ravel(), weights, len(found)).astype(np.int64)
+
+
+def _of_concept(
+    vocabulary: tuple[str, ...], indptr: Ints, indices: NDArray[np.int32], sums: Ints, samples: Ints
+) -> WordCounts:
+    """Return the counts of one concept, of which the identities have ``samples`` (G,) texts."""
+    with_word = np.bincount(indices, sums[1], len(vocabulary))
+    words = np.flatnonzero(with_word)
+    strata = np.stack([np.zeros_like(words), words, with_word[words]]).astype(np.int32)
+    return WordCounts(vocabulary, indptr, indices, sums, samples[None], strata)
 
 
 class WordSums:
@@ -115,8 +150,10 @@ class WordSums:
         self._n_groups = n_groups
         self._known: defaultdict[str, int] = defaultdict()  # a number from 0 for every token that is looked up
         self._known.default_factory = self._known.__len__
-        self._table: Ints | None = np.zeros(0, np.int64)
+        self._table: Ints | None = np.zeros((2, 0), np.int64)
         self._parts: list[tuple[Ints, Ints]] = []
+        self._samples = [np.empty((0, n_groups), np.int64)]
+        self._strata = [np.empty((3, 0), np.int32)]
         self._settled = self._waiting = 0
 
     def add(self, counts: WordCounts) -> None:
@@ -125,11 +162,14 @@ class WordSums:
         numbers = np.fromiter(map(self._known.__getitem__, vocabulary), np.int64, len(vocabulary))
         # Word first: the vocabulary grows, the number of identities does not.
         keys = numbers[counts.indices] * self._n_groups + counts.rows
+        concept, word, texts = counts.strata
+        self._strata.append(np.stack([concept + sum(map(len, self._samples)), numbers[word], texts]).astype(np.int32))
+        self._samples.append(counts.samples)
         table = self._grown()
         if table is not None:
-            table[keys] += counts.counts  # of one addend, each key comes once
+            table[:, keys] += counts.sums  # of one addend, each key comes once
             return
-        self._parts.append((keys, counts.counts))
+        self._parts.append((keys, counts.sums))
         # Adding up is put off until as much is waiting as there is, so that it stays linear.
         self._waiting += len(keys)
         if self._waiting > max(_PENDING, self._settled):
@@ -139,50 +179,55 @@ class WordSums:
         """Return the sums so far."""
         words = tuple(sorted(self._known))
         numbers = np.fromiter(map(self._known.__getitem__, words), np.int64, len(words))
-        if self._table is not None:
-            cells = self._table[: len(words) * self._n_groups].reshape(len(words), self._n_groups)[numbers].T.ravel()
-            found = np.flatnonzero(cells)
-            rows, indices = np.divmod(found, max(len(words), 1))
-            indptr = np.searchsorted(rows, np.arange(self._n_groups + 1)).astype(np.int64)
-            return WordCounts(words, indptr, indices.astype(np.int32), cells[found])
-        self._settle()
-        keys, values = self._parts[0]
         place = np.empty(len(words), np.int64)
         place[numbers] = np.arange(len(words))
+        samples, strata = np.concatenate(self._samples), np.concatenate(self._strata, axis=1)
+        strata[1] = place[strata[1]]
+        if self._table is not None:
+            keys = np.flatnonzero(self._table[0])
+            values = self._table[:, keys]
+        else:
+            self._settle()
+            keys, values = self._parts[0]
         numbers, rows = np.divmod(keys, max(self._n_groups, 1))
-        return _from_entries(words, rows, place[numbers], values, self._n_groups)
+        return _from_entries(words, rows, place[numbers], values, samples, strata)
 
     def _grown(self) -> Ints | None:
         """Return the table with room for all words known, or None once it would be too large."""
         needed = len(self._known) * self._n_groups
-        if self._table is None or needed <= len(self._table):
+        if self._table is None or needed <= self._table.shape[1]:
             return self._table
         before, self._table = self._table, None
         if needed <= _DENSE_SUMS:
-            self._table = np.zeros(min(2 * needed, _DENSE_SUMS), np.int64)
-            self._table[: len(before)] = before
+            self._table = np.zeros((2, min(2 * needed, _DENSE_SUMS)), np.int64)
+            self._table[:, : before.shape[1]] = before
         else:
-            keys = np.flatnonzero(before)
-            self._parts.append((keys, before[keys]))
+            keys = np.flatnonzero(before[0])
+            self._parts.append((keys, before[:, keys]))
             self._settled = len(keys)
         return self._table
 
     def _settle(self) -> None:
         keys = np.concatenate([part[0] for part in self._parts])
-        values = np.concatenate([part[1] for part in self._parts])
+        values = np.concatenate([part[1] for part in self._parts], axis=1)
         self._parts.clear()
         # Equal keys are added up, in whatever order they come: no stable sort is needed, and this one is vectorised.
         order = np.argsort(keys)
-        keys, values = keys[order], values[order]
+        keys, values = keys[order], values[:, order]
         starts = np.flatnonzero(np.diff(keys, prepend=-1))
-        self._parts.append((keys[starts], np.add.reduceat(values, starts) if len(starts) else values))
+        self._parts.append((keys[starts], np.add.reduceat(values, starts, axis=1) if len(starts) else values))
         self._settled, self._waiting = len(starts), 0
 
 
 def _from_entries(
-    vocabulary: tuple[str, ...], rows: Ints, indices: NDArray[Any], counts: Ints, n_groups: int
+    vocabulary: tuple[str, ...],
+    rows: Ints,
+    indices: NDArray[Any],
+    sums: Ints,
+    samples: Ints,
+    strata: NDArray[np.int32],
 ) -> WordCounts:
     """Sort entries into rows; each (row, index) comes once."""
     order = np.argsort(rows * np.int64(max(len(vocabulary), 1)) + indices)
-    indptr = np.searchsorted(rows[order], np.arange(n_groups + 1)).astype(np.int64)
-    return WordCounts(vocabulary, indptr, indices[order].astype(np.int32), counts[order])
+    indptr = np.searchsorted(rows[order], np.arange(samples.shape[1] + 1)).astype(np.int64)
+    return WordCounts(vocabulary, indptr, indices[order].astype(np.int32), sums[:, order], samples, strata)

@@ -145,12 +145,16 @@ def word_list(view: AnalysisView, corpus: Corpus) -> Lean | None:
 
 def _word_cells(rows: Mapping[str, Sequence[Row]]) -> list[tuple[str, bool]]:
     odds = ", ".join(
-        f"{isolate(label_text(row['word']))} ({wording.decimal(row['z'], 1)})"
+        f"{isolate(label_text(row['word']))}{_star(row)} ({wording.decimal(row['z'], 1)})"
         for row in rows.get("logodds", ())
         if wording.known(row["z"]) and row["z"] >= LEAST_Z
     )
-    plain = ", ".join(isolate(label_text(row["word"])) for row in rows.get("tfidf", ()))
+    plain = ", ".join(isolate(label_text(row["word"])) + _star(row) for row in rows.get("tfidf", ()))
     return [(odds or wording.NOTHING, False), (plain or wording.NOTHING, False)]
+
+
+def _star(row: Row) -> str:
+    return "*" if row["p_adjusted"] < SIGNIFICANT else ""
 
 
 def measures_told(view: AnalysisView) -> str:

@@ -15,7 +15,6 @@ from kapwa.report.analysis.view import AnalysisView, Corpus, Row, fine, matching
 from kapwa.report.wording import isolate, label_text
 
 MOST_TOLD = 2  # corpora told one by one; more are summed up, and the table holds each
-STRONG_Z = 4.0  # so far out that even among all words of all identities it is no accident
 EXAMPLES = 5
 SIGNIFICANT = 0.05
 _ROUNDING = 1e-9
@@ -118,10 +117,11 @@ def _changes_summed(view: AnalysisView) -> Iterator[str]:
 def _words_told(view: AnalysisView, corpora: Sequence[Corpus]) -> list[str]:
     """The words that stand out most, names of the identities themselves left aside."""
     found = [row for corpus in corpora for row in view.rows("words", corpus, topic="all", method="logodds")]
-    clear = [row for row in found if wording.known(row["z"]) and row["z"] >= STRONG_Z]
     if not found:
         return []
-    one, _ = view.attribute
+    one, many = view.attribute
+    # Each corpus comes with a risk of its own.
+    clear = [row for row in found if row["p_adjusted"] * len(corpora) < SIGNIFICANT]
     countries = {row["identity"]: row["country"] or "" for corpus in corpora for row in view.rows("identities", corpus)}
     best: dict[str, Row] = {}
     for row in sorted(clear, key=lambda row: (-row["z"], row["identity"], row["word"])):
@@ -130,16 +130,17 @@ def _words_told(view: AnalysisView, corpora: Sequence[Corpus]) -> list[str]:
             best.setdefault(row["identity"], row)
     if not best:
         return [
-            f"Apart from names, no word stands out for one {one} among all others (log-odds, z below {STRONG_Z:g})."
+            f"Apart from names, no word is in more texts for one {one} than shuffled names explain (risk of error 5% "
+            f"over all words and {many})."
         ]
     shown = list(best.values())[:EXAMPLES]
     told = ", ".join(
         f"“{isolate(label_text(row['word']))}” for {isolate(label_text(row['identity']))} "
-        f"(z\u00a0{wording.decimal(row['z'], 1)})"
+        f"(in {wording.count(row['texts'], 'text')}; by chance {wording.decimal(row['expected'], 1)})"
         for row in shown
     )
     lead = "the word that stands out most is" if len(shown) == 1 else "the words that stand out most are"
-    return [f"Apart from names, {lead} {told}."]
+    return [f"Apart from names, {lead} {told}. By chance: if names were shuffled among the texts of each concept."]
 
 
 def names_itself(word: str, identity: str, country: str) -> bool:
