@@ -46,7 +46,7 @@ def part(rng: np.random.Generator, who: tuple[str, ...] = WHO) -> Part:
     whole, real = np.ones(g, dtype=np.int64), np.ones(g)
     pairs = {name: rng.random(g * (g - 1) // 2) for name in ("wed", "bleu", "bleu_reference")}
     same = dict.fromkeys(("within", "across", "within_reference", "across_reference"), real)
-    few = {"means": np.ones(4), "permanova": np.ones(3), "bounds": np.ones(4)}
+    few = {"means": np.ones(4), "permanova": np.ones(5), "bounds": np.ones(4)}
     return Part("t", "c", who, samples=whole, tokens=whole, empty=whole, **same, **few, **pairs, words=no_words(g))
 
 
@@ -59,7 +59,7 @@ def square(triangle: np.ndarray, size: int) -> np.ndarray:
 def values(index: list[int], distance: np.ndarray) -> ValuesOf:
     names = tuple(WHO[i] for i in index)
     order = np.arange(len(index))
-    return ValuesOf("v", np.array(index), names, names, names, distance, distance, order, ())
+    return ValuesOf("v", np.array(index), names, names, ("",) * len(names), distance, distance, order, ())
 
 
 def some_distance(rng: np.random.Generator, m: int) -> np.ndarray:
@@ -122,9 +122,11 @@ def topic(name: str, rng: np.random.Generator, gap: float, concepts: int = 6) ->
     within = rng.random((concepts, 1)) / 4
     means = np.hstack([within, within + gap + rng.normal(0, 0.02, (concepts, 1)), within / 2, within])
     permanova = np.stack([rng.random(concepts) * 3, rng.random(concepts), rng.integers(1, 1000, concepts) / 1000], 1)
+    permanova = np.hstack([permanova, permanova[:, [0, 2]] / 2])
     counts = np.full(concepts, 5)
     names = tuple(f"{name} {i}" for i in range(concepts))
-    facts = ConceptFacts(names, counts, 3 * counts, means, permanova, np.full((concepts, 4), np.nan))
+    bounds, most = np.full((concepts, 4), np.nan), np.full(concepts, 3)
+    facts = ConceptFacts(names, counts, 3 * counts, means, permanova, bounds, most)
     return TopicSummary(0, name, facts, Sums(5, drawn=False), {}, no_words(5))
 
 
@@ -132,7 +134,7 @@ def test_tests_are_those_of_scipy_and_adjusted_over_topics() -> None:
     rng = np.random.default_rng(1)
     topics = [topic("a", rng, 0.05), topic("b", rng, 0.001), topic("c", rng, 0.03)]
     table = tables.tests_table(NAME, topics)
-    assert table["topic"].to_list() == [name for name in ("all", "a", "b", "c") for _ in range(3)]
+    assert table["topic"].to_list() == [name for name in ("all", "a", "b", "c") for _ in range(4)]
     for name, members in (("all", topics), ("b", topics[1:2])):
         means = np.concatenate([one.concepts.means for one in members])
         permanova = np.concatenate([one.concepts.permanova for one in members])
@@ -145,12 +147,28 @@ def test_tests_are_those_of_scipy_and_adjusted_over_topics() -> None:
         combined = stats.combine_pvalues(permanova[:, 2], method="fisher")
         assert (rows["permanova"]["statistic"], rows["permanova"]["p"]) == pytest.approx(tuple(combined))
         assert rows["permanova"]["estimate"] == pytest.approx(permanova[:, 1].mean())
+        spread = stats.combine_pvalues(permanova[:, 4], method="fisher")
+        assert (rows["permdisp"]["statistic"], rows["permdisp"]["p"]) == pytest.approx(tuple(spread))
+        assert rows["permdisp"]["estimate"] is None
         released = stats.f_oneway(means[:, 2], means[:, 3])
         assert (rows["anova_reference"]["statistic"], rows["anova_reference"]["p"]) == pytest.approx(tuple(released))
         assert (rows["anova_reference"]["df1"], rows["anova_reference"]["df2"]) == (1, 2 * len(means) - 2)
-    for test in ("paired", "permanova", "anova_reference"):
+    for test in ("paired", "permanova", "permdisp", "anova_reference"):
         single = table.filter(test=test).filter(table.filter(test=test)["topic"] != "all")
         assert single["p_adjusted"].to_list() == pytest.approx(holm(single["p"].to_numpy()).tolist())
+
+
+def test_unequal_spread_is_a_warning_where_identities_have_unequal_numbers_of_texts() -> None:
+    one = topic("a", np.random.default_rng(1), 0.1)
+    one.concepts.permanova[:, 4] = 0.001
+    assert not tables.spread_note(NAME, [one]).height  # five identities, three texts each
+    one.concepts.texts[2] = 14
+    (note,) = tables.spread_note(NAME, [one])["text"]
+    assert note.startswith("model T 0.3, eecc/qa: texts of some identities are spread more widely")
+    one.concepts.permanova[:, 4] = 0.4
+    assert not tables.spread_note(NAME, [one]).height
+    one.concepts.permanova[:] = np.nan
+    assert not tables.spread_note(NAME, [one]).height
 
 
 def test_concepts_that_agree_to_the_last_digit_leave_no_interval_and_no_p() -> None:

@@ -114,7 +114,7 @@ class _Corpus:
             within = float(np.clip(self.rng.normal(0.24 + warm, 0.03), 0.02, 0.5))
             across = float(np.clip(within + self.rng.normal(0.06, 0.02), 0.02, 0.5))
             gaps.append(across - within)
-            fact = (18.2, 0.2 + (across - within), 0.001, n, n * 5, *[None] * 4)
+            fact = (18.2, 0.2 + (across - within), 0.001, 1.1, 0.4, n, n * 5, *[None] * 4)
             self.add("variance", topic, concept, "corrected", within, across, *fact)
             self.add("variance", topic, concept, "reference", within * 0.8, across * 0.98, *fact)
         self.topics = ["all", *dict.fromkeys(topic for topic, _ in self.concepts)]
@@ -143,6 +143,7 @@ class _Corpus:
                 p = 0.00002 if abs(mean) > half else 0.31
             self.add("tests", topic, "paired", mean, *paired, k - 1.0, None, p, p, k)
             self.add("tests", topic, "permanova", 0.21, 0.19, 0.23, 61.2, 2.0 * k, None, 0.0004, 0.0008, k)
+            self.add("tests", topic, "permdisp", None, None, None, 20.0, 2.0 * k, None, 0.21, 0.4, k)
             released = (mean + 0.1, None, None, 874.2, 1.0, 2.0 * k - 2, 1e-40, None, k)
             self.add("tests", topic, "anova_reference", *released)
 
@@ -162,10 +163,10 @@ class _Corpus:
         p = 0.4 if -0.012 <= mean <= 0.013 else 0.001
         for topic in self.topics:
             for found in (
-                ("tau", "", mean, mean - 0.015, mean + 0.015, p, -0.012, 0.013),
-                ("tau_reference", "", mean / 9, *[None] * 5),
-                ("mantel", "", mean * 1.6, None, None, p, -0.05, 0.05),
-                ("partial mantel", "distance + language", mean * 0.7, None, None, 0.08, -0.05, 0.05),
+                ("tau", "", mean, mean - 0.015, mean + 0.015, p, -0.012, 0.013, p, mean - 0.02, mean + 0.02),
+                ("tau_reference", "", mean / 9, *[None] * 8),
+                ("mantel", "", mean * 1.6, None, None, p, None, None, p, None, None),
+                ("partial mantel", "distance + language", mean * 0.7, None, None, 0.08, None, None, 0.2, None, None),
             ):
                 self.add("correlations", topic, table, measure, *found, m)
 

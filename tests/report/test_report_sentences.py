@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 
 from kapwa.report.analysis import tables
 from kapwa.report.analysis.lists import concept_list, country_list, word_list
-from kapwa.report.analysis.sentences import beyond_floor, changes, explained, headline, names_itself
+from kapwa.report.analysis.sentences import (
+    beyond_chance,
+    beyond_floor,
+    changes,
+    explained,
+    headline,
+    names_itself,
+)
 from kapwa.report.analysis.view import AnalysisView, fine, span
 from kapwa.report.sentences import (
     Reading,
@@ -25,6 +32,7 @@ from kapwa.report.sentences import (
     score_sentence,
     verdict_words,
 )
+from kapwa.report.tables import NONE
 from kapwa.report.view import Mark, Marks, verdicts
 from kapwa.suites.kalahi.open import OpenOptions, open_metrics
 
@@ -265,6 +273,19 @@ def test_beyond_the_floor_needs_a_floor_and_a_value() -> None:
     assert beyond_floor({**row, "floor_low": None}) == 0
     assert beyond_floor({**row, "estimate": None}) == 0
     assert changes(None) is None
+    assert [beyond_chance({**row, "p_smooth": p}) for p in (None, 0.01, 0.05)] == [1, 1, 0]
+
+
+def test_a_map_that_is_only_smooth_is_no_finding() -> None:
+    made = one_corpus(tau=0.2)
+    smooth = dataclasses.replace(made, correlations=made.correlations.with_columns(p_smooth=pl.lit(0.3)))
+    told = starting("By Hofstede", smooth)
+    assert "beyond shuffled names, but not beyond unrelated maps that are as smooth as this one" in told
+    assert "more than chance" not in told
+    few = made.correlations.with_columns(countries_low=pl.lit(-0.1))
+    told = starting("By Hofstede", dataclasses.replace(made, correlations=few))
+    assert "more than chance for the countries asked, but these are too few or too unlike" in told
+    assert "over countries the interval is −0.100 to 0.220" in told
 
 
 @pytest.mark.parametrize(("low", "high"), [(-0.3, 1.0), (None, None)])
@@ -333,11 +354,11 @@ def test_tables_hold_every_corpus_and_mark_the_reference() -> None:
     view = AnalysisView(make_analysis(identities=8, concepts=6))
     assert len(tables.glance_table(view).rows) == 4
     rows = tables.tests_table(view).rows
-    assert len(rows) == 12
+    assert len(rows) == 16
     grey = [row for row in rows if "as released" in row[1].text]
     assert len(grey) == 4
     assert all(cell.muted for row in grey for cell in row[1:])
-    assert not any(cell.muted for row in rows if row not in grey for cell in row[1:])
+    assert not any(cell.muted for row in rows if row not in grey for cell in row[1:] if cell != NONE)
     table = tables.correlation_table(view)
     assert len(table.rows) == 4 * 2 * 2
     assert "distance + language is taken out" in table.note

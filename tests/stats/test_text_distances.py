@@ -5,13 +5,16 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from benchmarks.simulations import spread
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 from skbio.stats.distance import DistanceMatrix
 from skbio.stats.distance import permanova as skbio_permanova
+from skbio.stats.distance import permdisp as skbio_permdisp
 
 from kapwa.errors import DataError, UsageError
-from kapwa.stats.distances import lexical_variance, lexical_variance_reference, permanova
+from kapwa.stats.distances import lexical_variance, lexical_variance_reference, permanova, permdisp
 from kapwa.stats.resampling import permuted_orders
 
 SIZES = (3, 1, 5, 2, 4)
@@ -137,6 +140,48 @@ def test_permanova_equals_scikit_bio(effect: float) -> None:
     # Two Monte Carlo p-values of 1999 permutations: four standard errors of their difference.
     assert ours.p == pytest.approx(theirs["p-value"], abs=4 * (2 * 0.25 / 1999) ** 0.5)
     assert (ours.p < 0.01) == (effect > 0)
+
+
+@pytest.mark.parametrize("wider", [0.0, 1.0])
+def test_permdisp_equals_scikit_bio(wider: float) -> None:
+    rng = np.random.default_rng(9)
+    groups = rng.permutation(np.repeat(np.arange(6), 8))
+    points = rng.normal(size=(48, 4)) * (1 + wider * (groups % 2))[:, None] + groups[:, None]
+    distances = np.sqrt(((points[:, None] - points[None]) ** 2).sum(axis=2))
+    ours = permdisp(distances, groups, permutations=999, seed=1)
+    matrix = DistanceMatrix(distances)
+    theirs = skbio_permdisp(
+        matrix, groups.astype(str), test="centroid", permutations=99, dimensions=48, seed=2, warn_neg_eigval=False
+    )
+    assert ours.f == pytest.approx(theirs["test statistic"], rel=1e-6)
+    assert (ours.p < 0.05) == (wider > 0)
+
+
+def test_permdisp_equals_its_definition_from_coordinates() -> None:
+    rng = np.random.default_rng(3)
+    groups = np.array([2, 0, 1, 0, 1, 1, 0, 3, 1])
+    points = rng.normal(size=(9, 3))
+    z = {
+        group: [
+            float(np.linalg.norm(point - points[groups == group].mean(axis=0))) * (n / (n - 1)) ** 0.5
+            for point in points[groups == group]
+        ]
+        for group in (0, 1)
+        if (n := int((groups == group).sum()))
+    }
+    expected = stats.f_oneway(*z.values()).statistic
+    found = permdisp(np.sqrt(((points[:, None] - points[None]) ** 2).sum(axis=2)), groups, permutations=99)
+    assert found.f == pytest.approx(expected)
+    nothing = permdisp(np.ones((6, 6)), [0, 0, 0, 1, 1, 1])
+    assert np.isnan([nothing.f, nothing.p]).all()
+    assert np.isnan(permdisp(np.ones((3, 3)), [0, 0, 1]).f)
+
+
+def test_unequal_spread_and_size_deceive_permanova_and_permdisp_says_so() -> None:
+    """Small version of benchmarks/simulations/spread.py."""
+    alone, told = spread.deceived(np.random.default_rng(2), 40, sizes=(3, 9), widths=(2.0, 1.0))
+    assert alone >= 25
+    assert told >= 60
 
 
 def test_identical_texts_and_groups_that_explain_everything() -> None:

@@ -19,13 +19,15 @@ from kapwa.metrics import distance
 from kapwa.metrics.tokens import Encoded, encode, tokenizer_for
 from kapwa.parallel.base import Executor
 from kapwa.runs.progress import Meter, Show
-from kapwa.stats.distances import lexical_variance, lexical_variance_reference, permanova
+from kapwa.stats.distances import lexical_variance, lexical_variance_reference, permanova, permdisp
 
 # All pairs of so many identities still take seconds a concept; beyond, pairs are drawn.
 MOST_IDENTITIES = 2_000
 SAMPLED_PAIRS = 20_000
 # Distances of more texts than this are not kept for the permutation test: 8,000 texts are 256 MB.
 MOST_PERMUTED = 8_000
+# Enough for a test over concepts; more would cost more than all else of a concept.
+SPREAD_PERMUTATIONS = 49
 # Raised whenever distances, BLEU, variance or the permutation test of a concept come to other numbers.
 KERNELS = 1
 _NAN = float("nan")
@@ -196,10 +198,12 @@ def _exact(texts: ConceptTexts, encoded: Encoded, settings: ConceptSettings, see
     ours = lexical_variance(found.wed_square, found.samples)
     theirs = lexical_variance_reference(found.wed, found.wed_square_reference)
     upper = np.triu_indices(g, 1)
-    tested = np.full(3, _NAN)
+    tested = np.full(5, _NAN)
     if found.texts_wed is not None:
         result = permanova(found.texts_wed, groups, permutations=settings.permutations, seed=seed)
-        tested = np.array([result.f, result.r2, result.p])
+        few = min(settings.permutations, SPREAD_PERMUTATIONS)
+        spread = permdisp(found.texts_wed, groups, permutations=few, seed=seed)
+        tested = np.array([result.f, result.r2, result.p, spread.f, spread.p])
     return {
         "within": ours.within,
         "across": ours.across,
@@ -222,7 +226,7 @@ def _drawn(texts: ConceptTexts, encoded: Encoded, settings: ConceptSettings, see
     return {
         **dict.fromkeys(("within", "across", "within_reference", "across_reference"), unknown),
         "means": np.array([within.estimate / 2, across.estimate / 2, _NAN, _NAN]),
-        "permanova": np.full(3, _NAN),
+        "permanova": np.full(5, _NAN),
         "bounds": np.array([within.low, within.high, across.low, across.high]) / 2,
         **dict.fromkeys(("wed", "bleu", "bleu_reference"), np.empty(0)),
     }

@@ -40,7 +40,8 @@ class Part:
     ``samples``, ``tokens``, ``empty`` (G,): texts, their tokens, those without one. ``within``, ``across`` (G,):
     lexical variance by the corrected estimate, ``*_reference`` as released; each with its mean over identities.
     ``wed``, ``bleu``, ``bleu_reference``: upper triangles, (G(G−1)/2,), row by row; empty where pairs were drawn.
-    ``permanova``: f, r2, p. ``bounds``: 95 % bounds of within and across (low, high, low, high), NaN for all pairs.
+    ``permanova``: f, r2, p; f, p of PERMDISP. ``bounds``: 95 % bounds of within and across (low, high, low, high), NaN
+    for all pairs.
     """
 
     topic: str

@@ -27,9 +27,20 @@ Schema = Mapping[str, pl.DataType]
 _REAL: Final = frozenset(
     (
         *("temperature", "samples", "mean_tokens", "within", "across", "within_low", "within_high", "across_low"),
-        *("across_high", "permanova_f", "permanova_r2", "permanova_p", "estimate", "low", "high", "statistic"),
+        *(
+            "across_high",
+            "permanova_f",
+            "permanova_r2",
+            "permanova_p",
+            "permdisp_f",
+            "permdisp_p",
+            "estimate",
+            "low",
+            "high",
+            "statistic",
+        ),
         *("df1", "df2", "p", "p_adjusted", "tau", "significant", "floor_low", "floor_high", "tau_pooled"),
-        *("wed", "bleu", "score", "z", "expected"),
+        *("wed", "bleu", "score", "z", "expected", "p_smooth", "countries_low", "countries_high"),
     )
 )
 _WHOLE: Final = frozenset(
@@ -46,11 +57,13 @@ _COLUMNS: Final = {
     # One row a concept and estimator ("corrected" | "reference"); the permutation test stands in both rows. The bounds
     # are null where every two texts were compared: 95 % of what a variance estimated from drawn pairs may be.
     "variance": (
-        "corpus task topic concept estimator within across permanova_f permanova_r2 permanova_p identities texts "
+        "corpus task topic concept estimator within across permanova_f permanova_r2 permanova_p permdisp_f permdisp_p "
+        "identities texts "
         "within_low within_high across_low across_high"
     ),
     # One row a topic (or "all") and test. "paired": mean across − within, Student's t; "permanova": mean R², Fisher's
-    # −2 Σ ln p with df1 = 2 × concepts; "anova_reference": mean across − within as released, F.
+    # −2 Σ ln p with df1 = 2 × concepts; "permdisp": no estimate, the same of spreads; "anova_reference": mean
+    # across − within as released, F.
     "tests": "corpus task topic test estimate low high statistic df1 df2 p p_adjusted concepts",
     # One row a concept, values table, measure ("bleu" | "wed") and estimator. tau: mean over anchors; significant:
     # share of anchors with adjusted p < 0.05; floor: central 95 % under permuted labels ("corrected" only).
@@ -63,8 +76,12 @@ _COLUMNS: Final = {
     ),
     # One row a topic (or "all"), values table, measure and method ("tau" | "tau_reference" | "mantel" | "partial
     # mantel"); controls: "" or their names joined by " + ". tau: mean over concepts and anchors with its 95 % interval
-    # over concepts; mantel: on the matrices averaged over concepts. p, floor: permuted labels. n: countries.
-    "correlations": "corpus task topic values measure method controls estimate low high p floor_low floor_high n",
+    # over concepts; mantel: on the matrices averaged over concepts. p, floor: permuted labels; p_smooth: values of
+    # other maps as smooth; countries_low, countries_high: jackknife over countries (tau only). n: countries.
+    "correlations": (
+        "corpus task topic values measure method controls estimate low high p floor_low floor_high p_smooth "
+        "countries_low countries_high n"
+    ),
     # One row a pair of identities (upper triangle), means over concepts. wed: a distance; bleu: a similarity.
     "similarity": "corpus task identity_a identity_b wed bleu",
     # One row an identity; within, across: means over concepts of the corrected estimate; tokens, empty: counts.

@@ -25,6 +25,7 @@ from kapwa.analysis.tables import (
     correlations_table,
     identities_table,
     similarity_table,
+    spread_note,
     tests_table,
     texts_table,
     values_table,
@@ -79,13 +80,13 @@ def make_tables(prepared: Sequence[Prepared], show: Show, executor: Executor) ->
     for result in (map if few else executor.map)(tables_of, jobs):
         work.take(result)
         meter.add(1)
-    tables = {}
+    tables: dict[str, pl.DataFrame] = {}
     for name in SCHEMAS:
         frames = [one[name] for one in work.tables if name in one]
         # In one piece: the bytes of a file must not tell who made which rows.
         tables[name] = pl.concat(frames, rechunk=True) if frames else empty(name)
     surveyed = [pair for one in prepared for pair in zip(one.matched.values, one.matched.known, strict=True)]
-    return tables | {"values": values_table(surveyed), "notes": _notes(prepared)}
+    return tables | {"values": values_table(surveyed), "notes": pl.concat([_notes(prepared), tables["notes"]])}
 
 
 def _with_parts(job: TopicJob | CorpusJob) -> TopicJob | CorpusJob:
@@ -191,6 +192,7 @@ def corpus_tables(job: CorpusJob) -> dict[str, pl.DataFrame]:
     return by_topic | {
         "corpora": corpus_table(facts, topics, sums),
         "tests": tests_table(facts.name, topics),
+        "notes": spread_note(facts.name, topics),
         "anchors": anchors_table(facts, topics, sums),
         "similarity": similarity_table(facts, sums),
         "identities": identities_table(facts, sums),
@@ -205,8 +207,10 @@ def _notes(prepared: Sequence[Prepared]) -> pl.DataFrame:
         if one.settings.pairs:
             texts.append(
                 f"not all pairs of the {len(one.corpus.identities):,} identities were compared, but "
-                f"{one.settings.pairs:,} drawn at random for each concept. Variance is estimated from these; single "
-                "identities are not compared, with each other or with values, and names are not permuted (PERMANOVA)."
+                f"{one.settings.pairs:,} drawn at random for each concept. Variance is estimated from these; its "
+                "bounds are of what all pairs of these identities would give, not of what other identities like these "
+                "would. Single identities are not compared, with each other or with values, and names are not permuted "
+                "(PERMANOVA)."
             )
         elif many := [key for key, concept in one.corpus.concepts.items() if concept.texts > MOST_PERMUTED]:
             first, size = many[0], one.corpus.concepts[many[0]].texts

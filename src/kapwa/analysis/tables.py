@@ -27,10 +27,12 @@ from kapwa.analysis.topics import (
     ValuesOf,
     joined_sums,
     matrix_taus,
+    smooth_draws,
 )
 from kapwa.analysis.words import log_odds_words, tfidf_words
 from kapwa.analysis.words.counts import WordCounts
 from kapwa.stats.distances import row_means
+from kapwa.stats.kendall import jackknife, known_pairs
 from kapwa.stats.mantel import mantel
 from kapwa.stats.significance import PairedTest, holm, one_way_anova, paired_test
 
@@ -45,6 +47,9 @@ _NAN = float("nan")
 # -- do texts of different identities differ more than chance? ------------------------------------------
 
 
+_PERMUTED = ("permanova_f", "permanova_r2", "permanova_p", "permdisp_f", "permdisp_p")
+
+
 def variance_table(name: Named, summary: TopicSummary) -> pl.DataFrame:
     """One row a concept and estimator."""
     facts, frames = summary.concepts, []
@@ -57,7 +62,7 @@ def variance_table(name: Named, summary: TopicSummary) -> pl.DataFrame:
             "estimator": estimator,
             "within": facts.means[:, within],
             "across": facts.means[:, across],
-            **dict(zip(("permanova_f", "permanova_r2", "permanova_p"), facts.permanova.T, strict=True)),
+            **dict(zip(_PERMUTED, facts.permanova.T, strict=True)),
             "identities": facts.identities,
             "texts": facts.texts,
             **dict(zip(("within_low", "within_high", "across_low", "across_high"), bounds, strict=True)),
@@ -79,6 +84,19 @@ def tests_table(name: Named, topics: Sequence[TopicSummary]) -> pl.DataFrame:
     return frame("tests", {**name._asdict(), **{column: [row[column] for row in rows] for column in rows[0]}})
 
 
+def spread_note(name: Named, topics: Sequence[TopicSummary]) -> pl.DataFrame:
+    """Warn where PERMANOVA may take unequal spread for a difference: groups differ in spread, and in size."""
+    p = _combined(*np.concatenate([one.concepts.permanova for one in topics])[:, [1, 4]].T)[-2]
+    uneven = any((one.concepts.identities * one.concepts.most > one.concepts.texts).any() for one in topics)
+    said = (
+        f"{name.corpus}, {name.task}: texts of some identities are spread more widely than those of others (PERMDISP), "
+        "and identities have unequal numbers of texts. PERMANOVA can take that for a difference between identities, "
+        "most of all where those of few texts are the more widely spread; the paired test of variances does not."
+    )
+    found = [said] if p < 0.05 and uneven else []
+    return frame("notes", {"severity": ["warning"] * len(found), "text": found})
+
+
 def _tests(topic: str, means: Reals, permanova: Reals) -> Iterator[dict[str, Any]]:
     within, across, within_reference, across_reference = means.T
     paired = paired_test(across, within)
@@ -87,7 +105,8 @@ def _tests(topic: str, means: Reals, permanova: Reals) -> Iterator[dict[str, Any
     t, p = (_NAN, _NAN) if paired.low == paired.high else (paired.t, paired.p)
     results = {
         "paired": (paired.estimate, low, high, t, paired.df or _NAN, _NAN, p, paired.n),
-        "permanova": _combined(permanova),
+        "permanova": _combined(permanova[:, 1], permanova[:, 2]),
+        "permdisp": (*[_NAN] * 3, *_combined(permanova[:, 1], permanova[:, 4])[3:]),
         "anova_reference": _released(within_reference, across_reference),
     }
     columns = ("estimate", "low", "high", "statistic", "df1", "df2", "p", "concepts")
@@ -96,19 +115,20 @@ def _tests(topic: str, means: Reals, permanova: Reals) -> Iterator[dict[str, Any
         yield {"topic": topic, "test": test, **row, "p_adjusted": row["p"]}
 
 
-def _combined(permanova: Reals) -> tuple[float, ...]:
-    """Fisher's combination of the concepts' permutation p-values, beside the mean R² and its interval.
+def _combined(estimates: Reals, p: Reals) -> tuple[float, ...]:
+    """Fisher's combination of the concepts' permutation p-values, beside the mean estimate (R²) and its interval.
 
     Concepts are generated independently of each other. Permutation p-values are never below 1/(permutations + 1),
     so the combination errs on the careful side.
     """
     from scipy.special import chdtrc
 
-    known = permanova[~np.isnan(permanova[:, 2])]
-    if not len(known):
+    known = ~np.isnan(p)
+    n = int(known.sum())
+    if not n:
         return (*[_NAN] * 7, 0)
-    statistic, df = float(-2 * np.log(known[:, 2]).sum()), 2 * len(known)
-    return *interval(known[:, 1], 0.0, 1.0), statistic, df, _NAN, float(chdtrc(df, statistic)), len(known)
+    statistic, df = float(-2 * np.log(p[known]).sum()), 2 * n
+    return *interval(estimates[known], 0.0, 1.0), statistic, df, _NAN, float(chdtrc(df, statistic)), n
 
 
 def _released(within: Reals, across: Reals) -> tuple[float, ...]:
@@ -239,6 +259,10 @@ def _tau_rows(topics: Sequence[TopicSummary], values: ValuesOf) -> Iterator[dict
             known = draws[~np.isnan(draws)]
             # Two-sided share of permutations at least as far from zero.
             beyond = 1 + int((np.abs(known) >= abs(estimate)).sum())
+            smooth = row_means(taus.smooth.T)
+            smooth = smooth[~np.isnan(smooth)]
+            farther = 1 + int((np.abs(smooth) >= abs(estimate)).sum())
+            countries_low, countries_high = jackknife(estimate, row_means(taus.without.T))
             yield {
                 "measure": measure,
                 "method": "tau" if estimator == "corrected" else "tau_reference",
@@ -249,6 +273,9 @@ def _tau_rows(topics: Sequence[TopicSummary], values: ValuesOf) -> Iterator[dict
                 "p": beyond / (1 + known.size) if known.size and not np.isnan(estimate) else _NAN,
                 "floor_low": floor_low,
                 "floor_high": floor_high,
+                "p_smooth": farther / (1 + smooth.size) if smooth.size and not np.isnan(estimate) else _NAN,
+                "countries_low": countries_low,
+                "countries_high": countries_high,
                 "n": int((~np.isnan(taus.tau)).any(axis=0).sum()),
             }
 
@@ -258,18 +285,25 @@ def _mantel_rows(sums: Sums, values: ValuesOf, permutations: int, seed: int) -> 
     # Each control alone, and all together where there are several.
     fixed: list[tuple[tuple[str, Reals], ...]] = [(), *((control,) for control in values.controls)]
     fixed += [values.controls] if len(values.controls) > 1 else []
+    alive = np.flatnonzero(known_pairs(values.distance).any(axis=1))
+    among = np.ix_(alive, alive)
+    drawn = smooth_draws(values.distance[among], [values.iso3[i] for i in alive], seed)
+    smooth = None if drawn is None else np.full((len(drawn), *values.distance.shape), _NAN)
+    if smooth is not None and drawn is not None:
+        smooth[:, alive[:, None], alive] = -drawn
     # Both sides are turned so that a positive r says: nearer in values, more alike in text.
     for measure, likeness in (("bleu", sums.matrix(BLEU)[chosen]), ("wed", -sums.matrix(WED)[chosen])):
         for controls in fixed:
             matrices = [matrix for _, matrix in controls]
-            found = mantel(likeness, -values.distance, matrices, permutations=permutations, seed=seed)
+            found = mantel(likeness, -values.distance, matrices, permutations=permutations, seed=seed, draws=smooth)
             yield {
                 "measure": measure,
                 "method": "partial mantel" if controls else "mantel",
                 "controls": " + ".join(label for label, _ in controls),
-                **dict.fromkeys(("low", "high", "floor_low", "floor_high"), _NAN),
+                **dict.fromkeys(("low", "high", "floor_low", "floor_high", "countries_low", "countries_high"), _NAN),
                 "estimate": found.r,
                 "p": found.p,
+                "p_smooth": found.p_drawn,
                 "n": found.n,
             }
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import repeat
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -16,10 +17,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kapwa.analysis.parts import Part, Reals, Whole, read_part
+from kapwa.analysis.values.controls import geographic_distance
 from kapwa.analysis.words.counts import WordCounts, WordSums
 from kapwa.languages.places import Place
-from kapwa.stats.kendall import Anchors, Taus, anchor_taus, anchor_taus_reference, permuted_means, prepare_anchors
+from kapwa.stats.kendall import (
+    Anchors,
+    Draws,
+    Taus,
+    anchor_taus,
+    anchor_taus_reference,
+    drawn_means,
+    permuted_means,
+    prepare_anchors,
+    without_some,
+)
 from kapwa.stats.significance import holm
+from kapwa.stats.spatial import moran_surrogates
 
 Integers = NDArray[np.intp]
 WED, BLEU, BLEU_REFERENCE = range(3)
@@ -27,6 +40,9 @@ MEASURES: Final = ("bleu", "wed")
 ESTIMATORS: Final = ("corrected", "reference")
 # Enough for a central 95 % and a p of 0.005; more would cost more than all else of a second look.
 MOST_FLOOR_PERMUTATIONS = 199
+# Maps that are as smooth as that of the values, and groups of countries left out in turn.
+SURROGATES = 99
+_GROUPS = 20
 # Parts held at once; the permutation floors of a batch are one matrix product.
 _BATCH = 32
 _SUMMED: Final = ("variance", "known", "samples", "tokens", "empty", "triangles", "counts")
@@ -107,7 +123,8 @@ class ConceptFacts:
     """What the tables say of each of C concepts, in order.
 
     ``identities``, ``texts`` (C,): counts. ``means`` (C, 4): within and across, corrected and then as released.
-    ``permanova`` (C, 3): f, r2, p. ``bounds`` (C, 4): 95 % bounds of within and across where pairs were drawn.
+    ``permanova`` (C, 5): f, r2, p; f, p of PERMDISP. ``bounds`` (C, 4): 95 % bounds of within and across where pairs
+    were drawn. ``most`` (C,): the most texts that an identity has.
     """
 
     names: tuple[str, ...]
@@ -116,6 +133,7 @@ class ConceptFacts:
     means: Reals
     permanova: Reals
     bounds: Reals
+    most: Whole
 
 
 class Sums:
@@ -183,18 +201,21 @@ class ConceptTaus:
     """τ of C concepts and m anchors (C, m), NaN where there is none.
 
     ``significant`` (C,): share of anchors with p < 0.05 after Holm's adjustment over the anchors of the concept.
-    ``floors`` (C, P): mean τ over anchors under P permutations of countries, the same ones for every concept; P = 0
-    for the reference.
+    ``floors`` (C, P): mean τ over anchors under P permutations of countries, the same ones for every concept.
+    ``smooth`` (C, S): with values of S other maps that are as smooth; ``without`` (C, groups): without each group of
+    countries. None of the three for the reference (P = 0), and none of other maps where a country has no place.
     """
 
     tau: Reals
     significant: Reals
     floors: Reals
+    smooth: Reals
+    without: Reals
 
     @classmethod
     def joined(cls, several: Sequence[ConceptTaus]) -> ConceptTaus:
         """Put the τ of several batches or topics behind each other."""
-        rows = [(one.tau, one.significant, one.floors) for one in several]
+        rows = [(one.tau, one.significant, one.floors, one.smooth, one.without) for one in several]
         return cls(*(np.concatenate(column) for column in zip(*rows, strict=True)))
 
 
@@ -242,7 +263,7 @@ def summarize(job: TopicJob) -> TopicSummary | Damaged:
             sums.add(part, members)
             words.add(part.words if len(members) == size else part.words.spread(members, size))
             counts = len(part.identities), part.samples.sum()
-            rows.append((part.concept, *counts, part.means, part.permanova, part.bounds))
+            rows.append((part.concept, *counts, part.means, part.permanova, part.bounds, part.samples.max()))
         for values in () if facts.drawn else facts.values:
             found = concept_taus(batch, values, place, permutations=facts.permutations, seed=facts.seed)
             for key, several in found.items():
@@ -280,20 +301,37 @@ def concept_taus(
     # Countries without any distance take no part, as they take none in what is observed.
     alive = np.flatnonzero(anchors[0].known.any(axis=1))
     among = np.ix_(alive, alive)
-    floors = permuted_means(
-        [matrix[among] for measure in MEASURES for matrix in likeness[measure]],
-        values.distance[among],
-        permutations=min(permutations, MOST_FLOOR_PERMUTATIONS),
-        seed=seed,
-    ).reshape(len(MEASURES), len(parts), -1)
-    nothing = np.empty((len(parts), 0))
+    known, near = [matrix[among] for measure in MEASURES for matrix in likeness[measure]], values.distance[among]
+    floors = permuted_means(known, near, permutations=min(permutations, MOST_FLOOR_PERMUTATIONS), seed=seed)
+    draws = [floors]
+    for other in _other_draws(near.tobytes(), tuple(values.iso3[i] for i in alive), seed):
+        draws.append(np.empty((len(known), 0)) if other is None else drawn_means(known, other))
+    by_measure = [one.reshape(len(MEASURES), len(parts), -1) for one in draws]
+    nothing = [np.empty((len(parts), 0))] * len(draws)
     joined = {}
     for key, found_all in taus.items():
-        known = [found.p[~np.isnan(found.p)] for found in found_all]
-        significant = np.array([(holm(p) < 0.05).mean() if p.size else np.nan for p in known])
-        floor = floors[MEASURES.index(key.measure)] if key.estimator == "corrected" else nothing
-        joined[key] = ConceptTaus(np.stack([found.tau for found in found_all]), significant, floor)
+        ps = [found.p[~np.isnan(found.p)] for found in found_all]
+        significant = np.array([(holm(p) < 0.05).mean() if p.size else np.nan for p in ps])
+        measure = MEASURES.index(key.measure)
+        drawn = [one[measure] for one in by_measure] if key.estimator == "corrected" else nothing
+        joined[key] = ConceptTaus(np.stack([found.tau for found in found_all]), significant, *drawn)
     return joined
+
+
+def smooth_draws(distance: Reals, iso3: Sequence[str], seed: int) -> Reals | None:
+    """Distances of values on other maps as smooth; None for fewer than four countries, or one without a place."""
+    if len(iso3) < 4 or not all(iso3):
+        return None
+    return moran_surrogates(distance, geographic_distance(iso3), draws=SURROGATES, seed=seed)
+
+
+@lru_cache(maxsize=4)
+def _other_draws(distance: bytes, iso3: tuple[str, ...], seed: int) -> tuple[Draws | None, Draws | None]:
+    """What depends on a survey alone, worked out once in each process: other maps, and countries left out."""
+    near = np.frombuffer(distance).reshape(len(iso3), len(iso3))
+    smooth = smooth_draws(near, iso3, seed)
+    without = Draws(without_some(near, groups=_GROUPS, seed=seed)) if len(iso3) > 3 else None
+    return None if smooth is None else Draws(smooth), without
 
 
 def matrix_taus(matrices: Sequence[Reals], values: ValuesOf) -> dict[TauKey, Taus]:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kapwa.errors import UsageError
-from kapwa.stats.clusters import FloatArray, IntArray
+from kapwa.stats.clusters import ROUNDING, FloatArray, IntArray
 from kapwa.stats.kendall_bits import PairBits, agreement, pair_bits
 from kapwa.stats.resampling import permuted_orders
 
@@ -235,12 +235,19 @@ def permuted_means(
     marks unknown cells: each anchor is compared over the neighbours known in both, and left out where fewer than
     two of them differ. NaN for a matrix in which no anchor is left.
     """
-    c, m = len(similarities), distance.shape[0]
-    if not c or m < 3:
-        return np.full((c, permutations), np.nan)
-    near = _permuted(np.ascontiguousarray(distance, dtype=np.float64).tobytes(), m, permutations, seed)
-    likeness = _Ranked(np.stack(similarities))
-    sums, anchors = np.zeros((c, permutations)), np.zeros((c, permutations), dtype=np.int64)
+    if not len(similarities) or distance.shape[0] < 3:
+        return np.full((len(similarities), permutations), np.nan)
+    near = _permuted(np.ascontiguousarray(distance, dtype=np.float64).tobytes(), len(distance), permutations, seed)
+    return drawn_means(similarities, near)
+
+
+def drawn_means(similarities: Sequence[FloatArray], near: Draws | _Permuted) -> FloatArray:
+    """Mean τ-b over anchors of each of C similarities (m, m) against −distance in each of D draws: (C, D).
+
+    As :func:`permuted_means`, for any other distances.
+    """
+    c, likeness = len(similarities), _Ranked(np.stack(similarities))
+    sums, anchors = np.zeros((c, near.draws)), np.zeros((c, near.draws), dtype=np.int64)
     for block, moved in near.kept or near.made():
         # One anchor after the other, so that the sums do not depend on how many are held at once.
         some = pair_bits(likeness.ranks[block], likeness.known[block], gaps=likeness.gaps)
@@ -262,6 +269,22 @@ class _Ranked:
         self.gaps = int(known.sum()) < c * m * (m - 1)
 
 
+class Draws:
+    """Neighbours ranked by −distance in each of D matrices (D, m, m), NaN where unknown; for :func:`drawn_means`."""
+
+    def __init__(self, distances: FloatArray) -> None:
+        self.draws = len(distances)
+        self._ranked = _Ranked(-distances)
+        m = distances.shape[1]
+        self.kept = list(self.made()) if self.draws * m**3 // 16 * 3 <= _KEPT else None
+
+    def made(self) -> Iterator[tuple[slice, PairBits]]:
+        """Yield an anchor at a time, and its neighbours compared in every draw."""
+        for start in range(self._ranked.ranks.shape[0]):
+            block = slice(start, start + 1)
+            yield block, pair_bits(self._ranked.ranks[block], self._ranked.known[block], gaps=self._ranked.gaps)
+
+
 # Concepts and corpora share a survey, so what depends on it alone is worked out once in each process.
 @lru_cache(maxsize=2)
 def _permuted(distance: bytes, m: int, permutations: int, seed: int) -> _Permuted:
@@ -272,7 +295,7 @@ class _Permuted:
     """Neighbours ranked by −distance under permutations of the countries: kept where they are few, else made anew."""
 
     def __init__(self, distance: FloatArray, permutations: int, seed: int) -> None:
-        m = len(distance)
+        m, self.draws = len(distance), permutations
         self._ranked = ranked = _Ranked(-distance[None])
         self._orders = np.concatenate(list(permuted_orders(m, permutations, seed=seed, values_each=1)))
         bits = permutations * (m // 2) * m // 8 * (3 if ranked.gaps else 2)
@@ -287,3 +310,28 @@ class _Permuted:
             # Anchor a stands for country order[a], and its neighbour j for order[j].
             moved = self._orders.T[block, :, None], self._orders[None]
             yield block, pair_bits(ranks[moved], known[moved], gaps=self._ranked.gaps)
+
+
+def without_some(distance: FloatArray, *, groups: int, seed: int) -> FloatArray:
+    """Leave out each of ``groups`` random groups of countries (each country, where they are fewer): (groups, m, m)."""
+    m = len(distance)
+    group = np.random.default_rng(seed).permutation(m) % min(groups, m)
+    left_out = np.arange(min(groups, m))[:, None] == group
+    return np.where(left_out[:, :, None] | left_out[:, None, :], np.nan, distance)
+
+
+def jackknife(estimate: float, without: FloatArray) -> tuple[float, float]:
+    """95 % interval from estimates ``without`` (G,) each group; NaN with fewer than two, or none that differ.
+
+    The variance is (G − 1)/G · Σ (without − mean)², the quantile Student's with G − 1 degrees of freedom
+    (delete-a-group jackknife, Kott 2001).
+    """
+    from scipy.special import stdtrit
+
+    known = without[~np.isnan(without)]
+    g = len(known)
+    error = math.sqrt((g - 1) * float(known.var())) if g > 1 else 0.0
+    if math.isnan(estimate) or error <= ROUNDING:
+        return math.nan, math.nan
+    half = float(stdtrit(g - 1, 0.975)) * error
+    return max(estimate - half, -1.0), min(estimate + half, 1.0)

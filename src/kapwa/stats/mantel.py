@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kapwa.errors import UsageError
-from kapwa.stats.clusters import ROUNDING, FloatArray
+from kapwa.stats.clusters import ROUNDING, FloatArray, IntArray
 from kapwa.stats.kendall import square_matrix
 from kapwa.stats.resampling import TIE, check_permutations, monte_carlo_p, permuted_orders
 
 
 @dataclass(frozen=True, slots=True)
 class Mantel:
-    """Correlation r of the cells below the diagonal, its permutation p, and n countries.
+    """Correlation r of the cells below the diagonal, its permutation p, and n countries; ``p_drawn`` from given draws.
 
     r is NaN (and p with it) when a matrix is constant or fewer than three countries remain.
     """
@@ -32,10 +32,17 @@ class Mantel:
     r: float
     p: float
     n: int
+    p_drawn: float = math.nan
 
 
 def mantel(
-    x: ArrayLike, y: ArrayLike, controls: Sequence[ArrayLike] = (), *, permutations: int = 999, seed: int = 0
+    x: ArrayLike,
+    y: ArrayLike,
+    controls: Sequence[ArrayLike] = (),
+    *,
+    permutations: int = 999,
+    seed: int = 0,
+    draws: FloatArray | None = None,
 ) -> Mantel:
     """Mantel test: correlate two symmetric (m, m) matrices, permuting rows and columns of ``y`` together; two-sided.
 
@@ -44,12 +51,13 @@ def mantel(
     are permuted against x and the controls (Smouse, Long and Sokal 1986; method 1 of Legendre 2000); r is NaN when the
     controls explain a matrix wholly. NaN marks unknown cells: a country without any known cell is left out of all,
     other cells are compared where all are known, for every permutation anew. The diagonal is ignored. Signs are as
-    given: similarity against distance is negative where they agree. p = (1 + hits)/(1 + permutations). Raises
+    given: similarity against distance is negative where they agree. p = (1 + hits)/(1 + permutations). ``draws``
+    (D, m, m), in place of ``y``, give ``p_drawn`` alike (:func:`kapwa.stats.spatial.moran_surrogates`). Raises
     UsageError for matrices that are not square, symmetric or of one size. Source: Mantel (1967); equals
     scikit-bio's on complete matrices.
     """
     check_permutations(permutations)
-    matrices = _shared([x, y, *controls])
+    matrices, alive = _shared([x, y, *controls])
     m = len(matrices[0])
     nothing = Mantel(math.nan, math.nan, m)
     if m < 3:
@@ -64,10 +72,18 @@ def mantel(
     observed = float(correlate(second[:, None])[0])
     if np.isnan(observed):
         return nothing
-    draws = np.abs(np.concatenate([correlate(block) for block in _permuted(second, m, permutations, seed)]))
-    # Ties count as hits, and a draw without a correlation counts against the finding.
-    hits = int(np.count_nonzero(~(draws < abs(observed) - TIE * abs(observed))))
-    return Mantel(observed, monte_carlo_p(hits, permutations), m)
+    permuted = np.concatenate([correlate(block) for block in _permuted(second, m, permutations, seed)])
+    p_drawn = math.nan
+    if draws is not None:
+        columns = np.stack([cells(draw[np.ix_(alive, alive)]) for draw in draws], axis=1)
+        p_drawn = _p(observed, _with_gaps(columns, x=first, controls=fixed))
+    return Mantel(observed, _p(observed, permuted), m, p_drawn)
+
+
+def _p(observed: float, draws: FloatArray) -> float:
+    """Two-sided: ties count as hits, and a draw without a correlation counts against the finding."""
+    hits = int(np.count_nonzero(~(np.abs(draws) < abs(observed) - TIE * abs(observed))))
+    return monte_carlo_p(hits, len(draws))
 
 
 def cells(matrix: FloatArray) -> FloatArray:
@@ -75,8 +91,8 @@ def cells(matrix: FloatArray) -> FloatArray:
     return np.asarray(matrix[np.tril_indices(len(matrix), -1)])
 
 
-def _shared(values: Sequence[ArrayLike]) -> list[FloatArray]:
-    """Check the matrices, blank their diagonals, and keep the countries that every matrix knows something of."""
+def _shared(values: Sequence[ArrayLike]) -> tuple[list[FloatArray], IntArray]:
+    """Check the matrices, blank their diagonals, and keep the countries (m',) that every matrix knows something of."""
     matrices = [square_matrix(one, "matrices of a Mantel test") for one in values]
     if len({one.shape for one in matrices}) > 1:
         sizes = ", ".join(str(len(one)) for one in matrices)
@@ -85,7 +101,7 @@ def _shared(values: Sequence[ArrayLike]) -> list[FloatArray]:
     if not all(np.allclose(one, one.T, equal_nan=True) for one in blank):
         raise UsageError("A Mantel test needs symmetric matrices.", hint="Give the mean of both directions.")
     alive = np.flatnonzero(np.all([~np.isnan(one).all(axis=1) for one in blank], axis=0))
-    return [one[np.ix_(alive, alive)] for one in blank]
+    return [one[np.ix_(alive, alive)] for one in blank], alive
 
 
 def _permuted(values: FloatArray, m: int, permutations: int, seed: int) -> Iterator[FloatArray]:

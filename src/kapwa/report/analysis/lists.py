@@ -154,7 +154,7 @@ def _word_cells(rows: Mapping[str, Sequence[Row]]) -> list[tuple[str, bool]]:
 
 
 def _star(row: Row) -> str:
-    return "*" if row["p_adjusted"] < SIGNIFICANT else ""
+    return "*" if wording.known(row["p_adjusted"]) and row["p_adjusted"] < SIGNIFICANT else ""
 
 
 def measures_told(view: AnalysisView) -> str:

@@ -121,7 +121,8 @@ def _words_told(view: AnalysisView, corpora: Sequence[Corpus]) -> list[str]:
         return []
     one, many = view.attribute
     # Each corpus comes with a risk of its own.
-    clear = [row for row in found if row["p_adjusted"] * len(corpora) < SIGNIFICANT]
+    known = [row for row in found if wording.known(row["p_adjusted"])]
+    clear = [row for row in known if row["p_adjusted"] * len(corpora) < SIGNIFICANT]
     countries = {row["identity"]: row["country"] or "" for corpus in corpora for row in view.rows("identities", corpus)}
     best: dict[str, Row] = {}
     for row in sorted(clear, key=lambda row: (-row["z"], row["identity"], row["word"])):
@@ -167,23 +168,44 @@ def tau_sentence(view: AnalysisView, corpus: Corpus, values: str) -> str:
     told = ", ".join(f"{_ends(row, first=k == 0)} by {measure_words(m)}" for k, (m, row) in enumerate(known))
     floor = span(first["floor_low"], first["floor_high"])
     shuffled = f"; shuffled names give {floor}" if floor else ""
+    apart = span(first["countries_low"], first["countries_high"])
+    others = f"; over countries the interval is {apart}" if apart else ""
     return (
         f"By {view.values_words(values)}, of two countries the one nearer in values gets the more similar texts about "
-        f"{share} times in 100, where chance gives 50: {verdict}. τ is {told}{shuffled} "
+        f"{share} times in 100, where chance gives 50: {verdict}. τ is {told}{others}{shuffled} "
         f"({wording.count(int(first['n']), 'country', 'countries')})."
     )
 
 
 def _verdict(rows: Sequence[Row]) -> str:
-    """Both must speak: shuffled countries say whether these texts go with values, concepts whether others would."""
+    """All must speak: shuffled names and other maps of whether these texts go with values, the rest of other texts.
+
+    Neighbours are alike in texts and in values, so two smooth maps agree more than shuffled names whatever they show.
+    """
     sides = {beyond_floor(row) for row in rows}
     if len(sides) > 1:
         return "whether that is more than chance depends on the measure"
     if sides == {0}:
         return "that cannot be told from chance"
+    if not all(map(beyond_chance, rows)):
+        return "that is beyond shuffled names, but not beyond unrelated maps that are as smooth as this one"
     told = "that is more than chance" if sides == {1} else "that is less than chance"
-    sure = all(wording.known(row["low"]) and (row["low"] > 0 or row["high"] < 0) for row in rows)
-    return told if sure else f"{told} for the concepts asked, but these are too few or too unlike to speak for others"
+    unsure = [what for what, low, high in _OVER if not all(_without_zero(row[low], row[high]) for row in rows)]
+    asked = " and ".join(unsure)
+    return f"{told} for the {asked} asked, but these are too few or too unlike to speak for others" if asked else told
+
+
+_OVER = (("concepts", "low", "high"), ("countries", "countries_low", "countries_high"))
+
+
+def _without_zero(low: float | None, high: float | None) -> bool:
+    return wording.known(low) and wording.known(high) and not low <= 0 <= high
+
+
+def beyond_chance(row: Row) -> int:
+    """As :func:`beyond_floor`, and 0 where the values of other maps, as smooth as theirs, give as much."""
+    smooth = row.get("p_smooth")
+    return 0 if wording.known(smooth) and smooth >= SIGNIFICANT else beyond_floor(row)
 
 
 def beyond_floor(row: Row) -> int:
@@ -202,13 +224,13 @@ def _taus_summed(view: AnalysisView) -> Iterator[str]:
             known = [(one, row) for one, row in rows if row is not None and wording.known(row["estimate"])]
             if not known:
                 continue
-            above = sum(beyond_floor(row) > 0 for _, row in known)
+            above = sum(beyond_chance(row) > 0 for _, row in known)
             ordered = sorted(known, key=lambda pair: pair[1]["estimate"])
             (least, low), (most, high) = ordered[0], ordered[-1]
             yield (
                 f"By {view.values_words(values)} and {measure_words(measure)}: in {above} of "
                 f"{wording.count(len(known), 'corpus', 'corpora')} countries nearer in values get more similar texts "
-                f"than shuffled names give. τ runs from {_ends(low, where=least.full)} to "
+                f"than shuffled names and other maps as smooth give. τ runs from {_ends(low, where=least.full)} to "
                 f"{_ends(high, first=False, where=most.full)}."
             )
 

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from kapwa.report import wording
-from kapwa.report.analysis.sentences import beyond_floor, changes, explained, variances
+from kapwa.report.analysis.sentences import beyond_chance, changes, explained, variances
 from kapwa.report.analysis.view import (
     AnalysisView,
     Row,
@@ -29,6 +29,7 @@ MOST_TOPIC_ROWS = 240
 _TESTS = {
     "paired": ("Paired t: mean of across − within", ""),
     "permanova": ("PERMANOVA: mean R², Fisher's p", ""),
+    "permdisp": ("PERMDISP: unequal spread, Fisher's p", "with unequal numbers of texts PERMANOVA's p may mean this"),
     "anova_reference": ("One-way ANOVA as released", "reference only: two estimators, unpaired"),
 }
 
@@ -44,7 +45,7 @@ def _estimate(row: Row | None, *, strong: bool = False, plus: bool = True) -> Ce
 
 
 def _tau(row: Row | None) -> Cell:
-    return _estimate(row, strong=row is not None and beyond_floor(row) != 0)
+    return _estimate(row, strong=row is not None and beyond_chance(row) != 0)
 
 
 def glance_table(view: AnalysisView) -> Table:
@@ -154,6 +155,7 @@ def correlation_table(view: AnalysisView) -> Table | None:
                 Cell(corpus.label, corpus.task),
                 Cell(f"{view.values_short(values)}, {short(measure)}"),
                 _tau(tau),
+                Cell(span(tau["countries_low"], tau["countries_high"]) if tau else wording.NOTHING, number=True),
                 Cell(floor or wording.NOTHING, _p_small(tau), number=True),
                 *(_mantel(view, found.get(method)) for method in ("mantel", "partial mantel")),
                 _estimate(found.get("tau_reference"))._replace(muted=True),
@@ -166,21 +168,26 @@ def correlation_table(view: AnalysisView) -> Table | None:
     partial = view.analysis.correlations.filter(pl.col("method") == "partial mantel")
     controls = sorted({label_text(name) for name in partial["controls"] if name})
     told = f"Partial r: what is left once {isolate(' and '.join(controls))} is taken out. " if controls else ""
-    names = ("τ", "Shuffled names", "Mantel r", "Partial Mantel r", "τ as released", "Countries")
+    names = ("τ", "Over countries", "Shuffled names", "Mantel r", "Partial Mantel r", "τ as released", "Countries")
     return Table(
         key="analysis-correlations",
         caption="Do countries with similar values get similar texts?",
         head=["Corpus", "Values, measure", *names],
         rows=rows,
         csv=frame_csv(view.analysis.correlations),
-        note="Small: 95% intervals over concepts, and p under permuted labels. Bold: outside what shuffled names give. "
+        note="Small: 95% intervals over concepts, and p under permuted labels; smooth: p under values of other maps "
+        "as smooth as these. Over countries: 95% interval by leaving groups of countries out. Bold: outside what "
+        "shuffled names and other maps give. "
         f"{told} Least: the smallest p that so many permutations can give. “As released” ranks the "
         "countries' names by the alphabet: it is reference only. The CSV holds the same by topic.",
     )
 
 
 def _p_small(row: Row | None) -> str:
-    return wording.p_words(row["p"]) if row is not None and wording.known(row["p"]) else ""
+    if row is None or not wording.known(row["p"]):
+        return ""
+    smooth = f"; smooth {wording.p_words(row['p_smooth'])}" if wording.known(row["p_smooth"]) else ""
+    return wording.p_words(row["p"]) + smooth
 
 
 def _mantel(view: AnalysisView, row: Row | None) -> Cell:
@@ -188,7 +195,7 @@ def _mantel(view: AnalysisView, row: Row | None) -> Cell:
         return NONE
     small, least = _p_small(row), view.least_p(row)
     small += f", least {least:.2g}" if small and least is not None else ""
-    return Cell(fine(row["estimate"]), small, number=True, strong=beyond_floor(row) != 0)
+    return Cell(fine(row["estimate"]), small, number=True)
 
 
 def topic_table(view: AnalysisView) -> Table | None:

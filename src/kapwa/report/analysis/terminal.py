@@ -46,7 +46,8 @@ def render_analysis(analysis: Analysis) -> Group:
 
 _KEY = (
     "τ: do countries nearer in values get more similar texts? 1 always, 0 no more than by chance, −1 the reverse; mean "
-    "over concepts and countries. Shuffled: 95% of what τ comes to when values are dealt out at random. Released: the "
+    "over concepts and countries. Shuffled: 95% of what τ comes to when values are dealt out at random. p smooth: how "
+    "often the values of other maps, as smooth as this one, give a τ as far from 0. Released: the "
     "published script's number, which ranks names by the alphabet."
 )
 _WITHOUT = " Partial r: Mantel's r over all pairs of countries, once the distances held fixed are taken out."
@@ -80,9 +81,9 @@ def _tau_tables(view: AnalysisView) -> Iterator[RenderableType]:
         for tau in view.rows("correlations", corpus, topic="all", method="tau"):
             released = view.correlation(corpus, tau["values"], tau["measure"], "tau_reference") or {}
             cells = [view.values_short(tau["values"]), tau["measure"].upper(), _with_span(tau)]
-            cells += [span(tau["floor_low"], tau["floor_high"]) or wording.NOTHING]
+            cells += [span(tau["floor_low"], tau["floor_high"]) or wording.NOTHING, wording.p_value(tau["p_smooth"])]
             rows.append([*cells, wording.decimal(released.get("estimate"), 3)])
-        columns = ["Values", "By", "τ (95%)", "Shuffled", "Released"]
+        columns = ["Values", "By", "τ (95%)", "Shuffled", "p smooth", "Released"]
         if rows and left > 0:
             yield _filled(columns, rows[:left], left=1, title=_name(corpus))
         left -= len(rows)
@@ -94,9 +95,9 @@ def _partial_table(view: AnalysisView, partial: Iterable[Row]) -> Table:
     for row in partial:
         if row["topic"] == "all":
             names = [f"{row['corpus']}, {row['task']}", view.values_short(row["values"]), row["controls"]]
-            r, p = wording.decimal(row["estimate"], 3), wording.p_value(row["p"])
-            rows.append([*names, row["measure"].upper(), r, p])
-    columns = ["Corpus", "Values", "Held fixed", "By", "Partial r", "p"]
+            r, *p = wording.decimal(row["estimate"], 3), *(wording.p_value(row[name]) for name in ("p", "p_smooth"))
+            rows.append([*names, row["measure"].upper(), r, *p])
+    columns = ["Corpus", "Values", "Held fixed", "By", "Partial r", "p", "p smooth"]
     return _filled(columns, rows, left=3, title="What is left of that when something else is held fixed?")
 
 
