@@ -43,7 +43,7 @@ def test_every_table_has_its_columns_and_what_belongs_together_fits(
     for name, schema in SCHEMAS.items():
         assert dict(found.table(name).schema) == dict(schema)
     # Of correlations: tau and its reference, Mantel, three sets of controls: for two measures, over all and two topics.
-    wanted = {"variance": 5 * 2, "tests": 3 * 3, "concept_taus": 5 * 2 * 2, "anchors": 9 * 4, "similarity": 45}
+    wanted = {"variance": 5 * 2, "tests": 3 * 4, "concept_taus": 5 * 2 * 2, "anchors": 9 * 4, "similarity": 45}
     wanted |= {"correlations": 3 * (4 + 2 * 4), "identities": 10, "values": 9}
     assert {name: found.table(name).height for name in wanted} == wanted
     corpora = found.corpora.row(0, named=True)

@@ -136,10 +136,10 @@ class Work:
         if isinstance(result, Damaged):
             result = self._mended(result)
         number, topics = result.summary.corpus, self._summed[result.summary.corpus]
-        # Words are by far the most of a topic; of all topics together they are few more.
-        self._words[number].add(result.summary.words)
-        topics[result.summary.topic] = result._replace(summary=replace(result.summary, words=WordSums(0).result()))
         names = [topic for corpus, topic in self._topics if corpus == number]
+        # Words are by far the most of a topic; of all topics together they are few more.
+        self._words[number].add(result.summary.words, names.index(result.summary.topic))
+        topics[result.summary.topic] = result._replace(summary=replace(result.summary, words=WordSums(0).result()))
         if len(topics) < len(names):
             return
         one, results = self._prepared[number], tuple(topics.pop(topic) for topic in names)

@@ -152,19 +152,18 @@ class WordSums:
         self._known.default_factory = self._known.__len__
         self._table: Ints | None = np.zeros((2, 0), np.int64)
         self._parts: list[tuple[Ints, Ints]] = []
-        self._samples = [np.empty((0, n_groups), np.int64)]
-        self._strata = [np.empty((3, 0), np.int32)]
+        self._strata: dict[int, tuple[Ints, NDArray[np.int32]]] = {}
         self._settled = self._waiting = 0
 
-    def add(self, counts: WordCounts) -> None:
-        """Add counts of equally many identities."""
+    def add(self, counts: WordCounts, place: int | None = None) -> None:
+        """Add counts of equally many identities; their concepts come by ``place``, in whatever order they are added."""
         vocabulary = counts.vocabulary
         numbers = np.fromiter(map(self._known.__getitem__, vocabulary), np.int64, len(vocabulary))
         # Word first: the vocabulary grows, the number of identities does not.
         keys = numbers[counts.indices] * self._n_groups + counts.rows
         concept, word, texts = counts.strata
-        self._strata.append(np.stack([concept + sum(map(len, self._samples)), numbers[word], texts]).astype(np.int32))
-        self._samples.append(counts.samples)
+        strata = np.stack([concept, numbers[word], texts]).astype(np.int32)
+        self._strata[len(self._strata) if place is None else place] = counts.samples, strata
         table = self._grown()
         if table is not None:
             table[:, keys] += counts.sums  # of one addend, each key comes once
@@ -181,8 +180,16 @@ class WordSums:
         numbers = np.fromiter(map(self._known.__getitem__, words), np.int64, len(words))
         place = np.empty(len(words), np.int64)
         place[numbers] = np.arange(len(words))
-        samples, strata = np.concatenate(self._samples), np.concatenate(self._strata, axis=1)
-        strata[1] = place[strata[1]]
+        samples, strata = np.empty((0, self._n_groups), np.int64), np.empty((3, 0), np.int32)
+        if self._strata:
+            parts = [self._strata[number] for number in sorted(self._strata)]
+            samples, strata = (
+                np.concatenate([part[0] for part in parts]),
+                np.concatenate([part[1] for part in parts], 1),
+            )
+            sizes = [len(part[0]) for part in parts]
+            strata[0] += np.repeat(np.cumsum(sizes) - sizes, [part[1].shape[1] for part in parts]).astype(np.int32)
+            strata[1] = place[strata[1]]
         if self._table is not None:
             keys = np.flatnonzero(self._table[0])
             values = self._table[:, keys]
