@@ -211,8 +211,9 @@ def open_corpora(
         for key, absent in corpus.absent.items():
             left = len(corpus.identities) - len(absent)
             if left < 2:
+                concept = f"'{key.topic}/{key.concept}' ({corpus.label}, {corpus.task})"
                 raise DataError(
-                    f"the concept '{key.topic}/{key.concept}' ({corpus.label}, {corpus.task}) has texts of {left} only.",
+                    f"the concept {concept} has texts of {left} only.",
                     path=corpus.source,
                     hint=f"{wanted} for every concept: complete it, or take this concept out.",
                 )
