@@ -90,3 +90,36 @@ def test_a_release_of_an_earlier_database_opens_after_a_migration(studio: Path, 
     now = commands.find_project("luma")
     rebuild(now)
     assert freeze(now, "1.0.0", tmp_path).rows == 1
+
+
+def test_a_private_part_is_whole_situations_and_stays_private(
+    project: Any, people: dict[str, Someone], tmp_path: Path
+) -> None:
+    from kapwa.studio.exchange import import_situations
+    from kapwa.studio.freeze import freeze
+    from kapwa.studio.models import Situation
+    from kapwa.suites.folders.adding import check_folder
+
+    import_situations(project, "sample:egyptian")
+    Situation.objects.update(state="accepted")
+    made = freeze(project, "1.0.0", tmp_path, private=0.4)
+    kept = tmp_path / "baryo-1.0.0-private"
+    parts = {}
+    for name, folder in (("public", made.folder), ("private", kept)):
+        assert check_folder(folder).errors == []
+        rows = [json.loads(line) for line in (folder / "situations.jsonl").read_text().splitlines()]
+        parts[name] = rows
+        assert set(json.loads((folder / "release.json").read_text())["items"]) == {row["id"] for row in rows}
+    assert len(parts["public"]) + len(parts["private"]) == 10
+    assert not {row["cluster"] for row in parts["public"]} & {row["cluster"] for row in parts["private"]}
+    assert "kapwa-canary-" in (kept / "card.yaml").read_text()
+    assert "kapwa-canary-" not in "".join(path.read_text() for path in made.folder.iterdir())
+    for row in parts["private"]:  # no text of it is in the public part, in no file
+        assert not any(row["context"] in path.read_text() for path in made.folder.iterdir())
+    project.title = "Iba"
+    project.save()
+    freeze(project, "1.0.1", tmp_path, private=0.4)
+    again = [
+        json.loads(line) for line in (tmp_path / "baryo-1.0.1-private" / "situations.jsonl").read_text().splitlines()
+    ]
+    assert [row["id"] for row in again] == [row["id"] for row in parts["private"]]

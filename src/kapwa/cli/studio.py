@@ -145,6 +145,9 @@ def freeze(
     output: Annotated[Path, option("FOLDER", "Where the release's folder goes.", names="-o --output")] = Path(
         "releases"
     ),
+    private: Annotated[
+        float, option("SHARE", "Keep about this share of situations in a folder of its own.", min=0.0, max=0.9)
+    ] = 0.0,
     date: Annotated[str | None, option("DATE", "The date it bears, such as 2026-01-31. Default: today.")] = None,
     home: Home = HOME,
     database: Database = None,
@@ -153,7 +156,7 @@ def freeze(
     commands = _open(home, database)
     from kapwa.studio.freeze import freeze as frozen
 
-    made = frozen(commands.find_project(name), release, output, date=date)
+    made = frozen(commands.find_project(name), release, output, date=date, private=private)
     show(str(made.folder))
     note(f"{made.rows} situation{'s' * (made.rows != 1)}, version {made.version}.")
     if made.withdrawn:

@@ -45,20 +45,28 @@ class Frozen(NamedTuple):
     withdrawn: int
 
 
-def freeze(project: Project, version: str, out: Path, *, actor: str = "", date: str | None = None) -> Frozen:
+def freeze(
+    project: Project, version: str, out: Path, *, actor: str = "", date: str | None = None, private: float = 0
+) -> Frozen:
     """Freeze ``version`` of ``project`` into a folder of ``out``; a version that was frozen before is written again.
 
-    ``date``: YYYY-MM-DD, today (UTC) if not given. Raises UsageError for a version that is none or too small a step,
-    where nothing is accepted, and where a withdrawal took away what the version held.
+    ``date``: YYYY-MM-DD, today (UTC) if not given. ``private``: about this share of situations, with all their
+    variations, goes to a folder beside it that is not to be published, marked with a canary; which ones depends on the
+    situation alone, so that they stay private in later releases of the same share. Raises UsageError for a version that
+    is none or too small a step, where nothing is accepted, and where a withdrawal took away what the version held.
     """
     numbers = _numbers(version)
     release = Release.objects.filter(project=project, version=version).first()
     if release is None:
         with writing(), transaction.atomic():
-            release = _new_release(project, version, numbers, date, actor)
+            release = _new_release(project, version, numbers, date, actor, private)
     before = Release.objects.filter(project=project, seq__lt=release.seq).last()
     folder = out / f"{project.slug}-{version}"
     files = release_files(project, release)
+    if release.private:
+        with filling(out / f"{folder.name}-private", anew=True) as fresh:
+            for name, content in release_files(project, release, private=True).items():
+                (fresh / name).write_bytes(content)
     with filling(folder, anew=True) as fresh:
         for name, content in files.items():
             (fresh / name).write_bytes(content)
@@ -78,7 +86,7 @@ def _numbers(version: str) -> tuple[int, int, int]:
 
 
 def _new_release(
-    project: Project, version: str, numbers: tuple[int, int, int], date: str | None, actor: str
+    project: Project, version: str, numbers: tuple[int, int, int], date: str | None, actor: str, private: float
 ) -> Release:
     before = Release.objects.filter(project=project).order_by("seq").last()
     items = items_now(project, before)
@@ -104,6 +112,7 @@ def _new_release(
         "card": {**card, "version": version},
         "authors": authors,
         "facts": facts_now(project, items),
+        "private": private,
     }
     event = record(project, "release.frozen", body, actor=actor)
     return Release.objects.get(pk=str(event.uuid))
@@ -182,13 +191,31 @@ def credits_of(project: Project, authors: list[str]) -> list[str]:
     return sorted(found)
 
 
+def first_number(situation: Situation) -> int:
+    """Return the number of the situation that this one varies, its own where it varies none or that one is gone."""
+    first = Situation.objects.filter(pk=situation.cluster).values_list("number", flat=True).first()
+    return first or situation.number
+
+
 def item_id(project: Project, number: int) -> str:
     """Return the id that a situation has in releases, for good."""
     return f"{project.slug}-{number:03d}"
 
 
-def release_files(project: Project, release: Release) -> dict[str, bytes]:
-    """Return the files of a release by name."""
+def is_private(project: Project, cluster: str, share: float) -> bool:
+    """Say whether a situation (its first item's id) is among the private ``share``; a later release says the same."""
+    drawn = hashlib.blake2b(f"{project.salt}\0private\0{cluster}".encode(), digest_size=8).digest()
+    return int.from_bytes(drawn, "big") / 2**64 < share
+
+
+def canary(project: Project, version: str) -> str:
+    """Return the mark of a private part: where a model knows it, the model has read that part."""
+    own = hashlib.blake2b(f"{project.salt}\0canary\0{version}".encode(), digest_size=16).hexdigest()
+    return f"kapwa-canary-{own}"
+
+
+def release_files(project: Project, release: Release, *, private: bool = False) -> dict[str, bytes]:
+    """Return the files of a release, or of its private part, by name."""
     situations = {one.id: one for one in Situation.objects.filter(project=project, id__in=list(release.items))}
     missing = [pk for pk in release.items if pk not in situations or not _fields(pk, release.items[pk])]
     if missing:
@@ -201,12 +228,20 @@ def release_files(project: Project, release: Release) -> dict[str, bytes]:
         fields = _fields(one.id, release.items[one.id])
         mates = {o.number for o in situations.values() if o.cluster == one.cluster}
         cluster = item_id(project, min(mates))
+        if is_private(project, item_id(project, first_number(one)), release.private) != private:
+            continue
         rows.append(
             as_row(fields, item_id(project, one.number), cluster, culture=project.culture, base=cluster not in seen)
         )
         seen.add(cluster)
     credited = credits_of(project, release.authors)
     card = {**release.card, "authors": credited or [f"Contributors of {release.card['title']}"]}
+    if not rows:
+        part = "private" if private else "public"
+        raise UsageError(f"No situation is {part} at a share of {release.private}.", hint="Freeze with another share.")
+    if private:
+        mark = f"Private: do not publish, nor train on it. {canary(project, release.version)}"
+        card["limits"] = [*card["limits"], mark]
     files = {
         SITUATIONS: "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode(),
         CARD_NAME: yaml.safe_dump(card, allow_unicode=True, sort_keys=False, width=100).encode(),
@@ -224,11 +259,12 @@ def release_files(project: Project, release: Release) -> dict[str, bytes]:
                 (Path(place) / name).write_bytes(content)
             files["DATASHEET.md"] = datasheet(project, release, Path(place)).encode()
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in sorted(files.items())}
+    ids = {item_id(project, one.number): one.id for one in situations.values()}
     manifest = {
         "name": project.slug,
         "version": release.version,
         "date": release.date,
-        "items": {item_id(project, situations[pk].number): number for pk, number in release.items.items()},
+        "items": {row["id"]: release.items[ids[row["id"]]] for row in rows},
         "sha256": hashes,
     }
     files[MANIFEST] = (json.dumps(manifest, ensure_ascii=False, indent=2, sort_keys=True) + "\n").encode()

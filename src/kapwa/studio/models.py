@@ -239,6 +239,8 @@ class Release(Current):
     authors = models.JSONField(default=list)
     # Counts of how the items came about, of that time; for the datasheet.
     facts = models.JSONField(default=dict)
+    # The share of situations that are kept out of what is published.
+    private = models.FloatField(default=0)
 
 
 CURRENT: tuple[type[Current], ...] = (

@@ -265,7 +265,7 @@ def session_closed(event: Event, *, live: bool) -> None:
 
 @kind("release.frozen", stays=True)
 def release_frozen(event: Event, *, live: bool) -> None:
-    """Body: ``version``, ``date``, ``items`` (revisions by situation), ``card``, ``authors``, ``facts``."""
+    """Body: ``version``, ``date``, ``items`` (revisions), ``card``, ``authors``, ``facts``, ``private``."""
     Release.objects.create(**_common(event), **event.body)
     for found in Situation.objects.filter(project_id=event.project_id, id__in=event.body["items"]):
         found.frozen_in = event.body["version"]
