@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kapwa.languages.base import LanguageInfo, ReplyWords, Words
+from kapwa.languages.base import Denials, LanguageInfo, ReplyWords, Words
 from kapwa.metrics.matching import MIN_JOINED, Matcher
 from kapwa.registry import load
 
@@ -26,6 +26,7 @@ class Toy:
     info = LanguageInfo("xx", "Toy", (), "low")
     words = Words()
     replies = ReplyWords()
+    denials = Denials()
     hollow = frozenset[str]()
     inside = 0
 

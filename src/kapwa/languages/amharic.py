@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kapwa.languages.base import Language, ReplyWords, Words, counted, stripped_forms
+from kapwa.languages.base import Denials, Language, ReplyWords, Words, counted, stripped_forms
 from kapwa.languages.folding import Folding
 
 _SERIES = {0x1210: 0x1200, 0x1280: 0x1200, 0x12B8: 0x1200, 0x1220: 0x1230, 0x12D0: 0x12A0, 0x1340: 0x1338}
@@ -67,15 +67,41 @@ language = Language(
     code="am",
     name="Amharic",
     resource="low",
-    rules="2",
+    rules="3",
     variants=_variants,
     folding=FOLDING,
     words=Words(
         numbers=_NUMBERS,
         months=_MONTHS,
-        morning=frozenset(FOLDING("ጠዋት ጥዋት ጠዋቱ ከጠዋቱ ማለዳ am").split()),
-        afternoon=frozenset(FOLDING("ከሰዓት ማታ ምሽት ምሽቱ ከምሽቱ pm").split()),
+        morning=frozenset({"am"}),
+        afternoon=frozenset({"pm"}),
+        # The day begins at six: one o'clock in the morning is 07:00. Beside a word for a part of the day that clock is
+        # read where it falls into that part, else the other.
+        behind=6,
+        parts={
+            word: hours
+            for words, hours in (
+                ("ጠዋት ጥዋት ጠዋቱ ከጠዋቱ በጠዋት ማለዳ ከማለዳው ከረፋዱ", (4, 12)),
+                ("ቀን ከቀኑ", (10, 18)),
+                ("ከሰዓት ከሰዓቱ", (12, 18)),
+                ("ማታ ከማታው ምሽት ምሽቱ ከምሽቱ ከምሽት", (17, 24)),
+                ("ሌሊት ሌሊቱ ከሌሊቱ", (22, 30)),
+            )
+            for word in FOLDING(words).split()
+        },
         hour=frozenset(FOLDING("ሰዓት").split()),
+        more=FOLDING(r"(?:ቢያንስ|በትንሹ) {n}|ከ ?{n}(?: \w+)? (?:በላይ|የበለጠ|የሚበልጥ)|{n}(?: \w+)? እና ከዚያ በላይ"),
+        less=FOLDING(r"(?:ቢበዛ|እስከ|ከፍተኛ) {n}|ከ ?{n}(?: \w+)? (?:በታች|ያነሰ|የማይበልጥ|ያልበለጠ)"),
+        either=FOLDING("ወይም|ወይንም|ወይ"),
+        clock={
+            FOLDING(said): minutes
+            for said, minutes in (
+                ("{h}(?: ሰዓት)? ተኩል", 30),
+                ("{h}(?: ሰዓት)? ከሩብ(?! ጉዳይ)", 15),
+                ("ለ? ?{h}(?: ሰዓት)? ሩብ ጉዳይ", -15),
+                ("{h}(?: ሰዓት)? ከሩብ ጉዳይ", -15),
+            )
+        },
     ),
     replies=ReplyWords(
         answer="መልሶች|መልሱ|መልስ",
@@ -94,11 +120,20 @@ language = Language(
         contrast="በተቃራኒው|በአንጻሩ",
         letters=counted("ሀ ለ ሐ መ"),
     ),
+    denials=Denials(
+        before="ያለ|እጠራጠራለሁ",
+        after=r"አይደለ\w*|አይደሉ\w*|የለ(?:ም|ውም|ኝም|ንም)|አ[ይል]\w+ም|አት\w+ም|ሳይሆን|በስተቀር|ይልቅ|ውጪ|ውጭ|እጠራጠራለሁ|በጭራሽ",
+        harmless=r"አላውቅም|አላውቀውም|አናውቅም|አላስታውስም|እርግጠኛ አይደለሁም|(?:\w+ )?ብቻ (?:ሳይሆን|አይደለም)|ያለ ?(?:ምንም )?(?:ጥርጥር|ጥርጣሬ)"
+        r"|ያለምንም ጥርጥር|(?:ጥርጥር|ጥርጣሬ) የለ\w+|ያለ \w+(?: \w+){0,2} አይ\w+ም",
+        turn="ግን|ነገር ግን|ስለዚህ|ምክንያቱም|ይልቁንም|ሆኖም",
+        compounds="የ?(?:እግር|እጅ)(?= ኳስ)|(?<=(?:ምግብ|ሽንት|ፍርድ|ማተሚያ|መጸዳጃ|ጠላ|ቡና|ፀጉር) )ቤት|ቡና(?= ቤት)|ቤተ ክርስቲያን|የፀሐይ አበባ"
+        "|የባህር ኮከብ|ጠረጴዛ ቴኒስ|ሆት ዶግ|አይስ ክሬም",
+    ),
     function_words="እኔ አንተ እሱ እሷ እኛ እናንተ እነሱ እነርሱ ይህ ያ እነዚህ ነው ናቸው ነበር አለ አሉ እና ወይም ወይንም አንድ",
     scripts=("Ethiopic",),
     notes=(
         "First draft, not reviewed by a native speaker. Covers letters of one sound, prepositions, plural, article, "
         "possessives, object, -awi. Not covered: verbs, vowels of loanwords spelled otherwise, months of the "
-        "Ethiopian year; hours on the Ethiopian clock (six less) are read as written."
+        "Ethiopian year; a time in figures alone (2:30), which may be on either clock and is read on that of 24 hours."
     ),
 )

@@ -13,7 +13,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kapwa.languages.base import Language, ReplyWords, Words, counted, lemma, simplemma_tool, stem, stemmer_tool
+from kapwa.languages.base import (
+    MIDDAY,
+    Denials,
+    Language,
+    ReplyWords,
+    Words,
+    counted,
+    lemma,
+    simplemma_tool,
+    stem,
+    stemmer_tool,
+)
 from kapwa.languages.folding import ARABIC_MARKS, Folding
 
 _LETTERS = {"أ": "ا", "إ": "ا", "آ": "ا", "ٱ": "ا", "ى": "ي", "ئ": "ي", "ؤ": "و", "ة": "ه", "ی": "ي", "ک": "ك"}
@@ -84,15 +95,38 @@ language = Language(
     name="Arabic",
     resource="high",
     tools=(simplemma_tool, stemmer_tool),
-    rules="2",
+    rules="3",
     variants=_variants,
     folding=FOLDING,
     words=Words(
         numbers=_NUMBERS,
         months=_MONTHS,
         morning=frozenset(FOLDING("صباحا صباح الصباح ص فجرا am").split()),
-        afternoon=frozenset({*FOLDING("مساء المساء م ظهرا عصرا ليلا pm").split(), "بعد الظهر"}),
+        afternoon=frozenset({*FOLDING("مساء المساء م عصرا pm").split(), "بعد الظهر"}),
         hour=frozenset(FOLDING("الساعة ساعة").split()),
+        night=frozenset({"ليلا"}),
+        parts={"ظهرا": MIDDAY},
+        more=FOLDING(
+            r"(?:أكثر من|ما يزيد عن|يزيد عن|فوق|على الأقل|لا (?:يقل|تقل) عن|ما لا يقل عن|يتجاوز) {n}"
+            r"|{n}(?: \w+)? (?:أو أكثر|على الأقل|فما فوق|فأكثر)"
+        ),
+        less=FOLDING(
+            r"(?:أقل من|دون|تحت|على الأكثر|لا (?:يزيد|تزيد|يتجاوز|تتجاوز) عن|كحد أقصى) {n}|{n}(?: \w+)? (?:أو أقل"
+            r"|على الأكثر|فأقل)"
+        ),
+        either=FOLDING("أو|أم"),
+        clock={
+            FOLDING(said): minutes
+            for said, minutes in (
+                ("{h} و ?(?:ال)?نصف", 30),
+                ("{h} و ?(?:ال)?ربع", 15),
+                ("{h} و ?(?:ال)?ثلث", 20),
+                ("{h} (?:إلا|الا) (?:ال)?ربعا?", -15),
+                ("{h} (?:إلا|الا) (?:ال)?ثلثا?", -20),
+                ("{h} (?:إلا|الا) {minus}(?: دقائق| دقيقة)?", 0),
+                ("{h} و ?{plus} (?:دقائق|دقيقة)", 0),
+            )
+        },
     ),
     replies=ReplyWords(
         answer="الإجابات|الإجابة|الاجابة|إجابة|اجابة|الجواب|جواب",
@@ -119,6 +153,19 @@ language = Language(
         contrast="بينما|في المقابل|على العكس|أما في",
         option="الخيار",
         letters=counted("أ/ا/إ/آ ب ج د"),
+    ),
+    denials=Denials(
+        before=r"و?(?:ليس|ليست|ليسوا|لا|لم|لن|غير|بدون|ما عدا|عدا|ماعدا|باستثناء|بدلا من|عوض|عوضا عن|سوى|دون|من دون"
+        r"|بلا|أشك|نادرا)|(?:من )?المستبعد|مستحيل|مش|ماشي",
+        after=r"ليس|ليست|ليسوا|لا [تين]\w+|لم [تين]\w+|غير \w+|نادرا|مستبعد|مستحيل|مش",
+        harmless=r"لا (?:أعرف|أعلم|أدري|أتذكر|نعرف)|(?:لا|بلا|دون|من دون|بدون)(?: أي)? (?:شك|ريب|أدنى شك)"
+        r"|ليس(?:ت)?(?: \w+){0,3} (?:فقط|فحسب)|لا(?: \w+){0,2} فقط|(?:لست|غير|ليس) (?:متأكد\w*|واثق\w*)|مما لا شك"
+        r"|لا بد|لا غنى عن|لا بأس|لا(?: \w+){1,4} إلا|لا(?: \w+){1,6} (?:بدون|دون|من غير)|لا (?:يخلو|تخلو)|التي لا"
+        r"|الذي لا|بدون استثناء|مع ?(?:/|أو) ?بدون",
+        turn="لكن|ولكن|بل|لأن|لذلك|إنما|وإنما|لكنها?|حيث",
+        compounds=r"(?<=كرة )(?:القدم|اليد)|عباد الشمس|تفاح الأرض|ماء (?:الورد|الزهر)|قوس قزح|عين الجمل|حب الملوك"
+        r"|تمر هندي|لسان العصفور|ورق (?:ال)?عنب|عرق السوس|فرس النهر|(?:نجم|نجمة|كلب|حصان) البحر|(?:شعر|غزل) البنات"
+        r"|بيت الماء|كرة الطاولة|سمك القرش",
     ),
     function_words="انا انت هو هي نحن هم هن هذا هذه ذلك تلك الذي التي الذين كان كانت يكون تكون به بها له لها لهم لنا "
     "فيه فيها منه منها واحد واحدة",

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator
 from functools import partial
 
-from kapwa.languages.base import Language, ReplyWords, Words, counted, stripped_forms
+from kapwa.languages.base import MIDDAY, Denials, Language, ReplyWords, Words, counted, stripped_forms
 from kapwa.languages.folding import Folding
 
 _DOT = "\u09bc"
@@ -64,15 +64,34 @@ language = Language(
     code="as",
     name="Assamese",
     resource="low",
-    rules="2",
+    rules="3",
     variants=_variants,
     folding=FOLDING,
     words=Words(
         numbers=_NUMBERS,
         months=_MONTHS,
         morning=frozenset(FOLDING("পুৱা ৰাতিপুৱা am").split()),
-        afternoon=frozenset(FOLDING("আবেলি দুপৰীয়া গধূলি সন্ধিয়া নিশা ৰাতি pm").split()),
+        afternoon=frozenset(FOLDING("আবেলি গধূলি সন্ধিয়া pm").split()),
         hour=frozenset(FOLDING("বজা বজাত").split()),
+        night=frozenset({"নিশা", "ৰাতি"}),
+        parts={FOLDING("দুপৰীয়া"): MIDDAY},
+        more=FOLDING(
+            r"(?:কমেও|অন্ততঃ|অন্তত|কমপক্ষে|নিম্নতম) {n}|{n} ?\w*(?: \w+)? ?(?:তকৈ|টকৈ|তকৈও) (?:বেছি|অধিক|ওপৰ)"
+            r"|{n} ?\w*তকৈ (?:বেছি|অধিক)"
+        ),
+        less=FOLDING(r"(?:সৰ্বাধিক|বেছিতে|সৰ্বোচ্চ) {n}|{n} ?\w*(?: \w+)? ?(?:তকৈ|টকৈ) (?:কম|তল)|{n} ?\w*তকৈ কম"),
+        either=FOLDING("বা|অথবা|নাইবা|নতুবা"),
+        clock={
+            FOLDING(said): minutes
+            for said, minutes in (
+                ("সাঢ়ে {h}", 30),
+                ("সাৰে {h}", 30),
+                ("সোৱা {h}", 15),
+                ("পোনে {h}", -15),
+                ("পৌনে {h}", -15),
+            )
+        }
+        | {FOLDING("দেৰ (?=বজা)"): 90, FOLDING("আঢ়ৈ (?=বজা)"): 150},
     ),
     replies=ReplyWords(
         answer="উত্তৰবোৰ|উত্তৰসমূহ|উত্তৰ|উত্তর",
@@ -90,6 +109,17 @@ language = Language(
         conclusion="গতিকে|সেয়ে|সেইবাবে",
         contrast="আনহাতে|বিপৰীতে",
         letters=counted("ক খ গ ঘ"),
+    ),
+    denials=Denials(
+        before="কেতিয়াও|কোনেও|সন্দেহ",
+        after=r"নহয়\w*|নাই|নহ'ব|নাছিল|নোৱাৰ\w*|বাহিৰে|বাদে|সলনি|পৰিৱৰ্তে|সম্ভাৱনা কম|সন্দেহ|নোহোৱা|(?!নিশ্চয়|নিচিনা"
+        r"|নামে|নাৰী|নিজে|নতুন)(?:না|নি|ন|নু|নে|নো)\w{2,}(?:য়|ে)(?= *(?:$|[।,.!]))",
+        whole=r"\w+ (?:অবিহনে|বিনা)|বিনা \w+",
+        harmless=r"নাজানো|নাজানে|জনা নাই|নিশ্চিত নহয়|মনত নাই|(?:কেৱল|মাত্ৰ|অকল)(?: \w+){0,3} নহয়|\w+েই নহয়"
+        r"|(?:কোনো )?সন্দেহ নাই|নিঃসন্দেহে|ভুল নহয়",
+        turn="কিন্তু|বৰঞ্চ|বৰং|কাৰণ|তথাপি|যদিও",
+        compounds=r"(?:ফুট|ভলী|ভলি|বাস্কেট|হেণ্ড) ?বল|টেবুল টেনিছ|(?:ফুল|বন্ধা) ?কবি|(?:মিঠা|ৰঙা) ?আলু|মৰা ?পাট|হট ?ডগ"
+        r"|আইচ ?ক্ৰীম|চিনা ?বাদাম|জল ?হস্তী|তৰা ?মাছ|ৰান্ধনি ঘৰ",
     ),
     function_words="মই তুমি আপুনি তেওঁ সি তাই আমি তেওঁলোক সিহঁত এই সেই ই মোৰ তোমাৰ আমাৰ তেওঁৰ হয় হৈছে আছে নহয় নাই এক এটা",
     scripts=("Bengali",),

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kapwa.languages.base import Language, ReplyWords, Words, counted, stripped_forms
+from kapwa.languages.base import MIDDAY, Denials, Language, ReplyWords, Words, counted, stripped_forms
 from kapwa.languages.folding import DOTLESS
 
 # A stands for a or ə, I for ı, i, u or ü. The plural, "in" and "from" are safe on stems of two letters (ev, at).
@@ -65,19 +65,38 @@ _MONTHS = {
     ).items()
     for suffix in ("", "In", "dA", "A")
 }
+# "Half of the seventh" is half past six, and minutes are counted to the hour or into it.
+_HOURS = counted(
+    "birin/birə ikinin/ikiyə üçün/üçə dördün/dördə beşin/beşə altının/altıya yeddinin/yeddiyə səkkizin/səkkizə "
+    "doqquzun/doqquza onun/ona on&birin/on&birə/10&birin/10&birə on&ikinin/on&ikiyə/10&ikinin/10&ikiyə",
+    1,
+)
+_HOURS = {hour.replace("&", " "): value for hour, value in _HOURS.items()}
 language = Language(
     code="az",
     name="Azerbaijani",
     resource="low",
-    rules="2",
+    rules="3",
     variants=_variants,
     folding=DOTLESS,
     words=Words(
         numbers=_NUMBERS,
         months=_MONTHS,
         morning=frozenset({"səhər", "sübh", "səhərin", "am"}),
-        afternoon=frozenset({"axşam", "günorta", "günortadan sonra", "pm"}),
+        afternoon=frozenset({"axşam", "günortadan sonra", "pm"}),
+        parts={"günorta": MIDDAY},
         hour=frozenset({"saat", "saatda", "saatı"}),
+        more=r"(?:ən azı|minimum|ən azından|azı) {n}|{n}(?:[- ]?\w+)?(?:dan|dən|-dan|-dən) (?:çox|artıq|yuxarı)"
+        r"|{n}(?: \w+)? və (?:daha )?çox|{n} (?:\w+)?(?:dan|dən) (?:çox|artıq)",
+        less=r"(?:ən çoxu|maksimum|ən çox) {n}|{n}(?:[- ]?\w+)?(?:dan|dən|-dan|-dən) (?:az|aşağı)",
+        either="və ya|ya|ya da|yaxud",
+        clock={
+            "{h}(?:['-]?[a-zəıöü]{1,3})? yarısı": -30,
+            "{h} yarım": 30,
+            "{h}(?:['-]?[a-zəıöü]{1,2})? {minus} dəqiqə (?:qal\\w+|var)": 0,
+            "{h}(?:['-]?[a-zəıöü]{1,2})? {plus} dəqiqə işlə\\w+": -60,
+        },
+        hours=_HOURS,
     ),
     replies=ReplyWords(
         answer="cavablar|cavab",
@@ -96,6 +115,18 @@ language = Language(
         correction=r"\bbağışlayın|\büzr istəyirəm|\bdüzəliş",
         conclusion=r"\bbuna görə|\bdeməli|\bbeləliklə|\byekun",
         contrast=r"\bisə\b|\bəksinə|\bdigər tərəfdən",
+    ),
+    denials=Denials(
+        before=r"heç (?:kim|kəs|vaxt|bir|nə)|nə də|çətin ki|inanmıram|şübhə edirəm|mümkün deyil",
+        after=r"deyil\w*|yox\w*|\w+(?<!də|kö|ö|tə|xə|ə)m[ıiuü]r(?:am|əm|ıq|ik|uq|ük|san|sən|lar|lər)?|(?!namaz"
+        r"|almaz)\w+m[aə]z(?:lar|lər)?|başqa|savayı|istisna(?: olmaqla)?|əvəzinə|yerinə|nadir\w*",
+        harmless=r"bilmirəm|bilmirik|bilinmir|əmin deyil\w*|xatırlamıram|(?:təkcə|yalnız|tək"
+        r"|sadəcə)(?: \w+){1,4} (?:deyil|yox)|(?:heç )?(?:bir )?şübhə(?:m|siz)? ?(?:yox\w*|ki)?|şübhəsiz|olmayan"
+        r"|\w+s[ıiuü]z(?: \w+){0,3} (?:olmaz|olmur|keçmir\w*|mümkün deyil)|şəksiz",
+        turn="amma|lakin|ancaq|əksinə|çünki|ona görə|fəqət|isə",
+        compounds=r"stolüstü tennis\w*|göz (?:muncuğu|yaşı)|baş barmaq|dəniz (?:atı|ulduzu)|su (?:aygırı|anbarı"
+        r"|samuru)|yer (?:alması|kökü|fındığı)|ayaq ?qabı|xot-?doq|diş çöpü|süd dişi|ana dili|baş nazir"
+        r"|amerika futbolu|gün ?əbaxan",
     ),
     function_words="mən sən o biz siz onlar bu bunlar onun bizim var yox dır dir deyil idi imiş bir nə ki",
     notes=(

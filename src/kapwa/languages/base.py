@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 
 from kapwa.languages.folding import Folding, spaced_tokens
 
+# The hours that words for noon and the middle of the day go with.
+MIDDAY = (10, 22)
 # No word of the languages whose affixes Kapwa strips is longer; beyond it stands something else.
 _LONGEST_STRIPPED = 40
 
@@ -50,15 +52,49 @@ class LanguageInfo:
 class Words:
     """Words a language uses inside numbers, dates and times, all in folded spelling.
 
-    ``numbers``: number words and their values (small numbers). ``months``: month names to 1-12.
-    ``morning`` and ``afternoon``: markers of a.m. and p.m.; ``hour``: words for "o'clock".
+    ``numbers``: number words and their values (small numbers). ``months``: month names to 1-12; ``ordinals``: words
+    that name a day of the month. ``morning``, ``afternoon`` and ``night``: markers of a.m., p.m. and of the hours from
+    18 to 6; ``parts``: markers of other parts of the day, each from one hour up to another (17 to 24). ``hour``: words
+    for "o'clock". ``behind``: hours by which the clock of ordinary speech is behind (6 in Amharic).
+
+    Patterns (regular expressions in which {n} is a number): ``more`` and ``less``, comparatives ("more than {n}");
+    ``either``: "or" between two numbers. ``clock``: times in words to their minutes ("half past {h}" 30), where {h} is
+    the hour, {plus} are minutes after it and {minus} minutes before it; ``hours``: hours in forms used only there.
     """
 
     numbers: Mapping[str, int] = field(default_factory=dict)
     months: Mapping[str, int] = field(default_factory=dict)
+    ordinals: Mapping[str, int] = field(default_factory=dict)
     morning: frozenset[str] = frozenset()
     afternoon: frozenset[str] = frozenset()
+    night: frozenset[str] = frozenset()
+    parts: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     hour: frozenset[str] = frozenset()
+    behind: int = 0
+    more: str = ""
+    less: str = ""
+    either: str = ""
+    clock: Mapping[str, int] = field(default_factory=dict)
+    hours: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Denials:
+    """How a language says what is not the answer: regular expressions for lower-case text, "" where none is known.
+
+    ``before``: what denies the rest of its clause ("not", "instead of"); ``after``: what denies its clause up to itself
+    ("is not", "deyil"); ``whole``: what is denied as it stands. ``harmless``: what holds such words and denies no
+    answer ("not only", "I don't know"); ``turn``: what opens a new clause ("but"). ``compounds``: what stands in words
+    of several parts and is not meant there ("hot dog", the butter of "peanut butter"). They match whole words, but in
+    languages without spaces.
+    """
+
+    before: str = ""
+    after: str = ""
+    whole: str = ""
+    harmless: str = ""
+    turn: str = ""
+    compounds: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +158,7 @@ class Language:
     cut: Callable[[str], tuple[str, ...]] = spaced_tokens
     words: Words = field(default_factory=Words)
     replies: ReplyWords = field(default_factory=ReplyWords)
+    denials: Denials = field(default_factory=Denials)
     function_words: str = ""
     scripts: tuple[str, ...] = ()
     inside: int = 0

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from kapwa.languages.base import Language, ReplyWords, Words, counted, lemma, simplemma_tool, stem, stemmer_tool
+from kapwa.languages.base import (
+    Denials,
+    Language,
+    ReplyWords,
+    Words,
+    counted,
+    lemma,
+    simplemma_tool,
+    stem,
+    stemmer_tool,
+)
 from kapwa.languages.folding import spaced_tokens, unaccented
 
 _NUMBERS = counted(
@@ -11,6 +21,12 @@ _NUMBERS = counted(
 ) | counted("twenty thirty forty fifty sixty seventy eighty ninety", 20, 10)
 _MONTHS = counted("january/jan february/feb march april/apr may june/jun july/jul august/aug", 1) | counted(
     "september/sep/sept october/oct november/nov december/dec", 9
+)
+_ORDINAL_DAYS = counted(
+    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth "
+    "sixteenth seventeenth eighteenth nineteenth twentieth twenty-first twenty-second twenty-third twenty-fourth "
+    "twenty-fifth twenty-sixth twenty-seventh twenty-eighth twenty-ninth thirtieth thirty-first",
+    1,
 )
 _CANNOT = r"(?:can(?:no|')?t|can ?not|could not|couldn't|won't|will not|(?:am |'m )?(?:unable|not able)(?: to)?)"
 _HELP = (
@@ -48,6 +64,19 @@ _CORRECT = (
     r"(?: correct| right| best| final| true| appropriate| accurate| suitable| likely| likeliest)?"
     r"(?: answer| option| choice| one| correct| right| best)(?!\w)"
 )
+# Words that two countries spell in two ways, and words known by their first or last part: one key for both.
+_SPELLINGS = (
+    "color/colour favorite/favourite flavor/flavour neighbor/neighbour neighborhood/neighbourhood honor/honour "
+    "harbor/harbour labor/labour humor/humour behavior/behaviour parlor/parlour center/centre theater/theatre "
+    "meter/metre liter/litre kilometer/kilometre fiber/fibre gray/grey tire/tyre check/cheque program/programme "
+    "pajamas/pyjamas donut/doughnut yogurt/yoghurt jewelry/jewellery aluminum/aluminium mom/mum mommy/mummy "
+    "mustache/moustache traveling/travelling traveler/traveller catalog/catalogue cozy/cosy plow/plough "
+    "skeptic/sceptic defense/defence license/licence practice/practise organize/organise organization/organisation "
+    "airplane/aeroplane/plane television/tv/telly bicycle/bike refrigerator/fridge "
+    "telephone/phone photograph/photo gymnasium/gym examination/exam university/uni barbecue/barbeque/bbq "
+    "ketchup/catsup whiskey/whisky math/maths sulfur/sulphur omelet/omelette"
+)
+_FIRST = {form: other.split("/")[0] for other in _SPELLINGS.split() for form in other.split("/")}
 _ARTICLES = frozenset({"a", "an", "the"})
 _ORDINALS = frozenset({"st", "nd", "rd", "th"})
 _FUNCTION_WORDS = (
@@ -69,7 +98,8 @@ def _cut(folded: str) -> tuple[str, ...]:
 
 def _variants(token: str) -> set[str]:
     bare = unaccented(token).removesuffix("'s").removesuffix("'")
-    return {bare, lemma(bare, "en"), stem(bare, "english")}
+    found = {bare, lemma(bare, "en"), stem(bare, "english")}
+    return found | {_FIRST[form] for form in found if form in _FIRST}
 
 
 language = Language(
@@ -77,15 +107,35 @@ language = Language(
     name="English",
     resource="high",
     tools=(simplemma_tool, stemmer_tool),
-    rules="2",
+    rules="3",
     variants=_variants,
     cut=_cut,
     words=Words(
-        numbers=_NUMBERS | {"hundred": 100, "thousand": 1000},
+        numbers=_NUMBERS
+        | {"hundred": 100, "thousand": 1000, "million": 1_000_000}
+        | {"once": 1, "twice": 2, "thrice": 3, "dozen": 12, "half a dozen": 6, "two dozen": 24},
         months=_MONTHS,
         morning=frozenset({"am", "a.m", "morning"}),
-        afternoon=frozenset({"pm", "p.m", "afternoon", "evening", "night"}),
+        afternoon=frozenset({"pm", "p.m", "afternoon", "evening"}),
         hour=frozenset({"o'clock", "oclock", "hour", "hours"}),
+        night=frozenset({"night"}),
+        ordinals=_ORDINAL_DAYS,
+        more=r"(?:not? (?:less|fewer) than|(?:more|greater|higher|longer|older) than|over|above|at least"
+        r"|(?:a )?minimum(?: of)?|upwards of|exceeding) (?:about |around )?{n}|{n}(?: \w+)? (?:(?:or|and) (?:more"
+        r"|above|over|older|up|higher)|plus|at (?:the )?least|minimum)",
+        less=r"(?:not? (?:more|greater|longer) than|(?:less|fewer|lower|shorter|younger) than|under|below|at most"
+        r"|up to|(?:a )?maximum(?: of)?) (?:about |around )?{n}|{n}(?: \w+)? (?:(?:or|and) (?:less|fewer|under|below"
+        r"|younger)|at (?:the )?most|max(?:imum)?|tops)",
+        either="or(?: (?:else|maybe|perhaps))?",
+        clock={
+            "half (?:past |after )?{h}": 30,
+            "(?:a )?quarter (?:past|after) {h}": 15,
+            "(?:a )?quarter (?:to|till?|until|of|before) {h}": -15,
+            "{plus} (?:minutes? )?(?:past|after) {h}": 0,
+            "{minus} minutes? (?:to|till?|until|before) {h}": 0,
+            "20 to {h}": -20,
+            "25 to {h}": -25,
+        },
     ),
     replies=ReplyWords(
         answer="(?:(?:final|short|my|the|correct|single) )?answers?|response|a",
@@ -111,6 +161,29 @@ language = Language(
         connector="because|since|as|is|was|given|due|for|which|would|seems|but|therefore|so|that|and|or|if|over"
         "|in this",
         article="the|an?",
+    ),
+    denials=Denials(
+        before=r"not|cannot|\w+n't|dont|doesnt|isnt|arent|cant|wont|never|no|none|nobody|no one|nor|neither|without"
+        r"|except(?: for)?|excluding|(?:anything|everything|all) but|instead of|rather than|other than|doubt(?:s|ful)?"
+        r"|unlikely|impossible|hardly|rarely|seldom",
+        after=r"(?:is|are|was|were|be|do|does|did|will|would|can|could|should|has|have|had)(?:n't| not| never"
+        r"| no longer)|(?:is|are|seems?) (?:wrong|incorrect|false|unlikely|impossible|rare|uncommon|rarely|seldom"
+        r"|hardly)",
+        harmless=r"not (?:only|just|merely|simply|to mention|surprisingly|un\w+|rare)|not (?:\w+ )?(?:sure|certain"
+        r"|clear)|no (?:doubt|question|surprise|matter|wonder|idea)|(?:beyond|without) (?:\w+ )?(?:\w+ )?(?:doubt"
+        r"|question|exception|fail)|(?:do|did|does)(?:n't| not) (?:\w+ )?(?:know|remember|recall|matter)|can(?:'t|not"
+        r"| not) (?:be )?(?:sure|certain|\w+ without)|(?:that|which|who) (?:is|are|was|were|do|does)(?:n't| not)"
+        r"|(?:nothing|no \w+|no one|nobody) (?:but|other than)|(?:no|not|\w+n't|cannot|never)(?: \w+){1,6} without"
+        r"|never (?:missing|absent)|(?:do not|don't|never) forget|with ?(?:/|or) ?without|(?:why|if|or) not"
+        r"|not (?:mistaken|wrong)|(?:isn't|aren't|don't|doesn't) (?:it|they|you|he|she)",
+        turn="but|instead|however|although|though|because|since|so|rather|whereas|while|if|when|unless|and (?=(?:they"
+        "|we|people|usually|do|does|did|is|are|not|never|don't|doesn't)[ '])",
+        compounds=r"hot[ -]?dogs?|corn ?dogs?|root beers?|ginger (?:ales?|beers?)|ice[ -]?creams?|sweet potato(?:es)?"
+        r"|(?<=peanut )butter|cream(?= (?:cheese|soda))|cotton candy|guinea pigs?|prairie dogs?|sea[ -]?(?:horses?"
+        r"|lions?|dogs?)|star ?fish|jelly ?fish|horse ?radish|egg ?plants?|pine ?apples?|chick ?peas?|table tennis"
+        r"|water polo|soap operas?|(?<=coconut )water|rice(?= (?:cakes?|paper|wine|crackers?|milk))|teddy bears?"
+        r"|gummy bears?|horse chestnuts?|(?:spring|egg|swiss)(?= rolls?)|french(?= toast)|turkish delights?|(?:mother"
+        r"|father|brother|sister|son|daughter)s?[ -]in[ -]law|computer mouse|lady ?birds?|dragon ?fl(?:y|ies)",
     ),
     function_words=_FUNCTION_WORDS,
 )

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 
-from kapwa.languages.base import Language, ReplyWords, Words, counted
+from kapwa.languages.base import MIDDAY, Denials, Language, ReplyWords, Words, counted
 from kapwa.languages.folding import Folding, unaccented
 
 _ENDING = re.compile(r"(?<=..[aeiou])[nr](?:sa|ta|su|ka|ki|ku|mu)?$")
@@ -37,15 +37,29 @@ language = Language(
     code="ha",
     name="Hausa",
     resource="low",
-    rules="2",
+    rules="3",
     variants=_variants,
     folding=FOLDING,
     words=Words(
         numbers=_NUMBERS,
         months=_MONTHS,
         morning=frozenset({"safe", "safiya", "asuba", "am"}),
-        afternoon=frozenset({"rana", "yamma", "maraice", "dare", "pm"}),
+        afternoon=frozenset({"yamma", "maraice", "pm"}),
         hour=frozenset(FOLDING("ƙarfe").split()),
+        night=frozenset({"dare"}),
+        parts={"rana": MIDDAY},
+        more=r"(?:fiye da|sama da|akalla|a kalla|ya wuce|sun wuce|ya fi|sun fi|bai gaza)(?: [a-z]+){0,2} {n}"
+        r"|{n}(?: [a-z]+)? (?:ko fiye|ko sama)",
+        less=r"(?:kasa da|bai kai|ba su kai|bai wuce|iyaka|akasarin|a kalla bai kai)(?: [a-z]+){0,2} {n}"
+        r"|{n}(?: [a-z]+)? ko kasa",
+        either="ko",
+        clock={
+            "{h} da rabi": 30,
+            "{h} da kwata": 15,
+            "{h} (?:saura|ba|babu) kwata": -15,
+            "{h} da minti {plus}": 0,
+            "{h} saura minti {minus}": 0,
+        },
     ),
     replies=ReplyWords(
         answer="amsoshi|amsar|amsa",
@@ -62,6 +76,16 @@ language = Language(
         correction=r"\byi haƙuri|\bgyara",
         conclusion=r"\bsaboda haka|\bdon haka|\ba ƙarshe",
         contrast=r"\bsabanin haka|\ba maimakon haka|\bakasin haka",
+    ),
+    denials=Denials(
+        before=r"ba|babu|banda|ban da|maimakon|shakkar?|shakku|da wuya|in ban da|sai dai|ban (?:ga|yarda)|kada|bai"
+        r"|bata",
+        after=r"(?:ba|bai)(?: [\w']+){1,6} ba|ba [tysa]\w* [\w']+|ba ne|ba ce",
+        harmless=r"ban (?:sani|san|tabbata|tuna)(?: [\w']+){0,2} ba|(?:ba|babu|ba tare da|ba wani) (?:shakka|tantama)"
+        r"|ba tare da [\w']+(?: ba)?|ba(?: [\w']+){1,3} (?:kawai|kadai|kadai) ba|ba laifi|ba dole ba",
+        turn="amma|sai dai|saboda|domin|don haka|har da|illa|sai",
+        compounds=r"(?<=kwallon )(?:kafa|hannu|kwando|raga|tebur)|ruwan sama|(?<=jirgin )(?:sama|kasa|ruwa)"
+        r"|gidan(?= (?:abinci|sauro|waya|yari|kallo|wanka))|tauraron (?:ruwa|dan adam)|bakin teku|hot ?dog",
     ),
     function_words="ni kai ke shi ita mu ku su na ka ki ya ta sun mun an nasu namu nata nasa mini masa mata mana mai "
     "masu ne ce akwai babu ɗaya",

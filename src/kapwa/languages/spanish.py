@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from kapwa.languages.base import Language, ReplyWords, Words, counted, lemma, simplemma_tool, stem, stemmer_tool
+from kapwa.languages.base import (
+    Denials,
+    Language,
+    ReplyWords,
+    Words,
+    counted,
+    lemma,
+    simplemma_tool,
+    stem,
+    stemmer_tool,
+)
 from kapwa.languages.folding import unaccented
 
 _NUMBERS = counted("cero uno/un/una dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince")
@@ -31,14 +41,30 @@ language = Language(
     name="Spanish",
     resource="high",
     tools=(simplemma_tool, stemmer_tool),
-    rules="1",
+    rules="2",
     variants=_variants,
     words=Words(
         numbers=_NUMBERS | {"mil": 1000},
         months=_MONTHS,
         morning=frozenset({"am", "mañana", "madrugada"}),
-        afternoon=frozenset({"pm", "tarde", "noche"}),
+        afternoon=frozenset({"pm", "tarde"}),
         hour=frozenset({"las", "la", "hora", "horas", "hrs", "en punto"}),
+        night=frozenset({"noche"}),
+        ordinals={"primero": 1},
+        more=r"(?:no menos de|más de|mas de|por encima de|al menos|como mínimo|por lo menos|mínimo(?: de)?"
+        r"|a partir de) {n}|{n}(?: \w+)? (?:o|y) más|{n}(?: \w+)? como mínimo",
+        less=r"(?:no más de|menos de|por debajo de|como máximo|como mucho|a lo sumo|máximo(?: de)?|hasta) {n}"
+        r"|{n}(?: \w+)? o menos|{n}(?: \w+)? como (?:máximo|mucho)",
+        either="o|u",
+        clock={
+            "{h} y media": 30,
+            "{h} y cuarto": 15,
+            "{h} menos cuarto": -15,
+            "(?:un )?cuarto para las? {h}": -15,
+            "{h} menos {minus}": 0,
+            "{minus}(?: minutos)? para las? {h}": 0,
+            "{h} y {plus}": 0,
+        },
     ),
     replies=ReplyWords(
         answer="respuestas?|resp",
@@ -63,6 +89,21 @@ language = Language(
         option="opci[oó]n",
         connector="porque|es",
         article="el|la|los|las",
+    ),
+    denials=Denials(
+        before=r"no|ni|nunca|jamás|tampoco|nadie|ningun[ao]?|sin|excepto|salvo|(?:cualquier cosa|todo) menos|en (?:vez"
+        r"|lugar) de|dudo|improbable|poco probable|imposible|apenas",
+        after=r"no (?:es|son|era|fue|está|están|se|hay|suelen?|existen?|creo|puede|pueden)|nunca|jamás|tampoco"
+        r"|es (?:poco probable|improbable|imposible|falso|incorrecto)|no(?= *(?:$|[.,;!]))",
+        harmless=r"no (?:lo )?sé|no (?:estoy|estamos) (?:\w+ )?segur\w+|no (?:solo|sólo|solamente|únicamente|obstante)"
+        r"|no recuerdo|(?:sin|no hay|no cabe)(?: \w+)? dudas?|sin embargo|sin excepción|con ?(?:/|o) ?sin|que no (?:es"
+        r"|son|se|lleva|tiene)|por qué no|(?:no|ningún|ninguna|nunca|nadie)(?: \w+){1,6} sin|no(?: \w+){1,3} (?:más"
+        r"|otra cosa) que|no (?:puede )?falta\w*",
+        turn="pero|sino|aunque|porque|así que|más bien|en cambio|ya que|si",
+        compounds=r"perritos? calientes?|(?<=dulce de )leche|luna de miel|dientes? de león|(?:caballitos?|estrellas?"
+        r"|lob[oa]s?) de mar|tenis de mesa|(?<=leche de )(?:coco|arroz)|agua de (?:coco|colonia)|brazo de gitano"
+        r"|cabello de ángel|lenguas? de gato|pez espada|nuez moscada|f[uú]tbol (?:americano|sala)|ojos? de buey"
+        r"|patas? de gallo|oso de peluche",
     ),
     function_words="yo tú tu él el ella ello nosotros ustedes usted me te se nos os lo la los las le les mi mis su sus "
     "un una uno unos unas esto eso este esta ese esa estos estas esos esas que es son era eran fue ser está "

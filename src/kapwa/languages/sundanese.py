@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kapwa.languages.base import Language, ReplyWords, Words, counted, stripped_forms
+from kapwa.languages.base import Denials, Language, ReplyWords, Words, counted, stripped_forms
 from kapwa.languages.folding import Folding, spaced_tokens, unaccented
 
 _PREFIXES = ("di", "ka", "pa", "pi", "sa", "ti", "ba", "nga", "pang", "pam", "pan")
@@ -84,8 +84,21 @@ language = Language(
         numbers=_NUMBERS,
         months=_MONTHS,
         morning=frozenset({"isuk", "isukan", "enjing", "subuh", "am"}),
-        afternoon=frozenset({"sonten", "sore", "burit", "peuting", "wengi", "pm"}),
+        afternoon=frozenset({"sonten", "sore", "burit", "pm"}),
         hour=frozenset({"jam", "tabuh", "pukul"}),
+        night=frozenset({"peuting", "wengi"}),
+        more=r"(?:leuwih ti|saluhureun|sahanteuna|sakurang-kurangna|pangsaeutikna|paling saeutik|minimal|minimum"
+        r"|teu kurang ti) {n}|{n}(?: \w+)? (?:atawa leuwih|ka luhur|leuwih)",
+        less=r"(?:kurang ti|sahandapeun|panglobana|paling loba|maksimal|teu leuwih ti|nepi ka) {n}"
+        r"|{n}(?: \w+)? (?:atawa kurang|ka handap)",
+        either="atawa|atanapi",
+        clock={
+            "satengah {h}": -30,
+            "{h} (?:leuwih|langkung|liwat) (?:saparapat|saprapat|seperempat)": 15,
+            "{h} kurang (?:saparapat|saprapat|seperempat)": -15,
+            "{h} (?:leuwih|langkung|liwat) {plus}": 0,
+            "{h} kurang {minus}": 0,
+        },
     ),
     replies=ReplyWords(
         answer="waleran(?:ana)?|walonan|jawabanana|wangsulan",
@@ -101,6 +114,17 @@ language = Language(
         correction=r"\bhapunten|\bpunten",
         conclusion=r"\bjadi\b|\bku kituna|\bku sabab éta",
         contrast=r"\bsabalikna|\bsedengkeun",
+    ),
+    denials=Denials(
+        before=r"lain|sanes|teu|henteu|hanteu|moal|tara|euweuh|taya|tanpa|iwal(?: ti)?|salian(?: ti)?|kajaba|cangcaya"
+        r"|mustahil|tibatan|arang",
+        after=r"lain|sanes|teu|henteu|hanteu|moal|tara|arang",
+        harmless=r"(?:teu|henteu|kirang|kurang) (?:\w+ )?(?:apal|terang|nyaho|yakin|inget|pasti)|(?:lain|sanes|teu"
+        r"|henteu) (?:ngan|ukur|wungkul|saukur|mung)|(?:teu aya|taya|tanpa|euweuh|henteu) (?:ragu|mamang|cangcaya)"
+        r"|nu (?:teu|henteu|lain)|teu bisa leupas|teu(?: \w+){1,6} (?:lamun|mun) (?:euweuh|teu)",
+        turn="tapi|tapina|nanging|sabab|jadi|sanajan|lantaran|kusabab|tuluy",
+        compounds=r"rumah sakit|jambu (?:mede|monyet)|mata (?:kaki|sapi|poe)|panon poe|cai panon|anak buah|indung suku"
+        r"|tenis meja|kuda laut|es krim|hot ?dog",
     ),
     function_words=_FUNCTION_WORDS,
     notes=(

@@ -16,6 +16,9 @@ in an answer must be none in the reply, and an answer of such words alone counts
 - ``number``, ``date``, ``time``: both name the same quantity, see :mod:`kapwa.metrics.quantities`. Nothing else counts
   for an answer that is one: a number that is not the same is wrong however alike it looks.
 
+What a reply denies ("not rice") and what is part of a compound of another meaning (the dog of "hot dog") is no answer,
+unless the answer itself denies something or is such a compound: see :mod:`kapwa.metrics.denials`.
+
 Source: BLEnD (Myung et al., 2024), which counts substrings or contained lemmas: :meth:`Matcher.reference_match`.
 """
 
@@ -29,12 +32,13 @@ from typing import Literal
 import regex  # type: ignore[import-untyped, unused-ignore]
 
 from kapwa.languages.base import Language
+from kapwa.metrics.denials import DenialReader
 from kapwa.metrics.quantities import Quantities
 
 Kind = Literal["text", "number", "date", "time"]
 Rule = Literal["exact", "phrase", "lemma", "inside", "number", "date", "time"]
 
-VERSION = "2"
+VERSION = "3"
 # Words of the reply that may stand among the words of an answer found by its lemmas, see docs/matching.md.
 SLACK = 2
 # Most words of a reply in which an article is a number: "una vez a la semana".
@@ -90,6 +94,7 @@ class Matcher:
         self._keys = lru_cache(maxsize=_MEMO)(language.keys)
         self._prepared = lru_cache(maxsize=_MEMO)(self._prepare)
         self._read = lru_cache(maxsize=_MEMO)(self._quantities_of)
+        self._doubts = lru_cache(maxsize=_MEMO)(DenialReader(language).read)
 
     def prepare(self, text: str | Prepared) -> Prepared:
         """Return ``text`` folded, cut and keyed; a prepared text is returned as it is."""
@@ -132,6 +137,21 @@ class Matcher:
         """
         hollow = self.language.hollow if hollow is None else hollow
         said, answer = self.prepare(reply), self.prepare(gold)
+        rule = self._rule(said, answer, kind, hollow)
+        if rule is None or rule == "exact" or self._meant(said, answer, kind, hollow):
+            return rule
+        return None
+
+    def _meant(self, said: Prepared, answer: Prepared, kind: Kind, hollow: frozenset[str]) -> bool:
+        """Whether the answer is found, too, in what is left of the reply without what it denies and its compounds."""
+        doubts = self._doubts(said.text)
+        if not (doubts.denied or doubts.compounds) or hollow.issuperset(answer.tokens):
+            return True
+        own = self._doubts(answer.text)
+        rest = doubts.rest(denied=not own.denied, compounds=not own.compounds)
+        return rest == doubts.text or self._rule(self.prepare(rest), answer, kind, hollow) is not None
+
+    def _rule(self, said: Prepared, answer: Prepared, kind: Kind, hollow: frozenset[str]) -> Rule | None:
         months = kind == "number"  # "April" is a number only where one is asked for
         if kind == "text" and answer.has_digit:
             kind = next((pure for pure, shape in _PURE if shape.fullmatch(answer.folded)), "text")

@@ -1,8 +1,9 @@
 """Read numbers, dates and times out of a text, in digits of any script and in small number words.
 
-The reading is literal: 4 is not in 14, 1.5, 4:30 or 10/4, and neither in the range 3-5, which is a quantity of its
-own. Words are read only where a text has no digits ("one of the best, about 12" is 12), months as numbers only where
-it has neither. Signs are not read (a hyphen before a number is a bullet or a range far more often than a minus).
+The reading is literal: 4 is not in 14, 1.5, 4:30 or 10/4, and neither in the range 3-5, in "more than 4" or in "4 or
+5", which are quantities of their own: ranges, open where there is no other end. "7 or 8 pm" is no time of day. Words
+are read only where a text has no digits ("one of the best, about 12" is 12), months as numbers only where it has
+neither. Signs are not read (a hyphen before a number is a bullet or a range far more often than a minus).
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ _CJK_HOUR = regex.compile(
     r"(?<![0-9.:/])([0-9]{1,2})\s?(?:시(?!간)|时|時|点|點)(?:\s?([0-9]{1,2})\s?[분分]|\s?([반半]))?"
 )
 _H_HOUR = regex.compile(r"(?<![0-9.:/])([0-9]{1,2})\s?h(?:rs?)?(?!\p{L}|[0-9])")
+_FOUR_FIGURES = regex.compile(r"(?<![0-9.:/,])([01][0-9]|2[0-3])([0-5][0-9])(?=\s?(?:h|hrs|hours)(?!\p{L}))")
 _BARE_HOUR = regex.compile(r"(?<![0-9.:/,])([0-9]{1,2})(?![0-9:/]|[.,][0-9])")
 _NAMED_TIMES = {
     **dict.fromkeys(("noon", "midday", "mediodía", "mediodia", "정오", "正午", "中午", "μεσημέρι", "tengah hari"), 720),
@@ -54,6 +56,16 @@ _ISO_DATE = regex.compile(r"(?<![0-9])[0-9]{4}[-/.]([0-9]{1,2})[-/.]([0-9]{1,2})
 _SLASH_DATE = regex.compile(r"(?<![0-9/.-])([0-9]{1,2})([-/.])([0-9]{1,2})(?:\2[0-9]{2,4})?(?![0-9]|[-/][0-9])")
 _CJK_DATE = regex.compile(r"(?<![0-9])([0-9]{1,2})\s?[월月]\s?([0-9]{1,2})(?![0-9])")
 _PIECE = regex.compile(r"[0-9]+|[\p{L}\p{M}]+")
+# Stands for the colon of a time said in words, which is on a clock of twelve hours unless something beside it tells.
+_SPOKEN = "\ue000"
+_SPOKEN_CLOCK = regex.compile(rf"(?<![0-9])([0-9]{{1,2}}){_SPOKEN}([0-9]{{2}})")
+# Hours from which and up to which a marker of a half of the day, or of the night, tells.
+_MORNING, _AFTERNOON, _NIGHT = (0, 12), (12, 24), (18, 30)
+_WHOLE = r"((?>[0-9]+(?:\.[0-9]+)?))"
+_BOUND = r"(?<![0-9.,:/])(?P<n>(?>[0-9]+(?:[.,][0-9]+)*))"
+_KILO = 1000
+# Figures up to this many are a number at once.
+_LONG = 16
 # Words between a month and its day: "30th of June" has two, "June the 30th" one.
 _DATE_GAP = 3
 
@@ -140,25 +152,54 @@ class Quantities:
         self._glued = glued
         letter = r"[\p{L}\p{M}]"
         edge, start = (r"", r"") if glued else (rf"(?!{letter})", rf"(?<!{letter})")
-        markers, hours = _alternatives([*words.morning, *words.afternoon]), _alternatives(words.hour)
+        self._parts = {
+            **dict.fromkeys(words.morning, _MORNING),
+            **dict.fromkeys(words.afternoon, _AFTERNOON),
+            **dict.fromkeys(words.night, _NIGHT),
+            **words.parts,
+        }
+        markers, hours = _alternatives(self._parts), _alternatives(words.hour)
         gap = r"\s*" if glued else r"[\s(,]*(?:(?![0-9])[^\s,;.!?]+\s+){0,3}?"
         self._before = regex.compile(rf"{start}({markers})[\s:]*$")
         self._after = regex.compile(rf"^{gap}({markers}){edge}")
         self._hour_before = regex.compile(rf"{start}(?:{hours})\s*$")
         self._hour_after = regex.compile(rf"^\s?(?:{hours}){edge}")
         multipliers = _alternatives(word for word, value in words.numbers.items() if value >= 1000)
-        self._multiplier = regex.compile(rf"\s?({multipliers}){edge}")
+        self._multiplier = regex.compile(rf"\s?(?:{multipliers}){edge}|k(?!{letter})")
         word = rf"{start}(?:{_alternatives(words.numbers)}){edge}"
         self._number_word = regex.compile(word)
         self._number_run = regex.compile(rf"{word}(?:[ -](?:(?:{_alternatives(_JOINS)}) )?{word})*")
         self._korean = regex.compile(
             rf"(?<!\p{{L}})({_alternatives(words.numbers)})(?=\s?(?:{_COUNTERS})|\s?(?:\P{{L}}|$))"
         )
+        self._ordinal = regex.compile(rf"{start}({_alternatives(words.ordinals)}){edge}")
+        less, more = (f"|{start}(?:{pattern})" if pattern else "" for pattern in (words.less, words.more))
+        bounds = f"(?P<less>[<≤] ?{{n}}{less})|(?P<more>[>≥] ?{{n}}|{{n}} ?[+]{more})"
+        self._bound = regex.compile(bounds.replace("{n}", _BOUND))
+        either, unit = rf"\s?(?:{words.either or '(?!)'})\s?", r"(?:\s?[^\s0-9,.:;]{1,20})"
+        self._either = regex.compile(
+            rf"(?<![0-9.,]){_WHOLE}(?:, ?[0-9]+){{0,3}}+{unit}?{either}(?:[^\s0-9,.:;]{{1,20}}\s?)?{_WHOLE}"
+        )
+        self._either_time = regex.compile(
+            rf"(?<![0-9:.])[0-9]{{1,2}}(?:[:.][0-9]{{2}})?(?:{unit}{{0,2}}?{either}(?:[^\s0-9,.:;]{{1,20}}\s?){{0,2}}?[0-9]"
+            rf"|\s?(?:{_TO})\s?[0-9]{{1,2}}(?![0-9:.]))"
+        )
+        self._clock = [
+            (regex.compile(start + self._filled(one) + edge), minutes) for one, minutes in words.clock.items()
+        ]
 
-    def _digits(self, folded: str) -> str:
+    def _filled(self, template: str) -> str:
+        """Return the pattern of a time in words with its hour and its minutes."""
+        hours = rf"[0-9]{{1,2}}(?![0-9]|[:.][0-9])|{_alternatives(self._words.hours)}"
+        pattern = template.replace("{h}", f"(?P<h>{hours})")
+        return pattern.replace("{plus}", "(?P<plus>[0-9]{1,2})").replace("{minus}", "(?P<minus>[0-9]{1,2})")
+
+    def _digits(self, folded: str, *, days: bool = False) -> str:
         """Return the text with number words in digits, if it has no digits: "twenty-one" 21, "two, three" 2, 3."""
         values = self._words.numbers
         text: str = _DOTTED.sub(r"\1\2", _ETHIOPIC.sub(_ethiopic, folded))
+        if days and self._words.ordinals:
+            text = self._ordinal.sub(lambda hit: str(self._words.ordinals[hit.group(1)]), text)
         if any(sign.isdecimal() for sign in text):
             return text
         if self._glued:
@@ -177,6 +218,8 @@ class Quantities:
 
         ``months``: whether months count as 1 to 12 in a text without numbers.
         """
+        if folded.isdecimal() and len(folded) < _LONG:
+            return frozenset((float(folded),))
         text = self._digits(folded)
         found: set[float | Range] = set()
 
@@ -190,12 +233,17 @@ class Quantities:
             found.add(Range(*map(float, hit.groups())))
             return " ; "
 
+        def bound(hit: Any) -> str:
+            value = _value(hit["n"])[0]
+            found.add(Range(0.0, value) if hit["less"] else Range(value, math.inf))
+            return " ; "
+
         if text.startswith("- "):
             text = text.replace(" - ", " ; ")  # a list of dashes, whose line breaks folding has made spaces
-        text = _RANGE.sub(span, _FRACTION.sub(fraction, text))
+        text = self._bound.sub(bound, _RANGE.sub(span, self._either.sub(span, _FRACTION.sub(fraction, text))))
         for hit in _NUMBER.finditer(text):
             times = self._multiplier.match(text, hit.end())
-            scale = self._words.numbers[times.group(1)] if times else 1
+            scale = self._words.numbers.get(times.group().strip(), _KILO) if times else 1
             found.update(value * scale for value in _value(hit.group(1)) if math.isfinite(value))
         if not found and months:
             pieces = _PIECE.findall(text)
@@ -206,7 +254,7 @@ class Quantities:
 
     def dates(self, folded: str) -> frozenset[tuple[int, int]]:
         """Return the (month, day) pairs of the text. Figures alone are MM/DD, or DD/MM where only that can be."""
-        text = self._digits(folded)
+        text = self._digits(folded, days=True)
         pairs = [(int(hit[0]), int(hit[1])) for hit in _ISO_DATE.findall(text)]
         for first, _, second in _SLASH_DATE.findall(_ISO_DATE.sub(" ", text)):
             month, day = int(first), int(second)
@@ -227,9 +275,19 @@ class Quantities:
         """
         text = self._digits(folded)
         found = {_NAMED_TIMES[name] for name in _NAMED_TIME.findall(text)}
-        for pattern in (_CLOCK, _CJK_HOUR, _H_HOUR, _BARE_HOUR):
+        for phrase, minutes in self._clock:
+            text = phrase.sub(partial(self._in_figures, minutes), text)
+        text = self._either_time.sub(" ; ", text)
+        for pattern in (_SPOKEN_CLOCK, _CLOCK, _CJK_HOUR, _H_HOUR, _FOUR_FIGURES, _BARE_HOUR):
             text = pattern.sub(partial(self._taken, found), text)
         return frozenset(found)
+
+    def _in_figures(self, minutes: int, hit: Any) -> str:
+        """Return a time said in words in figures: of "half past seven" 7, the sign of such times, 30."""
+        said = {"h": "0", "plus": "0", "minus": "0"} | hit.groupdict()
+        hour = int(said["h"]) if said["h"].isdecimal() else self._words.hours[said["h"]]
+        hour, minute = divmod((hour * 60 + minutes + int(said["plus"]) - int(said["minus"])) % _DAY, 60)
+        return f"{hour or 12}{_SPOKEN}{minute:02}"
 
     def _taken(self, found: set[int], hit: Any) -> str:
         """Add the times that a hit names to ``found``; return what stays of it for the patterns that follow."""
@@ -238,24 +296,35 @@ class Quantities:
         return " ; " if minutes else str(hit.group())
 
     def _time(self, hit: Any) -> set[int]:
-        text, bare, spoken = hit.string, hit.re is _BARE_HOUR, hit.re is _CJK_HOUR
+        text, bare, spoken = hit.string, hit.re is _BARE_HOUR, hit.re in (_CJK_HOUR, _SPOKEN_CLOCK)
         groups = (*hit.groups(), None, None)
         hour, minute = int(groups[0]), 30 if groups[2] else int(groups[1] or 0)
         if hour > 24 or minute > 59:
             return set()
         before, after = text[max(0, hit.start() - 24) : hit.start()], text[hit.end() : hit.end() + 32]
-        hour_word = self._hour_after.match(after) if bare else None
+        hour_word = None if spoken else self._hour_after.match(after)
         if hour_word:
             after = after[hour_word.end() :]
-        hour_word = hour_word or (bare and self._hour_before.search(before))
+        hour_word = hour_word or self._hour_before.search(before)
         beside = self._before.search(before) or self._after.search(after)
-        marker = beside.group(1) if beside else None
+        marker = beside.group(1) if beside else ""
         if bare and not hour_word and not marker and text.strip(" .") != hit.group():
             return set()
-        if marker in self._words.afternoon and hour < 12:
-            hour += 12
-        elif marker in self._words.morning and hour == 12:
-            hour = 0
-        elif marker is None and (spoken or hour_word) and 1 <= hour <= 12:
-            return {hour % 12 * 60 + minute, (hour % 12 + 12) * 60 + minute}
+        if 1 <= hour <= 12 and (marker or spoken or (bare and hour_word)):
+            return {(one % 24) * 60 + minute for one in self._hours(hour, marker)}
         return {(hour * 60 + minute) % _DAY}
+
+    def _hours(self, hour: int, marker: str) -> list[int]:
+        """Return what hour of the day one of twelve may be: with a marker one, without either half's.
+
+        Where ordinary speech counts hours from dawn (Amharic), that clock is tried first, except beside a.m. and p.m.
+        """
+        behind = self._words.behind
+        if not marker:
+            return [(hour + behind) % 12, (hour + behind) % 12 + 12]
+        low, high = self._parts[marker]
+        for ahead in (behind, 0) if marker in self._words.parts else (0,):
+            for half in (0, 12, 24):
+                if low <= (hour + ahead) % 12 + half < high:
+                    return [(hour + ahead) % 12 + half]
+        return [hour]
