@@ -163,9 +163,10 @@ language = Language(
         article="the|an?",
     ),
     denials=Denials(
-        before=r"not|cannot|\w+n't|dont|doesnt|isnt|arent|cant|wont|never|no|none|nobody|no one|nor|neither|without"
-        r"|except(?: for)?|excluding|(?:anything|everything|all) but|instead of|rather than|other than|doubt(?:s|ful)?"
-        r"|unlikely|impossible|hardly|rarely|seldom",
+        before=r"not|cannot|(?:do|does|did|is|are|was|were|has|have|had|would|could|should|must|need|wo|ca|ai)n't|dont"
+        r"|doesnt|isnt|arent|cant|wont|never|no|none|nobody|no one|nor|neither|without|except(?: for)?|excluding"
+        r"|(?:anything|everything|all) but|instead of|rather than|other than|doubt(?:s|ful)?|unlikely|impossible"
+        r"|hardly|rarely|seldom",
         after=r"(?:is|are|was|were|be|do|does|did|will|would|can|could|should|has|have|had)(?:n't| not| never"
         r"| no longer)|(?:is|are|seems?) (?:wrong|incorrect|false|unlikely|impossible|rare|uncommon|rarely|seldom"
         r"|hardly)",

@@ -34,6 +34,9 @@ class Doubts(NamedTuple):
         return text
 
 
+_NONE = Doubts("", (), ())
+
+
 class DenialReader:
     """Finds denials and compounds in texts of one language; its patterns are compiled once."""
 
@@ -45,14 +48,20 @@ class DenialReader:
             folded = language.fold(words)
             return regex.compile(f"{edges[0]}(?:{folded}){edges[1]}|{otherwise}" if folded else otherwise)
 
+        cues = (words.before, words.after, words.whole, words.compounds)
+        self._any = pattern("|".join(filter(None, cues)))
+
         self._fold = language.fold
         self._before, self._after, self._whole = map(pattern, (words.before, words.after, words.whole))
         self._harmless, self._compound = pattern(words.harmless), pattern(words.compounds)
         self._break = pattern(words.turn, _MARK)
 
-    def read(self, text: str) -> Doubts:
-        """Return what the text denies and its compounds; ``text`` as it was written, for line breaks end clauses."""
-        folded = self._fold(text.replace("\n", " ; "))
+    def read(self, text: str, folded: str) -> Doubts:
+        """Return what a text denies and its compounds: as it was written, for line breaks end clauses, and folded."""
+        if not self._any.search(folded):
+            return _NONE
+        if "\n" in text:
+            folded = self._fold(text.replace("\n", " ; "))
         denied = [hit.span() for hit in self._whole.finditer(folded)]
         cues = [(hit, True) for hit in self._before.finditer(folded)]
         cues += [(hit, False) for hit in self._after.finditer(folded)]

@@ -27,6 +27,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 from typing import Literal
 
 import regex  # type: ignore[import-untyped, unused-ignore]
@@ -108,10 +109,8 @@ class Matcher:
         for place, token_keys in enumerate(keys):
             for key in token_keys:
                 places[key].append(place)
-        bare = [token.replace("'", "") for token in tokens]
-        ends = [0]
-        for token in bare:
-            ends.append(ends[-1] + len(token))
+        bare = [token.replace("'", "") for token in tokens] if "'" in folded else tokens
+        ends = [0, *accumulate(map(len, bare))]
         return Prepared(
             text=text,
             folded=folded,
@@ -144,10 +143,10 @@ class Matcher:
 
     def _meant(self, said: Prepared, answer: Prepared, kind: Kind, hollow: frozenset[str]) -> bool:
         """Whether the answer is found, too, in what is left of the reply without what it denies and its compounds."""
-        doubts = self._doubts(said.text)
+        doubts = self._doubts(said.text, said.folded)
         if not (doubts.denied or doubts.compounds) or hollow.issuperset(answer.tokens):
             return True
-        own = self._doubts(answer.text)
+        own = self._doubts(answer.text, answer.folded)
         rest = doubts.rest(denied=not own.denied, compounds=not own.compounds)
         return rest == doubts.text or self._rule(self.prepare(rest), answer, kind, hollow) is not None
 
@@ -219,7 +218,10 @@ class Matcher:
         """Whether every word of the answer shares a key with a word of the reply, these lying close together."""
         found: list[list[int]] = []
         for token, keys in zip(answer.tokens, answer.keys, strict=True):
-            places = {place for key in keys for place in said.places.get(key, ())}
+            places = set[int]()
+            for key in keys:
+                if key in said.places:
+                    places.update(said.places[key])
             if places and token not in hollow:
                 places = {place for place in places if said.tokens[place] not in hollow}
             if not places:

@@ -27,6 +27,7 @@ _NUMBER = regex.compile(rf"(?<![a-z0-9]|[0-9][:/.,٫٬])({_LITERAL})(?![0-9⁄]|
 _FRACTION = regex.compile(r"(?<![0-9])(?:([0-9]{1,4}) )?([0-9]{1,2})⁄([0-9]{1,2})(?![0-9])")
 _END = r"([0-9]+(?:\.[0-9]+)?)"
 _RANGE = regex.compile(rf"(?<![a-z0-9]|[0-9][:/.,]){_END} ?\p{{L}}{{0,2}} ?(?:{_TO}) ?{_END}(?![0-9⁄]|[:/.,][0-9])")
+_SEPARATOR = regex.compile(r"[.,٫٬ ]")
 _THOUSANDS = regex.compile(r"[1-9][0-9]{0,2}([.,٬ ])[0-9]{3}(?:\1[0-9]{3})*")
 _ETHIOPIC = regex.compile(r"[\u1369-\u137c]{1,16}")
 _HAN_NUMERAL = regex.compile("[零〇一二两兩三四五六七八九十百千万萬]{1,16}")
@@ -108,7 +109,7 @@ def _han(numeral: str) -> int:
 
 def _value(literal: str) -> list[float]:
     """Values of a numeral with separators: three digits after each are thousands, else one is a decimal point."""
-    parts = regex.split(r"[.,٫٬ ]", literal)
+    parts = _SEPARATOR.split(literal)
     if _THOUSANDS.fullmatch(literal):
         return [float("".join(parts))]
     return [float(".".join(parts))] if len(parts) == 2 else [float(part) for part in parts]
