@@ -75,7 +75,10 @@ _TENS = counted(
     10,
 )
 # Units stand before tens: three ten is 13, three and-twenty 23.
-_NUMBERS = _UNITS | _TENS | {FOLDING("ألف"): 1000}
+_NUMBERS = _UNITS | _TENS | {FOLDING("ألف"): 1000, FOLDING("دزينة"): 12}
+# Two of a thing have a form of their own.
+_DUALS = "مرتان مرتين يومان يومين ساعتان ساعتين شهران شهرين سنتان سنتين أسبوعان أسبوعين"
+_NUMBERS |= dict.fromkeys(FOLDING(_DUALS).split(), 2)
 _NUMBERS |= {
     f"{word} {ten}": unit + 10 for word, unit in _UNITS.items() if 0 < unit < 10 for ten in FOLDING("عشر عشرة").split()
 }

@@ -174,9 +174,9 @@ language = Language(
         r"|clear)|no (?:doubt|question|surprise|matter|wonder|idea)|(?:beyond|without) (?:\w+ )?(?:\w+ )?(?:doubt"
         r"|question|exception|fail)|(?:do|did|does)(?:n't| not) (?:\w+ )?(?:know|remember|recall|matter)|can(?:'t|not"
         r"| not) (?:be )?(?:sure|certain|\w+ without)|(?:that|which|who) (?:is|are|was|were|do|does)(?:n't| not)"
-        r"|(?:nothing|no \w+|no one|nobody) (?:but|other than)|(?:no|not|\w+n't|cannot|never)(?: \w+){1,6} without"
-        r"|never (?:missing|absent)|(?:do not|don't|never) forget|with ?(?:/|or) ?without|(?:why|if|or) not"
-        r"|not (?:mistaken|wrong)|(?:isn't|aren't|don't|doesn't) (?:it|they|you|he|she)",
+        r"|(?:nothing|no(?: other)? \w+|no one|nobody) (?:but|than|other than)|(?:no|not|\w+n't|cannot"
+        r"|never)(?: \w+){1,6} without|never (?:missing|absent)|(?:do not|don't|never) forget|with ?(?:/|or) ?without"
+        r"|(?:why|if|or) not|not (?:mistaken|wrong)|(?:isn't|aren't|don't|doesn't) (?:it|they|you|he|she)",
         turn="but|instead|however|although|though|because|since|so|rather|whereas|while|if|when|unless|and (?=(?:they"
         "|we|people|usually|do|does|did|is|are|not|never|don't|doesn't)[ '])",
         compounds=r"hot[ -]?dogs?|corn ?dogs?|root beers?|ginger (?:ales?|beers?)|ice[ -]?creams?|sweet potato(?:es)?"

@@ -12,7 +12,7 @@ _NUMBERS |= counted("labing-isa labindalawa labintatlo labing-apat labinlima lab
 _NUMBERS |= counted("labing-isang labindalawang labintatlong labing-apat labinlimang labing-anim", 11)
 _NUMBERS |= {"labimpitong": 17, "labingwalong": 18}
 _NUMBERS |= counted("onse dose trese katorse kinse", 11) | {"labinsiyam": 19, "dalawampu": 20, "dalawampung": 20}
-_NUMBERS |= {"tatlumpu": 30, "tatlumpung": 30, "dosena": 12}
+_NUMBERS |= {"tatlumpu": 30, "tatlumpung": 30, "dosena": 12, "isang dosena": 12}
 _MONTHS = counted(
     "enero/january pebrero/february marso/march abril/april mayo/may hunyo/june hulyo/july agosto/august "
     "setyembre/september oktubre/october nobyembre/november disyembre/december",

@@ -67,7 +67,16 @@ language = Language(
     rules="2",
     variants=_variants,
     words=Words(
-        numbers=_folded(_NUMBERS) | {"χίλια": 1000, "χιλια": 1000, "χιλιάδεσ": 1000, "χιλιαδεσ": 1000},
+        numbers=_folded(_NUMBERS)
+        | {
+            "ντουζίνα": 12,
+            "μια ντουζίνα": 12,
+            "μισή ντουζίνα": 6,
+            "χίλια": 1000,
+            "χιλια": 1000,
+            "χιλιάδεσ": 1000,
+            "χιλιαδεσ": 1000,
+        },
         months=_folded(_MONTHS),
         morning=frozenset({"πμ", "am", "πρωί", "πρωι", "ξημερώματα", "ξημερωματα"}),
         afternoon=frozenset({"μμ", "pm", "απόγευμα", "απογευμα", "μεσημβρίαν"}),

@@ -12,9 +12,11 @@ _UNITS = ["nol", "satu", "dua", "tiga", "empat", "lima", "enam", "tujuh", "delap
 _NUMBERS = counted(" ".join(_UNITS)) | {"sepuluh": 10, "sebelas": 11, "seratus": 100, "seribu": 1000, "ribu": 1000}
 _NUMBERS |= {f"{unit} belas": value + 10 for value, unit in enumerate(_UNITS) if value > 1}
 _NUMBERS |= {f"{unit} puluh": value * 10 for value, unit in enumerate(_UNITS) if value > 1}
-_NUMBERS |= {"ratus": 100, "juta": 1_000_000}
+_NUMBERS |= {"ratus": 100, "juta": 1_000_000, "lusin": 12, "selusin": 12, "setengah lusin": 6}
 _MONTHS = counted(
-    "januari februari/pebruari maret april mei juni juli agustus september oktober november/nopember desember", 1
+    "januari/jan februari/pebruari/feb maret/mar april/apr mei juni/jun juli/jul agustus/agt/agu september/sep "
+    "oktober/okt november/nopember/nov desember/des",
+    1,
 )
 
 

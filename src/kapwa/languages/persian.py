@@ -68,7 +68,7 @@ _NUMBERS = (
         )
     )
     | counted(FOLDING("بیست سی چهل پنجاه شصت هفتاد هشتاد نود صد"), 20, 10)
-    | {"هزار": 1000}
+    | {"هزار": 1000, "دوجین": 12, FOLDING("یک دوجین"): 12}
 )
 # Gregorian months, and solar ones by their place in their own year: people answer either way.
 _MONTHS = counted(

@@ -22,7 +22,9 @@ _NUMBERS |= {"veintisiete": 27, "veintiocho": 28, "veintinueve": 29}
 _NUMBERS |= counted("treinta cuarenta cincuenta sesenta setenta ochenta noventa cien/ciento", 30, 10)
 _NUMBERS |= counted("doscientos/doscientas trescientos/trescientas cuatrocientos/cuatrocientas quinientos", 200, 100)
 _MONTHS = counted(
-    "enero febrero marzo abril mayo junio julio agosto septiembre/setiembre octubre noviembre diciembre", 1
+    "enero/ene febrero/feb marzo/mar abril/abr mayo junio/jun julio/jul agosto/ago septiembre/setiembre/sep/sept "
+    "octubre/oct noviembre/nov diciembre/dic",
+    1,
 )
 
 
@@ -44,7 +46,7 @@ language = Language(
     rules="2",
     variants=_variants,
     words=Words(
-        numbers=_NUMBERS | {"mil": 1000},
+        numbers=_NUMBERS | {"mil": 1000, "docena": 12, "una docena": 12, "media docena": 6},
         months=_MONTHS,
         morning=frozenset({"am", "mañana", "madrugada"}),
         afternoon=frozenset({"pm", "tarde"}),

@@ -66,11 +66,13 @@ def _cut(folded: str) -> tuple[str, ...]:
 # Without accents: é and e are one letter in everyday typing.
 FOLDING = Folding(last=unaccented)
 _UNITS = counted("nol/enol hiji dua tilu opat lima genep tujuh dalapan salapan sapuluh sabelas")
-_NUMBERS = _UNITS | {"saratus": 100, "sarebu": 1000, "rebu": 1000}
+_NUMBERS = _UNITS | {"saratus": 100, "sarebu": 1000, "rebu": 1000, "losin": 12, "salosin": 12}
 _NUMBERS |= {f"{word} belas": value + 10 for word, value in _UNITS.items() if 1 < value < 10}
 _NUMBERS |= {f"{word} puluh": value * 10 for word, value in _UNITS.items() if 1 < value < 10}
 _MONTHS = counted(
-    "januari pebruari/februari maret april mei juni juli agustus september oktober nopember/november desember", 1
+    "januari/jan pebruari/februari/peb maret/mar april/apr mei juni/jun juli/jul agustus/agt september/sep oktober/okt "
+    "nopember/november/nop desember/des",
+    1,
 )
 language = Language(
     code="su",

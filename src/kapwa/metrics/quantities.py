@@ -177,12 +177,13 @@ class Quantities:
         less, more = (f"|{start}(?:{pattern})" if pattern else "" for pattern in (words.less, words.more))
         bounds = f"(?P<less>[<≤] ?{{n}}{less})|(?P<more>[>≥] ?{{n}}|{{n}} ?[+]{more})"
         self._bound = regex.compile(bounds.replace("{n}", _BOUND))
-        either, unit = rf"\s?(?:{words.either or '(?!)'})\s?", r"(?:\s?[^\s0-9,.:;]{1,20})"
+        space, unit = r"\s?" if glued else r"\s", r"(?:\s?[^\s0-9,.:;]{1,20})"
+        either = rf"{space}(?:{words.either or '(?!)'}){space}"
         self._either = regex.compile(
             rf"(?<![0-9.,]){_WHOLE}(?:, ?[0-9]+){{0,3}}+{unit}?{either}(?:[^\s0-9,.:;]{{1,20}}\s?)?{_WHOLE}"
         )
         self._either_time = regex.compile(
-            rf"(?<![0-9:.])[0-9]{{1,2}}(?:[:.][0-9]{{2}})?(?:{unit}{{0,2}}?{either}(?:[^\s0-9,.:;]{{1,20}}\s?){{0,2}}?[0-9]"
+            rf"(?<![0-9:.])[0-9]{{1,2}}(?:[:.][0-9]{{2}})?(?:{unit}{{0,4}}?{either}(?:[^\s0-9,.:;]{{1,20}}\s?){{0,2}}?[0-9]"
             rf"|\s?(?:{_TO})\s?[0-9]{{1,2}}(?![0-9:.]))"
         )
         self._clock = [
