@@ -94,6 +94,17 @@ def test_floors_people_and_digits_are_told(
     assert said in told(*score, *marks)
 
 
+def test_people_come_with_their_own_interval_and_the_share_of_it() -> None:
+    people = PEOPLE._replace(low=0.856, high=0.918)
+    # Below 89 % alone, but not when what 150 prompts can tell of people is allowed for.
+    assert told(0.82, 0.75, 0.885, PEOPLE).endswith("People score 89.1%: it is below that.")
+    assert told(0.82, 0.75, 0.885, people).endswith(
+        "People score 89.1% (95% interval 85.6–91.8%): it cannot be told apart from that."
+    )
+    paired = people._replace(difference=-0.2, p_value=0.001, relative=0.78, relative_low=0.7, relative_high=0.86)
+    assert told(0.69, 0.6, 0.77, paired).endswith(": it is below that, at 78% (70–86%) of it.")
+
+
 def test_a_score_without_an_interval_or_without_a_value_says_why() -> None:
     assert "(too few to give an interval)" in told(1.0, None, None, CHANCE, n=1)
     assert "cannot be told apart from guessing" in told(1.0, math.nan, math.nan, CHANCE, n=1)

@@ -99,7 +99,7 @@ def score_sentence(reading: Reading) -> str:
     if (top := reading.marks.top) is not None:
         beside = {"below": "it is below that", "unclear": "it cannot be told apart from that"}
         beside["above"] = f"it is above what {top.words} score"
-        own = f" ({wording.interval(top.low, top.high, info, digits)})" if wording.known(top.low) else ""
+        own = f" (95% interval {wording.interval(top.low, top.high, info, digits)})" if wording.known(top.low) else ""
         who = top.words[:1].upper() + top.words[1:]
         clauses += f". {who} score {wording.amount(top.value, info, digits)}{own}: {beside[reading.verdicts[top]]}"
         if wording.known(top.relative_low) and wording.known(top.relative_high):
