@@ -212,11 +212,8 @@ def open_corpora(
             left = len(corpus.identities) - len(absent)
             if left < 2:
                 concept = f"'{key.topic}/{key.concept}' ({corpus.label}, {corpus.task})"
-                raise DataError(
-                    f"the concept {concept} has texts of {left} only.",
-                    path=corpus.source,
-                    hint=f"{wanted} for every concept: complete it, or take this concept out.",
-                )
+                hint = f"{wanted} for every concept: complete it, or take this concept out."
+                raise DataError(f"the concept {concept} has texts of {left} only.", path=corpus.source, hint=hint)
     return corpora
 
 
