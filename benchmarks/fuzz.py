@@ -48,7 +48,7 @@ NASTY = [
 PLAIN = ["1", "7", "all", "kalahi", "blend", "run", "answers.csv", "x=1", "0.5", "en", "auto", "code", "nowhere"]
 KINDS = [".csv", ".tsv", ".jsonl", ".json", ".yaml", ".xlsx", ".parquet"]
 ONE_CELL = ", one cell"
-ROW = r"\b(row|rows|line)\b|no choice is filled in|the concept '"  # nothing filled in; a group of rows
+ROW = r"\b(row|rows|line)\b|no choice is filled in|the concept "  # nothing filled in; a group of rows
 NOT_TRIED = {"--help", "--address", "--install-completion", "--show-completion"}
 
 
