@@ -149,7 +149,7 @@ def test_one_identity_is_not_enough(tmp_path: Path) -> None:
     rows = [r for r in sample_rows() if r["nationality"] == "Thai"]
     refused(write_jsonl(tmp_path / "a.jsonl", rows), "only of 'Thai'", "at least two")
     rows = [r for r in sample_rows() if r["nationality"] == "Thai" or r["concept"] != "honesty"]
-    message = "the concept values/honesty ("
+    message = "the concept 'values/honesty' ("
     refused(write_jsonl(tmp_path / "b.jsonl", rows), message, "complete it")
     rows = [{**r, "text": None} for r in sample_rows()]
     refused(write_jsonl(tmp_path / "c.jsonl", rows), "of nobody")
