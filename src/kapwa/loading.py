@@ -31,6 +31,7 @@ def load_task(  # noqa: PLR0913 - each is one decision of the caller; all but on
     system: str | None = None,
     shots: int = 0,
     draw_seed: int = 0,
+    wordings: str | Path | None = None,
     **options: Unpack[TaskSettings],
 ) -> Task:
     """Open the task ``name`` ("suite/task") over ``data`` (None: the suite's sample packs).
@@ -39,8 +40,9 @@ def load_task(  # noqa: PLR0913 - each is one decision of the caller; all but on
     ``limit``: only so many items of each culture and variant, the first, or with ``subset="random"`` drawn by
     ``draw_seed``. ``where``: only items with these values, e.g. ``{"topic": "friendship"}``. ``language`` ("local",
     "en") and ``prompt`` (prompt ids) name variants of suites that are asked in several languages. ``system``: a system
-    message before every question; ``shots``: so many answered examples, see :mod:`kapwa.suites.framing`. ``options``
-    are the task's own; None leaves one at its default.
+    message before every question; ``shots``: so many answered examples, see :mod:`kapwa.suites.framing`.
+    ``wordings``: a table of texts around each question, and the options ``samples`` (answers to each prompt) and
+    ``temperature``: see :mod:`kapwa.suites.varying`. ``options`` are the task's own; None leaves one at its default.
     Raises UsageError naming the nearest known word, and DataError for data that is not of the suite's form.
     """
     from kapwa.suites.folders.opening import open_task
@@ -66,18 +68,32 @@ def load_task(  # noqa: PLR0913 - each is one decision of the caller; all but on
     if subset == "random" and limit is None:
         raise UsageError("A random subset needs its size.", hint="Name it with --limit.")
     seed = draw_seed if subset == "random" else None
+    # A suite that draws samples has options of its own for that; of every other task they are the same.
+    drawn: dict[str, Any] = {name: None if suite.draws_samples else options.pop(name, None) for name in _DRAWN}
+    if wordings is not None:
+        drawn["wordings"] = wordings
+        if suite.draws_samples:
+            hint = "Its data hold prompts of their own: write further templates there."
+            raise UsageError(f"{name} takes no --wordings.", hint=hint)
     task = open_task(suite, name, data, Selection(variants, limit, values, seed), options)
-    if system is None and not shots:
-        return task
-    from kapwa.suites.framing import check_framing, framed
+    if system is not None or shots:
+        from kapwa.suites.framing import check_framing, framed
 
-    check_framing(suite, name, system, shots)
-    pool: Sequence[Item] = ()
-    if shots:
-        # Examples come from all of the data, so that they are the same whatever part of it is asked.
-        of_culture = {column: names for column, names in values.items() if column == "culture"}
-        pool = open_task(suite, name, data, Selection(variants, where=of_culture), options).items()
-    return framed(suite, task, system=system or "", shots=shots, pool=pool, seed=draw_seed)
+        check_framing(suite, name, system, shots)
+        pool: Sequence[Item] = ()
+        if shots:
+            # Examples come from all of the data, so that they are the same whatever part of it is asked.
+            of_culture = {column: names for column, names in values.items() if column == "culture"}
+            pool = open_task(suite, name, data, Selection(variants, where=of_culture), options).items()
+        task = framed(suite, task, system=system or "", shots=shots, pool=pool, seed=draw_seed)
+    if any(value is not None for value in drawn.values()):
+        from kapwa.suites.varying import varied
+
+        task = varied(task, **drawn, seed=draw_seed)
+    return task
+
+
+_DRAWN: tuple[Literal["samples", "temperature"], ...] = ("samples", "temperature")
 
 
 def _variants(wanted: str | Sequence[str], suite: Suite) -> tuple[str, ...]:

@@ -139,7 +139,14 @@ class TaskOptions:
             parser=parse_list,
         ),
     ] = None
-    samples: Annotated[int | None, option("N", "Texts of each prompt. Default: 5.", _TEXTS, min=1)] = None
+    samples: Annotated[
+        int | None,
+        option("N", "Answers drawn to each prompt \\[default: 1; 5 texts of eecc]. See --temperature.", min=1),
+    ] = None
+    wordings: Annotated[
+        Path | None,
+        option("FILE", "Ask every question in further wordings: a table of id and text, {prompt} in each."),
+    ] = None
     metrics: Annotated[
         Any,
         option(

@@ -113,7 +113,11 @@ def run(
     ] = None,
     temperature: Annotated[
         float | None,
-        option("T", "Temperature that texts are drawn at \\[default: the task's own; most are greedy].", min=0.0),
+        option(
+            "T",
+            "Temperature that texts are drawn at \\[default: the task's own; most are greedy, several samples 1].",
+            min=0.0,
+        ),
     ] = None,
     max_new_tokens: Annotated[
         int | None, option("N", "Longest answer in tokens \\[default: the task's own].", min=1)

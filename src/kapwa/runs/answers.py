@@ -87,7 +87,9 @@ def answers_of(runs: Sequence[Run], items: Sequence[Item], *, only_wrong: bool =
                 f"{run.path} has no answers to rate: it is a run of {run.manifest['task']}.",
                 hint="Name runs of an open task, such as kalahi/open.",
             )
-        chosen = run.answers.select("item_id", "variant", pl.lit(run.label).alias("model"), "text")
+        # Of several samples the first is rated: people are asked about each question once.
+        first = run.answers.filter(pl.col("sample") == 0) if "sample" in run.answers.columns else run.answers
+        chosen = first.select("item_id", "variant", pl.lit(run.label).alias("model"), "text")
         if only_wrong:
             headline = pl.col("metric") == run.manifest["headline"][0]
             wrong = run.scores.filter(headline & pl.col("outcome").is_in(WRONG_OUTCOMES)).select("item_id", "variant")

@@ -191,8 +191,8 @@ def signature(
     model, data, selection = manifest["model"], manifest["data"], manifest["selection"]
     chosen = selection["variants"] if variant is None else [variant]
     options = sorted((name, value) for name, value in manifest["options"].items() if value is not None)
-    # A system message is prose: its digest stands for it.
-    prose = {name: digest({"": text.encode()})[:6] for name, text in options if name == "system"}
+    # A system message and wordings are prose: their digests stand for them.
+    prose = {name: digest({"": text.encode()})[:6] for name, text in options if name in ("system", "wordings")}
     options = [(name, prose.get(name, value)) for name, value in options]
     options = [(name, "+".join(map(str, value)) if isinstance(value, list) else value) for name, value in options]
     settings = dict(model["fingerprint"])

@@ -165,9 +165,9 @@ class TaskSettings(TypedDict, total=False):
     concepts: Sequence[str] | str | Path | None  # eecc
     identities: Sequence[str] | str | Path | None
     nationalities: Sequence[str] | str | Path | None
-    samples: int | None
+    samples: int | None  # of every task; with temperature, see suites.varying
     temperature: float | None
-    seed: int | None
+    seed: int | None  # eecc
 
 
 class OpenTask(Protocol):

@@ -18,12 +18,13 @@ from kapwa.errors import UsageError, check_whole, raise_first
 from kapwa.languages.identify import differs, identify
 from kapwa.languages.phrases import is_refusal
 from kapwa.metrics.base import is_blank
-from kapwa.records import SCORE_COLUMNS, Answer, Capability, Floor, Item, Message, Params, Request, Response
+from kapwa.records import SCORE_COLUMNS, Answer, Capability, Floor, Item, Request, Response
 from kapwa.suites.base import ItemTask, Judged, MetricInfo, Selection, given_options, metrics_of
 from kapwa.suites.eecc import VARIANTS
 from kapwa.suites.eecc.data import load
 from kapwa.suites.eecc.items import build_items, choose_concepts, choose_identities, variants_of
-from kapwa.suites.items import ITEM_COLUMNS, answered_twice, item_columns, unknown_item
+from kapwa.suites.items import ITEM_COLUMNS, answered_twice, greedy_requests, item_columns, unknown_item
+from kapwa.suites.varying import check_draws, draws
 
 SAMPLES, TEMPERATURE = 5, 0.3
 # The paper's limits (section 4.2): explanations are cut short, stories may end.
@@ -49,13 +50,7 @@ class EeccOptions:
     def __post_init__(self) -> None:
         for name, least in (("samples", 1), ("max_new_tokens", 1), ("seed", 0)):
             check_whole(name, getattr(self, name), least)
-        if not isinstance(self.temperature, int | float) or not 0 <= self.temperature <= 10:
-            raise UsageError(f"temperature is {self.temperature!r}; it must be a number from 0 to 10.")
-        if self.temperature == 0 and self.samples > 1:
-            raise UsageError(
-                f"{self.samples} samples at temperature 0 would be {self.samples} copies of one text.",
-                hint="Use --samples 1, or a temperature above 0.",
-            )
+        check_draws(self.samples, self.temperature)
         object.__setattr__(self, "temperature", float(self.temperature))
 
     @classmethod
@@ -179,11 +174,8 @@ class EeccTask(ItemTask):
     def requests(self, items: Sequence[Item]) -> Iterator[Request]:
         """Yield the samples of each item one after another, so that a server is asked for all of them at once."""
         settings = self.settings
-        params = Params(settings.max_new_tokens, settings.temperature, seed=settings.seed)
-        for item in items:
-            messages = (Message("user", item.fields["prompt"]),)
-            for sample in range(settings.samples):
-                yield Request(item.id, item.variant, "generate", messages, params=params, sample=sample)
+        for request in greedy_requests(items, settings.max_new_tokens):
+            yield from draws(request, settings.samples, settings.temperature, settings.seed)
 
     def score(self, items: Sequence[Item], answers: Collection[Answer]) -> Judged:
         """Describe the texts; see :func:`kapwa.suites.eecc.task.judge`."""

@@ -1,0 +1,57 @@
+"""Variance components: are planted ones recovered, and is the error of the mean that they add up to the true one?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from benchmarks.simulations import Cell
+from numpy.typing import NDArray
+
+from kapwa.stats.components import variance_components
+
+# Standard deviations, in shares of right answers: what cultures, prompts, items and draws of answers differ by.
+PLANTED = {
+    "culture": 0.10,
+    "prompt": 0.05,
+    "culture × prompt": 0.03,
+    "item": 0.30,
+    "item × prompt": 0.15,
+    "sample": 0.25,
+}
+
+
+def plant(
+    random: np.random.Generator, sizes: Sequence[int], *, prompts: int, samples: int, fixed: bool = False
+) -> tuple[NDArray[np.float64], list[int]]:
+    """Draw scores (items, prompts, samples) with :data:`PLANTED` components; ``fixed``: cultures do not differ."""
+    sd = PLANTED | ({"culture": 0.0} if fixed else {})
+    cultures = [c for c, size in enumerate(sizes) for _ in range(size)]
+    of_culture = random.normal(scale=sd["culture"], size=(len(sizes), 1))
+    both = random.normal(scale=sd["culture × prompt"], size=(len(sizes), prompts))
+    cell = (of_culture + both)[cultures] + random.normal(scale=sd["prompt"], size=prompts)
+    cell = cell + random.normal(scale=sd["item"], size=(len(cultures), 1))
+    cell = cell + random.normal(scale=sd["item × prompt"], size=cell.shape)
+    return cell[:, :, None] + random.normal(scale=sd["sample"], size=(*cell.shape, samples)), cultures
+
+
+def cells(random: np.random.Generator, repeats: int) -> Iterator[Cell]:
+    """Each component's mean estimate in percent of the planted one, and the error of the mean likewise."""
+    sizes = tuple(range(20, 52, 2))
+    drawn = [plant(random, sizes, prompts=4, samples=3, fixed=False) for _ in range(repeats)]
+    found = [{one.name: one.variance for one in variance_components(*one).components} for one in drawn]
+    setting = "16 cultures of 20 to 50 items, 4 prompts, 3 samples"
+    for name, sd in PLANTED.items():
+        percent = 100 * float(np.mean([one[name] for one in found])) / sd**2  # type: ignore[arg-type]
+        yield Cell(
+            "components", f"mean estimate of the variance of {name}, of the planted", setting, percent, repeats, 93, 107
+        )
+    means, errors = [], []
+    for _ in range(repeats):
+        y, cultures = plant(random, sizes, prompts=4, samples=3, fixed=True)
+        means.append([y[np.array(cultures) == c].mean() for c in range(len(sizes))])
+        errors.append(sum(one.error or 0.0 for one in variance_components(y, cultures).components))
+    percent = 100 * float(np.mean(errors) / np.var(means, axis=0).mean())
+    yield Cell(
+        "components", "squared error of a culture's mean, estimated, of the true", setting, percent, repeats, 93, 107
+    )
