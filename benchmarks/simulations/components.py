@@ -8,7 +8,7 @@ import numpy as np
 from benchmarks.simulations import Cell
 from numpy.typing import NDArray
 
-from kapwa.stats.components import variance_components
+from kapwa.stats.components import order_changes, variance_components
 
 # Standard deviations, in shares of right answers: what cultures, prompts, items and draws of answers differ by.
 PLANTED = {
@@ -55,3 +55,16 @@ def cells(random: np.random.Generator, repeats: int) -> Iterator[Cell]:
     yield Cell(
         "components", "squared error of a culture's mean, estimated, of the true", setting, percent, repeats, 93, 107
     )
+    for change, low, high in ((0.0, 0.0, 6.0), (0.12, 75.0, 100.0)):
+        hits = 0
+        for _ in range(repeats):
+            # Each model is as good in every wording, but for the first in the last; the wording matters to all alike.
+            chance = 0.5 + random.normal(scale=0.2, size=(1, 200, 1)) + random.normal(scale=0.05, size=(1, 1, 4))
+            chance = chance + np.array([0.0, 0.05, 0.1])[:, None, None]
+            chance[0, :, 3] += 3 * change
+            hits += bool(order_changes((random.random(chance.shape) < chance).astype(float)))
+        setting = "3 models, 4 wordings, 200 items, " + (
+            "wordings matter alike" if not change else "one model gains .36"
+        )
+        figure = "a difference said to change with the wording"
+        yield Cell("components", figure, setting, 100 * hits / repeats, repeats, low, high)

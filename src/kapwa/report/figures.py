@@ -11,7 +11,7 @@ from html import escape
 from pathlib import Path
 
 from kapwa.files import replacing, write_text
-from kapwa.report import comparisons, heat, plots
+from kapwa.report import comparisons, heat, multiverse, plots
 from kapwa.report.charts import (
     COLOURS,
     DARK_FROM,
@@ -68,6 +68,7 @@ def every_chart(runs: Sequence[Run]) -> list[Chart]:
                 found += plots.variant_charts(view, subject)
         for axis in comparisons.AXES:
             found += plots.contrast_charts(view, comparisons.contrast_table(view, axis))
+        found += multiverse.multiverse_chart(view)
         found += [heat.confusion_chart(view, one) for one in view.confusions()]
     return found + relation_charts(relations(views))
 

@@ -148,6 +148,7 @@ def _task_part(view: TaskView, most: int | None, room: int) -> Part:
     variants = pl.DataFrame() if axes or len(view.variants) < 2 else comparisons.variant_pairs(view)
     correlated = run_correlations(view) if several else None
     confused = view.confusions()
+    drawn = any(run.scores["sample"].max() for run in view.runs)
     subjects, asked = [], browsed.answer_table(view)
     working = (worked.likelihood_table, worked.answers_table)[: min(2, len(view.variants))]
     for s in view.subjects:
@@ -182,6 +183,7 @@ def _task_part(view: TaskView, most: int | None, room: int) -> Part:
         "ceilings": any(mark.ceiling for mark in marks),
         "pairs": None,
         "variants": None,
+        "multiverse": _multiverse(view) if len(view.variants) > 1 or drawn else None,
         "counts": tables.counts_table(view),
         "losses": sentences.loss_sentences(view),
         "correlations": None if correlated is None else _agreement(view, correlated),
@@ -212,6 +214,20 @@ def _signatures(view: TaskView) -> tables.Table:
         rows=[[tables.Cell(label, metric), tables.Cell(clean(text))] for label, metric, text in found],
         csv=csv_text(("model", "metric", "signature"), found),
     )
+
+
+def _multiverse(view: TaskView) -> Part | None:
+    """What other wordings and draws would have given; None where there was one of each."""
+    from kapwa.report import multiverse
+
+    table = multiverse.variance_table(view)
+    if table is None:
+        return None
+    return {
+        "sentence": multiverse.multiverse_sentence(view),
+        "figures": multiverse.multiverse_chart(view),
+        "table": table,
+    }
 
 
 def _agreement(view: TaskView, frame: pl.DataFrame) -> tables.Table:

@@ -19,7 +19,7 @@ from kapwa.report.wording import label_text
 SAME = "The same numbers stand in the table."
 
 
-def _chart(
+def row_chart(
     view: TaskView,
     metric: str,
     lines: Sequence[Line],
@@ -68,7 +68,7 @@ def headline_charts(view: TaskView, subject: Subject) -> list[RowChart]:
             else:
                 lines.append(Line(label, below=below, strong="no score", muted=True))
         shown = [(mark, wording.amount(mark.value, info, 0)) for mark in marks.every]
-        found += _chart(
+        found += row_chart(
             view,
             metric,
             lines,
@@ -129,7 +129,7 @@ def _series_chart(
     view: TaskView, subject: Subject, kind: str, how: str, lines: Sequence[Line], members: Sequence[int]
 ) -> list[RowChart]:
     base, info = view.marks(subject, view.metric).base, view.metrics[view.metric]
-    return _chart(
+    return row_chart(
         view,
         view.metric,
         lines,
@@ -156,7 +156,7 @@ def culture_charts(view: TaskView, metric: str) -> list[RowChart]:
         drawn = any(dot.partial is not None for line in lines for dot in line.dots)
         keys += [("partial", "drawn towards the mean as far as noise explains")] if drawn else []
         labels = [view.labels[i] for i in members]
-        found += _chart(
+        found += row_chart(
             view,
             metric,
             lines,
@@ -179,7 +179,7 @@ def topic_charts(view: TaskView) -> list[RowChart]:
         for part, members in view.series:
             rows = {name: [(members.index(i), row) for i, row in one if i in members] for name, one in topics.items()}
             title = f"{view.titles[view.metric]}, by {label_text(group).replace('_', ' ')}"
-            found += _chart(
+            found += row_chart(
                 view,
                 view.metric,
                 [_series_line(name, one) for name, one in rows.items() if one],
@@ -244,7 +244,7 @@ def contrast_charts(view: TaskView, table: pl.DataFrame) -> list[RowChart]:
             lines += members
         first, second = part_names(rows[0], axis)
         whose = str(model[0]) or view.labels[0]
-        found += _chart(
+        found += row_chart(
             view,
             view.metric,
             lines,

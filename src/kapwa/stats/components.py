@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from kapwa.errors import UsageError
 from kapwa.stats.clusters import FloatArray, IntArray, cluster_codes
+from kapwa.stats.intervals import mean_estimates
 
 # What each component is of, from the widest to the narrowest.
 COMPONENTS = ("culture", "prompt", "culture × prompt", "item", "item × prompt", "sample")
@@ -122,3 +124,23 @@ def _named(found: dict[str, float], sizes: FloatArray, n_prompts: int, n_samples
         )
         for name in COMPONENTS
     )
+
+
+def order_changes(scores: ArrayLike, clusters: ArrayLike | None = None, alpha: float = 0.05) -> list[tuple[int, int]]:
+    """Pairs of models whose difference changes from one prompt to another by more than chance.
+
+    ``scores``: (models, items, prompts), NaN where nothing was measured; ``clusters``: (items,). For every pair of
+    models and of prompts the change of the difference, item by item, has a clustered t interval (Miller 2024); all
+    intervals together miss with probability ``alpha`` at most (Bonferroni), and a pair is named where one of them
+    leaves out 0.
+    """
+    given = np.asarray(scores, dtype=np.float64)
+    models, prompts = (list(combinations(range(n), 2)) for n in (given.shape[0], given.shape[2]))
+    found = []
+    for a, b in models if prompts else ():
+        difference = given[a] - given[b]
+        change = np.stack([difference[:, p] - difference[:, q] for p, q in prompts], axis=1)
+        estimates = mean_estimates(change, clusters, level=1 - alpha / (len(models) * len(prompts)))
+        if any(one.low is not None and one.high is not None and not one.low <= 0 <= one.high for one in estimates):
+            found.append((a, b))
+    return found

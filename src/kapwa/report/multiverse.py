@@ -1,0 +1,186 @@
+"""What another wording or another draw of the answers would have given: variance components, and ranks by wording."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import combinations
+from math import sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from kapwa.report import wording
+from kapwa.report.charts import SERIES, Dot, Line, RowChart
+from kapwa.report.comparisons import split
+from kapwa.report.plots import row_chart
+from kapwa.report.tables import NONE, Cell, Table
+from kapwa.report.view import TaskView
+from kapwa.report.wording import isolate, label_text
+from kapwa.stats.clusters import FloatArray
+from kapwa.stats.components import order_changes, variance_components
+from kapwa.tables_io import csv_text
+
+_WORDS = {
+    "culture": "cultures",
+    "prompt": "wordings of the prompt",
+    "culture × prompt": "wordings, from culture to culture",
+    "item": "items",
+    "item × prompt": "wordings, from item to item",
+    "sample": "draws of the answer",
+}
+
+
+class Grid(NamedTuple):
+    """Scores by item, wording and sample, NaN where there is none; ``units`` names each item by culture and name."""
+
+    values: FloatArray
+    units: list[tuple[str, str]]
+    clusters: list[str]
+
+
+def wordings_of(view: TaskView) -> list[str]:
+    """The variants that differ in the prompt alone: those asked in the language of the main one."""
+    asked = (split(view.variant) or ("",))[0]
+    return [name for name in view.variants if (split(name) or ("",))[0] == asked]
+
+
+def score_grid(view: TaskView, run: int, variants: Sequence[str]) -> Grid:
+    """The first headline metric by item, variant and sample.
+
+    Where variants ask items of other names, as Kalahi's do, the mean of a cluster stands in place of an item.
+    """
+    measured = (pl.col("metric") == view.metric) & pl.col("variant").is_in(variants) & pl.col("value").is_not_null()
+    kept = view.runs[run].scores.filter(measured)
+    asked = kept.group_by("culture", "item_id").agg(pl.col("variant").n_unique())
+    unit = pl.col("item_id" if (asked["variant"] == len(variants)).sum() > 1 else "cluster").alias("unit")
+    cells = kept.group_by("culture", unit, "variant", "sample", maintain_order=True).agg(
+        pl.col("value").mean(), pl.col("cluster").first()
+    )
+    units = cells.unique(["culture", "unit"], keep="first", maintain_order=True)
+    names = list(units.select("culture", "unit").iter_rows())
+    places, columns = ({name: i for i, name in enumerate(one)} for one in (names, variants))
+    values = np.full((len(names), len(variants), int(cells["sample"].max() or 0) + 1), np.nan)  # type: ignore[arg-type]
+    for culture, name, variant, sample, value in cells.drop("cluster").iter_rows():
+        values[places[culture, name], columns[variant], sample] = value
+    return Grid(values, names, units["cluster"].to_list())
+
+
+def variance_table(view: TaskView) -> Table | None:
+    """Where the variance of each model's scores comes from; None with one wording and one sample."""
+    variants, info = wordings_of(view), view.metrics[view.metric]
+    rows, tidy, left_out = list[list[Cell]](), list[list[Any]](), 0
+    for i, label in enumerate(view.labels):
+        grid = score_grid(view, i, variants)
+        if grid.values.shape[1:] == (1, 1) or not grid.units:
+            continue
+        found = variance_components(grid.values, [culture for culture, _ in grid.units])
+        left_out += found.left_out
+        known = [one for one in found.components if one.variance is not None]
+        total, error = (sum(max(getattr(one, name) or 0.0, 0.0) for one in known) for name in ("variance", "error"))
+        for one in known:
+            variance = max(one.variance or 0.0, 0.0)
+            cells = [wording.points(sqrt(variance), info, 1), _share(variance, total), _share(one.error, error)]
+            # What a design cannot tell apart from a component is part of it.
+            undrawn = " (and draws)" if one is known[-1] and one.name != "sample" else ""
+            rows.append(
+                [Cell(_WORDS[one.name] + undrawn, isolate(label)), *(Cell(text, number=True) for text in cells)]
+            )
+            tidy.append([label, one.name, one.variance, one.error, *found[1:]])
+    if not rows:
+        return None
+    gone = f" {wording.count(left_out, 'item')} without a score in each are left out." if left_out else ""
+    head = ("model", "component", "variance", "error", "cultures", "items", "left_out", "prompts", "samples")
+    return Table(
+        key=f"{view.slug}-variance",
+        caption=f"Where the variance of {view.titles[view.metric]} comes from",
+        head=["Differences between", "Standard deviation", "Share of the variance", "Share of the error"],
+        rows=rows,
+        csv=csv_text(head, tidy),
+        note="Variance: of single answers. Error: the squared standard error of a culture's mean over all items, "
+        "wordings and draws here; more of what has the largest share makes it smaller. Items and wordings count as "
+        f"draws from more of their kind; estimates below 0 are shown as 0.{gone}",
+    )
+
+
+def _share(part: float | None, total: float) -> str:
+    return NONE.text if part is None or total <= 0 else f"{100 * part / total:.0f}%"
+
+
+def _means(view: TaskView, variants: Sequence[str]) -> dict[int, list[float]]:
+    """By run, the mean over cultures in each wording; only runs that have all of them."""
+    found = {}
+    for i in range(len(view.runs)):
+        rows = [[view.estimate(i, s, view.metric, name) for s in view.subjects] for name in variants]
+        if all(row is not None and wording.known(row["value"]) for one in rows for row in one):
+            found[i] = [float(np.mean([row["value"] for row in one if row is not None])) for one in rows]
+    return found
+
+
+def multiverse_chart(view: TaskView) -> list[RowChart]:
+    """Every model a row, every wording a dot, its ranks beside: how far the ranking moves; [] where it cannot."""
+    variants = wordings_of(view)
+    means = _means(view, variants)
+    if len(means) < 2 or len(variants) < 2:
+        return []
+    ranks = {
+        i: [1 + sum(other[k] > one[k] for other in means.values()) for k in range(len(variants))]
+        for i, one in means.items()
+    }
+    told = len(variants) <= len(SERIES)
+    lines = [
+        Line(
+            view.labels[i],
+            [Dot(value, series=k if told else 0) for k, value in enumerate(means[i])],
+            strong=f"rank {min(ranks[i])}" + (f"–{max(ranks[i])}" if max(ranks[i]) > min(ranks[i]) else ""),
+            beside=wording.interval(min(means[i]), max(means[i]), view.metrics[view.metric]),
+            joined=True,
+        )
+        for i in sorted(means, key=lambda i: -sum(means[i]))
+    ]
+    title = f"{view.titles[view.metric]}, by wording of the prompt"
+    about = f"{len(means)} models in {len(variants)} wordings. Beside each its ranks, and its lowest and highest score"
+    series = [label_text(name) for name in variants] if told else []
+    return row_chart(
+        view,
+        view.metric,
+        lines,
+        title=title,
+        about=about,
+        key=f"{view.slug}-wordings",
+        subject=view.task,
+        series=series,
+        compact=True,
+    )
+
+
+def multiverse_sentence(view: TaskView) -> str:
+    """Tell how many pairs of models change order with the wording, and which by more than chance; "" for one only."""
+    variants = wordings_of(view)
+    means = _means(view, variants)
+    if len(means) < 2 or len(variants) < 2:
+        return ""
+    pairs = list(combinations(means, 2))
+    above = [{one > other for one, other in zip(means[a], means[b], strict=True)} for a, b in pairs]
+    turned = [pair for pair, both in zip(pairs, above, strict=True) if len(both) > 1]
+    grids = {i: score_grid(view, i, variants) for i in means}
+    units = list(dict.fromkeys(unit for grid in grids.values() for unit in grid.units))
+    clusters: Mapping[tuple[str, str], str] = {
+        unit: name for grid in grids.values() for unit, name in zip(grid.units, grid.clusters, strict=True)
+    }
+    rows = {unit: i for i, unit in enumerate(units)}
+    scores = np.full((len(grids), len(units), len(variants)), np.nan)
+    for k, grid in enumerate(grids.values()):
+        scores[k, [rows[unit] for unit in grid.units]] = grid.values.mean(axis=2)
+    beyond = order_changes(scores, [clusters[unit] for unit in units])
+    count = partial(wording.count, len(pairs))
+    first = f"Asked in {len(variants)} wordings, {len(turned) or 'none'} of {count('pair')} of models "
+    first += "changes order" if len(turned) < 2 else "change order"
+    if not beyond:
+        return f"{first}; no difference between two models changes with the wording by more than chance could make it."
+    which = [
+        f"{isolate(view.labels[list(means)[a]])} and {isolate(view.labels[list(means)[b]])}" for a, b in beyond[:3]
+    ]
+    more = f", and {len(beyond) - 3} more pairs" if len(beyond) > 3 else ""
+    return f"{first}. By more than chance the wording changes the difference between {'; '.join(which)}{more}."

@@ -1,0 +1,79 @@
+"""What the report says of wordings and draws: where the variance comes from, and how far the ranking moves."""
+
+import numpy as np
+import polars as pl
+from pages import Page, assert_sound, render_page
+from report_fixtures import MadeRun, make_run, wide_run
+
+from kapwa.report.multiverse import multiverse_chart, multiverse_sentence, score_grid, variance_table, wordings_of
+from kapwa.report.view import TaskView, arrange
+from kapwa.stats.components import variance_components
+
+
+def view_of(*runs: MadeRun) -> TaskView:
+    return arrange(list(runs))[0]
+
+
+def sampled(run: MadeRun, samples: int, seed: int) -> MadeRun:
+    """The same run with several draws of every answer."""
+    rng = np.random.default_rng(seed)
+    parts = [run.scores.with_columns(sample=pl.lit(k, pl.Int64)) for k in range(samples)]
+    parts[1:] = [one.with_columns(value=pl.Series(rng.random(one.height).round(0))) for one in parts[1:]]
+    run.scores = pl.concat(parts)
+    return run
+
+
+def test_the_table_holds_the_components_of_the_scores() -> None:
+    view = view_of(sampled(wide_run(per_culture=12), 3, 1))
+    variants = wordings_of(view)
+    assert len(variants) == 2  # of four variants those in the language of the first
+    grid = score_grid(view, 0, variants)
+    assert grid.values.shape == (16 * 12, 2, 3)
+    scores = view.runs[0].scores.filter(metric=view.metric, variant=variants[1], sample=2)
+    row = scores.row(7, named=True)
+    assert grid.values[grid.units.index((row["culture"], row["item_id"])), 1, 2] == row["value"]
+    table = variance_table(view)
+    assert table is not None
+    wanted = variance_components(grid.values, [culture for culture, _ in grid.units])
+    rows = pl.read_csv(table.csv.encode()).to_dicts()
+    for one, found in zip(wanted.components, rows, strict=True):
+        assert (found["component"], found["items"], found["prompts"], found["samples"]) == (one.name, 192, 2, 3)
+        assert abs(found["variance"] - one.variance) < 1e-9
+    shares = [int(row[3].text.rstrip("%")) for row in table.rows if row[3].text != "–"]
+    assert 97 <= sum(shares) <= 103
+
+
+def test_one_wording_and_one_draw_have_no_such_section() -> None:
+    alone = make_run(variants=("full",))
+    assert variance_table(view_of(alone)) is None
+    assert "where the variance comes from" not in Page(render_page([alone])).text
+
+
+def test_where_variants_ask_other_items_clusters_are_held_together() -> None:
+    run = make_run(cultures=("Filipino",))
+    run.scores = run.scores.with_columns(item_id=pl.col("item_id") + pl.col("variant"))
+    grid = score_grid(view_of(run), 0, wordings_of(view_of(run)))
+    assert len(grid.units) == run.scores["cluster"].n_unique()
+
+
+def test_ranks_by_wording_and_what_is_beyond_chance_are_told() -> None:
+    runs = [wide_run(f"org/m{k}", per_culture=40, skill=0.12 * k) for k in range(3)]
+    swapped = runs[2].scores
+    variants = wordings_of(view_of(*runs))
+    # The best model fails in the second wording.
+    lost = (pl.col("variant") == variants[1]) & (pl.col("metric") == "sem_b")
+    runs[2].scores = swapped.with_columns(value=pl.when(lost).then(0.0).otherwise(pl.col("value")))
+    runs[2].estimates = runs[2].estimates.with_columns(value=pl.when(lost).then(0.0).otherwise(pl.col("value")))
+    view = view_of(*runs)
+    (chart,) = multiverse_chart(view)
+    by_model = {line.label: line for line in chart.lines}
+    assert by_model["m2"].strong == "rank 1–3"
+    assert [len(line.dots) for line in chart.lines] == [2, 2, 2]
+    said = multiverse_sentence(view)
+    assert said.startswith("Asked in 2 wordings, 2 of 3 pairs of models change order.")
+    assert "m0" in said.rpartition("between")[2]
+    page = Page(render_page(runs))
+    assert_sound(page)
+    assert said.split(";")[0] in page.text
+    calm = view_of(*(wide_run(f"org/n{k}", per_culture=40, skill=0.12 * k) for k in range(2)))
+    assert "by more than chance could make it" in multiverse_sentence(calm)
