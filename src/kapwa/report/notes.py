@@ -63,11 +63,11 @@ def warnings(view: TaskView) -> list[str]:
     for label, run in zip(view.labels, view.runs, strict=True):
         options = run.manifest.get("options", {})
         system, shots, samples = (options.get(name) for name in ("system", "shots", "samples"))
-        if samples and int(samples) > 1:
-            said.append(
-                f"{isolate(label)}: {samples} answers were drawn to each prompt, at temperature "
-                f"{options['temperature']:g}; they are averaged first, so that an item counts once."
-            )
+        drawn = (
+            f"{isolate(label)}: {samples} answers were drawn to each prompt, at temperature "
+            f"{options.get('temperature')}; they are averaged first, so that an item counts once."
+        )
+        said += [drawn] if samples and int(samples) > 1 else []
         before = [f"the system message {isolate(wording.truncate(label_text(system), 120))}"] if system else []
         before += [wording.count(int(shots), "answered example")] if shots else []
         if before:
