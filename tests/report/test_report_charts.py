@@ -40,7 +40,7 @@ from kapwa.report.charts import (
 )
 from kapwa.report.figures import chart_file, every_chart, png, save_figures
 from kapwa.report.heat import confusion_chart, heat_domain, stratum_charts
-from kapwa.report.plots import _chart, breakdown_charts, headline_charts, variant_charts
+from kapwa.report.plots import breakdown_charts, headline_charts, row_chart, variant_charts
 from kapwa.report.view import arrange
 from kapwa.report.worldmap import MapChart, definitions, map_charts, map_svg, place_of, world
 
@@ -172,7 +172,7 @@ def test_a_value_has_a_step_and_more_is_never_less(a: float, b: float, c: float)
 
 
 NAMES = {"title": "t", "about": "a", "key": "k", "subject": "s"}
-NOTHING_BUT_ZERO = _chart(Namespace(metrics={"m": {}}), "m", [Line("x", [Dot(0.0)])], **NAMES)
+NOTHING_BUT_ZERO = row_chart(Namespace(metrics={"m": {}}), "m", [Line("x", [Dot(0.0)])], **NAMES)
 
 
 @pytest.mark.parametrize("domain", [(-0.05, 0.12), (0.0, 37.0), (0.0, 1e-4), NOTHING_BUT_ZERO[0].domain])
