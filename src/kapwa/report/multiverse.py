@@ -85,7 +85,10 @@ def variance_table(view: TaskView) -> Table | None:
             # What a design cannot tell apart from a component is part of it.
             undrawn = " (and draws)" if one is known[-1] and one.name != "sample" else ""
             rows.append(
-                [Cell(_WORDS[one.name] + undrawn, isolate(label)), *(Cell(text, number=True) for text in cells)]
+                [
+                    Cell(_WORDS[one.name] + undrawn, isolate(wording.truncate(label, 32))),
+                    *(Cell(text, number=True) for text in cells),
+                ]
             )
             tidy.append([label, one.name, one.variance, one.error, *found[1:]])
     if not rows:
@@ -131,7 +134,7 @@ def multiverse_chart(view: TaskView) -> list[RowChart]:
     told = len(variants) <= len(SERIES)
     lines = [
         Line(
-            view.labels[i],
+            wording.truncate(view.labels[i], 32),
             [Dot(value, series=k if told else 0) for k, value in enumerate(means[i])],
             strong=f"rank {min(ranks[i])}" + (f"–{max(ranks[i])}" if max(ranks[i]) > min(ranks[i]) else ""),
             beside=wording.interval(min(means[i]), max(means[i]), view.metrics[view.metric]),
@@ -151,7 +154,6 @@ def multiverse_chart(view: TaskView) -> list[RowChart]:
         key=f"{view.slug}-wordings",
         subject=view.task,
         series=series,
-        compact=True,
     )
 
 
