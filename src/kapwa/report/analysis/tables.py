@@ -183,19 +183,18 @@ def correlation_table(view: AnalysisView) -> Table | None:
     )
 
 
-def _p_small(row: Row | None) -> str:
+def _p_small(row: Row | None, least: float | None = None) -> str:
     if row is None or not wording.known(row["p"]):
         return ""
+    told = f", least {least:.2g}" if least is not None else ""
     smooth = f"; smooth {wording.p_words(row['p_smooth'])}" if wording.known(row["p_smooth"]) else ""
-    return wording.p_words(row["p"]) + smooth
+    return wording.p_words(row["p"]) + told + smooth
 
 
 def _mantel(view: AnalysisView, row: Row | None) -> Cell:
     if row is None or not wording.known(row["estimate"]):
         return NONE
-    small, least = _p_small(row), view.least_p(row)
-    small += f", least {least:.2g}" if small and least is not None else ""
-    return Cell(fine(row["estimate"]), small, number=True)
+    return Cell(fine(row["estimate"]), _p_small(row, view.least_p(row)), number=True)
 
 
 def topic_table(view: AnalysisView) -> Table | None:
