@@ -326,6 +326,6 @@ def test_an_analysis_that_does_not_tell_says_nothing(partial: MadeAnalysis) -> N
 def test_the_page_has_it_in_every_cell_and_the_terminal_once(partial: MadeAnalysis) -> None:
     told = asked(partial, permutations=999)
     table = correlation_table(AnalysisView(told))
-    assert all("p = 0.002, least 0.001" in row[6].small for row in table.rows)
+    assert all("p = 0.002\nleast 0.001" in row[6].small for row in table.rows)
     assert "Least: the smallest p" in table.note
     assert printed(render_analysis(told), 1000).count("Its p cannot be less than 0.001") == 1

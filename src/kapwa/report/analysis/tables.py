@@ -186,8 +186,8 @@ def correlation_table(view: AnalysisView) -> Table | None:
 def _p_small(row: Row | None, least: float | None = None) -> str:
     if row is None or not wording.known(row["p"]):
         return ""
-    told = f", least {least:.2g}" if least is not None else ""
-    smooth = f"; smooth {wording.p_words(row['p_smooth'])}" if wording.known(row["p_smooth"]) else ""
+    told = f"\nleast {least:.2g}" if least is not None else ""
+    smooth = f"\nsmooth {wording.p_words(row['p_smooth'])}" if wording.known(row["p_smooth"]) else ""
     return wording.p_words(row["p"]) + told + smooth
 
 
