@@ -235,6 +235,10 @@ def plan(
     if agreement is not None:
         given["differing"] = round(1 - agreement, 12)
     runs = [open_run(run) if isinstance(run, str | Path) else run for run in pilot]
+    if metric is not None and not runs:
+        raise UsageError(
+            f"{metric} would be a metric of a pilot, and no run is named.", hint="Name one, or leave it out."
+        )
     found, grounds = _pilot(runs, metric) if runs else ({}, ())
     if found.get("differing") == 0 or found.get("accuracy") in (0, 1):
         raise UsageError(

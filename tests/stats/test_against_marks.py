@@ -1,5 +1,7 @@
 """A score against tricks, guessing and people: values by definition, error rates and coverage by simulation."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from benchmarks.simulations import floors
@@ -44,6 +46,15 @@ def test_equal_answers_everywhere_are_no_difference_and_nothing_measured_is_none
     (empty,) = against_marks(np.full(3, np.nan), same[:, None], np.arange(3), binary=True)
     assert (empty.difference, empty.relative) == (None, None)
     assert against_marks(same, np.zeros((3, 1)), np.arange(3), binary=True)[0].relative is None
+
+
+@pytest.mark.parametrize("groups", [1, 2, 3, 5, 8])
+def test_few_large_clusters_have_no_smaller_p_than_their_sign_flips(groups: int) -> None:
+    """One cluster of 40 items, all won, had p = .007, and two of 20 p = .0007: a sentence said "better"."""
+    codes = np.repeat(np.arange(groups), 20)
+    (found,) = against_marks(np.ones(len(codes)), np.zeros((len(codes), 1)), codes, binary=True)
+    flips = np.array(list(product((-20, 20), repeat=groups))).sum(axis=1)
+    assert found.p_value == min(1.0, (np.abs(flips) >= 20 * groups).mean())
 
 
 @given(st.lists(st.floats(0.0001, 1), min_size=1, max_size=8))

@@ -185,6 +185,12 @@ def test_the_spread_is_the_same_for_any_order_of_rows_and_extreme_without_noise(
     assert np.isnan(culture_spread(cultures.astype(float), cultures, questions).p_value)
 
 
+def test_five_questions_do_not_tell_two_cultures_apart() -> None:
+    """Five of five right against one: 4 of 5 questions differ, and sign flips of them give no p below .0625."""
+    found = culture_spread([1.0] * 5 + [0.0] * 4 + [1.0], ["x"] * 5 + ["y"] * 5, [*range(5), *range(5)])
+    assert found.p_value == 0.0625  # was .0002: residuals of a culture that gets all right are 0
+
+
 # --- tables
 
 

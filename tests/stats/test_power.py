@@ -131,6 +131,17 @@ def test_a_plan_is_kept() -> None:
     assert measure.detectable(285) == pytest.approx(0.05, rel=2e-3)
 
 
+@pytest.mark.parametrize(("accuracy", "items"), [(0.9, 85), (0.9, 120), (0.95, 200), (0.6, 30)])
+def test_a_plan_by_accuracy_is_the_same_both_ways(accuracy: float, items: int) -> None:
+    """Beside 90 % right 10 points are found by 78 items, and more than 10 take more: then the other is the worse."""
+    assumed = Assumed(accuracy=accuracy)
+    size = assumed.detectable(items)
+    assert size is not None
+    assert items - 4 <= assumed.items_for(size) <= items
+    steps = np.linspace(0.005, 0.995 * size, 60)
+    assert all(assumed.power_of(items, float(step)) < assumed.power for step in steps)
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [

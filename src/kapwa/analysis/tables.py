@@ -34,6 +34,7 @@ from kapwa.analysis.words.counts import WordCounts
 from kapwa.stats.distances import row_means
 from kapwa.stats.kendall import jackknife, known_pairs
 from kapwa.stats.mantel import mantel
+from kapwa.stats.resampling import monte_carlo_p
 from kapwa.stats.significance import PairedTest, holm, one_way_anova, paired_test
 
 ALL = "all"
@@ -256,12 +257,6 @@ def _tau_rows(topics: Sequence[TopicSummary], values: ValuesOf) -> Iterator[dict
             estimate, low, high = interval(row_means(taus.tau), -1.0, 1.0)
             draws = row_means(taus.floors.T)
             (floor_low,), (floor_high,) = _central(draws[None])
-            known = draws[~np.isnan(draws)]
-            # Two-sided share of permutations at least as far from zero.
-            beyond = 1 + int((np.abs(known) >= abs(estimate)).sum())
-            smooth = row_means(taus.smooth.T)
-            smooth = smooth[~np.isnan(smooth)]
-            farther = 1 + int((np.abs(smooth) >= abs(estimate)).sum())
             countries_low, countries_high = jackknife(estimate, row_means(taus.without.T))
             yield {
                 "measure": measure,
@@ -270,14 +265,22 @@ def _tau_rows(topics: Sequence[TopicSummary], values: ValuesOf) -> Iterator[dict
                 "estimate": estimate,
                 "low": low,
                 "high": high,
-                "p": beyond / (1 + known.size) if known.size and not np.isnan(estimate) else _NAN,
+                "p": _share_beyond(estimate, draws),
                 "floor_low": floor_low,
                 "floor_high": floor_high,
-                "p_smooth": farther / (1 + smooth.size) if smooth.size and not np.isnan(estimate) else _NAN,
+                "p_smooth": _share_beyond(estimate, row_means(taus.smooth.T)),
                 "countries_low": countries_low,
                 "countries_high": countries_high,
                 "n": int((~np.isnan(taus.tau)).any(axis=0).sum()),
             }
+
+
+def _share_beyond(estimate: float, draws: Reals) -> float:
+    """Two-sided p: share of the known draws at least as far from zero."""
+    known = draws[~np.isnan(draws)]
+    if not known.size or np.isnan(estimate):
+        return _NAN
+    return monte_carlo_p(int((np.abs(known) >= abs(estimate)).sum()), known.size)
 
 
 def _mantel_rows(sums: Sums, values: ValuesOf, permutations: int, seed: int) -> Iterator[dict[str, Any]]:

@@ -159,7 +159,9 @@ def against_marks(
 
     The test is Student's t of the differences, clustered. Of ``binary`` values (0/1, or means of samples) one pair more
     is counted as won and one as lost: with few pairs that differ its p is near that of the exact test, where t alone
-    finds too much (Bonett and Price 2012). The interval of the ratio is by linearisation, values − ratio · mark.
+    finds too much (Bonett and Price 2012). One pair weighs little beside large clusters, so p is never below 2^(1 − G),
+    the least that sign flips of G clusters can give. The interval of the ratio is by linearisation,
+    values − ratio · mark.
     """
     from scipy.special import stdtr, stdtrit
 
@@ -178,6 +180,7 @@ def against_marks(
         p = ratio = low = high = None
         if test.value is not None and test.se and means[k] is not None:
             p = float(2 * stdtr(test.clusters - 1, -abs(test.value / test.se)))
+            p = max(p, 2.0 ** (3 - test.clusters)) if binary else p
         if (whole := paired[k]) and (apart_by := means[k]) is not None and whole > 0:
             ratio = 1 + apart_by / whole
             spread = mean_estimates((values - ratio * there[:, k]) / whole, codes)[0]

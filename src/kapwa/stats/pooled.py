@@ -300,7 +300,10 @@ def _spread_of(found: CultureMeans, labels: tuple[object, ...], *, seed: int, ra
     bar = distance / (noise + distance / float(found.clusters[tested].mean())) * (1 - TIE)
     beyond = (means[:, None] - means)[: len(errors)] / errors / max(float(np.quantile(largest, 0.95)), ROUNDING)
     sd = math.sqrt(max(distance - noise, 0.0) / (several - 1))
-    return _spread(labels, found, tested, monte_carlo_p(int((ratios >= bar).sum()), FLIPS), sd, beyond)
+    # Residuals are fitted and so too small: of few clusters, hold p at the least chance that their sign flips have.
+    least = 2.0 ** (1 - np.count_nonzero(found.shares[:, tested].any(axis=1)))
+    p = max(monte_carlo_p(int((ratios >= bar).sum()), FLIPS), least)
+    return _spread(labels, found, tested, p, sd, beyond)
 
 
 def _flipped(residuals: FloatArray, noise: float, errors: FloatArray, *, seed: int) -> tuple[FloatArray, FloatArray]:

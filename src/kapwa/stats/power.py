@@ -253,9 +253,12 @@ class Assumed:
 
     def detectable(self, items: int) -> float | None:
         """Smallest difference that ``items`` items show with the wanted power; None where none can be."""
-        most = 100 * self.deviation if self.deviation is not None else self._largest if self.differing is None else 1.0
-        found = _smallest(lambda difference: self.power_of(items, difference) >= self.power, most)
-        return None if isnan(found) else found
+        most = [100 * self.deviation] if self.deviation is not None else [1.0]
+        if self.deviation is None and self.differing is None:
+            # Up to 1 − accuracy the other model is taken as the better; beyond, as the worse, and more items differ.
+            most = [1 - (self.accuracy or 0.0), self._largest]
+        found = (_smallest(lambda difference: self.power_of(items, difference) >= self.power, one) for one in most)
+        return next((one for one in found if not isnan(one)), None)
 
     def items_for(self, difference: float) -> int:
         """Fewest items that show a true ``difference`` with the wanted power. Raises UsageError where it cannot be."""
