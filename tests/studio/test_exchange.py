@@ -1,6 +1,7 @@
 """Situations that exist come in as drafts; a project goes into an archive and comes back the same."""
 
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -97,3 +98,50 @@ def test_a_project_comes_back_from_its_archive(
     again = Someone("baryo")
     again.post("/enter/", {"code": people["edo"].code})
     assert "Situation 1" in again.get("situations/")
+
+
+def test_an_archive_that_is_strange_changes_nothing(
+    project: Any, people: dict[str, Someone], tmp_path: Path, monkeypatch: Any
+) -> None:
+    from kapwa.studio import exchange
+    from kapwa.studio.models import Person, Project
+
+    people["ana"].post("topics/", {"name": "friendship"})
+    whole = tmp_path / "backup.zip"
+    exchange.export_project(project, whole)
+    assert whole.stat().st_mode & 0o777 == 0o600  # it holds what people said of themselves
+    with zipfile.ZipFile(whole) as opened:
+        parts = {name: opened.read(name).decode() for name in opened.namelist()}
+    own = Person.objects.first()
+    assert own is not None
+    Project.objects.all().delete()
+
+    def archive(**changed: str) -> Path:
+        path = tmp_path / "strange.zip"
+        with zipfile.ZipFile(path, "w") as made:
+            for name, text in (parts | {f"{name}.jsonl": text for name, text in changed.items()}).items():
+                made.writestr(name, text)
+        return path
+
+    first = json.loads(parts["project.jsonl"])
+    event = json.loads(parts["events.jsonl"])
+    for strange in (
+        {"project": ""},
+        {"project": json.dumps({**first, "later": 1})},
+        {"events": json.dumps({**event, "kind": "no.such"})},
+        {"events": json.dumps({**event, "uuid": "no"})},
+        {"events": json.dumps({**event, "body": {}})},
+        {"events": "[]"},
+        {"events": parts["events.jsonl"] * 2},
+        {"people": parts["people.jsonl"].replace(own.access, "x" * 9000).replace('"id"', '"no"')},
+    ):
+        with pytest.raises(DataError, match="cannot read"):
+            exchange.import_project("baryo", archive(**strange))
+        assert not Project.objects.exists()
+    # A person who is here keeps the code of today, whatever an older archive says.
+    people_now = parts["people.jsonl"].replace(own.access, "old")
+    exchange.import_project("baryo", archive(people=people_now))
+    assert Person.objects.get(pk=own.pk).access == own.access
+    monkeypatch.setattr(exchange, "_MOST_UNPACKED", 100)
+    with pytest.raises(DataError, match="unpacks to more than 100 bytes"):
+        exchange.import_project("iba", whole)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import uuid
 import zipfile
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.core.serializers.json import DjangoJSONEncoder
-from django.db import transaction
+from django.db import DatabaseError, transaction
 from django.utils.dateparse import parse_datetime
 
 from kapwa.datasets.packs import locate, table_files
@@ -24,6 +26,8 @@ from kapwa.suites.kalahi.form import PARTS, RESPONSES
 from kapwa.suites.kalahi.form import Situation as Row
 
 _IMPORTED = uuid.UUID("8f7f5c0e-54f1-4b6e-9d58-0d9d1c7a4b1e")
+# Far more than a project of any size needs; an archive that unpacks to more would fill the memory.
+_MOST_UNPACKED = 1_000_000_000
 # What of a project travels in an archive besides its events: (file, table, the columns that stay behind).
 _TABLES: tuple[tuple[str, Any, tuple[str, ...]], ...] = (
     ("project", Project, ("id", "slug")),
@@ -93,6 +97,7 @@ def export_project(project: Project, out: Path) -> int:
         for name, found in rows.items():
             lines = (json.dumps(row, ensure_ascii=False, sort_keys=True, cls=DjangoJSONEncoder) for row in found)
             archive.writestr(f"{name}.jsonl", "".join(f"{line}\n" for line in lines))
+    out.chmod(0o600)
     return len(rows["events"])
 
 
@@ -113,16 +118,28 @@ def _rows(project: Project, name: str, model: Any, left: Iterable[str]) -> Itera
 def import_project(slug: str, archive: Path) -> Project:
     """Bring a project back from an archive under the name ``slug``; its tables are made from its events.
 
-    Raises UsageError where the name is taken or the project is here already, DataError for a file that is no archive.
+    Raises UsageError where the name is taken or the project is here already, DataError for a file that is no archive,
+    is too large, or holds what this version does not know; then nothing is changed.
     """
     try:
         with zipfile.ZipFile(archive) as opened:
+            files = {name: opened.getinfo(f"{name}.jsonl") for name, _, _ in _TABLES}
+            if sum(file.file_size for file in files.values()) > _MOST_UNPACKED:
+                raise DataError(f"unpacks to more than {_MOST_UNPACKED:,} bytes.", path=archive)
             found = {
-                name: [json.loads(line) for line in opened.read(f"{name}.jsonl").decode().splitlines()]
-                for name, _, _ in _TABLES
+                name: [json.loads(line) for line in opened.read(file).decode().splitlines()]
+                for name, file in files.items()
             }
-    except (OSError, KeyError, ValueError, zipfile.BadZipFile):
+    except (OSError, KeyError, ValueError, RuntimeError, zipfile.BadZipFile, zlib.error):
         raise DataError("is no archive of a project.", path=archive, hint="Make one: kapwa studio export") from None
+    try:
+        return _put_back(slug, found)
+    except (DatabaseError, LookupError, TypeError, ValueError, AttributeError, ValidationError) as error:
+        message = f"holds what this version of Kapwa cannot read ({type(error).__name__}: {error})."
+        raise DataError(message, path=archive, hint="Was it made by a newer one? Nothing was changed.") from None
+
+
+def _put_back(slug: str, found: dict[str, list[dict[str, Any]]]) -> Project:
     with writing(), transaction.atomic():
         if Project.objects.filter(slug=slug).exists():
             raise UsageError(f"There is a project {slug!r} already.", hint="Import the archive under another name.")
@@ -135,7 +152,7 @@ def import_project(slug: str, archive: Path) -> Project:
         for row in found["consents"]:
             ConsentText.objects.create(project=project, **row)
         for row in found["people"]:
-            Person.objects.update_or_create(id=row.pop("id"), defaults=row)
+            Person.objects.get_or_create(id=row.pop("id"), defaults=row)  # who is here keeps their code of today
         for row in found["members"]:
             Membership.objects.create(project=project, **row)
         for row in found["invitations"]:
