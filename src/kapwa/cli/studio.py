@@ -27,10 +27,11 @@ def _open(
     home: Path, database: str | None, *, make: bool = False, url: str = "", hosts: tuple[str, ...] = (), model: str = ""
 ) -> ModuleType:
     """Set Django up for the studio in ``home`` and return what can be asked of it."""
-    if not make and not home.is_dir():
-        raise UsageError(f"There is no studio in {home}.", hint="Make a project first: kapwa studio new my-culture")
-    from kapwa.studio.settings import configure
+    from kapwa.studio.settings import SECRET_NAME, configure
 
+    if not make and not (home / SECRET_NAME).is_file():  # a second secret would shut everybody out
+        hint = "Name its folder with --home, or make a project first: kapwa studio new my-culture"
+        raise UsageError(f"There is no studio in {home}: no {SECRET_NAME} is there.", hint=hint)
     configure(home, database=database, url=url, hosts=hosts, model=model)
     from kapwa.studio import commands
 
@@ -159,6 +160,8 @@ def freeze(
     made = frozen(commands.find_project(name), release, output, date=date, private=private)
     show(str(made.folder))
     note(f"{made.rows} situation{'s' * (made.rows != 1)}, version {made.version}.")
+    if made.held:
+        note(f"{made.held} accepted left out: somebody has not agreed that their words in it are published.")
     if made.withdrawn:
         note(f"withdrawn.jsonl names {made.withdrawn} that earlier releases had and that authors withdrew.")
     note(f"Now: kapwa suite add {made.folder} --name {name}")

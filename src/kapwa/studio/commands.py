@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from django.core.management import call_command
-from django.db import connection, transaction
+from django.db import DatabaseError, connection, transaction
 
 from kapwa.errors import UsageError, nearest
 from kapwa.studio import consent
@@ -34,7 +34,11 @@ def prepare() -> None:
     """Bring the database's tables to this version's; a database of a later version stays untouched and is an error."""
     from django.db.migrations.executor import MigrationExecutor
 
-    executor = MigrationExecutor(connection)
+    try:
+        executor = MigrationExecutor(connection)
+    except DatabaseError as error:
+        message = f"The studio's database cannot be opened: {str(error).strip().splitlines()[0]}."
+        raise UsageError(message, hint="Look at --home and --database, and whether the server runs.") from None
     known = set(executor.loader.disk_migrations)
     unknown = sorted(
         name for app, name in executor.loader.applied_migrations if app == "studio" and (app, name) not in known
@@ -129,6 +133,8 @@ def serve(home: Path, *, host: str, port: int, url: str, threads: int = 8, behin
     from django.core.wsgi import get_wsgi_application
 
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # a short queue is no news
+    for name in ("django.request", "django.security.csrf"):  # refused requests are none, and their paths may hold codes
+        logging.getLogger(name).setLevel(logging.ERROR)
     options: dict[str, Any] = {
         "host": host,
         "port": port,

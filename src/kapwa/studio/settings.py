@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -154,6 +155,7 @@ def _sqlite(path: Path) -> dict[str, Any]:
     # Django's own defaults lose writes when many write at once: the lock must be taken when a transaction begins.
     # What is deleted is overwritten with zeros; corners that moving rows leave are cleared after an erasure.
     pragmas = ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON")
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))  # made by us, so that nobody else may read it
     options = {
         "transaction_mode": "IMMEDIATE",
         "timeout": 30,
@@ -169,13 +171,19 @@ def _postgresql(url: str) -> dict[str, Any]:
             f"{parts.scheme or url!r} is no kind of database that the studio knows.",
             hint="Give postgresql://user@host/name, or nothing for a file of its own.",
         )
+    if find_spec("psycopg") is None:
+        raise MissingDependencyError("psycopg", extra="studio", purpose="A PostgreSQL database")
+    try:
+        port = parts.port
+    except ValueError:
+        raise UsageError("The database's port is no number.", hint="Give postgresql://user@host:5432/name.") from None
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": unquote(parts.path.lstrip("/")),
         "USER": unquote(parts.username or ""),
         "PASSWORD": unquote(parts.password or ""),
         "HOST": unquote(parts.hostname or ""),
-        "PORT": str(parts.port or ""),
+        "PORT": str(port or ""),
         "CONN_MAX_AGE": None,
         "CONN_HEALTH_CHECKS": True,
         "OPTIONS": dict(parse_qsl(parts.query)),

@@ -10,5 +10,6 @@ from kapwa.studio.views import eliciting, entry, member, project, review, topics
 __all__ = ("eliciting", "entry", "member", "project", "review", "topics", "urlpatterns", "writing")
 
 urlpatterns = [path(one.path, one.view, name=one.name) for one in PAGES.values()]
+handler400 = "kapwa.studio.security.refused"
 handler404 = "kapwa.studio.security.not_found"
 handler500 = "kapwa.studio.security.failed"
