@@ -183,3 +183,45 @@ def test_what_a_scribe_and_a_coordinator_did_for_others_stays(
     assert (freeze(project, "1.0.0", tmp_path / "b").folder / "release.json").read_bytes() == before
     assert not Event.objects.filter(actor__in=authors).exists()
     assert differences(project) == []
+
+
+def test_what_others_and_models_made_of_a_changed_field_goes_too(
+    studio: Path, project: Any, people: dict[str, Someone], monkeypatch: Any
+) -> None:
+    from django.db import connection
+
+    from kapwa.studio.events import differences
+    from kapwa.studio.models import Situation
+    from kapwa.studio.views import writing
+
+    people["carla"].post("situations/new/", a_situation("Tomas"))
+    author = Situation.objects.get().author
+    people["ana"].post("people/", {"action": "roles", "author": author, "roles": ["writer"]})
+    dina = a_situation("Tomas", instruction=f"{CANARY}-1?")
+    people["dina"].post("situations/1/edit/", {**dina, "base": "1"})
+    varied = a_situation("Tomas", user="Nars ako.", instruction=f"{CANARY}-1, po?")
+    people["carla"].post("situations/new/", {**varied, "origin": "1"})
+    people["carla"].post("situations/2/edit/", {**varied, "instruction": f"{CANARY}-1, nga?", "base": "1"})
+    monkeypatch.setattr(writing, "ask", lambda fields: {"model": "m", "fails": None, "answer": fields["instruction"]})
+    people["carla"].post("situations/1/ask/")
+    people["carla"].post("situations/2/ask/")
+    connection.close()
+    assert files_with(studio.parent, CANARY) != []
+    people["dina"].post("withdraw/", {"depth": "contributions", "sure": "yes"})
+    connection.close()
+    assert files_with(studio.parent, CANARY) == []
+    assert differences(project) == []
+    assert [one.fields["instruction"] for one in Situation.objects.all()] == ["Anong gagawin ko?"] * 2
+    assert Situation.objects.get(number=2).fields["user"] == "Nars ako."
+
+
+def test_who_has_no_role_any_more_may_still_withdraw(project: Any, people: dict[str, Someone]) -> None:
+    from kapwa.studio.models import Membership
+
+    member = Membership.objects.get(pseudonym="Edo")
+    people["ana"].post("people/", {"action": "roles", "author": member.author})
+    people["edo"].get("", status=403)
+    assert "About you" in people["edo"].get("/")
+    people["edo"].post("withdraw/", {"depth": "contributions", "sure": "yes"})
+    member.refresh_from_db()
+    assert member.person is None

@@ -150,8 +150,16 @@ def erase_author(project: Project, author: str) -> int:
         elif own or (event.kind.startswith("situation.") and gone):
             _empty(event, also_actor=own)
             count += 1
+        elif event.kind == "situation.asked" and event.subject in touched:
+            _empty(event, also_actor=False)  # a model's answer may repeat what it was asked
+            count += 1
+        elif event.kind == "situation.drafted" and event.body.get("origin") in touched:
+            event.body = {**event.body, "changes": _besides(event.body["changes"], touched[event.body["origin"]])}
+            touched[str(event.uuid)] = set(touched[event.body["origin"]])
+            event.save(update_fields=("body",))
+            count += 1
         elif event.kind == "situation.revised" and touched.get(event.subject, set()) & set(event.body["changes"]):
-            kept = {name: text for name, text in event.body["changes"].items() if name not in touched[event.subject]}
+            kept = _besides(event.body["changes"], touched[event.subject])
             event.body = {**event.body, "changes": kept}
             event.save(update_fields=("body",))
             count += 1
@@ -164,6 +172,10 @@ def erase_author(project: Project, author: str) -> int:
 
 # Kinds whose body names members.
 _NAMING = frozenset({"session.opened", "release.frozen"})
+
+
+def _besides(changes: Mapping[str, str], names: set[str]) -> dict[str, str]:
+    return {name: text for name, text in changes.items() if name not in names}
 
 
 def _without(value: Any, author: str) -> Any:
@@ -194,7 +206,7 @@ def forget(member: Membership) -> None:
     """Cut the tie between a member and a person; with no other membership the person's row goes, too."""
     person = member.person
     member.person, member.pseudonym, member.credit, member.roles = None, "", "", []
-    member.consent_scopes, member.consented = [], None
+    member.consented = None  # what their words may be used for stays with the words
     member.save()
     if person is not None and not person.memberships.exists():
         person.delete()

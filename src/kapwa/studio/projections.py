@@ -96,7 +96,8 @@ def situation_drafted(event: Event, *, live: bool) -> None:
     body, fields, cluster = event.body, {}, str(event.uuid)
     if body.get("origin"):
         source = Situation.objects.filter(project_id=event.project_id, id=body["origin"]).first()
-        earlier = Revision.objects.filter(id=f"{body['origin']}:{body['base']}").first()
+        # The one that was seen, or where an erasure took that, what it came of.
+        earlier = Revision.objects.filter(situation=body["origin"], number__lte=body["base"]).order_by("number").last()
         if source is None or earlier is None:
             raise RefusedError("The situation that this varies is not there any more.")
         fields, cluster = earlier.fields, source.cluster
