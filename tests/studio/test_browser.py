@@ -98,6 +98,7 @@ class Browser:
         self.look("code")
         self.page.get_by_role("link", name="I have it, go on").click()
         self.look("consent")
+        self.page.get_by_label("What I write may be published").check()
         self.page.get_by_label("I have read this and want to take part.").check()
         self.press("Go on")
         self.look("home")

@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from studio_people import Someone, a_situation, accepted
@@ -123,3 +124,59 @@ def test_a_private_part_is_whole_situations_and_stays_private(
         json.loads(line) for line in (tmp_path / "baryo-1.0.1-private" / "situations.jsonl").read_text().splitlines()
     ]
     assert [row["id"] for row in again] == [row["id"] for row in parts["private"]]
+
+
+def test_words_whose_author_does_not_want_them_published_stay_out(
+    project: Any, people: dict[str, Someone], tmp_path: Path
+) -> None:
+    from kapwa.errors import UsageError
+    from kapwa.studio.freeze import freeze
+    from kapwa.studio.models import Elicited, Situation
+
+    def agree(name: str, **scopes: str) -> None:
+        people[name].post("consent/", {"version": "1", "agree": "yes", **scopes})
+
+    agree("berto")
+    people["berto"].post("situations/new/", a_situation("Liza"))
+    people["berto"].post("elicit/", {"question": "elder", "text": "sinabi ko", "language": "fil"})
+    # Carla, who agreed, varies his situation, makes one of his answer, and one of her own.
+    people["carla"].post("situations/new/", {**a_situation("Liza", user="Guro ako."), "origin": "1"})
+    people["carla"].post("situations/new/", {**a_situation("Ely"), "elicited": Elicited.objects.get().id})
+    people["carla"].post("situations/new/", a_situation("Tomas"))
+    Situation.objects.update(state="accepted")
+    page = people["ana"].get("releases/")
+    assert "1 situation would be frozen now; 0 are not accepted yet" in page
+    assert "3 accepted situations would be left out" in page
+    made = freeze(project, "1.0.0", tmp_path)
+    assert (made.rows, made.held) == (1, 3)
+    assert "Tomas" in (made.folder / "situations.jsonl").read_text()
+    # A later change by him keeps the text from before him; his agreement opens everything.
+    four = a_situation("Tomas", user="Nars ako.")
+    people["ana"].post(
+        "people/", {"action": "roles", "author": Situation.objects.get(number=1).author, "roles": "scribe"}
+    )
+    people["berto"].post("situations/4/edit/", {**four, "base": "1", "reason": "reword"})
+    made = freeze(project, "1.0.1", tmp_path)
+    assert (made.rows, made.held) == (1, 3)
+    assert "Nars" not in (made.folder / "situations.jsonl").read_text()
+    Situation.objects.update(state="accepted")
+    with pytest.raises(UsageError, match="Nobody whose words are in accepted situations of baryo agreed"):
+        freeze(project, "2.0.0", tmp_path)
+    agree("berto", scope_publish="yes")
+    people["berto"].post("withdraw/", {"depth": "identity", "sure": "yes"})  # his words stay, and so does his word
+    made = freeze(project, "2.0.0", tmp_path)
+    assert (made.rows, made.held) == (4, 0)
+
+
+def test_a_change_in_review_leaves_no_situation_that_cannot_be_frozen(project: Any, people: dict[str, Someone]) -> None:
+    people["berto"].post("situations/new/", a_situation("Liza"))
+    people["berto"].post("situations/1/submit/")
+    people["carla"].post("situations/1/vote/", {"round": "1", "choice": "change"})
+    people["dina"].post("situations/1/reveal/")
+    form = {**a_situation("Liza"), "best": "", "base": "1", "reason": "reword"}
+    page = people["dina"].post("situations/1/edit/", form, status=409)
+    assert "no relevant response is chosen as the best" in page
+    # Who is yet to vote does not see in the history which one was chosen.
+    people["dina"].post("situations/1/edit/", {**form, "best": "2", "user": "Nars ako."})
+    assert "<ins>2</ins>" not in people["carla"].get("situations/1/")
+    assert "<ins>2</ins>" in people["berto"].get("situations/1/")

@@ -348,3 +348,43 @@ def test_the_secret_is_its_owners_alone(tmp_path: Path) -> None:
     assert secret_of(tmp_path / "home") == path.read_text()
     with pytest.raises(KapwaError, match="no kind of database"):
         settings_of(tmp_path / "home", database="mysql://x")
+    with pytest.raises(KapwaError, match="port is no number"):
+        settings_of(tmp_path / "home", database="postgresql://u@h:zz/x")
+    assert (tmp_path / "home" / "studio.sqlite").stat().st_mode & 0o777 == 0o600
+
+
+def test_who_runs_one_project_lets_nobody_into_another(project: Any, people: dict[str, Someone]) -> None:
+    """A coordinator's new code for a member opens this project alone, also where the member is in others."""
+    from kapwa.studio import commands
+    from kapwa.studio.models import Invitation, Membership
+
+    other = commands.new_project("iba", language="fil")
+    code = commands.invite_people(other, ["coordinator"], 1, "")[0].code
+    edo, author = people["edo"], _author(people["edo"])
+    edo.post("/enter/", {"code": code})
+    edo.post("/join/")
+    page = people["ana"].post("people/", {"action": "again", "author": author})
+    found = re.search(r'<p class="code">([\d-]+)<', page)
+    assert found
+    intruder = Someone(project.slug)
+    intruder.post("/enter/", {"code": found[1]})
+    intruder.post("/join/")
+    assert "Edo" in intruder.get("me/")
+    assert intruder.client.get("/p/iba/").status_code == 404
+    assert Membership.objects.get(author=author).roles == ["reviewer"]
+    assert edo.client.get("/p/iba/consent/").status_code == 200
+    assert edo.client.get("/p/baryo/me/").status_code == 404
+    # An invitation that two took at the same moment lets one in.
+    from kapwa.studio.people import join
+
+    again = Invitation.objects.get(pk=Invitation.objects.latest("pk").pk)
+    with pytest.raises(UsageError, match="was just used"):
+        join(again, "")
+
+
+def test_what_is_not_even_read_gets_a_page_too(project: Any, people: dict[str, Someone]) -> None:
+    answer = people["berto"].client.post("/p/baryo/situations/new/", {"notes": "x" * 3_000_000})
+    assert "too large" in answer.content.decode()
+    answer = people["berto"].client.get("/", headers={"host": "elsewhere.example"})
+    assert answer.status_code == 400
+    assert "does not answer to this address" in answer.content.decode()

@@ -7,7 +7,8 @@ from kapwa.studio.models import ConsentText, Project
 
 # What somebody may agree to besides taking part, and how it is asked.
 SCOPES = {
-    "publish": "What I write may be published as part of the benchmark, under the project's licence.",
+    "publish": "What I write may be published as part of the benchmark, under the project's licence. "
+    "Without this, releases leave out every situation that has words of mine.",
     "quote": "My words may be quoted in papers and talks about the benchmark.",
     "contact": "The project may contact me about it later.",
 }

@@ -26,7 +26,7 @@ from kapwa.files import filling
 from kapwa.studio.describe import croissant, datasheet, facts_now
 from kapwa.studio.events import record, writing
 from kapwa.studio.fields import Fields, as_row, key_text
-from kapwa.studio.models import Event, Membership, Project, Release, Revision, Situation
+from kapwa.studio.models import Elicited, Event, Membership, Project, Release, Revision, Situation
 from kapwa.studio.projections import ACCEPTED, FROZEN, RefusedError
 from kapwa.suites.folders.adding import check_folder
 
@@ -36,13 +36,17 @@ SITUATIONS = "situations.jsonl"
 
 
 class Frozen(NamedTuple):
-    """A release as it was written: how many rows, which kind of step it is, and how many were withdrawn since."""
+    """A release as it was written: how many rows, which kind of step it is, and how many were withdrawn since.
+
+    ``held``: how many accepted situations are left out, because somebody has not agreed to their publication.
+    """
 
     folder: Path
     version: str
     rows: int
     step: str
     withdrawn: int
+    held: int
 
 
 def freeze(
@@ -75,7 +79,9 @@ def freeze(
                 f"The release would not run: {errors[0].message}", hint="Mend that situation, and freeze again."
             )
     gone = files[WITHDRAWN_NAME].count(b"\n") if WITHDRAWN_NAME in files else 0
-    return Frozen(folder, version, len(release.items), step_needed(before, release.items, release.card)[0], gone)
+    held = len(accepted_now(project, before).keys() - items_now(project, before).keys())
+    step = step_needed(before, release.items, release.card)[0]
+    return Frozen(folder, version, len(release.items), step, gone, held)
 
 
 def _numbers(version: str) -> tuple[int, int, int]:
@@ -91,6 +97,9 @@ def _new_release(
     before = Release.objects.filter(project=project).order_by("seq").last()
     items = items_now(project, before)
     if not items:
+        if accepted_now(project, before):
+            message = f"Nobody whose words are in accepted situations of {project.slug} agreed to their publication."
+            raise UsageError(message, hint="Each may do so on their own page, under what they agreed to.")
         raise UsageError(f"No situation of {project.slug} is accepted yet.", hint="Review some, and accept them.")
     card = card_now(project)
     if before is not None:
@@ -128,7 +137,28 @@ def _checked_date(date: str | None) -> str:
 
 
 def items_now(project: Project, before: Release | None) -> dict[str, int]:
-    """Return the revision of each situation to be frozen: accepted ones, and frozen ones as they were.
+    """Return the revision of each situation to be frozen: accepted ones without words that may not be published.
+
+    Words stay out whose author has not agreed to their publication. They are also in later variations of the situation,
+    and those of an answer in what was made of it.
+    """
+    members = Membership.objects.filter(project=project)
+    unwilling = {one.author for one in members if "publish" not in one.consent_scopes}
+    told = set(Elicited.objects.filter(project=project, author__in=unwilling).values_list("id", flat=True))
+    theirs = Revision.objects.filter(project=project, author__in=unwilling).order_by("-number")
+    first = dict(theirs.values_list("situation", "number"))  # of several the last assigned, which is the earliest
+    items, found, clusters = accepted_now(project, before), {}, set()
+    for one in Situation.objects.filter(project=project).order_by("number"):
+        since = 1 if one.cluster in clusters or one.elicited in told else first.get(one.id)
+        if since is not None:
+            clusters.add(one.cluster)
+        if one.id in items and (since is None or items[one.id] < since):
+            found[one.id] = items[one.id]
+    return found
+
+
+def accepted_now(project: Project, before: Release | None) -> dict[str, int]:
+    """Return the revision of each accepted situation, and of frozen ones as they were.
 
     A frozen situation that is under review again stays as the last release had it.
     """

@@ -76,11 +76,16 @@ def join(invitation: Invitation, pseudonym: str, person: Person | None = None) -
 
     Somebody who is here already (``person``) gets the invitation's roles besides their own, so that nobody is two.
     """
-    invitation.used = timezone.now()
-    invitation.save()
+    now = timezone.now()
+    if not Invitation.objects.filter(pk=invitation.pk, used=None).update(used=now):  # by another at the same moment
+        raise UsageError("This invitation was just used.", hint="Ask for one of your own.")
     code = ""
     if invitation.member is not None and invitation.member.person is not None:
-        person, code = invitation.member.person, new_code()
+        member, person, code = invitation.member, invitation.member.person, new_code()
+        if person.memberships.exclude(pk=member.pk).exists():
+            # Whoever runs one project may let somebody back into that one alone, not into others as them.
+            member.person = person = Person.objects.create(access=hashed(code))
+            member.save()
         person.access = hashed(code)
         person.save()
         return person, code

@@ -12,6 +12,7 @@ from functools import wraps
 from typing import Any
 
 from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import DisallowedHost
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect, render
@@ -20,7 +21,7 @@ from kapwa.errors import KapwaError, UsageError
 from kapwa.studio.events import ConflictError, writing
 from kapwa.studio.models import Membership, Person, Project
 from kapwa.studio.projections import RefusedError
-from kapwa.studio.roles import NOBODY
+from kapwa.studio.roles import EVERYONE, NOBODY
 
 SAFE = frozenset({"GET", "HEAD"})
 PROJECT = "p/<slug:project>/"
@@ -74,6 +75,8 @@ def page(
     """
     if not read and not write:
         raise UsageError(f"The page {path!r} names no roles.", hint="Say who reads it and who posts to it.")
+    if not consented and (read | write) != EVERYONE:
+        raise UsageError(f"The page {path!r} asks for no consent, so it cannot be for some roles alone.")
 
     def register(view: View) -> View:
         @wraps(view)
@@ -91,7 +94,8 @@ def page(
             if member is None:  # that a project exists is nobody else's business
                 raise Http404
             visit = Visit(member.project, member, frozenset(member.roles))
-            if not visit.may(read if request.method in SAFE else write):
+            # What somebody agreed to and what they withdraw is theirs, also once they have no role any more.
+            if consented and not visit.may(read if request.method in SAFE else write):
                 return _forbidden(request)
             if consented and not agreed(member):
                 return redirect("consent", project=project)
@@ -166,6 +170,16 @@ def locked_out(request: HttpRequest, *_: Any, **__: Any) -> HttpResponse:
     """Return the page for an address that tried too many codes."""
     error = KapwaError("Too many wrong codes came from your network.", hint="Wait ten minutes, then try again.")
     return problem(request, error, 429)
+
+
+def refused(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Return the page for what is not even read: an address that is not the studio's, or a form that is too large."""
+    if isinstance(exception, DisallowedHost):
+        hint = "Use the address you were given. Whoever runs the studio adds another with serve --url."
+        error = KapwaError("The studio does not answer to this address.", hint=hint)
+    else:
+        error = KapwaError("This form is damaged or too large, and nothing was saved.", hint="Send less at once.")
+    return render(request, "studio/problem.html", {"error": error}, status=400)
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -26,7 +26,7 @@ def start(request: HttpRequest) -> HttpResponse:
     found = Membership.objects.filter(person=request.user, left=None).select_related("project")
     members = list(found.order_by("project__title"))
     if len(members) == 1:
-        return redirect("home", project=members[0].project.slug)
+        return redirect("home" if members[0].roles else "me", project=members[0].project.slug)
     return render(request, "studio/projects.html", {"members": members})
 
 

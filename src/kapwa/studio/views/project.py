@@ -14,8 +14,8 @@ from django.shortcuts import redirect
 from kapwa.errors import UsageError
 from kapwa.studio import consent as texts
 from kapwa.studio.fields import tidy
+from kapwa.studio.freeze import accepted_now, freeze, items_now, release_files, step_needed
 from kapwa.studio.freeze import card_now as card_of
-from kapwa.studio.freeze import freeze, items_now, release_files, step_needed
 from kapwa.studio.languages import checked_tag, known, language
 from kapwa.studio.models import Event, Membership, Release, Situation
 from kapwa.studio.people import invite
@@ -116,8 +116,13 @@ def releases(request: HttpRequest, visit: Visit) -> HttpResponse:
     before = found[0] if found else None
     items = items_now(project, before)
     step, why = step_needed(before, items, card_of(project))
-    waiting = Situation.objects.filter(project=project).exclude(id__in=list(items)).count()
-    return show(request, visit, "releases", releases=found, n=len(items), step=step, why=why, waiting=waiting)
+    accepted = accepted_now(project, before)
+    counts = {
+        "n": len(items),
+        "waiting": Situation.objects.filter(project=project).exclude(id__in=list(accepted)).count(),
+        "held": len(accepted) - len(items),
+    }
+    return show(request, visit, "releases", releases=found, step=step, why=why, **counts)
 
 
 @page("releases/<str:version>/", read=COORDINATORS)

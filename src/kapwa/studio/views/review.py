@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from django.http import HttpRequest, HttpResponse
@@ -39,6 +40,8 @@ def situation(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     may_vote = visit.may(REVIEWERS) and own not in found.authors and found.state == IN_REVIEW and not found.revealed
     votes = Vote.objects.filter(situation=found.id).order_by("seq")
     texts = prompts(found.fields)
+    # Who is yet to vote is not told which response its writer takes for the best.
+    best_shown = not may_vote or mine is not None
     return show(
         request,
         visit,
@@ -55,14 +58,13 @@ def situation(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
         mine=mine,
         may_vote=may_vote,
         is_author=own in found.authors,
-        # Who is yet to vote is not told which response its writer takes for the best.
-        best_shown=not may_vote or mine is not None,
+        best_shown=best_shown,
         may_return=found.state in (IN_REVIEW, ACCEPTED) and (own == found.author or visit.may(MODERATORS)),
         # Before the reveal a page tells how many voted, and nothing of what.
         votes=[vote for vote in votes if vote.round < found.round or shown],
         voted=len(votes_of(found)),
         remarks=Remark.objects.filter(situation=found.id),
-        history=_history(revisions),
+        history=_history(revisions, FIELDS if best_shown else [name for name in FIELDS if name != "best"]),
         variations=Situation.objects.filter(project=visit.project, cluster=found.cluster).order_by("number"),
         choices=CHOICES,
         model=model_name(),
@@ -80,12 +82,12 @@ def _filled(found: Situation, group: str) -> list[tuple[str, str, str]]:
     ]
 
 
-def _history(revisions: list[Revision]) -> list[tuple[Revision, list[Change]]]:
-    """Return the revisions, newest first, each with what it changed."""
+def _history(revisions: list[Revision], fields: Iterable[str]) -> list[tuple[Revision, list[Change]]]:
+    """Return the revisions, newest first, each with what it changed of ``fields``."""
     found = []
     for place, one in enumerate(revisions):
         before: dict[str, Any] = revisions[place - 1].fields if place else {}
-        names = [name for name in FIELDS if before.get(name, "") != one.fields.get(name, "")] if place else []
+        names = [name for name in fields if before.get(name, "") != one.fields.get(name, "")] if place else []
         found.append((one, [Change(name, pieces(before.get(name, ""), one.fields.get(name, ""))) for name in names]))
     return found[::-1]
 

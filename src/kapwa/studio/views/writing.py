@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from kapwa.studio.asking import ask
 from kapwa.studio.checks import check_fields
 from kapwa.studio.events import writing
-from kapwa.studio.fields import FIELDS, GLOSS, SLOTS, changes, prompts, read_fields
+from kapwa.studio.fields import FIELDS, GLOSS, SLOTS, Fields, changes, prompts, read_fields, tidy
 from kapwa.studio.languages import language
 from kapwa.studio.models import Elicited, Project, Revision, Situation, Topic
 from kapwa.studio.projections import DRAFT, IN_REVIEW, REASONS, RefusedError, votes_of
@@ -75,9 +75,11 @@ def edit_situation(request: HttpRequest, visit: Visit, number: int) -> HttpRespo
         earlier = Revision.objects.filter(id=f"{found.id}:{base}").first()
         if earlier is None:
             raise RefusedError("The form does not say which text it changes.", hint="Open the situation again.")
-        body = {"changes": changes(earlier.fields, read_fields(request.POST)), "base": int(base)}
-        if found.state != DRAFT:
-            body |= {"reason": request.POST.get("reason", ""), "note": request.POST.get("note", "")[:2000]}
+        fields = read_fields(request.POST)
+        body = {"changes": changes(earlier.fields, fields), "base": int(base)}
+        if found.state != DRAFT:  # it is not sent to review again, so it must be whole now
+            _check_whole(fields)
+            body |= {"reason": request.POST.get("reason", ""), "note": tidy(request.POST.get("note", ""))}
         act(request, visit, "situation.revised", body, subject=found.id, parent=found.seq)
         return redirect("situation", project=visit.project.slug, number=number)
     return _desk(request, visit, found.fields, situation=found)
@@ -159,13 +161,17 @@ def check_writing(request: HttpRequest, visit: Visit) -> HttpResponse:
     return render(request, "studio/told.html", _told(visit, fields, found, cluster))
 
 
+def _check_whole(fields: Fields) -> None:
+    missing = [said.message for said in check_fields(fields) if said.severity == "error"]
+    if missing:
+        raise RefusedError(f"It is not finished: {'; '.join(missing)}.", hint="Finish it at the writing desk.")
+
+
 @page("situations/<int:number>/ask/", write=WRITERS, alone=False)
 def ask_model(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     """Ask the model about the text as it is now; what it said is kept with the situation."""
     found = situation_or_404(visit, number)
-    missing = [said.message for said in check_fields(found.fields) if said.severity == "error"]
-    if missing:
-        raise RefusedError(f"It is not finished: {'; '.join(missing)}.", hint="Finish it, then ask.")
+    _check_whole(found.fields)
     body = {**ask(found.fields), "revision": found.revision}
     with writing(), transaction.atomic():
         act(request, visit, "situation.asked", body, subject=found.id)
@@ -178,9 +184,7 @@ def submit_situation(request: HttpRequest, visit: Visit, number: int) -> HttpRes
     found = situation_or_404(visit, number)
     if visit.member.author not in found.authors and not visit.may({"coordinator", "scribe"}):
         raise RefusedError("This is somebody else's draft.")
-    missing = [said.message for said in check_fields(found.fields) if said.severity == "error"]
-    if missing:
-        raise RefusedError(f"It is not finished: {'; '.join(missing)}.", hint="Finish it at the writing desk.")
+    _check_whole(found.fields)
     act(request, visit, "situation.submitted", {}, subject=found.id)
     return redirect("situation", project=visit.project.slug, number=number)
 
