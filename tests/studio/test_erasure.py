@@ -225,3 +225,22 @@ def test_who_has_no_role_any_more_may_still_withdraw(project: Any, people: dict[
     people["edo"].post("withdraw/", {"depth": "contributions", "sure": "yes"})
     member.refresh_from_db()
     assert member.person is None
+
+
+def test_a_withdrawal_stands_where_its_traces_cannot_be_cleared(
+    studio: Path, project: Any, people: dict[str, Someone], monkeypatch: Any
+) -> None:
+    from kapwa.studio.models import Person
+    from kapwa.studio.views import member
+
+    def full() -> None:
+        raise OSError("no room")
+
+    people["edo"].post("me/", {"action": "profile", "pseudonym": "Edo", "contact": CANARY})
+    with monkeypatch.context() as patched:
+        patched.setattr(member, "wipe_traces", full)
+        people["edo"].post("withdraw/", {"depth": "contact"})
+    assert not Person.objects.filter(contact=CANARY).exists()
+    people["edo"].post("me/", {"action": "profile", "pseudonym": "Edo", "contact": f"{CANARY}-2"})
+    people["edo"].post("withdraw/", {"depth": "contact"})
+    assert files_with(studio.parent, CANARY) == []

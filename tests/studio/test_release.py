@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -180,3 +181,27 @@ def test_a_change_in_review_leaves_no_situation_that_cannot_be_frozen(project: A
     people["dina"].post("situations/1/edit/", {**form, "best": "2", "user": "Nars ako."})
     assert "<ins>2</ins>" not in people["carla"].get("situations/1/")
     assert "<ins>2</ins>" in people["berto"].get("situations/1/")
+
+
+def test_a_release_that_cannot_be_written_is_none(
+    project: Any, people: dict[str, Someone], tmp_path: Path, monkeypatch: Any
+) -> None:
+    from kapwa.errors import UsageError
+    from kapwa.studio import freeze as freezing
+    from kapwa.studio.models import Release, Situation
+
+    people["berto"].post("situations/new/", a_situation("Liza"))
+    Situation.objects.update(state="accepted")
+    with monkeypatch.context() as patched:
+        (tmp_path / "file").write_text("in the way")
+        with pytest.raises(OSError, match="file"):
+            freezing.freeze(project, "1.0.0", tmp_path / "file")
+        errors = SimpleNamespace(errors=[SimpleNamespace(message="no")])
+        patched.setattr(freezing, "check_folder", lambda folder: errors)
+        with pytest.raises(UsageError, match="would not run: no"):
+            freezing.freeze(project, "1.0.0", tmp_path)
+    assert not Release.objects.exists()
+    assert Situation.objects.get().state == "accepted"
+    freezing.freeze(project, "1.0.0", tmp_path)
+    with pytest.raises(UsageError, match="frozen with a private share of 0, and stays so"):
+        freezing.freeze(project, "1.0.0", tmp_path, private=0.5)

@@ -153,6 +153,8 @@ def serve(home: Path, *, host: str, port: int, url: str, threads: int = 8, behin
         server = waitress.create_server(get_wsgi_application(), **options)
     except OSError as error:
         raise UsageError(f"Port {port} of {host} cannot be used: {error.strerror}.", hint="Try --port 8001.") from None
+    with writing():
+        call_command("clearsessions")  # visits that ended by their age
     address = url or f"http://{'127.0.0.1' if host in ('0.0.0.0', '::') else host}:{server.effective_port}"  # noqa: S104
     (home / ADDRESS_NAME).write_text(address + "\n", encoding="utf-8")
     yield address

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
 
 from kapwa.errors import KapwaError
 from kapwa.studio.models import CURRENT, Event, Membership, Project
@@ -195,11 +195,16 @@ def _empty(event: Event, *, also_actor: bool) -> None:
 
 
 def wipe_traces() -> None:
-    """Write the database's files anew, so that no free corner holds an erased text; outside a transaction."""
+    """Write the database's files anew, so that no free corner holds an erased text; outside a transaction.
+
+    Raises OperationalError where somebody else's reading keeps the old texts in SQLite's log, or no room is left.
+    """
     with connection.cursor() as cursor:
         cursor.execute("VACUUM" if connection.vendor == "sqlite" else "VACUUM FULL")
         if connection.vendor == "sqlite":
             cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            if cursor.fetchone()[0]:
+                raise OperationalError("somebody reads the database, so its log still holds what was erased")
 
 
 def forget(member: Membership) -> None:

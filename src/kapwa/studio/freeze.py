@@ -60,10 +60,18 @@ def freeze(
     is none or too small a step, where nothing is accepted, and where a withdrawal took away what the version held.
     """
     numbers = _numbers(version)
-    release = Release.objects.filter(project=project, version=version).first()
-    if release is None:
-        with writing(), transaction.atomic():
+    with writing(), transaction.atomic():  # a release that cannot be written is none
+        release = Release.objects.filter(project=project, version=version).first()
+        if release is None:
             release = _new_release(project, version, numbers, date, actor, private)
+        elif private not in (0, release.private):
+            message = f"{version} was frozen with a private share of {release.private:g}, and stays so."
+            raise UsageError(message, hint="Freeze a new version with another share.")
+        return _write(project, release, out)
+
+
+def _write(project: Project, release: Release, out: Path) -> Frozen:
+    version = release.version
     before = Release.objects.filter(project=project, seq__lt=release.seq).last()
     folder = out / f"{project.slug}-{version}"
     files = release_files(project, release)

@@ -79,6 +79,7 @@ def whole(text: str | None, default: int = 0, most: int = 10_000) -> int:
     """Return a posted whole number within 0 to ``most``; raise UsageError for what is none."""
     if not (text or "").strip():
         return default
-    if not str(text).strip().isdecimal() or int(str(text)) > most:
+    digits = str(text).strip()
+    if not digits.isdecimal() or len(digits) > 9 or int(digits) > most:
         raise UsageError(f"{text!r} is not a whole number up to {most}.")
-    return int(str(text))
+    return int(digits)
