@@ -181,6 +181,10 @@ def test_the_spread_is_the_same_for_any_order_of_rows_and_extreme_without_noise(
     assert one.rank_low.tolist() == other.rank_low.tolist()
     right = culture_spread(np.ones(60), cultures, questions)
     assert (right.p_value, right.sd, right.rank_high.tolist()) == (1, 0, [5] * 5)
+    small = culture_spread(values * 1e-8, cultures, questions)
+    assert (small.rank_low.tolist(), small.p_value) == (one.rank_low.tolist(), one.p_value)
+    apart = [culture_spread((values + cultures) * scale, cultures, questions).rank_low.tolist() for scale in (1, 1e-8)]
+    assert apart == [[5, 4, 3, 2, 1]] * 2
     # Without any spread inside cultures no question tells how far chance could go.
     assert np.isnan(culture_spread(cultures.astype(float), cultures, questions).p_value)
 
@@ -223,6 +227,20 @@ def test_the_first_rows_of_a_comparison_are_over_cultures_and_a_family_of_their_
     )
     assert alone["cultures"].to_list() == [1, 1]
     assert alone["p_varies"].null_count() == 2
+
+
+def test_a_metric_that_one_culture_lacks_in_one_run_is_compared_over_the_others() -> None:
+    """It had no row over cultures at all."""
+    a, b = score_frame(1), score_frame(2)
+    more = [pl.concat([one, one.with_columns(metric=pl.lit("sem_w"))]) for one in (a, b)]
+    lacking = more[1].filter((pl.col("metric") == "sem_b") | (pl.col("culture") != "c"))
+    found = compare_runs(
+        more[0], lacking, label_a="m", label_b="k", metrics={"sem_b": True, "sem_w": True}, replicates=100
+    )
+    over = found.filter((pl.col("cultures") > 1) & (pl.col("variant") == "en/x")).sort("metric")
+    assert over["cultures"].to_list() == [3, 2]
+    assert over["only_a"].to_list() == [0, 30]
+    assert found.filter(culture="c", metric="sem_w").height == 0
 
 
 def test_variants_are_compared_over_cultures_by_question() -> None:

@@ -294,7 +294,7 @@ def _spread_of(found: CultureMeans, labels: tuple[object, ...], *, seed: int, ra
         p = 1.0 if distance <= least else math.nan
         return _spread(labels, found, tested, p, math.sqrt(distance / (several - 1)), np.zeros((0, 0)))
     pairs = covariance.diagonal()[:, None] + covariance.diagonal() - 2 * covariance
-    errors = np.sqrt(np.where(pairs > ROUNDING, pairs, np.inf))[: several if ranked else 0]
+    errors = np.sqrt(np.where(pairs > ROUNDING * pairs.max(), pairs, np.inf))[: several if ranked else 0]
     ratios, largest = _flipped(residuals, noise, errors, seed=seed)
     # F of flips has the same correction as that of the data: what the flips' own means take from their residuals.
     bar = distance / (noise + distance / float(found.clusters[tested].mean())) * (1 - TIE)

@@ -282,7 +282,8 @@ def _pooled_table(
         groups.setdefault((label_a, label_b, a.variant if a.variant == b.variant else None), []).append((a, b))
     records = []
     for (label_a, label_b, variant), members in groups.items():
-        names = [name for name in metrics if all(name in block.metrics for pair in members for block in pair)]
+        # A metric that some cultures lack is compared over the others.
+        names = [name for name in metrics if any(name in a.metrics and name in b.metrics for a, b in members)]
         if len({a.culture for a, _ in members}) < 2 or not names:
             continue
         parts = [_aligned(a, b, names) for a, b in members]
@@ -303,10 +304,15 @@ def _pooled_table(
 
 def _aligned(a: Block, b: Block, names: Sequence[str]) -> tuple[FloatArray, FloatArray, np.ndarray]:
     """Values of both sides and the cluster of every item either side has, in item order; NaN where absent."""
-    both = a.items.select("item_id", "cluster", *names).join(
-        b.items.select("item_id", "cluster", *names), on="item_id", how="full", coalesce=True, suffix=" of b"
+    one, other = (
+        side.items.select(
+            "item_id",
+            "cluster",
+            *(name if name in side.metrics else pl.lit(None, pl.Float64).alias(name) for name in names),
+        )
+        for side in (a, b)
     )
-    both = both.sort("item_id")
+    both = one.join(other, on="item_id", how="full", coalesce=True, suffix=" of b").sort("item_id")
     torn = both.filter(pl.col("cluster") != pl.col("cluster of b"))
     if torn.height:
         first = torn.row(0, named=True)
