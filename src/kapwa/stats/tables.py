@@ -244,7 +244,8 @@ def compare_runs(  # noqa: PLR0913 - each is one decision of the caller; all but
     culture, which follow.
 
     ``n``: items with a value in both; ``only_a`` and ``only_b``: items with a value in one run only, which are in
-    no figure of the row. ``a_value`` and ``b_value`` are means over the ``n`` shared items.
+    no figure of the row; a culture that one run lacks has no row, and is not in these counts. ``a_value`` and
+    ``b_value`` are means over the ``n`` shared items.
 
     ``p_value``: cluster sign-flip permutation, its mid-p with ``mid_p``. ``p_holm``: Holm within one metric, over all
     its comparisons in this table: metrics are chosen beforehand and many are near twins of each other, so a metric is

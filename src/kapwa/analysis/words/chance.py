@@ -27,7 +27,8 @@ _WIDTHS = (8, 32, 128, _EXACT)
 class ByChance(NamedTuple):
     """What shuffled names give, for some entries of counts.
 
-    ``expected``: mean number of the identity's texts with the word. ``p_adjusted``: chance that any word of any
+    ``expected``: mean number of the identity's texts with the word (an upper bound where :func:`by_chance` tests all
+    identities as the largest). ``p_adjusted``: chance that any word of any
     identity stands in so surprisingly many texts.
     """
 
