@@ -145,3 +145,33 @@ def test_an_archive_that_is_strange_changes_nothing(
     monkeypatch.setattr(exchange, "_MOST_UNPACKED", 100)
     with pytest.raises(DataError, match="unpacks to more than 100 bytes"):
         exchange.import_project("iba", whole)
+
+
+def test_a_coordinator_takes_a_backup_from_the_page(
+    project: Any, people: dict[str, Someone], studio: Path, tmp_path: Path
+) -> None:
+    from kapwa.studio.events import differences
+    from kapwa.studio.exchange import export_project, import_project
+    from kapwa.studio.models import Event, Project
+
+    people["berto"].post("situations/new/", a_situation("Liza"))
+    people["berto"].post("me/", {"action": "profile", "pseudonym": "Berto", "name": "Alberto Reyes"})
+    page = people["ana"].get("backup/")
+    assert "real names" in page
+    assert "Delete it within the time" in page
+    for name in ("berto", "dina", "edo"):
+        people[name].post("backup/", status=403)
+    assert Event.objects.filter(kind="backup.taken").count() == 0
+    number = "3f2b8a60-5a0e-4a52-9d3f-0a1b2c3d4e61"
+    answer = people["ana"].client.post("/p/baryo/backup/", {"uuid": number})
+    assert answer.headers["Content-Type"] == "application/zip"
+    assert answer.headers["Content-Disposition"].startswith('attachment; filename="baryo-20')
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert "backup.taken" in people["ana"].get("log/")
+    (tmp_path / "page.zip").write_bytes(answer.content)
+    export_project(project, tmp_path / "command.zip")
+    pages, commands = (zipfile.ZipFile(tmp_path / f"{name}.zip") for name in ("page", "command"))
+    assert {name: pages.read(name) for name in pages.namelist()} == {n: commands.read(n) for n in commands.namelist()}
+    assert "Alberto Reyes" in pages.read("people.jsonl").decode()
+    Project.objects.all().delete()
+    assert differences(import_project("baryo", tmp_path / "page.zip")) == []

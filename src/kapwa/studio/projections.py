@@ -273,3 +273,8 @@ def release_frozen(event: Event, *, live: bool) -> None:
         if found.state == ACCEPTED:
             found.state = FROZEN
         found.save()
+
+
+@kind("backup.taken", stays=True)
+def backup_taken(event: Event, *, live: bool) -> None:
+    """A coordinator took a copy of everything; no current table says so, the log does."""

@@ -9,6 +9,7 @@ from typing import Any
 from django import template
 from django.utils.html import format_html
 
+from kapwa.report.wording import decimal
 from kapwa.studio.fields import best_response
 from kapwa.studio.languages import Language, language
 
@@ -52,8 +53,8 @@ def told(severity: str) -> str:
 
 @register.filter
 def percent(share: Any) -> str:
-    """Return a share of 0 to 1 as whole percent."""
-    return f"{share:.0%}"
+    """Return a share of 0 to 1 as whole percent, halves up as in reports."""
+    return f"{decimal(100 * share, 0)}%"
 
 
 @register.filter

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 from django.contrib.auth import login, logout
 from django.db import transaction
@@ -12,17 +11,17 @@ from django.shortcuts import redirect
 from django.utils import timezone
 
 from kapwa.errors import UsageError
-from kapwa.people.agreement import NAMES, agreement_rows
 from kapwa.studio import consent as texts
 from kapwa.studio.checks import length_tricks
 from kapwa.studio.events import erase_author, forget, wipe_traces
 from kapwa.studio.fields import tidy
-from kapwa.studio.models import Person, Project, Situation, Topic, Vote
+from kapwa.studio.models import Person, Situation, Vote
 from kapwa.studio.people import hashed, new_code
 from kapwa.studio.projections import ACCEPTED, DRAFT, IN_REVIEW, STATES
 from kapwa.studio.roles import COORDINATORS, EVERYONE, MODERATORS, REVIEWERS, WRITERS
 from kapwa.studio.security import Visit, page
 from kapwa.studio.views.common import show
+from kapwa.studio.views.overview import agreement, coverage
 
 
 @page("", read=EVERYONE)
@@ -52,40 +51,11 @@ def home(request: HttpRequest, visit: Visit) -> HttpResponse:
         "home",
         counts=[(state, counts[state]) for state in STATES],
         waiting=waiting,
-        coverage=coverage(visit, situations),
+        coverage=coverage(visit.project, situations),
         tricks=length_tricks([one.fields for one in situations]),
         total=len(situations),
         agreement=agreement(visit.project) if visit.may(MODERATORS) else [],
     )
-
-
-def agreement(project: Project) -> list[dict[str, Any]]:
-    """Return how far people agreed in rounds of votes that are revealed: each coefficient with its interval."""
-    rounds = dict(Situation.objects.filter(project=project).values_list("id", "round"))
-    hidden = set(
-        Situation.objects.filter(project=project, state=IN_REVIEW, revealed=False).values_list("id", flat=True)
-    )
-    cells: dict[tuple[str, int], dict[str, str]] = {}
-    for vote in Vote.objects.filter(project=project):
-        if vote.situation not in hidden or vote.round < rounds[vote.situation]:
-            cells.setdefault((vote.situation, vote.round), {})[vote.author] = vote.choice
-    people = sorted({author for votes in cells.values() for author in votes})
-    if len(people) < 2:
-        return []
-    table = [[votes.get(author) for author in people] for votes in cells.values()]
-    rows = agreement_rows(table, [situation for situation, _ in cells], seed=0, replicates=500)
-    return [{**row, "name": NAMES[row["coefficient"]]} for row in rows if row["coefficient"] in _SHOWN]
-
-
-_SHOWN = ("percent", "krippendorff-nominal")
-
-
-def coverage(visit: Visit, situations: list[Situation]) -> list[tuple[str, int, int, int]]:
-    """Return each topic with how many situations are written, how many of them accepted, and how many are wanted."""
-    every = Counter(one.fields.get("topic", "") for one in situations)
-    done = Counter(one.fields.get("topic", "") for one in situations if one.state not in (DRAFT, IN_REVIEW))
-    targets = dict(Topic.objects.filter(project=visit.project, retired=False).values_list("name", "target"))
-    return [(name, every[name], done[name], targets.get(name, 0)) for name in sorted({*every, *targets} - {""})]
 
 
 @page("consent/", read=EVERYONE, write=EVERYONE, consented=False)

@@ -1,4 +1,4 @@
-"""What a coordinator does: invite people, set the project up, freeze releases, look at the log."""
+"""What a coordinator does: invite people, set the project up, freeze releases, take backups, look at the log."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils import timezone
 
 from kapwa.errors import UsageError
 from kapwa.studio import consent as texts
+from kapwa.studio.exchange import export_project
 from kapwa.studio.fields import tidy
 from kapwa.studio.freeze import accepted_now, freeze, items_now, release_files, step_needed
 from kapwa.studio.freeze import card_now as card_of
@@ -22,7 +24,7 @@ from kapwa.studio.people import invite
 from kapwa.studio.questions import questions_of
 from kapwa.studio.roles import COORDINATOR, COORDINATORS, ROLES
 from kapwa.studio.security import Visit, page
-from kapwa.studio.views.common import show, whole
+from kapwa.studio.views.common import act, show, whole
 
 MOST_INVITED = 50
 _SHOWN = 200
@@ -138,8 +140,25 @@ def release_archive(request: HttpRequest, visit: Visit, version: str) -> HttpRes
             stamp = zipfile.ZipInfo(f"{name}/{file}", date_time=(1980, 1, 1, 0, 0, 0))
             stamp.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(stamp, content)
-    answer = HttpResponse(out.getvalue(), content_type="application/zip")
+    return _archive(out.getvalue(), name)
+
+
+@page("backup/", read=COORDINATORS, write=COORDINATORS)
+def backup(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """Say what a backup holds; posted to, give the archive of ``kapwa studio export``, and log that it was taken."""
+    if request.method != "POST":
+        return show(request, visit, "backup")
+    act(request, visit, "backup.taken", {})
+    with tempfile.TemporaryDirectory(prefix="kapwa-studio-") as place:
+        export_project(visit.project, Path(place) / "backup.zip")
+        content = (Path(place) / "backup.zip").read_bytes()
+    return _archive(content, f"{visit.project.slug}-{timezone.now():%Y-%m-%d}")
+
+
+def _archive(content: bytes, name: str) -> HttpResponse:
+    answer = HttpResponse(content, content_type="application/zip")
     answer["Content-Disposition"] = f'attachment; filename="{name}.zip"'
+    answer["Cache-Control"] = "no-store"
     return answer
 
 

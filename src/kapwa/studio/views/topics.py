@@ -12,7 +12,7 @@ from kapwa.studio.models import Situation, Topic
 from kapwa.studio.roles import EVERYONE, WRITERS
 from kapwa.studio.security import Visit, page
 from kapwa.studio.views.common import act, show, whole
-from kapwa.studio.views.member import coverage
+from kapwa.studio.views.overview import coverage
 
 MOST_PASTED = 500
 
@@ -44,8 +44,8 @@ def topics(request: HttpRequest, visit: Visit) -> HttpResponse:
             act(request, visit, "topic.added", body)
         return redirect("topics", project=visit.project.slug)
     found = list(Topic.objects.filter(project=visit.project, retired=False))
-    rows = coverage(visit, list(Situation.objects.filter(project=visit.project)))
-    return show(request, visit, "topics", topics=found, coverage=rows)
+    rows = coverage(visit.project, Situation.objects.filter(project=visit.project))
+    return show(request, visit, "topics", topics=found, coverage=[one for one in rows if one.by == "topic"])
 
 
 @page("topics/<str:topic>/retire/", write=WRITERS)

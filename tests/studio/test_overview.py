@@ -1,0 +1,47 @@
+"""What the project page tells of the whole: coverage as numbers and plots, and agreement with what it rests on."""
+
+import re
+from typing import Any
+
+from studio_people import Someone, a_situation, accepted
+
+
+def test_coverage_is_drawn_as_it_is_counted(project: Any, people: dict[str, Someone]) -> None:
+    people["ana"].post("topics/", {"name": "friendship", "target": "8"})
+    people["ana"].post("topics/", {"name": "<b>food</b>"})
+    for word in ("Liza", "Tomas"):
+        people["berto"].post("situations/new/", a_situation(word, context=f"Dumating si {word} nang hindi inaasahan."))
+    people["berto"].post("situations/1/submit/")
+    accepted(people, 1, "carla", "edo")
+    page = people["edo"].get("")
+    topics, categories = (part.split("</table>")[0] for part in page.split('class="coverage"')[1:])
+    row = topics[topics.index(">friendship<") :].split("</tr>")[0]
+    assert re.findall(r'<td class="n">(\d+)', row) == ["2", "1", "8"]
+    # On an axis to 8: written to a quarter, accepted to an eighth, a mark at its end.
+    assert 'class="zone" x="0%" width="25%"' in row
+    assert 'class="chance" x="0%" width="12.5%"' in row
+    assert 'class="ceiling" x1="100%"' in row
+    assert "<b>food" not in page
+    assert ">ethics<" in categories
+    assert "wanted" not in categories  # nobody said how many
+    assert "style=" not in page
+
+
+def test_agreement_says_what_it_rests_on_and_why_it_is_undefined(project: Any, people: dict[str, Someone]) -> None:
+    people["berto"].post("situations/new/", a_situation("Liza"))
+    people["berto"].post("situations/1/submit/")
+    assert "No votes are revealed yet." in people["dina"].get("")
+    people["edo"].post("situations/1/vote/", {"round": "1", "choice": "accept"})
+    assert "No votes are revealed yet." in people["dina"].get("")  # and nothing of hidden ones
+    people["dina"].post("situations/1/reveal/")
+    page = people["dina"].get("")
+    assert "Agreement is undefined: no two raters judged the same thing" in page
+    assert "Over 0 revealed rounds in which at least two people voted; 1 person voted in all." in page
+    people["carla"].post("situations/new/", a_situation("Tomas"))
+    people["carla"].post("situations/2/submit/")
+    accepted(people, 2, "berto", "edo")
+    page = people["dina"].get("")
+    assert "Agreement: 1.00" in page
+    assert "α is undefined: every answer is the same" in page
+    assert "Over 1 revealed round in which at least two people voted; 2 people voted in all." in page
+    assert "How far people agree" not in people["edo"].get("")
