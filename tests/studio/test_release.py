@@ -60,6 +60,30 @@ def test_a_release_says_how_it_came_about(project: Any, people: dict[str, Someon
     assert manifest["date"] == "2026-01-31"
 
 
+def test_a_release_loads_in_datasets_without_network(project: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    datasets = pytest.importorskip("datasets", reason="the library 'datasets' is not installed")
+    from kapwa.studio.exchange import import_situations
+    from kapwa.studio.freeze import freeze
+    from kapwa.studio.models import Situation
+
+    monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
+    import_situations(project, "sample:egyptian")
+    Situation.objects.update(state="accepted")
+    project.title, project.limits = "Baryo: #1 <b>\n---", "<i>few</i>"
+    project.save()
+    made = freeze(project, "1.0.0", tmp_path)
+    found = datasets.load_dataset(str(made.folder), cache_dir=str(tmp_path / "cache"))["train"]
+    rows = [json.loads(line) for line in (made.folder / "situations.jsonl").read_text().splitlines()]
+    assert len(rows) == 10
+    assert [{name: row[name] for name in rows[0]} for row in found] == [
+        {name: row.get(name) for name in rows[0]} for row in rows
+    ]
+    page = (made.folder / "README.md").read_text()
+    assert "- &lt;i&gt;few&lt;/i&gt;" in page
+    described = json.loads((made.folder / "croissant.json").read_text())
+    assert described["citeAs"].startswith("Contributors of Baryo")
+
+
 def test_a_release_of_an_earlier_database_opens_after_a_migration(studio: Path, tmp_path: Path) -> None:
     from django.db import connection
     from django.db.migrations.executor import MigrationExecutor

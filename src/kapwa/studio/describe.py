@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import html
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 from kapwa.analysis.datasheet import gather, render
 from kapwa.datasets.rows import columns_of
@@ -87,9 +90,16 @@ def _listed(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {n}" for name, n in counts.items()) or "none"
 
 
-def croissant(project: Project, release: Release, table: str, sha256: str) -> str:
+# What the context of Croissant 1.0 holds, as its validator asks for it.
+_CROISSANT_TERMS = (
+    "citeAs column equivalentProperty extract field fileProperty fileObject fileSet format includes isLiveDataset "
+    "jsonPath key md5 parentField path recordSet references regex repeated replace samplingRate separator source "
+    "subField transform"
+)
+
+
+def croissant(project: Project, release: Release, card: Mapping[str, Any], table: str, sha256: str) -> str:
     """Return the release's metadata in Croissant 1.0: the table, its columns, its hash and licence."""
-    card = release.card
     fields = [
         {
             "@type": "cr:Field",
@@ -111,14 +121,9 @@ def croissant(project: Project, release: Release, table: str, sha256: str) -> st
             "rai": "http://mlcommons.org/croissant/RAI/",
             "dct": "http://purl.org/dc/terms/",
             "conformsTo": "dct:conformsTo",
-            "column": "cr:column",
+            **{name: f"cr:{name}" for name in _CROISSANT_TERMS.split()},
+            **{name: {"@id": f"cr:{name}", "@type": "@json"} for name in ("data", "examples")},
             "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-            "extract": "cr:extract",
-            "field": "cr:field",
-            "fileObject": "cr:fileObject",
-            "recordSet": "cr:recordSet",
-            "repeated": "cr:repeated",
-            "source": "cr:source",
         },
         "@type": "sc:Dataset",
         "conformsTo": "http://mlcommons.org/croissant/1.0",
@@ -127,6 +132,7 @@ def croissant(project: Project, release: Release, table: str, sha256: str) -> st
         "version": release.version,
         "datePublished": release.date,
         "license": card["licence"],
+        "citeAs": f"{'; '.join(card['authors'])} ({release.date[:4]}). {card['title']}, {release.version}.",
         "inLanguage": sorted({card["language"], *project.languages}),
         "rai:dataCollection": card["collected"],
         "rai:dataLimitations": card["limits"],
@@ -143,3 +149,17 @@ def croissant(project: Project, release: Release, table: str, sha256: str) -> st
         "recordSet": [{"@type": "cr:RecordSet", "@id": "situations", "name": "situations", "field": fields}],
     }
     return json.dumps(found, ensure_ascii=False, indent=2) + "\n"
+
+
+def readme(card: Mapping[str, Any], table: str) -> str:
+    """Return a first page, whose head tells ``datasets`` and the Hugging Face Hub which file holds the rows."""
+    head = {
+        "pretty_name": card["title"],
+        "language": [card["language"]],
+        "configs": [{"config_name": "default", "data_files": table}],
+    }
+    lines = [f"# {html.escape(card['title'], quote=False)}, {card['version']}", ""]
+    lines += [f"Everyday situations of the culture {html.escape(card['culture'], quote=False)}, with responses.", ""]
+    lines += [f"- {html.escape(limit, quote=False)}" for limit in card["limits"]]
+    lines += ["", "Licence, consent and authors stand in card.yaml, how the situations came about in DATASHEET.md."]
+    return f"---\n{yaml.safe_dump(head, allow_unicode=True, sort_keys=False)}---\n\n" + "\n".join(lines) + "\n"

@@ -23,7 +23,7 @@ from kapwa.datasets.card import CARD_NAME
 from kapwa.datasets.withdrawn import WITHDRAWN_NAME, withdrawn_hash
 from kapwa.errors import UsageError
 from kapwa.files import filling
-from kapwa.studio.describe import croissant, datasheet, facts_now
+from kapwa.studio.describe import croissant, datasheet, facts_now, readme
 from kapwa.studio.events import record, writing
 from kapwa.studio.fields import Fields, as_row, key_text
 from kapwa.studio.models import Elicited, Event, Membership, Project, Release, Revision, Situation
@@ -284,6 +284,7 @@ def release_files(project: Project, release: Release, *, private: bool = False) 
         SITUATIONS: "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode(),
         CARD_NAME: yaml.safe_dump(card, allow_unicode=True, sort_keys=False, width=100).encode(),
         "CREDITS.md": _credits(card["title"], release, credited).encode(),
+        "README.md": readme(card, SITUATIONS).encode(),
     }
     gone = withdrawn(project, release)
     if gone:
@@ -291,7 +292,7 @@ def release_files(project: Project, release: Release, *, private: bool = False) 
         files[WITHDRAWN_NAME] = "".join(lines).encode()
     if release.facts:  # releases of the first studios have none
         sha256 = hashlib.sha256(files[SITUATIONS]).hexdigest()
-        files["croissant.json"] = croissant(project, release, SITUATIONS, sha256).encode()
+        files["croissant.json"] = croissant(project, release, card, SITUATIONS, sha256).encode()
         with tempfile.TemporaryDirectory(prefix="kapwa-studio-") as place:
             for name, content in files.items():
                 (Path(place) / name).write_bytes(content)
