@@ -133,8 +133,9 @@ def serve(home: Path, *, host: str, port: int, url: str, threads: int = 8, behin
     from django.core.wsgi import get_wsgi_application
 
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # a short queue is no news
-    for name in ("django.request", "django.security.csrf"):  # refused requests are none, and their paths may hold codes
-        logging.getLogger(name).setLevel(logging.ERROR)
+    # Refused requests are none, either, and their paths may hold codes; faults of ours are told.
+    logging.getLogger("django.request").setLevel(logging.ERROR)
+    logging.getLogger("django.security").setLevel(logging.CRITICAL)
     options: dict[str, Any] = {
         "host": host,
         "port": port,

@@ -38,6 +38,12 @@ def writing() -> Iterator[None]:
         yield
 
 
+def hold(project: Project) -> None:
+    """Let nobody else write in ``project`` until the transaction ends; SQLite has one writer anyway."""
+    if connection.vendor != "sqlite":
+        Project.objects.select_for_update().get(pk=project.pk)
+
+
 def record(
     project: Project,
     kind: str,
@@ -56,8 +62,7 @@ def record(
     happen now. To be called in a transaction, within :func:`writing`.
     """
     rules = KINDS[kind]
-    if connection.vendor != "sqlite":  # which has one writer anyway: events get their places one after another
-        Project.objects.select_for_update().get(pk=project.pk)
+    hold(project)
     own = uuid or uuids.uuid4()
     plain = json.loads(json.dumps(body))
     before = Event.objects.filter(uuid=own).first()
@@ -88,6 +93,7 @@ def record(
 
 def rebuild(project: Project) -> None:
     """Make the current tables of ``project`` anew from its events; in a transaction."""
+    hold(project)
     for model in CURRENT:
         model.objects.filter(project=project).delete()
     for event in Event.objects.filter(project=project, erased=False).order_by("seq").iterator():
@@ -129,6 +135,7 @@ def erase_author(project: Project, author: str) -> int:
     In a situation of others, the fields that the author changed go back to the words before. Votes count again.
     What the author did for others without a text, such as accepting, stays, by nobody.
     """
+    hold(project)
     events = list(Event.objects.filter(project=project).order_by("seq"))
     lost = {str(event.uuid) for event in events if event.actor == author and event.kind == "elicited.answered"}
     for event in events:  # in order, so that variations of variations are found

@@ -24,7 +24,7 @@ from kapwa.datasets.withdrawn import WITHDRAWN_NAME, withdrawn_hash
 from kapwa.errors import UsageError
 from kapwa.files import filling
 from kapwa.studio.describe import croissant, datasheet, facts_now, readme
-from kapwa.studio.events import record, writing
+from kapwa.studio.events import hold, record, writing
 from kapwa.studio.fields import Fields, as_row, key_text
 from kapwa.studio.models import Elicited, Event, Membership, Project, Release, Revision, Situation
 from kapwa.studio.projections import ACCEPTED, FROZEN, RefusedError
@@ -61,6 +61,7 @@ def freeze(
     """
     numbers = _numbers(version)
     with writing(), transaction.atomic():  # a release that cannot be written is none
+        hold(project)
         release = Release.objects.filter(project=project, version=version).first()
         if release is None:
             release = _new_release(project, version, numbers, date, actor, private)
