@@ -52,3 +52,52 @@ def test_without_a_model_nothing_is_offered(project: Any, people: dict[str, Some
     people["berto"].post("situations/new/", a_situation("Liza"))
     assert "What a model makes of it" not in people["berto"].get("situations/1/")
     assert "No model is configured" in people["berto"].post("situations/1/ask/", status=400)
+
+
+def test_many_are_asked_about_one_after_another_and_each_answer_shows_at_once(
+    parrot: None, project: Any, people: dict[str, Someone], monkeypatch: Any
+) -> None:
+    from kapwa.errors import ModelError
+    from kapwa.studio.models import Situation
+    from kapwa.studio.views import asking
+
+    def asked() -> list[int]:
+        return [len(one.model_seen) for one in Situation.objects.order_by("number")]
+
+    for number in range(1, 4):
+        people["berto"].post("situations/new/", a_situation("Liza", context=f"Ika-{number} na araw sa palengke."))
+    people["berto"].post("situations/new/", a_situation("Liza", best=""))  # not whole
+    people["carla"].post("situations/new/", a_situation("Tomas"))
+    assert "Ask parrot:Opo. about many" in people["berto"].get("situations/")
+    assert "3 situations are whole" in people["berto"].get("ask/")
+    assert "4 situations are whole" in people["dina"].get("ask/")
+    answer = people["berto"].client.post("/p/baryo/ask/")
+    assert answer.headers["X-Accel-Buffering"] == "no"
+    pieces = iter(answer.streaming_content)
+    assert b"A line comes with each answer" in next(pieces)
+    assert asked() == [0, 0, 0, 0, 0]
+    line = next(pieces).decode()
+    assert "1 of 3" in line
+    assert "an irrelevant response is likelier" in line
+    assert asked() == [1, 0, 0, 0, 0]
+    answer.close()  # the browser went away: what was answered is kept
+    assert "2 situations are whole" in people["berto"].get("ask/")
+
+    def broken(fields: Any) -> Any:
+        raise ModelError("It is <b>gone</b>.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(asking, "ask", broken)
+        page = people["berto"].client.post("/p/baryo/ask/").getvalue().decode()
+    assert page.count("<li>Situation 2: It is &lt;b&gt;gone&lt;/b&gt;. Nothing more is asked.</li>") == 1
+    page = people["berto"].client.post("/p/baryo/ask/").getvalue().decode()
+    assert page.rstrip().endswith("</html>")
+    assert asked() == [1, 1, 1, 0, 0]
+    assert "Nothing is left to ask about" in people["berto"].get("ask/")
+    people["berto"].post("ask/", status=400)
+    # Who withdraws meanwhile writes nothing any more.
+    pieces = iter(people["carla"].client.post("/p/baryo/ask/").streaming_content)
+    next(pieces)
+    people["carla"].post("withdraw/", {"depth": "identity", "sure": "yes"})
+    assert b"You left the project. Nothing more is asked." in next(pieces)
+    assert asked() == [1, 1, 1, 0, 0]

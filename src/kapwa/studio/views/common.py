@@ -12,6 +12,7 @@ from django.shortcuts import render
 from django.utils.dateparse import parse_datetime
 
 from kapwa.errors import UsageError
+from kapwa.studio.asking import model_name
 from kapwa.studio.events import record
 from kapwa.studio.models import Event, Situation
 from kapwa.studio.people import names
@@ -29,6 +30,7 @@ def show(request: HttpRequest, visit: Visit, template: str, /, status: int = 200
         "writes": visit.may(WRITERS),
         "reviews": visit.may(REVIEWERS),
         "moderates": visit.may(MODERATORS),
+        "model": model_name(),
     }
     return render(request, f"studio/{template}.html", common | context, status=status)
 

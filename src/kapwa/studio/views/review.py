@@ -10,7 +10,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from kapwa.errors import UsageError
-from kapwa.studio.asking import model_name
 from kapwa.studio.checks import check_fields
 from kapwa.studio.fields import FIELDS, GLOSS, SLOTS, prompts, tidy
 from kapwa.studio.languages import language
@@ -67,7 +66,6 @@ def situation(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
         history=_history(revisions, FIELDS if best_shown else [name for name in FIELDS if name != "best"]),
         variations=Situation.objects.filter(project=visit.project, cluster=found.cluster).order_by("number"),
         choices=CHOICES,
-        model=model_name(),
     )
 
 
