@@ -195,7 +195,7 @@ def export(
     home: Home = HOME,
     database: Database = None,
 ) -> None:
-    """Write a project as one archive, people and all, to keep or to bring to another studio (``import``)."""
+    """Write a project as one archive, people and all, to keep, or to bring to another studio by "import"."""
     commands = _open(home, database)
     from kapwa.studio.exchange import export_project
 

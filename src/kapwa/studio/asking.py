@@ -18,6 +18,7 @@ from kapwa.suites.kalahi.form import RESPONSES
 from kapwa.suites.kalahi.mc import judge_mc, mc_requests
 
 LONGEST_ANSWER = 96  # tokens
+NO_MODEL = "Whoever runs the studio names one: kapwa studio serve --model smollm2"
 _BUSY = threading.Lock()
 
 
@@ -39,7 +40,7 @@ def ask(fields: Fields) -> dict[str, Any]:
     one that cannot write. Raises UsageError where no model is configured or it is busy, ModelError where it fails.
     """
     if not model_name():
-        raise UsageError("No model is configured.", hint="Whoever runs the studio names one: serve --model smollm2")
+        raise UsageError("No model is configured.", hint=NO_MODEL)
     if not _BUSY.acquire(timeout=30):
         raise UsageError("The model answers somebody else.", hint="Try again in a minute.")
     try:

@@ -144,7 +144,7 @@ def situation_revised(event: Event, *, live: bool) -> None:
                 "Somebody else changed this situation meanwhile.", hint="Open it again: your text is below."
             )
         if not body["changes"]:
-            raise RefusedError("Nothing was changed.")
+            raise RefusedError("The text is the same as before.", hint="Change something, then save.")
         if situation.state != DRAFT and body.get("reason") not in REASONS:
             raise RefusedError("A change after the draft needs a reason.", hint=f"One of: {', '.join(REASONS)}.")
         if situation.state == IN_REVIEW and not situation.revealed:

@@ -12,7 +12,7 @@ from django.utils.html import format_html
 
 from kapwa.errors import KapwaError, UsageError
 from kapwa.report.wording import duration
-from kapwa.studio.asking import ask, model_name
+from kapwa.studio.asking import NO_MODEL, ask, model_name
 from kapwa.studio.checks import check_fields
 from kapwa.studio.events import record, writing
 from kapwa.studio.models import Membership, Situation
@@ -35,8 +35,10 @@ def ask_many(request: HttpRequest, visit: Visit) -> HttpResponseBase:
     found = _unasked(visit)
     if request.method != "POST":
         return show(request, visit, "ask", situations=found)
-    if not model_name() or not found:
-        raise UsageError("There is nothing to ask.", hint="Write situations whole first, and serve with --model.")
+    if not model_name():
+        raise UsageError("No model is configured.", hint=NO_MODEL)
+    if not found:
+        raise UsageError("There is nothing left to ask about.", hint="Finish a draft, or change one, first.")
     whole = show(request, visit, "ask", situations=found, running=True).content.decode()
     answer = StreamingHttpResponse(_lines(visit, found, *whole.split(_LINES)))
     answer["X-Accel-Buffering"] = "no"  # a proxy must not keep the lines back

@@ -108,7 +108,7 @@ def vote(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     found = situation_or_404(visit, number)
     choice, best, round_ = (request.POST.get(name, "") for name in ("choice", "best", "round"))
     if choice not in CHOICES or not round_.isdecimal() or len(round_) > 9 or best not in ("", *"123456"):
-        raise UsageError("The vote is not whole.", hint="Choose accept, change or reject.")
+        raise UsageError("The vote is not whole.", hint="Choose whether it is accepted, changed or rejected.")
     body = {"round": int(round_), "choice": choice, "best": best, "remark": tidy(request.POST.get("remark", ""))}
     act(request, visit, "situation.voted", body, subject=found.id)
     return redirect("situation", project=visit.project.slug, number=number)
