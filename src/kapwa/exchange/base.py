@@ -141,6 +141,8 @@ class ImportedRun:
     items: pl.DataFrame
     tables: Mapping[str, pl.DataFrame]
     floors: Sequence[Floor] = ()
+    # What was asked, where the task itself judged: its floors are tested item by item.
+    asked: Sequence[Item] = ()
 
 
 def foreign_metric(name: str, source: str, *, binary: bool, share: bool, better: bool | None) -> dict[str, Any]:
@@ -224,7 +226,7 @@ def judged_run(
         "notes": [f"Asked by {tool}; Kapwa's own task judged the answers again.", *told, *notes],
     }
     floors = [floor for floor in task.floors(items) if floor.metric in metrics]
-    return ImportedRun(_complete(manifest), judged.scores, task.item_table(items), judged.tables, floors)
+    return ImportedRun(_complete(manifest), judged.scores, task.item_table(items), judged.tables, floors, items)
 
 
 def _options_asked_with(options: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[str, Any]:
@@ -299,7 +301,7 @@ def write_run(imported: ImportedRun, out: Path, *, overwrite: bool) -> Path:
         item_table=lambda _items: imported.items,
     )
     try:
-        found = results(cast("Task", task), [], Judged(imported.scores, imported.tables), about)
+        found = results(cast("Task", task), imported.asked, Judged(imported.scores, imported.tables), about)
     except DataError as error:
         error.path = error.path or about["imported"]["file"]
         raise
