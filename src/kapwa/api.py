@@ -228,6 +228,7 @@ def plan(
     or besides. Items are those of one comparison: of one culture, where cultures are compared one by one. Raises
     UsageError for what cannot be.
     """
+    from kapwa.runs.pilot import learn_from
     from kapwa.stats.power import Assumed, make_plan
 
     given = given_options("A plan", settings, PlanSettings.__annotations__)
@@ -239,7 +240,7 @@ def plan(
         raise UsageError(
             f"{metric} would be a metric of a pilot, and no run is named.", hint="Name one, or leave it out."
         )
-    found, grounds = _pilot(runs, metric) if runs else ({}, ())
+    found, grounds = learn_from(runs, metric) if runs else ({}, ())
     if found.get("differing") == 0 or found.get("accuracy") in (0, 1):
         raise UsageError(
             f"In the pilot {'no answers differ' if len(runs) > 1 else 'all answers are right, or all wrong'}, so it "
@@ -249,40 +250,6 @@ def plan(
     if "deviation" in found and {"differing", "accuracy"} & given.keys():
         raise UsageError(f"{metric or 'The metric'} is not right or wrong, so no agreement or accuracy goes with it.")
     return make_plan(Assumed(**(found | given)), items=items, difference=difference, grounds=grounds)
-
-
-def _pilot(runs: Sequence[Run], metric: str | None) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """What one or two runs tell of a metric in their first variant: fields of Assumed, and where they are from."""
-    import numpy as np
-    import polars as pl
-
-    from kapwa.stats.clusters import cluster_codes, cluster_sums
-
-    if len(runs) > 2 or len({run.manifest["task"] for run in runs}) > 1:
-        raise UsageError("A pilot is one run, or two runs of one task.", hint="Name two whose models differ.")
-    manifest = runs[0].manifest
-    name = metric or next(iter(manifest["headline"] or manifest["metrics"]))
-    if name not in manifest["metrics"]:
-        raise UsageError(f"{runs[0].path} has no metric {name!r}.", hint=nearest(name, manifest["metrics"]))
-    place, tables = ["culture", "language", "item_id"], []
-    for run in runs:
-        chosen = (pl.col("metric") == name) & (pl.col("variant") == manifest["selection"]["variants"][0])
-        kept = run.scores.filter(chosen & pl.col("value").is_not_null())
-        tables.append(kept.group_by(place).agg(pl.first("cluster"), pl.mean("value")).sort(place))
-    both = tables[0] if len(tables) == 1 else tables[0].join(tables[1], on=place, suffix="_b")
-    if both.height < 2:
-        raise UsageError("The pilot has fewer than two items to learn from.", hint="Take a larger one.")
-    values = both["value"].to_numpy() - (both["value_b"].to_numpy() if len(tables) > 1 else 0.0)
-    labels = both.select(pl.concat_str("culture", "cluster", separator="\n")).to_series().to_list()
-    sums = cluster_sums(values[:, None], cluster_codes(labels, len(labels)))
-    effect = float(np.nan_to_num(sums.design_effect[0], nan=1.0))
-    about = f"{runs[0].path.name}{f' and {runs[1].path.name}' if len(runs) > 1 else ''}"
-    grounds = f"Pilot: {about}, {name}, {len(values):,} items in {int(sums.clusters[0]):,} clusters."
-    if not manifest["metrics"][name].get("binary"):
-        spread = float(values.std(ddof=1)) * (1 if len(runs) > 1 else 2**0.5)
-        return {"deviation": spread, "design_effect": effect}, (grounds,)
-    share = float(np.abs(values).mean())
-    return {"differing" if len(runs) > 1 else "accuracy": share, "design_effect": effect}, (grounds,)
 
 
 def _labels(a: Run, b: Run) -> tuple[str, str]:
