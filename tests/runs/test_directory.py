@@ -53,7 +53,9 @@ def test_a_run_gives_its_tables(finished: Path) -> None:
     assert run.scores.height == 2 * 2 * 6
     assert run.answers.columns == ["item_id", "variant", "kind", "text"]
     assert run.items["item_id"].to_list()[:2] == ["000", "001"]
-    assert run.floors.columns == ["metric", "variant", "name", "value", "kind", "note"]
+    assert run.floors.columns[:6] == ["metric", "variant", "name", "value", "kind", "note"]
+    tests = ["low", "high", "difference", "p_value", "relative", "relative_low", "relative_high"]
+    assert run.floors.columns[6:] == tests
     assert run.comparisons.select("a", "b").unique().rows() == [("full", "partial")]
     assert run.table("scores") is run.scores
     assert "tiny/echo, complete" in repr(run)

@@ -238,13 +238,13 @@ def stray_rows(table: Table, known: Mapping[str, bool]) -> Iterator[DataError]:
     """Name rows that hold next to nothing of the form, or the sums of those above, each once."""
     needed = [name for name, required in known.items() if required]
     sums = dict.fromkeys(table.header, 0.0)
-    for record in table.records:
+    for place, record in enumerate(table.records):
         filled = [name for name, cell in record.cells.items() if cell and (not isinstance(cell, str) or cell.strip())]
         empty = [name for name in needed if name not in filled]
         cells = {name: str(record.cells[name]).strip() for name in filled}
         numbers = {name: float(cell) for name, cell in cells.items() if re.fullmatch(r"\d+(\.\d+)?", cell)}
         summed = [name for name, number in numbers.items() if number == sums[name] > 0]
-        if empty and summed and record is not table.records[1]:  # of two rows the second may just be like the first
+        if empty and summed and place > 2:  # a second row may just be like the first, and ids 1, 2, 3 add up too
             message = f"{cells[summed[0]]} is the sum of the rows above, and the row has no {empty[0]!r}."
             hint = "Delete the row if it is a total; else fill it in."
             yield DataError(message, path=table.path, row=record.row, column=summed[0], hint=hint)
