@@ -143,6 +143,10 @@ def test_a_withdrawal_after_a_release_shows_in_the_next(
     assert (made.rows, made.withdrawn) == (1, 1)
     line = json.loads((made.folder / "withdrawn.jsonl").read_text())
     assert line["hash"] == withdrawn_hash(line["salt"], "baryo-001")
+    # What is published tells neither the canary nor which situations are private.
+    from kapwa.studio.models import Project
+
+    assert line["salt"] != Project.objects.get(slug="baryo").salt
     # The new list beside the old rows: a check names the row that must go, and the folder is not added as a suite.
     old = tmp_path / "baryo-1.0.0"
     shutil.copyfile(made.folder / "withdrawn.jsonl", old / "withdrawn.jsonl")

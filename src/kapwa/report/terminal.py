@@ -147,6 +147,10 @@ _FIELDS = {"asked": "the items asked", "n": "how many items", "with": "other set
 def difference_lines(a: Run, b: Run) -> list[str]:
     """Name two runs by folder and label, and say in what their measurements differ, a line each."""
     told = [f"{name}: {label_text(run.label)}, in {label_text(run.path)}" for name, run in (("A", a), ("B", b))]
+    cultures = [set(run.scores["culture"].drop_nulls()) for run in (a, b)]
+    for name, alone in (("A", cultures[0] - cultures[1]), ("B", cultures[1] - cultures[0])):
+        if alone:
+            told.append(label_text(f"Only {name} was asked about {', '.join(sorted(alone))}: not compared."))
     pairs = differing(a.manifest, b.manifest)
     if not pairs:
         return [*told, "They measured the same in the same way: their signatures are equal."]

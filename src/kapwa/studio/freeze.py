@@ -247,6 +247,11 @@ def is_private(project: Project, cluster: str, share: float) -> bool:
     return int.from_bytes(drawn, "big") / 2**64 < share
 
 
+def public_salt(project: Project) -> str:
+    """Return the salt that stands in lists of withdrawn items; the project's own, which makes the canary, is secret."""
+    return hashlib.blake2b(f"{project.salt}\0withdrawn".encode(), digest_size=16).hexdigest()
+
+
 def canary(project: Project, version: str) -> str:
     """Return the mark of a private part: where a model knows it, the model has read that part."""
     own = hashlib.blake2b(f"{project.salt}\0canary\0{version}".encode(), digest_size=16).hexdigest()
@@ -289,7 +294,7 @@ def release_files(project: Project, release: Release, *, private: bool = False) 
     }
     gone = withdrawn(project, release)
     if gone:
-        lines = [json.dumps({"salt": project.salt, "hash": one}) + "\n" for one in gone]
+        lines = [json.dumps({"salt": public_salt(project), "hash": one}) + "\n" for one in gone]
         files[WITHDRAWN_NAME] = "".join(lines).encode()
     if release.facts:  # releases of the first studios have none
         sha256 = hashlib.sha256(files[SITUATIONS]).hexdigest()
@@ -320,7 +325,7 @@ def withdrawn(project: Project, release: Release) -> list[str]:
     gone = {str(uuid): body["number"] for uuid, body in numbers.items()}
     for before in Release.objects.filter(project=project, seq__lt=release.seq):
         found |= {gone[pk] for pk in before.items if pk in gone}
-    return sorted(withdrawn_hash(project.salt, item_id(project, number)) for number in found)
+    return sorted(withdrawn_hash(public_salt(project), item_id(project, number)) for number in found)
 
 
 def _credits(title: str, release: Release, names: list[str]) -> str:

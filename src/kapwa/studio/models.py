@@ -23,7 +23,7 @@ def new_author() -> str:
 
 
 class Project(models.Model):
-    """A benchmark in the making. ``salt`` hides the ids of items that were withdrawn."""
+    """A benchmark in the making. ``salt`` is its secret: canaries and private parts are made of it."""
 
     slug = models.SlugField(max_length=64, unique=True)
     title = models.CharField(max_length=200)
