@@ -5,6 +5,7 @@ import csv
 import dataclasses
 import io
 import re
+from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
@@ -22,7 +23,7 @@ from kapwa.report.comparisons import run_pairs
 from kapwa.report.page import csv_href
 from kapwa.report.relations import Measured, metric_correlations, run_correlations
 from kapwa.report.relations import correlation_table as model_correlations
-from kapwa.report.terminal import render_comparison, render_run
+from kapwa.report.terminal import difference_lines, render_comparison, render_run
 from kapwa.report.view import TaskView, arrange
 from kapwa.stats.tables import compare_runs
 
@@ -329,3 +330,10 @@ def test_the_page_has_it_in_every_cell_and_the_terminal_once(partial: MadeAnalys
     assert all("p = 0.002\nleast 0.001" in row[6].small for row in table.rows)
     assert "Least: the smallest p" in table.note
     assert printed(render_analysis(told), 1000).count("Its p cannot be less than 0.001") == 1
+
+
+def test_a_comparison_names_the_cultures_that_only_one_run_was_asked_about() -> None:
+    made = [make_run(name, cultures=names) for name, names in (("a", ("Filipino",)), ("b", ("Filipino", "Ilokano")))]
+    one, both = (SimpleNamespace(label="m", path=run.path, manifest=run.manifest, scores=run.scores) for run in made)
+    assert "Only B was asked about Ilokano: not compared." in difference_lines(one, both)
+    assert not any(line.startswith("Only") for line in difference_lines(both, both))
