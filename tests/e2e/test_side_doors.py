@@ -216,7 +216,8 @@ folder, words = Path(sys.argv[1]), sys.argv[1:]
 killed = 0
 randomly = random.Random(3)
 moments = [(moment, n) for moment in ("fsync", "rename", "mkdir", "close", "replace", "open") for n in range(1, 5)]
-for moment, n in moments + [("", randomly.uniform(0, 0.8)) for _ in range(10)]:
+for moment, n in [("none", 0), *moments, *[("", randomly.uniform(0, 0.9)) for _ in range(10)]]:
+    began = time.monotonic()
     child = os.fork()
     if not child:
         calls, plain = 0, getattr(os, moment, None)
@@ -226,14 +227,16 @@ for moment, n in moments + [("", randomly.uniform(0, 0.8)) for _ in range(10)]:
             if calls == n:
                 os.kill(os.getpid(), signal.SIGKILL)
             return plain(*args, **named)
-        if moment:
+        if plain:
             setattr(os, moment, counted)
         sys.argv = ["kapwa", *words[1:]]
         main.run()
-    if not moment:  # at any time
-        time.sleep(n)
+    if not moment:  # at any time of what the command takes here when nobody stops it
+        time.sleep(n * whole)
         os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
+    if moment == "none":
+        whole = time.monotonic() - began
     killed += os.WIFSIGNALED(status)
     names = {path.name for path in folder.iterdir()} if folder.exists() else set()
     assert not names or names == WHOLE, (moment, n, names)  # all or nothing

@@ -20,6 +20,8 @@ from kapwa.studio.people import checked_roles, invite
 from kapwa.studio.roles import COORDINATOR
 from kapwa.studio.settings import ADDRESS_NAME
 
+# What a project makes: situations, everyday questions, or prompts across cultures.
+FORMS = ("kalahi", "blend", "eecc")
 _SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 
 
@@ -60,8 +62,8 @@ def new_project(
 ) -> Project:
     """Make a project with a first consent text; raise UsageError for a name that is none or is taken."""
     checked_name(slug)
-    if form != "kalahi":
-        raise UsageError(f"The studio has no form {form!r} yet.", hint="Use --form kalahi.")
+    if form not in FORMS:
+        raise UsageError(f"The studio has no form {form!r}.", hint=nearest(form, FORMS))
     main = checked_tag(language)
     others = [checked_tag(tag) for tag in languages]
     with writing(), transaction.atomic():

@@ -27,7 +27,8 @@ from kapwa.studio.describe import croissant, datasheet, facts_now, readme
 from kapwa.studio.events import hold, record, writing
 from kapwa.studio.fields import Fields, as_row, key_text
 from kapwa.studio.models import Elicited, Event, Membership, Project, Release, Revision, Situation
-from kapwa.studio.projections import ACCEPTED, FROZEN, RefusedError
+from kapwa.studio.projections import RefusedError
+from kapwa.studio.projections.situations import ACCEPTED, FROZEN
 from kapwa.suites.folders.adding import check_folder
 
 _VERSION = re.compile(r"(0|[1-9]\d{0,4})\.(0|[1-9]\d{0,4})\.(0|[1-9]\d{0,4})")

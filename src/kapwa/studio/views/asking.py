@@ -16,7 +16,7 @@ from kapwa.studio.asking import NO_MODEL, ask, model_name
 from kapwa.studio.checks import check_fields
 from kapwa.studio.events import record, writing
 from kapwa.studio.models import Membership, Situation
-from kapwa.studio.projections import FROZEN
+from kapwa.studio.projections.situations import FROZEN
 from kapwa.studio.roles import MODERATORS, WRITERS
 from kapwa.studio.security import Visit, page
 from kapwa.studio.views.common import show

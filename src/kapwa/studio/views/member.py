@@ -13,11 +13,11 @@ from django.utils import timezone
 from kapwa.errors import UsageError
 from kapwa.studio import consent as texts
 from kapwa.studio.checks import length_tricks
-from kapwa.studio.events import erase_author, forget, wipe_traces
+from kapwa.studio.erasure import erase_author, forget, wipe_traces
 from kapwa.studio.fields import tidy
 from kapwa.studio.models import Person, Situation, Vote
 from kapwa.studio.people import hashed, new_code
-from kapwa.studio.projections import ACCEPTED, DRAFT, IN_REVIEW, STATES
+from kapwa.studio.projections.situations import ACCEPTED, DRAFT, IN_REVIEW, STATES
 from kapwa.studio.roles import COORDINATORS, EVERYONE, MODERATORS, REVIEWERS, WRITERS
 from kapwa.studio.security import Visit, page
 from kapwa.studio.views.common import show

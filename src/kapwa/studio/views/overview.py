@@ -11,7 +11,7 @@ from django.utils.safestring import mark_safe
 from kapwa.people.agreement import NAMES, agreement_rows
 from kapwa.report.charts import Line, RowChart, axis_svg, key_svg, row_svg
 from kapwa.studio.models import Project, Situation, Topic, Vote
-from kapwa.studio.projections import DRAFT, IN_REVIEW
+from kapwa.studio.projections.situations import DRAFT, IN_REVIEW
 from kapwa.suites.kalahi.form import CATEGORIES
 
 _SHOWN = ("percent", "krippendorff-nominal")

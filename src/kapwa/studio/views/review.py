@@ -14,7 +14,7 @@ from kapwa.studio.checks import check_fields
 from kapwa.studio.fields import FIELDS, GLOSS, SLOTS, prompts, tidy
 from kapwa.studio.languages import language
 from kapwa.studio.models import Membership, Remark, Revision, Session, Situation, Vote
-from kapwa.studio.projections import ACCEPTED, CHOICES, IN_REVIEW, votes_of
+from kapwa.studio.projections.situations import ACCEPTED, CHOICES, IN_REVIEW, votes_of
 from kapwa.studio.roles import MODERATORS, READERS, REVIEWERS
 from kapwa.studio.security import Visit, page
 from kapwa.studio.views.common import act, show, situation_or_404

@@ -14,7 +14,8 @@ from kapwa.studio.events import writing
 from kapwa.studio.fields import FIELDS, GLOSS, SLOTS, Fields, changes, prompts, read_fields, tidy
 from kapwa.studio.languages import language
 from kapwa.studio.models import Elicited, Project, Revision, Situation, Topic
-from kapwa.studio.projections import DRAFT, IN_REVIEW, REASONS, RefusedError, votes_of
+from kapwa.studio.projections import RefusedError
+from kapwa.studio.projections.situations import DRAFT, IN_REVIEW, REASONS, votes_of
 from kapwa.studio.roles import READERS, WRITERS
 from kapwa.studio.security import Visit, page
 from kapwa.studio.views.common import act, show, situation_or_404

@@ -1,7 +1,4 @@
-"""The tables: people apart, the append-only log of events, and the current tables made from it.
-
-A current table has no key but texts that come from events, so that it can be made again and compared.
-"""
+"""What every project has: people apart, the append-only log of events, and what current tables share."""
 
 from __future__ import annotations
 
@@ -147,109 +144,21 @@ class Current(models.Model):
         ordering = ("seq",)
 
 
-class Topic(Current):
-    """What situations may be about; ``source`` says where the topic came from."""
+class Lease(models.Model):
+    """A task that somebody has before them: until it ends, others are given other tasks first. No part of the log."""
 
-    name = models.CharField(max_length=200)
-    source = models.CharField(max_length=500, blank=True)
-    origin = models.CharField(max_length=16)
-    target = models.PositiveIntegerField(default=0)
-    author = models.CharField(max_length=16, blank=True)
-    retired = models.BooleanField(default=False)
+    project = models.ForeignKey(Project, models.CASCADE, related_name="+")
+    desk = models.CharField(max_length=40)
+    subject = models.CharField(max_length=80)
+    author = models.CharField(max_length=16)
+    until = models.DateTimeField()
 
+    class Meta:
+        """One lease a person and task."""
 
-class Elicited(Current):
-    """An answer to a question of the questionnaire."""
-
-    question = models.CharField(max_length=80)
-    text = models.TextField()
-    language = models.CharField(max_length=80)
-    topic = models.CharField(max_length=200, blank=True)
-    author = models.CharField(max_length=16, blank=True)
+        constraints = (models.UniqueConstraint(fields=("desk", "subject", "author"), name="one_lease"),)
 
 
-class Situation(Current):
-    """A situation as it is now. ``authors``: everybody who wrote any of its revisions."""
-
-    number = models.PositiveIntegerField()
-    cluster = models.CharField(max_length=ID, db_index=True)
-    author = models.CharField(max_length=16, blank=True)
-    authors = models.JSONField(default=list)
-    state = models.CharField(max_length=16, db_index=True)
-    revision = models.PositiveIntegerField(default=1)
-    round = models.PositiveIntegerField(default=0)
-    revealed = models.BooleanField(default=False)
-    fields = models.JSONField(default=dict)
-    elicited = models.CharField(max_length=ID, blank=True)
-    frozen_in = models.CharField(max_length=40, blank=True)
-    model_seen = models.JSONField(default=list)
-
-
-class Revision(Current):
-    """A situation as it was; ``reason`` is one of the four of a review, or empty for a draft."""
-
-    situation = models.CharField(max_length=ID, db_index=True)
-    number = models.PositiveIntegerField()
-    fields = models.JSONField(default=dict)
-    changed = models.JSONField(default=list)
-    author = models.CharField(max_length=16, blank=True)
-    reason = models.CharField(max_length=40, blank=True)
-    note = models.TextField(blank=True)
-
-
-class Vote(Current):
-    """What one person thinks of one revision; hidden from others until the round is revealed."""
-
-    situation = models.CharField(max_length=ID, db_index=True)
-    round = models.PositiveIntegerField()
-    revision = models.PositiveIntegerField()
-    author = models.CharField(max_length=16, blank=True)
-    choice = models.CharField(max_length=16)
-    best = models.CharField(max_length=2, blank=True)
-    remark = models.TextField(blank=True)
-
-
-class Remark(Current):
-    """Something said about a situation after the reveal; ``dissent`` marks what was not agreed to."""
-
-    situation = models.CharField(max_length=ID, db_index=True)
-    round = models.PositiveIntegerField()
-    author = models.CharField(max_length=16, blank=True)
-    dissent = models.BooleanField(default=False)
-    text = models.TextField()
-    language = models.CharField(max_length=80)
-
-
-class Session(Current):
-    """A meeting of a focus group: who was there, and who wrote down what was said."""
-
-    title = models.CharField(max_length=200)
-    attendees = models.JSONField(default=list)
-    scribe = models.CharField(max_length=16, blank=True)
-    open = models.BooleanField(default=True)
-
-
-class Release(Current):
-    """A frozen state of the accepted situations: ``items`` are revisions by situation id."""
-
-    version = models.CharField(max_length=40)
-    date = models.CharField(max_length=10)
-    items = models.JSONField(default=dict)
-    card = models.JSONField(default=dict)
-    authors = models.JSONField(default=list)
-    # Counts of how the items came about, of that time; for the datasheet.
-    facts = models.JSONField(default=dict)
-    # The share of situations that are kept out of what is published.
-    private = models.FloatField(default=0)
-
-
-CURRENT: tuple[type[Current], ...] = (
-    Topic,
-    Elicited,
-    Situation,
-    Revision,
-    Vote,
-    Remark,
-    Session,
-    Release,
-)
+def current_tables() -> tuple[type[Current], ...]:
+    """Return the tables that are made from events, of every part of the studio."""
+    return tuple(sorted(Current.__subclasses__(), key=lambda table: table.__name__))

@@ -1,4 +1,4 @@
-"""What each kind of event does to the current tables: one function a kind, the same when tables are made anew.
+"""What happens to situations (Kalahi): one function a kind of event, the same when tables are made anew.
 
 ``live`` says that the event happens now, when what it rests on must be as its author saw it; made anew after an
 erasure, an event whose ground is gone raises RefusedError and has no effect.
@@ -6,59 +6,16 @@ erasure, an event whose ground is gone raises RefusedError and has no effect.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
-
-from kapwa.errors import KapwaError
 from kapwa.people.agreement import has_majority
 from kapwa.studio.fields import changed
 from kapwa.studio.models import Elicited, Event, Release, Remark, Revision, Session, Situation, Topic, Vote
+from kapwa.studio.projections.registry import RefusedError, common, kind
 
 DRAFT, IN_REVIEW, ACCEPTED, FROZEN = "draft", "in review", "accepted", "frozen"
 STATES = (DRAFT, IN_REVIEW, ACCEPTED, FROZEN)
 # The paper's four kinds of change that focus groups ask for (Kalahi, section 3.1).
 REASONS = ("reword", "split or combine", "rephrase responses", "add variation")
 CHOICES = ("accept", "change", "reject")
-
-
-class RefusedError(KapwaError):
-    """An event that cannot happen in this state."""
-
-
-class Apply(Protocol):
-    """Applies an event to the current tables."""
-
-    def __call__(self, event: Event, *, live: bool) -> None:
-        """Apply ``event``; raise RefusedError where it cannot happen."""
-
-
-class Kind(NamedTuple):
-    """A kind of event. ``kept``: what stays of a body at an erasure; ``counted``: by "project", by "subject", or "".
-
-    ``stays``: it holds no text and is about others' work, so at an erasure its author alone is emptied.
-    """
-
-    apply: Apply
-    kept: tuple[str, ...]
-    counted: str
-    stays: bool
-
-
-KINDS: dict[str, Kind] = {}
-
-
-def kind(name: str, *, kept: tuple[str, ...] = (), counted: str = "", stays: bool = False) -> Callable[[Apply], Apply]:
-    """Register the function that applies events of a kind."""
-
-    def register(apply: Apply) -> Apply:
-        KINDS[name] = Kind(apply, kept, counted, stays)
-        return apply
-
-    return register
-
-
-def _common(event: Event) -> dict[str, Any]:
-    return {"id": str(event.uuid), "project_id": event.project_id, "seq": event.seq}
 
 
 def _situation(event: Event) -> Situation:
@@ -74,7 +31,7 @@ def topic_added(event: Event, *, live: bool) -> None:
     names = Topic.objects.filter(project_id=event.project_id, retired=False, name=event.body["name"])
     if live and names.exists():
         raise RefusedError(f"There is a topic {event.body['name']!r} already.", hint="Use that one.")
-    Topic.objects.create(**_common(event), **event.body, author=event.actor)
+    Topic.objects.create(**common(event), **event.body, author=event.actor)
 
 
 @kind("topic.retired", stays=True)
@@ -84,13 +41,13 @@ def topic_retired(event: Event, *, live: bool) -> None:
         raise RefusedError("There is no such topic.")
 
 
-@kind("elicited.answered")
+@kind("elicited.answered", begins=True)
 def elicited_answered(event: Event, *, live: bool) -> None:
     """Body: ``question``, ``text``, ``language``, ``topic``."""
-    Elicited.objects.create(**_common(event), **event.body, author=event.actor)
+    Elicited.objects.create(**common(event), **event.body, author=event.actor)
 
 
-@kind("situation.drafted", kept=("number",), counted="project")
+@kind("situation.drafted", kept=("number",), counted="project", begins=True, rests_on=("origin", "elicited"))
 def situation_drafted(event: Event, *, live: bool) -> None:
     """Body: ``changes`` (fields), of nothing or of the situation ``origin`` as it was at ``base``; ``elicited``."""
     body, fields, cluster = event.body, {}, str(event.uuid)
@@ -105,7 +62,7 @@ def situation_drafted(event: Event, *, live: bool) -> None:
     if elicited and not Elicited.objects.filter(project_id=event.project_id, id=elicited).exists():
         raise RefusedError("The answer that this is made of is not there any more.")
     made = Situation(
-        **_common(event),
+        **common(event),
         number=body["number"],
         cluster=cluster,
         author=event.actor,
@@ -121,9 +78,9 @@ def _revise(situation: Situation, event: Event, fields: dict[str, str], number: 
     situation.fields, situation.revision = fields, number
     situation.authors = list(dict.fromkeys([*situation.authors, event.actor]))
     situation.save()
-    common = _common(event) | {"id": f"{situation.id}:{number}"}
+    row = common(event) | {"id": f"{situation.id}:{number}"}
     Revision.objects.create(
-        **common,
+        **row,
         situation=situation.id,
         number=number,
         fields=fields,
@@ -190,7 +147,7 @@ def situation_voted(event: Event, *, live: bool) -> None:
     Vote.objects.filter(situation=situation.id, round=situation.round, author=event.actor).delete()
     texts = {name: body.get(name, "") for name in ("best", "remark")}
     Vote.objects.create(
-        **_common(event),
+        **common(event),
         situation=situation.id,
         round=situation.round,
         revision=situation.revision,
@@ -219,7 +176,7 @@ def situation_discussed(event: Event, *, live: bool) -> None:
     if live and situation.state == IN_REVIEW and not situation.revealed:
         raise RefusedError("The discussion begins when the votes are revealed.")
     Remark.objects.create(
-        **_common(event), **event.body, situation=situation.id, round=situation.round, author=event.actor
+        **common(event), **event.body, situation=situation.id, round=situation.round, author=event.actor
     )
 
 
@@ -254,7 +211,7 @@ def situation_asked(event: Event, *, live: bool) -> None:
 @kind("session.opened")
 def session_opened(event: Event, *, live: bool) -> None:
     """Body: ``title``, ``attendees`` (authors), ``scribe``."""
-    Session.objects.create(**_common(event), **event.body)
+    Session.objects.create(**common(event), **event.body)
 
 
 @kind("session.closed", stays=True)
@@ -267,7 +224,7 @@ def session_closed(event: Event, *, live: bool) -> None:
 @kind("release.frozen", stays=True)
 def release_frozen(event: Event, *, live: bool) -> None:
     """Body: ``version``, ``date``, ``items`` (revisions), ``card``, ``authors``, ``facts``, ``private``."""
-    Release.objects.create(**_common(event), **event.body)
+    Release.objects.create(**common(event), **event.body)
     for found in Situation.objects.filter(project_id=event.project_id, id__in=event.body["items"]):
         found.frozen_in = event.body["version"]
         if found.state == ACCEPTED:

@@ -1,0 +1,158 @@
+"""Desks: work that one person does alone, item by item, such as answering questions or rating texts.
+
+A desk says what work there is as data (:class:`Task`): what is shown, and which fields are filled in. The page in the
+browser, the queue of a phone without a network, printable sheets, tables and forms for other collectors are all made
+from that, and all that is filled in anywhere comes back through :func:`deliver`.
+"""
+
+from __future__ import annotations
+
+import uuid as uuids
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+from kapwa.errors import UsageError
+from kapwa.studio.events import record
+from kapwa.studio.models import Event, Membership, Project
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """Something to choose: ``value`` is stored, ``text`` is read; ``language`` "" for a text of the interface."""
+
+    value: str
+    text: str
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One thing to fill in.
+
+    ``kind``: "text" (a line), "long" (lines), "choice" (one of ``options``), "many" (any of them). ``language``: of
+    what is typed, "" where nothing is. ``only_with``: values of the task's button with which the field counts, () for
+    all; with others what stands in it is not sent.
+    """
+
+    name: str
+    label: str
+    kind: str
+    options: tuple[Option, ...] = ()
+    required: bool = False
+    language: str = ""
+    only_with: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A text that the person reads: ``label`` is the interface's, ``text`` somebody's, in ``language``."""
+
+    label: str
+    text: str
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One item of work. ``subject``: what it is about; ``seen``: the revision or order shown, sent back as it is.
+
+    ``buttons``: the ways to finish, such as "answer", "don't know"; the one pressed is sent as the value ``button``.
+    """
+
+    desk: str
+    subject: str
+    seen: str
+    shown: tuple[Shown, ...]
+    fields: tuple[Field, ...]
+    buttons: tuple[Option, ...]
+
+
+class Desk(Protocol):
+    """A kind of work. One object a desk, put into :data:`DESKS` under its ``name`` by the module that defines it."""
+
+    name: str
+    kind: str  # of the event that is recorded
+    roles: frozenset[str]
+
+    def title(self) -> str:
+        """Return what the interface calls the work, in its present language."""
+
+    def offered(self, project: Project) -> bool:
+        """Whether the project has such work at all."""
+
+    def draw(self, member: Membership, count: int) -> Sequence[Task]:
+        """Return up to ``count`` tasks that the member has not done, and lease them; the same ones while leased."""
+
+    def find(self, member: Membership, subject: str, seen: str) -> Task | None:
+        """Return a task as it was shown, also where its text has changed since; None where there never was one."""
+
+    def left(self, member: Membership) -> int:
+        """Return how many tasks wait for the member."""
+
+    def body(self, member: Membership, task: Task, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the event's body for what was filled in, checked by :func:`checked` already."""
+
+
+DESKS: dict[str, Desk] = {}
+
+
+def deliver(
+    project: Project,
+    member: Membership,
+    desk: str,
+    *,
+    subject: str,
+    seen: str,
+    values: Mapping[str, Any],
+    uuid: uuids.UUID | None = None,
+    device_time: datetime | None = None,
+) -> Event:
+    """Record what a member filled in for a task; in a transaction, within ``events.writing``.
+
+    Sent again with the same ``uuid`` it counts once. Raises UsageError for a desk or task that is none, a member
+    without the role, or a field filled in wrongly; ConflictError and RefusedError as ``events.record`` does.
+    """
+    found = DESKS.get(desk)
+    if found is None or found.roles.isdisjoint(member.roles) or not found.offered(project):
+        raise UsageError("This work is not offered to you here.", hint="Go back to the start page.")
+    task = found.find(member, subject, seen)
+    if task is None:
+        raise UsageError("There is no such task.", hint="Open the list of tasks again.")
+    body = found.body(member, task, checked(task, values))
+    return record(
+        project,
+        found.kind,
+        body,
+        actor=member.author,
+        uuid=uuid,
+        subject=subject,
+        device_time=device_time,
+    )
+
+
+def checked(task: Task, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a task's fields and its ``button``, tidied.
+
+    A field of kind "many" has a list of values, the others a text, "" where nothing was filled in. Raises UsageError
+    naming a field that is filled in wrongly.
+    """
+    from kapwa.studio.fields import tidy
+
+    button = str(values.get("button", ""))
+    if task.buttons and button not in {one.value for one in task.buttons}:
+        raise UsageError("It is not said how the task was finished.", hint="Press one of its buttons.")
+    found: dict[str, Any] = {"button": button}
+    for field in task.fields:
+        counts = not field.only_with or button in field.only_with
+        given = values.get(field.name) if counts else None
+        chosen = [given] if isinstance(given, str) else list(given or ())
+        texts = [text for text in (tidy(str(one)) for one in chosen) if text]
+        allowed = {one.value for one in field.options}
+        if field.kind in ("choice", "many") and not set(texts) <= allowed:
+            raise UsageError(f"{field.label}: {texts[0]!r} is not one of the choices.", hint="Choose again.")
+        if counts and field.required and not texts:
+            raise UsageError(f"{field.label}: nothing is filled in.", hint="Fill it in, or finish another way.")
+        found[field.name] = texts if field.kind == "many" else (texts[0] if texts else "")
+    return found

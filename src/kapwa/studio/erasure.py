@@ -1,0 +1,116 @@
+"""Erasure: emptying what somebody contributed, and forgetting who they are.
+
+What goes follows from each kind's declaration (:class:`~kapwa.studio.projections.registry.Kind`); the current tables
+are then made anew from what is left, so that votes are counted again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import OperationalError, connection
+
+from kapwa.studio.events import hold, rebuild
+from kapwa.studio.models import Event, Membership, Project
+from kapwa.studio.projections import KINDS
+
+
+def erase_author(project: Project, author: str) -> int:
+    """Empty every text that ``author`` wrote in ``project``, and all that was made of it; return how many events.
+
+    What the author began goes as a whole, with what others did with it: a situation with the changes and variations
+    that others made of its words. In a situation of others, the fields that the author changed go back to the words
+    before. Votes count again.
+    What the author did for others without a text, such as accepting, stays, by nobody.
+    """
+    hold(project)
+    events = list(Event.objects.filter(project=project).order_by("seq"))
+    lost: set[str] = set()
+    for event in events:  # in order, so that variations of variations are found
+        if KINDS[event.kind].begins and (event.actor == author or _rests_on(event, lost)):
+            lost.add(str(event.uuid))
+    touched: dict[str, set[str]] = {}
+    count = 0
+    for event in events:
+        own = event.actor == author
+        if own and event.kind == "situation.revised":
+            touched.setdefault(event.subject, set()).update(event.body.get("changes", {}))
+        gone = bool({str(event.uuid), event.subject} & lost) or _rests_on(event, lost)
+        if own and KINDS[event.kind].stays and not gone:
+            event.actor, event.body = "", _without(event.body, author)
+            event.save(update_fields=("actor", "body"))
+            count += 1
+        elif own or gone:
+            _empty(event, also_actor=own)
+            count += 1
+        elif event.kind == "situation.asked" and event.subject in touched:
+            _empty(event, also_actor=False)  # a model's answer may repeat what it was asked
+            count += 1
+        elif event.kind == "situation.drafted" and event.body.get("origin") in touched:
+            event.body = {**event.body, "changes": _besides(event.body["changes"], touched[event.body["origin"]])}
+            touched[str(event.uuid)] = set(touched[event.body["origin"]])
+            event.save(update_fields=("body",))
+            count += 1
+        elif event.kind == "situation.revised" and touched.get(event.subject, set()) & set(event.body["changes"]):
+            kept = _besides(event.body["changes"], touched[event.subject])
+            event.body = {**event.body, "changes": kept}
+            event.save(update_fields=("body",))
+            count += 1
+        elif event.kind in _NAMING and author in json.dumps(event.body):
+            event.body = _without(event.body, author)
+            event.save(update_fields=("body",))
+    rebuild(project)
+    return count
+
+
+# Kinds whose body names members.
+_NAMING = frozenset({"session.opened", "release.frozen"})
+
+
+def _rests_on(event: Event, lost: set[str]) -> bool:
+    return any(event.body.get(name) in lost for name in KINDS[event.kind].rests_on)
+
+
+def _besides(changes: Mapping[str, str], names: set[str]) -> dict[str, str]:
+    return {name: text for name, text in changes.items() if name not in names}
+
+
+def _without(value: Any, author: str) -> Any:
+    if isinstance(value, list):
+        return [_without(one, author) for one in value if one != author]
+    if isinstance(value, dict):
+        return {key: _without(one, author) for key, one in value.items()}
+    return "" if value == author else value
+
+
+def _empty(event: Event, *, also_actor: bool) -> None:
+    event.body = {name: event.body[name] for name in KINDS[event.kind].kept if name in event.body}
+    event.erased = True
+    if also_actor:
+        event.actor = ""
+    event.save(update_fields=("body", "actor", "erased"))
+
+
+def wipe_traces() -> None:
+    """Write the database's files anew, so that no free corner holds an erased text; outside a transaction.
+
+    Raises OperationalError where somebody else's reading keeps the old texts in SQLite's log, or no room is left.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("VACUUM" if connection.vendor == "sqlite" else "VACUUM FULL")
+        if connection.vendor == "sqlite":
+            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            if cursor.fetchone()[0]:
+                raise OperationalError("somebody reads the database, so its log still holds what was erased")
+
+
+def forget(member: Membership) -> None:
+    """Cut the tie between a member and a person; with no other membership the person's row goes, too."""
+    person = member.person
+    member.person, member.pseudonym, member.credit, member.roles = None, "", "", []
+    member.consented = None  # what their words may be used for stays with the words
+    member.save()
+    if person is not None and not person.memberships.exists():
+        person.delete()

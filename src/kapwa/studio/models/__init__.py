@@ -1,0 +1,46 @@
+"""The tables: people apart, the append-only log of events, and the current tables made from it.
+
+A current table has no key but texts that come from events, so that it can be made again and compared.
+"""
+
+from __future__ import annotations
+
+from kapwa.studio.models.everyday import Question, Wording
+from kapwa.studio.models.foundation import (
+    ID,
+    ConsentText,
+    Current,
+    Event,
+    Invitation,
+    Lease,
+    Membership,
+    Person,
+    Project,
+    current_tables,
+    new_author,
+)
+from kapwa.studio.models.situations import Elicited, Release, Remark, Revision, Session, Situation, Topic, Vote
+
+__all__ = (
+    "ID",
+    "ConsentText",
+    "Current",
+    "Elicited",
+    "Event",
+    "Invitation",
+    "Lease",
+    "Membership",
+    "Person",
+    "Project",
+    "Question",
+    "Release",
+    "Remark",
+    "Revision",
+    "Session",
+    "Situation",
+    "Topic",
+    "Vote",
+    "Wording",
+    "current_tables",
+    "new_author",
+)
