@@ -90,6 +90,7 @@ def test_a_measure_is_planned_by_the_spread_of_its_differences() -> None:
     ("pilot", "settings", "words"),
     [
         ((), {"agreement": 0.8}, "not both"),
+        ((), {"agreement": 0.8, "accuracy": 0.6, "items": 9}, "no accuracy goes with it"),
         ((), {"agreement": 0.8, "items": 9, "metric": "right"}, "no run is named"),
         ((), {"agreement": 0.8, "items": 0}, "0 items cannot be planned"),
         ((), {"agreement": 0.8, "items": 9, "agrement": 1}, "no option 'agrement'"),

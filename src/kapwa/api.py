@@ -234,6 +234,10 @@ def plan(
     given = given_options("A plan", settings, PlanSettings.__annotations__)
     agreement = given.pop("agreement", None)
     if agreement is not None:
+        if "accuracy" in given:
+            raise UsageError(
+                "An agreement says how often the models differ, so no accuracy goes with it.", hint="Leave one out."
+            )
         given["differing"] = round(1 - agreement, 12)
     runs = [open_run(run) if isinstance(run, str | Path) else run for run in pilot]
     if metric is not None and not runs:

@@ -108,7 +108,8 @@ def test_forms_of_a_run_hold_what_was_chosen_of_it(cli: Run, tmp_path: Path) -> 
     rows = [{"item_id": item.id, "variant": item.variant, "text": "stones"} for item in task.items()]
     (tmp_path / "answers.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     score = ("score", "blend/saq", "--responses", "answers.jsonl", "--data", "sample", "--language", "local,en")
-    run = json.loads(cli(*score, "--limit", "3", "--json").stdout)["path"]
+    run = json.loads(cli(*score, "--limit", "3", "--label", "colleagues", "--json").stdout)["path"]
+    assert kapwa.open_run(tmp_path / run).label == "colleagues"
     chosen = ("--where", "culture=Mexico", "--variant", "en/inst-4")
     done = cli("forms", "blend", "--run", run, "--per-country", "2", *chosen, "--out", "forms")
     assert done.returncode == 0, done.stderr

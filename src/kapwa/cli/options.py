@@ -75,6 +75,7 @@ Where = Annotated[
     ),
 ]
 Out = Annotated[Path, option("FOLDER", "Folder that holds the run folders.")]
+Label = Annotated[str | None, option("NAME", "What reports and lists call this run \\[default: the model's name].")]
 Json = Annotated[bool, typer.Option("--json", help="Print machine-readable JSON to stdout.")]
 All = Annotated[bool, typer.Option("--all", help="Each finding in a line of its own, not each kind.")]
 Seed = Annotated[int, option("N", "Seed of everything random; recorded.", min=0)]

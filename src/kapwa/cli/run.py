@@ -124,9 +124,7 @@ def run(
     ] = None,
     seed: opt.Seed = 0,
     out: opt.Out = opt.RUNS,
-    label: Annotated[
-        str | None, option("NAME", "What reports and lists call this run \\[default: the model's name].")
-    ] = None,
+    label: opt.Label = None,
     json: opt.Json = False,
     cache: Annotated[
         Path | None,
@@ -189,6 +187,7 @@ def score(
     ],
     chosen: opt.TaskOptions,
     out: opt.Out = opt.RUNS,
+    label: opt.Label = None,
     json: opt.Json = False,
 ) -> None:
     """Judge answers you already have.
@@ -197,7 +196,7 @@ def score(
     """
     from kapwa.loading import load_model
 
-    finish(chosen.open(task, out), load_model(f"replay:{responses}"), out=out, json=json)
+    finish(chosen.open(task, out), load_model(f"replay:{responses}"), out=out, label=label, json=json)
 
 
 def finish(task: Any, model: Any, *, json: bool, alone: bool = True, **settings: Any) -> Any:
