@@ -246,13 +246,8 @@ def paired_differences(  # noqa: PLR0913 - each is one decision of the caller; a
     runs that never disagree get an interval with a width.
     """
     check_level(level)
-    if np.shape(a) != np.shape(b):
-        raise UsageError(f"The two sides differ in shape: {np.shape(a)} and {np.shape(b)}.", hint="Pair the items.")
-    (first, flags), (second, _) = read_values(a, binary), read_values(b, binary)
+    first, second, differences, flags = paired_values(a, b, binary)
     codes = cluster_codes(clusters, len(first))
-    differences = first - second
-    # Equal numbers that were summed in another order are a few ulp apart.
-    differences[np.abs(differences) <= ROUNDING * np.maximum(np.abs(first), np.abs(second))] = 0.0
     sums = cluster_sums(differences, codes)
     p_values, ways = sign_flip_p_values(sums.totals, replicates=permutations, seed=seed, mid_p=mid_p)
     se, low, high = _paired_intervals(differences, flags, sums, level)
@@ -294,6 +289,29 @@ def paired_differences(  # noqa: PLR0913 - each is one decision of the caller; a
     return [Comparison(**row) for row in _rows(numbers, sums, methods)]
 
 
+def paired_values(
+    a: ArrayLike, b: ArrayLike, binary: bool | Sequence[bool]
+) -> tuple[FloatArray, FloatArray, FloatArray, NDArray[np.bool_]]:
+    """Return both sides of paired items, (items, metrics), their differences, and which metrics are right or wrong."""
+    if np.shape(a) != np.shape(b):
+        raise UsageError(f"The two sides differ in shape: {np.shape(a)} and {np.shape(b)}.", hint="Pair the items.")
+    (first, flags), (second, _) = read_values(a, binary), read_values(b, binary)
+    differences = first - second
+    # Equal numbers that were summed in another order are a few ulp apart.
+    differences[np.abs(differences) <= ROUNDING * np.maximum(np.abs(first), np.abs(second))] = 0.0
+    return first, second, differences, flags
+
+
+def bonett_price(gains: FloatArray, losses: FloatArray, size: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the centre of Bonett and Price's interval (2012, paired proportions) and its standard error.
+
+    ``gains``, ``losses``: shares of ``size`` independent pairs that only A and only B got right; one pair more is
+    counted for each side.
+    """
+    up, down = (gains * size + 1) / (size + 2), (losses * size + 1) / (size + 2)
+    return up - down, np.sqrt((up + down - (up - down) ** 2) / (size + 2))
+
+
 def _paired_intervals(
     differences: FloatArray, flags: NDArray[np.bool_], sums: ClusterSums, level: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -306,9 +324,9 @@ def _paired_intervals(
         for part in (differences, -differences)
     )
     size = effective_size(sums, np.maximum(gains + losses - (gains - losses) ** 2, 0))
-    up, down = (gains * size + 1) / (size + 2), (losses * size + 1) / (size + 2)
-    error = np.where(flags, np.sqrt((up + down - (up - down) ** 2) / (size + 2)), sums.se)
-    centre, half = np.where(flags, up - down, sums.mean), stdtrit(sums.df, 0.5 + level / 2) * error
+    middle, wide = bonett_price(gains, losses, size)
+    error = np.where(flags, wide, sums.se)
+    centre, half = np.where(flags, middle, sums.mean), stdtrit(sums.df, 0.5 + level / 2) * error
     low, high = (np.where(flags, np.clip(bound, -1, 1), bound) for bound in (centre - half, centre + half))
     spread = sums.se > 0
     unknown = (sums.clusters < 2) | ~(spread | flags)

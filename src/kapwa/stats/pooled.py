@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kapwa.errors import UsageError
 from kapwa.stats.clusters import ROUNDING, FloatArray, IntArray, check_level, cluster_codes, none_if_nan, read_values
-from kapwa.stats.intervals import PERMUTATIONS, Comparison, Estimate
+from kapwa.stats.intervals import PERMUTATIONS, Comparison, Estimate, bonett_price, paired_values
 from kapwa.stats.power import detectable_difference
 from kapwa.stats.resampling import CHUNK, TIE, monte_carlo_p, sign_flip_p_values
 
@@ -154,12 +153,7 @@ def pooled_differences(
     :func:`kapwa.stats.intervals.paired_differences`. Raises UsageError or DataError for input that does not fit.
     """
     check_level(level)
-    if np.shape(a) != np.shape(b):
-        raise UsageError(f"The two sides differ in shape: {np.shape(a)} and {np.shape(b)}.", hint="Pair the items.")
-    (first, flags), (second, _) = read_values(a, binary), read_values(b, binary)
-    differences = first - second
-    # Equal numbers that were summed in another order are a few ulp apart.
-    differences[np.abs(differences) <= ROUNDING * np.maximum(np.abs(first), np.abs(second))] = 0.0
+    first, second, differences, flags = paired_values(a, b, binary)
     codes, columns = _encoded(differences, cultures, clusters), differences.shape[1]
     flips = np.zeros((int(codes[1].max(initial=-1)) + 1, columns))
     for k, kept in enumerate(~np.isnan(differences).T):
@@ -201,8 +195,7 @@ def _pooled_difference(
         # As many independent pairs as tell as much; where no item differs, a question is one pair (Kish).
         variance, weights = gains + losses - value**2, means.shares.sum(axis=1) / len(means.means)
         size = float(variance / se**2 if se > 0 and variance > 0 else 1 / (weights**2).sum())
-        up, down = (gains * size + 1) / (size + 2), (losses * size + 1) / (size + 2)
-        centre, error = float(up - down), float(np.sqrt((up + down - (up - down) ** 2) / (size + 2)))
+        centre, error = map(float, bonett_price(gains, losses, np.asarray(size)))
         kind = "bonett-price-clustered"
     known = len(means.shares) > 1 and error > 0
     half = float(stdtrit(df, 0.5 + level / 2)) * error if known else math.nan
