@@ -74,3 +74,18 @@ def people(project: Any) -> dict[str, Someone]:
         "dina": enter(project, "Dina", "scribe"),
         "edo": enter(project, "Edo", "reviewer"),
     }
+
+
+@pytest.fixture
+def food(studio: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A desk of three questions about food, offered to answerers while the test runs."""
+    from studio_desk import FoodDesk
+
+    from kapwa.studio.desks import DESKS
+    from kapwa.studio.projections import KINDS
+    from kapwa.studio.projections.registry import Kind
+
+    desk = FoodDesk()
+    monkeypatch.setitem(DESKS, desk.name, desk)
+    monkeypatch.setitem(KINDS, desk.kind, Kind(lambda event, *, live: None, (), "", False, False, ()))
+    return desk

@@ -13,8 +13,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
+from django.utils.translation import gettext as _
+
 from kapwa.errors import UsageError
 from kapwa.studio.events import record
+from kapwa.studio.fields import tidy
 from kapwa.studio.models import Event, Membership, Project
 
 
@@ -98,6 +101,36 @@ class Desk(Protocol):
 DESKS: dict[str, Desk] = {}
 
 
+class FieldError(UsageError):
+    """Something filled in wrongly; ``field`` names it, "" for the button."""
+
+    def __init__(self, field: str, message: str, *, hint: str) -> None:
+        super().__init__(message, hint=hint)
+        self.field = field
+
+
+def offered(member: Membership) -> list[Desk]:
+    """Return the desks at which a member may work, by name."""
+    found = (desk for _, desk in sorted(DESKS.items()) if not desk.roles.isdisjoint(member.roles))
+    return [desk for desk in found if desk.offered(member.project)]
+
+
+def desk_of(member: Membership, name: str) -> Desk:
+    """Return the desk ``name``; raise UsageError where it is not offered to the member."""
+    for desk in offered(member):
+        if desk.name == name:
+            return desk
+    raise UsageError(_("This work is not offered to you here."), hint=_("Go back to the start page."))
+
+
+def task_of(member: Membership, desk: Desk, subject: str, seen: str) -> Task:
+    """Return a task as it was shown; raise UsageError where there never was one."""
+    task = desk.find(member, subject, seen)
+    if task is None:
+        raise UsageError(_("There is no such task."), hint=_("Open the list of tasks again."))
+    return task
+
+
 def deliver(
     project: Project,
     member: Membership,
@@ -111,15 +144,11 @@ def deliver(
 ) -> Event:
     """Record what a member filled in for a task; in a transaction, within ``events.writing``.
 
-    Sent again with the same ``uuid`` it counts once. Raises UsageError for a desk or task that is none, a member
-    without the role, or a field filled in wrongly; ConflictError and RefusedError as ``events.record`` does.
+    Sent again with the same ``uuid`` it counts once. Raises UsageError for a desk or task that is none or is not the
+    member's, FieldError for what is filled in wrongly; ConflictError and RefusedError as ``events.record`` does.
     """
-    found = DESKS.get(desk)
-    if found is None or found.roles.isdisjoint(member.roles) or not found.offered(project):
-        raise UsageError("This work is not offered to you here.", hint="Go back to the start page.")
-    task = found.find(member, subject, seen)
-    if task is None:
-        raise UsageError("There is no such task.", hint="Open the list of tasks again.")
+    found = desk_of(member, desk)
+    task = task_of(member, found, subject, seen)
     body = found.body(member, task, checked(task, values))
     return record(
         project,
@@ -135,24 +164,31 @@ def deliver(
 def checked(task: Task, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of a task's fields and its ``button``, tidied.
 
-    A field of kind "many" has a list of values, the others a text, "" where nothing was filled in. Raises UsageError
-    naming a field that is filled in wrongly.
+    A field of kind "many" has a list of values, the others a text, "" where nothing was filled in. Raises FieldError
+    for the first that is filled in wrongly.
     """
-    from kapwa.studio.fields import tidy
-
     button = str(values.get("button", ""))
     if task.buttons and button not in {one.value for one in task.buttons}:
-        raise UsageError("It is not said how the task was finished.", hint="Press one of its buttons.")
+        raise FieldError("", _("It is not said how the task was finished."), hint=_("Press one of its buttons."))
     found: dict[str, Any] = {"button": button}
     for field in task.fields:
         counts = not field.only_with or button in field.only_with
         given = values.get(field.name) if counts else None
-        chosen = [given] if isinstance(given, str) else list(given or ())
-        texts = [text for text in (tidy(str(one)) for one in chosen) if text]
-        allowed = {one.value for one in field.options}
-        if field.kind in ("choice", "many") and not set(texts) <= allowed:
-            raise UsageError(f"{field.label}: {texts[0]!r} is not one of the choices.", hint="Choose again.")
+        chosen = given if isinstance(given, (list, tuple)) else [] if given is None else [given]
+        texts = _tidied(field, chosen)
+        wrong = [text for text in texts if text not in {one.value for one in field.options}]
+        if field.kind in ("choice", "many") and wrong:
+            message = _("“%(text)s” is not one of the choices.") % {"text": wrong[0]}
+            raise FieldError(field.name, f"{field.label}: {message}", hint=_("Choose again."))
         if counts and field.required and not texts:
-            raise UsageError(f"{field.label}: nothing is filled in.", hint="Fill it in, or finish another way.")
-        found[field.name] = texts if field.kind == "many" else (texts[0] if texts else "")
+            message = f"{field.label}: {_('nothing is filled in.')}"
+            raise FieldError(field.name, message, hint=_("Fill it in, or finish another way."))
+        found[field.name] = list(dict.fromkeys(texts)) if field.kind == "many" else (texts[0] if texts else "")
     return found
+
+
+def _tidied(field: Field, chosen: Sequence[Any]) -> list[str]:
+    try:
+        return [text for text in (tidy(str(one)) for one in chosen) if text]
+    except UsageError as error:
+        raise FieldError(field.name, f"{field.label}: {error.summary}", hint=error.hint or "") from None

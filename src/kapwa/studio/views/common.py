@@ -13,6 +13,7 @@ from django.utils.dateparse import parse_datetime
 
 from kapwa.errors import UsageError
 from kapwa.studio.asking import model_name
+from kapwa.studio.desks import offered
 from kapwa.studio.events import record
 from kapwa.studio.models import Event, Situation
 from kapwa.studio.people import names
@@ -30,6 +31,7 @@ def show(request: HttpRequest, visit: Visit, template: str, /, status: int = 200
         "writes": visit.may(WRITERS),
         "reviews": visit.may(REVIEWERS),
         "moderates": visit.may(MODERATORS),
+        "works": bool(offered(visit.member)),
         "model": model_name(),
     }
     return render(request, f"studio/{template}.html", common | context, status=status)
@@ -45,23 +47,28 @@ def act(
     parent: int | None = None,
 ) -> Event:
     """Record what the posted form says. Its hidden ``uuid`` makes a form that is sent twice count once."""
-    try:
-        own = uuids.UUID(request.POST["uuid"]) if request.POST.get("uuid") else None
-    except ValueError:
-        raise UsageError("The form's number is damaged.", hint="Reload the page.") from None
     return record(
         visit.project,
         kind,
         body,
         actor=visit.member.author,
-        uuid=own,
+        uuid=own_number(request),
         subject=subject,
         parent=parent,
-        device_time=_device_time(request.POST.get("device_time", "")),
+        device_time=device_time(request.POST.get("device_time", "")),
     )
 
 
-def _device_time(text: str) -> datetime | None:
+def own_number(request: HttpRequest) -> uuids.UUID | None:
+    """Return the number that a form brought with it; raise UsageError for what is none."""
+    try:
+        return uuids.UUID(request.POST["uuid"]) if request.POST.get("uuid") else None
+    except ValueError:
+        raise UsageError("The form's number is damaged.", hint="Reload the page.") from None
+
+
+def device_time(text: str) -> datetime | None:
+    """Return when a device says that something was filled in; None where it says nothing that can be read."""
     try:
         found = parse_datetime(text)
     except ValueError:

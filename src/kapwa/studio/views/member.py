@@ -21,6 +21,7 @@ from kapwa.studio.projections.situations import ACCEPTED, DRAFT, IN_REVIEW, STAT
 from kapwa.studio.roles import COORDINATORS, EVERYONE, MODERATORS, REVIEWERS, WRITERS
 from kapwa.studio.security import Visit, page
 from kapwa.studio.views.common import show
+from kapwa.studio.views.desk import waiting as waiting_work
 from kapwa.studio.views.overview import agreement, coverage
 
 
@@ -51,6 +52,7 @@ def home(request: HttpRequest, visit: Visit) -> HttpResponse:
         "home",
         counts=[(state, counts[state]) for state in STATES],
         waiting=waiting,
+        work=[(desk, left) for desk, left in waiting_work(visit.member) if left],
         coverage=coverage(visit.project, situations),
         tricks=length_tricks([one.fields for one in situations]),
         total=len(situations),

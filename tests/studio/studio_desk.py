@@ -1,0 +1,56 @@
+"""A desk of the tests' own: questions about food, whose texts change, for answerers."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from kapwa.studio.desks import Field, Option, Shown, Task
+from kapwa.studio.models import Event, Membership, Project
+
+BUTTONS = (Option("answer", "Answer"), Option("unknown", "I don't know"))
+FIELDS = (
+    Field("text", "Your answer", "long", required=True, language="fil", only_with=("answer",)),
+    Field("how", "How sure are you?", "choice", (Option("sure", "Sure"), Option("not", "ليس", "ar")), required=True),
+    Field("when", "When?", "many", (Option("day", "By day"), Option("night", "By night"))),
+    Field("place", "Where?", "text", language="fil"),
+)
+
+
+class FoodDesk:
+    """Questions ``food-1`` to ``food-N``; ``revision`` is the one shown now."""
+
+    name = "food"
+    kind = "food.answered"
+    roles = frozenset({"answerer"})
+
+    def __init__(self, count: int = 3) -> None:
+        self.count, self.revision = count, 1
+
+    def title(self) -> str:
+        return "Questions about food"
+
+    def offered(self, project: Project) -> bool:
+        return True
+
+    def _task(self, number: int, revision: int) -> Task:
+        text = f"Ano ang kinakain sa umaga, {number}? ({revision})"
+        return Task(self.name, f"food-{number}", str(revision), (Shown("Question", text, "fil"),), FIELDS, BUTTONS)
+
+    def _waiting(self, member: Membership) -> list[int]:
+        own = Event.objects.filter(project=member.project, kind=self.kind, actor=member.author)
+        done = set(own.values_list("subject", flat=True))
+        return [number for number in range(1, self.count + 1) if f"food-{number}" not in done]
+
+    def draw(self, member: Membership, count: int) -> list[Task]:
+        return [self._task(number, self.revision) for number in self._waiting(member)[:count]]
+
+    def find(self, member: Membership, subject: str, seen: str) -> Task | None:
+        number = subject.removeprefix("food-")
+        known = number.isdecimal() and 1 <= int(number) <= self.count
+        shown = seen.isdecimal() and 1 <= int(seen) <= self.revision
+        return self._task(int(number), int(seen)) if known and shown else None
+
+    def left(self, member: Membership) -> int:
+        return len(self._waiting(member))
+
+    def body(self, member: Membership, task: Task, values: Mapping[str, Any]) -> dict[str, Any]:
+        return {**values, "seen": task.seen}

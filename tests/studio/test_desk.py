@@ -1,0 +1,101 @@
+"""The page of a desk: one task after another; what is wrong is said at the field, and what was typed stays."""
+
+import re
+from typing import Any
+
+import pytest
+from studio_people import Someone, enter
+
+
+@pytest.fixture
+def answerer(project: Any, food: Any) -> Someone:
+    return enter(project, "Gina", "answerer")
+
+
+def hidden(page: str) -> dict[str, str]:
+    """The hidden fields of a desk's form."""
+    form = page.split('class="work"')[1].split("</form>", maxsplit=1)[0]
+    return dict(re.findall(r'type="hidden" name="(uuid|subject|seen)" value="([^"]*)"', form))
+
+
+def answers() -> list[tuple[str, dict[str, Any]]]:
+    from kapwa.studio.models import Event
+
+    return list(Event.objects.filter(kind="food.answered").order_by("seq").values_list("subject", "body"))
+
+
+def test_tasks_come_one_after_another_until_nothing_is_left(food: Any, answerer: Someone) -> None:
+    assert "Questions about food (3)" in answerer.get("")
+    assert "3 tasks wait for you" in answerer.get("work/")
+    filled = {"field_text": " pan de sal ", "field_how": "sure", "field_when": ["day", "night"], "button": "answer"}
+    page = answerer.get("work/food/")
+    assert 'lang="fil" dir="ltr">Ano ang kinakain sa umaga, 1? (1)</p>' in page
+    assert '<span lang="ar" dir="rtl">ليس</span>' in page
+    page = answerer.post("work/food/", {**hidden(page), **filled})
+    assert "Saved." in page
+    assert "umaga, 2?" in page
+    # Another button needs no answer, and what stands in a field that does not count with it is not sent.
+    page = answerer.post("work/food/", {**hidden(page), **filled, "button": "unknown"})
+    page = answerer.post("work/food/", {**hidden(page), **filled})
+    assert "Nothing waits for you here now" in page
+    given = {"text": "pan de sal", "how": "sure", "when": ["day", "night"], "place": "", "seen": "1"}
+    assert answers() == [
+        ("food-1", {**given, "button": "answer"}),
+        ("food-2", {**given, "button": "unknown", "text": ""}),
+        ("food-3", {**given, "button": "answer"}),
+    ]
+    assert "Nothing waits for you" in answerer.get("work/")
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"field_text": ""}, "Your answer: nothing is filled in."),
+        ({"field_text": "x" * 4001}, "Your answer: A text has 4,001 characters"),
+        ({"field_how": "maybe"}, "How sure are you?: “maybe” is not one of the choices."),
+        ({"field_when": ["day", "dusk"]}, "When?: “dusk” is not one of the choices."),
+        ({"button": ""}, "It is not said how the task was finished."),
+        ({"button": "other"}, "It is not said how the task was finished."),
+        ({"uuid": "no"}, "number is damaged"),
+    ],
+)
+def test_what_is_wrong_is_said_and_what_was_typed_stays(
+    changed: dict[str, Any], said: str, food: Any, answerer: Someone
+) -> None:
+    filled = {"field_text": "kanin", "field_how": "sure", "field_when": ["day"], "field_place": "sa bahay"}
+    sent = {**hidden(answerer.get("work/food/")), **filled, "button": "answer", **changed}
+    page = answerer.post("work/food/", sent, status=400)
+    assert said in page.replace("&#x27;", "'")
+    assert 'value="sa bahay"' in page
+    assert "umaga, 1?" in page
+    name = next(iter(changed))
+    if name.startswith("field_"):
+        assert f'id="wrong-{name.removeprefix("field_")}"' in page
+    assert answers() == []
+
+
+def test_the_text_that_was_seen_travels_with_the_answer(food: Any, answerer: Someone) -> None:
+    sent = {**hidden(answerer.get("work/food/")), "field_text": "kanin", "field_how": "sure", "button": "answer"}
+    food.revision = 2
+    assert "umaga, 2? (2)" in answerer.post("work/food/", sent)
+    assert [body["seen"] for _, body in answers()] == ["1"]
+    # Sent again it counts once; with another content it is refused, and stays in the form.
+    answerer.post("work/food/", sent)
+    page = answerer.post("work/food/", {**sent, "field_text": "lugaw"}, status=409)
+    assert "already sent with another content" in page
+    assert "lugaw</textarea>" in page
+    assert len(answers()) == 1
+
+
+def test_a_desk_is_for_its_roles_and_a_task_must_have_been_shown(
+    project: Any, food: Any, answerer: Someone, people: dict[str, Someone]
+) -> None:
+    assert ">Work<" not in people["berto"].get("")
+    assert "There is no such work for you" in people["berto"].get("work/")
+    sent = {"subject": "food-1", "seen": "1", "field_text": "x", "field_how": "sure", "button": "answer"}
+    for path in ("work/food/", "work/other/"):
+        people["berto"].get(path, status=400)
+        people["berto"].post(path, sent, status=400)
+    for wrong in ({"subject": "food-9"}, {"seen": "2"}, {"subject": ""}):
+        assert "There is no such task" in answerer.post("work/food/", {**sent, **wrong}, status=400)
+    assert answers() == []
