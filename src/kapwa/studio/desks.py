@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
+from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 
 from kapwa.errors import UsageError
@@ -192,3 +193,12 @@ def _tidied(field: Field, chosen: Sequence[Any]) -> list[str]:
         return [text for text in (tidy(str(one)) for one in chosen) if text]
     except UsageError as error:
         raise FieldError(field.name, f"{field.label}: {error.summary}", hint=error.hint or "") from None
+
+
+def device_time(text: str) -> datetime | None:
+    """Return when a device says that something was filled in; None where it says nothing that can be read."""
+    try:
+        found = parse_datetime(text)
+    except ValueError:
+        return None
+    return found if found is not None and found.tzinfo is not None else None

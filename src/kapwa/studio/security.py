@@ -14,8 +14,9 @@ from typing import Any
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import DisallowedHost
 from django.db import transaction
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 
 from kapwa.errors import KapwaError, UsageError
 from kapwa.studio.events import ConflictError, writing
@@ -42,7 +43,7 @@ class Visit:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page: its path, who reads it, who posts to it; ``public`` pages ask for nobody."""
+    """A page: its path, who reads it, who posts to it; ``public`` pages ask for nobody, ``api`` ones speak JSON."""
 
     name: str
     path: str
@@ -51,6 +52,7 @@ class Page:
     write: frozenset[str]
     public: bool
     consented: bool
+    api: bool = False
 
 
 PAGES: dict[str, Page] = {}
@@ -65,13 +67,14 @@ def page(
     write: frozenset[str] = NOBODY,
     consented: bool = True,
     alone: bool = True,
+    api: bool = False,
 ) -> Callable[[View], View]:
     """Make a view of a project a page: ``read`` may get it, ``write`` may post to it.
 
     The path begins after the project's. ``consented``: only who agreed to the present consent text gets past; others
     are shown it. ``alone``: others who post wait until this view is done; one that works long says False, and
-    becomes the writer itself where it writes. The view is called with the request, a :class:`Visit`, and what the path
-    captures.
+    becomes the writer itself where it writes. ``api``: a script asks, so that refusals are JSON, and 401 without a
+    visit. The view is called with the request, a :class:`Visit`, and what the path captures.
     """
     if not read and not write:
         raise UsageError(f"The page {path!r} names no roles.", hint="Say who reads it and who posts to it.")
@@ -85,7 +88,7 @@ def page(
             if refused is not None:
                 return refused
             if not isinstance(request.user, Person):
-                return redirect_to_login(request.get_full_path()) if request.method in SAFE else _forbidden(request)
+                return _nobody(request, api=api)
             member = (
                 Membership.objects.select_related("project", "person")
                 .filter(project__slug=project, person=request.user, left=None)
@@ -98,10 +101,11 @@ def page(
             if consented and not visit.may(read if request.method in SAFE else write):
                 return _forbidden(request)
             if consented and not agreed(member):
-                return redirect("consent", project=project)
+                to_agree = KapwaError(_("There is a new text to agree to first."))
+                return problem(request, to_agree, 403) if api else redirect("consent", project=project)
             return _answer(request, view, visit, alone=alone, **captured)
 
-        return _put(Page(view.__name__, PROJECT + path, guarded, read, write, public=False, consented=consented))
+        return _put(Page(view.__name__, PROJECT + path, guarded, read, write, False, consented, api))
 
     return register
 
@@ -119,6 +123,12 @@ def public_page(path: str, *, posts: bool = False) -> Callable[[View], View]:
         return _put(Page(view.__name__, path, guarded, NOBODY, NOBODY, public=True, consented=False))
 
     return register
+
+
+def _nobody(request: HttpRequest, *, api: bool) -> HttpResponse:
+    if api:
+        return problem(request, KapwaError(_("You are not here any more. Come in again.")), 401)
+    return redirect_to_login(request.get_full_path()) if request.method in SAFE else _forbidden(request)
 
 
 def _put(one: Page) -> View:
@@ -149,7 +159,13 @@ def _answer(request: HttpRequest, view: View, *arguments: Any, alone: bool = Tru
 
 
 def problem(request: HttpRequest, error: KapwaError, status: int) -> HttpResponse:
-    """Return the page that says what was wrong and what to do; what was typed stays on it, to be copied."""
+    """Return the page that says what was wrong and what to do; what was typed stays on it, to be copied.
+
+    To a script it is said as JSON.
+    """
+    called = request.resolver_match
+    if called is not None and called.url_name in PAGES and PAGES[called.url_name].api:
+        return JsonResponse({"error": error.summary, "hint": error.hint or ""}, status=status)
     hidden = {"csrfmiddlewaretoken", "uuid"}
     typed = [text for name, text in request.POST.items() if name not in hidden and len(text) > 20]
     return render(request, "studio/problem.html", {"error": error, "typed": typed}, status=status)

@@ -72,6 +72,7 @@ def settings_of(
             "django.middleware.common.CommonMiddleware",
             "django.middleware.csrf.CsrfViewMiddleware",
             "django.contrib.auth.middleware.AuthenticationMiddleware",
+            "kapwa.studio.devices.Here",
             "django.middleware.clickjacking.XFrameOptionsMiddleware",
             "axes.middleware.AxesMiddleware",
         ],

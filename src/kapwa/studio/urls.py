@@ -5,9 +5,21 @@ from __future__ import annotations
 from django.urls import path
 
 from kapwa.studio.security import PAGES
-from kapwa.studio.views import asking, desk, eliciting, entry, member, project, review, topics, writing
+from kapwa.studio.views import asking, desk, eliciting, entry, member, phone, project, review, topics, writing
 
-__all__ = ("asking", "desk", "eliciting", "entry", "member", "project", "review", "topics", "urlpatterns", "writing")
+__all__ = (
+    "asking",
+    "desk",
+    "eliciting",
+    "entry",
+    "member",
+    "phone",
+    "project",
+    "review",
+    "topics",
+    "urlpatterns",
+    "writing",
+)
 
 urlpatterns = [path(one.path, one.view, name=one.name) for one in PAGES.values()]
 handler400 = "kapwa.studio.security.refused"

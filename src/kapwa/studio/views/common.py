@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import uuid as uuids
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils.dateparse import parse_datetime
 
 from kapwa.errors import UsageError
 from kapwa.studio.asking import model_name
-from kapwa.studio.desks import offered
+from kapwa.studio.desks import device_time, offered
 from kapwa.studio.events import record
 from kapwa.studio.models import Event, Situation
 from kapwa.studio.people import names
@@ -65,15 +63,6 @@ def own_number(request: HttpRequest) -> uuids.UUID | None:
         return uuids.UUID(request.POST["uuid"]) if request.POST.get("uuid") else None
     except ValueError:
         raise UsageError("The form's number is damaged.", hint="Reload the page.") from None
-
-
-def device_time(text: str) -> datetime | None:
-    """Return when a device says that something was filled in; None where it says nothing that can be read."""
-    try:
-        found = parse_datetime(text)
-    except ValueError:
-        return None
-    return found if found is not None and found.tzinfo is not None else None
 
 
 def situation_or_404(visit: Visit, number: int) -> Situation:

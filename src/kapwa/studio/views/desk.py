@@ -12,13 +12,13 @@ from django.shortcuts import redirect
 from django.urls import reverse
 
 from kapwa.errors import KapwaError, UsageError
-from kapwa.studio.desks import Desk, Field, FieldError, Task, deliver, desk_of, offered, task_of
+from kapwa.studio.desks import Desk, Field, FieldError, Task, deliver, desk_of, device_time, offered, task_of
 from kapwa.studio.events import ConflictError, writing
 from kapwa.studio.models import Membership
 from kapwa.studio.projections import RefusedError
 from kapwa.studio.roles import EVERYONE
 from kapwa.studio.security import Visit, page
-from kapwa.studio.views.common import device_time, own_number, show
+from kapwa.studio.views.common import own_number, show
 
 FIELD = "field_"  # before the names of a task's fields, so that none is taken for a field of the form's own
 

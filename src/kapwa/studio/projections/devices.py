@@ -1,0 +1,11 @@
+"""Events of devices that work without a network."""
+
+from __future__ import annotations
+
+from kapwa.studio.models import Event
+from kapwa.studio.projections.registry import kind
+
+
+@kind("record.conflicting")
+def conflicting(event: Event, *, live: bool) -> None:
+    """Keep what came under the number of another record; the first stands, so the current tables stay."""

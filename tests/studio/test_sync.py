@@ -1,0 +1,163 @@
+"""Batches to take along, and records that come from devices: each answered for alone, counted once, never another's."""
+
+import json
+import uuid
+from typing import Any
+
+import pytest
+from studio_people import Someone, enter
+
+
+@pytest.fixture
+def answerer(project: Any, food: Any) -> Someone:
+    return enter(project, "Gina", "answerer")
+
+
+def a_record(who: Someone, subject: str = "food-1", **changes: Any) -> dict[str, Any]:
+    return {
+        "uuid": str(uuid.uuid4()),
+        "person": who.client.cookies["kapwa_here"].value,
+        "desk": "food",
+        "subject": subject,
+        "seen": "1",
+        "values": {"text": "kanin", "how": "sure", "button": "answer"},
+        "device_time": "2026-11-01T08:00:00+08:00",
+        **changes,
+    }
+
+
+def send(who: Someone, *records: Any, status: int = 200) -> list[int]:
+    """Send records; returns the status of each."""
+    answer = who.client.post(who.full("sync/"), json.dumps({"records": records}), content_type="application/json")
+    assert answer.status_code == status, answer.content
+    return [one["status"] for one in answer.json().get("records", [])]
+
+
+def events(kind: str = "food.answered") -> Any:
+    from kapwa.studio.models import Event
+
+    return Event.objects.filter(kind=kind).order_by("seq")
+
+
+def test_a_batch_says_once_what_its_tasks_share(food: Any, answerer: Someone) -> None:
+    food.count = 50
+    batch = answerer.client.get(answerer.full("work/food/batch/?n=50"))
+    found = batch.json()
+    assert (len(found["tasks"]), len(found["shown"]), len(found["fields"]), len(found["buttons"])) == (50, 50, 4, 1)
+    assert found["directions"] == {"ar": "rtl", "fil": "ltr"}
+    assert found["tasks"][1] == {"subject": "food-2", "seen": "1", "shown": [1], "fields": [0, 1, 2, 3], "buttons": 0}
+    print(f"a batch of 50 questions: {len(batch.content):,} bytes")
+    assert len(batch.content) < 20_000
+    assert batch.headers["Cache-Control"] == "no-store"
+    zipped = answerer.client.get(answerer.full("work/food/batch/"), headers={"accept-encoding": "gzip"})
+    assert zipped.headers["Content-Encoding"] == "gzip"
+    assert answerer.client.get(answerer.full("work/food/batch/?n=51")).status_code == 400
+    assert (
+        answerer.client.get(answerer.full("work/other/batch/")).json()["error"].startswith("This work is not offered")
+    )
+
+
+def test_a_batch_has_at_most_100_kilobytes(food: Any) -> None:
+    from kapwa.studio.desks import Field, Option, Shown, Task
+    from kapwa.studio.devices import MOST_BATCH, as_json, packed
+
+    def story(number: int, size: int) -> Task:
+        fields = (Field("wanted", "Wanted?", "choice", (Option("yes", "Yes"),)),)
+        return Task("food", f"s{number}", "1", (Shown("Story", f"{number} {'ኢ' * size}", "am"),), fields, ())
+
+    found = packed(food, [story(number, 3000) for number in range(50)])
+    assert 5 <= len(found["tasks"]) < 50
+    assert len(as_json(found).encode()) <= MOST_BATCH
+    assert len(found["shown"]) == len(found["tasks"])
+    assert len(packed(food, [story(1, 60_000)])["tasks"]) == 1
+
+
+def test_records_are_counted_once_and_a_refused_one_stops_no_other(food: Any, answerer: Someone) -> None:
+    first, bad, second = (a_record(answerer, f"food-{n}") for n in (1, 2, 3))
+    bad["values"] = {"text": "", "how": "sure", "button": "answer"}
+    assert send(answerer, first, bad, second) == [200, 422, 200]
+    assert send(answerer, first, second) == [200, 200]
+    assert [event.subject for event in events()] == ["food-1", "food-3"]
+    assert events()[0].device_time.isoformat() == "2026-11-01T00:00:00+00:00"
+
+
+def test_another_content_under_the_same_number_is_kept_beside_the_first(food: Any, answerer: Someone) -> None:
+    first = a_record(answerer)
+    other = {**first, "values": {**first["values"], "text": "lugaw"}}
+    assert send(answerer, first, other) == [200, 409]
+    assert send(answerer, other, first) == [409, 200]
+    assert [event.body["text"] for event in events()] == ["kanin"]
+    kept = events("record.conflicting").get()
+    assert (kept.body["uuid"], kept.body["values"]["text"], kept.subject) == (first["uuid"], "lugaw", "food-1")
+
+
+def test_what_was_kept_beside_goes_with_its_author(project: Any, food: Any, answerer: Someone) -> None:
+    from kapwa.studio.erasure import erase_author
+
+    first = a_record(answerer)
+    send(answerer, first, {**first, "values": {**first["values"], "text": "KANARYO"}})
+    erase_author(project, events("record.conflicting").get().actor)
+    assert "KANARYO" not in str(list(events("record.conflicting").values()))
+
+
+def test_nobody_sends_what_another_filled_in(project: Any, food: Any, answerer: Someone) -> None:
+    other = enter(project, "Hana", "answerer")
+    mine, theirs = a_record(answerer), a_record(other, "food-2")
+    assert mine["person"] != theirs["person"]
+    assert send(other, mine, theirs) == [403, 200]
+    assert send(answerer, mine) == [200]
+    assert len({event.actor for event in events()}) == 2
+    # One phone, one after the other: the cookie follows the visit, and goes with it.
+    from kapwa.studio import commands
+
+    shared = answerer.client
+    shared.post("/leave/")
+    assert shared.cookies["kapwa_here"].value == ""
+    answer = shared.post(answerer.full("sync/"), "{}", content_type="application/json")
+    assert (answer.status_code, answer.json()["error"]) == (401, "You are not here any more. Come in again.")
+    code = commands.invite_people(project, ["answerer"], 1, "")[0].code
+    answerer.arrive(code, "Ines").agree()
+    assert shared.cookies["kapwa_here"].value not in ("", mine["person"])
+    assert send(answerer, a_record(answerer, person=mine["person"])) == [403]
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"uuid": "no"},
+        {"uuid": 7},
+        {"values": None},
+        {"values": {"text": {"a": 1}}},
+        {"values": {"text": [1]}},
+        {"desk": "other"},
+        {"subject": "food-77"},
+        {"seen": "2"},
+        {"subject": "x" * 300},
+    ],
+)
+def test_damaged_records_are_refused_alone(broken: dict[str, Any], food: Any, answerer: Someone) -> None:
+    assert send(answerer, a_record(answerer, **broken), "text", None, [], a_record(answerer)) == [422] * 4 + [200]
+
+
+def test_what_is_no_list_of_records_is_refused(food: Any, answerer: Someone, monkeypatch: Any) -> None:
+    for body in ("", "no", "[]", '{"records": 1}', "[" * 100_000, json.dumps({"records": [1] * 201})):
+        answer = answerer.client.post(answerer.full("sync/"), body, content_type="application/json")
+        assert (answer.status_code, "error" in answer.json()) == (400, True), body[:20]
+    many = json.dumps({"records": ["x" * 1_100_000]})
+    answer = answerer.client.post(answerer.full("sync/"), many, content_type="application/json")
+    assert answer.status_code == 400
+    # A fault of ours in one record is that record's alone.
+    body = food.body
+
+    def faulty(member: Any, task: Any, values: Any) -> Any:
+        return 1 / 0 if task.subject == "food-1" else body(member, task, values)
+
+    monkeypatch.setattr(food, "body", faulty)
+    assert send(answerer, a_record(answerer), a_record(answerer, "food-2")) == [500, 200]
+
+
+def test_who_is_here_and_what_there_is_to_do(food: Any, answerer: Someone, people: dict[str, Someone]) -> None:
+    found = answerer.client.get(answerer.full("sync/")).json()
+    assert found["desks"] == [{"name": "food", "title": "Questions about food", "left": 3}]
+    assert found["person"] == answerer.client.cookies["kapwa_here"].value
+    assert people["berto"].client.get("/p/baryo/sync/").json()["desks"] == []
