@@ -31,7 +31,7 @@ def test_sample_packs_come_in_and_go_out_as_they_were(project: Any, people: dict
         assert clusters.setdefault(item.cluster, one.cluster) == one.cluster
     assert len(set(clusters.values())) == len({item.cluster for item in items})
     # Nobody wrote them, so everybody may review them.
-    assert "by the project" in people["edo"].get("situations/1/")
+    assert "by <bdi>the project</bdi>" in people["edo"].get("situations/1/")
     people["ana"].post("situations/1/submit/")
     accepted(people, 1, "berto", "edo")
 

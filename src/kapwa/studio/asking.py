@@ -8,6 +8,8 @@ from functools import cache
 from typing import Any
 
 from django.conf import settings
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from kapwa.errors import ModelError, UsageError
 from kapwa.loading import load_model
@@ -18,7 +20,7 @@ from kapwa.suites.kalahi.form import RESPONSES
 from kapwa.suites.kalahi.mc import judge_mc, mc_requests
 
 LONGEST_ANSWER = 96  # tokens
-NO_MODEL = "Whoever runs the studio names one: kapwa studio serve --model smollm2"
+NO_MODEL = gettext_lazy("Whoever runs the studio names one: kapwa studio serve --model smollm2")
 _BUSY = threading.Lock()
 
 
@@ -40,9 +42,9 @@ def ask(fields: Fields) -> dict[str, Any]:
     one that cannot write. Raises UsageError where no model is configured or it is busy, ModelError where it fails.
     """
     if not model_name():
-        raise UsageError("No model is configured.", hint=NO_MODEL)
+        raise UsageError(_("No model is configured."), hint=str(NO_MODEL))
     if not _BUSY.acquire(timeout=30):
-        raise UsageError("The model answers somebody else.", hint="Try again in a minute.")
+        raise UsageError(_("The model answers somebody else."), hint=_("Try again in a minute."))
     try:
         model = _model()
         item = as_item(fields, "draft", "draft", "")
@@ -68,5 +70,7 @@ def ask(fields: Fields) -> dict[str, Any]:
 
 def _answered(response: Response) -> Response:
     if response.failed:
-        raise ModelError(f"The model gave no answer: {response.error}.", hint="Try again later.")
+        raise ModelError(
+            _("The model gave no answer: %(reason)s.") % {"reason": response.error}, hint=_("Try again later.")
+        )
     return response

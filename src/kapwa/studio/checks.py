@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import NamedTuple
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 from rapidfuzz import fuzz
 
 from kapwa.datasets.findings import Severity
@@ -43,23 +45,52 @@ def check_fields(fields: Fields, others: Mapping[str, Fields] | None = None) -> 
     return [*_missing(fields), *_texts(fields), *_best(fields), *_alike(fields, others or {})]
 
 
+_EMPTY = {
+    "context": gettext_lazy("the context is empty"),
+    "topic": gettext_lazy("the topic is empty"),
+    "category": gettext_lazy("the category is empty"),
+    "language": gettext_lazy("the language is empty"),
+}
+
+
 def _missing(fields: Fields) -> Iterable[Said]:
     for name in ("context", "topic", "category", "language"):
         if not fields.get(name):
-            yield Said("error", name, f"the {name} is empty")
+            yield Said("error", name, str(_EMPTY[name]))
     for group in RESPONSES:
         found = len(responses(fields, group))
         if not found:
-            yield Said("error", f"{group}_1", f"there is no {group} response")
+            yield Said(
+                "error",
+                f"{group}_1",
+                _("there is no relevant response") if group == "relevant" else _("there is no irrelevant response"),
+            )
         elif found < FEWEST_RESPONSES:
-            yield Said("warning", f"{group}_1", f"only {found} {group}: the form asks for at least {FEWEST_RESPONSES}")
+            yield Said(
+                "warning",
+                f"{group}_1",
+                _("only %(n)d of them: the form asks for at least %(least)d") % {"n": found, "least": FEWEST_RESPONSES},
+            )
     if not best_response(fields):
-        yield Said("error", "best", "no relevant response is chosen as the best")
+        yield Said("error", "best", _("no relevant response is chosen as the best"))
     if fields.get("category") and fields["category"] not in CATEGORIES:
-        yield Said("note", "category", f"the paper's categories are {' and '.join(CATEGORIES)}")
+        yield Said(
+            "note",
+            "category",
+            _("the paper’s categories are: %(categories)s") % {"categories": ", ".join(map(_, CATEGORIES))},
+        )
     unglossed = [name for name in TEXT_FIELDS if fields.get(name) and not fields.get(name + GLOSS)]
     if unglossed and any(fields.get(name + GLOSS) for name in TEXT_FIELDS):
-        yield Said("note", unglossed[0] + GLOSS, f"{len(unglossed)} texts have no gloss for readers of reports")
+        yield Said(
+            "note",
+            unglossed[0] + GLOSS,
+            ngettext(
+                "%(n)d text has no gloss for readers of reports",
+                "%(n)d texts have no gloss for readers of reports",
+                len(unglossed),
+            )
+            % {"n": len(unglossed)},
+        )
 
 
 def _texts(fields: Fields) -> Iterable[Said]:
@@ -69,19 +100,21 @@ def _texts(fields: Fields) -> Iterable[Said]:
             text = fields.get(field, "")
             yield from (Said(severity, field, message) for severity, message in cell_oddities(text))
             if _LOST.search(text):
-                yield Said("warning", field, "letters were lost: there is a question mark or sign where one belongs")
+                yield Said("warning", field, _("letters were lost: there is a question mark or sign where one belongs"))
             if _unpaired(text):
-                yield Said("note", field, f"{_unpaired(text)} is opened or closed alone")
+                yield Said("note", field, _("%(signs)s is opened or closed alone") % {"signs": _unpaired(text)})
         text = fields.get(name, "")
         if text and lacks_final_sign(text):
-            yield Said("note", name, "no sign at the end of the sentence")
+            yield Said("note", name, _("no sign at the end of the sentence"))
         if text and scripts and not has_script(text, scripts):
-            yield Said("warning", name, f"not written in the script of {fields['language']!r}")
+            yield Said(
+                "warning", name, _("not written in the script of the language %(tag)s") % {"tag": fields["language"]}
+            )
     for name in TEXT_FIELDS:
         field = name if fields.get("language", "").partition("-")[0] == "en" else name + GLOSS
         found = _ENGLISH_ARTICLE.search(fields.get(field, ""))
         if found:
-            yield Said("note", field, f"{found[0]!r}…: is the article right?")
+            yield Said("note", field, _("“%(words)s…”: is the article right?") % {"words": found[0]})
 
 
 def _unpaired(text: str) -> str:
@@ -92,30 +125,33 @@ def _unpaired(text: str) -> str:
 
 
 def _best(fields: Fields) -> Iterable[Said]:
-    best, wrong = best_response(fields), [text for text, _ in responses(fields, "irrelevant")]
+    best, wrong = best_response(fields), [text for text, _gloss in responses(fields, "irrelevant")]
     if best and wrong:
         item = as_item(fields, "", "", "")
-        for sign, which in ((1, "longest"), (-1, "shortest")):
+        longest = _("the best is the longest: %(best)d characters, the irrelevant ones %(least)d to %(most)d")
+        shortest = _("the best is the shortest: %(best)d characters, the irrelevant ones %(least)d to %(most)d")
+        for sign, message in ((1, longest), (-1, shortest)):
             if by_length(item, sign):
-                lengths = f"{len(best)} characters, the others {min(map(len, wrong))} to {max(map(len, wrong))}"
-                yield Said("note", "best", f"the best is the {which} of best and irrelevant: {lengths}")
+                counts = {"best": len(best), "least": min(map(len, wrong)), "most": max(map(len, wrong))}
+                yield Said("note", "best", message % counts)
     prompt = prompts(fields)["full"]
     if len(best) >= 12 and prompt and fuzz.partial_ratio(_plain(best), _plain(prompt)) >= _LEAK:
-        yield Said("warning", "best", "the prompt gives the best response away")
+        yield Said("warning", "best", _("the prompt gives the best response away"))
 
 
 def _alike(fields: Fields, others: Mapping[str, Fields]) -> Iterable[Said]:
     seen: dict[str, str] = {}
     for group in RESPONSES:
-        for slot, (text, _) in enumerate(responses(fields, group), start=1):
+        for slot, (text, _gloss) in enumerate(responses(fields, group), start=1):
             first = seen.setdefault(_plain(text), f"{group} {slot}")
             if first != f"{group} {slot}":
-                severity: Severity = "error" if first.split()[0] != group else "warning"
-                yield Said(severity, f"{group}_{slot}", f"the same as {first}")
+                kind, number = first.split()
+                severity: Severity = "error" if kind != group else "warning"
+                yield Said(severity, f"{group}_{slot}", _("the same as %(other)s") % {"other": f"{_(kind)} {number}"})
     prompt = _plain(prompts(fields)["full"])
     for number, other in others.items():
         if prompt and fuzz.ratio(prompt, _plain(prompts(other)["full"])) >= _SAME:
-            yield Said("warning", "context", f"nearly the same as situation {number}")
+            yield Said("warning", "context", _("nearly the same as situation %(number)s") % {"number": number})
 
 
 def _plain(text: str) -> str:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext_noop
+
 from kapwa.studio.fields import tidy
 from kapwa.studio.models import ConsentText, Project
 
 # What somebody may agree to besides taking part, and how it is asked.
 SCOPES = {
-    "publish": "What I write may be published as part of the benchmark, under the project's licence. "
-    "Without this, releases leave out every situation that has words of mine.",
-    "quote": "My words may be quoted in papers and talks about the benchmark.",
-    "contact": "The project may contact me about it later.",
+    "publish": _(
+        "What I write may be published as part of the benchmark, under the project's licence. "
+        "Without this, releases leave out every situation that has words of mine."
+    ),
+    "quote": _("My words may be quoted in papers and talks about the benchmark."),
+    "contact": _("The project may contact me about it later."),
 }
-AGE_BANDS = ("18-24", "25-34", "35-44", "45-54", "55-64", "65 and over")
+AGE_BANDS = ("18-24", "25-34", "35-44", "45-54", "55-64", gettext_noop("65 and over"))
 DEMOGRAPHICS = ("age_band", "gender", "locality", "languages")
 FIRST_TEXT = """\
 We make a benchmark: a set of everyday situations that shows how well a computer program advises people like us.

@@ -15,6 +15,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import connection, transaction
+from django.utils.translation import gettext as _
 
 from kapwa.errors import KapwaError
 from kapwa.studio.models import Event, Project, current_tables
@@ -70,7 +71,9 @@ def record(
         same = before.project_id == project.pk and (before.kind, before.actor, before.subject) == (kind, actor, subject)
         if same and {k: v for k, v in before.body.items() if k != "number"} == plain:
             return before
-        raise ConflictError("This was already sent with another content.", hint="Reload the page, and send it again.")
+        raise ConflictError(
+            _("This was already sent with another content."), hint=_("Reload the page, and send it again.")
+        )
     if rules.counted:
         found = Event.objects.filter(project=project, kind=kind)
         plain["number"] = (

@@ -11,6 +11,8 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from kapwa.errors import UsageError
 from kapwa.records import Item
 from kapwa.studio.languages import checked_tag
@@ -38,7 +40,10 @@ def tidy(text: str, longest: int = LONGEST) -> str:
     """
     clean = unicodedata.normalize("NFC", printable(text)).strip()
     if len(clean) > longest:
-        raise UsageError(f"A text has {len(clean):,} characters; at most {longest:,} fit.", hint="Make it shorter.")
+        raise UsageError(
+            _("A text has %(n)d characters; at most %(most)d fit.") % {"n": len(clean), "most": longest},
+            hint=_("Make it shorter."),
+        )
     return clean
 
 
@@ -49,7 +54,8 @@ def read_fields(posted: Mapping[str, str]) -> dict[str, str]:
         fields["language"] = checked_tag(fields["language"])
     if fields["best"] and fields["best"] not in {str(slot) for slot in range(1, SLOTS + 1)}:
         raise UsageError(
-            f"{fields['best']!r} is no number of a response.", hint="Choose one of the relevant responses."
+            _("“%(text)s” is no number of a response.") % {"text": fields["best"]},
+            hint=_("Choose one of the relevant responses."),
         )
     return {name: text for name, text in fields.items() if text}
 

@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 
 import yaml
 from django.db import transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from kapwa.datasets.card import CARD_NAME
 from kapwa.datasets.withdrawn import WITHDRAWN_NAME, withdrawn_hash
@@ -68,7 +70,7 @@ def freeze(
             release = _new_release(project, version, numbers, date, actor, private)
         elif private not in (0, release.private):
             message = f"{version} was frozen with a private share of {release.private:g}, and stays so."
-            raise UsageError(message, hint="Freeze a new version with another share.")
+            raise UsageError(message, hint=_("Freeze a new version with another share."))
         return _write(project, release, out)
 
 
@@ -86,7 +88,8 @@ def _write(project: Project, release: Release, out: Path) -> Frozen:
             (fresh / name).write_bytes(content)
         if (errors := check_folder(fresh).errors) and release.items:
             raise UsageError(
-                f"The release would not run: {errors[0].message}", hint="Mend that situation, and freeze again."
+                _("The release would not run: %(reason)s") % {"reason": errors[0].message},
+                hint=_("Mend that situation, and freeze again."),
             )
     gone = files[WITHDRAWN_NAME].count(b"\n") if WITHDRAWN_NAME in files else 0
     held = len(accepted_now(project, before).keys() - items_now(project, before).keys())
@@ -97,7 +100,7 @@ def _write(project: Project, release: Release, out: Path) -> Frozen:
 def _numbers(version: str) -> tuple[int, int, int]:
     match = _VERSION.fullmatch(version)
     if match is None:
-        raise UsageError(f"{version!r} is no version.", hint="Three numbers, such as 1.0.0.")
+        raise UsageError(_("“%(text)s” is no version.") % {"text": version}, hint=_("Three numbers, such as 1.0.0."))
     return int(match[1]), int(match[2]), int(match[3])
 
 
@@ -108,9 +111,12 @@ def _new_release(
     items = items_now(project, before)
     if not items:
         if accepted_now(project, before):
-            message = f"Nobody whose words are in accepted situations of {project.slug} agreed to their publication."
-            raise UsageError(message, hint="Each may do so on their own page, under what they agreed to.")
-        raise UsageError(f"No situation of {project.slug} is accepted yet.", hint="Review some, and accept them.")
+            message = _("Nobody whose words are in accepted situations agreed to their publication.")
+            raise UsageError(message, hint=_("Each may do so on their own page, under what they agreed to."))
+        raise UsageError(
+            _("No situation of %(project)s is accepted yet.") % {"project": project.slug},
+            hint=_("Review some, and accept them."),
+        )
     card = card_now(project)
     if before is not None:
         step, why = step_needed(before, items, card)
@@ -122,7 +128,11 @@ def _new_release(
         }[step]
         if numbers < least:
             name = ".".join(map(str, least))
-            raise UsageError(f"{version} is too small a step after {before.version}: {why}.", hint=f"Freeze {name}.")
+            raise UsageError(
+                _("%(version)s is too small a step after %(before)s: %(why)s.")
+                % {"version": version, "before": before.version, "why": why},
+                hint=_("Freeze %(version)s.") % {"version": name},
+            )
     authors = sorted({one for pk in items for one in Situation.objects.get(pk=pk).authors})
     body = {
         "version": version,
@@ -143,7 +153,7 @@ def _checked_date(date: str | None) -> str:
     try:
         return datetime.strptime(date, "%Y-%m-%d").replace(tzinfo=UTC).date().isoformat()
     except ValueError:
-        raise UsageError(f"{date!r} is no date.", hint="Write it as 2026-01-31.") from None
+        raise UsageError(_("“%(text)s” is no date.") % {"text": date}, hint=_("Write it as 2026-01-31.")) from None
 
 
 def items_now(project: Project, before: Release | None) -> dict[str, int]:
@@ -187,17 +197,25 @@ def step_needed(before: Release | None, items: Mapping[str, int], card: Mapping[
     A text or key changed, or an item gone: major. New items: minor. Only what describes them: patch.
     """
     if before is None:
-        return "first", "it is the first"
+        return "first", _("it is the first")
     gone = before.items.keys() - items.keys()
     kept = before.items.keys() & items.keys()
     changed = [pk for pk in kept if key_text(_fields(pk, before.items[pk])) != key_text(_fields(pk, items[pk]))]
     if changed or gone:
-        parts = [(len(changed), "changed in text or key"), (len(gone), "no longer there")]
-        return "major", " and ".join(f"{n} of its items {'is' if n == 1 else 'are'} {what}" for n, what in parts if n)
+        new = ngettext(
+            "%(n)d of its items is changed in text or key",
+            "%(n)d of its items are changed in text or key",
+            len(changed),
+        )
+        less = ngettext("%(n)d of its items is no longer there", "%(n)d of its items are no longer there", len(gone))
+        parts = [(len(changed), new), (len(gone), less)]
+        return "major", _(" and ").join(what % {"n": n} for n, what in parts if n)
     if items.keys() - before.items.keys():
-        return "minor", f"there are {len(items.keys() - before.items.keys())} new items"
+        n = len(items.keys() - before.items.keys())
+        return "minor", ngettext("there is %(n)d new item", "there are %(n)d new items", n) % {"n": n}
     same = {k: v for k, v in before.card.items() if k != "version"} == {k: v for k, v in card.items() if k != "version"}
-    return "patch", "nothing changed" if same and dict(before.items) == dict(items) else "what describes it changed"
+    unchanged = same and dict(before.items) == dict(items)
+    return "patch", _("nothing changed") if unchanged else _("what describes it changed")
 
 
 def _fields(situation: str, number: int) -> Fields:
@@ -265,8 +283,9 @@ def release_files(project: Project, release: Release, *, private: bool = False) 
     missing = [pk for pk in release.items if pk not in situations or not _fields(pk, release.items[pk])]
     if missing:
         raise RefusedError(
-            f"{len(missing)} of the items of {release.version} were withdrawn, so it cannot be written again.",
-            hint="Freeze a new version, which leaves them out.",
+            _("%(n)d of the items of %(version)s were withdrawn, so it cannot be written again.")
+            % {"n": len(missing), "version": release.version},
+            hint=_("Freeze a new version, which leaves them out."),
         )
     rows, seen = [], set()
     for one in sorted(situations.values(), key=lambda one: one.number):
@@ -283,7 +302,9 @@ def release_files(project: Project, release: Release, *, private: bool = False) 
     card = {**release.card, "authors": credited or [f"Contributors of {release.card['title']}"]}
     if not rows:
         part = "private" if private else "public"
-        raise UsageError(f"No situation is {part} at a share of {release.private}.", hint="Freeze with another share.")
+        raise UsageError(
+            f"No situation is {part} at a share of {release.private}.", hint=_("Freeze with another share.")
+        )
     if private:
         mark = f"Private: do not publish, nor train on it. {canary(project, release.version)}"
         card["limits"] = [*card["limits"], mark]

@@ -10,6 +10,7 @@ from typing import Any
 
 from django.conf import settings
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from kapwa.errors import UsageError, nearest
 from kapwa.studio.models import Invitation, Membership, Person, Project
@@ -51,9 +52,9 @@ def checked_roles(roles: list[str]) -> list[str]:
     """Return ``roles`` in their order; raise UsageError for an unknown one or for none."""
     for role in roles:
         if role not in ROLES:
-            raise UsageError(f"There is no role {role!r}.", hint=nearest(role, ROLES))
+            raise UsageError(_("There is no role “%(role)s”.") % {"role": role}, hint=nearest(role, ROLES))
     if not roles:
-        raise UsageError("No role was chosen.", hint=f"Choose among {', '.join(ROLES)}.")
+        raise UsageError(_("No role was chosen."), hint=_("Choose among: %(roles)s.") % {"roles": ", ".join(ROLES)})
     return [role for role in ROLES if role in roles]
 
 
@@ -78,7 +79,7 @@ def join(invitation: Invitation, pseudonym: str, person: Person | None = None) -
     """
     now = timezone.now()
     if not Invitation.objects.filter(pk=invitation.pk, used=None).update(used=now):  # by another at the same moment
-        raise UsageError("This invitation was just used.", hint="Ask for one of your own.")
+        raise UsageError(_("This invitation was just used."), hint=_("Ask for one of your own."))
     code = ""
     if invitation.member is not None and invitation.member.person is not None:
         member, person, code = invitation.member, invitation.member.person, new_code()
@@ -92,8 +93,8 @@ def join(invitation: Invitation, pseudonym: str, person: Person | None = None) -
     if person is None:
         code = new_code()
         person = Person.objects.create(access=hashed(code))
-    member, _ = Membership.objects.get_or_create(project=invitation.project, person=person)
-    member.pseudonym = pseudonym or member.pseudonym or f"member {member.author[:4]}"
+    member = Membership.objects.get_or_create(project=invitation.project, person=person)[0]
+    member.pseudonym = pseudonym or member.pseudonym or _("member %(id)s") % {"id": member.author[:4]}
     member.roles = [role for role in ROLES if role in {*member.roles, *invitation.roles}]
     member.save()
     return person, code

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from django.utils.translation import gettext_lazy as _
+
 from kapwa.studio.models import Project
 
 
@@ -18,23 +20,44 @@ class Question(NamedTuple):
     text: str
 
 
-OPENING, FOLLOW_UP, ACTION = "To begin with", "To go on", "What one would do"
+OPENING, FOLLOW_UP = _("To begin with"), _("To go on")
+ACTION = _("What one would do")
 _QUESTIONS = (
-    Question("experience", OPENING, "What have you lived through that only somebody of your community would know?"),
-    Question("differences", OPENING, "When you were among other people, what was done differently from what you know?"),
-    Question("likes", OPENING, "Name three things you like about being {culture}, and three that you do not."),
     Question(
-        "behaviour", OPENING, "By which acts, words or feelings would you know at once that somebody is {culture}?"
+        "experience",
+        OPENING,
+        _("What have you lived through that only somebody of your community would know?"),
     ),
-    Question("meaning", OPENING, "What does being {culture} mean to you?"),
-    Question("agree", FOLLOW_UP, "Are people of some places or families more likely to do this? Which, and why?"),
-    Question("relevant", FOLLOW_UP, "Does this matter in your own community today? Why, or why not?"),
-    Question("hallmark", FOLLOW_UP, "Would others know somebody by it, or do outsiders only believe so?"),
-    Question("elder", ACTION, "An elder you respect says something wrong. How would you tell them, or would you not?"),
-    Question("travel", ACTION, "You travel on a crowded bus or boat. What do you take care of?"),
-    Question("avoid", ACTION, "Which places near you would you not go to, and when? What do you do instead?"),
     Question(
-        "ill", ACTION, "You have a cold, a sore throat or a broken arm. What do you do first, and whom do you ask?"
+        "differences",
+        OPENING,
+        _("When you were among other people, what was done differently from what you know?"),
+    ),
+    Question("likes", OPENING, _("Name three things you like about being {culture}, and three that you do not.")),
+    Question(
+        "behaviour",
+        OPENING,
+        _("By which acts, words or feelings would you know at once that somebody is {culture}?"),
+    ),
+    Question("meaning", OPENING, _("What does being {culture} mean to you?")),
+    Question(
+        "agree",
+        FOLLOW_UP,
+        _("Are people of some places or families more likely to do this? Which, and why?"),
+    ),
+    Question("relevant", FOLLOW_UP, _("Does this matter in your own community today? Why, or why not?")),
+    Question("hallmark", FOLLOW_UP, _("Would others know somebody by it, or do outsiders only believe so?")),
+    Question(
+        "elder",
+        ACTION,
+        _("An elder you respect says something wrong. How would you tell them, or would you not?"),
+    ),
+    Question("travel", ACTION, _("You travel on a crowded bus or boat. What do you take care of?")),
+    Question("avoid", ACTION, _("Which places near you would you not go to, and when? What do you do instead?")),
+    Question(
+        "ill",
+        ACTION,
+        _("You have a cold, a sore throat or a broken arm. What do you do first, and whom do you ask?"),
     ),
 )
 
@@ -42,6 +65,6 @@ _QUESTIONS = (
 def questions_of(project: Project) -> list[Question]:
     """Return the questions in the project's own words, else in ours."""
     return [
-        one._replace(text=project.questions.get(one.key) or one.text.format(culture=project.culture))
+        one._replace(text=project.questions.get(one.key) or str(one.text).format(culture=project.culture))
         for one in _QUESTIONS
     ]

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-COORDINATOR, WRITER, SCRIBE, REVIEWER = "coordinator", "writer", "scribe", "reviewer"
-ANSWERER, TRANSLATOR, VALIDATOR, RATER = "answerer", "translator", "validator", "rater"
+from django.utils.translation import gettext_noop
+
+COORDINATOR, WRITER, SCRIBE = gettext_noop("coordinator"), gettext_noop("writer"), gettext_noop("scribe")
+REVIEWER, ANSWERER, TRANSLATOR = gettext_noop("reviewer"), gettext_noop("answerer"), gettext_noop("translator")
+VALIDATOR, RATER = gettext_noop("validator"), gettext_noop("rater")
 # Each role, and what the people who have it do.
 ROLES = {
-    COORDINATOR: "sets up the project, invites people, freezes releases",
-    WRITER: "answers the questionnaire and writes situations",
-    SCRIBE: "runs a focus group and writes down what it decided",
-    REVIEWER: "reads, votes on and discusses situations of others",
-    ANSWERER: "answers everyday questions",
-    TRANSLATOR: "translates and localises",
-    VALIDATOR: "answers finished items, as people's own score",
-    RATER: "rates texts",
+    COORDINATOR: gettext_noop("sets up the project, invites people, freezes releases"),
+    WRITER: gettext_noop("answers the questionnaire and writes situations"),
+    SCRIBE: gettext_noop("runs a focus group and writes down what it decided"),
+    REVIEWER: gettext_noop("reads, votes on and discusses situations of others"),
+    ANSWERER: gettext_noop("answers everyday questions"),
+    TRANSLATOR: gettext_noop("translates and localises"),
+    VALIDATOR: gettext_noop("answers finished items, as people's own score"),
+    RATER: gettext_noop("rates texts"),
 }
 EVERYONE = frozenset(ROLES)
 NOBODY: frozenset[str] = frozenset()

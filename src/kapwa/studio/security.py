@@ -77,7 +77,7 @@ def page(
     visit. The view is called with the request, a :class:`Visit`, and what the path captures.
     """
     if not read and not write:
-        raise UsageError(f"The page {path!r} names no roles.", hint="Say who reads it and who posts to it.")
+        raise UsageError(f"The page {path!r} names no roles.", hint=_("Say who reads it and who posts to it."))
     if not consented and (read | write) != EVERYONE:
         raise UsageError(f"The page {path!r} asks for no consent, so it cannot be for some roles alone.")
 
@@ -172,40 +172,43 @@ def problem(request: HttpRequest, error: KapwaError, status: int) -> HttpRespons
 
 
 def _forbidden(request: HttpRequest) -> HttpResponse:
-    error = KapwaError("Your role does not open this page.", hint="Ask whoever runs the project.")
+    error = KapwaError(_("Your role does not open this page."), hint=_("Ask whoever runs the project."))
     return problem(request, error, 403)
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Return the page for a form that did not come from the studio, or whose visit has ended."""
-    error = KapwaError("This form is too old, or it did not come from this site.", hint="Open the page again.")
+    error = KapwaError(_("This form is too old, or it did not come from this site."), hint=_("Open the page again."))
     return problem(request, error, 403)
 
 
-def locked_out(request: HttpRequest, *_: Any, **__: Any) -> HttpResponse:
+def locked_out(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
     """Return the page for an address that tried too many codes."""
-    error = KapwaError("Too many wrong codes came from your network.", hint="Wait ten minutes, then try again.")
+    error = KapwaError(_("Too many wrong codes came from your network."), hint=_("Wait ten minutes, then try again."))
     return problem(request, error, 429)
 
 
 def refused(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Return the page for what is not even read: an address that is not the studio's, or a form that is too large."""
     if isinstance(exception, DisallowedHost):
-        hint = "Use the address you were given. Whoever runs the studio adds another with serve --url."
-        error = KapwaError("The studio does not answer to this address.", hint=hint)
+        hint = _("Use the address you were given. Whoever runs the studio adds another with serve --url.")
+        error = KapwaError(_("The studio does not answer to this address."), hint=hint)
     else:
-        error = KapwaError("This form is damaged or too large, and nothing was saved.", hint="Send less at once.")
+        error = KapwaError(_("This form is damaged or too large, and nothing was saved."), hint=_("Send less at once."))
     return render(request, "studio/problem.html", {"error": error}, status=400)
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Return the page for an address that is none, or none for this visitor."""
-    return problem(request, KapwaError("There is no such page.", hint="Go back to the start."), 404)
+    return problem(request, KapwaError(_("There is no such page."), hint=_("Go back to the start.")), 404)
 
 
 def failed(request: HttpRequest) -> HttpResponse:
     """Return the page for a fault of ours; what was typed is shown again."""
-    error = KapwaError("The studio made a mistake, and nothing was saved.", hint="Try again, or tell whoever runs it.")
+    error = KapwaError(
+        _("The studio made a mistake, and nothing was saved."),
+        hint=_("Try again, or tell whoever runs it."),
+    )
     return problem(request, error, 500)
 
 

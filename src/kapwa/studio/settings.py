@@ -83,7 +83,11 @@ def settings_of(
                 "DIRS": [HERE / "templates"],
                 "OPTIONS": {
                     "context_processors": ["django.template.context_processors.request"],
-                    "builtins": ["kapwa.studio.templatetags.studio", "django.templatetags.static"],
+                    "builtins": [
+                        "kapwa.studio.templatetags.studio",
+                        "django.templatetags.i18n",
+                        "django.templatetags.static",
+                    ],
                     # A misspelt name shows at once in tests, and as nothing to users.
                     "string_if_invalid": "",
                 },

@@ -6,22 +6,31 @@ erasure, an event whose ground is gone raises RefusedError and has no effect.
 
 from __future__ import annotations
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
 from kapwa.people.agreement import has_majority
 from kapwa.studio.fields import changed
 from kapwa.studio.models import Elicited, Event, Release, Remark, Revision, Session, Situation, Topic, Vote
 from kapwa.studio.projections.registry import RefusedError, common, kind
 
-DRAFT, IN_REVIEW, ACCEPTED, FROZEN = "draft", "in review", "accepted", "frozen"
+DRAFT, IN_REVIEW = gettext_noop("draft"), gettext_noop("in review")
+ACCEPTED, FROZEN = gettext_noop("accepted"), gettext_noop("frozen")
 STATES = (DRAFT, IN_REVIEW, ACCEPTED, FROZEN)
 # The paper's four kinds of change that focus groups ask for (Kalahi, section 3.1).
-REASONS = ("reword", "split or combine", "rephrase responses", "add variation")
-CHOICES = ("accept", "change", "reject")
+REASONS = (
+    gettext_noop("reword"),
+    gettext_noop("split or combine"),
+    gettext_noop("rephrase responses"),
+    gettext_noop("add variation"),
+)
+CHOICES = (gettext_noop("accept"), gettext_noop("change"), gettext_noop("reject"))
 
 
 def _situation(event: Event) -> Situation:
     found = Situation.objects.filter(project_id=event.project_id, id=event.subject).first()
     if found is None:
-        raise RefusedError("This situation is not there any more.", hint="Go back to the list.")
+        raise RefusedError(_("This situation is not there any more."), hint=_("Go back to the list."))
     return found
 
 
@@ -30,7 +39,9 @@ def topic_added(event: Event, *, live: bool) -> None:
     """Body: ``name``, ``source``, ``origin`` (seed, session), ``target``."""
     names = Topic.objects.filter(project_id=event.project_id, retired=False, name=event.body["name"])
     if live and names.exists():
-        raise RefusedError(f"There is a topic {event.body['name']!r} already.", hint="Use that one.")
+        raise RefusedError(
+            _("There is a topic “%(name)s” already.") % {"name": event.body["name"]}, hint=_("Use that one.")
+        )
     Topic.objects.create(**common(event), **event.body, author=event.actor)
 
 
@@ -38,7 +49,7 @@ def topic_added(event: Event, *, live: bool) -> None:
 def topic_retired(event: Event, *, live: bool) -> None:
     """The subject is a topic; situations that name it stay as they are."""
     if not Topic.objects.filter(project_id=event.project_id, id=event.subject).update(retired=True) and live:
-        raise RefusedError("There is no such topic.")
+        raise RefusedError(_("There is no such topic."))
 
 
 @kind("elicited.answered", begins=True)
@@ -56,11 +67,11 @@ def situation_drafted(event: Event, *, live: bool) -> None:
         # The one that was seen, or where an erasure took that, what it came of.
         earlier = Revision.objects.filter(situation=body["origin"], number__lte=body["base"]).order_by("number").last()
         if source is None or earlier is None:
-            raise RefusedError("The situation that this varies is not there any more.")
+            raise RefusedError(_("The situation that this varies is not there any more."))
         fields, cluster = earlier.fields, source.cluster
     elicited = body.get("elicited", "")
     if elicited and not Elicited.objects.filter(project_id=event.project_id, id=elicited).exists():
-        raise RefusedError("The answer that this is made of is not there any more.")
+        raise RefusedError(_("The answer that this is made of is not there any more."))
     made = Situation(
         **common(event),
         number=body["number"],
@@ -98,14 +109,18 @@ def situation_revised(event: Event, *, live: bool) -> None:
     if live:
         if body["base"] != situation.revision:
             raise RefusedError(
-                "Somebody else changed this situation meanwhile.", hint="Open it again: your text is below."
+                _("Somebody else changed this situation meanwhile."),
+                hint=_("Open it again: your text is below."),
             )
         if not body["changes"]:
-            raise RefusedError("The text is the same as before.", hint="Change something, then save.")
+            raise RefusedError(_("The text is the same as before."), hint=_("Change something, then save."))
         if situation.state != DRAFT and body.get("reason") not in REASONS:
-            raise RefusedError("A change after the draft needs a reason.", hint=f"One of: {', '.join(REASONS)}.")
+            raise RefusedError(
+                _("A change after the draft needs a reason."),
+                hint=_("One of: %(reasons)s.") % {"reasons": ", ".join(map(_, REASONS))},
+            )
         if situation.state == IN_REVIEW and not situation.revealed:
-            raise RefusedError("People are voting on this text.", hint="Reveal the votes first, then change it.")
+            raise RefusedError(_("People are voting on this text."), hint=_("Reveal the votes first, then change it."))
     if situation.state != DRAFT:
         situation.state, situation.round, situation.revealed = IN_REVIEW, situation.round + 1, False
     _revise(situation, event, changed(situation.fields, body["changes"]), body["number"] + 1)
@@ -116,7 +131,7 @@ def situation_submitted(event: Event, *, live: bool) -> None:
     """A draft goes to review, in a round of its own."""
     situation = _situation(event)
     if situation.state != DRAFT:
-        raise RefusedError("Only a draft can be sent to review.")
+        raise RefusedError(_("Only a draft can be sent to review."))
     situation.state, situation.round, situation.revealed = IN_REVIEW, situation.round + 1, False
     situation.save()
 
@@ -126,7 +141,7 @@ def situation_returned(event: Event, *, live: bool) -> None:
     """From review, or from acceptance, back to a draft."""
     situation = _situation(event)
     if situation.state not in (IN_REVIEW, ACCEPTED):
-        raise RefusedError("Only a situation in review or accepted can go back to a draft.")
+        raise RefusedError(_("Only a situation in review or accepted can go back to a draft."))
     situation.state, situation.revealed = DRAFT, False
     situation.save()
 
@@ -136,12 +151,13 @@ def situation_voted(event: Event, *, live: bool) -> None:
     """Body: ``round``, ``choice`` (accept, change, reject), ``best`` (a number or ""), ``remark``."""
     situation, body = _situation(event), event.body
     if event.actor in situation.authors:
-        raise RefusedError("You wrote part of this situation.", hint="Others review it.")
+        raise RefusedError(_("You wrote part of this situation."), hint=_("Others review it."))
     if situation.state != IN_REVIEW or body["round"] != situation.round:
-        raise RefusedError("This round of votes is over.", hint="Open the situation again.")
+        raise RefusedError(_("This round of votes is over."), hint=_("Open the situation again."))
     if situation.revealed:
         raise RefusedError(
-            "The votes of this round are revealed already.", hint="Say what you think in the discussion."
+            _("The votes of this round are revealed already."),
+            hint=_("Say what you think in the discussion."),
         )
     # Until the reveal a person may change their mind; the last vote counts.
     Vote.objects.filter(situation=situation.id, round=situation.round, author=event.actor).delete()
@@ -162,9 +178,9 @@ def situation_revealed(event: Event, *, live: bool) -> None:
     """Everybody may now see the votes of this round."""
     situation = _situation(event)
     if situation.state != IN_REVIEW or situation.revealed:
-        raise RefusedError("There are no hidden votes.")
+        raise RefusedError(_("There are no hidden votes."))
     if live and not votes_of(situation):
-        raise RefusedError("Nobody has voted yet.")
+        raise RefusedError(_("Nobody has voted yet."))
     situation.revealed = True
     situation.save()
 
@@ -174,7 +190,7 @@ def situation_discussed(event: Event, *, live: bool) -> None:
     """Body: ``text``, ``language``, ``dissent``."""
     situation = _situation(event)
     if live and situation.state == IN_REVIEW and not situation.revealed:
-        raise RefusedError("The discussion begins when the votes are revealed.")
+        raise RefusedError(_("The discussion begins when the votes are revealed."))
     Remark.objects.create(
         **common(event), **event.body, situation=situation.id, round=situation.round, author=event.actor
     )
@@ -185,12 +201,13 @@ def situation_accepted(event: Event, *, live: bool) -> None:
     """Body: ``quorum``, the least number of people who accept; two thirds of the votes must, too."""
     situation = _situation(event)
     if situation.state != IN_REVIEW or not situation.revealed:
-        raise RefusedError("Votes come first, then their reveal, then acceptance.")
+        raise RefusedError(_("Votes come first, then their reveal, then acceptance."))
     votes = votes_of(situation)
     yes = sum(vote.choice == "accept" for vote in votes)
     if yes < event.body["quorum"] or not has_majority(yes, len(votes)):
-        message = f"{yes} of {len(votes)} votes accept; it takes {event.body['quorum']} and two thirds."
-        raise RefusedError(message, hint="Change the situation for a reason, and vote again.")
+        counts = {"yes": yes, "votes": len(votes), "quorum": event.body["quorum"]}
+        message = _("%(yes)d of %(votes)d votes accept; it takes %(quorum)d and two thirds.") % counts
+        raise RefusedError(message, hint=_("Change the situation for a reason, and vote again."))
     situation.state = ACCEPTED
     situation.save()
 
@@ -218,7 +235,7 @@ def session_opened(event: Event, *, live: bool) -> None:
 def session_closed(event: Event, *, live: bool) -> None:
     """The subject is a session."""
     if not Session.objects.filter(project_id=event.project_id, id=event.subject).update(open=False) and live:
-        raise RefusedError("There is no such session.")
+        raise RefusedError(_("There is no such session."))
 
 
 @kind("release.frozen", stays=True)

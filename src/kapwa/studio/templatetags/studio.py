@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django import template
 from django.utils.html import format_html
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop as _n
 
 from kapwa.report.wording import decimal
 from kapwa.studio.fields import best_response
 from kapwa.studio.languages import Language, language
 
 register = template.Library()
+
+# Words of fields and of shared code that pages show, named here so that the catalogs have them.
+_WORDS = (
+    *(_n("language"), _n("topic"), _n("category"), _n("best"), _n("source"), _n("notes")),
+    *(_n("user"), _n("context"), _n("personal situation"), _n("instruction"), _n("relevant"), _n("irrelevant")),
+    *(_n("ethics"), _n("shared knowledge"), _n("full"), _n("partial"), _n("unenriched")),
+    *(_n("Agreement"), _n("Krippendorff's α")),
+)
 
 
 @register.simple_tag
@@ -33,22 +43,30 @@ def written(tag: str | Language | None) -> str:
 def named(names: Mapping[str, str], author: str) -> str:
     """Return what an author is called, or that they left; what was imported is nobody's."""
     if not author:
-        return "the project"
-    return names.get(author, "somebody who left")
+        return _("the project")
+    return names.get(author) or _("somebody who left")
 
 
 @register.filter
 def words(name: str) -> str:
     """Return a field's name as people read it."""
-    gloss = name.endswith("_en")
-    plain = name.removesuffix("_en").replace("_", " ")
-    return f"{plain} (gloss)" if gloss else plain
+    stem, _under, number = name.removesuffix("_en").rpartition("_")
+    if not number.isdecimal():
+        stem, number = name.removesuffix("_en"), ""
+    plain = f"{_(stem.replace('_', ' '))} {number}".strip()
+    return _("%(field)s (gloss)") % {"field": plain} if name.endswith("_en") else plain
+
+
+@register.filter
+def role_names(roles: Iterable[str]) -> str:
+    """Return roles as people read them."""
+    return ", ".join(_(role) for role in roles)
 
 
 @register.filter
 def told(severity: str) -> str:
     """Return a finding's severity in a writer's words."""
-    return {"error": "Missing", "warning": "Look again"}.get(severity, "Note")
+    return {"error": _("Missing"), "warning": _("Look again")}.get(severity, _("Note"))
 
 
 @register.filter

@@ -9,6 +9,8 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.urls import reverse
 from django.utils.html import format_html
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from kapwa.errors import KapwaError, UsageError
 from kapwa.report.wording import duration
@@ -23,9 +25,9 @@ from kapwa.studio.views.common import show
 
 _LINES = "<!-- lines -->"
 _MADE_OF_IT = {
-    True: "an irrelevant response is likelier than the best, or as likely",
-    False: "the best is likelier than every irrelevant response",
-    None: "it answered",
+    True: gettext_lazy("an irrelevant response is likelier than the best, or as likely"),
+    False: gettext_lazy("the best is likelier than every irrelevant response"),
+    None: gettext_lazy("it answered"),
 }
 
 
@@ -36,9 +38,9 @@ def ask_many(request: HttpRequest, visit: Visit) -> HttpResponseBase:
     if request.method != "POST":
         return show(request, visit, "ask", situations=found)
     if not model_name():
-        raise UsageError("No model is configured.", hint=NO_MODEL)
+        raise UsageError(_("No model is configured."), hint=str(NO_MODEL))
     if not found:
-        raise UsageError("There is nothing left to ask about.", hint="Finish a draft, or change one, first.")
+        raise UsageError(_("There is nothing left to ask about."), hint=_("Finish a draft, or change one, first."))
     whole = show(request, visit, "ask", situations=found, running=True).content.decode()
     answer = StreamingHttpResponse(_lines(visit, found, *whole.split(_LINES)))
     answer["X-Accel-Buffering"] = "no"  # a proxy must not keep the lines back
@@ -65,14 +67,21 @@ def _lines(visit: Visit, found: list[Situation], head: str, tail: str) -> Iterat
             body = {**ask(one.fields), "revision": one.revision}
             with writing(), transaction.atomic():
                 if not Membership.objects.filter(pk=visit.member.pk, left=None).exists():
-                    raise UsageError("You left the project.")
+                    raise UsageError(_("You left the project."))
                 record(visit.project, "situation.asked", body, actor=visit.member.author, subject=one.id)
         except KapwaError as error:
-            yield format_html("<li>Situation {}: {} Nothing more is asked.</li>", one.number, error.summary)
+            yield format_html(
+                "<li>{}: {} {}</li>",
+                _("Situation %(number)s") % {"number": one.number},
+                error.summary,
+                _("Nothing more is asked."),
+            )
             break
         address = reverse("situation", kwargs={"project": visit.project.slug, "number": one.number})
         left = (time.monotonic() - begun) / done * (len(found) - done)
-        more = f"; about {duration(left)} to go" if left else ""
-        line = '<li>{} of {}: <a href="{}">situation {}</a>: {}{}</li>'
-        yield format_html(line, done, len(found), address, one.number, _MADE_OF_IT[body["fails"]], more)
+        more = _("; about %(time)s to go") % {"time": duration(left)} if left else ""
+        line = '<li>{}: <a href="{}">{}</a>: {}{}</li>'
+        situation = _("Situation %(number)s") % {"number": one.number}
+        place = _("%(done)d of %(all)d") % {"done": done, "all": len(found)}
+        yield format_html(line, place, address, situation, _MADE_OF_IT[body["fails"]], more)
     yield tail

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 
 from kapwa.errors import UsageError
 from kapwa.studio.asking import model_name
@@ -79,5 +80,5 @@ def whole(text: str | None, default: int = 0, most: int = 10_000) -> int:
         return default
     digits = str(text).strip()
     if not digits.isdecimal() or len(digits) > 9 or int(digits) > most:
-        raise UsageError(f"{text!r} is not a whole number up to {most}.")
+        raise UsageError(_("“%(text)s” is not a whole number up to %(most)d.") % {"text": text, "most": most})
     return int(digits)

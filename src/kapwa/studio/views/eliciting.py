@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils.translation import gettext as _
 
 from kapwa.errors import UsageError
 from kapwa.studio.fields import tidy
@@ -22,7 +23,7 @@ def elicit(request: HttpRequest, visit: Visit) -> HttpResponse:
     if request.method == "POST":
         key, text = request.POST.get("question", ""), tidy(request.POST.get("text", ""))
         if key not in {one.key for one in questions} or not text:
-            raise UsageError("Choose a question and write an answer.", hint="Go back; what you wrote is below.")
+            raise UsageError(_("Choose a question and write an answer."), hint=_("Go back; what you wrote is below."))
         body = {
             "question": key,
             "text": text,

@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
 
 from kapwa.errors import UsageError
 from kapwa.studio.fields import tidy
@@ -58,7 +59,7 @@ def _with_code(request: HttpRequest, code: str) -> HttpResponse:
     if person is None:
         if not AxesProxyHandler.is_allowed(request):
             return locked_out(request)
-        message = "No invitation or person has this code."
+        message = _("No invitation or person has this code.")
         return render(request, "studio/enter.html", {"wrong": message}, status=403)
     login(request, person, backend="kapwa.studio.people.CodeBackend")
     target = request.POST.get("next", "")
@@ -78,7 +79,10 @@ def join_project(request: HttpRequest) -> HttpResponse:
     pseudonym = tidy(request.POST.get("pseudonym", ""), 80)
     taken = Membership.objects.filter(project=found.project, pseudonym=pseudonym)
     if pseudonym and (taken.exclude(person=here) if here else taken).exists() and found.member is None:
-        raise UsageError(f"Somebody is called {pseudonym!r} already.", hint="Go back and choose another name.")
+        raise UsageError(
+            _("Somebody is called “%(name)s” already.") % {"name": pseudonym},
+            hint=_("Go back and choose another name."),
+        )
     person, code = join(found, pseudonym, here)
     del request.session[_INVITED]
     login(request, person, backend="kapwa.studio.people.CodeBackend")

@@ -9,6 +9,7 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from kapwa.errors import UsageError
 from kapwa.studio import consent as texts
@@ -66,9 +67,14 @@ def consent(request: HttpRequest, visit: Visit) -> HttpResponse:
     found = texts.newest(visit.project)
     if request.method == "POST":
         if request.POST.get("agree") != "yes":
-            raise UsageError("Without your agreement nothing you write can be used.", hint="You may simply leave.")
+            raise UsageError(
+                _("Without your agreement nothing you write can be used."), hint=_("You may simply leave.")
+            )
         if not found or request.POST.get("version") != str(found[0].version):
-            raise UsageError("The text changed while you read it.", hint="Open the page again and read it once more.")
+            raise UsageError(
+                _("The text changed while you read it."),
+                hint=_("Open the page again and read it once more."),
+            )
         member = visit.member
         member.consent_version, member.consented = found[0].version, timezone.now()
         member.consent_scopes = [scope for scope in texts.SCOPES if request.POST.get(f"scope_{scope}") == "yes"]
@@ -91,7 +97,10 @@ def me(request: HttpRequest, visit: Visit) -> HttpResponse:
             return show(request, visit, "code", code=code, onward="../me/")
         known = {name: tidy(request.POST.get(name, ""), 200) for name in texts.DEMOGRAPHICS}
         if known["age_band"] and known["age_band"] not in texts.AGE_BANDS:
-            raise UsageError("This is no band of ages.", hint=f"One of {', '.join(texts.AGE_BANDS)}.")
+            raise UsageError(
+                _("This is no band of ages."),
+                hint=_("One of: %(bands)s.") % {"bands": ", ".join(map(_, texts.AGE_BANDS))},
+            )
         person.demographics = {name: value for name, value in known.items() if value}
         person.name, person.contact = (
             tidy(request.POST.get("name", ""), 200),
@@ -117,7 +126,10 @@ def withdraw(request: HttpRequest, visit: Visit) -> HttpResponse:
         Person.objects.filter(pk=person.pk).update(contact="", no_contact=True)
         return redirect("me", project=visit.project.slug)
     if depth not in ("identity", "contributions") or request.POST.get("sure") != "yes":
-        raise UsageError("Choose how far to withdraw, and say that you are sure.", hint="Go back; nothing was changed.")
+        raise UsageError(
+            _("Choose how far to withdraw, and say that you are sure."),
+            hint=_("Go back; nothing was changed."),
+        )
     if depth == "contributions":
         erase_author(visit.project, member.author)
     member.left = timezone.now()

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from django.utils.safestring import mark_safe
+from django.utils.translation import gettext_noop
 
 from kapwa.people.agreement import NAMES, agreement_rows
 from kapwa.report.charts import Line, RowChart, axis_svg, key_svg, row_svg
@@ -55,8 +56,11 @@ def coverage(project: Project, situations: Iterable[Situation]) -> list[Coverage
         lines = [Line(name, zone=n, band=(0, ok), top=aim or None) for name, n, ok, aim in counts]
         chart = RowChart(by, by, project.slug, "", lines=lines, domain=(0, most), share=False)
         rows = [Covered(*row, _safe(row_svg(chart, line))) for row, line in zip(counts, lines, strict=True)]
-        keys = {name: _safe(key_svg(mark)) for name, mark in (("written", "zone"), ("accepted", "band"))}
-        keys |= {"wanted": _safe(key_svg("top"))} if any(row.wanted for row in rows) else {}
+        keys = {
+            name: _safe(key_svg(mark))
+            for name, mark in ((gettext_noop("written"), "zone"), (gettext_noop("accepted"), "band"))
+        }
+        keys |= {gettext_noop("wanted"): _safe(key_svg("top"))} if any(row.wanted for row in rows) else {}
         found.append(Coverage(by, rows, _safe(axis_svg(chart)), keys))
     return found
 

@@ -11,6 +11,7 @@ from typing import Any
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from kapwa.errors import UsageError
 from kapwa.studio import consent as texts
@@ -38,12 +39,12 @@ def people(request: HttpRequest, visit: Visit) -> HttpResponse:
         action = request.POST.get("action")
         if action == "invite":
             roles = request.POST.getlist("roles")
-            for _ in range(max(1, whole(request.POST.get("count"), 1, MOST_INVITED))):
+            for _one in range(max(1, whole(request.POST.get("count"), 1, MOST_INVITED))):
                 made.append(_shown(request, invite(visit.project, roles)))
         else:
             member = Membership.objects.filter(project=visit.project, author=request.POST.get("author", "")).first()
             if member is None or member.person is None:
-                raise UsageError("There is no such member.")
+                raise UsageError(_("There is no such member."))
             if action == "again":
                 made.append(_shown(request, invite(visit.project, member.roles, member=member)))
             else:
@@ -57,7 +58,7 @@ def _set_roles(visit: Visit, member: Membership, roles: list[str]) -> None:
     chosen = [role for role in ROLES if role in roles]
     others = [one for one in Membership.objects.filter(project=visit.project, left=None) if one.pk != member.pk]
     if COORDINATOR not in chosen and not any(COORDINATOR in one.roles for one in others):
-        raise UsageError("A project needs a coordinator.", hint="Make somebody else one first.")
+        raise UsageError(_("A project needs a coordinator."), hint=_("Make somebody else one first."))
     member.roles = chosen
     member.save()
 
@@ -78,7 +79,7 @@ def settings(request: HttpRequest, visit: Visit) -> HttpResponse:
         if request.POST.get("action") == "consent":
             given = {tag: request.POST.get(f"consent_{tag}", "") for tag in _tags(project)}
             if not any(text.strip() for text in given.values()):
-                raise UsageError("A consent text cannot be empty.")
+                raise UsageError(_("A consent text cannot be empty."))
             texts.publish(project, given)
             return redirect("settings", project=project.slug)
         if request.POST.get("action") == "questions":

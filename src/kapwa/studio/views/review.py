@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils.translation import gettext as _
 
 from kapwa.errors import UsageError
 from kapwa.studio.checks import check_fields
@@ -108,7 +109,7 @@ def vote(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     found = situation_or_404(visit, number)
     choice, best, round_ = (request.POST.get(name, "") for name in ("choice", "best", "round"))
     if choice not in CHOICES or not round_.isdecimal() or len(round_) > 9 or best not in ("", *"123456"):
-        raise UsageError("The vote is not whole.", hint="Choose whether it is accepted, changed or rejected.")
+        raise UsageError(_("The vote is not whole."), hint=_("Choose whether it is accepted, changed or rejected."))
     body = {"round": int(round_), "choice": choice, "best": best, "remark": tidy(request.POST.get("remark", ""))}
     act(request, visit, "situation.voted", body, subject=found.id)
     return redirect("situation", project=visit.project.slug, number=number)
@@ -127,7 +128,7 @@ def discuss(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     found = situation_or_404(visit, number)
     text = tidy(request.POST.get("text", ""))
     if not text:
-        raise UsageError("Nothing was written.", hint="Write what you think, then send it.")
+        raise UsageError(_("Nothing was written."), hint=_("Write what you think, then send it."))
     body = {
         "text": text,
         "language": found.fields.get("language") or visit.project.language,
@@ -153,7 +154,7 @@ def sessions(request: HttpRequest, visit: Visit) -> HttpResponse:
         known = [one.author for one in _members(visit) if one.author in here]
         title = tidy(request.POST.get("title", ""), 200)
         if not title or not known:
-            raise UsageError("A session has a title and people who are there.", hint="Go back and say both.")
+            raise UsageError(_("A session has a title and people who are there."), hint=_("Go back and say both."))
         body = {"title": title, "attendees": known, "scribe": visit.member.author}
         act(request, visit, "session.opened", body)
         return redirect("sessions", project=visit.project.slug)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils.translation import gettext as _
 
 from kapwa.errors import UsageError
 from kapwa.studio.events import record
@@ -25,11 +26,12 @@ def topics(request: HttpRequest, visit: Visit) -> HttpResponse:
         pasted = [line for line in tidy(request.POST.get("pasted", ""), 100_000).split("\n") if line.strip()]
         if len(pasted) > MOST_PASTED:
             raise UsageError(
-                f"{len(pasted)} lines were pasted; at most {MOST_PASTED} fit.", hint="Paste fewer at once."
+                _("%(n)d lines were pasted; at most %(most)d fit.") % {"n": len(pasted), "most": MOST_PASTED},
+                hint=_("Paste fewer at once."),
             )
         there = set(Topic.objects.filter(project=visit.project, retired=False).values_list("name", flat=True))
         for line in pasted:
-            name, _, source = (part.strip() for part in line.replace("\t", ",").partition(","))
+            name, _comma, source = (part.strip() for part in line.replace("\t", ",").partition(","))
             if name and name not in there:
                 there.add(name)
                 body = {"name": tidy(name, 200), "source": tidy(source, 500), "origin": origin, "target": 0}

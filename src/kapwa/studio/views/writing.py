@@ -7,6 +7,8 @@ from typing import Any
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from kapwa.studio.asking import ask
 from kapwa.studio.checks import check_fields
@@ -23,10 +25,10 @@ from kapwa.suites.kalahi import VARIANTS
 from kapwa.suites.kalahi.form import CATEGORIES, TOPICS
 
 PARTS_ASKED = {
-    "user": "Who asks?",
-    "context": "What is the situation, and what do they want?",
-    "personal_situation": "What is special to this person?",
-    "instruction": "What do they ask?",
+    "user": gettext_lazy("Who asks?"),
+    "context": gettext_lazy("What is the situation, and what do they want?"),
+    "personal_situation": gettext_lazy("What is special to this person?"),
+    "instruction": gettext_lazy("What do they ask?"),
 }
 
 
@@ -70,12 +72,12 @@ def edit_situation(request: HttpRequest, visit: Visit, number: int) -> HttpRespo
     """Change a situation; after the draft for one of the four reasons."""
     found = situation_or_404(visit, number)
     if found.state == DRAFT and visit.member.author != found.author and not visit.may({"coordinator", "scribe"}):
-        raise RefusedError("This is somebody else's draft.", hint="You can review it once it is sent to review.")
+        raise RefusedError(_("This is somebody else's draft."), hint=_("You can review it once it is sent to review."))
     if request.method == "POST":
         base = request.POST.get("base", "")
         earlier = Revision.objects.filter(id=f"{found.id}:{base}").first()
         if earlier is None:
-            raise RefusedError("The form does not say which text it changes.", hint="Open the situation again.")
+            raise RefusedError(_("The form does not say which text it changes."), hint=_("Open the situation again."))
         fields = read_fields(request.POST)
         body = {"changes": changes(earlier.fields, fields), "base": int(base)}
         if found.state != DRAFT:  # it is not sent to review again, so it must be whole now
@@ -122,8 +124,8 @@ def _desk(
 
 
 _GROUPS = (
-    ("relevant", "What an average person here would do"),
-    ("irrelevant", "What sounds reasonable, but one would not do here"),
+    ("relevant", gettext_lazy("What an average person here would do.")),
+    ("irrelevant", gettext_lazy("What sounds reasonable, but one would not do here.")),
 )
 
 
@@ -165,7 +167,10 @@ def check_writing(request: HttpRequest, visit: Visit) -> HttpResponse:
 def _check_whole(fields: Fields) -> None:
     missing = [said.message for said in check_fields(fields) if said.severity == "error"]
     if missing:
-        raise RefusedError(f"It is not finished: {'; '.join(missing)}.", hint="Finish it at the writing desk.")
+        raise RefusedError(
+            _("It is not finished: %(missing)s.") % {"missing": "; ".join(missing)},
+            hint=_("Finish it at the writing desk."),
+        )
 
 
 @page("situations/<int:number>/ask/", write=WRITERS, alone=False)
@@ -184,7 +189,7 @@ def submit_situation(request: HttpRequest, visit: Visit, number: int) -> HttpRes
     """Send a draft to review, if nothing is missing from it."""
     found = situation_or_404(visit, number)
     if visit.member.author not in found.authors and not visit.may({"coordinator", "scribe"}):
-        raise RefusedError("This is somebody else's draft.")
+        raise RefusedError(_("This is somebody else's draft."))
     _check_whole(found.fields)
     act(request, visit, "situation.submitted", {}, subject=found.id)
     return redirect("situation", project=visit.project.slug, number=number)
@@ -195,8 +200,8 @@ def return_situation(request: HttpRequest, visit: Visit, number: int) -> HttpRes
     """Take a situation out of review, back to a draft."""
     found = situation_or_404(visit, number)
     if visit.member.author != found.author and not visit.may({"coordinator", "scribe"}):
-        raise RefusedError("This is somebody else's situation.")
+        raise RefusedError(_("This is somebody else's situation."))
     if found.state == IN_REVIEW and not found.revealed and votes_of(found):
-        raise RefusedError("People are voting on this text.", hint="Reveal the votes first.")
+        raise RefusedError(_("People are voting on this text."), hint=_("Reveal the votes first."))
     act(request, visit, "situation.returned", {}, subject=found.id)
     return redirect("situation", project=visit.project.slug, number=number)
