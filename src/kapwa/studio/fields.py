@@ -41,7 +41,7 @@ def tidy(text: str, longest: int = LONGEST) -> str:
     clean = unicodedata.normalize("NFC", printable(text)).strip()
     if len(clean) > longest:
         raise UsageError(
-            _("A text has %(n)d characters; at most %(most)d fit.") % {"n": len(clean), "most": longest},
+            _("A text has %(n)s characters; at most %(most)s fit.") % {"n": f"{len(clean):,}", "most": f"{longest:,}"},
             hint=_("Make it shorter."),
         )
     return clean
