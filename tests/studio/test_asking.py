@@ -95,6 +95,10 @@ def test_many_are_asked_about_one_after_another_and_each_answer_shows_at_once(
     assert asked() == [1, 1, 1, 0, 0]
     assert "Nothing is left to ask about" in people["berto"].get("ask/")
     people["berto"].post("ask/", status=400)
+    # What another model was asked is not what this one was.
+    monkeypatch.setattr("django.conf.settings.KAPWA_MODEL", "parrot:Hindi.")
+    assert "3 situations are whole" in people["berto"].get("ask/")
+    monkeypatch.setattr("django.conf.settings.KAPWA_MODEL", "parrot:Opo.")
     # Who withdraws meanwhile writes nothing any more.
     pieces = iter(people["carla"].client.post("/p/baryo/ask/").streaming_content)
     next(pieces)

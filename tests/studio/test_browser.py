@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,27 @@ class Browser:
         self.press("Go on")
         self.look("home")
         return self
+
+
+def test_back_shows_nothing_of_whoever_left_a_shared_phone(served: tuple[str, str]) -> None:
+    address, code = served
+    with api.sync_playwright() as started:
+        # As people's browsers do, keep whole pages for "Back".
+        keeping = {"args": ["--no-sandbox"], "ignore_default_args": ["--disable-back-forward-cache"]}
+        page = started.chromium.launch(executable_path=CHROMIUM, **keeping).new_page()
+        page.goto(address)
+        page.get_by_label("Code").fill(code)
+        page.get_by_role("button", name="Come in").click()
+        page.get_by_label("A name others will see").fill("Lihim na pangalan")
+        page.get_by_role("button", name="Go on").click()
+        page.goto(f"{address}/p/bayan/me/")
+        assert "Lihim na pangalan" in page.content()
+        page.get_by_role("button", name="Leave this device").click()
+        page.wait_for_load_state()
+        for _ in range(3):
+            with suppress(api.Error):  # what a form was answered with is not even asked for again
+                page.go_back()
+            assert "Lihim na pangalan" not in page.locator("body").inner_html()
 
 
 def sample(pack: str, n: int) -> list[dict[str, str]]:

@@ -60,6 +60,31 @@ def test_a_release_says_how_it_came_about(project: Any, people: dict[str, Someon
     assert manifest["date"] == "2026-01-31"
 
 
+def test_a_name_cannot_write_a_line_or_a_heading_into_a_release(
+    project: Any, people: dict[str, Someone], tmp_path: Path
+) -> None:
+    from kapwa.studio.freeze import freeze
+    from kapwa.studio.models import Membership, Project, Situation
+
+    berto = people["berto"]
+    berto.post("me/", {"action": "profile", "pseudonym": "# B\n- *x* [y](http://z) <b>", "credit": "pseudonym"})
+    assert Membership.objects.filter(pseudonym="# B - *x* [y](http://z) <b>").exists()
+    for number, name in ((1, "Liza"), (2, "Tomas")):
+        people[{1: "berto", 2: "carla"}[number]].post("situations/new/", a_situation(name))
+    people["carla"].post("me/", {"action": "profile", "pseudonym": "Carla", "credit": "pseudonym"})
+    Membership.objects.filter(pseudonym="Carla").update(pseudonym="1. C\u2028\r\n# D")  # as an earlier studio kept it
+    Situation.objects.update(state="accepted")
+    Project.objects.update(title="T\n# _E_", culture="C\n- F", limits="+ G")
+    made = freeze(Project.objects.get(), "1.0.0", tmp_path)
+    lines = (made.folder / "CREDITS.md").read_text().splitlines()
+    assert lines[0] == r"# T # \_E\_, 1.0.0"
+    assert lines[-2:] == [r"- \# B - \*x\* \[y\](http://z) &lt;b&gt;", r"- 1\. C # D"]
+    page = (made.folder / "README.md").read_text().splitlines()
+    assert "Everyday situations of the culture C - F, with responses." in page
+    assert r"- \+ G" in page
+    assert "1. C # D" in json.loads((made.folder / "croissant.json").read_text())["citeAs"]
+
+
 def test_a_release_loads_in_datasets_without_network(project: Any, tmp_path: Path, monkeypatch: Any) -> None:
     datasets = pytest.importorskip("datasets", reason="the library 'datasets' is not installed")
     from kapwa.studio.exchange import import_situations
@@ -126,6 +151,8 @@ def test_a_private_part_is_whole_situations_and_stays_private(
     from kapwa.studio.models import Situation
     from kapwa.suites.folders.adding import check_folder
 
+    project.salt = "5a17" * 4  # with another, all might be public
+    project.save()
     import_situations(project, "sample:egyptian")
     Situation.objects.update(state="accepted")
     made = freeze(project, "1.0.0", tmp_path, private=0.4)

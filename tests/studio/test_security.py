@@ -350,11 +350,103 @@ def test_the_secret_is_its_owners_alone(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o600
     assert (tmp_path / "home").stat().st_mode & 0o777 == 0o700
     assert secret_of(tmp_path / "home") == path.read_text()
-    with pytest.raises(KapwaError, match="no kind of database"):
-        settings_of(tmp_path / "home", database="mysql://x")
-    with pytest.raises(KapwaError, match="port is no number"):
-        settings_of(tmp_path / "home", database="postgresql://u@h:zz/x")
     assert (tmp_path / "home" / "studio.sqlite").stat().st_mode & 0o777 == 0o600
+    for damaged in (b"", b" \n", b"short", b"\xff" * 64, ("é" * 40).encode()):
+        path.write_bytes(damaged)
+        with pytest.raises(UsageError, match=r"secret\.key is damaged: it holds no secret"):
+            secret_of(tmp_path / "home")
+
+
+def test_the_password_of_a_database_is_in_no_message(tmp_path: Path, monkeypatch: Any) -> None:
+    from typer.testing import CliRunner
+
+    from kapwa.cli.studio import app
+    from kapwa.studio.settings import settings_of
+
+    addresses = {
+        "mysql://u:hush@h/x": "no kind of database",
+        "u:hush@h/x": "no kind of database",
+        "hush": "no kind of database",
+        "postgresql://u:hush@h:zz/x": "port is no number",
+        "postgresql://u@h:hush/x": "port is no number",
+        "postgresql://u:[hush@h/x": "cannot be read",
+    }
+    for url, said in addresses.items():
+        with pytest.raises(KapwaError, match=said) as raised:
+            settings_of(tmp_path / "home", database=url)
+        assert "hush" not in f"{raised.value} {raised.value.hint}"
+    # The environment names the database, where the list of processes does not show it.
+    (tmp_path / "home" / "secret.key").write_text("s" * 40)
+    asked: list[str | None] = []
+    monkeypatch.setattr("kapwa.studio.settings.configure", lambda home, database=None, **_: asked.append(database))
+    monkeypatch.setenv("KAPWA_STUDIO_DATABASE", "postgresql://u:hush@h/x")
+    monkeypatch.setattr("kapwa.studio.commands.prepare", lambda: None)
+    monkeypatch.setattr("kapwa.studio.commands.every_project", list)
+    done = CliRunner().invoke(app, ["check", "--home", str(tmp_path / "home")])
+    assert (done.exit_code, asked) == (0, ["postgresql://u:hush@h/x"])
+    assert "hush" not in CliRunner().invoke(app, ["check", "--help"]).output
+
+
+def test_a_studio_for_every_network_prints_addresses_that_lead_to_it(
+    studio: Path, tmp_path: Path, monkeypatch: Any
+) -> None:
+    import socket
+
+    from kapwa.cli.studio import _network
+    from kapwa.studio import commands
+
+    monkeypatch.setattr(socket, "gethostname", lambda: "laptop")
+    found = [(0, 0, 0, "", (address, 0)) for address in ("127.0.1.1", "10.0.0.7", "169.254.1.1")]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_: found)
+    monkeypatch.setattr(socket.socket, "connect", lambda *_: (_ for _ in ()).throw(OSError()))
+    assert _network("0.0.0.0") == (["10.0.0.7"], ["laptop", "laptop.local"])
+    assert _network("127.0.0.1") == ([], ["127.0.0.1"])
+    assert _network("fd00::1") == ([], ["[fd00::1]"])
+    found[:] = [(0, 0, 0, "", (address, 0)) for address in ("::1", "fe80::1%eth0", "fd00::7")]
+    assert _network("::")[0] == ["[fd00::7]"]
+    monkeypatch.undo()
+    serving = commands.serve(tmp_path, host="0.0.0.0", port=0, url="", network=["10.0.0.7"])
+    local, network = next(serving)
+    serving.close()
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d{2,5}", local)
+    assert network == local.replace("127.0.0.1", "10.0.0.7")
+    assert commands.remembered_address(tmp_path) == network  # so that links of invitations lead to it, too
+
+
+def test_no_browser_keeps_a_page_of_somebody(filled: dict[str, str], people: dict[str, Someone]) -> None:
+    seen = 0
+    for page in pages().values():
+        path = address(page.path, filled)
+        for who in (people["ana"], people["edo"], Someone("")):
+            answer = who.client.get(path)
+            assert answer.headers["Cache-Control"] == "no-store", (page.name, answer.status_code)
+            seen += answer.status_code == 200
+    assert seen > 30
+    assert people["ana"].client.post("/p/baryo/topics/", {"name": ""}).headers["Cache-Control"] == "no-store"
+    sheet = people["ana"].client.get("/static/studio/studio.css")
+    assert "max-age" in sheet.headers["Cache-Control"]
+
+
+def test_a_character_that_no_database_keeps_is_no_fault_of_ours(
+    filled: dict[str, str], people: dict[str, Someone]
+) -> None:
+    """PostgreSQL keeps no NUL; test_postgresql runs this there, too."""
+    nul = "a%00b"
+    names = ["uuid", "author", "action", "roles", "attendees", "version", "topic", "elicited", "before", "state"]
+    names += ["next", "name", "text", "question", "language", "context", "pseudonym", "credit", "choice", "best"]
+    query = "&".join(f"{name}={nul}" for name in names)
+    for page in pages().values():
+        if page.name in ("leave", "withdraw"):
+            continue
+        paths = [address(page.path, filled)]
+        paths += [address(page.path, {**filled, name: nul}) for name in filled if f":{name}>" in page.path]
+        for path in paths:
+            for who in (people["ana"], people["berto"], Someone("")):
+                for query_first in ("", query):
+                    assert who.client.get(f"{path}?{query_first}").status_code < 500
+                for action in ("\0", "again", "roles", "consent", "questions", "profile"):
+                    posted = {name: "a\0b" for name in names if name != "uuid"} | {"action": action}
+                    assert who.client.post(path, posted).status_code < 500, (page.name, action)
 
 
 def test_who_runs_one_project_lets_nobody_into_another(project: Any, people: dict[str, Someone]) -> None:

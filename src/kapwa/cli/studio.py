@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,7 +19,12 @@ app = typer.Typer(help="Write and review a benchmark with your community, in the
 
 Home = Annotated[Path, option("FOLDER", "Where the studio keeps everything.", names="--home")]
 Database = Annotated[
-    str | None, option("URL", "postgresql://user@host/name. Default: a SQLite file in the home folder.")
+    str | None,
+    option(
+        "URL",
+        "postgresql://user@host/name. Default: a SQLite file in the home folder.",
+        envvar="KAPWA_STUDIO_DATABASE",
+    ),
 ]
 HOME = Path("kapwa-studio")
 
@@ -75,39 +81,45 @@ def serve(
     database: Database = None,
 ) -> None:
     """Serve the studio in the browser until interrupted (Ctrl+C)."""
-    hosts = _own_names() if host in ("0.0.0.0", "::") else (host,)  # noqa: S104
+    network, names_here = _network(host)
     if model:
         from kapwa.loading import checked_spec
 
         checked_spec(model, {})
-    commands = _open(home, database, url=url, hosts=hosts, model=model)
+    commands = _open(home, database, url=url, hosts=(*network, *names_here), model=model)
     for name in names or ():
         commands.find_project(name)
+    options = {"host": host, "port": port, "url": url, "network": network, "behind_proxy": behind_proxy}
     try:
-        for address in commands.serve(home, host=host, port=port, url=url, behind_proxy=behind_proxy):
+        for address, *others in commands.serve(home, **options):
             note(f"Kapwa Studio is at {address} (Ctrl+C ends it).")
-            if host in ("0.0.0.0", "::"):  # noqa: S104
-                note(f"On your network: {', '.join(f'http://{name}:{port}' for name in hosts)}")
+            if others:
+                note(f"On your network: {', '.join(others)}")
     except KeyboardInterrupt:
         note("Ended. Everything is saved.")
 
 
-def _own_names() -> tuple[str, ...]:
-    """Return the names and addresses by which other machines may reach this one."""
+def _network(host: str) -> tuple[list[str], list[str]]:
+    """Return the addresses by which others in the network reach ``host``, and the names it answers to besides.
+
+    A machine's bare name means nothing to most phones, and "NAME.local" something only where the machine announces it:
+    both are answered to, and neither is promised.
+    """
+    import ipaddress
     import socket
 
-    own = socket.gethostname()
-    try:
-        found = {str(info[4][0]) for info in socket.getaddrinfo(own, None, socket.AF_INET)}
-    except OSError:
-        found = set()
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect(("192.0.2.1", 9))  # sends nothing; the system says from which address it would
-            found.add(str(probe.getsockname()[0]))
-        except OSError:
-            pass
-    return (own, *sorted(found))
+    if host not in ("0.0.0.0", "::"):  # noqa: S104
+        return [], [f"[{host}]" if ":" in host else host]
+    own, found = socket.gethostname(), []
+    family, far = (socket.AF_INET6, "2001:db8::1") if host == "::" else (socket.AF_INET, "192.0.2.1")
+    with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
+        probe.connect((far, 9))  # sends nothing; the system says from which address it would
+        found.append(probe.getsockname()[0])
+    with suppress(OSError):
+        found += sorted(str(info[4][0]) for info in socket.getaddrinfo(own, None, family))
+    known = [ipaddress.ip_address(text) for text in dict.fromkeys(found)]
+    usable = [str(one) for one in known if not (one.is_loopback or one.is_link_local)]
+    return [f"[{one}]" if ":" in one else one for one in usable], [own, f"{own.partition('.')[0]}.local"]
 
 
 @app.command("invite")
@@ -177,6 +189,8 @@ def import_(
     database: Database = None,
 ) -> None:
     """Take existing situations in as drafts, or bring a whole project back from its archive under a new name."""
+    if data.endswith(".zip") and not Path(data).is_file():  # before a studio is made for it
+        raise UsageError(f"There is no file {data}.", hint="An archive is what kapwa studio export wrote.")
     commands = _open(home, database, make=data.endswith(".zip"))
     from kapwa.studio import exchange
 

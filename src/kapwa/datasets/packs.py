@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -148,7 +149,8 @@ def locate(
         return fetch(wanted, patterns)
     known = [SAMPLE, *(f"{SAMPLE}:{name}" for name in samples), *([own_dataset] if own_dataset else [])]
     with contextlib.suppress(OSError, ValueError):
-        known += [str(sibling) for sibling in Path(text).parent.iterdir() if not sibling.name.startswith(".")]
+        siblings = [str(one) for one in Path(text).parent.iterdir() if not one.name.startswith(".")]
+        known += difflib.get_close_matches(text, siblings, cutoff=0.5)  # what else lies there is no help
     shown = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
     others = " Another hub data set is written hub:OWNER/NAME." if own_dataset else ""
     raise UsageError(f"There is no file, folder or data set {shown!r}.", hint=nearest(text, known) + others)

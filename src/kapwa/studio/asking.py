@@ -35,11 +35,12 @@ def _model() -> Model:
 
 
 def ask(fields: Fields) -> dict[str, Any]:
-    """Return what the model makes of a whole situation: ``model``, ``fails``, ``likelihoods``, ``answer``.
+    """Return what the model makes of a whole situation: ``model``, ``asked``, ``fails``, ``likelihoods``, ``answer``.
 
-    ``likelihoods``: the log-probability per byte of each response, by its field; ``fails``: whether an irrelevant one
-    is likelier than the best (or as likely), None for a model that cannot score; ``answer``: its own words, None for
-    one that cannot write. Raises UsageError where no model is configured or it is busy, ModelError where it fails.
+    ``asked``: the model as the studio was told it; ``likelihoods``: the log-probability per byte of each response, by
+    its field; ``fails``: whether an irrelevant one is likelier than the best (or as likely), None for a model that
+    cannot score; ``answer``: its own words, None for one that cannot write. Raises UsageError where no model is
+    configured or it is busy, ModelError where it fails.
     """
     if not model_name():
         raise UsageError(_("No model is configured."), hint=str(NO_MODEL))
@@ -48,7 +49,13 @@ def ask(fields: Fields) -> dict[str, Any]:
     try:
         model = _model()
         item = as_item(fields, "draft", "draft", "")
-        found: dict[str, Any] = {"model": model.id, "fails": None, "likelihoods": {}, "answer": None}
+        found: dict[str, Any] = {
+            "model": model.id,
+            "asked": model_name(),
+            "fails": None,
+            "likelihoods": {},
+            "answer": None,
+        }
         if "score" in model.capabilities:
             request = replace(next(iter(mc_requests([item]))), key="score")
             answer = Answer(request, _answered(next(iter(model.score([request])))))

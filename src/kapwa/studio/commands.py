@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -129,8 +129,20 @@ def remembered_address(home: Path) -> str:
     return path.read_text(encoding="utf-8").strip() if path.is_file() else "http://127.0.0.1:8000"
 
 
-def serve(home: Path, *, host: str, port: int, url: str, threads: int = 8, behind_proxy: bool = False) -> Iterator[str]:
-    """Serve the studio until interrupted; yields the address once, when the port is taken."""
+def serve(
+    home: Path,
+    *,
+    host: str,
+    port: int,
+    url: str,
+    network: Sequence[str] = (),
+    threads: int = 8,
+    behind_proxy: bool = False,
+) -> Iterator[list[str]]:
+    """Serve the studio until interrupted; yields its addresses once, when the port is taken.
+
+    ``network``: this machine's addresses in its networks, where ``host`` listens on all; invitations name the first.
+    """
     import waitress
     from django.core.wsgi import get_wsgi_application
 
@@ -158,10 +170,11 @@ def serve(home: Path, *, host: str, port: int, url: str, threads: int = 8, behin
         raise UsageError(f"Port {port} of {host} cannot be used: {error.strerror}.", hint="Try --port 8001.") from None
     with writing():
         call_command("clearsessions")  # visits that ended by their age
-    address = url or f"http://{'127.0.0.1' if host in ('0.0.0.0', '::') else host}:{server.effective_port}"  # noqa: S104
-    (home / ADDRESS_NAME).write_text(address + "\n", encoding="utf-8")
-    yield address
+    local = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104
+    addresses = [f"http://{name}:{server.effective_port}" for name in (local, *network)]
+    (home / ADDRESS_NAME).write_text(f"{url or addresses[min(1, len(network))]}\n", encoding="utf-8")
     try:
+        yield [url, *addresses[1:]] if url else addresses
         server.run()
     finally:
         server.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from kapwa.analysis.datasheet import gather, render
+from kapwa.analysis.datasheet import flat, gather, render
 from kapwa.datasets.rows import columns_of
 from kapwa.studio.models import Elicited, Membership, Project, Release, Revision, Session, Situation, Topic, Vote
 from kapwa.suites.kalahi.form import Situation as Row
@@ -151,6 +152,11 @@ def croissant(project: Project, release: Release, card: Mapping[str, Any], table
     return json.dumps(found, ensure_ascii=False, indent=2) + "\n"
 
 
+def as_markdown(text: str) -> str:
+    """Return somebody's text as one line that Markdown shows as it is, HTML and signs of lists in it, too."""
+    return re.sub(r"^(\d*)([#+=~.)-])", r"\1\\\2", flat(html.escape(text, quote=False)))
+
+
 def readme(card: Mapping[str, Any], table: str) -> str:
     """Return a first page, whose head tells ``datasets`` and the Hugging Face Hub which file holds the rows."""
     head = {
@@ -158,8 +164,8 @@ def readme(card: Mapping[str, Any], table: str) -> str:
         "language": [card["language"]],
         "configs": [{"config_name": "default", "data_files": table}],
     }
-    lines = [f"# {html.escape(card['title'], quote=False)}, {card['version']}", ""]
-    lines += [f"Everyday situations of the culture {html.escape(card['culture'], quote=False)}, with responses.", ""]
-    lines += [f"- {html.escape(limit, quote=False)}" for limit in card["limits"]]
+    lines = [f"# {as_markdown(card['title'])}, {card['version']}", ""]
+    lines += [f"Everyday situations of the culture {as_markdown(card['culture'])}, with responses.", ""]
+    lines += [f"- {as_markdown(limit)}" for limit in card["limits"]]
     lines += ["", "Licence, consent and authors stand in card.yaml, how the situations came about in DATASHEET.md."]
     return f"---\n{yaml.safe_dump(head, allow_unicode=True, sort_keys=False)}---\n\n" + "\n".join(lines) + "\n"

@@ -6,7 +6,7 @@ import json
 import uuid
 import zipfile
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +18,24 @@ from django.utils.dateparse import parse_datetime
 from kapwa.datasets.packs import locate, table_files
 from kapwa.errors import DataError, UsageError, raise_first
 from kapwa.files import replacing
+from kapwa.studio.consent import SCOPES
 from kapwa.studio.events import ConflictError, rebuild, record, writing
 from kapwa.studio.fields import GLOSS, SLOTS, tidy
-from kapwa.studio.models import ConsentText, Event, Invitation, Membership, Person, Project, Situation
+from kapwa.studio.models import ID, ConsentText, Event, Invitation, Membership, Person, Project, Situation
+from kapwa.studio.people import hashed, new_code
+from kapwa.studio.projections import KINDS
+from kapwa.studio.projections.situations import unrevealed
+from kapwa.studio.roles import ROLES
 from kapwa.suites.kalahi.data import PACKS, ROLE, Situations
 from kapwa.suites.kalahi.form import PARTS, RESPONSES
 from kapwa.suites.kalahi.form import Situation as Row
 
+_ABOUT = "archive.json"
 _IMPORTED = uuid.UUID("8f7f5c0e-54f1-4b6e-9d58-0d9d1c7a4b1e")
 # Far more than a project of any size needs; an archive that unpacks to more would fill the memory.
 _MOST_UNPACKED = 1_000_000_000
+# Told in each archive; a later form gets a later number, and this version refuses it.
+FORMAT = 1
 # What of a project travels in an archive besides its events: (file, table, the columns that stay behind).
 _TABLES: tuple[tuple[str, Any, tuple[str, ...]], ...] = (
     ("project", Project, ("id", "slug")),
@@ -86,14 +94,24 @@ def _fields(row: Row) -> dict[str, str]:
     return {name: tidy(text) for name, text in fields.items() if text}
 
 
-def export_project(project: Project, out: Path) -> int:
+def export_project(project: Project, out: Path, *, whole: bool = True) -> int:
     """Write a project, its people and its log into an archive; return how many events it holds.
 
-    Whoever has the archive has everything people said of themselves. Codes in it are hashes that only this studio's
-    secret can read.
+    Whoever has a ``whole`` archive has everything people said of themselves. Codes in it are hashes that only this
+    studio's secret can read. One that is not whole holds nothing that the project's pages do not show its coordinators:
+    no person, no code and no vote that is not revealed; its members are let back in one by one.
     """
     rows = {name: list(_rows(project, name, model, left)) for name, model, left in _TABLES}
+    if not whole:
+        hidden = unrevealed(project)
+        rows["events"] = [row for row in rows["events"] if str(row["uuid"]) not in hidden]
+        rows["invitations"] = []
+        # Ids of their own, so that nobody is recognised in the archives of two projects.
+        own = {row["id"]: uuid.uuid5(_IMPORTED, f"{project.salt}/{row['id']}") for row in rows["people"]}
+        rows["people"] = [{"id": one} for one in own.values()]
+        rows["members"] = [row | {"person_id": own.get(row["person_id"])} for row in rows["members"]]
     with replacing(out) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(_ABOUT, json.dumps({"format": FORMAT, "whole": whole}) + "\n")
         for name, found in rows.items():
             lines = (json.dumps(row, ensure_ascii=False, sort_keys=True, cls=DjangoJSONEncoder) for row in found)
             archive.writestr(f"{name}.jsonl", "".join(f"{line}\n" for line in lines))
@@ -123,6 +141,9 @@ def import_project(slug: str, archive: Path) -> Project:
     """
     try:
         with zipfile.ZipFile(archive) as opened:
+            if (form := json.loads(opened.read(_ABOUT))["format"]) != FORMAT:
+                message = f"is an archive of format {form!r}; this version of Kapwa reads format {FORMAT}."
+                raise DataError(message, path=archive, hint="Update Kapwa. Nothing was changed.")
             files = {name: opened.getinfo(f"{name}.jsonl") for name, _, _ in _TABLES}
             if sum(file.file_size for file in files.values()) > _MOST_UNPACKED:
                 raise DataError(f"unpacks to more than {_MOST_UNPACKED:,} bytes.", path=archive)
@@ -130,13 +151,35 @@ def import_project(slug: str, archive: Path) -> Project:
                 name: [json.loads(line) for line in opened.read(file).decode().splitlines()]
                 for name, file in files.items()
             }
-    except (OSError, KeyError, ValueError, RuntimeError, zipfile.BadZipFile, zlib.error):
+    except (OSError, LookupError, TypeError, ValueError, RuntimeError, zipfile.BadZipFile, zlib.error):
         raise DataError("is no archive of a project.", path=archive, hint="Make one: kapwa studio export") from None
     try:
+        _check(found, archive)
         return _put_back(slug, found)
     except (DatabaseError, LookupError, TypeError, ValueError, AttributeError, ValidationError) as error:
         message = f"holds what this version of Kapwa cannot read ({type(error).__name__}: {error})."
         raise DataError(message, path=archive, hint="Was it made by a newer one? Nothing was changed.") from None
+
+
+def _check(found: Mapping[str, list[dict[str, Any]]], archive: Path) -> None:
+    """Raise DataError for the first line that names a role, kind, member or thing that is not there."""
+    for line, row in enumerate(found["members"], start=1):
+        if unknown := sorted({*row["roles"], *row["consent_scopes"]} - {*ROLES, *SCOPES}):
+            raise DataError(f"names {unknown[0]!r}, which is no role.", path=archive / "members.jsonl", row=line)
+    authors = {"", *(row["author"] for row in found["members"])}
+    before: set[str] = set()
+    for line, row in enumerate(found["events"], start=1):
+        before.add(str(uuid.UUID(row["uuid"])))
+        wrong = {
+            "kind": row["kind"] not in KINDS and "is no kind of event",
+            "actor": row["actor"] not in authors and "is no member of the archive",
+            # Subjects of other forms are held by what applies the event.
+            "subject": len(row["subject"]) == ID and row["subject"] not in before and "is no event before this one",
+        }
+        for column, message in wrong.items():
+            if message:
+                whole, hint = f"{row[column]!r} {message}.", "Nothing was changed."
+                raise DataError(whole, path=archive / "events.jsonl", row=line, column=column, hint=hint)
 
 
 def _put_back(slug: str, found: dict[str, list[dict[str, Any]]]) -> Project:
@@ -152,7 +195,8 @@ def _put_back(slug: str, found: dict[str, list[dict[str, Any]]]) -> Project:
         for row in found["consents"]:
             ConsentText.objects.create(project=project, **row)
         for row in found["people"]:
-            Person.objects.get_or_create(id=row.pop("id"), defaults=row)  # who is here keeps their code of today
+            # Who is here keeps their code of today; who comes without one is let back in by a coordinator.
+            Person.objects.get_or_create(id=row.pop("id"), defaults={"access": hashed(new_code()), **row})
         for row in found["members"]:
             Membership.objects.create(project=project, **row)
         for row in found["invitations"]:

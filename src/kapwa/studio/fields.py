@@ -47,6 +47,11 @@ def tidy(text: str, longest: int = LONGEST) -> str:
     return clean
 
 
+def tidy_line(text: str, longest: int) -> str:
+    """Return a name or title that somebody typed as :func:`tidy` does, on one line."""
+    return " ".join(tidy(text, longest).split())
+
+
 def read_fields(posted: Mapping[str, str]) -> dict[str, str]:
     """Return the fields of a posted form that are not empty."""
     fields = {name: tidy(posted.get(name, "")) for name in FIELDS}

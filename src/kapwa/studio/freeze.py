@@ -7,7 +7,6 @@ for. Nothing in it depends on the clock but the date of its event.
 from __future__ import annotations
 
 import hashlib
-import html
 import json
 import re
 import tempfile
@@ -25,7 +24,7 @@ from kapwa.datasets.card import CARD_NAME
 from kapwa.datasets.withdrawn import WITHDRAWN_NAME, withdrawn_hash
 from kapwa.errors import UsageError
 from kapwa.files import filling
-from kapwa.studio.describe import croissant, datasheet, facts_now, readme
+from kapwa.studio.describe import as_markdown, croissant, datasheet, facts_now, readme
 from kapwa.studio.events import hold, record, writing
 from kapwa.studio.fields import Fields, as_row, key_text
 from kapwa.studio.models import Elicited, Event, Membership, Project, Release, Revision, Situation
@@ -246,7 +245,7 @@ def credits_of(project: Project, authors: list[str]) -> list[str]:
             found.append(member.person.name)
         elif member.credit == "pseudonym" and member.pseudonym:
             found.append(member.pseudonym)
-    return sorted(found)
+    return sorted(" ".join(name.split()) for name in found)
 
 
 def first_number(situation: Situation) -> int:
@@ -351,9 +350,9 @@ def withdrawn(project: Project, release: Release) -> list[str]:
 
 
 def _credits(title: str, release: Release, names: list[str]) -> str:
-    lines = [f"# {html.escape(title, quote=False)}, {release.version}", "", f"Frozen on {release.date}.", ""]
+    lines = [f"# {as_markdown(title)}, {release.version}", "", f"Frozen on {release.date}.", ""]
     unnamed = len(release.authors) - len(names)
-    lines += [f"- {html.escape(name, quote=False)}" for name in names]  # pages show Markdown, and HTML in it
+    lines += [f"- {as_markdown(name)}" for name in names]
     if unnamed > 0:
         others = "contributor" if unnamed == 1 else "contributors"
         lines.append(f"- {unnamed} {others} who {'is' if unnamed == 1 else 'are'} not named")

@@ -13,7 +13,7 @@ from typing import Any
 
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import DisallowedHost
-from django.db import transaction
+from django.db import DataError, transaction
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -221,7 +221,8 @@ def agreed(member: Membership) -> bool:
 class OneWriter:
     """Let one person come in or leave at a time where the database takes one writer: their visit is written, too.
 
-    What is posted to a project waits for its turn later (:func:`_answer`), so that reading goes on meanwhile.
+    What is posted to a project waits for its turn later (:func:`_answer`), so that reading goes on meanwhile. No
+    browser keeps a page: on a shared phone "Back" shows nothing of whoever left.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -230,6 +231,16 @@ class OneWriter:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Answer ``request``, alone if it may write."""
         if request.method in SAFE or request.path.startswith("/p/"):
-            return self.get_response(request)
-        with writing():
-            return self.get_response(request)
+            answer = self.get_response(request)
+        else:
+            with writing():
+                answer = self.get_response(request)
+        answer.headers.setdefault("Cache-Control", "no-store")  # static files have an age of their own
+        return answer
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        """Refuse what the database cannot hold, such as the character NUL, or an id longer than any."""
+        if not isinstance(exception, DataError):
+            return None
+        error = UsageError(_("There are characters in it that cannot be kept."), hint=_("Take them out, and try again."))
+        return problem(request, error, 400)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from importlib.util import find_spec
 from pathlib import Path
@@ -145,15 +146,26 @@ POLICY = {
 
 
 def secret_of(home: Path) -> str:
-    """Return the studio's secret, made at the first call in a file that only its owner may read."""
+    """Return the studio's secret, made at the first call in a file that only its owner may read.
+
+    Raises UsageError for a file that cannot be read, or that holds too little to be a secret.
+    """
     path = home / SECRET_NAME
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        return path.read_text(encoding="utf-8").strip()
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(secrets.token_urlsafe(48))
-    return path.read_text(encoding="utf-8").strip()
+        pass
+    else:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(secrets.token_urlsafe(48))
+    try:
+        secret = path.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        secret = ""
+    if not re.fullmatch(r"[!-~]{32,}", secret):
+        hint = "Put it back from a copy of the folder. Without it nobody gets back in by their code."
+        raise UsageError(f"{path} is damaged: it holds no secret.", hint=hint)
+    return secret
 
 
 def _sqlite(path: Path) -> dict[str, Any]:
@@ -170,18 +182,18 @@ def _sqlite(path: Path) -> dict[str, Any]:
 
 
 def _postgresql(url: str) -> dict[str, Any]:
-    parts = urlsplit(url)
-    if parts.scheme not in ("postgresql", "postgres"):
-        raise UsageError(
-            f"{parts.scheme or url!r} is no kind of database that the studio knows.",
-            hint="Give postgresql://user@host/name, or nothing for a file of its own.",
-        )
-    if find_spec("psycopg") is None:
-        raise MissingDependencyError("psycopg", extra="studio", purpose="A PostgreSQL database")
+    # The address may hold a password, so no part of it is in a message.
     try:
+        parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise UsageError("The database's port is no number.", hint="Give postgresql://user@host:5432/name.") from None
+        message = "The database's address cannot be read: its port is no number, or a bracket is alone."
+        raise UsageError(message, hint="Give postgresql://user@host:5432/name.") from None
+    if parts.scheme not in ("postgresql", "postgres"):
+        hint = "Give postgresql://user@host/name, or nothing for a file of its own."
+        raise UsageError("That is no kind of database that the studio knows.", hint=hint)
+    if find_spec("psycopg") is None:
+        raise MissingDependencyError("psycopg", extra="studio", purpose="A PostgreSQL database")
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": unquote(parts.path.lstrip("/")),

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_noop
 
 from kapwa.people.agreement import has_majority
 from kapwa.studio.fields import changed
-from kapwa.studio.models import Elicited, Event, Release, Remark, Revision, Session, Situation, Topic, Vote
+from kapwa.studio.models import Elicited, Event, Project, Release, Remark, Revision, Session, Situation, Topic, Vote
 from kapwa.studio.projections.registry import RefusedError, common, kind
 
 DRAFT, IN_REVIEW = gettext_noop("draft"), gettext_noop("in review")
@@ -146,7 +146,7 @@ def situation_returned(event: Event, *, live: bool) -> None:
     situation.save()
 
 
-@kind("situation.voted")
+@kind("situation.voted", kept=("round",))
 def situation_voted(event: Event, *, live: bool) -> None:
     """Body: ``round``, ``choice`` (accept, change, reject), ``best`` (a number or ""), ``remark``."""
     situation, body = _situation(event), event.body
@@ -215,6 +215,20 @@ def situation_accepted(event: Event, *, live: bool) -> None:
 def votes_of(situation: Situation) -> list[Vote]:
     """Return the votes of the situation's present round."""
     return list(Vote.objects.filter(situation=situation.id, round=situation.round).order_by("seq"))
+
+
+def unrevealed(project: Project) -> set[str]:
+    """Return the ids of the votes, counted or changed since, of rounds that never were revealed."""
+    found: dict[tuple[str, int], set[str]] = {}
+    rounds: dict[str, int] = {}
+    kinds = ("situation.voted", "situation.revealed")
+    for event in Event.objects.filter(project=project, kind__in=kinds).order_by("seq"):
+        if event.kind == "situation.voted":
+            rounds[event.subject] = event.body.get("round", 0)
+            found.setdefault((event.subject, rounds[event.subject]), set()).add(str(event.uuid))
+        else:  # there is a vote in a round that is revealed
+            found.pop((event.subject, rounds.get(event.subject, 0)), None)
+    return set().union(*found.values())
 
 
 @kind("situation.asked")

@@ -48,12 +48,12 @@ def ask_many(request: HttpRequest, visit: Visit) -> HttpResponseBase:
 
 
 def _unasked(visit: Visit) -> list[Situation]:
-    """Return whole situations, the member's own or, for moderators, all, that no model saw as they read now."""
+    """Return whole situations, the member's own or, for moderators, all, that this model has not seen as they read."""
     return [
         one
         for one in Situation.objects.filter(project=visit.project).exclude(state=FROZEN).order_by("number")
         if (visit.may(MODERATORS) or visit.member.author in one.authors)
-        and all(seen["revision"] != one.revision for seen in one.model_seen)
+        and all((seen["revision"], seen.get("asked")) != (one.revision, model_name()) for seen in one.model_seen)
         and not any(said.severity == "error" for said in check_fields(one.fields))
     ]
 

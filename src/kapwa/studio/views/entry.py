@@ -11,7 +11,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 
 from kapwa.errors import UsageError
-from kapwa.studio.fields import tidy
+from kapwa.studio.fields import tidy, tidy_line
 from kapwa.studio.models import Invitation, Membership, Person
 from kapwa.studio.people import join, open_invitation
 from kapwa.studio.security import locked_out, public_page
@@ -76,7 +76,7 @@ def join_project(request: HttpRequest) -> HttpResponse:
     here = request.user if isinstance(request.user, Person) and found.member is None else None
     if request.method != "POST":
         return render(request, "studio/join.html", {"invitation": found, "here": here})
-    pseudonym = tidy(request.POST.get("pseudonym", ""), 80)
+    pseudonym = tidy_line(request.POST.get("pseudonym", ""), 80)
     taken = Membership.objects.filter(project=found.project, pseudonym=pseudonym)
     if pseudonym and (taken.exclude(person=here) if here else taken).exists() and found.member is None:
         raise UsageError(

@@ -15,7 +15,7 @@ from kapwa.errors import UsageError
 from kapwa.studio import consent as texts
 from kapwa.studio.checks import length_tricks
 from kapwa.studio.erasure import erase_author, forget, wipe_traces
-from kapwa.studio.fields import tidy
+from kapwa.studio.fields import tidy_line
 from kapwa.studio.models import Person, Situation, Vote
 from kapwa.studio.people import hashed, new_code
 from kapwa.studio.projections.situations import ACCEPTED, DRAFT, IN_REVIEW, STATES
@@ -95,19 +95,16 @@ def me(request: HttpRequest, visit: Visit) -> HttpResponse:
             person.save()
             login(request, person, backend="kapwa.studio.people.CodeBackend")
             return show(request, visit, "code", code=code, onward="../me/")
-        known = {name: tidy(request.POST.get(name, ""), 200) for name in texts.DEMOGRAPHICS}
+        known = {name: tidy_line(request.POST.get(name, ""), 200) for name in texts.DEMOGRAPHICS}
         if known["age_band"] and known["age_band"] not in texts.AGE_BANDS:
             raise UsageError(
                 _("This is no band of ages."),
                 hint=_("One of: %(bands)s.") % {"bands": ", ".join(map(_, texts.AGE_BANDS))},
             )
         person.demographics = {name: value for name, value in known.items() if value}
-        person.name, person.contact = (
-            tidy(request.POST.get("name", ""), 200),
-            tidy(request.POST.get("contact", ""), 200),
-        )
+        person.name, person.contact = (tidy_line(request.POST.get(name, ""), 200) for name in ("name", "contact"))
         person.save()
-        member.pseudonym = tidy(request.POST.get("pseudonym", ""), 80) or member.pseudonym
+        member.pseudonym = tidy_line(request.POST.get("pseudonym", ""), 80) or member.pseudonym
         member.credit = request.POST.get("credit", "") if request.POST.get("credit") in ("name", "pseudonym") else ""
         member.save()
         return redirect("me", project=visit.project.slug)

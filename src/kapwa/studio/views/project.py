@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from kapwa.errors import UsageError
 from kapwa.studio import consent as texts
 from kapwa.studio.exchange import export_project
-from kapwa.studio.fields import tidy
+from kapwa.studio.fields import tidy, tidy_line
 from kapwa.studio.freeze import accepted_now, freeze, items_now, release_files, step_needed
 from kapwa.studio.freeze import card_now as card_of
 from kapwa.studio.languages import checked_tag, known, language
@@ -88,7 +88,7 @@ def settings(request: HttpRequest, visit: Visit) -> HttpResponse:
             project.save()
             return redirect("settings", project=project.slug)
         for name, longest in (("title", 200), ("culture", 200), ("licence", 200), ("contact", 200)):
-            setattr(project, name, tidy(request.POST.get(name, ""), longest) or getattr(project, name))
+            setattr(project, name, tidy_line(request.POST.get(name, ""), longest) or getattr(project, name))
         project.collected = tidy(request.POST.get("collected", ""), 10_000)
         project.limits = tidy(request.POST.get("limits", ""), 10_000)
         tags = [checked_tag(tag) for tag in request.POST.get("languages", "").replace(",", " ").split()[:40]]
@@ -146,12 +146,12 @@ def release_archive(request: HttpRequest, visit: Visit, version: str) -> HttpRes
 
 @page("backup/", read=COORDINATORS, write=COORDINATORS)
 def backup(request: HttpRequest, visit: Visit) -> HttpResponse:
-    """Say what a backup holds; posted to, give the archive of ``kapwa studio export``, and log that it was taken."""
+    """Say what a backup holds; posted to, give an archive without identities and hidden votes, and log that."""
     if request.method != "POST":
         return show(request, visit, "backup")
     act(request, visit, "backup.taken", {})
     with tempfile.TemporaryDirectory(prefix="kapwa-studio-") as place:
-        export_project(visit.project, Path(place) / "backup.zip")
+        export_project(visit.project, Path(place) / "backup.zip", whole=False)
         content = (Path(place) / "backup.zip").read_bytes()
     return _archive(content, f"{visit.project.slug}-{timezone.now():%Y-%m-%d}")
 
@@ -159,7 +159,6 @@ def backup(request: HttpRequest, visit: Visit) -> HttpResponse:
 def _archive(content: bytes, name: str) -> HttpResponse:
     answer = HttpResponse(content, content_type="application/zip")
     answer["Content-Disposition"] = f'attachment; filename="{name}.zip"'
-    answer["Cache-Control"] = "no-store"
     return answer
 
 
