@@ -242,5 +242,5 @@ class OneWriter:
         """Refuse what the database cannot hold, such as the character NUL, or an id longer than any."""
         if not isinstance(exception, DataError):
             return None
-        error = UsageError(_("There are characters in it that cannot be kept."), hint=_("Take them out, and try again."))
+        error = UsageError(_("There are characters in it that cannot be kept."), hint=_("Take them out."))
         return problem(request, error, 400)
