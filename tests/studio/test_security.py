@@ -23,8 +23,9 @@ def pages() -> dict[str, Any]:
 @pytest.fixture
 def filled(project: Any, people: dict[str, Someone]) -> dict[str, str]:
     """A project with one of everything, and what stands for the parts of addresses."""
-    from kapwa.studio.models import Session, Topic
+    from kapwa.studio.models import PromptPart, Session, Topic
 
+    people["ana"].post("prompts/identity/", {"identity": "Ugandan"})
     people["ana"].post("topics/", {"name": "friendship"})
     people["berto"].post("situations/new/", a_situation("Liza"))
     people["berto"].post("situations/1/submit/")
@@ -40,6 +41,8 @@ def filled(project: Any, people: dict[str, Someone]) -> dict[str, str]:
         "version": "1.0.0",
         "code": "000000000000",
         "desk": "food",
+        "role": "identity",
+        "part": PromptPart.objects.get().id,
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import path
 
 from kapwa.studio.security import PAGES
-from kapwa.studio.views import asking, desk, eliciting, entry, member, phone, project, review, topics, writing
+from kapwa.studio.views import asking, desk, eliciting, entry, member, phone, project, prompts, review, topics, writing
 
 __all__ = (
     "asking",
@@ -15,6 +15,7 @@ __all__ = (
     "member",
     "phone",
     "project",
+    "prompts",
     "review",
     "topics",
     "urlpatterns",

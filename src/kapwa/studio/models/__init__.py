@@ -19,6 +19,7 @@ from kapwa.studio.models.foundation import (
     current_tables,
     new_author,
 )
+from kapwa.studio.models.prompts import PromptPart
 from kapwa.studio.models.situations import Elicited, Release, Remark, Revision, Session, Situation, Topic, Vote
 
 __all__ = (
@@ -32,6 +33,7 @@ __all__ = (
     "Membership",
     "Person",
     "Project",
+    "PromptPart",
     "Question",
     "Release",
     "Remark",

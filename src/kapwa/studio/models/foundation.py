@@ -36,6 +36,8 @@ class Project(models.Model):
     contact = models.CharField(max_length=200, blank=True)
     # The questionnaire in the project's own words, by the key of the question.
     questions = models.JSONField(default=dict)
+    # What identities of prompts across cultures (EECC) are: nationality, religion, city, ...
+    attribute = models.CharField(max_length=40, default="nationality")
     quorum = models.PositiveSmallIntegerField(default=2)
     salt = models.CharField(max_length=32, default=new_author)
     created = models.DateTimeField(default=timezone.now)

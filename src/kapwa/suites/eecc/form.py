@@ -29,6 +29,11 @@ _CONSONANT_SOUND = re.compile(
 # "ewe" is a sheep and sounds like "you"; the Ewe of Ghana and Togo do not.
 _EXCEPTIONS = {"Ewe": "an", "Urartian": "an", "Urukian": "an"}
 _LONGEST_SPELT = 3
+# Names of places that are plural or say what kind of state it is; "South Africa", "Singapore" have no article.
+_WITH_THE = re.compile(
+    r"^(?:Netherlands|Philippines|Bahamas|Gambia|Maldives|Seychelles|Comoros|Vatican)$"
+    r"|\b(?:Republic|Kingdom|States|Emirates|Islands|Territories|Isles)(?: of\b.*)?$"
+)
 _LETTERS = re.compile(r"[^\W\d_]+")
 # Names and short words are nearly something else by chance; the longer a word, the less so.
 _SHORTEST, _SHORTEST_NAME, _TWO_SLIPS = 6, 8, 9
@@ -68,6 +73,11 @@ def article_reference(name: str) -> str:
     return "an" if name[:1].lower() in VOWELS else "a"
 
 
+def takes_the(name: str) -> bool:
+    """Whether English says "the" before a place of this name, as in "the Philippines", "the Dominican Republic"."""
+    return _WITH_THE.search(name) is not None
+
+
 class Slip(NamedTuple):
     """A word of a text, and the known word it is nearly."""
 
@@ -91,12 +101,28 @@ def slips(text: str) -> Iterator[Slip]:
             yield Slip(word, near)
 
 
+def needless_capital(text: str) -> bool:
+    """Whether an English ``text`` begins with a capital that only the beginning of a sentence gives ("Bread baking").
+
+    Names keep theirs: what a list of words has with a capital ("Ramadan"), what is in capitals, and what has another
+    ("World War"). Loads a word list.
+    """
+    words = _LETTERS.findall(text)
+    if not words or not words[0].istitle() or any(word != word.lower() for word in words[1:]):
+        return False
+    return words[0] not in _dictionary() and words[0].lower() in _dictionary()
+
+
 @cache
-def _known_words() -> Sequence[str]:
+def _dictionary() -> Mapping[Any, Any]:
     from simplemma.strategies.dictionaries.dictionary_factory import DefaultDictionaryFactory
 
-    found = DefaultDictionaryFactory().get_dictionary("en")
-    return sorted({text.lower() for text in found if len(text) >= _SHORTEST - 1})
+    return DefaultDictionaryFactory().get_dictionary("en")
+
+
+@cache
+def _known_words() -> Sequence[str]:
+    return sorted({text.lower() for text in _dictionary() if len(text) >= _SHORTEST - 1})
 
 
 @cache

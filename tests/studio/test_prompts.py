@@ -1,0 +1,313 @@
+"""Prompts across cultures: every cell checked, two other people agree, and a release that runs as it is."""
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from studio_people import Someone, enter
+
+from kapwa.suites.eecc.form import needless_capital, takes_the
+
+SCRIPT = "\"'><script>alert(7)</script>{{7*7}}"
+
+
+@pytest.fixture
+def prompts(studio: Path) -> dict[str, Any]:
+    """A project of prompts in English and Filipino, with four people."""
+    from kapwa.studio import commands
+
+    project = commands.new_project("mundo", form="eecc", culture="many", language="en", languages=["fil"])
+    people = {
+        name: enter(project, name.title(), *roles)
+        for name, roles in {
+            "ana": ("coordinator",),
+            "berto": ("writer",),
+            "carla": ("translator",),
+            "edo": ("reviewer",),
+        }.items()
+    }
+    return {"project": project, **people}
+
+
+def add(who: Someone, role: str, text: str, status: int = 200) -> str:
+    return who.post(f"prompts/{role}/", {"pasted": text}, status=status)
+
+
+def agree(who: Someone, role: str, *names: str) -> None:
+    from kapwa.studio.models import PromptPart
+
+    found = PromptPart.objects.filter(role=role, retired=False)
+    ticks = [f"{one.id}:{one.text_event}" for one in found if not names or one.name in names]
+    who.post(f"prompts/{role}/agree/", {"agree": ticks})
+
+
+def filled(prompts: dict[str, Any]) -> None:
+    add(prompts["berto"], "concept", "topic,concept,text_fil\nkusina,salt,asin\nkusina,a slow fire,mahinang apoy\n")
+    add(prompts["berto"], "identity", "nationality,country,text_fil\nFilipino,,Pilipino\nUgandan,Uganda,taga-Uganda\n")
+    templates = 'name,language,template\ndirect,en,"Tell {article} {identity} cook what {concept} is for."\n'
+    add(prompts["berto"], "template", templates + "fil,fil,Ipaliwanag ang {concept} sa taong {identity}.\n")
+
+
+def grid_of(project: Any) -> Any:
+    from kapwa.studio.models import PromptPart
+    from kapwa.studio.prompts import Grid
+
+    return Grid(project, PromptPart.objects.filter(project=project, retired=False).order_by("seq"))
+
+
+TEMPLATES = (
+    "Tell {article} {identity} cook what {concept} is for.",
+    "Tell a {identity} cook about the {concept}.",
+    "{concept}: explain it to an {identity}",
+    "Say what {concept}  is. {identity} readers ask.",
+    "Explain {identity} {concept} to me.",
+    "Explain {article} {concept} to {identity}.",
+    "Tell a/an {identity} person of {concept}.",
+    "Tell {article} {identity} of {subject}.",
+    "what is {concept}? write for {article} {identity} reader",
+    "Vitamin A is in {concept}. {identity} people know.",
+)
+CONCEPTS = (
+    "salt",
+    "the last bus",
+    "a picnic",
+    "hour",
+    "Bread baking",
+    "two  spaces",
+    "Ramadan",
+    "salt. then pepper",
+    "the",
+)
+IDENTITIES = ("Kenyan", "Ugandan", "Irish", "irish", "the French", "Dominican Republic", "herbalist")
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    texts=st.lists(st.sampled_from(TEMPLATES), min_size=1, max_size=3),
+    concepts=st.lists(st.sampled_from(CONCEPTS), min_size=1, max_size=4),
+    identities=st.lists(st.sampled_from(IDENTITIES), min_size=1, max_size=4),
+    language=st.sampled_from(["en", "fil", "ar"]),
+)
+def test_a_grid_finds_in_each_cell_what_reading_it_whole_finds(
+    empty_database: Path, texts: list[str], concepts: list[str], identities: list[str], language: str
+) -> None:
+    """The definition, cell by cell, against the grid that looks at rows and columns."""
+    from kapwa.studio.models import Project, PromptPart
+    from kapwa.studio.prompts import Cell, Grid, as_row, prompt_faults
+
+    project = Project(language="en", attribute="nationality")
+    parts = [
+        PromptPart(id=f"t{n}", role="template", fields={"name": str(n), "language": language, "template": text})
+        for n, text in enumerate(texts)
+    ]
+    parts += [
+        PromptPart(
+            id=f"c{n}", role="concept", fields={"topic": "t", "concept": text, **({"text_fil": "asin"} if n else {})}
+        )
+        for n, text in enumerate(concepts)
+    ]
+    parts += [
+        PromptPart(
+            id=f"i{n}", role="identity", fields={"identity": text, "article": "an" if text == "herbalist" else ""}
+        )
+        for n, text in enumerate(identities)
+    ]
+    grid = Grid(project, parts)
+    faulty = set()
+    for t, c, i in itertools.product(range(len(texts)), range(len(concepts)), range(len(identities))):
+        rows = [
+            as_row(one.role, one.fields)
+            for one in (parts[t], parts[len(texts) + c], parts[len(texts) + len(concepts) + i])
+        ]
+        slow = set(prompt_faults(rows[0], rows[1], rows[2], "en", "nationality"))
+        assert set(grid.faults(Cell(t, c, i))) == slow, grid.prompt(Cell(t, c, i))
+        if slow:
+            faulty.add(Cell(t, c, i))
+    assert set(grid.cells(faulty=True)) == faulty
+    assert len(list(grid.cells(faulty=False))) == len(texts) * len(concepts) * len(identities) - len(faulty)
+
+
+def kinds(grid: Any, template: int = 0, concept: int = 0, identity: int = 0) -> set[str]:
+    from kapwa.studio.prompts import Cell
+
+    return {one.kind for one in grid.faults(Cell(template, concept, identity))}
+
+
+@pytest.mark.parametrize(
+    ("template", "concept", "identity", "found"),
+    [
+        ("Tell {article} {identity} cook of {concept}.", "salt", "Ugandan", set()),
+        ("Tell an {identity} cook of {concept}.", "salt", "Ugandan", {"article"}),
+        ("Tell a/an {identity} cook of {concept}.", "salt", "Irish", {"article"}),
+        ("Tell {article} {identity} cook of the {concept}.", "the last bus", "Irish", {"definite article"}),
+        ("Tell people of {identity} of {concept}.", "salt", "Philippines", {"definite article"}),
+        ("Tell people of the {identity} of {concept}.", "salt", "Philippines", set()),
+        ("Tell {article} {identity} cook of {concept}.", "Bread baking", "Irish", {"capital"}),
+        ("Tell {article} {identity} cook of {concept}.", "Ramadan", "Irish", set()),
+        ("{concept}: tell {article} {identity} cook of it.", "bread baking", "Irish", {"capital"}),
+        ("Tell {article} {identity} cook of {concept}.", "salt", "irish", {"capital"}),
+        ("Tell {article}  {identity} cook of {concept}.", "salt", "Irish", {"spaces"}),
+        ("Tell {article} {identity} cook of salt.", "salt", "Irish", {"place"}),
+        ("Tell {article} {identity} cook of {subject}.", "salt", "Irish", {"place"}),
+    ],
+)
+def test_each_kind_of_fault_is_found(
+    prompts: dict[str, Any], template: str, concept: str, identity: str, found: set[str]
+) -> None:
+    berto = prompts["berto"]
+    berto.post("prompts/template/", {"name": "direct", "language": "en", "template": template})
+    berto.post("prompts/concept/", {"topic": "t", "concept": concept})
+    berto.post("prompts/identity/", {"identity": identity})
+    grid = grid_of(prompts["project"])
+    assert kinds(grid) == found
+    page = berto.get("prompts/")
+    assert ("has something to look at" in page) == bool(found)
+
+
+def test_words_of_another_language_and_missing_forms_are_found(prompts: dict[str, Any]) -> None:
+    filled(prompts)
+    add(prompts["berto"], "identity", "nationality,text_fil\nIrish,\n")
+    add(prompts["berto"], "concept", "topic,concept\nkusina,pepper\n")
+    add(prompts["berto"], "template", "name,language,template\nar,ar,اشرح {concept} لشخص {identity}\n")
+    page = prompts["edo"].get("prompts/")
+    assert "“Irish” has no form in fil" in page
+    assert "“pepper” has no form in fil" in page
+    grid = grid_of(prompts["project"])
+    assert {"language", "agreement form"} == kinds(grid, 2)
+    assert kinds(grid, 0) == set()
+
+
+def test_a_grid_of_twelve_thousand_cells_is_paged(prompts: dict[str, Any]) -> None:
+    berto = prompts["berto"]
+    add(berto, "concept", "topic,concept\n" + "".join(f"t,thing {n}\n" for n in range(60)))
+    add(berto, "identity", "nationality\n" + "".join(f"Person{n}\n" for n in range(199)) + "irish\n")
+    add(berto, "template", 'template\n"Tell {article} {identity} reader of {concept}."\n')
+    page = berto.get("prompts/")
+    assert "12000 prompts" in page
+    assert "60 have something to look at" in page
+    assert page.count('class="item"') == 50
+    assert page.count("irish reader of") == 50  # those with faults come first
+    assert "Person0 reader of" in berto.get("prompts/?from=50")
+    last = berto.get("prompts/?from=11950")
+    assert "Prompts 11951 to 12000" in last
+    berto.get("prompts/?from=x", status=400)
+
+
+def test_rows_that_are_wrong_are_named_and_nothing_is_saved(prompts: dict[str, Any]) -> None:
+    from kapwa.studio.models import PromptPart
+
+    berto = prompts["berto"]
+    page = add(berto, "identity", "nationality,article\nIrish,\nThai,the\n,a\nIrish,\n", status=400)
+    assert "Row 3, article" in page.replace("\n", "")
+    assert "Row 4, " in page
+    assert "Row 5" in page
+    assert "Thai,the" in page  # what was pasted is there to be mended
+    page = add(berto, "concept", "topic,konsept\nkusina,asin\n", status=400)
+    assert "is missing" in page
+    assert PromptPart.objects.count() == 0
+    page = berto.post("prompts/template/", {"name": "x_reference", "language": "en", "template": "t"}, status=400)
+    assert "released article rule" in page
+    filled(prompts)
+    page = add(berto, "identity", "nationality\nFilipino\n", status=400)
+    assert "is there already" in page
+
+
+def test_a_file_is_read_and_a_form_sent_twice_counts_once(prompts: dict[str, Any]) -> None:
+    from django.core.files.uploadedfile import SimpleUploadedFile
+
+    from kapwa.studio.models import PromptPart
+
+    own = "3f2b8a60-5a0e-4a52-9d3f-0a1b2c3d4e5f"
+    for _ in range(2):
+        file = SimpleUploadedFile("mine.tsv", b"nationality\tcountry\nIrish\tIreland\n")
+        prompts["berto"].post("prompts/identity/", {"file": file, "uuid": own})
+    assert [one.fields for one in PromptPart.objects.all()] == [{"identity": "Irish", "country": "Ireland"}]
+    file = SimpleUploadedFile("mine.exe", b"x")
+    prompts["berto"].post("prompts/identity/", {"file": file}, status=400)
+
+
+def test_two_other_people_agree_and_a_change_asks_them_again(prompts: dict[str, Any]) -> None:
+    from kapwa.studio.events import differences
+    from kapwa.studio.models import PromptPart
+
+    berto, carla, edo, ana = (prompts[name] for name in ("berto", "carla", "edo", "ana"))
+    filled(prompts)
+    one = PromptPart.objects.get(role="identity", name="Ugandan")
+    berto.post("prompts/identity/agree/", {"agree": [f"{one.id}:{one.text_event}"]}, status=409)
+    agree(carla, "identity")
+    assert "Ugandan" not in carla.get("prompts/identity/").partition("Add one")[0].partition("of them")[0]
+    agree(edo, "identity", "Ugandan")
+    states = dict(PromptPart.objects.filter(role="identity").values_list("name", "state"))
+    assert states == {"Ugandan": "approved", "Filipino": "proposed"}
+    # Carla changes it: Berto, who wrote it first, may now agree; the old agreement counts no more.
+    path = f"prompts/identity/{one.id}/"
+    carla.post(path, {"identity": "Ugandan", "country": "Uganda", "text_fil": "Ugandes", "base": one.text_event})
+    berto.post(path, {"identity": "Ugandan", "text_fil": "iba", "base": one.text_event}, status=409)
+    carla.post("prompts/identity/agree/", {"agree": [f"{one.id}:{one.text_event}"]}, status=409)
+    one.refresh_from_db()
+    assert (one.state, one.agreed, one.fields["text_fil"]) == ("proposed", [], "Ugandes")
+    agree(berto, "identity", "Ugandan")
+    agree(ana, "identity", "Ugandan")
+    one.refresh_from_db()
+    assert one.state == "approved"
+    # A template whose places are wrong is not agreed to.
+    berto.post("prompts/template/", {"name": "bad", "language": "en", "template": "Tell {identity}."})
+    bad = PromptPart.objects.get(name="bad")
+    page = edo.post("prompts/template/agree/", {"agree": [f"{bad.id}:{bad.text_event}"]}, status=400)
+    assert "has no place {concept}" in page
+    berto.post(f"prompts/template/{bad.id}/retire/")
+    edo.get(f"prompts/template/{bad.id}/", status=404)
+    assert differences(prompts["project"]) == []
+
+
+def test_a_removed_text_takes_what_was_made_of_it_with_it(studio: Path, prompts: dict[str, Any]) -> None:
+    from django.db import connection
+
+    from kapwa.studio.events import differences
+    from kapwa.studio.models import Event, PromptPart
+
+    berto, carla = prompts["berto"], prompts["carla"]
+    filled(prompts)
+    one = PromptPart.objects.get(name="Ugandan")
+    path = f"prompts/identity/{one.id}/"
+    carla.post(path, {"identity": "Ugandan", "text_fil": "kanaryo-1", "base": one.text_event})
+    one.refresh_from_db()
+    berto.post(path, {"identity": "Ugandan", "text_fil": "kanaryo-1 nga", "base": one.text_event})
+    add(carla, "concept", "topic,concept,notes\nt,kanaryo-2,kanaryo-3\n")
+    agree(prompts["edo"], "identity")
+    carla.post("withdraw/", {"depth": "contributions", "sure": "yes"})
+    connection.close()
+    assert [p.name for p in studio.parent.iterdir() if p.is_file() and b"kanaryo" in p.read_bytes()] == []
+    assert "kanaryo" not in str(list(Event.objects.values_list("body")))
+    one = PromptPart.objects.get(name="Ugandan")
+    assert (one.fields["text_fil"], one.agreed) == ("taga-Uganda", [])
+    assert differences(prompts["project"]) == []
+
+
+def test_scripts_in_every_field_show_as_text(prompts: dict[str, Any]) -> None:
+    from kapwa.studio.models import PromptPart
+
+    berto = prompts["berto"]
+    berto.post("prompts/concept/", {"topic": SCRIPT, "concept": SCRIPT, "text_fil": SCRIPT})
+    berto.post("prompts/identity/", {"identity": SCRIPT, "country": SCRIPT, "text_fil": SCRIPT})
+    berto.post("prompts/template/", {"name": "t", "language": "fil", "template": "{concept} {identity}" + SCRIPT})
+    berto.post("prompts/template/", {"name": "e", "language": "en", "template": "an {identity} {concept}" + SCRIPT})
+    assert PromptPart.objects.count() == 4
+    paths = ["prompts/", *(f"prompts/{role}/" for role in ("concept", "identity", "template"))]
+    paths += [f"prompts/{one.role}/{one.id}/" for one in PromptPart.objects.all()]
+    pages = [berto.get(path) for path in paths]
+    pages.append(add(berto, "concept", f"topic,{SCRIPT}\nx,{SCRIPT}\n", status=400))
+    for page in pages:
+        assert "<script>alert" not in page
+        assert "alert(7)" in page
+        assert ">49<" not in page
+
+
+def test_names_with_the_and_needless_capitals() -> None:
+    assert all(takes_the(name) for name in ("Philippines", "Dominican Republic", "Republic of Korea", "United States"))
+    assert not any(takes_the(name) for name in ("Kenya", "Ireland", "South Africa", "Filipino"))
+    assert all(needless_capital(text) for text in ("Photosynthesis", "Soup of the day"))
+    assert not any(needless_capital(text) for text in ("photosynthesis", "Ramadan", "World War II", "DNA", "", "Eid"))
