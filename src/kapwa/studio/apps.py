@@ -11,3 +11,7 @@ class StudioConfig(AppConfig):
     name = "kapwa.studio"
     label = "studio"
     verbose_name = "Kapwa Studio"
+
+    def ready(self) -> None:
+        """Put the desks in their list."""
+        from kapwa.studio import answering  # noqa: F401

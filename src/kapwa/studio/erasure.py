@@ -62,6 +62,14 @@ def erase_author(project: Project, author: str) -> int:
             event.body = _without(event.body, author)
             event.save(update_fields=("body",))
     rebuild(project)
+    resting = [name for name, rules in KINDS.items() if rules.left is not None]
+    for event in Event.objects.filter(project=project, kind__in=resting, erased=False).select_related("project"):
+        left = KINDS[event.kind].left
+        if left is not None and (kept := left(event)) != event.body:
+            event.body = kept
+            event.save(update_fields=("body",))
+            count += 1
+    rebuild(project)
     return count
 
 

@@ -5,6 +5,7 @@ A current table has no key but texts that come from events, so that it can be ma
 
 from __future__ import annotations
 
+from kapwa.studio.models.answers import Answer, Merging
 from kapwa.studio.models.everyday import Question, Wording
 from kapwa.studio.models.foundation import (
     ID,
@@ -24,6 +25,7 @@ from kapwa.studio.models.situations import Elicited, Release, Remark, Revision, 
 
 __all__ = (
     "ID",
+    "Answer",
     "ConsentText",
     "Current",
     "Elicited",
@@ -31,6 +33,7 @@ __all__ = (
     "Invitation",
     "Lease",
     "Membership",
+    "Merging",
     "Person",
     "Project",
     "PromptPart",

@@ -39,6 +39,9 @@ class Project(models.Model):
     # What identities of prompts across cultures (EECC) are: nationality, religion, city, ...
     attribute = models.CharField(max_length=40, default="nationality")
     quorum = models.PositiveSmallIntegerField(default=2)
+    # How many people answer each everyday question, and how many answers each of them may give.
+    people_each = models.PositiveSmallIntegerField(default=5)
+    answers_each = models.PositiveSmallIntegerField(default=3)
     salt = models.CharField(max_length=32, default=new_author)
     created = models.DateTimeField(default=timezone.now)
 
@@ -88,6 +91,8 @@ class Membership(models.Model):
     # How the release credits them: "name", "pseudonym" or "" (not at all).
     credit = models.CharField(max_length=16, blank=True)
     roles = models.JSONField(default=list)
+    # The languages of the project in which they are asked; [] for the one of their pages, else the project's own.
+    languages = models.JSONField(default=list)
     consent_version = models.PositiveIntegerField(default=0)
     consent_scopes = models.JSONField(default=list)
     consented = models.DateTimeField(null=True)

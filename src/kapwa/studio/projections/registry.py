@@ -26,6 +26,7 @@ class Kind(NamedTuple):
     ``stays``: it holds no text and is about others' work, so at an erasure its author alone is emptied.
     ``begins``: it begins a thing (a situation, a question), whose id is the event's; where its author removes it, what
     others did with it goes, too: events with it as their subject, or naming it in one of the fields ``rests_on``.
+    ``left``: what is left of a body once the tables are made of what others contributed; None: all of it.
     """
 
     apply: Apply
@@ -34,6 +35,7 @@ class Kind(NamedTuple):
     stays: bool
     begins: bool
     rests_on: tuple[str, ...]
+    left: Callable[[Event], dict[str, Any]] | None = None
 
 
 KINDS: dict[str, Kind] = {}
@@ -47,11 +49,12 @@ def kind(
     stays: bool = False,
     begins: bool = False,
     rests_on: tuple[str, ...] = (),
+    left: Callable[[Event], dict[str, Any]] | None = None,
 ) -> Callable[[Apply], Apply]:
     """Register the function that applies events of a kind; see :class:`Kind`."""
 
     def register(apply: Apply) -> Apply:
-        KINDS[name] = Kind(apply, kept, counted, stays, begins, rests_on)
+        KINDS[name] = Kind(apply, kept, counted, stays, begins, rests_on, left)
         return apply
 
     return register

@@ -1,0 +1,94 @@
+"""Everyday questions that are asked, and people who answer them."""
+
+import uuid
+from typing import Any
+
+from studio_people import Someone
+
+
+def ask(project: Any, text: str, *languages: str, topic: str = "Food") -> Any:
+    """Write a question in the project's language and word it in others; two people agree to each. Returns it."""
+    from django.db import transaction
+
+    from kapwa.studio.events import record
+    from kapwa.studio.models import Question
+
+    with transaction.atomic():
+        body = {"text": text, "language": project.language, "topic": topic, "kind": "text", "name": ""}
+        made = record(project, "question.written", body, actor="writer")
+        subject = str(made.uuid)
+        for language in languages:
+            body = {"language": language, "text": f"{text} ({language})", "note": "", "source": subject, "base": ""}
+            record(project, "wording.proposed", body, actor="writer", subject=subject)
+        for language in (project.language, *languages):
+            approve(project, subject, language)
+    return Question.objects.get(id=subject)
+
+
+def approve(project: Any, question: str, language: str) -> None:
+    from kapwa.studio.events import record
+    from kapwa.studio.models import Wording
+
+    wording = Wording.objects.get(id=f"{question}:{language}")
+    for who in ("first", "second"):
+        body = {"language": language, "wording": wording.text_event}
+        record(project, "wording.agreed", body, actor=who, subject=question)
+
+
+def revise(project: Any, question: Any, text: str) -> None:
+    """Change a question in its own language, and let two people agree to that."""
+    from django.db import transaction
+
+    from kapwa.studio.events import record
+
+    with transaction.atomic():
+        question.refresh_from_db()
+        body = {"base": question.text_event, "text": text, "topic": question.topic, "kind": question.kind}
+        record(project, "question.revised", body, actor="writer", subject=question.id)
+        approve(project, question.id, question.language)
+        question.refresh_from_db()
+
+
+def answer(member: Any, question: Any, *texts: str, language: str = "", button: str = "", depends: str = "") -> Any:
+    """Let a member answer a question as it is asked now, as a form would send it."""
+    from django.db import transaction
+
+    from kapwa.studio.desks import deliver
+    from kapwa.studio.models import Wording
+
+    language = language or question.language
+    wording = Wording.objects.get(id=f"{question.id}:{language}")
+    question.refresh_from_db()
+    values = {f"answer_{place}": text for place, text in enumerate(texts, start=1)}
+    with transaction.atomic():
+        return deliver(
+            member.project,
+            member,
+            "answers",
+            subject=question.id,
+            seen=f"{language}:{question.revision}.{wording.revision}",
+            values={**values, "depends": depends, "button": button or ("answered" if texts else "idk")},
+            uuid=uuid.uuid4(),
+        )
+
+
+def member_of(who: Someone) -> Any:
+    from kapwa.studio.models import Membership
+
+    return Membership.objects.select_related("project").get(person=who.client.session["_auth_user_id"])
+
+
+def answerers(project: Any, count: int, *roles: str) -> list[Any]:
+    """Members without a browser, who agreed to publication."""
+    from kapwa.studio.models import Membership
+
+    return [
+        Membership.objects.create(
+            project=project,
+            author=f"{place:016d}",
+            pseudonym=f"P{place}",
+            roles=["answerer", *roles],
+            consent_scopes=["publish"],
+        )
+        for place in range(1, count + 1)
+    ]

@@ -1,0 +1,126 @@
+"""Answering everyday questions: what is taken, what is refused and where, who is asked what, and what is stale."""
+
+from typing import Any
+
+import pytest
+from studio_answers import answer, answerers, ask, member_of, revise
+from studio_people import enter
+
+from kapwa.errors import UsageError
+
+
+@pytest.fixture
+def blend(studio: Any) -> Any:
+    from kapwa.studio import commands
+
+    return commands.new_project("seoul", form="blend", culture="Korea", language="ko", languages=["ar"])
+
+
+def test_every_way_to_finish_is_kept_as_it_was_meant(blend: Any) -> None:
+    from kapwa.studio.events import differences
+    from kapwa.studio.models import Answer
+
+    question = ask(blend, "아침에 무엇을 먹나요?", "ar")
+    person = enter(blend, "민", "answerer")
+    page = person.get("work/answers/")
+    assert "아침에 무엇을 먹나요?" in page
+    assert [part in page for part in ("Send my answer", "know", "Not applicable here", "no typical")] == [True] * 4
+    assert page.count('name="field_answer_') == 3
+    form = {"subject": question.id, "seen": "ko:1.1"}
+    texts = {"field_answer_1": " 쌀밥 ", "field_answer_2": "쌀밥.", "field_answer_3": "국"}
+    person.post("work/answers/", {**form, **texts, "field_depends": "계절", "button": "answered"})
+    found = Answer.objects.get()
+    # The same answer twice is one; what it depends on stands apart.
+    assert (found.outcome, found.texts, found.depends) == ("answered", ["쌀밥", "국"], "계절")
+    assert (found.question_revision, found.wording_revision, found.language) == (1, 1, "ko")
+    # A later one takes its place; texts that were typed before another button was pressed are not sent.
+    for button in ("idk", "not-applicable", "no-answer"):
+        person.post("work/answers/", {**form, **texts, "button": button})
+        found = Answer.objects.get()
+        assert (found.outcome, found.texts) == (button, [])
+    assert differences(blend) == []
+
+
+def test_what_is_filled_in_wrongly_is_refused_by_the_name_of_its_field(blend: Any) -> None:
+    from kapwa.studio.desks import FieldError
+    from kapwa.studio.models import Answer
+
+    question, person = ask(blend, "아침에?"), answerers(blend, 1)[0]
+    for texts, message in (
+        (["", "밥"], "Your answer: nothing is filled in"),
+        (["밥" * 201], "Your answer: 201 characters are too many; at most 200 fit"),
+        (["밥", "국; 김치"], "Another answer, if there is one: a semicolon parts several"),
+        (["밥", "x" * 5000], "Another answer, if there is one: .*5,000"),
+    ):
+        with pytest.raises(FieldError, match=message) as found:
+            answer(person, question, *texts, button="answered")
+        assert found.value.field == ("answer_1" if len(texts) == 1 or not texts[0] else "answer_2")
+    with pytest.raises(FieldError, match="on what"):
+        answer(person, question, "밥", depends="x" * 1001)
+    for seen in ("ko:2.1", "ko:1.2", "ar:1.1", "ko", "ko:1.1 ", "x:y"):
+        from kapwa.studio.desks import deliver
+
+        with pytest.raises(UsageError, match="no such task"):
+            deliver(blend, person, "answers", subject=question.id, seen=seen, values={"button": "idk"})
+    assert not Answer.objects.exists()
+
+
+def test_an_answer_is_stale_once_question_or_wording_changed_and_is_asked_for_again(blend: Any) -> None:
+    from kapwa.studio.answering import AnsweringDesk
+    from kapwa.studio.desks import deliver
+    from kapwa.studio.merging import merged_answers
+
+    question, (first, second) = ask(blend, "아침에?"), answerers(blend, 2)
+    desk = AnsweringDesk()
+    answer(first, question, "밥")
+    assert desk.left(first) == 0
+    revise(blend, question, "아침에 무엇을?")
+    # What is sent late, for the text of before, is taken and stale, too.
+    deliver(
+        blend, second, "answers", subject=question.id, seen="ko:1.1", values={"answer_1": "국", "button": "answered"}
+    )
+    (found,) = merged_answers(blend, "ko")
+    assert (found.groups, found.people, found.stale) == ([], 0, 2)
+    assert [len(desk.draw(who, 5)) for who in (first, second)] == [1, 1]
+    answer(first, question, "쌀밥")
+    (found,) = merged_answers(blend, "ko")
+    assert ([group.texts for group in found.groups], found.people, found.stale) == ([("쌀밥",)], 1, 1)
+
+
+def test_people_are_asked_in_their_languages_least_answered_first(blend: Any) -> None:
+    from django.utils.translation import override
+
+    from kapwa.studio.answering import AnsweringDesk
+    from kapwa.studio.models import Answer
+
+    blend.people_each = 2
+    blend.save()
+    questions = [ask(blend, f"질문 {place}?", "ar") for place in range(6)]
+    ask(blend, "또 다른 질문?")  # in Korean alone
+    people = answerers(blend, 5)
+    desk = AnsweringDesk()
+    people[4].languages = ["ar"]
+    assert {task.shown[0].language for task in desk.draw(people[4], 9)} == {"ar"}
+    assert desk.left(people[4]) == 6
+    with override("ar"):
+        assert {task.fields[0].language for task in desk.draw(people[3], 9)} == {"ar"}
+    for who in people[:3]:
+        for task in desk.draw(who, 4):
+            answer(who, next(one for one in [*questions, _last(blend)] if one.id == task.subject), "밥")
+    asked = Answer.objects.filter(language="ko").values_list("question", flat=True)
+    assert sorted(list(asked).count(one) for one in set(asked)) == [1, 1, 2, 2, 2, 2, 2]
+    lacking = [one for one in set(asked) if list(asked).count(one) < 2]
+    theirs = Answer.objects.filter(author=people[0].author).values_list("question", flat=True)
+    assert desk.left(people[0]) == len(set(lacking) - set(theirs))
+
+
+def _last(project: Any) -> Any:
+    from kapwa.studio.models import Question
+
+    return Question.objects.filter(project=project).order_by("number").last()
+
+
+def test_the_desk_is_for_projects_that_collect_answers(project: Any, blend: Any) -> None:
+    assert "everyday life" in enter(blend, "민", "answerer").get("work/")
+    assert "everyday life" not in enter(project, "Ana", "answerer").get("work/")
+    assert member_of(enter(project, "Berto", "answerer")).languages == []
