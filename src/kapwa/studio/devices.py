@@ -98,8 +98,8 @@ def _packed(desk: Desk, tasks: Sequence[Task]) -> dict[str, Any]:
 
 
 def as_json(found: Any) -> str:
-    """Return data as JSON without a letter too many."""
-    return json.dumps(found, ensure_ascii=False, separators=(",", ":"), default=str)
+    """Return data as JSON without a letter too many, and without what a browser could take for a page."""
+    return json.dumps(found, ensure_ascii=False, separators=(",", ":"), default=str).replace("<", "\\u003c")
 
 
 def read_records(body: bytes) -> list[Any]:

@@ -104,6 +104,7 @@ def settings_of(
         "STATIC_URL": "/static/",
         "WHITENOISE_USE_FINDERS": True,
         "WHITENOISE_MAX_AGE": 3600,
+        "WHITENOISE_ADD_HEADERS_FUNCTION": _let_worker_serve_pages,
         "DATA_UPLOAD_MAX_MEMORY_SIZE": MOST_BYTES,
         "FILE_UPLOAD_MAX_MEMORY_SIZE": MOST_BYTES,
         "DATA_UPLOAD_MAX_NUMBER_FIELDS": 400,
@@ -133,12 +134,19 @@ def settings_of(
     }
 
 
+def _let_worker_serve_pages(headers: Any, path: str, url: str) -> None:
+    """Let the script that keeps the page for phones be in charge of that page, which is no neighbour of its file."""
+    if url.endswith("/studio/worker.js"):
+        headers["Service-Worker-Allowed"] = "/p/"
+
+
 POLICY = {
     "default-src": ["'none'"],
     "script-src": ["'self'"],
     "style-src": ["'self'"],
     "img-src": ["'self'", "data:"],
     "connect-src": ["'self'"],
+    "manifest-src": ["'self'"],
     "form-action": ["'self'"],
     "base-uri": ["'none'"],
     "frame-ancestors": ["'none'"],

@@ -1,0 +1,69 @@
+// The form of a task, with the looks of the page that the server makes; see work_field.html.
+
+// An element with attributes and children; null attributes are left out.
+export function make(name, attributes = {}, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value !== null && value !== false) made.setAttribute(key, value === true ? "" : value);
+  }
+  made.append(...children);
+  return made;
+}
+
+// The attributes of a text in a language; none for a text of the interface.
+export function written(batch, language) {
+  return language ? { lang: language, dir: batch.directions[language] || "auto" } : {};
+}
+
+export function shown(batch, task) {
+  const parts = task.shown.map((place) => batch.shown[place]).map((one) =>
+    make("section", {}, ...(one.label ? [make("h3", {}, one.label)] : []),
+      make("p", { class: "item text", ...written(batch, one.language) }, one.text)));
+  return make("div", { class: "task" }, ...parts);
+}
+
+function choices(batch, field) {
+  const type = field.kind === "many" ? "checkbox" : "radio";
+  return make("fieldset", { id: `set_${field.name}` }, make("legend", {}, field.label), ...field.options.map((option) =>
+    make("label", { class: "tick" },
+      make("input", { type, name: field.name, value: option.value }), " ",
+      make("span", written(batch, option.language), option.text))));
+}
+
+function typed(batch, field) {
+  const common = { id: `field_${field.name}`, name: field.name, maxlength: 4000, ...written(batch, field.language || "und") };
+  const box = field.kind === "long" ? make("textarea", { ...common, rows: 4 }) : make("input", { ...common, autocomplete: "off" });
+  return make("div", { id: `set_${field.name}` }, make("label", { for: common.id }, field.label), box);
+}
+
+// The form; `done(values)` is called with what was filled in when nothing is missing.
+export function form(batch, task, texts, done) {
+  const fields = task.fields.map((place) => batch.fields[place]);
+  const buttons = batch.buttons[task.buttons];
+  const ends = (buttons.length ? buttons : [{ value: "", text: texts.save, language: "" }]).map((one, place) =>
+    make("button", { name: "button", value: one.value, class: place ? "quiet" : null, ...written(batch, one.language) }, one.text));
+  const made = make("form", { class: "work", novalidate: true },
+    ...fields.map((field) => (field.options.length ? choices(batch, field) : typed(batch, field))),
+    make("div", { class: "buttons" }, ...ends));
+  made.addEventListener("submit", (event) => {
+    event.preventDefault();
+    made.querySelectorAll(".wrong").forEach((one) => one.remove());
+    const button = event.submitter ? event.submitter.value : ends[0].value;
+    const filled = new FormData(made);
+    const values = { button };
+    for (const field of fields) {
+      const given = filled.getAll(field.name).map((text) => text.trim()).filter(Boolean);
+      const counts = !field.only_with.length || field.only_with.includes(button);
+      if (counts && field.required && !given.length) return missing(made, field, texts);
+      if (counts && given.length) values[field.name] = field.kind === "many" ? given : given[0];
+    }
+    return done(values);
+  });
+  return made;
+}
+
+function missing(made, field, texts) {
+  const set = made.querySelector(`#set_${CSS.escape(field.name)}`);
+  set.append(make("p", { class: "wrong", role: "alert" }, texts.missing));
+  set.querySelector("input, textarea").focus();
+}

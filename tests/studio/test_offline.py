@@ -1,0 +1,257 @@
+"""The page that works without a network, in a real browser whose network is cut: nothing lost, nothing twice."""
+
+import json
+import os
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from studio_people import Someone, enter
+
+pytest.importorskip("django", reason="the extra 'studio' is not installed")
+api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
+
+DESKTOP, PHONE = {"width": 1100, "height": 900}, {"width": 360, "height": 740}
+
+
+@pytest.fixture
+def address(project: Any, food: Any) -> Iterator[str]:
+    """The address of the test's own studio, served by this process, so that the desk of the tests is there."""
+    import waitress
+    from django.core.wsgi import get_wsgi_application
+
+    server = waitress.create_server(get_wsgi_application(), host="127.0.0.1", port=0, threads=4)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.effective_port}"
+    server.close()
+    thread.join(timeout=10)
+
+
+@pytest.fixture
+def browser(studio: Path) -> Iterator[Any]:
+    from django.db import connection
+
+    # Playwright keeps a loop in this thread, in which Django would refuse to ask its database, and has a connection of
+    # its own, which would stay with the database of the test before.
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
+    with api.sync_playwright() as started:
+        connection.close()
+        yield started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        connection.close()
+    del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
+
+
+class Phone:
+    """A phone with one browser, which several people may use."""
+
+    def __init__(self, browser: Any, address: str) -> None:
+        self.context = browser.new_context(viewport=PHONE, locale="en-GB", accept_downloads=True)
+        self.address = address
+        self.complaints: list[str] = []
+
+    def enter(self, who: Someone) -> None:
+        """Let somebody be here; who was here before is gone."""
+        self.context.clear_cookies()
+        found = {name: who.client.cookies[name].value for name in ("sessionid", "kapwa_here")}
+        self.context.add_cookies([{"name": k, "value": v, "url": self.address} for k, v in found.items()])
+
+    def open(self) -> Any:
+        self.page = self.context.new_page()
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.goto(f"{self.address}/p/baryo/phone/")
+        return self.page
+
+    def ready(self) -> Any:
+        page = self.open()
+        page.locator("#ready").wait_for()
+        page.get_by_text("Last sent and fetched").wait_for()
+        return page
+
+    def answer(self, text: str, button: str = "Answer") -> None:
+        self.page.get_by_label("Your answer").fill(text)
+        self.page.get_by_label("Sure", exact=True).check()
+        self.page.get_by_role("button", name=button, exact=True).click()
+
+    def begin(self, name: str = "Questions about food") -> None:
+        self.page.get_by_role("button", name=name).click()
+
+    def unsent(self, n: int) -> None:
+        self.page.get_by_text(f"not sent yet: {n}.").wait_for()
+
+
+def answers() -> list[tuple[str, str, str]]:
+    """Who answered which task with which text."""
+    from kapwa.studio.models import Event
+
+    found = Event.objects.filter(kind="food.answered").order_by("seq")
+    return [(event.actor, event.subject, event.body["text"]) for event in found]
+
+
+def look(page: Any, label: str, folder: Path) -> None:
+    """Hold the page against axe, wide and narrow, keep pictures, and refuse sideways scrolling."""
+    folder = Path(os.environ.get("KAPWA_PICTURES") or folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, size in (("wide", DESKTOP), ("phone", PHONE)):
+        page.set_viewport_size(size)
+        found = axe.Axe().run(page).response["violations"]
+        assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in found] == [], label
+        assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0, label
+        page.screenshot(path=folder / f"{label}-{name}.png", full_page=True)
+
+
+def test_thirty_answers_without_a_network_arrive_once(
+    project: Any, food: Any, address: str, browser: Any, tmp_path: Path
+) -> None:
+    food.count = 30
+    phone = Phone(browser, address)
+    phone.enter(enter(project, "Gina", "answerer"))
+    page = phone.ready()
+    phone.begin()
+    look(page, "task", tmp_path)
+    page.get_by_role("button", name="Answer", exact=True).click()
+    page.get_by_text("Nothing is filled in here").wait_for()
+    phone.context.set_offline(True)
+    for n in range(15):
+        phone.answer(f"kanin {n}")
+        phone.unsent(n + 1)
+    # The page is closed and opened again, still without a network.
+    page.close()
+    page = phone.open()
+    phone.unsent(15)
+    page.get_by_text("There is no network now").wait_for()
+    phone.begin("Questions about food (15)")
+    for n in range(15, 30):
+        phone.answer(f"kanin {n}", "Answer" if n % 2 else "I don't know")
+        phone.unsent(n + 1)
+    page.get_by_text("Thank you.").wait_for()
+    look(page, "offline", tmp_path)
+    assert answers() == []
+    phone.context.set_offline(False)  # the browser says that it is online again
+    phone.unsent(0)
+    found = answers()
+    assert [subject for _, subject, _ in found] == [f"food-{n}" for n in range(1, 31)]
+    assert found[0][2] == "kanin 0"
+    page.reload()
+    phone.unsent(0)
+    assert len(answers()) == 30
+    assert phone.complaints == []
+
+
+def test_two_people_on_one_phone_never_mix(project: Any, food: Any, address: str, browser: Any) -> None:
+    food.count = 6
+    gina, hana = enter(project, "Gina", "answerer"), enter(project, "Hana", "answerer")
+    phone = Phone(browser, address)
+    phone.enter(gina)
+    page = phone.ready()
+    phone.begin()
+    phone.context.set_offline(True)
+    for n in range(3):
+        phone.answer(f"Gina {n}")
+        phone.unsent(n + 1)
+    # Somebody else comes in on the same phone, while a form of the first is still open: it saves nothing for them.
+    phone.enter(hana)
+    phone.answer("Gina's, but Hana is here")
+    phone.unsent(0)
+    phone.context.set_offline(False)
+    page.get_by_role("button", name="Send and fetch now").click()
+    phone.begin("Questions about food (6)")
+    phone.answer("Hana 0")
+    page.get_by_role("button", name="Questions about food (5)").wait_for()
+    phone.unsent(0)
+    assert [text for _, _, text in answers()] == ["Hana 0"]
+    # Nobody is here: nothing is shown or sent. Then the first comes back, and theirs is sent.
+    phone.context.clear_cookies()
+    page.reload()  # to the door
+    phone.enter(gina)
+    phone.open()
+    phone.unsent(0)
+    found = answers()
+    assert [text for _, _, text in found] == ["Hana 0", "Gina 0", "Gina 1", "Gina 2"]
+    assert len({actor for actor, _, _ in found[1:]}) == 1
+    assert found[0][0] != found[1][0]
+
+
+def test_a_visit_that_ended_pauses_all_and_loses_nothing(project: Any, food: Any, address: str, browser: Any) -> None:
+    gina = enter(project, "Gina", "answerer")
+    phone = Phone(browser, address)
+    phone.enter(gina)
+    phone.ready()
+    phone.begin()
+    cookies = gina.client.cookies.copy()
+    phone.context.set_offline(True)
+    phone.answer("kanin")
+    phone.unsent(1)
+    gina.client.session.flush()  # somewhere else, such as by a new code
+    phone.context.set_offline(False)
+    phone.page.get_by_text("You are not here any more. Nothing is lost").wait_for()
+    phone.unsent(1)
+    assert answers() == []
+    gina.client.cookies = cookies
+    gina.post("/enter/", {"code": gina.code})
+    phone.enter(gina)
+    phone.page.get_by_role("button", name="Send and fetch now").click()
+    phone.unsent(0)
+    assert [text for _, _, text in answers()] == ["kanin"]
+
+
+def test_a_refused_record_stops_no_other_and_can_be_kept_or_deleted(
+    project: Any, food: Any, address: str, browser: Any, tmp_path: Path
+) -> None:
+    phone = Phone(browser, address)
+    phone.enter(enter(project, "Gina", "answerer"))
+    page = phone.ready()
+    phone.begin()
+    phone.context.set_offline(True)
+    for n in range(3):
+        phone.answer(f"kanin {n}")
+        phone.unsent(n + 1)
+    find = food.find
+    food.find = lambda member, subject, seen: None if subject == "food-2" else find(member, subject, seen)
+    phone.context.set_offline(False)
+    page.get_by_text("Not taken by the studio").wait_for()
+    phone.unsent(0)
+    assert [subject for _, subject, _ in answers()] == ["food-1", "food-3"]
+    refused = page.locator("#refused li")
+    refused.get_by_text("There is no such task").wait_for()
+    refused.get_by_text("kanin 1").wait_for()
+    look(page, "refused", tmp_path)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save the answers to a file").click()
+    file = json.loads(Path(download.value.path()).read_text())
+    assert [(one["subject"], one["values"]["text"]) for one in file["records"]] == [("food-2", "kanin 1")]
+    page.get_by_role("button", name="Try again").click()
+    refused.get_by_text("There is no such task").wait_for()
+    page.once("dialog", lambda dialog: dialog.dismiss())
+    page.get_by_role("button", name="Delete").click()
+    assert refused.count() == 1
+    food.find = find
+    page.get_by_role("button", name="Try again").click()
+    page.locator("#export").wait_for(state="hidden")
+    page.locator("#outbox").wait_for(state="hidden")
+    assert sorted(subject for _, subject, _ in answers()) == ["food-1", "food-2", "food-3"]
+    assert phone.complaints == []
+
+
+def test_the_first_load_is_small(project: Any, food: Any, address: str, browser: Any) -> None:
+    """All that a phone fetches for its first page, as it travels."""
+    gina = enter(project, "Gina", "answerer")
+    for path in ("/enter/", "/p/baryo/", "/p/baryo/work/food/", "/p/baryo/phone/"):
+        phone = Phone(browser, address)
+        if path != "/enter/":
+            phone.enter(gina)
+        page = phone.context.new_page()
+        requests: list[Any] = []
+        page.on("requestfinished", lambda one, found=requests: found.append(one))
+        page.goto(address + path)
+        page.wait_for_load_state("networkidle")
+        sizes = [one.sizes() for one in requests]
+        total = sum(size["responseBodySize"] + size["responseHeadersSize"] for size in sizes)
+        print(f"first load of {path}: {len(sizes)} requests, {total:,} bytes")
+        assert 5_000 < total <= 150_000
