@@ -264,7 +264,7 @@ def test_two_communities_make_a_release_in_the_browser(served: tuple[str, str], 
         assert ana.page.get_by_role("link", name=f"Situation {withdrawn}", exact=True).count() == 0
         ana.go("/p/bayan/releases/")
         ana.page.get_by_label("Version").fill("1.0.0")
-        ana.press("Freeze")
+        ana.press("Make a release")
         ana.look("frozen")
 
         # A word changes, and is reviewed again.

@@ -197,7 +197,7 @@ def test_words_whose_author_does_not_want_them_published_stay_out(
     people["carla"].post("situations/new/", a_situation("Tomas"))
     Situation.objects.update(state="accepted")
     page = people["ana"].get("releases/")
-    assert "1 situation would be frozen now. 0 are not accepted yet" in page
+    assert "A release made now would have 1 situation. 0 are not accepted yet" in page
     assert "3 accepted situations would be left out" in page
     made = freeze(project, "1.0.0", tmp_path)
     assert (made.rows, made.held) == (1, 3)

@@ -85,8 +85,8 @@ def _missing(fields: Fields) -> Iterable[Said]:
             "note",
             unglossed[0] + GLOSS,
             ngettext(
-                "%(n)d text has no gloss for readers of reports",
-                "%(n)d texts have no gloss for readers of reports",
+                "%(n)d text has no translation for readers of reports",
+                "%(n)d texts have no translation for readers of reports",
                 len(unglossed),
             )
             % {"n": len(unglossed)},

@@ -69,7 +69,7 @@ def freeze(
             release = _new_release(project, version, numbers, date, actor, private)
         elif private not in (0, release.private):
             message = f"{version} was frozen with a private share of {release.private:g}, and stays so."
-            raise UsageError(message, hint=_("Freeze a new version with another share."))
+            raise UsageError(message, hint=_("Make a new version with another share."))
         return _write(project, release, out)
 
 
@@ -88,7 +88,7 @@ def _write(project: Project, release: Release, out: Path) -> Frozen:
         if (errors := check_folder(fresh).errors) and release.items:
             raise UsageError(
                 _("The release would not run: %(reason)s") % {"reason": errors[0].message},
-                hint=_("Mend that situation, and freeze again."),
+                hint=_("Mend that situation, and try again."),
             )
     gone = files[WITHDRAWN_NAME].count(b"\n") if WITHDRAWN_NAME in files else 0
     held = len(accepted_now(project, before).keys() - items_now(project, before).keys())
@@ -130,7 +130,7 @@ def _new_release(
             raise UsageError(
                 _("%(version)s is too small a step after %(before)s: %(why)s.")
                 % {"version": version, "before": before.version, "why": why},
-                hint=_("Freeze %(version)s.") % {"version": name},
+                hint=_("Make it %(version)s.") % {"version": name},
             )
     authors = sorted({one for pk in items for one in Situation.objects.get(pk=pk).authors})
     body = {
@@ -284,7 +284,7 @@ def release_files(project: Project, release: Release, *, private: bool = False) 
         raise RefusedError(
             _("%(n)d of the items of %(version)s were withdrawn, so it cannot be written again.")
             % {"n": len(missing), "version": release.version},
-            hint=_("Freeze a new version, which leaves them out."),
+            hint=_("Make a new version, which leaves them out."),
         )
     rows, seen = [], set()
     for one in sorted(situations.values(), key=lambda one: one.number):
@@ -301,9 +301,7 @@ def release_files(project: Project, release: Release, *, private: bool = False) 
     card = {**release.card, "authors": credited or [f"Contributors of {release.card['title']}"]}
     if not rows:
         part = "private" if private else "public"
-        raise UsageError(
-            f"No situation is {part} at a share of {release.private}.", hint=_("Freeze with another share.")
-        )
+        raise UsageError(f"No situation is {part} at a share of {release.private}.", hint=_("Try another share."))
     if private:
         mark = f"Private: do not publish, nor train on it. {canary(project, release.version)}"
         card["limits"] = [*card["limits"], mark]

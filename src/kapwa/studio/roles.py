@@ -9,7 +9,7 @@ REVIEWER, ANSWERER, TRANSLATOR = gettext_noop("reviewer"), gettext_noop("answere
 VALIDATOR, RATER = gettext_noop("validator"), gettext_noop("rater")
 # Each role, and what the people who have it do.
 ROLES = {
-    COORDINATOR: gettext_noop("sets up the project, invites people, freezes releases"),
+    COORDINATOR: gettext_noop("sets up the project, invites people, makes releases"),
     WRITER: gettext_noop("answers the questionnaire and writes situations"),
     SCRIBE: gettext_noop("runs a focus group and writes down what it decided"),
     REVIEWER: gettext_noop("reads, votes on and discusses situations of others"),

@@ -54,7 +54,7 @@ def words(name: str) -> str:
     if not number.isdecimal():
         stem, number = name.removesuffix("_en"), ""
     plain = f"{_(stem.replace('_', ' '))} {number}".strip()
-    return _("%(field)s (gloss)") % {"field": plain} if name.endswith("_en") else plain
+    return _("%(field)s (translation)") % {"field": plain} if name.endswith("_en") else plain
 
 
 @register.filter
