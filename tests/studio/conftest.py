@@ -89,3 +89,23 @@ def food(studio: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setitem(DESKS, desk.name, desk)
     monkeypatch.setitem(KINDS, desk.kind, Kind(lambda event, *, live: None, (), "", False, False, ()))
     return desk
+
+
+@pytest.fixture
+def everyday(studio: Path) -> Any:
+    """A project of everyday questions in Korean and Arabic."""
+    from kapwa.studio import commands
+
+    return commands.new_project("araw", form="blend", culture="Seoul and Cairo", language="ko", languages=["ar"])
+
+
+@pytest.fixture
+def askers(everyday: Any) -> dict[str, Someone]:
+    """A coordinator, a writer who translates, two translators, and somebody who answers."""
+    return {
+        "ana": enter(everyday, "Ana", "coordinator"),
+        "minji": enter(everyday, "민지", "writer", "translator"),
+        "huda": enter(everyday, "هدى", "translator"),
+        "jun": enter(everyday, "준", "translator"),
+        "omar": enter(everyday, "عمر", "answerer"),
+    }

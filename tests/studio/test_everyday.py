@@ -1,10 +1,13 @@
 """Everyday questions: what is agreed to and asked, against a plain recount from the log; and the pages."""
 
 import random
+import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
+from studio_people import Someone
 
 from kapwa.errors import KapwaError
 
@@ -131,3 +134,150 @@ def test_states_equal_a_plain_recount_of_the_log_also_after_an_erasure(project: 
             continue
     same()
     assert differences(project) == []
+
+
+def worded(who: Someone, number: int, tag: str) -> dict[str, str]:
+    """The hidden fields of the page of a wording: which texts were seen."""
+    page = who.get(f"translate/{tag}/{number}/")
+    return dict(re.findall(r'name="(wording|source|base)" value="([\w-]*)"', page))
+
+
+def agree(number: int, tag: str, *people: Someone) -> None:
+    for who in people:
+        who.post(f"translate/{tag}/{number}/", {"action": "agree", "wording": worded(who, number, tag)["wording"]})
+
+
+def propose(who: Someone, number: int, tag: str, text: str, status: int = 200, **more: str) -> str:
+    seen = worded(who, number, tag)
+    form = {"action": "propose", "text": text, "source": seen["source"], "base": seen["base"], **more}
+    return who.post(f"translate/{tag}/{number}/", form, status)
+
+
+def asked_now(project: Any, tag: str) -> list[str]:
+    from kapwa.studio.projections.everyday import askable
+
+    return [one.wording.text for one in askable(project, tag)]
+
+
+def test_a_question_is_written_agreed_to_worded_and_reopens_page_by_page(
+    everyday: Any, askers: dict[str, Someone]
+) -> None:
+    ana, minji, huda, jun, omar = askers.values()
+    text, arabic = "아침에 무엇을 먹나요?", "ماذا يأكل الناس صباحًا؟"
+    # The first two texts of a project are how models are asked.
+    page = minji.post("questions/new/", {"language": "ko", "text": text, "topic": "Food", "kind": "text"})
+    assert f'lang="ko" dir="ltr">{text}' in page
+    assert "Question 3" in page
+    # Nobody agrees to their own words, and two others must.
+    seen = worded(huda, 3, "ko")["wording"]
+    minji.post("translate/ko/3/", {"action": "agree", "wording": seen}, status=409)
+    assert "Question 3" not in huda.get("translate/ar/")  # it is worded once its own text is agreed to
+    agree(3, "ko", huda)
+    assert asked_now(everyday, "ko") == []
+    assert 'status">You agreed to this text.' in huda.get("translate/ko/3/")
+    agree(3, "ko", jun)
+    assert asked_now(everyday, "ko") == [text]
+    assert "to be worded" in huda.get("translate/ar/")
+    assert "Question 3" not in huda.get("translate/ko/")
+
+    propose(huda, 3, "ar", arabic, note="فول بدل الأرز")
+    ana.post("translate/ar/3/", {"action": "agree", "wording": "x"}, status=403)
+    jun.post("translate/ar/3/", {"action": "refuse", "wording": worded(jun, 3, "ar")["wording"]}, status=400)
+    no = {"action": "refuse", "wording": worded(jun, 3, "ar")["wording"], "reason": "아침이라는 뜻이 아니에요"}
+    jun.post("translate/ar/3/", no)
+    agree(3, "ar", minji)
+    assert asked_now(everyday, "ar") == []
+    assert "somebody says no to your words" in huda.get("translate/ar/")
+    assert "아침이라는 뜻이 아니에요" in huda.get("translate/ar/3/")
+    # One who proposes another text is its author; the one before may agree to it.
+    propose(huda, 3, "ar", arabic, status=409)
+    before = worded(minji, 3, "ar")
+    propose(jun, 3, "ar", arabic + "!")
+    assert "<ins>صباحًا؟!</ins>" in huda.get("translate/ar/3/")
+    stale = {"action": "propose", "text": "x", "source": before["source"], "base": before["base"]}
+    assert "Somebody else changed this meanwhile" in minji.post("translate/ar/3/", stale, status=409)
+    minji.post("translate/ar/3/", {"action": "agree", "wording": before["wording"]}, status=409)
+    agree(3, "ar", huda, minji)
+    assert asked_now(everyday, "ar") == [arabic + "!"]
+    assert f'dir="rtl">{arabic}!' in minji.get("questions/3/")
+    omar.get("questions/3/", status=403)
+
+    # A changed source reopens both; a changed topic reopens nothing.
+    edit = minji.get("questions/3/edit/")
+    base = re.search(r'name="base" value="([\w-]+)"', edit)
+    assert base
+    form = {"base": base[1], "text": text, "topic": "Family", "kind": "text"}
+    minji.post("questions/3/edit/", form)
+    assert asked_now(everyday, "ar") == [arabic + "!"]
+    assert "is the same as before" in minji.post("questions/3/edit/", form, status=409)
+    minji.post("questions/3/edit/", {**form, "text": "저녁에 무엇을 먹나요?"})
+    assert asked_now(everyday, "ar") == asked_now(everyday, "ko") == []
+    agree(3, "ko", huda, jun)
+    assert "the question has changed" in huda.get("translate/ar/")
+    assert "<del>아침에</del>" in huda.get("translate/ar/3/")
+    propose(huda, 3, "ar", arabic + "!")  # the words still fit
+    agree(3, "ar", jun, minji)
+    assert asked_now(everyday, "ar") == [arabic + "!"]
+    minji.post("questions/3/retire/")
+    assert asked_now(everyday, "ar") == []
+    minji.post("questions/3/edit/", form, status=409)
+    minji.post("questions/3/retire/", {"back": "yes"})
+    assert asked_now(everyday, "ar") == [arabic + "!"]
+    assert "Agreed in العربية" in ana.get("")
+
+
+def test_many_questions_are_made_of_one_text_and_a_prompt_keeps_its_place(
+    everyday: Any, askers: dict[str, Someone]
+) -> None:
+    from kapwa.studio.models import Question
+
+    minji = askers["minji"]
+    form = {"language": "ko", "kind": "text", "topic": "Food"}
+    many = {**form, "text": "{날}에 무엇을 먹나요?", "fillings": "설날\n추석\n\n설날"}
+    page = minji.post("questions/new/", many)
+    assert "설날에 무엇을 먹나요?" in page
+    assert "추석에 무엇을 먹나요?" in page
+    minji.post("questions/new/", {**many, "fillings": "추석\n생일"})
+    assert Question.objects.filter(kind="text").count() == 3
+    assert "one place to fill" in minji.post("questions/new/", {**many, "text": "빈칸 없음"}, status=400)
+    minji.post("questions/new/", {**form, "text": " "}, status=400)
+    minji.post("questions/new/", {**form, "text": "질문", "kind": "x"}, status=400)
+    agree(1, "en", minji, askers["huda"])
+    assert "where the question goes" in propose(askers["huda"], 1, "ko", "짧게 답하세요.", status=400)
+    propose(askers["huda"], 1, "ko", "짧게 답하세요. {q}")
+    agree(1, "ko", minji, askers["jun"])
+    assert asked_now(everyday, "ko") == asked_now(everyday, "en") == []  # prompts are no questions
+    minji.post("topics/", {"name": "Food", "target": "9"})
+    assert '<td class="n">3</td><td class="n">0</td><td class="n">9</td>' in minji.get("questions/")
+
+
+def test_questions_come_in_from_packs_and_tables_with_the_rows_that_cannot(
+    everyday: Any, askers: dict[str, Someone], tmp_path: Path
+) -> None:
+    from django.core.files.uploadedfile import SimpleUploadedFile
+
+    from kapwa.studio.events import differences
+    from kapwa.studio.importing import import_questions
+    from kapwa.studio.models import Question, Wording
+
+    assert import_questions(everyday, "sample:south-korea") == (15, 17)  # with both prompts
+    assert import_questions(everyday, "sample:south-korea") == (0, 0)
+    assert import_questions(everyday, "sample:egypt") == (0, 17)
+    assert import_questions(everyday, "sample:mexico") == (0, 0)  # nobody here speaks its language
+    assert set(Wording.objects.values_list("state", flat=True)) == {"proposed"}
+    assert Question.objects.get(name="k01").language == "en"
+    # A table with holes takes nothing, and says where they are.
+    bad = "id,topic,english,local\nx1,Food,What?,뭐?\nx2,,Who?,누구?\nx1,Food,Why?,왜?\n"
+    minji = askers["minji"]
+    page = minji.post("questions/import/", {"table": SimpleUploadedFile("t.csv", bad.encode())}, status=400)
+    assert "row 3, <bdi>topic</bdi>: " in page
+    assert "row 4, <bdi>id</bdi>: " in page
+    assert str(tmp_path) not in page
+    assert "/tmp" not in page
+    assert not Question.objects.filter(name="x1").exists()
+    good = SimpleUploadedFile("t.csv", "id,topic,local\nx1,Food,뭐?\n".encode())
+    assert "1 new question," in minji.post("questions/import/", {"table": good})
+    assert Question.objects.get(name="x1").language == "ko"
+    minji.post("questions/import/", {"table": SimpleUploadedFile("t.exe", b"x")}, status=400)
+    minji.post("questions/import/", status=400)
+    assert differences(everyday) == []

@@ -48,7 +48,7 @@ def _open(
 @app.command("new")
 def new(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Small letters, digits and '-', such as my-culture.")],
-    form: Annotated[str, option("FORM", "What is written: kalahi (situations).")] = "kalahi",
+    form: Annotated[str, option("FORM", "What is made: kalahi (situations) or blend (everyday questions).")] = "kalahi",
     title: Annotated[str, option("TEXT", "What people call it. Default: from the name.")] = "",
     culture: Annotated[str, option("TEXT", "Whose situations they are, such as Filipino. Default: the title.")] = "",
     language: Annotated[str, option("TAG", "The language people write in (BCP-47).")] = "en",
@@ -183,12 +183,12 @@ def freeze(
 def import_(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The project.")],
     data: Annotated[
-        str, typer.Argument(metavar="DATA", help="A table or pack of situations, sample:PACK, or a project's archive.")
+        str, typer.Argument(metavar="DATA", help="A table or pack of the project's form, sample:PACK, or an archive.")
     ],
     home: Home = HOME,
     database: Database = None,
 ) -> None:
-    """Take existing situations in as drafts, or bring a whole project back from its archive under a new name."""
+    """Take existing situations or questions in, or bring a whole project back from its archive under a new name."""
     if data.endswith(".zip") and not Path(data).is_file():  # before a studio is made for it
         raise UsageError(f"There is no file {data}.", hint="An archive is what kapwa studio export wrote.")
     commands = _open(home, database, make=data.endswith(".zip"))
@@ -198,7 +198,14 @@ def import_(
         made = exchange.import_project(commands.checked_name(name), Path(data))
         note(f"{made.slug} is back, with everything that was in {data}.")
         return
-    count = exchange.import_situations(commands.find_project(name), data)
+    project = commands.find_project(name)
+    if project.form == "blend":
+        from kapwa.studio.importing import import_questions
+
+        taken = import_questions(project, data)
+        note(f"{taken.questions} new questions, {taken.wordings} new wordings. Two people must agree to each.")
+        return
+    count = exchange.import_situations(project, data)
     note(f"{count} new draft{'s' * (count != 1)}. Send them to review in the browser.")
 
 

@@ -14,6 +14,7 @@ from django.db import DatabaseError, connection, transaction
 from kapwa.errors import UsageError, nearest
 from kapwa.studio import consent
 from kapwa.studio.events import differences, writing
+from kapwa.studio.importing import add_prompts
 from kapwa.studio.languages import checked_tag
 from kapwa.studio.models import Event, Project
 from kapwa.studio.people import checked_roles, invite
@@ -78,6 +79,8 @@ def new_project(
             languages=list(dict.fromkeys([main, *others])),
         )
         consent.publish(project, {"en": consent.FIRST_TEXT})
+        if form == "blend":
+            add_prompts(project)
     return project
 
 

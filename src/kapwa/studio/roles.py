@@ -10,11 +10,11 @@ VALIDATOR, RATER = gettext_noop("validator"), gettext_noop("rater")
 # Each role, and what the people who have it do.
 ROLES = {
     COORDINATOR: gettext_noop("sets up the project, invites people, makes releases"),
-    WRITER: gettext_noop("answers the questionnaire and writes situations"),
+    WRITER: gettext_noop("answers the questionnaire and writes situations or questions"),
     SCRIBE: gettext_noop("runs a focus group and writes down what it decided"),
-    REVIEWER: gettext_noop("reads, votes on and discusses situations of others"),
+    REVIEWER: gettext_noop("reads, votes on and discusses what others wrote"),
     ANSWERER: gettext_noop("answers everyday questions"),
-    TRANSLATOR: gettext_noop("translates and localises"),
+    TRANSLATOR: gettext_noop("translates and localises questions, and agrees to others' wordings"),
     VALIDATOR: gettext_noop("answers finished items, as people's own score"),
     RATER: gettext_noop("rates texts"),
 }
@@ -28,3 +28,7 @@ READERS = WRITERS | REVIEWERS
 WORDERS = WRITERS | {TRANSLATOR}
 AGREERS = WORDERS | REVIEWERS
 COORDINATORS = frozenset({COORDINATOR})
+TRANSLATORS = frozenset({TRANSLATOR})
+# Who says what they think of questions and their wordings, and who reads how those came to be.
+AGREEING = REVIEWERS | TRANSLATORS
+QUESTION_READERS = READERS | TRANSLATORS

@@ -5,19 +5,35 @@ from __future__ import annotations
 from django.urls import path
 
 from kapwa.studio.security import PAGES
-from kapwa.studio.views import asking, desk, eliciting, entry, member, phone, project, prompts, review, topics, writing
+from kapwa.studio.views import (
+    asking,
+    desk,
+    eliciting,
+    entry,
+    everyday,
+    member,
+    phone,
+    project,
+    prompts,
+    review,
+    topics,
+    translating,
+    writing,
+)
 
 __all__ = (
     "asking",
     "desk",
     "eliciting",
     "entry",
+    "everyday",
     "member",
     "phone",
     "project",
     "prompts",
     "review",
     "topics",
+    "translating",
     "urlpatterns",
     "writing",
 )

@@ -15,6 +15,8 @@ from kapwa.studio.projections.registry import RefusedError, common, kind
 
 # How many people, besides who worded it, agree to what is asked (Kapwa's rule; BLEnD had two translators).
 AGREEING = 2
+# The kind of a text that is no question, but how a model is asked one: {q} stands for the question.
+PROMPT = "prompt"
 
 
 class Asked(NamedTuple):
@@ -31,6 +33,11 @@ def askable(project: Project, language: str) -> list[Asked]:
     who said what they think of it, and the question has not changed since. That of a question's own language is its own
     text. Questions that were retired are not asked.
     """
+    return [one for one in agreed_texts(project, language) if one.question.kind != PROMPT]
+
+
+def agreed_texts(project: Project, language: str) -> list[Asked]:
+    """Return what :func:`askable` does, with the prompts by which models are asked."""
     found = Wording.objects.filter(project=project, language=language, state=APPROVED)
     wordings = {one.question: one for one in found}
     questions = Question.objects.filter(project=project, retired=False).order_by("number")

@@ -70,6 +70,13 @@ def told(severity: str) -> str:
 
 
 @register.filter
+def wording_state(state: str | None) -> str:
+    """Return the state of a wording in plain words; "" is one that is not there."""
+    found = {"approved": _("agreed"), "proposed": _("to be agreed"), "outdated": _("outdated")}
+    return found.get(state or "", _("not worded"))
+
+
+@register.filter
 def percent(share: Any) -> str:
     """Return a share of 0 to 1 as whole percent, halves up as in reports."""
     return f"{decimal(100 * share, 0)}%"

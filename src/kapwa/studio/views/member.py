@@ -23,12 +23,18 @@ from kapwa.studio.roles import COORDINATORS, EVERYONE, MODERATORS, REVIEWERS, WR
 from kapwa.studio.security import Visit, page
 from kapwa.studio.views.common import show
 from kapwa.studio.views.desk import waiting as waiting_work
+from kapwa.studio.views.everyday import stages
 from kapwa.studio.views.overview import agreement, coverage
+from kapwa.studio.views.translating import waiting_languages
 
 
 @page("", read=EVERYONE)
 def home(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Show what is done and what waits for whom."""
+    if visit.project.form == "blend":
+        work = [(desk, left) for desk, left in waiting_work(visit.member) if left]
+        steps = stages(visit.project)
+        return show(request, visit, "home_everyday", work=work, stages=steps, languages=waiting_languages(visit))
     situations = list(Situation.objects.filter(project=visit.project).order_by("number"))
     counts = Counter(one.state for one in situations)
     own = visit.member.author

@@ -20,7 +20,7 @@ from kapwa.studio.fields import tidy, tidy_line
 from kapwa.studio.freeze import accepted_now, freeze, items_now, release_files, step_needed
 from kapwa.studio.freeze import card_now as card_of
 from kapwa.studio.languages import checked_tag, known, language
-from kapwa.studio.models import Event, Membership, Release, Situation
+from kapwa.studio.models import Event, Membership, Question, Release, Situation
 from kapwa.studio.people import invite
 from kapwa.studio.questions import questions_of
 from kapwa.studio.roles import COORDINATOR, COORDINATORS, ROLES
@@ -170,6 +170,11 @@ def log(request: HttpRequest, visit: Visit) -> HttpResponse:
     if before.isdecimal() and len(before) < 18:
         found = found.filter(seq__lt=int(before))
     shown = list(found[:_SHOWN])
-    numbers = dict(Situation.objects.filter(project=visit.project).values_list("id", "number"))
+    tables = (Situation, Question)
+    numbers = {
+        pk: number
+        for table in tables
+        for pk, number in table.objects.filter(project=visit.project).values_list("id", "number")
+    }
     rows = [(one, numbers.get(one.subject) or numbers.get(str(one.uuid))) for one in shown]
     return show(request, visit, "log", rows=rows, more=shown[-1].seq if len(shown) == _SHOWN else 0)

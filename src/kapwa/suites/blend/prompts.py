@@ -38,6 +38,11 @@ _DEFAULTS = {
 }
 
 
+def default_prompts(country: str) -> dict[str, str]:
+    """Return the English prompts of data that brings none, by id; ``country``: as it stands in a sentence."""
+    return {key: text.replace("{country}", country) for key, text in _DEFAULTS.items()}
+
+
 class Template(NamedTuple):
     """One prompt with ``{q}`` where the question goes, in English and in the local language; "" where absent."""
 
@@ -76,7 +81,7 @@ class PromptBook:
             owned.setdefault(owner, {})[prompt_id] = template
         self._templates = {
             country: (owned.get("", {}) | owned.get(country, {}))
-            or {key: Template(text.replace("{country}", region.name), "") for key, text in _DEFAULTS.items()}
+            or {key: Template(text, "") for key, text in default_prompts(region.name).items()}
             for country, region in self._regions.items()
         }
 
