@@ -250,3 +250,50 @@ def test_a_withdrawal_stands_where_its_traces_cannot_be_cleared(
     people["edo"].post("me/", {"action": "profile", "pseudonym": "Edo", "contact": f"{CANARY}-2"})
     people["edo"].post("withdraw/", {"depth": "contact"})
     assert files_with(studio.parent, CANARY) == []
+
+
+def test_nothing_of_a_removed_question_is_left_nor_what_was_made_of_it(
+    studio: Path, everyday: Any, askers: dict[str, Someone]
+) -> None:
+    from django.db import connection
+    from test_everyday import agree, asked_now, propose
+
+    from kapwa.studio.events import differences
+    from kapwa.studio.models import Question, Wording
+
+    _, minji, huda, jun, _ = askers.values()
+    boram = enter(everyday, "보람", "writer", "translator")
+    form = {"language": "ko", "kind": "text", "topic": "Food"}
+    boram.post("questions/new/", {**form, "text": f"{CANARY}-1?"})  # 3
+    minji.post("questions/new/", {**form, "text": "무엇을 먹나요?"})  # 4
+    agree(3, "ko", minji, huda)
+    propose(huda, 3, "ar", f"{CANARY}-2 ؟")  # her words, made of those
+    agree(4, "ko", boram, jun)
+    propose(boram, 4, "ar", f"{CANARY}-3 ؟", note=f"{CANARY}-4")
+    propose(huda, 4, "ar", f"{CANARY}-3 ماذا ؟")
+    agree(4, "ar", minji, jun)
+    assert asked_now(everyday, "ar") == [f"{CANARY}-3 ماذا ؟"]
+    # A later text of a question that he changed rests on his, and so does its translation.
+    minji.post("questions/new/", {**form, "text": "언제 자나요?"})  # 5
+    for who, text in ((boram, f"{CANARY}-5?"), (minji, f"{CANARY}-5??")):
+        base = Question.objects.get(number=5).text_event
+        who.post("questions/5/edit/", {**form, "base": base, "text": text})
+    agree(5, "ko", huda, jun)
+    propose(jun, 5, "ar", f"{CANARY}-6")
+    seen = Wording.objects.get(question=Question.objects.get(number=4).id, language="ko").text_event
+    boram.post("translate/ko/4/", {"action": "refuse", "wording": seen, "reason": f"{CANARY}-7"})
+    assert files_with(studio.parent, CANARY) != []
+    boram.post("withdraw/", {"depth": "contributions", "sure": "yes"})
+    connection.close()
+    assert files_with(studio.parent, CANARY) == []
+    assert differences(everyday) == []
+    assert sorted(Question.objects.filter(kind="text").values_list("number", "text")) == [
+        (4, "무엇을 먹나요?"),
+        (5, "언제 자나요?"),
+    ]
+    assert not Wording.objects.filter(language="ar").exists()
+    word = Wording.objects.get(language="ko", text="무엇을 먹나요?")
+    assert (word.state, len(word.agreed), word.refused) == ("proposed", 1, [])  # his word counts no more
+    propose(huda, 4, "ar", "ماذا تأكلون؟")  # life goes on
+    agree(4, "ko", huda)
+    assert asked_now(everyday, "ko") == ["무엇을 먹나요?"]

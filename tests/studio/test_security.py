@@ -33,12 +33,14 @@ def filled(project: Any, people: dict[str, Someone]) -> dict[str, str]:
     author = _author(people["dina"])
     people["dina"].post("sessions/", {"title": "pulong", "attendees": [author]})
     people["ana"].post("releases/", {"version": "1.0.0"})
+    people["berto"].post("questions/new/", {"language": "fil", "text": "Ano ang almusal?", "kind": "text"})
     return {
         "project": project.slug,
         "number": "1",
         "topic": Topic.objects.get().id,
         "session": Session.objects.get().id,
         "version": "1.0.0",
+        "tag": "fil",
         "code": "000000000000",
         "desk": "food",
         "role": "identity",
@@ -50,6 +52,13 @@ def _author(who: Someone) -> str:
     from kapwa.studio.models import Membership
 
     return Membership.objects.get(person=who.client.session["_auth_user_id"]).author
+
+
+def _text_of(number: int, tag: str = "fil") -> str:
+    """The event by which the text of a question came about in a language."""
+    from kapwa.studio.models import Question, Wording
+
+    return Wording.objects.get(question=Question.objects.get(number=number).id, language=tag).text_event
 
 
 def address(path: str, parts: dict[str, str]) -> str:
@@ -83,6 +92,8 @@ def test_who_may_do_what_stands_in_one_place(studio: Path) -> None:
     assert table["vote"].write == {"reviewer", "writer", "scribe"}
     assert table["reveal"].write == table["accept"].write == {"coordinator", "scribe"}
     assert "reviewer" not in table["new_situation"].write
+    assert table["new_question"].write == table["edit_question"].write == {"coordinator", "writer", "scribe"}
+    assert table["wording"].write == {"reviewer", "writer", "scribe", "translator"}
     unconsented = {name for name, page in table.items() if not page.public and not page.consented}
     assert unconsented == {"consent", "me", "withdraw"}
 
@@ -233,7 +244,7 @@ def test_scripts_in_every_field_show_as_text_on_every_page(
 
     people["ana"].post("people/", {"action": "roles", "author": _author(people["dina"]), "roles": ["scribe", "writer"]})
     bad = {name: f"{name} {SCRIPT}" for name in a_situation() if name not in ("language", "best")}
-    hostile = enter(project, f"H{SCRIPT}"[:80], "writer", "reviewer")
+    hostile = enter(project, f"H{SCRIPT}"[:80], "writer", "reviewer", "translator")
     hostile.post("me/", {"action": "profile", "pseudonym": f"H{SCRIPT}"[:80], "name": SCRIPT, "credit": "pseudonym"})
     hostile.post("elicit/", {"question": "elder", "text": SCRIPT, "language": "fil", "topic": SCRIPT})
     people["ana"].post("topics/", {"name": SCRIPT, "source": SCRIPT})
@@ -247,6 +258,12 @@ def test_scripts_in_every_field_show_as_text_on_every_page(
         "situations/2/edit/",
         {**a_situation(), **bad, **glosses, "user": "iba", "base": "1", "reason": "reword", "note": SCRIPT},
     )
+    hostile.post("questions/new/", {"language": "fil", "text": SCRIPT, "topic": SCRIPT, "kind": "text"})
+    for tag in ("fil", "ar"):
+        sent = {"text": SCRIPT, "note": SCRIPT, "reason": SCRIPT}
+        if tag == "ar":
+            hostile.post("translate/ar/2/", {**sent, "action": "propose", "source": _text_of(2)})
+        people["carla"].post(f"translate/{tag}/2/", {**sent, "action": "refuse", "wording": _text_of(2, tag)})
     people["dina"].post("sessions/", {"title": SCRIPT, "attendees": [_author(hostile)]})
     people["ana"].post(
         "settings/", {"title": SCRIPT, "culture": SCRIPT, "licence": SCRIPT, "contact": SCRIPT, "collected": SCRIPT}
@@ -257,13 +274,15 @@ def test_scripts_in_every_field_show_as_text_on_every_page(
     for page in pages().values():
         if not page.read and not page.public:
             continue
-        for number in ("1", "2") if "number" in page.path else ("1",):
+        places = [{**filled, "number": "1"}]
+        places += [{**filled, "number": "2", "tag": tag} for tag in ("fil", "ar") if "number" in page.path]
+        for place in places:
             for who in (people["ana"], people["dina"], hostile):
-                answer = who.client.get(address(page.path, {**filled, "number": number}))
+                answer = who.client.get(address(page.path, place))
                 if answer.status_code == 302 and "consent" in answer.headers["Location"]:
                     answer = who.client.get(answer.headers["Location"])
                     who.agree()
-                    answer = who.client.get(address(page.path, {**filled, "number": number}))
+                    answer = who.client.get(address(page.path, place))
                 text = answer.content.decode(errors="replace")
                 assert "<script>alert" not in text, page.name
                 assert "<img src=x" not in text, page.name
