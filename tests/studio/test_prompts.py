@@ -1,6 +1,7 @@
 """Prompts across cultures: every cell checked, two other people agree, and a release that runs as it is."""
 
 import itertools
+import json
 from pathlib import Path
 from typing import Any
 
@@ -311,3 +312,90 @@ def test_names_with_the_and_needless_capitals() -> None:
     assert not any(takes_the(name) for name in ("Kenya", "Ireland", "South Africa", "Filipino"))
     assert all(needless_capital(text) for text in ("Photosynthesis", "Soup of the day"))
     assert not any(needless_capital(text) for text in ("photosynthesis", "Ramadan", "World War II", "DNA", "", "Eid"))
+
+
+def agreed_project(prompts: dict[str, Any]) -> Any:
+    filled(prompts)
+    for role in ("identity", "template"):
+        agree(prompts["carla"], role)
+        agree(prompts["edo"], role)
+    return prompts["project"]
+
+
+def test_a_release_of_prompts_runs_as_it_is(prompts: dict[str, Any], tmp_path: Path) -> None:
+    from kapwa.errors import KapwaError
+    from kapwa.studio.freeze import freeze
+    from kapwa.studio.models import PromptPart
+    from kapwa.suites.eecc.data import read_folder
+    from kapwa.suites.folders.adding import check_folder
+
+    add(prompts["berto"], "identity", "nationality\nIrish\n")
+    with pytest.raises(KapwaError, match="Nothing of mundo is accepted yet"):
+        freeze(prompts["project"], "1.0.0", tmp_path)
+    project = agreed_project(prompts)
+    made = freeze(project, "1.0.0", tmp_path / "a", date="2026-01-31")
+    again = freeze(project, "1.0.0", tmp_path / "b")
+    for file in made.folder.iterdir():
+        assert file.read_bytes() == (again.folder / file.name).read_bytes(), file.name
+    assert check_folder(made.folder).errors == []
+    assert (check_folder(made.folder).form, check_folder(made.folder).tasks) == ("eecc", ("qa", "stories"))
+    read = read_folder(made.folder, "mundo", "eecc/qa")
+    assert [one.name for one in read.identities] == ["Irish", "Filipino", "Ugandan"]
+    first = read.templates[0].render(read.concepts[0], read.identities[2])
+    assert first == "Tell a Ugandan cook what salt is for."
+    assert read.templates[1].render(read.concepts[1], read.identities[1]) == (
+        "Ipaliwanag ang mahinang apoy sa taong Pilipino."
+    )
+    assert "3 identities" in (made.folder / "DATASHEET.md").read_text()
+    assert "language: mul" in (made.folder / "card.yaml").read_text()
+    described = json.loads((made.folder / "croissant.json").read_text())
+    assert [one["name"] for one in described["recordSet"]] == ["concepts", "identities", "templates"]
+    # One more concept is a minor step; another text of an identity, once two agree to it, a major one.
+    add(prompts["berto"], "concept", "topic,concept\nkusina,pepper\n")
+    with pytest.raises(KapwaError, match="too small a step"):
+        freeze(project, "1.0.1", tmp_path)
+    prompts["ana"].post("releases/", {"version": "1.1.0"})
+    one = PromptPart.objects.get(name="Ugandan")
+    prompts["berto"].post(
+        f"prompts/identity/{one.id}/", {"identity": "Ugandan", "text_fil": "Ugandes", "base": one.text_event}
+    )
+    assert "nothing changed" in prompts["ana"].get("releases/")  # until two agree, a release has the old text
+    agree(prompts["carla"], "identity", "Ugandan")
+    agree(prompts["edo"], "identity", "Ugandan")
+    with pytest.raises(KapwaError, match="1 of its items is changed"):
+        freeze(project, "1.2.0", tmp_path)
+    made = freeze(project, "2.0.0", tmp_path, private=0.5)
+    shares = [
+        read_folder(place, "mundo", "eecc/qa").concepts for place in (made.folder, Path(f"{made.folder}-private"))
+    ]
+    assert sorted(one.name for found in shares for one in found) == ["a slow fire", "pepper", "salt"]
+    archive = prompts["ana"].client.get("/p/mundo/releases/1.1.0/")
+    assert archive.status_code == 200
+
+
+def test_a_release_has_no_words_without_consent_and_names_what_was_withdrawn(
+    prompts: dict[str, Any], tmp_path: Path
+) -> None:
+    import shutil
+
+    from kapwa.studio.freeze import freeze
+    from kapwa.suites.folders.adding import check_folder
+
+    project = agreed_project(prompts)
+    dora = enter(project, "Dora", "writer")
+    add(dora, "concept", "topic,concept\nkusina,kanaryo\n")
+    dora.post("consent/", {"version": "1", "agree": "yes"})  # no longer for publication
+    made = freeze(project, "1.0.0", tmp_path / "a")
+    assert made.held == 1
+    assert b"kanaryo" not in b"".join(one.read_bytes() for one in made.folder.iterdir())
+    dora.agree()
+    freeze(project, "1.1.0", tmp_path)
+    dora.post("withdraw/", {"depth": "contributions", "sure": "yes"})
+    made = freeze(project, "2.0.0", tmp_path)
+    assert made.withdrawn == 1
+    assert b"kanaryo" not in b"".join(one.read_bytes() for one in made.folder.iterdir())
+    assert check_folder(made.folder).errors == []
+    old = tmp_path / "mundo-1.1.0"
+    shutil.copyfile(made.folder / "withdrawn.jsonl", old / "withdrawn.jsonl")
+    errors = check_folder(old).errors
+    assert [(Path(one.path).name, one.row) for one in errors] == [("concepts.jsonl", 3)]

@@ -197,8 +197,8 @@ def test_words_whose_author_does_not_want_them_published_stay_out(
     people["carla"].post("situations/new/", a_situation("Tomas"))
     Situation.objects.update(state="accepted")
     page = people["ana"].get("releases/")
-    assert "A release made now would have 1 situation. 0 are not accepted yet" in page
-    assert "3 accepted situations would be left out" in page
+    assert "A release made now would have 1 item. 0 are not accepted yet" in page
+    assert "3 accepted items would be left out" in page
     made = freeze(project, "1.0.0", tmp_path)
     assert (made.rows, made.held) == (1, 3)
     assert "Tomas" in (made.folder / "situations.jsonl").read_text()
@@ -212,7 +212,7 @@ def test_words_whose_author_does_not_want_them_published_stay_out(
     assert (made.rows, made.held) == (1, 3)
     assert "Nars" not in (made.folder / "situations.jsonl").read_text()
     Situation.objects.update(state="accepted")
-    with pytest.raises(UsageError, match="Nobody whose words are in accepted situations agreed"):
+    with pytest.raises(UsageError, match="Nobody whose words are in what is accepted agreed"):
         freeze(project, "2.0.0", tmp_path)
     agree("berto", scope_publish="yes")
     people["berto"].post("withdraw/", {"depth": "identity", "sure": "yes"})  # his words stay, and so does his word

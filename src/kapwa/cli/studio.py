@@ -159,19 +159,19 @@ def freeze(
         "releases"
     ),
     private: Annotated[
-        float, option("SHARE", "Keep about this share of situations in a folder of its own.", min=0.0, max=0.9)
+        float, option("SHARE", "Keep about this share of items in a folder of its own.", min=0.0, max=0.9)
     ] = 0.0,
     date: Annotated[str | None, option("DATE", "The date it bears, such as 2026-01-31. Default: today.")] = None,
     home: Home = HOME,
     database: Database = None,
 ) -> None:
-    """Freeze accepted situations into a suite folder; a version that was frozen before is written again as it was."""
+    """Freeze what people accepted into a suite folder; a version that was frozen before is written again as it was."""
     commands = _open(home, database)
     from kapwa.studio.freeze import freeze as frozen
 
     made = frozen(commands.find_project(name), release, output, date=date, private=private)
     show(str(made.folder))
-    note(f"{made.rows} situation{'s' * (made.rows != 1)}, version {made.version}.")
+    note(f"{made.rows} item{'s' * (made.rows != 1)}, version {made.version}.")
     if made.held:
         note(f"{made.held} accepted left out: somebody has not agreed that their words in it are published.")
     if made.withdrawn:

@@ -6,16 +6,23 @@ import html
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
-from kapwa.analysis.datasheet import flat, gather, render
-from kapwa.datasets.rows import columns_of
-from kapwa.studio.models import Elicited, Membership, Project, Release, Revision, Session, Situation, Topic, Vote
-from kapwa.suites.kalahi.form import Situation as Row
+from kapwa.analysis.datasheet import Facts, flat, gather, render
+from kapwa.studio.models import Membership, Project, Release
+
+
+class Column(NamedTuple):
+    """A column of a released table; ``kind``: "Text" or "Boolean", as Croissant says them."""
+
+    name: str
+    kind: str = "Text"
+    repeated: bool = False
+
 
 # No group of fewer people is told of, nor can it be had by taking the others away.
 FEWEST = 5
@@ -23,25 +30,11 @@ _ASKED = ("age_band", "gender", "locality", "languages")
 _OTHER = "others, or not said"
 
 
-def facts_now(project: Project, items: Iterable[str]) -> dict[str, Any]:
-    """Return counts of how the situations ``items`` came about, without a name or text of anybody."""
-    own = list(items)
-    authors = {one for pk in own for one in Situation.objects.get(pk=pk).authors} - {""}
-    votes = Vote.objects.filter(situation__in=own)
-    reviewers = set(votes.values_list("author", flat=True))
-    reasons = Counter(Revision.objects.filter(situation__in=own).exclude(reason="").values_list("reason", flat=True))
-    members = Membership.objects.filter(project=project, author__in=authors | reviewers).select_related("person")
+def people_facts(project: Project, authors: Collection[str]) -> dict[str, Any]:
+    """Return which consent texts people agreed to, and what they said of themselves in groups of at least five."""
+    members = Membership.objects.filter(project=project, author__in=authors).select_related("person")
     told = [one.person.demographics for one in members if one.person is not None]
-    topics = Topic.objects.filter(project=project)
     return {
-        "writers": len(authors),
-        "reviewers": len(reviewers),
-        "votes": votes.count(),
-        "accepting": votes.filter(choice="accept").count(),
-        "answers": Elicited.objects.filter(project=project).count(),
-        "sessions": Session.objects.filter(project=project).count(),
-        "topics": dict(sorted(Counter(topics.values_list("origin", flat=True)).items())),
-        "changes": dict(sorted(reasons.items())),
         "consents": sorted({one.consent_version for one in members if one.consent_version}),
         "people": {name: groups for name in _ASKED if (groups := anonymous(one.get(name, "") for one in told))},
     }
@@ -63,31 +56,28 @@ def anonymous(values: Iterable[str]) -> dict[str, int]:
     return {**dict(sorted(found.items())), **({_OTHER: rest} if rest else {})}
 
 
-def datasheet(project: Project, release: Release, folder: Path) -> str:
-    """Return the datasheet of the release in ``folder``, with what the studio knows of how it came about."""
+def datasheet(project: Project, release: Release, folder: Path, tell: Callable[[Facts, Any], None]) -> str:
+    """Return the datasheet of the release in ``folder``; ``tell`` puts in how its items came about."""
     facts, known, source = gather(folder), release.facts, "the studio's log"
     facts.name = f"{project.slug}-{release.version}"
     facts.tell("collection.consent", f"{release.card['consent']} Versions agreed to: {known['consents']}.", source)
     facts.tell("collection.notice", "The consent text is shown before the first task, in each language.", source)
     revoke = "In three depths on their own page; the next release lists what is missing in withdrawn.jsonl."
     facts.tell("collection.revoke", revoke, source, settled=True)
-    facts.tell("collection.direct", "People wrote the situations themselves.", source, settled=True)
-    facts.tell("collection.mechanism", "Kapwa Studio: a questionnaire, a writing desk, and blind review.", source)
-    asked = f"{known['answers']} answers to the questionnaire; topics by origin: {_listed(known['topics'])}."
-    facts.tell("collection.acquired", asked, source)
-    workers = f"{known['writers']} people wrote or changed the situations; {known['reviewers']} people voted on them."
-    facts.tell("collection.workers", workers, source)
-    for name, groups in known["people"].items():
-        label = f"{name.replace('_', ' ')} (as people chose to say; groups of at least {FEWEST})"
-        facts.table("collection.workers", [label, "people"], groups.items())
-    labels = f"{known['votes']} hidden votes, {known['accepting']} of them to accept; {known['sessions']} meetings."
-    facts.tell("composition.labels", labels, source)
-    facts.tell("preprocessing.done", f"Changes in review, by reason: {_listed(known['changes'])}.", source)
+    tell(facts, known)
     facts.tell("collection.time", f"Frozen on {release.date}.", source)
     return render(facts)
 
 
-def _listed(counts: Mapping[str, int]) -> str:
+def tell_people(sheet: Facts, known: Mapping[str, Any]) -> None:
+    """Put what people said of themselves into a datasheet."""
+    for name, groups in known["people"].items():
+        label = f"{name.replace('_', ' ')} (as people chose to say; groups of at least {FEWEST})"
+        sheet.table("collection.workers", [label, "people"], groups.items())
+
+
+def listed(counts: Mapping[str, int]) -> str:
+    """Return counts in one line."""
     return ", ".join(f"{name} {n}" for name, n in counts.items()) or "none"
 
 
@@ -99,20 +89,33 @@ _CROISSANT_TERMS = (
 )
 
 
-def croissant(project: Project, release: Release, card: Mapping[str, Any], table: str, sha256: str) -> str:
-    """Return the release's metadata in Croissant 1.0: the table, its columns, its hash and licence."""
-    fields = [
-        {
-            "@type": "cr:Field",
-            "@id": f"situations/{name}",
-            "name": name,
-            "dataType": "sc:Boolean" if name == "base" else "sc:Text",
-            "source": {"fileObject": {"@id": "situations-file"}, "extract": {"column": name}},
-            **({"repeated": True} if name.partition("_")[0] in ("relevant", "irrelevant") else {}),
-        }
-        for name in columns_of(Row)
-        if name not in ("notes", "source")
-    ]
+def croissant(
+    project: Project,
+    release: Release,
+    card: Mapping[str, Any],
+    about: str,
+    columns: Mapping[str, Sequence[Column]],
+    hashes: Mapping[str, str],
+) -> str:
+    """Return the release's metadata in Croissant 1.0: its tables, their columns, hashes and licence.
+
+    ``columns`` and ``hashes``: of each table, by its file's name.
+    """
+    names = {file: Path(file).stem for file in columns}
+    fields = {
+        file: [
+            {
+                "@type": "cr:Field",
+                "@id": f"{name}/{one.name}",
+                "name": one.name,
+                "dataType": f"sc:{one.kind}",
+                "source": {"fileObject": {"@id": f"{name}-file"}, "extract": {"column": one.name}},
+                **({"repeated": True} if one.repeated else {}),
+            }
+            for one in columns[file]
+        ]
+        for file, name in names.items()
+    }
     found = {
         "@context": {
             "@language": "en",
@@ -129,7 +132,7 @@ def croissant(project: Project, release: Release, card: Mapping[str, Any], table
         "@type": "sc:Dataset",
         "conformsTo": "http://mlcommons.org/croissant/1.0",
         "name": project.slug,
-        "description": f"{card['title']}: everyday situations of the culture {card['culture']}, with responses.",
+        "description": f"{card['title']}: {about[0].lower()}{about[1:]}",
         "version": release.version,
         "datePublished": release.date,
         "license": card["licence"],
@@ -140,14 +143,17 @@ def croissant(project: Project, release: Release, card: Mapping[str, Any], table
         "distribution": [
             {
                 "@type": "cr:FileObject",
-                "@id": "situations-file",
-                "name": table,
-                "contentUrl": table,
+                "@id": f"{name}-file",
+                "name": file,
+                "contentUrl": file,
                 "encodingFormat": "application/jsonlines",
-                "sha256": sha256,
+                "sha256": hashes[file],
             }
+            for file, name in names.items()
         ],
-        "recordSet": [{"@type": "cr:RecordSet", "@id": "situations", "name": "situations", "field": fields}],
+        "recordSet": [
+            {"@type": "cr:RecordSet", "@id": name, "name": name, "field": fields[file]} for file, name in names.items()
+        ],
     }
     return json.dumps(found, ensure_ascii=False, indent=2) + "\n"
 
@@ -157,15 +163,16 @@ def as_markdown(text: str) -> str:
     return re.sub(r"^(\d*)([#+=~.)-])", r"\1\\\2", flat(html.escape(text, quote=False)))
 
 
-def readme(card: Mapping[str, Any], table: str) -> str:
-    """Return a first page, whose head tells ``datasets`` and the Hugging Face Hub which file holds the rows."""
+def readme(card: Mapping[str, Any], about: str, tables: Sequence[str]) -> str:
+    """Return a first page, whose head tells ``datasets`` and the Hugging Face Hub which files hold the rows."""
+    names = ["default"] if len(tables) == 1 else [Path(table).stem for table in tables]
     head = {
         "pretty_name": card["title"],
         "language": [card["language"]],
-        "configs": [{"config_name": "default", "data_files": table}],
+        "configs": [{"config_name": name, "data_files": table} for name, table in zip(names, tables, strict=True)],
     }
     lines = [f"# {as_markdown(card['title'])}, {card['version']}", ""]
-    lines += [f"Everyday situations of the culture {as_markdown(card['culture'])}, with responses.", ""]
+    lines += [as_markdown(about), ""]
     lines += [f"- {as_markdown(limit)}" for limit in card["limits"]]
-    lines += ["", "Licence, consent and authors stand in card.yaml, how the situations came about in DATASHEET.md."]
+    lines += ["", "Licence, consent and authors stand in card.yaml, how it came about in DATASHEET.md."]
     return f"---\n{yaml.safe_dump(head, allow_unicode=True, sort_keys=False)}---\n\n" + "\n".join(lines) + "\n"

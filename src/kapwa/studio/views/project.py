@@ -17,12 +17,13 @@ from kapwa.errors import UsageError
 from kapwa.studio import consent as texts
 from kapwa.studio.exchange import export_project
 from kapwa.studio.fields import tidy, tidy_line
-from kapwa.studio.freeze import accepted_now, freeze, items_now, release_files, step_needed
 from kapwa.studio.freeze import card_now as card_of
+from kapwa.studio.freeze import freeze, release_files, step_needed
 from kapwa.studio.languages import checked_tag, known, language
 from kapwa.studio.models import Event, Membership, Question, Release, Situation
 from kapwa.studio.people import invite
 from kapwa.studio.questions import questions_of
+from kapwa.studio.releasing import form_of
 from kapwa.studio.roles import COORDINATOR, COORDINATORS, ROLES
 from kapwa.studio.security import Visit, page
 from kapwa.studio.views.common import act, show, whole
@@ -117,12 +118,13 @@ def releases(request: HttpRequest, visit: Visit) -> HttpResponse:
         return redirect("releases", project=project.slug)
     found = list(Release.objects.filter(project=project).order_by("-seq"))
     before = found[0] if found else None
-    items = items_now(project, before)
-    step, why = step_needed(before, items, card_of(project))
-    accepted = accepted_now(project, before)
-    counts = {
+    form = form_of(project)
+    items, accepted = form.items_now(project, before), form.accepted_now(project, before)
+    step, why = step_needed(project, before, items, card_of(project, items))
+    counts: dict[str, Any] = {
         "n": len(items),
-        "waiting": Situation.objects.filter(project=project).exclude(id__in=list(accepted)).count(),
+        "lacking": form.missing(project, items) if items else "",
+        "waiting": form.waiting(project, accepted),
         "held": len(accepted) - len(items),
     }
     return show(request, visit, "releases", releases=found, step=step, why=why, **counts)

@@ -11,9 +11,10 @@ from typing import Literal
 from kapwa.datasets.card import card_findings
 from kapwa.datasets.findings import CheckReport, Finding
 from kapwa.datasets.text_checks import table_oddities
+from kapwa.datasets.withdrawn import withdrawn_findings
 from kapwa.languages import places as names
 from kapwa.suites.eecc.data import ROLES, Prompts, read_folder, task_folders
-from kapwa.suites.eecc.form import Concept, Identity, article, article_reference, slips
+from kapwa.suites.eecc.form import Concept, Identity, Template, article, article_reference, slips
 
 SUITE = "eecc"
 _SIGNS = re.compile(r"[\W_]+")
@@ -40,6 +41,10 @@ def check(path: Path) -> CheckReport | None:
         findings += reading.oddities
         findings += [one for table in reading.by_role.values() for one in table_oddities(table)]
         findings += [*_concept_findings(reading), *_identity_findings(reading)]
+        # A list of withdrawn rows names them by what they are and their name, for prompts have no ids.
+        rows: list[Template | Concept | Identity] = [*reading.templates, *reading.concepts, *reading.identities]
+        kinds = {Template: "template", Concept: "concept"}
+        findings += withdrawn_findings((f"{kinds.get(type(one), 'identity')}/{one.name}", *one.origin) for one in rows)
         if not reading.cards:
             text = "no card.yaml: licence, authors, consent and limits are not stated"
             findings.append(Finding("note", str(reading.path), text))
