@@ -297,3 +297,32 @@ def test_nothing_of_a_removed_question_is_left_nor_what_was_made_of_it(
     propose(huda, 4, "ar", "ماذا تأكلون؟")  # life goes on
     agree(4, "ko", huda)
     assert asked_now(everyday, "ko") == ["무엇을 먹나요?"]
+
+
+def test_nothing_of_removed_answers_is_left_and_votes_count_again(
+    studio: Path, everyday: Any, askers: dict[str, Someone]
+) -> None:
+    from django.db import connection
+    from studio_answers import answer, ask, member_of
+
+    from kapwa.studio.events import differences
+    from kapwa.studio.merging import key_of, merged_answers
+
+    question, omar = ask(everyday, "아침에?"), member_of(askers["omar"])
+    other = enter(everyday, "Sara", "answerer")
+    answer(omar, question, f"{CANARY}-1", "밥", depends=f"{CANARY}-2")
+    answer(member_of(other), question, "쌀밥", "밥")
+    keys = [key_of(everyday, text) for text in (f"{CANARY}-1", "쌀밥")]
+    place = f"answers/{question.number}/"
+    askers["huda"].post(place, {"key": keys, "action": "merge"})
+    askers["huda"].post(place, {"action": "english", f"english_{keys[0]}": f"{CANARY}-3"})
+    askers["jun"].post(place, {"named": keys[1]})
+    assert CANARY in askers["huda"].get(place)
+    assert files_with(studio.parent, CANARY) != []
+    askers["omar"].post("withdraw/", {"depth": "contributions", "sure": "yes"})
+    connection.close()
+    assert files_with(studio.parent, CANARY) == []
+    assert differences(everyday) == []
+    (found,) = merged_answers(everyday, "ko")
+    assert {group.texts: group.votes for group in found.groups} == {("쌀밥",): 1, ("밥",): 1}
+    assert CANARY not in askers["huda"].get(place)

@@ -1,12 +1,17 @@
 """Answers that mean the same: votes after merging, moving out, undoing and withdrawals, against a slow recount."""
 
 import contextlib
+import json
 import random
+import re
+import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 from slow_recount import recount
 from studio_answers import answer, answerers, ask, revise
+from studio_people import enter
 
 WORDS = ("밥", "쌀밥", "쌀 밥", "국", "김치", "kimchi", "Kimchi")
 
@@ -178,3 +183,227 @@ def test_nothing_that_was_made_of_a_removed_answer_is_left(blend: Any) -> None:
     assert "kanaryo" not in str(list(Event.objects.values_list("body"))) + str(snapshot(blend))
     assert people[2].author not in str(list(Event.objects.values_list("actor", "body"))) + str(snapshot(blend))
     assert differences(blend) == []
+
+
+def test_whoever_merges_decides_on_the_page_and_can_undo_it(blend: Any) -> None:
+    from kapwa.studio.models import Merging
+
+    question, people = ask(blend, "아침에?"), answerers(blend, 5)
+    for who, texts in zip(people, (["밥"], ["쌀밥", "밥"], ["Kimchi"], ["kimchi", "국"]), strict=False):
+        answer(who, question, *texts, depends="계절" if texts == ["밥"] else "")
+    answer(people[4], question, button="not-applicable")
+    dina, place = enter(blend, "Dina", "translator"), f"answers/{question.number}/"
+    page = dina.get(place)
+    assert "5 people answered. Don't know: 0%; not applicable here: 20%; no typical answer: 0%." in page
+    assert "계절" in page
+    suggested = page[page.index('id="may"') : page.index('id="decided"')]
+    assert "the same but for spelling" in suggested
+    assert re.findall(r'name="key" value="(\w+)"', suggested)[:2] == [key(blend, "Kimchi"), key(blend, "kimchi")]
+    keys = {word: key(blend, word) for word in ("밥", "쌀밥", "국", "kimchi", "Kimchi")}
+    dina.post(place, {"key": [keys["밥"], keys["쌀밥"]], "action": "merge"})
+    page = dina.post(place, {"key": [keys["kimchi"], keys["Kimchi"]]})
+    assert votes(blend) == {
+        frozenset({"밥", "쌀밥"}): 2,
+        frozenset({"kimchi", "Kimchi"}): 2,
+        frozenset({"국"}): 1,
+    }
+    assert "the same but for spelling" not in page
+    assert "merged" in page[page.index('id="history"') :]
+    form = {f"english_{keys['밥']}": "rice", f"english_{keys['Kimchi']}": "", f"english_{keys['국']}": "rice"}
+    page = dina.post(place, {**form, "action": "english"})
+    assert 'value="rice"' in page
+    assert "the same in English" in page
+    dina.post(place, {**form, "action": "english"}, status=400)  # nothing new
+    dina.post(place, {"named": keys["쌀밥"]})
+    dina.post(place, {"split": keys["밥"]})
+    assert votes(blend)[frozenset({"밥"})] == 2
+    undo = re.findall(r'name="undo" value="([\w-]+)"', dina.get(place))
+    assert len(undo) == len(Merging.objects.get().decisions) == 5
+    dina.post(place, {"undo": undo[0]})
+    dina.post(place, {"undo": undo[0]}, status=409)
+    page = dina.get(place)
+    assert page.index(">쌀밥</bdi>") < page.index(">밥</bdi>")  # put first, in its group again
+    dina.post(place, {"key": keys["국"]}, status=400)
+    dina.post(place, {"key": [keys["밥"], keys["쌀밥"]]}, status=400)
+    dina.post(place, {"split": "0123456789abcdef"}, status=400)
+    # A group reads as it did, and whose text changed is told apart until somebody confirms it.
+    revise(blend, question, "아침에 무엇을?")
+    page = dina.get(place)
+    assert "Answers to a former text" in page
+    assert "Not applicable here</bdi> (1)" in page
+    dina.post(place, {"confirm": "1.1"}, status=400)
+    page = dina.post(place, {"confirm": "2.2"})
+    assert "Answers to a former text" not in page
+    assert votes(blend)[frozenset({"밥", "쌀밥"})] == 2
+    dina.get("answers/99/", status=404)
+
+
+def test_agreement_on_the_page_is_that_of_kapwa_agreement_on_the_table(blend: Any, tmp_path: Path) -> None:
+    from typer.testing import CliRunner
+
+    from kapwa.cli.main import app
+    from kapwa.studio.merging import merged_answers
+    from kapwa.studio.views.merging import agreed
+
+    ana = enter(blend, "Ana", "coordinator")
+    assert "No question is asked" in ana.get("answers/")
+    people, drawn = answerers(blend, 6), random.Random(1)
+    questions = [ask(blend, f"질문 {place}?") for place in range(8)]
+    assert "Nobody has given an answer yet" in ana.get("answers/")
+    answer(people[0], questions[0], "=1+1", "밥")
+    assert "undefined: no two raters judged the same thing" in ana.get("answers/")
+    for question in questions:
+        for who in people:
+            texts = drawn.sample(("밥", "쌀밥", "국"), drawn.randint(0, 2))
+            answer(who, question, *texts, button="" if texts else drawn.choice(("idk", "no-answer")))
+    answer(people[0], questions[0], "=1+1", "밥")
+    decide(blend, questions[0], "merged", keys=[key(blend, "밥"), key(blend, "=1+1")])
+    revise(blend, questions[7], "질문 여덟?")
+    page = ana.get("answers/")
+    table = ana.client.get("/p/seoul/answers/table/").content
+    path = tmp_path / "answers.csv"
+    path.write_bytes(table)
+    assert b"'=1+1" in table
+    shown = CliRunner().invoke(app, ["agreement", str(path), "--json"])
+    assert shown.exit_code == 0, shown.output
+    found = {row["coefficient"]: row for row in json.loads(shown.stdout)["agreement"]}
+    own = agreed(blend, merged_answers(blend, "ko", everybody=True))
+    assert own is not None
+    assert list(found.values()) == own.agreement.to_dicts()
+    assert found["percent"]["units"] <= 7  # the changed question's answers do not count
+    for name in ("percent", "krippendorff-nominal"):
+        assert f"{found[name]['value']:.2f}" in page
+    assert f"{found['percent']['low']:.2f} to {found['percent']['high']:.2f}" in page
+    # Whoever reads it learns codes, never the log's or the studio's names for people.
+    assert not any(who.author.encode() in table or who.pseudonym.encode() in table for who in people)
+    plain = CliRunner().invoke(app, ["agreement", str(path)])
+    assert "Agreement in people's own answers" in plain.stdout
+
+
+def test_each_share_is_of_all_whose_answer_counts(blend: Any) -> None:
+    from kapwa.studio.merging import merged_answers
+    from kapwa.studio.views.merging import _shares
+
+    question, people = ask(blend, "아침에?", "ar"), answerers(blend, 5)
+    for who, button in zip(people[2:], ("idk", "not-applicable", "no-answer"), strict=True):
+        answer(who, question, button=button)
+    for who in people[:2]:
+        answer(who, question, "밥")
+    (found,) = merged_answers(blend, "ko", everybody=True)
+    assert _shares(found)[1:] == (0.4, 0.2, 0.2, 0.2)
+    (empty,) = merged_answers(blend, "ar", everybody=True)
+    assert _shares(empty)[1:] == (None,) * 4
+    page = enter(blend, "Dina", "scribe").get("answers/?language=ar")
+    assert "아침에? (ar)" in page
+    assert 'dir="rtl"' in page
+
+
+def test_a_page_of_many_answers_asks_the_database_a_few_times(blend: Any) -> None:
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+
+    from kapwa.studio.models import Answer
+
+    question = ask(blend, "아침에?")
+    dina = enter(blend, "Dina", "translator")
+
+    def queries() -> tuple[int, int]:
+        with CaptureQueriesContext(
+            connection,
+        ) as caught:
+            dina.get(f"answers/{question.number}/")
+        own = [one["sql"] for one in caught if '"studio_answer"' in one["sql"] or '"studio_merging"' in one["sql"]]
+        return len(caught), len(own)
+
+    few = queries()
+    own = {"project": blend, "question": question.id, "language": "ko", "outcome": "answered"}
+    seen = {"question_revision": 1, "wording_revision": 1}
+    Answer.objects.bulk_create(
+        Answer(
+            id=f"a{place}", seq=place, author=f"{place:016d}", texts=[f"음식{chr(0xAC00 + 37 * place)}"], **own, **seen
+        )
+        for place in range(300)
+    )
+    start = time.perf_counter()
+    assert queries() == few
+    assert few[1] == 2
+    assert time.perf_counter() - start < 6  # about 1 s
+
+
+def test_agreement_over_five_hundred_questions_is_quick(blend: Any) -> None:
+    from kapwa.studio.models import Answer, Question, Wording
+
+    own = {"project": blend, "language": "ko", "text": "?"}
+    Question.objects.bulk_create(Question(id=f"q{n}", number=n, seq=n, **own) for n in range(1, 501))
+    Wording.objects.bulk_create(
+        Wording(id=f"q{n}:ko", question=f"q{n}", seq=n, state="approved", **own) for n in range(1, 501)
+    )
+    drawn = random.Random(2)
+    Answer.objects.bulk_create(
+        Answer(
+            id=f"{n}-{who}",
+            seq=n,
+            project=blend,
+            language="ko",
+            question=f"q{n}",
+            author=f"{who:016d}",
+            question_revision=1,
+            wording_revision=1,
+            outcome="answered",
+            texts=[f"{n} {drawn.choice(WORDS)}"],
+        )
+        for n in range(1, 501)
+        for who in range(5)
+    )
+    ana = enter(blend, "Ana", "coordinator")
+    start = time.perf_counter()
+    page = ana.get("answers/")
+    assert time.perf_counter() - start < 6  # under 2 s on a quiet machine
+    assert "Over 500 questions" in page
+
+
+@pytest.mark.parametrize(
+    ("language", "texts", "expected"),
+    [
+        (
+            "ko",
+            ("김치 찌개", "김치찌개", "김치찌게", "된장국"),
+            {
+                ("spelling", "김치 찌개", "김치찌개"),
+                ("near", "김치 찌개", "김치찌게"),
+                ("near", "김치찌개", "김치찌게"),
+            },
+        ),
+        (
+            "ar",
+            ("القهوة", "قهوه", "الْقَهْوَة", "شاي"),
+            {("spelling", "القهوة", "الْقَهْوَة"), ("forms", "القهوة", "قهوه"), ("forms", "قهوه", "الْقَهْوَة")},
+        ),
+        (
+            "en",
+            ("potato", "Potatoes", "café", "cafe", "14", "15"),
+            {("forms", "potato", "Potatoes"), ("spelling", "café", "cafe")},
+        ),
+        ("fil", ("adobo", "Adobo!", "sinigang"), {("spelling", "adobo", "Adobo!")}),
+        ("am", ("ፀሐይ", "ጸሀይ", "ቡና"), {("spelling", "ፀሐይ", "ጸሀይ")}),
+        ("qaa-x-own", ("moro", "moru", "tatto", "tatte"), {("near", "moro", "moru"), ("near", "tatto", "tatte")}),
+    ],
+)
+def test_suggestions_come_from_what_is_known_of_the_language(
+    language: str, texts: tuple[str, ...], expected: set[tuple[str, ...]]
+) -> None:
+    from kapwa.studio.merging import Group
+    from kapwa.studio.suggesting import suggestions
+
+    groups = [Group((text,), (text,), (), frozenset({text})) for text in texts]
+    found = {(one.reason, *(group.head for group in one.groups)) for one in suggestions(groups, language)}
+    assert found == expected
+
+
+def test_what_a_person_moved_out_is_not_suggested_again() -> None:
+    from kapwa.studio.merging import Group
+    from kapwa.studio.suggesting import suggestions
+
+    groups = [Group((text,), (text,), english, frozenset()) for text, english in (("밥", ("rice",)), ("쌀", ("Rice",)))]
+    assert [one.reason for one in suggestions(groups, "ko")] == ["english"]
+    assert suggestions(groups, "ko", [{"kind": "answers.split", "key": "쌀"}]) == []

@@ -69,7 +69,7 @@ def agreement(
         list[Path],
         typer.Argument(
             metavar="CHOICES",
-            help="Filled choice forms, or a table with the columns item_id, rater, choice.",
+            help="Filled choice forms, or a table with the columns item_id, rater and choice, or answer.",
             show_default=False,
         ),
     ],
@@ -84,10 +84,16 @@ def agreement(
     """Analyse which responses people chose.
 
     Shows the accuracy of each person, how many chose the best response, kappa and alpha with intervals.
+    Of answers in people's own words, which need no --task, shows how far people agree.
     """
     import kapwa
+    from kapwa.people.answers import answer_agreement, holds_answers, render_answers
     from kapwa.people.choices import human_baseline, render_baseline
 
+    if holds_answers(choices):
+        told = answer_agreement(choices, seed=seed)
+        show_json(told.to_dict()) if json else show(render_answers(told))
+        return
     items = kapwa.load_task(task, data=data, variant=variant, where=opt.parse_where(where)).items()
     found = human_baseline(choices, items, key=key, some=bool(where), seed=seed)
     if json:

@@ -39,7 +39,14 @@ def has_majority(yes: int, answered: int) -> bool:
     return answered > 0 and 3 * yes >= 2 * answered
 
 
-def agreement_rows(table: Table, clusters: Sequence[str], *, seed: int, replicates: int = 2000) -> list[dict[str, Any]]:
+def agreement_rows(
+    table: Table,
+    clusters: Sequence[str],
+    *,
+    seed: int,
+    replicates: int = 2000,
+    coefficients: Sequence[Coefficient] = COEFFICIENTS,
+) -> list[dict[str, Any]]:
     """Return one row per coefficient with a bootstrap interval over clusters of units.
 
     A coefficient that is undefined has a null value, and the note says why.
@@ -47,7 +54,7 @@ def agreement_rows(table: Table, clusters: Sequence[str], *, seed: int, replicat
     matrix = np.array([list(line) for line in table], dtype=object)
     used = {answer for answer in matrix.ravel() if answer is not None}
     rows: list[dict[str, Any]] = []
-    for name in COEFFICIENTS:
+    for name in coefficients:
         if name == "cohen" and matrix.shape[1] > MOST_PAIRED:
             empty = dict.fromkeys(("value", "low", "high", "units"))
             note = f"not computed for more than {MOST_PAIRED} people, who make too many pairs"

@@ -15,7 +15,7 @@ from kapwa.studio.desks import DESKS, Field, FieldError, Option, Shown, Task
 from kapwa.studio.merging import counts
 from kapwa.studio.models import Answer, Membership, Merging, Project, Question, Wording
 from kapwa.studio.models.answers import ANSWERED, NO_ANSWER, NOT_APPLICABLE, UNKNOWN
-from kapwa.studio.projections.everyday import Asked, askable
+from kapwa.studio.projections.everyday import PROMPT, Asked, askable
 from kapwa.studio.roles import ANSWERER
 
 LONGEST = 200  # characters of one answer: a few words, not a text
@@ -51,7 +51,7 @@ class AnsweringDesk:
         """Return a question as it was shown; its text is that of now where it has changed since."""
         match = _SEEN.fullmatch(seen)
         wording = Wording.objects.filter(id=f"{subject}:{match[1]}", project=member.project).first() if match else None
-        question = Question.objects.filter(id=subject, project=member.project).first()
+        question = Question.objects.filter(id=subject, project=member.project).exclude(kind=PROMPT).first()
         if match is None or wording is None or question is None:
             return None
         if int(match[2]) > question.revision or int(match[3]) > wording.revision:

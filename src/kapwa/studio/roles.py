@@ -27,6 +27,8 @@ READERS = WRITERS | REVIEWERS
 # Who writes what is in several languages, and who agrees to it.
 WORDERS = WRITERS | {TRANSLATOR}
 AGREERS = WORDERS | REVIEWERS
+# Who decides which answers mean the same.
+MERGERS = frozenset({COORDINATOR, SCRIBE, TRANSLATOR})
 COORDINATORS = frozenset({COORDINATOR})
 TRANSLATORS = frozenset({TRANSLATOR})
 # Who says what they think of questions and their wordings, and who reads how those came to be.

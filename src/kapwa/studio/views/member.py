@@ -16,6 +16,7 @@ from kapwa.studio import consent as texts
 from kapwa.studio.checks import length_tricks
 from kapwa.studio.erasure import erase_author, forget, wipe_traces
 from kapwa.studio.fields import tidy_line
+from kapwa.studio.languages import language
 from kapwa.studio.models import Person, Situation, Vote
 from kapwa.studio.people import hashed, new_code
 from kapwa.studio.projections.situations import ACCEPTED, DRAFT, IN_REVIEW, STATES
@@ -110,11 +111,13 @@ def me(request: HttpRequest, visit: Visit) -> HttpResponse:
         person.demographics = {name: value for name, value in known.items() if value}
         person.name, person.contact = (tidy_line(request.POST.get(name, ""), 200) for name in ("name", "contact"))
         person.save()
+        member.languages = [tag for tag in visit.project.languages if tag in request.POST.getlist("answer_in")]
         member.pseudonym = tidy_line(request.POST.get("pseudonym", ""), 80) or member.pseudonym
         member.credit = request.POST.get("credit", "") if request.POST.get("credit") in ("name", "pseudonym") else ""
         member.save()
         return redirect("me", project=visit.project.slug)
-    return show(request, visit, "me", person=person, ages=texts.AGE_BANDS)
+    spoken = [language(tag) for tag in visit.project.languages]
+    return show(request, visit, "me", person=person, ages=texts.AGE_BANDS, spoken=spoken)
 
 
 @page("withdraw/", read=EVERYONE, write=EVERYONE, consented=False)

@@ -96,6 +96,8 @@ def settings(request: HttpRequest, visit: Visit) -> HttpResponse:
         project.languages = list(dict.fromkeys([project.language, *tags]))
         project.gloss = checked_tag(request.POST.get("gloss") or project.gloss)
         project.quorum = max(1, whole(request.POST.get("quorum"), project.quorum, 100))
+        project.people_each = max(1, whole(request.POST.get("people_each"), project.people_each, 1000))
+        project.answers_each = max(1, whole(request.POST.get("answers_each"), project.answers_each, 10))
         project.save()
         return redirect("settings", project=project.slug)
     now = {one.language: one.text for one in texts.newest(project)}

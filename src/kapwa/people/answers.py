@@ -1,0 +1,106 @@
+"""How far people agree in what they answered in their own words, where nothing says which answer is right (BLEnD).
+
+A table has a row a person and item: ``item_id, rater, answer``; an empty answer is none. Answers agree when they are
+the same text, so they are merged first: what the studio exports stands under the head of each group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from kapwa.datasets.sheets import header_of, sheet_files
+from kapwa.errors import DataError
+from kapwa.people.agreement import NAMES, SCHEMA, agreement_rows
+from kapwa.people.filled_sheets import cell_of, refuse_repeats
+from kapwa.stats.agreement import Coefficient
+from kapwa.tables_io import read_sheet
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+# Those that do not ask who gave an answer: thousands of different texts by hundreds of people are no matter for them.
+COEFFICIENTS: tuple[Coefficient, ...] = ("percent", "fleiss", "krippendorff-nominal")
+# Answers by item and person.
+Given = Mapping[str, Mapping[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerAgreement:
+    """How far people agree; ``agreement``: ``coefficient, value, low, high, units, raters, note``.
+
+    ``units`` are items that at least two people answered. ``items`` and ``people``: with any answer.
+    """
+
+    agreement: pl.DataFrame
+    items: int
+    people: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values for JSON; None where a number is undefined."""
+        return {"items": self.items, "people": self.people, "agreement": self.agreement.to_dicts()}
+
+
+def holds_answers(paths: Sequence[Path]) -> bool:
+    """Whether the first file is a table of answers, rather than of choices."""
+    header = header_of(read_sheet(sheet_files(paths, "choices")[0]))
+    return "answer" in header and "choice" not in header
+
+
+def answer_agreement(
+    paths: str | Path | Sequence[str | Path], *, seed: int = 1, replicates: int = 2000
+) -> AnswerAgreement:
+    """Read tables of answers and say how far people agree: what ``kapwa agreement`` does with such tables.
+
+    Raises DataError naming file, row and column for a missing column, an empty id or name, somebody who answers an item
+    twice, and where nobody answers anything.
+    """
+    given: dict[str, dict[str, str]] = {}
+    entries = []
+    files = sheet_files(paths, "choices")
+    for path in files:
+        for row in read_sheet(path, required=("item_id", "rater", "answer")):
+            item, rater = (cell_of(row, path, name, filled=True).text for name in ("item_id", "rater"))
+            answer = cell_of(row, path, "answer")
+            entries.append(((item, rater), answer, f"{rater} answers {item!r}"))
+            if answer.text:
+                given.setdefault(item, {})[rater] = answer.text
+    refuse_repeats(entries)
+    if not given:
+        raise DataError("nobody answers anything.", path=files[0], column="answer")
+    return agreement_of(given, seed=seed, replicates=replicates)
+
+
+def agreement_of(given: Given, *, seed: int = 1, replicates: int = 2000) -> AnswerAgreement:
+    """Return percent agreement, Fleiss' κ and Krippendorff's α over items, with bootstrap intervals over items.
+
+    Percent agreement is the share of pairs of people who give the same answer to an item, averaged over items. Chance
+    is that two answers drawn from those to all items are the same, so it is near 0 where items differ.
+    """
+    lines = [list(answers.values()) for answers in given.values()]
+    people = len({rater for answers in given.values() for rater in answers})
+    widest = max(map(len, lines), default=0)
+    # Who gave an answer does not matter here, so a column is a place, not a person.
+    table = [[*line, *[None] * (widest - len(line))] for line in lines]
+    rows = agreement_rows(table, list(given), seed=seed, replicates=replicates, coefficients=COEFFICIENTS)
+    found = pl.DataFrame([{**row, "raters": people} for row in rows], schema=SCHEMA)
+    return AnswerAgreement(found, len(lines), people)
+
+
+def render_answers(found: AnswerAgreement) -> RenderableType:
+    """Return the agreement as a rich table for a terminal."""
+    from rich.table import Table
+
+    title = f"Agreement in people's own answers ({found.items} items, {found.people} people)"
+    table = Table(title=title, title_justify="left")
+    for name in ("coefficient", "value", "95% interval", "items with two answers", "note"):
+        table.add_column(name, justify="left" if name in ("coefficient", "note") else "right", overflow="fold")
+    for row in found.agreement.iter_rows(named=True):
+        value = "–" if row["value"] is None else f"{row['value']:.3f}"
+        interval = "–" if row["low"] is None else f"{row['low']:.3f} to {row['high']:.3f}"
+        table.add_row(NAMES[row["coefficient"]], value, interval, str(row["units"]), row["note"])
+    return table
