@@ -46,6 +46,7 @@ def filled(project: Any, people: dict[str, Someone]) -> dict[str, str]:
         "desk": "food",
         "role": "identity",
         "part": PromptPart.objects.get().id,
+        "tag": "ilo",
     }
 
 
@@ -85,7 +86,7 @@ def test_the_addresses_are_the_table_of_pages(studio: Path) -> None:
     assert found == {name: page.path for name, page in pages().items()}
     assert all(page.public or page.read or page.write for page in pages().values())
     public = {name for name, page in pages().items() if page.public}
-    assert public == {"start", "enter", "arrive", "join_project", "leave"}
+    assert public == {"start", "enter", "arrive", "join_project", "leave", "choose_language"}
 
 
 def test_a_page_without_roles_cannot_be_made(studio: Path) -> None:

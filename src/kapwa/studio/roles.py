@@ -34,3 +34,5 @@ TRANSLATORS = frozenset({TRANSLATOR})
 # Who says what they think of questions and their wordings, and who reads how those came to be.
 AGREEING = REVIEWERS | TRANSLATORS
 QUESTION_READERS = READERS | TRANSLATORS
+# Who words the interface itself.
+INTERPRETERS = COORDINATORS | {TRANSLATOR}

@@ -20,6 +20,7 @@ from django.utils.translation import gettext as _
 
 from kapwa.errors import KapwaError, UsageError
 from kapwa.studio.events import ConflictError, writing
+from kapwa.studio.interface import use
 from kapwa.studio.models import Membership, Person, Project
 from kapwa.studio.projections import RefusedError
 from kapwa.studio.roles import EVERYONE, NOBODY
@@ -97,6 +98,7 @@ def page(
             if member is None:  # that a project exists is nobody else's business
                 raise Http404
             visit = Visit(member.project, member, frozenset(member.roles))
+            use(request, member.project)  # its people may have worded the interface anew
             # What somebody agreed to and what they withdraw is theirs, also once they have no role any more.
             if consented and not visit.may(read if request.method in SAFE else write):
                 return _forbidden(request)

@@ -20,6 +20,7 @@ from kapwa.studio.models.foundation import (
     current_tables,
     new_author,
 )
+from kapwa.studio.models.interface import InterfaceText
 from kapwa.studio.models.prompts import PromptPart
 from kapwa.studio.models.situations import Elicited, Release, Remark, Revision, Session, Situation, Topic, Vote
 
@@ -30,6 +31,7 @@ __all__ = (
     "Current",
     "Elicited",
     "Event",
+    "InterfaceText",
     "Invitation",
     "Lease",
     "Membership",

@@ -13,6 +13,7 @@ from django.utils.translation import gettext_noop as _n
 
 from kapwa.report.wording import decimal
 from kapwa.studio.fields import best_response
+from kapwa.studio.interface import Interface
 from kapwa.studio.languages import Language, language
 
 register = template.Library()
@@ -30,6 +31,12 @@ _WORDS = (
 def form_number() -> str:
     """Return a hidden field with a fresh number, so that a form that is sent twice counts once."""
     return format_html('<input type="hidden" name="uuid" value="{}">', uuid.uuid4())
+
+
+@register.simple_tag(takes_context=True)
+def interface(context: Mapping[str, Any]) -> Interface:
+    """Return what the page says of its own language; English where it was not asked for by a browser."""
+    return getattr(context.get("request"), "interface", None) or Interface(language("en"), (), "")
 
 
 @register.simple_tag

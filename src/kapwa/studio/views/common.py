@@ -16,7 +16,7 @@ from kapwa.studio.desks import device_time, offered
 from kapwa.studio.events import record
 from kapwa.studio.models import Event, Situation
 from kapwa.studio.people import names
-from kapwa.studio.roles import COORDINATORS, MERGERS, MODERATORS, REVIEWERS, TRANSLATORS, WRITERS
+from kapwa.studio.roles import COORDINATORS, INTERPRETERS, MERGERS, MODERATORS, REVIEWERS, TRANSLATORS, WRITERS
 from kapwa.studio.security import Visit
 
 
@@ -32,6 +32,7 @@ def show(request: HttpRequest, visit: Visit, template: str, /, status: int = 200
         "moderates": visit.may(MODERATORS),
         "translates": visit.may(TRANSLATORS),
         "merges": visit.may(MERGERS) and visit.project.form == "blend",
+        "interprets": visit.may(INTERPRETERS),
         "works": bool(offered(visit.member)),
         "model": model_name(),
     }
