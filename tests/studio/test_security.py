@@ -46,7 +46,6 @@ def filled(project: Any, people: dict[str, Someone]) -> dict[str, str]:
         "desk": "food",
         "role": "identity",
         "part": PromptPart.objects.get().id,
-        "tag": "ilo",
     }
 
 
