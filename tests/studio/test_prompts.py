@@ -239,7 +239,7 @@ def test_two_other_people_agree_and_a_change_asks_them_again(prompts: dict[str, 
     one = PromptPart.objects.get(role="identity", name="Ugandan")
     berto.post("prompts/identity/agree/", {"agree": [f"{one.id}:{one.text_event}"]}, status=409)
     agree(carla, "identity")
-    assert "Ugandan" not in carla.get("prompts/identity/").partition("Add one")[0].partition("of them")[0]
+    assert "Ugandan" not in carla.get("prompts/identity/").partition("Add one")[0].partition("All (")[0]
     agree(edo, "identity", "Ugandan")
     states = dict(PromptPart.objects.filter(role="identity").values_list("name", "state"))
     assert states == {"Ugandan": "approved", "Filipino": "proposed"}
@@ -399,3 +399,30 @@ def test_a_release_has_no_words_without_consent_and_names_what_was_withdrawn(
     shutil.copyfile(made.folder / "withdrawn.jsonl", old / "withdrawn.jsonl")
     errors = check_folder(old).errors
     assert [(Path(one.path).name, one.row) for one in errors] == [("concepts.jsonl", 3)]
+
+
+def test_a_pack_comes_in_and_identities_are_what_the_project_says(prompts: dict[str, Any], tmp_path: Path) -> None:
+    from kapwa.errors import KapwaError
+    from kapwa.studio.freeze import freeze
+    from kapwa.studio.importing import import_prompts
+    from kapwa.studio.models import Project, PromptPart
+
+    project, ana = prompts["project"], prompts["ana"]
+    assert import_prompts(project, "sample:cities") == 16
+    assert import_prompts(project, "sample:cities") == 0
+    with pytest.raises(KapwaError, match="for each task apart"):
+        import_prompts(project, "sample:nationalities")
+    with pytest.raises(KapwaError, match="holds no prompts"):
+        import_prompts(project, tmp_path)
+    ana.post("settings/", {"attribute": "City!"}, status=400)
+    ana.post("settings/", {"attribute": "city"})
+    for who in ("carla", "edo"):
+        for role in ("identity", "template"):
+            agree(prompts[who], role)
+    assert not PromptPart.objects.exclude(state="approved").exists()
+    made = freeze(Project.objects.get(pk=project.pk), "1.0.0", tmp_path)
+    first = json.loads((made.folder / "identities.jsonl").read_text().splitlines()[0])
+    assert first == {"city": "Athens", "country": "Greece", "text_es": "Atenas"}
+    page = ana.get("")
+    assert "Concepts" in page
+    assert "Situations" not in page

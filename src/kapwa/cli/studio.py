@@ -48,7 +48,9 @@ def _open(
 @app.command("new")
 def new(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Small letters, digits and '-', such as my-culture.")],
-    form: Annotated[str, option("FORM", "What is made: kalahi (situations) or blend (everyday questions).")] = "kalahi",
+    form: Annotated[
+        str, option("FORM", "What is made: kalahi (situations), blend (everyday questions), eecc (prompts).")
+    ] = "kalahi",
     title: Annotated[str, option("TEXT", "What people call it. Default: from the name.")] = "",
     culture: Annotated[str, option("TEXT", "Whose situations they are, such as Filipino. Default: the title.")] = "",
     language: Annotated[str, option("TAG", "The language people write in (BCP-47).")] = "en",
@@ -188,7 +190,7 @@ def import_(
     home: Home = HOME,
     database: Database = None,
 ) -> None:
-    """Take existing situations or questions in, or bring a whole project back from its archive under a new name."""
+    """Take existing items in (situations, questions, prompts), or bring a project back from its archive, renamed."""
     if data.endswith(".zip") and not Path(data).is_file():  # before a studio is made for it
         raise UsageError(f"There is no file {data}.", hint="An archive is what kapwa studio export wrote.")
     commands = _open(home, database, make=data.endswith(".zip"))
@@ -204,6 +206,12 @@ def import_(
 
         taken = import_questions(project, data)
         note(f"{taken.questions} new questions, {taken.wordings} new wordings. Two people must agree to each.")
+        return
+    if project.form == "eecc":
+        from kapwa.studio.importing import import_prompts
+
+        count = import_prompts(project, data)
+        note(f"{count} new. Two people must agree to each template and identity.")
         return
     count = exchange.import_situations(project, data)
     note(f"{count} new draft{'s' * (count != 1)}. Send them to review in the browser.")

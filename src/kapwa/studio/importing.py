@@ -1,4 +1,4 @@
-"""Take everyday questions in from tables of the answer form and from sample packs, to be agreed to as others are."""
+"""Take everyday questions and prompts in from tables of their forms and from sample packs, to be agreed to."""
 
 from __future__ import annotations
 
@@ -11,15 +11,19 @@ from django.db import transaction
 
 from kapwa.datasets.packs import DataSet, locate, table_files
 from kapwa.datasets.rows import Defaults
-from kapwa.errors import DataError, raise_first
+from kapwa.errors import DataError, UsageError, raise_first
 from kapwa.studio.events import record, writing
 from kapwa.studio.fields import tidy
-from kapwa.studio.models import Project, Question, Wording
+from kapwa.studio.models import Project, PromptPart, Question, Wording
 from kapwa.studio.projections.everyday import PROMPT
+from kapwa.studio.projections.prompts import NAMES, PLURALS, ROLES
+from kapwa.studio.prompts import read_table
 from kapwa.suites.blend.data import PACKS, PROMPT_FILE
 from kapwa.suites.blend.form import QuestionRow
 from kapwa.suites.blend.prompts import default_prompts, read_prompts
 from kapwa.suites.blend.questions import kind_of
+from kapwa.suites.eecc.data import PACKS as PROMPT_PACKS
+from kapwa.suites.eecc.data import read_folder, task_folders
 
 _IMPORTED = uuid.UUID("1d6a5b7e-7a52-4a0c-9a3e-5a3f0c1f6c58")
 
@@ -107,3 +111,39 @@ def take_in(project: Project, texts: Sequence[_Text]) -> Taken:
             record(project, "wording.proposed", body, actor="", subject=question.id)
             wordings += 1
     return Taken(Question.objects.filter(project=project).count() - before, wordings)
+
+
+def import_prompts(project: Project, data: str | Path) -> int:
+    """Take a folder or sample pack of the perturbation form in, by nobody; return how many parts are new.
+
+    What has the name of a part that is there is left out. Raises DataError for a row that cannot be read, UsageError
+    for data whose tasks have prompts of their own.
+    """
+    place = locate(str(data), PROMPT_PACKS).path
+    folders = dict(task_folders(place))
+    if len(set(folders.values())) != 1:
+        hint = f"Name one of its folders: {', '.join(sorted(one.name for one in folders.values()))}."
+        raise (
+            UsageError(f"{data} holds prompts for each task apart.", hint=hint)
+            if folders
+            else UsageError(f"{data} holds no prompts.", hint="See docs/reference/eecc-form.md.")
+        )
+    found = read_folder(place, place.name, next(iter(folders)))
+    raise_first(found.problems)
+    count = 0
+    with writing(), transaction.atomic():
+        there = {
+            (one.role, one.name, one.fields.get("topic", ""))
+            for one in PromptPart.objects.filter(project=project, retired=False)
+        }
+        for role in ROLES:
+            rows, problems = read_table(role, found.by_role[PLURALS[role]], project)
+            raise_first(problems)
+            for _row, fields in rows:
+                key = (role, fields[NAMES[role]], fields.get("topic", ""))
+                if key not in there:
+                    own = uuid.uuid5(_IMPORTED, "/".join((project.slug, *key)))
+                    record(project, f"{role}.added", {"fields": fields}, actor="", uuid=own)
+                    there.add(key)
+                    count += 1
+    return count

@@ -13,6 +13,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from django.utils.translation import gettext as _
+
 from kapwa.datasets.packs import DataSet
 from kapwa.datasets.rows import CellProblem, Origin
 from kapwa.datasets.tables import Record, Table
@@ -69,6 +71,16 @@ def as_row(role: str, fields: Mapping[str, str]) -> Any:
     return MODELS[role].model_validate({**fields, "origin": Origin(Path(role), 0)})
 
 
+def checked_attribute(name: str) -> str:
+    """Return what identities are; raise UsageError where that cannot name their column in the perturbation form."""
+    clean = name.strip()
+    try:
+        return attribute_of(Table(Path(IDENTITY), (clean,), [], []))
+    except DataError:
+        hint = _("A word in small letters, such as nationality, religion or city.")
+        raise UsageError(_("“%(text)s” cannot name what identities are.") % {"text": clean}, hint=hint) from None
+
+
 def read_table(role: str, table: Table, project: Project) -> tuple[list[tuple[int, dict[str, str]]], list[DataError]]:
     """Return (row, columns) of each sound row of a table in the perturbation form, and what is wrong with the others.
 
@@ -113,7 +125,7 @@ def prompt_faults(
 
 
 def _of_template(template: Template) -> Iterator[Fault]:
-    for _, message, hint in Template.contradictions(template):
+    for _field, message, hint in Template.contradictions(template):
         yield Fault("place", f"{message} {hint or ''}".strip())
     if template.is_english and (found := _OPEN_ARTICLE.search(template.text)):
         yield Fault("article", f"“{found[0]}” stands as it is: write {{article}}.")

@@ -20,20 +20,23 @@ from kapwa.studio.languages import language
 from kapwa.studio.models import Person, Situation, Vote
 from kapwa.studio.people import hashed, new_code
 from kapwa.studio.projections.situations import ACCEPTED, DRAFT, IN_REVIEW, STATES
-from kapwa.studio.roles import COORDINATORS, EVERYONE, MODERATORS, REVIEWERS, WRITERS
+from kapwa.studio.roles import AGREERS, COORDINATORS, EVERYONE, MODERATORS, REVIEWERS, WRITERS
 from kapwa.studio.security import Visit, page
 from kapwa.studio.views.common import show
 from kapwa.studio.views.desk import waiting as waiting_work
 from kapwa.studio.views.everyday import stages
 from kapwa.studio.views.overview import agreement, coverage
+from kapwa.studio.views.prompts import waiting_prompts
 from kapwa.studio.views.translating import waiting_languages
 
 
 @page("", read=EVERYONE)
 def home(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Show what is done and what waits for whom."""
+    work = [(desk, left) for desk, left in waiting_work(visit.member) if left]
+    if visit.project.form == "eecc":
+        return show(request, visit, "home_prompts", work=work, kinds=waiting_prompts(visit), agrees=visit.may(AGREERS))
     if visit.project.form == "blend":
-        work = [(desk, left) for desk, left in waiting_work(visit.member) if left]
         steps = stages(visit.project)
         return show(request, visit, "home_everyday", work=work, stages=steps, languages=waiting_languages(visit))
     situations = list(Situation.objects.filter(project=visit.project).order_by("number"))

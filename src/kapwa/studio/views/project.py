@@ -22,6 +22,7 @@ from kapwa.studio.freeze import freeze, release_files, step_needed
 from kapwa.studio.languages import checked_tag, known, language
 from kapwa.studio.models import Event, Membership, Question, Release, Situation
 from kapwa.studio.people import invite
+from kapwa.studio.prompts import checked_attribute
 from kapwa.studio.questions import questions_of
 from kapwa.studio.releasing import form_of
 from kapwa.studio.roles import COORDINATOR, COORDINATORS, ROLES
@@ -95,6 +96,7 @@ def settings(request: HttpRequest, visit: Visit) -> HttpResponse:
         tags = [checked_tag(tag) for tag in request.POST.get("languages", "").replace(",", " ").split()[:40]]
         project.languages = list(dict.fromkeys([project.language, *tags]))
         project.gloss = checked_tag(request.POST.get("gloss") or project.gloss)
+        project.attribute = checked_attribute(request.POST.get("attribute") or project.attribute)
         project.quorum = max(1, whole(request.POST.get("quorum"), project.quorum, 100))
         project.people_each = max(1, whole(request.POST.get("people_each"), project.people_each, 1000))
         project.answers_each = max(1, whole(request.POST.get("answers_each"), project.answers_each, 10))

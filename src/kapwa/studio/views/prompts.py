@@ -80,6 +80,18 @@ def _parts(visit: Visit) -> Any:
     return PromptPart.objects.filter(project=visit.project, retired=False).order_by("seq")
 
 
+def waiting_prompts(visit: Visit) -> list[tuple[str, Any, int, int, int]]:
+    """Return (role, title, how many there are, how many are in use, how many wait for the visitor) of each kind."""
+    parts, own = list(_parts(visit)), visit.member.author
+    rows = []
+    for role in ROLES:
+        found = [one for one in parts if one.role == role]
+        used = sum(one.state == APPROVED for one in found)
+        mine = sum(one.state != APPROVED and own not in (one.author, *one.agreed) for one in found)
+        rows.append((role, TITLES[role], len(found), used, mine if visit.may(AGREERS) else 0))
+    return rows
+
+
 def _role(role: str) -> str:
     if role not in ROLES:
         raise Http404
@@ -107,7 +119,7 @@ def prompt_parts(request: HttpRequest, visit: Visit, role: str) -> HttpResponse:
         title=TITLES[role],
         titles=TITLES,
         parts=[(one, _shown(one)) for one in parts],
-        open=[one for one in parts if one.state != APPROVED and own not in (one.author, *one.agreed)],
+        open=[(one, _shown(one)) for one in parts if one.state != APPROVED and own not in (one.author, *one.agreed)],
         fields=_form_fields(visit, role, request.POST if wrong else {}),
         header=",".join(visit.project.attribute if name == IDENTITY else name for name, *_rest in _COLUMNS[role]),
         wrong=wrong,
