@@ -194,7 +194,7 @@ def test_whoever_merges_decides_on_the_page_and_can_undo_it(blend: Any) -> None:
     answer(people[4], question, button="not-applicable")
     dina, place = enter(blend, "Dina", "translator"), f"answers/{question.number}/"
     page = dina.get(place)
-    assert "5 people answered. Don't know: 0%; not applicable here: 20%; no typical answer: 0%." in page
+    assert "5 people responded. Don't know: 0%; not applicable here: 20%; no typical answer: 0%." in page
     assert "계절" in page
     suggested = page[page.index('id="may"') : page.index('id="decided"')]
     assert "the same but for spelling" in suggested

@@ -18,7 +18,7 @@ from kapwa.people.answers import AnswerAgreement, agreement_of
 from kapwa.studio.fields import tidy_line
 from kapwa.studio.languages import Language, language
 from kapwa.studio.merging import Group, Merged, counts, merged_answers, revisions_of
-from kapwa.studio.models import Project, Wording
+from kapwa.studio.models import Project, Question, Wording
 from kapwa.studio.models.answers import NO_ANSWER, NOT_APPLICABLE, UNKNOWN
 from kapwa.studio.projections.everyday import PROMPT
 from kapwa.studio.roles import COORDINATORS, MERGERS
@@ -68,7 +68,8 @@ def _language_of(request: HttpRequest, project: Project) -> str:
 
 
 def _languages(project: Project) -> list[Language]:
-    worded = Wording.objects.filter(project=project).values_list("language", flat=True).distinct()
+    asked = Question.objects.filter(project=project).exclude(kind=PROMPT).values("id")
+    worded = Wording.objects.filter(project=project, question__in=asked).values_list("language", flat=True).distinct()
     return [language(tag) for tag in sorted({project.language, *worded})]
 
 
