@@ -124,3 +124,24 @@ def test_the_desk_is_for_projects_that_collect_answers(project: Any, blend: Any)
     assert "everyday life" in enter(blend, "민", "answerer").get("work/")
     assert "everyday life" not in enter(project, "Ana", "answerer").get("work/")
     assert member_of(enter(project, "Berto", "answerer")).languages == []
+
+
+def test_who_is_ahead_of_others_at_work_is_told_to_come_back(blend: Any) -> None:
+    from kapwa.studio.models import Lease
+
+    blend.people_each = 3
+    blend.save()
+    morning, evening = ask(blend, "아침에?"), ask(blend, "저녁에?")
+    first, second, third = (enter(blend, name, "answerer") for name in ("민", "준", "순"))
+    answer(member_of(first), morning, "밥")
+    for who in (second, third):
+        answer(member_of(who), evening, "밥")
+    noon = ask(blend, "점심에?")
+    answer(member_of(first), noon, "밥")
+    second.get("work/answers/")  # is at work, and holds a question that one person answered
+    page = first.get("work/answers/")
+    assert "Come back in a while" in page
+    Lease.objects.all().delete()
+    assert "저녁에?" in first.get("work/answers/")  # alone, he goes on
+    answer(member_of(first), evening, "밥")
+    assert "Nothing waits for you here now" in first.get("work/answers/")
