@@ -350,8 +350,9 @@ def test_a_release_of_prompts_runs_as_it_is(prompts: dict[str, Any], tmp_path: P
     assert "language: mul" in (made.folder / "card.yaml").read_text()
     described = json.loads((made.folder / "croissant.json").read_text())
     assert [one["name"] for one in described["recordSet"]] == ["concepts", "identities", "templates"]
-    # One more concept is a minor step; another text of an identity, once two agree to it, a major one.
-    add(prompts["berto"], "concept", "topic,concept\nkusina,pepper\n")
+    # More concepts are a minor step; another text of an identity, once two agree to it, a major one.
+    names = sorted(f"pepper {n}" for n in range(24))  # so many that none is on one side of a share by chance
+    add(prompts["berto"], "concept", "topic,concept\n" + "".join(f"kusina,{name}\n" for name in names))
     with pytest.raises(KapwaError, match="too small a step"):
         freeze(project, "1.0.1", tmp_path)
     prompts["ana"].post("releases/", {"version": "1.1.0"})
@@ -368,7 +369,7 @@ def test_a_release_of_prompts_runs_as_it_is(prompts: dict[str, Any], tmp_path: P
     shares = [
         read_folder(place, "mundo", "eecc/qa").concepts for place in (made.folder, Path(f"{made.folder}-private"))
     ]
-    assert sorted(one.name for found in shares for one in found) == ["a slow fire", "pepper", "salt"]
+    assert sorted(one.name for found in shares for one in found) == ["a slow fire", *names, "salt"]
     archive = prompts["ana"].client.get("/p/mundo/releases/1.1.0/")
     assert archive.status_code == 200
 
