@@ -112,10 +112,7 @@ def _new_release(
         if form.accepted_now(project, before):
             message = _("Nobody whose words are in what is accepted agreed to their publication.")
             raise UsageError(message, hint=_("Each may do so on their own page, under what they agreed to."))
-        raise UsageError(
-            _("Nothing of %(project)s is accepted yet.") % {"project": project.slug},
-            hint=_("Review some, and accept them."),
-        )
+        raise UsageError(_("Nothing of %(project)s is accepted yet.") % {"project": project.slug}, hint=_(form.REMEDY))
     if lacking := form.missing(project, items):
         raise UsageError(
             _("There is nothing to run without %(what)s.") % {"what": lacking},
@@ -237,6 +234,7 @@ def release_files(project: Project, release: Release, *, private: bool = False) 
     about = form.ABOUT.format(culture=card["culture"])
     files = {
         **made.files,
+        **made.others,
         CARD_NAME: yaml.safe_dump(card, allow_unicode=True, sort_keys=False, width=100).encode(),
         "CREDITS.md": _credits(card["title"], release, credited).encode(),
         "README.md": readme(card, about, list(made.files)).encode(),

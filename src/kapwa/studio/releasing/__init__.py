@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from kapwa.studio.models import Project
-from kapwa.studio.releasing import prompts, situations
+from kapwa.studio.releasing import everyday, prompts, situations
 from kapwa.studio.releasing.base import ReleaseForm
 
-FORMS: dict[str, ReleaseForm] = {"kalahi": situations, "blend": situations, "eecc": prompts}
+FORMS: dict[str, ReleaseForm] = {"kalahi": situations, "blend": everyday, "eecc": prompts}
 
 
 def form_of(project: Project) -> ReleaseForm:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from django.utils.translation import gettext as _
@@ -19,17 +20,22 @@ Items = Mapping[str, Any]
 
 
 class Tables(NamedTuple):
-    """The tables of a release: each file's bytes and columns, and the items in them by the ids that people see."""
+    """The tables of a release: each file's bytes and columns, and the items in them by the ids that people see.
+
+    ``others``: files that are no tables of items.
+    """
 
     files: dict[str, bytes]
     columns: dict[str, list[Column]]
     items: dict[str, Any]
+    others: Mapping[str, bytes] = MappingProxyType({})
 
 
 class ReleaseForm(Protocol):
     """A form of release; each is a module of this package."""
 
     ABOUT: str  # what the release holds, with {culture}
+    REMEDY: str  # what to do where nothing is accepted yet
 
     def accepted_now(self, project: Project, before: Release | None) -> dict[str, Any]:
         """Return the revision of each item that people accepted; of one under review again that of ``before``."""

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from django.utils.translation import gettext_noop
+
 from kapwa.analysis.datasheet import Facts
 from kapwa.datasets.withdrawn import withdrawn_hash
 from kapwa.studio.describe import Column, people_facts, tell_people
@@ -17,6 +19,7 @@ from kapwa.studio.releasing.base import Items, Tables, cannot_be_written, is_pri
 from kapwa.suites.eecc.form import MANY_LANGUAGES
 
 ABOUT = "Prompts that ask for the same texts for different people: {culture}."
+REMEDY = gettext_noop("Write some, and let others agree to them.")
 _OWN = ("notes", "source")  # the writers' own; never released
 
 

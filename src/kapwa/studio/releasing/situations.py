@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from django.utils.translation import gettext_noop
+
 from kapwa.analysis.datasheet import Facts
 from kapwa.datasets.rows import columns_of
 from kapwa.datasets.withdrawn import withdrawn_hash
@@ -17,6 +19,7 @@ from kapwa.studio.releasing.base import Items, Tables, cannot_be_written, is_pri
 from kapwa.suites.kalahi.form import Situation as Row
 
 ABOUT = "Everyday situations of the culture {culture}, with responses."
+REMEDY = gettext_noop("Review some, and accept them.")
 SITUATIONS = "situations.jsonl"
 
 

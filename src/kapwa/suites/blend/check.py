@@ -10,6 +10,7 @@ from pathlib import Path
 from kapwa.datasets.findings import CheckReport, Finding, Severity
 from kapwa.datasets.rows import UNKNOWN_DEFAULTS
 from kapwa.datasets.text_checks import cell_oddities, joined_otherwise
+from kapwa.datasets.withdrawn import withdrawn_findings
 from kapwa.languages.fallback import has_rules, without_rules
 from kapwa.suites.base import Selection
 from kapwa.suites.blend import LANGUAGES, PROMPTS
@@ -59,6 +60,7 @@ def check(path: Path) -> CheckReport | None:
         counts |= _counts(found)
         findings += found.findings(path)
         findings += [finding for entry in found.entries for finding in question_findings(entry)]
+        findings += withdrawn_findings((entry.question.id, entry.path, entry.row) for entry in found.entries)
         findings += [*country_findings(found.entries), *_prompt_findings(found, path)]
         findings += [] if found.problems else _run_findings(found, path, choices, counts)
     if choices:
