@@ -192,7 +192,7 @@ def test_an_answer_is_read_or_refused_never_guessed(cell: str) -> None:
     [
         ("", r"is empty"),
         (HEADER + "\n", r"holds no rows"),
-        ("item_id,rater,text\n1,ana,yes\n", r"no column is a criterion of any suite.\n.*blend, kalahi"),
+        ("item_id,rater,text\n1,ana,yes\n", r"no column is a criterion of any suite.\n.*blend, eecc, kalahi"),
         ("item_id,rater,Fac\n1,ana,yes\n", r"row 1: column 'Gra' \(Grammaticality\) is missing.*\n.*grammatical"),
         (HEADER.replace("rater,", "") + f"\n1,m,{ALL_YES}\n", r"column 'form_id' or 'rater' is missing"),
         (HEADER.replace("item_id,", "") + f"\nm,ana,{ALL_YES}\n", r"column 'response_id' or 'item_id' is missing"),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kapwa.cli import options as opt
 from kapwa.cli.options import option, parse_list
 from kapwa.cli.output import check_place, note, show, show_table
 from kapwa.errors import UsageError
@@ -179,6 +180,66 @@ def freeze(
     if made.withdrawn:
         note(f"withdrawn.jsonl names {made.withdrawn} that earlier releases had and that authors withdrew.")
     note(f"Now: kapwa suite add {made.folder} --name {name}")
+
+
+@app.command("tasks")
+def tasks(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The project.")],
+    source: Annotated[
+        str | None,
+        typer.Argument(metavar="[RUN]", help="The run whose texts to draw; for the baseline also data, or nothing."),
+    ] = None,
+    kind: Annotated[str, option("KIND", "criteria, errors, adaptation, pairs or baseline.")] = "criteria",
+    second: Annotated[Path | None, option("RUN", "For pairs: the other run.")] = None,
+    sample: Annotated[
+        int | None, option("N", "How many to draw \\[default: 60; for the baseline all].", min=1, max=100_000)
+    ] = None,
+    seed: Annotated[int, option("N", "Seed of the draw; recorded.", min=0, max=2**62)] = 1,
+    raters: Annotated[int, option("N", "How many people judge each.", min=1, max=1000)] = 3,
+    variant: opt.Variant = None,
+    where: opt.Where = None,
+    home: Home = HOME,
+    database: Database = None,
+) -> None:
+    """Draw texts of a run, or situations, for people to judge in the studio.
+
+    Raters judge answers (criteria: Kalahi's seven; errors: BLEnD's six classes of wrong answers; adaptation: EECC's
+    three) and pairs of texts; validators choose among responses, which gives people's own score (baseline).
+    """
+    commands = _open(home, database)
+    from kapwa.studio.drawing import draw
+    from kapwa.studio.roles import RATER, VALIDATOR
+
+    project = commands.find_project(name)
+    where_ = opt.parse_where(where)
+    made = draw(
+        project, kind, source, second=second, sample=sample, seed=seed, raters=raters, variant=variant, where=where_
+    )
+    people = "person" if made.raters == 1 else "people"
+    note(f"Draw {made.number}: {made.sample} for {made.raters} {people} each, seed {made.seed}.")
+    note(f"They are under Work for: kapwa studio invite {name} --role {VALIDATOR if kind == 'baseline' else RATER}")
+
+
+@app.command("results")
+def results(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The project.")],
+    kind: Annotated[str, option("KIND", "criteria, errors, adaptation, pairs or baseline.")],
+    output: Annotated[Path, option("FOLDER", "Where the files go.", names="-o --output")],
+    home: Home = HOME,
+    database: Database = None,
+) -> None:
+    """Write what people judged, for "kapwa agreement", "kapwa ratings" and "kapwa report --people"."""
+    commands = _open(home, database)
+    from kapwa.datasets.sheets import write_files
+    from kapwa.studio.drawing import checked_kind
+    from kapwa.studio.results import result_files
+
+    for path in write_files(result_files(commands.find_project(name), checked_kind(kind)), output):
+        note(f"Written: {path}")
+    if kind == "baseline":
+        note(f"Now: kapwa agreement {output} --data THE-RELEASE, or kapwa report RUN --people {output}")
+    elif kind != "pairs":
+        note(f"Now: kapwa ratings {output} --key {output}, or kapwa report RUN --people {output}")
 
 
 @app.command("import")

@@ -75,10 +75,10 @@ def write_choice_form(
     cultures, and a folder that holds forms already; DataError for items without a choice.
     """
     check_counts(seed=seed, people=people)
-    chosen = draw_items(_one_variant(one_culture(items)), items_n, seed)
+    chosen = draw_items(one_variant(one_culture(items)), items_n, seed)
     for item in chosen:
-        _check_options(item)
-    base = form_base("choice", seed, people, [[item.id, _asked(item), *options_of(item)] for item in chosen])
+        check_options(item)
+    base = form_base("choice", seed, people, [[item.id, asked_of(item), *options_of(item)] for item in chosen])
     instructions = _QUESTION_INSTRUCTIONS if "options" in chosen[0].fields else _CHOICE_INSTRUCTIONS
     instructions += _EVERY_INSTRUCTION
     width = max(len(options_of(item)) for item in chosen)
@@ -116,7 +116,7 @@ def options_of(item: Item) -> tuple[str, ...]:
     return (options.pop(ascii_uppercase.index(fields["answer"])), *options)
 
 
-def _asked(item: Item) -> str:
+def asked_of(item: Item) -> str:
     """What people read above the options; the prompt of a question with options holds them, and words for a model."""
     return str(item.fields["question" if "options" in item.fields else "prompt"])
 
@@ -133,7 +133,7 @@ def _choice_sheet(
     for item, order in zip(items, orders, strict=True):
         options = options_of(item)
         shown = [options[i] for i in order] + [""] * (width - len(order))
-        rows.append([form_id, item.id, _asked(item), *shown, "", ""])
+        rows.append([form_id, item.id, asked_of(item), *shown, "", ""])
     allowed = [tuple(str(i) for i in range(1, len(order) + 1)) for order in orders]
     columns = [
         Column("form_id", 22),
@@ -159,7 +159,8 @@ def one_culture(items: Sequence[Item]) -> Sequence[Item]:
     return items
 
 
-def _one_variant(items: Sequence[Item]) -> Sequence[Item]:
+def one_variant(items: Sequence[Item]) -> Sequence[Item]:
+    """A form shows each item once; raise UsageError where they are of several variants."""
     variants = sorted({item.variant for item in items})
     if len(variants) > 1:
         raise UsageError(f"The items have several variants ({', '.join(variants)}).", hint="Choose one with --variant.")
@@ -175,7 +176,8 @@ def check_counts(*, seed: int, **counts: int) -> None:
             raise UsageError(f"{name} is {count}; it must be at least 1.")
 
 
-def _check_options(item: Item) -> None:
+def check_options(item: Item) -> None:
+    """Raise DataError for an item whose options leave nothing to choose between."""
     options = options_of(item)
     if len(options) < 2:
         raise DataError(f"item {item.id!r} has one option only, so there is nothing to choose between.")

@@ -61,8 +61,8 @@ Which system wrote it is hidden on purpose. In each of the columns below, answer
 """
 
 
-class _Answer(NamedTuple):
-    """One model's answer to one item."""
+class ModelAnswer(NamedTuple):
+    """One model's answer to one item; ``name`` tells it from all others."""
 
     item: Item
     model: str
@@ -70,10 +70,11 @@ class _Answer(NamedTuple):
 
     @property
     def name(self) -> str:
+        """Item, variant and model."""
         return f"{self.item.id}\0{self.item.variant}\0{self.model}"
 
 
-class _Layout(NamedTuple):
+class Layout(NamedTuple):
     """How a kind of rating form looks: file names, the columns beside the answer, and what they show of an item."""
 
     kind: str
@@ -83,7 +84,7 @@ class _Layout(NamedTuple):
     shown: Callable[[Item], list[str]]
 
 
-_Coded = Sequence[tuple[str, _Answer]]
+_Coded = Sequence[tuple[str, ModelAnswer]]
 
 
 def write_rating_form(
@@ -108,8 +109,8 @@ def write_rating_form(
     """
     check_counts(seed=seed, people=people, groups=groups)
     criteria = rating_suite(_one_suite(one_culture(items))).criteria
-    table: dict[tuple[str, str], dict[str, _Answer]] = {}
-    for answer in _answers(items, answers, skip_other_variants=True):
+    table: dict[tuple[str, str], dict[str, ModelAnswer]] = {}
+    for answer in model_answers(items, answers, skip_other_variants=True):
         table.setdefault((answer.item.id, answer.item.variant), {})[answer.model] = answer
     if not table:
         raise DataError("there is no answer to any of the items.", hint="Were the answers made for these variants?")
@@ -124,7 +125,7 @@ def write_rating_form(
     # Whole items to a group: the answers to one item are compared by the same people.
     parts = [{(item.id, item.variant) for item in chosen[group::groups]} for group in range(groups)]
     shares = [[pair for pair in coded if (pair[1].item.id, pair[1].item.variant) in part] for part in parts]
-    files = _files(_RATINGS, coded, shares, criteria, seed=seed, people=people, formats=formats)
+    files = _files(RATINGS, coded, shares, criteria, seed=seed, people=people, formats=formats)
     write_files(files, Path(out))
     notes = _rating_notes(coded, len(items), len(complete))
     return written_forms(files, Path(out), "ratings", items=len(chosen), people=people * groups, notes=notes)
@@ -151,8 +152,8 @@ def write_error_forms(
     answers to unknown items, answers that come twice, or none at all.
     """
     check_counts(seed=seed, people=people, per_country=per_country)
-    by_culture: dict[str, list[_Answer]] = {}
-    for answer in _answers(items, answers):
+    by_culture: dict[str, list[ModelAnswer]] = {}
+    for answer in model_answers(items, answers):
         by_culture.setdefault(answer.item.culture, []).append(answer)
     if not by_culture:
         raise DataError("there is no wrong answer to make a form of.")
@@ -161,9 +162,9 @@ def write_error_forms(
     forms: list[Forms] = []
     for culture, folder in _folder_names(sorted(by_culture)).items():
         wrong = by_culture[culture]
-        drawn = _spread(wrong, per_country, seed)
+        drawn = spread(wrong, per_country, seed)
         coded = _coded(drawn, seed)
-        own = _files(_ERRORS, coded, [coded], used, seed=seed, people=people, formats=formats)
+        own = _files(ERRORS, coded, [coded], used, seed=seed, people=people, formats=formats)
         files |= {f"{folder}/{name}": content for name, content in own.items()}
         few = f"{culture} has only {len(wrong)} wrong answers; {per_country} were asked for."
         notes = (few,) if len(wrong) < per_country else ()
@@ -172,20 +173,23 @@ def write_error_forms(
     return forms
 
 
-def _answers(items: Sequence[Item], answers: pl.DataFrame, *, skip_other_variants: bool = False) -> list[_Answer]:
+def model_answers(
+    items: Sequence[Item], answers: pl.DataFrame, *, skip_other_variants: bool = False
+) -> list[ModelAnswer]:
+    """Return the answers that did not fail with their items; raise DataError for one of no item, or one too many."""
     missing = [name for name in ANSWER_COLUMNS if name not in answers.columns]
     if missing:
         raise UsageError(f"The answers have no column {missing[0]!r}.", hint=nearest(missing[0], answers.columns))
     known = {(item.id, item.variant): item for item in items}
     ids = {item.id for item in items}
-    found: dict[str, _Answer] = {}
+    found: dict[str, ModelAnswer] = {}
     for item_id, variant, model, text in answers.select(ANSWER_COLUMNS).iter_rows():
         item = known.get((item_id, variant))
         if item is None and not (skip_other_variants and item_id in ids):
             raise DataError(f"an answer is to the unknown item {item_id!r} ({variant}).", hint=nearest(item_id, ids))
         if item is None or text is None:
             continue
-        answer = _Answer(item, model, text)
+        answer = ModelAnswer(item, model, text)
         if answer.name in found:
             raise DataError(f"{model} answers {item_id!r} ({variant}) more than once.", hint="Keep one sample of each.")
         found[answer.name] = answer
@@ -199,7 +203,7 @@ def _one_suite(items: Sequence[Item]) -> str:
     return suites[0]
 
 
-def _spread(answers: Sequence[_Answer], wanted: int, seed: int) -> list[_Answer]:
+def spread(answers: Sequence[ModelAnswer], wanted: int, seed: int) -> list[ModelAnswer]:
     """Draw without replacement: models in turn, and a question's second answer only after every first one."""
     order = shuffled([answer.name for answer in answers], "draw", seed)
     rounds: dict[tuple[str, str], int] = {}
@@ -214,7 +218,7 @@ def _spread(answers: Sequence[_Answer], wanted: int, seed: int) -> list[_Answer]
     return [answers[order[place]] for _, _, place in sorted(ranked)[:wanted]]
 
 
-def _coded(answers: Sequence[_Answer], seed: int) -> list[tuple[str, _Answer]]:
+def _coded(answers: Sequence[ModelAnswer], seed: int) -> list[tuple[str, ModelAnswer]]:
     """Hide the models: each answer gets a code, such as R017, by an order that the seed decides."""
     order = shuffled([answer.name for answer in answers], "codes", seed)
     digits = max(3, len(str(len(answers))))
@@ -222,7 +226,7 @@ def _coded(answers: Sequence[_Answer], seed: int) -> list[tuple[str, _Answer]]:
 
 
 def _files(
-    layout: _Layout,
+    layout: Layout,
     coded: _Coded,
     shares: Sequence[_Coded],
     criteria: Sequence[Criterion],
@@ -271,14 +275,14 @@ def _people_said(answers: object) -> str:
     return "; ".join(f"{' / '.join(group.local)} ({group.votes})" for group in ordered)
 
 
-_RATINGS = _Layout(
+RATINGS = Layout(
     "ratings",
     _RATING_INSTRUCTIONS,
     (Column("prompt", 44),),
     Column("response", 80),
     lambda item: [item.fields["prompt"]],
 )
-_ERRORS = _Layout(
+ERRORS = Layout(
     "errors",
     _ERROR_INSTRUCTIONS,
     (Column("question", 40), Column("question_en", 32), Column("people_said", 32)),

@@ -75,7 +75,7 @@ def people_blocks(runs: Sequence[Run], views: Sequence[TaskView], paths: Sequenc
         cultures = {item.id: item.culture for item in items_of(runs)}
         told = pl.when(pl.col("culture") == "").then(pl.col("item_id").replace_strict(cultures, default=""))
         frame = ratings.frame.with_columns(culture=told.otherwise("culture"))
-        blocks.append(_rating_block(form, analyse_ratings(replace(ratings, frame=frame))))
+        blocks.append(rating_block(form, analyse_ratings(replace(ratings, frame=frame))))
     return blocks
 
 
@@ -112,16 +112,22 @@ def _sheets(paths: Sequence[Path]) -> Sheets:
 
 def _choice_block(view: TaskView, culture: str, found: HumanBaseline, made: Sequence[str]) -> Block:
     """What people of a culture chose, and what the models score on the same items."""
-    items = wording.count(found.items, *view.noun)
     same = pl.col("item_id").is_in(made) & (pl.col("variant") == found.variant)
     chosen = (pl.col("culture") == culture) & (pl.col("metric") == view.metric) & same
     scores = [run.scores.filter(chosen)["value"].mean() for run in view.runs]
-    people = wording.count(len(found.people), "person", "people")
     models = ", ".join(
         f"{isolate(label)} {wording.amount(score, SHARE)}"
         for label, score in zip(view.labels, scores, strict=True)
         if isinstance(score, float)
     )
+    whose = f"{view.task}, {isolate(culture_name(culture))}"
+    return choice_block(found, f"{view.slug}-people-{culture}", whose, view.noun, models)
+
+
+def choice_block(found: HumanBaseline, key: str, whose: str, noun: tuple[str, str], models: str = "") -> Block:
+    """What people chose: ``key`` names its tables, ``whose`` the task and culture; ``models``: what these score."""
+    items = wording.count(found.items, *noun)
+    people = wording.count(len(found.people), "person", "people")
     between = wording.interval(found.mean.low, found.mean.high, SHARE)
     said = [
         f"{people} chose the best option in {wording.amount(found.mean.value, SHARE)} ({between}) of "
@@ -137,8 +143,6 @@ def _choice_block(view: TaskView, culture: str, found: HumanBaseline, made: Sequ
         ]
         for row in found.people.iter_rows(named=True)
     ]
-    key = f"{view.slug}-people-{culture}"
-    whose = f"{view.task}, {isolate(culture_name(culture))}"
     shares = [
         [Cell(f"{row['chose_best']}/{row['of']}"), Cell(str(row["items"]), number=True), _number(row["share"])]
         for row in found.table.iter_rows(named=True)
@@ -158,13 +162,13 @@ def _choice_block(view: TaskView, culture: str, found: HumanBaseline, made: Sequ
             Table(
                 f"{key}-best",
                 f"Best option chosen by so many of so many people: {whose}",
-                ["People", view.noun[1].capitalize(), "Share"],
+                ["People", noun[1].capitalize(), "Share"],
                 shares,
                 tables.frame_csv(found.table),
             ),
         ],
         "more": [
-            _agreement(f"{key}-agreement", f"Agreement between people: {whose}", found.agreement, CODINGS),
+            agreement_table(f"{key}-agreement", f"Agreement between people: {whose}", found.agreement, CODINGS),
             *_remarks(f"{key}-remarks", found.remarks, ("item_id",)),
         ],
         "criteria": [],
@@ -172,7 +176,7 @@ def _choice_block(view: TaskView, culture: str, found: HumanBaseline, made: Sequ
     }
 
 
-def _rating_block(form: str, found: HumanRatings) -> Block:
+def rating_block(form: str, found: HumanRatings) -> Block:
     """How people rated answers: by model, by culture where there are several, and how far they agree."""
     people = wording.count(found.raters, "person", "people")
     names = {criterion.code: criterion.name for criterion in found.criteria}
@@ -181,7 +185,9 @@ def _rating_block(form: str, found: HumanRatings) -> Block:
         "sentences": [f"{people} judged {wording.count(found.responses, 'answer')} by {len(names)} yes/no questions."],
         "tables": [_share_table(form, found, shares) for shares in (found.shares, found.cultures) if shares.height],
         "more": [
-            _agreement(f"{form}-ratings-agreement", "Agreement between raters, all models", found.agreement, names),
+            agreement_table(
+                f"{form}-ratings-agreement", "Agreement between raters, all models", found.agreement, names
+            ),
             *_remarks(f"{form}-ratings-remarks", found.remarks, ("model", "item_id")),
         ],
         "criteria": [(f"{one.code}: {one.name}", one.question) for one in found.criteria],
@@ -210,7 +216,7 @@ def _share_table(form: str, found: HumanRatings, shares: pl.DataFrame) -> Table:
     )
 
 
-def _agreement(key: str, caption: str, frame: pl.DataFrame, kinds: Mapping[str, str]) -> Table:
+def agreement_table(key: str, caption: str, frame: pl.DataFrame, kinds: Mapping[str, str]) -> Table:
     """A row for each of ``kinds`` (codings of choices, or criteria), a column for each coefficient."""
     kind, notes = frame.columns[0], []
     names = frame["coefficient"].unique(maintain_order=True).to_list()
@@ -221,11 +227,19 @@ def _agreement(key: str, caption: str, frame: pl.DataFrame, kinds: Mapping[str, 
         for row in map(by_name.get, names):
             between = wording.interval(row["low"], row["high"], COEFFICIENT) if row and row["low"] is not None else ""
             cells.append(_number(row["value"] if row else None, between, COEFFICIENT))
-        rows.append([Cell(kinds[str(one)]), *cells])
+        units = max(own["units"].drop_nulls().to_list(), default=0)
+        rows.append([Cell(kinds[str(one)]), *cells, Cell(f"{units:,}", number=True)])
         notes += [f"{kinds[str(one)]}: {note}." for note in own["note"].unique(maintain_order=True) if note]
     note = " ".join(["1 is full agreement, 0 what chance gives, but for agreement itself, which is a share.", *notes])
     head = {"coding": "Categories", "criterion": "Question"}[kind]
-    return Table(key, caption, [head, *(NAMES[name] for name in names)], rows, tables.frame_csv(frame), note)
+    return Table(
+        key,
+        caption,
+        [head, *(NAMES[name] for name in names), "Judged by two or more"],
+        rows,
+        tables.frame_csv(frame),
+        note,
+    )
 
 
 def _remarks(key: str, frame: pl.DataFrame, about: Sequence[str]) -> list[Table]:

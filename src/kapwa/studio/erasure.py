@@ -7,7 +7,8 @@ are then made anew from what is left, so that votes are counted again.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from django.db import OperationalError, connection
@@ -27,6 +28,7 @@ def erase_author(project: Project, author: str) -> int:
     """
     hold(project)
     events = list(Event.objects.filter(project=project).order_by("seq"))
+    before = _words(events)
     lost: set[str] = set()
     for event in events:  # in order, so that variations of variations are found
         if KINDS[event.kind].begins and (event.actor == author or _rests_on(event, lost)):
@@ -69,12 +71,51 @@ def erase_author(project: Project, author: str) -> int:
             event.body = kept
             event.save(update_fields=("body",))
             count += 1
+    count += _empty_repeated(project, before)
     rebuild(project)
     return count
 
 
 # Kinds whose body names members.
 _NAMING = frozenset({"session.opened", "release.frozen"})
+
+
+def _words(events: Iterable[Event]) -> set[str]:
+    """Return every text in the events that people wrote; single signs and numbers are no words of anybody."""
+    found = (text for event in events if not KINDS[event.kind].repeats for text in _leaves(event.body))
+    return {text for text in found if len(text) > 2 and not text.isdecimal()}
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _leaves(one)
+
+
+def _empty_repeated(project: Project, before: set[str]) -> int:
+    """Empty what was drawn from runs wherever it holds a text that nobody's events hold any more; say in how many."""
+    events, count = list(Event.objects.filter(project=project)), 0
+    gone = before - _words(events)
+    if not gone:
+        return 0
+    any_of = "|".join(re.escape(text) for text in sorted(gone, key=len, reverse=True))
+    pattern = re.compile(rf"(?<!\w)(?:{any_of})(?!\w)", re.IGNORECASE)
+
+    def without(value: Any) -> Any:
+        if isinstance(value, str):
+            return "" if pattern.search(value) else value
+        return [without(one) for one in value]
+
+    for event in events:
+        if KINDS[event.kind].repeats and any(pattern.search(text) for text in _leaves(event.body.get("texts"))):
+            texts = event.body["texts"]
+            kept = [one | {name: without(one[name]) for name in ("shown", "texts") if name in one} for one in texts]
+            event.body = {**event.body, "texts": kept}
+            event.save(update_fields=("body",))
+            count += 1
+    return count
 
 
 def _rests_on(event: Event, lost: set[str]) -> bool:

@@ -22,6 +22,7 @@ from kapwa.studio.models.foundation import (
 )
 from kapwa.studio.models.interface import InterfaceText
 from kapwa.studio.models.prompts import PromptPart
+from kapwa.studio.models.ratings import Drawn, Judgement, TaskSet
 from kapwa.studio.models.situations import Elicited, Release, Remark, Revision, Session, Situation, Topic, Vote
 
 __all__ = (
@@ -29,10 +30,12 @@ __all__ = (
     "Answer",
     "ConsentText",
     "Current",
+    "Drawn",
     "Elicited",
     "Event",
     "InterfaceText",
     "Invitation",
+    "Judgement",
     "Lease",
     "Membership",
     "Merging",
@@ -45,6 +48,7 @@ __all__ = (
     "Revision",
     "Session",
     "Situation",
+    "TaskSet",
     "Topic",
     "Vote",
     "Wording",

@@ -27,6 +27,7 @@ class Kind(NamedTuple):
     ``begins``: it begins a thing (a situation, a question), whose id is the event's; where its author removes it, what
     others did with it goes, too: events with it as their subject, or naming it in one of the fields ``rests_on``.
     ``left``: what is left of a body once the tables are made of what others contributed; None: all of it.
+    ``repeats``: its ``texts`` may repeat what people wrote, as runs do; at an erasure those that do are emptied.
     """
 
     apply: Apply
@@ -36,6 +37,7 @@ class Kind(NamedTuple):
     begins: bool
     rests_on: tuple[str, ...]
     left: Callable[[Event], dict[str, Any]] | None = None
+    repeats: bool = False
 
 
 KINDS: dict[str, Kind] = {}
@@ -50,11 +52,12 @@ def kind(
     begins: bool = False,
     rests_on: tuple[str, ...] = (),
     left: Callable[[Event], dict[str, Any]] | None = None,
+    repeats: bool = False,
 ) -> Callable[[Apply], Apply]:
     """Register the function that applies events of a kind; see :class:`Kind`."""
 
     def register(apply: Apply) -> Apply:
-        KINDS[name] = Kind(apply, kept, counted, stays, begins, rests_on, left)
+        KINDS[name] = Kind(apply, kept, counted, stays, begins, rests_on, left, repeats)
         return apply
 
     return register

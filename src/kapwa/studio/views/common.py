@@ -85,3 +85,10 @@ def whole(text: str | None, default: int = 0, most: int = 10_000) -> int:
     if not digits.isdecimal() or len(digits) > 9 or int(digits) > most:
         raise UsageError(_("“%(text)s” is not a whole number up to %(most)d.") % {"text": text, "most": most})
     return int(digits)
+
+
+def zipped(content: bytes, name: str) -> HttpResponse:
+    """Return a ZIP archive to be kept as ``NAME.zip``."""
+    answer = HttpResponse(content, content_type="application/zip")
+    answer["Content-Disposition"] = f'attachment; filename="{name}.zip"'
+    return answer

@@ -27,7 +27,7 @@ from kapwa.studio.questions import questions_of
 from kapwa.studio.releasing import form_of
 from kapwa.studio.roles import COORDINATOR, COORDINATORS, ROLES
 from kapwa.studio.security import Visit, page
-from kapwa.studio.views.common import act, show, whole
+from kapwa.studio.views.common import act, show, whole, zipped
 
 MOST_INVITED = 50
 _SHOWN = 200
@@ -147,7 +147,7 @@ def release_archive(request: HttpRequest, visit: Visit, version: str) -> HttpRes
             stamp = zipfile.ZipInfo(f"{name}/{file}", date_time=(1980, 1, 1, 0, 0, 0))
             stamp.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(stamp, content)
-    return _archive(out.getvalue(), name)
+    return zipped(out.getvalue(), name)
 
 
 @page("backup/", read=COORDINATORS, write=COORDINATORS)
@@ -159,13 +159,7 @@ def backup(request: HttpRequest, visit: Visit) -> HttpResponse:
     with tempfile.TemporaryDirectory(prefix="kapwa-studio-") as place:
         export_project(visit.project, Path(place) / "backup.zip", whole=False)
         content = (Path(place) / "backup.zip").read_bytes()
-    return _archive(content, f"{visit.project.slug}-{timezone.now():%Y-%m-%d}")
-
-
-def _archive(content: bytes, name: str) -> HttpResponse:
-    answer = HttpResponse(content, content_type="application/zip")
-    answer["Content-Disposition"] = f'attachment; filename="{name}.zip"'
-    return answer
+    return zipped(content, f"{visit.project.slug}-{timezone.now():%Y-%m-%d}")
 
 
 @page("log/", read=COORDINATORS)

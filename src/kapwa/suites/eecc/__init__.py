@@ -11,7 +11,8 @@ from functools import partial
 from pathlib import Path
 
 from kapwa.errors import UsageError
-from kapwa.suites.base import Suite, call
+from kapwa.files import table_rows
+from kapwa.suites.base import Criterion, Suite, call
 
 VARIANTS = ("direct", "direct_reference")
 TASKS = {
@@ -48,4 +49,7 @@ suite = Suite(
     reopen=partial(call, "kapwa.suites.eecc.task:reopen_task"),
     next_step="How the texts differ from identity to identity: kapwa analyze eecc {run}",
     noun=("prompt", "prompts"),
+    # How a text is fitted to its readers, as people of their culture see it; a yes to the last is no praise.
+    criteria=tuple(Criterion(**row) for row in table_rows(Path(__file__).with_name("criteria.csv"))),
+    yes_means="is as the question says",
 )

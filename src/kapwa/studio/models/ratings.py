@@ -1,0 +1,52 @@
+"""The current tables of ratings and of the human baseline: what was drawn for people, and what each said of it."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from kapwa.studio.models.foundation import ID, Current
+
+
+class TaskSet(Current):
+    """Texts or situations drawn at random for people to judge. ``kind``: which desk; ``raters``: how many for each.
+
+    ``suite``: whose criteria or items they are; ``runs``: label, signature and folder of each run drawn from.
+    """
+
+    number = models.PositiveIntegerField()
+    kind = models.CharField(max_length=20, db_index=True)
+    suite = models.CharField(max_length=40)
+    seed = models.BigIntegerField(default=0)
+    sample = models.PositiveIntegerField()
+    raters = models.PositiveIntegerField()
+    runs = models.JSONField(default=list)
+
+
+class Drawn(Current):
+    """One drawn thing. ``item``: its id, variant, culture, cluster and the like; ``shown``: [name, text, language].
+
+    ``texts``: the answer to be rated, the two to be compared (in the order of the set's runs), or the options, the best
+    first. ``situation``: the project's own that it is, and ``mark`` a keyed hash of it as it was drawn.
+    """
+
+    set = models.CharField(max_length=ID, db_index=True)
+    number = models.PositiveIntegerField()
+    item = models.JSONField(default=dict)
+    shown = models.JSONField(default=list)
+    texts = models.JSONField(default=list)
+    situation = models.CharField(max_length=ID, blank=True)
+    mark = models.CharField(max_length=64, blank=True)
+
+
+class Judgement(Current):
+    """What one person said of one drawn thing, the last time they did; its id is ``DRAWN:AUTHOR``.
+
+    ``order``: of the texts as they stood before the person; ``values``: yes, no or "" by criterion, or ``chosen``: the
+    place in ``texts``, "tie", "bad" (both), or "" where they could not say.
+    """
+
+    drawn = models.CharField(max_length=ID, db_index=True)
+    author = models.CharField(max_length=16, blank=True)
+    order = models.JSONField(default=list)
+    values = models.JSONField(default=dict)
+    remark = models.TextField(blank=True)

@@ -1,0 +1,431 @@
+"""Ratings, pairs and the human baseline: drawn, judged blindly, written for Kapwa, counted by a slow twin."""
+
+import json
+import random
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from studio_people import Someone, enter
+from studio_ratings import CULTURE, Shortest, answered, short_answers, some_accepted, task_of, work
+from typer.testing import CliRunner
+
+import kapwa
+from kapwa.errors import UsageError
+from kapwa.people.choices import human_baseline
+from kapwa.people.ratings import human_ratings
+from kapwa.report.wording import decimal
+from kapwa.tables_io import read_sheet
+
+CODES = ("Ste", "Par", "Ref", "Non", "Unn", "Oth")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("runs")
+
+
+@pytest.fixture(scope="module")
+def saq(place: Path) -> Path:
+    return short_answers(place)
+
+
+@pytest.fixture(scope="module")
+def other_saq(place: Path) -> Path:
+    return short_answers(place, "furtive-7b")
+
+
+@pytest.fixture(scope="module")
+def texts(place: Path) -> Path:
+    task = kapwa.load_task("eecc/qa", samples=1, identities=["Filipino"], limit=8, seed=0)
+    return answered(place, task, lambda item: f"Alam ng mga Filipino ang {item.topic}.", "secretive-eecc")
+
+
+def draw(project: Any, *given: Any, **options: Any) -> Any:
+    from kapwa.studio.drawing import draw as drawn
+
+    return drawn(project, *given, **options)
+
+
+def written(project: Any, kind: str, folder: Path) -> Path:
+    from kapwa.datasets.sheets import write_files
+    from kapwa.studio.results import result_files
+
+    write_files(result_files(project, kind), folder)
+    return folder
+
+
+def drawn_ids(made: Any) -> list[tuple[str, str]]:
+    from kapwa.studio.models import Drawn
+
+    return [(one.item["id"], one.item["variant"]) for one in Drawn.objects.filter(set=made.id).order_by("number")]
+
+
+def raters(project: Any, count: int = 3, role: str = "rater") -> list[Someone]:
+    return [enter(project, f"Tagasuri {number}", role) for number in range(1, count + 1)]
+
+
+def test_a_draw_is_recorded_follows_its_seed_and_never_changes(project: Any, saq: Path) -> None:
+    from kapwa.studio import commands
+    from kapwa.studio.events import differences
+    from kapwa.studio.models import Event
+
+    first = draw(project, "errors", saq, sample=6, seed=5, where=CULTURE)
+    ids = drawn_ids(first)
+    body = Event.objects.get(kind="tasks.drawn").body
+    signature = kapwa.open_run(saq).manifest["signature"]
+    assert body["runs"] == [{"label": "secretive-1b", "folder": saq.name, "signature": signature}]
+    assert [(one["item"]["id"], one["item"]["variant"]) for one in body["texts"]] == ids
+    assert (body["seed"], body["sample"], body["raters"], body["suite"]) == (5, 6, 3, "blend")
+    # The same seed draws the same elsewhere, another one others, and a second draw takes from what is left.
+    other = commands.new_project("iba", language="fil")
+    assert drawn_ids(draw(other, "errors", saq, sample=6, seed=5, where=CULTURE)) == ids
+    second = draw(project, "errors", saq, sample=4, seed=6, where=CULTURE)
+    assert not set(drawn_ids(second)) & set(ids)
+    assert drawn_ids(first) == ids
+    with pytest.raises(UsageError, match="seed 5 already"):
+        draw(project, "errors", saq, sample=2, seed=5, where=CULTURE)
+    assert differences(project) == []
+
+
+def test_what_cannot_be_drawn_says_why(project: Any, saq: Path, texts: Path, place: Path) -> None:
+    for given, options, said in (
+        (("ratings", saq), {}, "no kind of tasks 'ratings'"),
+        (("errors",), {}, "come from a run; none is named"),
+        (("errors", place), {}, "is no run"),
+        (("criteria", saq), {}, "is a run of blend/saq; --kind criteria is for kalahi"),
+        (("errors", saq), {"sample": 5000}, "5000 were asked for, and there are "),
+        (("errors", saq), {"second": saq}, "compared in pairs, and in nothing else"),
+        (("pairs", saq), {}, "compared in pairs"),
+        (("pairs", saq), {"second": texts}, "of eecc/qa."),
+        (("errors", saq), {"raters": 0}, "raters is 0"),
+        (("baseline",), {}, "There is nothing to draw from"),
+        (("baseline", texts), {}, "has no options"),
+    ):
+        with pytest.raises(UsageError, match=re.escape(said)):
+            draw(project, *given, **options)
+
+
+def test_three_people_rate_wrong_answers_and_the_report_takes_it(
+    project: Any, saq: Path, people: dict[str, Someone], tmp_path: Path
+) -> None:
+    """Planted answers: shares and agreement come out as counted by hand, in the page, in the command and the report."""
+    from kapwa.report.page import build_report
+    from kapwa.studio.models import Drawn, Judgement
+
+    made = draw(project, "errors", saq, sample=12, where=CULTURE)
+    planted = {}
+    places = dict(Drawn.objects.filter(set=made.id).values_list("id", "number"))
+    for number, who in enumerate(raters(project)):
+
+        def say(page: str, choices: Any, number: int = number) -> dict[str, str]:
+            assert list(choices) == list(CODES)
+            assert "secretive" not in page
+            subject = task_of(page)[0]["subject"]
+            chance = random.Random(f"{number}/{places[subject]}")
+            values = {code: chance.choice(["yes", "yes", "no", "unsure"]) for code in CODES}
+            planted[number, subject] = values
+            return {**values, "remark": "=2+3 <b>sabi</b>" if number == 0 else ""}
+
+        assert work(who, "errors", say) == 12
+    assert Judgement.objects.count() == 36
+    folder = written(project, "errors", tmp_path / "errors")
+    found = human_ratings(folder, key=folder)
+    assert (found.responses, found.raters) == (12, 3)
+    for row in found.shares.iter_rows(named=True):  # the definition, slowly
+        yes = n = 0
+        for one in Drawn.objects.filter(set=made.id):
+            said = [planted[number, one.id][row["criterion"]] for number in range(3)]
+            said = [value for value in said if value != "unsure"]
+            n += bool(said)
+            yes += bool(said) and 3 * said.count("yes") >= 2 * len(said)
+        assert (row["model"], row["agreed"], row["n"]) == ("secretive-1b", yes, n)
+    page = people["ana"].get("results/errors/")
+    for row in found.shares.iter_rows(named=True):
+        assert f"{100 * row['value']:.1f}%" in page
+    for row in found.agreement.filter(found.agreement["value"].is_not_null()).iter_rows(named=True):
+        assert decimal(row["value"], 3) in page
+    assert "&lt;b&gt;sabi&lt;/b&gt;" in page
+    cells = [row.cells["remark"] for row in read_sheet(folder / "errors.csv")]
+    assert cells.count("=2+3 <b>sabi</b>") == 12
+    assert "'=2+3" in (folder / "errors.csv").read_text(encoding="utf-8")
+    authors = set(Judgement.objects.values_list("author", flat=True))
+    text = (folder / "errors.csv").read_text(encoding="utf-8")
+    assert not any(name in text for name in (*authors, "Tagasuri"))
+    report = build_report([kapwa.open_run(saq)], tmp_path / "report.html", people=[folder])
+    assert "3 people judged 12 answers by 6 yes/no questions." in report.read_text(encoding="utf-8")
+    assert people["ana"].client.get("/p/baryo/results/errors/files/").content[:2] == b"PK"
+
+
+def test_the_last_rating_of_a_person_counts(project: Any, saq: Path, tmp_path: Path) -> None:
+    draw(project, "errors", saq, sample=1, where=CULTURE)
+    who = raters(project, 1)[0]
+    hidden, _ = task_of(who.get("work/errors/"))
+    for value, number in (("yes", 1), ("no", 2)):
+        sent = {f"field_{code}": value for code in CODES} | {"button": "save", **hidden}
+        sent["uuid"] = f"3f2b8a60-5a0e-4a52-9d3f-0a1b2c3d4e5{number}"
+        assert "Saved." in who.post("work/errors/", sent)
+    rows = read_sheet(written(project, "errors", tmp_path / "out") / "errors.csv")
+    assert [[row.cells[code] for code in CODES] for row in rows] == [["no"] * 6]
+    # An unanswered question is an error; "I cannot judge this" needs none.
+    who.post("work/errors/", {**hidden, "button": "save"}, status=400)
+    assert "Saved." in who.post("work/errors/", {**hidden, "button": "cannot"})
+    rows = read_sheet(written(project, "errors", tmp_path / "again") / "errors.csv")
+    assert [[row.cells[code] for code in CODES] for row in rows] == [[""] * 6]
+
+
+def test_three_validators_make_the_ceiling(project: Any, people: dict[str, Someone], tmp_path: Path) -> None:
+    """Six situations; choices count by the option and not by its place, in the page, the command and the report."""
+    from kapwa.report.page import build_report
+    from kapwa.studio.freeze import freeze
+    from kapwa.studio.models import Drawn, Event
+
+    some_accepted(people)
+    made = draw(project, "baseline")
+    best = {one.id: one.texts[0] for one in Drawn.objects.filter(set=made.id)}
+    assert len(best) == 6
+    assert "Batiin" not in json.dumps(Event.objects.get(kind="tasks.drawn").body)  # words stay where erasure finds them
+    orders: Counter[str] = Counter()
+    for number, who in enumerate(raters(project, 3, "validator")):
+
+        def say(page: str, choices: Any, number: int = number) -> dict[str, str]:
+            subject = task_of(page)[0]["subject"]
+            right = next(value for value, text in choices["chosen"] if text == best[subject])
+            orders[right] += 1
+            wrong = next(value for value, text in choices["chosen"] if text != best[subject])
+            last = number == 2 and Drawn.objects.get(id=subject).number > 3
+            return {"chosen": wrong if last else right}
+
+        assert work(who, "baseline", say) == 6
+    assert len(orders) > 1  # the best stands anywhere
+    orders_kept = [event.body["order"] for event in Event.objects.filter(kind="text.judged")]
+    assert len({tuple(order) for order in orders_kept}) > 1
+    assert all(sorted(order) == [0, 1, 2, 3] for order in orders_kept)
+    release = freeze(project, "1.0.0", tmp_path / "releases").folder
+    folder = written(project, "baseline", tmp_path / "baseline")
+    task = kapwa.load_task("kalahi/mc", data=release)
+    found = human_baseline(folder, task.items())
+    assert (found.mean.value, found.mean.n, found.items) == (15 / 18, 18, 6)
+    # Live agreement is what the command finds on the files.
+    page = people["ana"].get("results/baseline/")
+    for row in found.agreement.iter_rows(named=True):
+        shown = "–" if row["value"] is None else decimal(row["value"], 3)
+        assert shown in page, row
+    told = CliRunner().invoke(_app(), ["agreement", str(folder), "--data", str(release), "--json"])
+    assert json.loads(told.stdout)["agreement"] == found.to_dict()["agreement"]
+    # What they score is the ceiling of a run of the release, and of its report.
+    ran = kapwa.evaluate(task, Shortest(), out=tmp_path / "runs", progress=False, validators=folder)
+    ceiling = ran.floors.filter(ran.floors["kind"] == "ceiling", ran.floors["metric"] == "mc1")
+    assert ceiling["value"].to_list() == [15 / 18]
+    plain = kapwa.evaluate(task, Shortest(), out=tmp_path / "plain", progress=False)
+    report = build_report([plain], tmp_path / "report.html", people=[folder]).read_text(encoding="utf-8")
+    assert "3 people chose the best option in 83.3%" in report
+
+
+def _app() -> Any:
+    from kapwa.cli.main import app
+
+    return app
+
+
+def test_nobody_validates_what_they_wrote_and_changed_situations_wait_for_a_new_draw(
+    project: Any, people: dict[str, Someone], tmp_path: Path
+) -> None:
+    from kapwa.studio.models import Drawn, Membership, Situation
+
+    some_accepted(people, 2)
+    made = draw(project, "baseline")
+    berto = Membership.objects.get(pseudonym="Berto")
+    berto.roles = ["validator", *berto.roles]
+    berto.save()
+    own = Situation.objects.get(author=berto.author).id
+    rows = {one.situation: one.id for one in Drawn.objects.filter(set=made.id)}
+    page = people["berto"].get("work/baseline/")
+    hidden, _ = task_of(page)
+    assert hidden["subject"] != rows[own]
+    people["berto"].post("work/baseline/", {**hidden, "subject": rows[own], "button": "cannot"}, status=400)
+    assert work(people["berto"], "baseline", lambda page, choices: {"chosen": "1"}) == 1
+    # A changed situation leaves the desk and the files; accepted again, it is drawn anew.
+    other = next(pk for pk in rows if pk != own)
+    number = Situation.objects.get(id=other).number
+    from studio_people import a_situation, accepted
+
+    text = a_situation(("Liza", "Tomas")[number - 1], instruction="Paano na?")
+    people["dina"].post(f"situations/{number}/edit/", {**text, "base": "1", "reason": "reword"})
+    with pytest.raises(UsageError, match="Nobody has judged"):
+        written(project, "baseline", tmp_path / "none")
+    accepted(people, number, "edo", "berto" if number == 1 else "carla")
+    again = draw(project, "baseline")
+    assert [one.situation for one in Drawn.objects.filter(set=again.id)] == [other]
+
+
+def test_adaptation_of_texts_is_rated(project: Any, texts: Path, people: dict[str, Someone], tmp_path: Path) -> None:
+    draw(project, "adaptation", texts, sample=6)
+    for number, who in enumerate(raters(project)):
+        values = {"Acc": "yes", "Wan": "yes" if number else "no", "Str": "no", "remark": "libre"}
+        assert work(who, "adaptation", lambda page, choices, values=values: values) == 6
+    folder = written(project, "adaptation", tmp_path / "out")
+    found = human_ratings(folder, key=folder)
+    assert {row["criterion"]: row["agreed"] for row in found.shares.iter_rows(named=True)} == {
+        "Acc": 6,
+        "Wan": 6,
+        "Str": 0,
+    }
+    page = people["ana"].get("results/adaptation/")
+    assert "undefined: everybody says yes throughout" in page
+    assert "Is what the text says of the reader&#x27;s culture" in page
+
+
+def test_pairs_are_blind_and_counted_by_the_text_and_by_the_side(
+    project: Any, saq: Path, other_saq: Path, people: dict[str, Someone], tmp_path: Path
+) -> None:
+    from kapwa.studio.desks import DESKS
+    from kapwa.studio.models import Drawn, Event, Membership
+
+    made = draw(project, "pairs", saq, second=other_saq, sample=5, where=CULTURE)
+    rows = {one.id: one for one in Drawn.objects.filter(set=made.id)}
+    for one in rows.values():  # texts that a test can tell apart, as two models' are
+        one.texts = [f"una {one.number}", f"ikalawa {one.number}"]
+        one.save()
+    sides: Counter[str] = Counter()
+    for number, who in enumerate(raters(project, 4)):
+
+        def say(page: str, choices: Any, number: int = number) -> dict[str, str]:
+            assert not re.search("secretive|furtive|signature|blend", page)
+            one = rows[task_of(page)[0]["subject"]]
+            first = page.index(one.texts[0]) < page.index(one.texts[1])
+            sides[f"{one.number}: {first}"] += 1
+            mine = "1" if first else "2"
+            return {"chosen": (mine, mine, "tie", "bad")[number]}
+
+        assert work(who, "pairs", say) == (5 if number < 3 else 0)  # three for each
+        member = Membership.objects.get(pseudonym=f"Tagasuri {number + 1}")
+        told = [DESKS["pairs"].find(member, subject, "x") for subject in rows]
+        assert told == [None] * 5
+    assert 5 < len(sides) <= 10  # both sides occur
+    bodies = [event.body for event in Event.objects.filter(kind="text.judged")]
+    assert Counter(str(body["values"]["chosen"]) for body in bodies) == {"0": 10, "tie": 5}
+    rows_ = [row.cells for row in read_sheet(written(project, "pairs", tmp_path / "out") / "pairs.csv")]
+    assert Counter(row["preferred"] for row in rows_) == {"1": 10, "tie": 5}
+    assert {(row["first"], row["second"]) for row in rows_} == {("secretive-1b", "furtive-7b")}
+    shown = {row["pair_id"] + row["rater"]: row["first_shown"] for row in rows_}
+    assert Counter(shown.values()) == Counter(str(body["order"][0] + 1) for body in bodies)
+    page = people["ana"].get("results/pairs/")
+    assert "10 of 10" in page
+    assert "5 of 15" in page
+    assert "0 of 15" in page
+
+
+def test_a_rater_who_leaves_is_not_counted_and_nothing_is_left_of_them(
+    studio: Path, project: Any, saq: Path, tmp_path: Path
+) -> None:
+    from django.db import connection
+
+    from kapwa.studio.events import differences
+    from kapwa.studio.models import Judgement
+
+    draw(project, "errors", saq, sample=3, where=CULTURE)
+    people = raters(project)
+    for number, who in enumerate(people):
+        values = dict.fromkeys(CODES, "no" if number else "yes") | {"remark": f"kanaryo-{number}"}
+        work(who, "errors", lambda page, choices, values=values: values)
+    before = human_ratings(folder := written(project, "errors", tmp_path / "a"), key=folder)
+    people[0].post("withdraw/", {"depth": "contributions", "sure": "yes"})
+    connection.close()
+    after = human_ratings(folder := written(project, "errors", tmp_path / "b"), key=folder)
+    assert (before.raters, after.raters, Judgement.objects.count()) == (3, 2, 6)
+    assert "kanaryo-0" not in (tmp_path / "b" / "errors.csv").read_text()
+    assert not [path for path in studio.parent.iterdir() if path.is_file() and b"kanaryo-0" in path.read_bytes()]
+    assert differences(project) == []
+
+
+def test_words_of_an_erased_author_are_in_no_drawn_text(
+    studio: Path, project: Any, people: dict[str, Someone], tmp_path: Path
+) -> None:
+    """A run of the project's own release, and a baseline of its situations: both hold what Berto wrote."""
+    from django.db import connection
+    from studio_people import a_situation, accepted
+
+    from kapwa.studio.events import differences
+    from kapwa.studio.freeze import freeze
+    from kapwa.studio.models import Drawn, Judgement
+
+    for number, (writer, other, name) in enumerate((("berto", "carla", "kanaryo-1"), ("carla", "berto", "Tomas")), 1):
+        people[writer].post("situations/new/", a_situation(name))
+        people[writer].post(f"situations/{number}/submit/")
+        accepted(people, number, other, "edo")
+    release = freeze(project, "1.0.0", tmp_path / "releases").folder
+    task = kapwa.load_task("kalahi/open", data=release, metrics=["chrf"])
+    run = answered(tmp_path / "ran", task, lambda item: f"Sabi mo: {item.fields['prompt']} Sige.", "open-1")
+    draw(project, "criteria", run, sample=2)
+    draw(project, "baseline")
+    draw(project, "baseline", run.parent / _choice_run(tmp_path / "ran", release))
+    who = enter(project, "Gina", "rater", "validator")
+    assert work(who, "baseline", lambda page, choices: {"chosen": "1", "remark": "puna"}) == 4
+    assert work(who, "criteria", lambda page, choices: dict.fromkeys(choices, "yes")) == 2
+    people["berto"].post("withdraw/", {"depth": "contributions", "sure": "yes"})
+    connection.close()
+    assert not [path for path in studio.parent.iterdir() if path.is_file() and b"kanaryo-1" in path.read_bytes()]
+    assert Drawn.objects.count() == Judgement.objects.count() == 3
+    assert "kanaryo" not in who.get("work/criteria/")
+    assert differences(project) == []
+
+
+def _choice_run(folder: Path, release: Path) -> str:
+    task = kapwa.load_task("kalahi/open", data=release, metrics=["chrf"])
+    return answered(folder, task, lambda item: "wala", "open-2").name
+
+
+def test_a_strangers_desk_and_the_role(project: Any, saq: Path, people: dict[str, Someone]) -> None:
+    draw(project, "errors", saq, sample=2, where=CULTURE)
+    people["berto"].get("work/errors/", status=400)  # a writer rates nothing
+    rater = raters(project, 1)[0]
+    hidden, _ = task_of(rater.get("work/errors/"))
+    rater.post("work/errors/", {**hidden, "seen": "0" * 16, "button": "cannot"}, status=400)
+    rater.get("results/", status=403)
+    people["ana"].get("results/pairs/", status=404)
+    assert "Nobody has judged anything" in people["ana"].get("results/errors/")
+
+
+def test_scripts_in_answers_and_remarks_stay_text(project: Any, people: dict[str, Someone], place: Path) -> None:
+    script = "\"'><script>alert(7)</script><img src=x onerror=alert(7)>{{7*7}}"
+    task = kapwa.load_task("blend/saq", data="sample", language="local", where=CULTURE, limit=2)
+    run = answered(place, task, lambda item: script, "hostile")
+    draw(project, "errors", run, sample=2)
+    draw(project, "pairs", run, second=run, sample=2)
+    who = raters(project, 1)[0]
+    pages = [who.get("work/errors/"), who.get("work/pairs/")]
+    work(who, "errors", lambda page, choices: dict.fromkeys(CODES, "yes") | {"remark": script})
+    work(who, "pairs", lambda page, choices: {"chosen": "1", "remark": script})
+    pages += [people["ana"].get(f"results/{kind}") for kind in ("", "errors/", "pairs/")]
+    for page in pages:
+        assert "<script>alert" not in page
+        assert "<img src=x" not in page
+        assert not re.search(r"\b49\b", page)
+    assert sum("alert(7)" in page for page in pages) >= 3
+
+
+def test_the_command_line(project: Any, saq: Path, tmp_path: Path, studio: Path, monkeypatch: Any) -> None:
+    from kapwa.cli import studio as cli
+    from kapwa.studio import commands
+
+    monkeypatch.setattr(cli, "_open", lambda home, database: commands)
+    where = ["--where", "culture=Philippines"]
+
+    def run(*given: str) -> Any:
+        return CliRunner().invoke(_app(), ["studio", *given])
+
+    told = run("tasks", "baryo", str(saq), "--kind", "errors", "--sample", "2", "--raters", "1", *where)
+    assert (told.exit_code, "Draw 1: 2 for 1 person each, seed 1." in told.output) == (0, True), told.output
+    told = run("results", "baryo", "--kind", "errors", "-o", str(tmp_path / "out"))
+    assert "Nobody has judged anything" in str(told.exception)
+    work(raters(project, 1)[0], "errors", lambda page, choices: dict.fromkeys(CODES, "no"))
+    told = run("results", "baryo", "--kind", "errors", "-o", str(tmp_path / "out"))
+    assert told.exit_code == 0, told.output
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["errors-key.csv", "errors.csv"]
+    told = CliRunner().invoke(_app(), ["ratings", str(tmp_path / "out"), "--key", str(tmp_path / "out")])
+    assert told.exit_code == 0, told.output
+    told = run("results", "baryo", "--kind", "pears", "-o", str(tmp_path / "x"))
+    assert "Did you mean 'pairs'?" in str(told.exception)
