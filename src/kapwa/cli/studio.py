@@ -278,6 +278,31 @@ def import_(
     note(f"{count} new draft{'s' * (count != 1)}. Send them to review in the browser.")
 
 
+@app.command("import-work")
+def import_work(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The project.")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE...", help="Filled-in tables, ODK submissions (CSV), or files that phones saved."),
+    ],
+    home: Home = HOME,
+    database: Database = None,
+) -> None:
+    """Take in work that was done on paper, in tables, with ODK Collect or on phones, as that of who did it."""
+    commands = _open(home, database)
+    from kapwa.studio.taking import take_in
+
+    project, refused = commands.find_project(name), False
+    for path in files:
+        taken = take_in(project, path)
+        note(f"{path}: {taken.new} new answer{'s' * (taken.new != 1)}, {taken.known} known before.")
+        for line in taken.refused:
+            note(line)
+        refused |= bool(taken.refused)
+    if refused:
+        raise typer.Exit(2)
+
+
 @app.command("export")
 def export(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The project.")],

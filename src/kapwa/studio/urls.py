@@ -7,6 +7,7 @@ from django.urls import path
 from kapwa.studio.security import PAGES
 from kapwa.studio.views import (
     asking,
+    bringing,
     desk,
     eliciting,
     entry,
@@ -26,6 +27,7 @@ from kapwa.studio.views import (
 
 __all__ = (
     "asking",
+    "bringing",
     "desk",
     "eliciting",
     "entry",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid as uuids
 from collections.abc import Mapping
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 from django.db import transaction
@@ -39,7 +40,7 @@ class Filled(NamedTuple):
 @page("work/", read=EVERYONE)
 def work(request: HttpRequest, visit: Visit) -> HttpResponse:
     """List the work that is offered to the member, with how much of it waits."""
-    return show(request, visit, "work", desks=waiting(visit.member))
+    return show(request, visit, "work", desks=waiting(visit.member), odk=find_spec("pyxform") is not None)
 
 
 def waiting(member: Membership) -> list[tuple[Desk, int]]:

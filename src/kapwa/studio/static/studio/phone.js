@@ -60,10 +60,10 @@ async function show() {
 }
 
 async function tasksLeft(records) {
-  const filled = new Set(records.map((one) => JSON.stringify([one.desk, one.subject])));
+  const filled = new Set(records.map((one) => JSON.stringify([one.desk, one.subject, one.seen])));
   const batches = await store.batches();
   for (const batch of batches) {
-    batch.tasks = batch.tasks.filter((task) => !filled.has(JSON.stringify([batch.desk, task.subject])));
+    batch.tasks = batch.tasks.filter((task) => !filled.has(JSON.stringify([batch.desk, task.subject, task.seen])));
   }
   return batches;
 }

@@ -10,7 +10,7 @@ export function here() {
 export async function open(project, person) {
   const database = await openDB(`kapwa ${project} ${person}`, 1, {
     upgrade(made) {
-      made.createObjectStore("records", { keyPath: "uuid" }).createIndex("task", ["desk", "subject"], { unique: true });
+      made.createObjectStore("records", { keyPath: "uuid" }).createIndex("task", ["desk", "subject", "seen"], { unique: true });
       made.createObjectStore("batches", { keyPath: "desk" });
       made.createObjectStore("facts");
     },
@@ -32,10 +32,10 @@ export async function open(project, person) {
       const change = database.transaction(["records", "batches"], "readwrite", { durability: "strict" });
       const batch = await change.objectStore("batches").get(record.desk);
       if (batch) {
-        batch.tasks = batch.tasks.filter((task) => task.subject !== record.subject);
+        batch.tasks = batch.tasks.filter((task) => task.subject !== record.subject || task.seen !== record.seen);
         await change.objectStore("batches").put(batch);
       }
-      const before = await change.objectStore("records").index("task").count([record.desk, record.subject]);
+      const before = await change.objectStore("records").index("task").count([record.desk, record.subject, record.seen]);
       if (!before) await change.objectStore("records").add(record);
       await change.done;
       return !before;

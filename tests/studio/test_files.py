@@ -1,0 +1,207 @@
+"""Work on paper, in workbooks, in forms for ODK Collect, and in outboxes of phones: out and back, bound to its task."""
+
+import csv
+import io
+import json
+import re
+import shutil
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pytest
+from studio_people import Someone, enter
+
+
+@pytest.fixture
+def answerer(project: Any, food: Any) -> Someone:
+    return enter(project, "Gina", "answerer")
+
+
+def answers() -> list[tuple[str, dict[str, Any]]]:
+    from kapwa.studio.models import Event
+
+    return list(Event.objects.filter(kind="food.answered").order_by("seq").values_list("subject", "body"))
+
+
+def fetched(who: Someone, path: str) -> bytes:
+    answer = who.client.get(who.full(path))
+    assert answer.status_code == 200, answer.content
+    return bytes(answer.content)
+
+
+def bring(who: Someone, name: str, content: bytes, status: int = 200) -> str:
+    file = io.BytesIO(content)
+    file.name = name
+    return who.post("bring/", {"file": file}, status=status)
+
+
+def filled(content: bytes, fill: Callable[[Any, Callable[[str], str]], None]) -> bytes:
+    """A workbook that somebody filled in; ``fill`` gets the sheet, and what finds a column by its heading."""
+    book = openpyxl.load_workbook(io.BytesIO(content))
+    sheet = book.worksheets[0]
+    letters = {cell.value: cell.column_letter for cell in sheet[1]}
+    fill(sheet, lambda part: next(letter for heading, letter in letters.items() if part in heading))
+    out = io.BytesIO()
+    book.save(out)
+    return out.getvalue()
+
+
+def test_a_sheet_to_print_says_each_task_with_places_to_write(food: Any, answerer: Someone) -> None:
+    page = answerer.get("work/food/sheet/?n=2")
+    assert page.count('class="sheet"') == 2
+    assert "umaga, 2?" in page
+    assert "☐ <span>I don&#x27;t know</span>" in page
+    assert '<span lang="ar" dir="rtl">ليس</span>' in page
+    answerer.get("work/food/sheet/?n=51", status=400)
+
+
+def test_a_workbook_comes_back_as_the_answers_that_stand_in_it(food: Any, answerer: Someone) -> None:
+    def fill(sheet: Any, column: Callable[[str], str]) -> None:
+        assert "umaga, 1?" in sheet[f"{column('Question')}2"].value
+        assert sheet[f"{column('Choices for: How sure')}2"].value == "1 = Sure\n2 = ليس"
+        sheet[f"{column('[text]')}2"], sheet[f"{column('[how]')}2"] = "kanin\nat itlog", 2
+        sheet[f"{column('[when]')}2"] = "1, 2"
+        sheet[f"{column('[button]')}3"], sheet[f"{column('[how]')}3"] = "2", "1.0"
+
+    book = filled(fetched(answerer, "work/food/table/"), fill)
+    food.revision = 2  # edited while the workbook was away
+    page = bring(answerer, "gina.xlsx", book)
+    assert "2 new answers were taken in." in page
+    both = {"text": "", "when": [], "place": "", "seen": "1"}
+    assert answers() == [
+        ("food-1", {**both, "button": "answer", "text": "kanin\nat itlog", "how": "not", "when": ["day", "night"]}),
+        ("food-2", {**both, "button": "unknown", "how": "sure"}),
+    ]
+    assert "2 were here before" in bring(answerer, "gina.xlsx", book)
+    changed = filled(book, lambda sheet, column: sheet.__setitem__(f"{column('[text]')}2", "lugaw"))
+    assert "gina.xlsx, row 2: was brought before with another content." in bring(answerer, "gina.xlsx", changed, 400)
+    assert len(answers()) == 2
+
+
+def test_a_wrong_cell_is_named_and_nothing_is_taken_half(food: Any, answerer: Someone) -> None:
+    book = fetched(answerer, "work/food/table/")
+
+    def wrong(cell: str, text: str, row: int = 3) -> str:
+        def fill(sheet: Any, column: Callable[[str], str]) -> None:
+            sheet[f"{column('[text]')}2"], sheet[f"{column('[how]')}2"] = "kanin", 1
+            sheet[f"{column('[text]')}3"], sheet[f"{column('[how]')}3"] = "itlog", 1
+            sheet[f"{column(cell)}{row}"] = text
+
+        return bring(answerer, "gina.xlsx", filled(book, fill), status=400).replace("&#x27;", "'")
+
+    assert "gina.xlsx, row 3, column 'How sure are you? [how]': How sure are you?: “5” is not" in wrong("[how]", "5")
+    assert "row 3, column 'How you finish [button]'" in wrong("[button]", "no")
+    assert "row 3, column 'Your answer [text]': Your answer: nothing is filled in." in wrong("[text]", "")
+    assert "gina.xlsx, row 3: There is no such task." in wrong("subject", "food-9")
+    assert "row 3: There is no such task." in wrong("seen", "7")
+    assert "row 3: This work is not offered to you here." in wrong("desk", "other")
+    assert "row 3, column 'person': was given to somebody whose answers you cannot bring" in wrong("person", "x")
+    assert "A text has 4,001 characters" in wrong("[text]", "x" * 4001)
+    assert "nothing is filled in" in bring(answerer, "gina.xlsx", book, status=400)
+    for content in (b"", b"no workbook", b"PK\x03\x04"):
+        assert "gina.xlsx" in bring(answerer, "gina.xlsx", content, status=400)
+    assert "is no file of work from the studio" in bring(answerer, "a.csv", b"a,b\n1,2\n", status=400)
+    assert "holds no answers of a phone" in bring(answerer, "a.json", b"[1]", status=400)
+    answerer.post("bring/", status=400)
+    assert answers() == []
+
+
+def test_only_a_scribe_or_coordinator_brings_the_work_of_others(
+    project: Any, food: Any, answerer: Someone, people: dict[str, Someone]
+) -> None:
+    from kapwa.studio import consent
+    from kapwa.studio.models import Event, Membership
+
+    def fill(sheet: Any, column: Callable[[str], str]) -> None:
+        sheet[f"{column('[text]')}2"], sheet[f"{column('[how]')}2"] = "kanin", 1
+
+    book = filled(fetched(answerer, "work/food/table/"), fill)
+    assert "whose answers you cannot bring" in bring(enter(project, "Hana", "answerer"), "g.xlsx", book, status=400)
+    assert "1 new answer was taken in." in bring(people["dina"], "g.xlsx", book)
+    assert Event.objects.get(kind="food.answered").actor == Membership.objects.get(pseudonym="Gina").author
+    # Nobody's words are taken that they have not agreed to give.
+    consent.publish(project, {"fil": "Bagong kasunduan."})
+    people["dina"].agree()
+    assert "have not agreed to the present text" in bring(people["dina"], "g.xlsx", book, status=400)
+
+
+def test_an_outbox_comes_in_record_by_record(food: Any, answerer: Someone) -> None:
+    token = answerer.client.cookies["kapwa_here"].value
+    values = {"text": "kanin", "how": "sure", "button": "answer"}
+    common = {"person": token, "desk": "food", "seen": "1", "values": values}
+    records = [{**common, "uuid": str(uuid.uuid4()), "subject": f"food-{n}", "state": "waiting"} for n in (1, 2, 9)]
+    stranger = {**common, "uuid": str(uuid.uuid4()), "subject": "food-3", "person": "x"}
+    file = json.dumps({"kapwa": "outbox", "project": "baryo", "records": [*records, stranger, None]}).encode()
+    page = bring(answerer, "outbox.json", file)
+    assert "2 new answers were taken in." in page
+    assert "outbox.json, 3: There is no such task." in page
+    assert page.count("somebody whose answers you cannot bring") == 2
+    assert "2 were here before" in bring(answerer, "outbox.json", file)
+    assert [subject for subject, _ in answers()] == ["food-1", "food-2"]
+
+
+def test_the_command_takes_in_what_members_bring(food: Any, answerer: Someone, tmp_path: Path) -> None:
+    from kapwa.errors import DataError
+    from kapwa.studio.commands import find_project
+    from kapwa.studio.taking import take_in
+
+    def fill(sheet: Any, column: Callable[[str], str]) -> None:
+        sheet[f"{column('[text]')}2"], sheet[f"{column('[how]')}2"] = "kanin", 1
+
+    path = tmp_path / "gina.xlsx"
+    path.write_bytes(filled(fetched(answerer, "work/food/table/"), fill))
+    assert take_in(find_project("baryo"), path)[:2] == (1, 0)
+    assert take_in(find_project("baryo"), path)[:2] == (0, 1)
+    with pytest.raises(DataError, match="no such file"):
+        take_in(find_project("baryo"), tmp_path / "gine.xlsx")
+
+
+def submission(form: bytes, given: dict[str, str]) -> str:
+    """A submission as ODK Central exports it: every group before its fields, calculated values as the form has them."""
+    survey = openpyxl.load_workbook(io.BytesIO(form))["survey"]
+    head = [cell.value for cell in survey[1]]
+    rows = [
+        dict(zip(head, (cell or "" for cell in row), strict=True))
+        for row in survey.iter_rows(min_row=2, values_only=True)
+    ]
+    found = {"SubmissionDate": "2026-11-20T10:00:00.000Z", "meta-instanceID": f"uuid:{uuid.uuid4()}"}
+    group = ""
+    for row in rows:
+        if row["type"] == "begin group":
+            group = f"{row['name']}-"
+        elif row["type"] == "end group":
+            group = ""
+        else:
+            found[group + row["name"]] = row["calculation"].strip("'") or given.get(row["name"], "")
+    out = io.StringIO()
+    writer = csv.DictWriter(out, list(found))
+    writer.writeheader()
+    writer.writerow(found)
+    return out.getvalue()
+
+
+def test_a_form_for_odk_goes_out_in_two_languages_and_its_submissions_come_in(food: Any, answerer: Someone) -> None:
+    pytest.importorskip("pyxform", reason="the extra 'odk' is not installed")
+    from pyxform.xls2xform import convert
+
+    form = fetched(answerer, "work/food/odk/")
+    # ODK's own Validate needs Java; pyxform's checks do not.
+    made = convert(xlsform=form, file_type=".xlsx", validate=shutil.which("java") is not None)
+    assert made.warnings == []
+    assert re.findall(r"<translation [^>]*lang=.([^\"']+)", made.xform) == ["English (en)", "العربية (ar)"]
+    assert made.xform.count("umaga, 1?") == 2
+    given = {"t1_button": "1", "t1_text": "kanin", "t1_how": "2", "t1_when": "1 2", "t3_button": "2", "t3_how": "1"}
+    sent = submission(form, given)
+    food.revision = 2
+    assert "2 new answers were taken in." in bring(answerer, "submissions.csv", sent.encode())
+    both = {"text": "", "when": [], "place": "", "seen": "1"}
+    assert answers() == [
+        ("food-1", {**both, "button": "answer", "text": "kanin", "how": "not", "when": ["day", "night"]}),
+        ("food-3", {**both, "button": "unknown", "how": "sure"}),
+    ]
+    bad = submission(form, {"t2_button": "1", "t2_how": "1"})
+    page = bring(answerer, "submissions.csv", bad.encode(), status=400).replace("&#x27;", "'")
+    assert "submissions.csv, row 2, column 't2-t2_text': Your answer: nothing is filled in." in page
