@@ -66,6 +66,8 @@ def test_what_is_filled_in_wrongly_is_refused_by_the_name_of_its_field(blend: An
 
 
 def test_an_answer_is_stale_once_question_or_wording_changed_and_is_asked_for_again(blend: Any) -> None:
+    from django.db import transaction
+
     from kapwa.studio.answering import AnsweringDesk
     from kapwa.studio.desks import deliver
     from kapwa.studio.merging import merged_answers
@@ -76,9 +78,9 @@ def test_an_answer_is_stale_once_question_or_wording_changed_and_is_asked_for_ag
     assert desk.left(first) == 0
     revise(blend, question, "아침에 무엇을?")
     # What is sent late, for the text of before, is taken and stale, too.
-    deliver(
-        blend, second, "answers", subject=question.id, seen="ko:1.1", values={"answer_1": "국", "button": "answered"}
-    )
+    values = {"answer_1": "국", "button": "answered"}
+    with transaction.atomic():
+        deliver(blend, second, "answers", subject=question.id, seen="ko:1.1", values=values)
     (found,) = merged_answers(blend, "ko")
     assert (found.groups, found.people, found.stale) == ([], 0, 2)
     assert [len(desk.draw(who, 5)) for who in (first, second)] == [1, 1]
@@ -145,3 +147,20 @@ def test_who_is_ahead_of_others_at_work_is_told_to_come_back(blend: Any) -> None
     assert "저녁에?" in first.get("work/answers/")  # alone, he goes on
     answer(member_of(first), evening, "밥")
     assert "Nothing waits for you here now" in first.get("work/answers/")
+
+
+def test_what_a_phone_takes_along_waits_for_it_for_two_days(blend: Any) -> None:
+    from datetime import timedelta
+
+    from django.utils import timezone
+
+    from kapwa.studio.models import Lease
+
+    for place in range(3):
+        ask(blend, f"질문 {place}?")
+    person = enter(blend, "민", "answerer")
+    person.get("work/answers/")
+    assert Lease.objects.get().until < timezone.now() + timedelta(minutes=31)
+    assert person.get("work/answers/batch/?n=50").count('"seen"') == 3
+    assert {one.until > timezone.now() + timedelta(hours=47) for one in Lease.objects.all()} == {True}
+    assert Lease.objects.count() == 3

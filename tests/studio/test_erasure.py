@@ -299,7 +299,7 @@ def test_nothing_of_a_removed_question_is_left_nor_what_was_made_of_it(
     assert asked_now(everyday, "ko") == ["무엇을 먹나요?"]
 
 
-def test_nothing_of_removed_answers_is_left_and_votes_count_again(
+def test_nothing_of_a_removed_answer_is_left_and_votes_count_again(
     studio: Path, everyday: Any, askers: dict[str, Someone]
 ) -> None:
     from django.db import connection

@@ -32,6 +32,15 @@ def decide(project: Any, question: Any, kind: str, actor: str = "merger", langua
         return record(project, f"answers.{kind}", {"language": language, **body}, actor=actor, subject=question.id)
 
 
+def erase(project: Any, author: str) -> None:
+    from django.db import transaction
+
+    from kapwa.studio.erasure import erase_author
+
+    with transaction.atomic():
+        erase_author(project, author)
+
+
 def key(project: Any, text: str) -> str:
     from kapwa.studio.merging import key_of
 
@@ -113,7 +122,6 @@ def test_stale_answers_count_only_where_somebody_confirmed_them(blend: Any) -> N
 @pytest.mark.parametrize("seed", range(5))
 def test_votes_equal_a_slow_recount_over_any_course(blend: Any, seed: int) -> None:
     """Random answers, decisions, undoings, a change of the question, and a withdrawal in between."""
-    from kapwa.studio.erasure import erase_author
     from kapwa.studio.events import RefusedError, differences, snapshot
 
     drawn = random.Random(seed)
@@ -149,7 +157,7 @@ def test_votes_equal_a_slow_recount_over_any_course(blend: Any, seed: int) -> No
     for _ in range(25):
         step()
     gone = people.pop(drawn.randrange(len(people)))
-    erase_author(blend, gone.author)
+    erase(blend, gone.author)
     agrees()
     assert differences(blend) == []
     assert gone.author not in str(snapshot(blend))
@@ -159,7 +167,6 @@ def test_votes_equal_a_slow_recount_over_any_course(blend: Any, seed: int) -> No
 
 
 def test_nothing_that_was_made_of_a_removed_answer_is_left(blend: Any) -> None:
-    from kapwa.studio.erasure import erase_author
     from kapwa.studio.events import differences, snapshot
     from kapwa.studio.models import Event
 
@@ -173,13 +180,13 @@ def test_nothing_that_was_made_of_a_removed_answer_is_left(blend: Any) -> None:
     decide(blend, question, "translated", actor="merger", english=english)
     decide(blend, question, "translated", actor=people[2].author, english={key(blend, "밥"): "kanaryo-4"})
     assert votes(blend) == {frozenset({"kanaryo-1", "쌀밥"}): 2, frozenset({"밥"}): 2}
-    erase_author(blend, people[0].author)
+    erase(blend, people[0].author)
     kept = str(list(Event.objects.values_list("body"))) + str(snapshot(blend))
     assert [f"kanaryo-{place}" in kept for place in (1, 2, 3)] == [False] * 3
     assert "boiled rice" in kept
     assert votes(blend) == {frozenset({"쌀밥"}): 1, frozenset({"밥"}): 1}
     # Who merged leaves: what they decided stays, by nobody, and their own translation goes.
-    erase_author(blend, people[2].author)
+    erase(blend, people[2].author)
     assert "kanaryo" not in str(list(Event.objects.values_list("body"))) + str(snapshot(blend))
     assert people[2].author not in str(list(Event.objects.values_list("actor", "body"))) + str(snapshot(blend))
     assert differences(blend) == []

@@ -71,6 +71,8 @@ def address(path: str, parts: dict[str, str]) -> str:
 
 def _answer_with_scripts(project: Any, author: str) -> None:
     """Let somebody answer question 2, as no form of a project of situations would let them."""
+    from django.db import transaction
+
     from kapwa.studio.events import record
     from kapwa.studio.models import Question
 
@@ -78,7 +80,8 @@ def _answer_with_scripts(project: Any, author: str) -> None:
     body = {"question_revision": 1, "wording_revision": 1, "outcome": "answered", "texts": [SCRIPT, SCRIPT[1:]]}
     for tag, (actor, revision) in product(("fil", "ar"), ((author, 1), ("other", 0))):
         seen = {**body, "question_revision": revision, "depends": SCRIPT, "language": tag}
-        record(project, "answer.given", seen, actor=actor, subject=question.id)
+        with transaction.atomic():
+            record(project, "answer.given", seen, actor=actor, subject=question.id)
 
 
 def test_the_addresses_are_the_table_of_pages(studio: Path) -> None:

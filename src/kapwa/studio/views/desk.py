@@ -13,6 +13,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 
 from kapwa.errors import KapwaError, UsageError
+from kapwa.studio.assigning import take_along
 from kapwa.studio.desks import Desk, Field, FieldError, Task, deliver, desk_of, device_time, offered, task_of
 from kapwa.studio.events import ConflictError, writing
 from kapwa.studio.models import Membership
@@ -76,9 +77,12 @@ def work_desk(request: HttpRequest, visit: Visit, desk: str) -> HttpResponse:
 
 
 def draw(desk: Desk, member: Membership, count: int) -> list[Task]:
-    """Return up to ``count`` tasks for the member, leased to them."""
+    """Return up to ``count`` tasks for the member, leased to them; several for as long as a batch without a network."""
     with writing(), transaction.atomic():
-        return list(desk.draw(member, count))
+        tasks = list(desk.draw(member, count))
+        if count > 1:
+            take_along(member, desk.name)
+        return tasks
 
 
 def _form(

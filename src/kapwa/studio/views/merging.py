@@ -110,29 +110,24 @@ def agreed(project: Project, found: list[Merged]) -> AnswerAgreement | None:
 def answers_table(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Give every answer of a language as a table that spreadsheets and ``kapwa agreement`` read."""
     project, tag = visit.project, _language_of(request, visit.project)
-    slots = [f"text_{place}" for place in range(1, project.answers_each + 1)]
+    found = _collected(project, tag)
+    most = max([project.answers_each, *(len(answer.texts) for one in found for answer in one.answers)])
+    slots = [f"text_{place}" for place in range(1, most + 1)]
     header = ("item_id", "rater", "answer", "outcome", "counts", *slots, "depends", "question")
     rows: list[list[Any]] = []
-    for one in _collected(project, tag):
+    for one in found:
+        asked = one.wording.text if one.wording else one.question.text
         for answer in one.answers:
             fresh = counts(answer, one.question, one.wording, one.decisions)
-            texts = [*answer.texts, *[""] * len(slots)][: max(len(slots), len(answer.texts))]
-            rows.append(
-                [
-                    item_of(project, one),
-                    person_of(project, answer.author),
-                    one.first.get(answer.author, "") if fresh else "",
-                    answer.outcome,
-                    "yes" if fresh else "no",
-                    *texts[: len(slots)],
-                    answer.depends,
-                    one.wording.text if one.wording else one.question.text,
-                ]
-            )
-    answer_ = HttpResponse(csv_bytes(header, rows), content_type="text/csv; charset=utf-8")
-    answer_["Content-Disposition"] = f'attachment; filename="{project.slug}-answers-{tag}.csv"'
-    answer_["Cache-Control"] = "no-store"
-    return answer_
+            head = one.first.get(answer.author, "") if fresh else ""
+            texts = [*answer.texts, *[""] * (most - len(answer.texts))]
+            who = person_of(project, answer.author)
+            outcome = (answer.outcome, "yes" if fresh else "no")
+            rows.append([item_of(project, one), who, head, *outcome, *texts, answer.depends, asked])
+    table = HttpResponse(csv_bytes(header, rows), content_type="text/csv; charset=utf-8")
+    table["Content-Disposition"] = f'attachment; filename="{project.slug}-answers-{tag}.csv"'
+    table["Cache-Control"] = "no-store"
+    return table
 
 
 @page("answers/<int:number>/", read=MERGERS, write=MERGERS)
