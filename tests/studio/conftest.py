@@ -38,11 +38,9 @@ def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def studio(empty_database: Path, tmp_path: Path) -> Iterator[Path]:
     """A database of the test's own; returns its file."""
-    from django.core.cache import cache
     from django.core.management import call_command
     from django.db import connection
 
-    cache.clear()
     if POSTGRESQL:
         call_command("flush", interactive=False, verbosity=0)
         yield tmp_path

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import shutil
 import zipfile
 from pathlib import Path
@@ -236,19 +237,21 @@ def test_who_has_no_role_any_more_may_still_withdraw(project: Any, people: dict[
 def test_a_withdrawal_stands_where_its_traces_cannot_be_cleared(
     studio: Path, project: Any, people: dict[str, Someone], monkeypatch: Any
 ) -> None:
-    from kapwa.studio.models import Person
-    from kapwa.studio.views import member
+    from kapwa.studio import erasure
+    from kapwa.studio.models import Person, TracesDue
 
     def full() -> None:
         raise OSError("no room")
 
     people["edo"].post("me/", {"action": "profile", "pseudonym": "Edo", "contact": CANARY})
     with monkeypatch.context() as patched:
-        patched.setattr(member, "wipe_traces", full)
+        patched.setattr(erasure, "wipe_traces", full)
         people["edo"].post("withdraw/", {"depth": "contact"})
     assert not Person.objects.filter(contact=CANARY).exists()
-    people["edo"].post("me/", {"action": "profile", "pseudonym": "Edo", "contact": f"{CANARY}-2"})
-    people["edo"].post("withdraw/", {"depth": "contact"})
+    assert TracesDue.objects.count() == 1
+    # The next removal clears what the one before left.
+    people["carla"].post("withdraw/", {"depth": "contact"})
+    assert TracesDue.objects.count() == 0
     assert files_with(studio.parent, CANARY) == []
 
 
@@ -326,3 +329,122 @@ def test_nothing_of_a_removed_answer_is_left_and_votes_count_again(
     (found,) = merged_answers(everyday, "ko")
     assert {group.texts: group.votes for group in found.groups} == {("쌀밥",): 1, ("밥",): 1}
     assert CANARY not in askers["huda"].get(place)
+
+
+def test_traces_that_a_reader_kept_are_cleared_at_the_next_check_or_start(
+    studio: Path, project: Any, people: dict[str, Someone], tmp_path: Path
+) -> None:
+    import sqlite3
+
+    from django.db import connection
+    from typer.testing import CliRunner
+
+    from kapwa.cli.studio import app
+    from kapwa.studio import commands
+
+    if connection.vendor != "sqlite":
+        pytest.skip("a server clears its own files")
+    (tmp_path / "secret.key").write_text("s" * 40)  # the studio of this process is set up already
+    people["edo"].post("me/", {"action": "profile", "pseudonym": "Edo", "contact": CANARY})
+    reader = sqlite3.connect(studio, isolation_level=None)
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM studio_person").fetchone()
+    connection.cursor().execute("PRAGMA busy_timeout = 50")
+    people["edo"].post("withdraw/", {"depth": "contact"})
+    assert files_with(studio.parent, CANARY) != []
+    done = CliRunner().invoke(app, ["check", "--home", str(tmp_path)])
+    assert done.exit_code == 2
+    said = " ".join(done.output.split())
+    assert re.search(r"removed on 20[\d-]+ are still in its files: somebody reads the database", said)
+    assert "and say: kapwa studio check" in said
+    reader.close()
+    done = CliRunner().invoke(app, ["check", "--home", str(tmp_path)])
+    assert (done.exit_code, "are cleared now" in done.output) == (0, True), done.output
+    assert files_with(studio.parent, CANARY) == []
+    assert commands.clear_traces() == ("", False)
+    assert "cleared" not in CliRunner().invoke(app, ["check", "--home", str(tmp_path)]).output
+
+
+def test_copies_of_a_topics_name_and_quotes_of_sentences_go_too(
+    project: Any, people: dict[str, Someone], tmp_path: Path
+) -> None:
+    from kapwa.studio.events import differences
+    from kapwa.studio.models import Elicited, Event, Membership, Remark, Situation, Topic, Vote
+
+    quoted = f"Hindi ko siya {CANARY}."
+    people["carla"].post("situations/new/", a_situation("Ely", topic=f"{CANARY} paksa"))  # before it was anybody's
+    people["ana"].post("topics/", {"name": f"{CANARY} paksa"})
+    people["ana"].post("topics/", {"name": "kina Berto at Ana"})
+    people["ana"].post("people/", {"action": "roles", "author": _of("Ana"), "roles": ["coordinator", "scribe"]})
+    people["carla"].post("situations/new/", a_situation("Tomas", topic=f"{CANARY} paksa"))
+    people["carla"].post(
+        "elicit/", {"question": "elder", "text": "sabi", "language": "fil", "topic": f"{CANARY} paksa"}
+    )
+    people["berto"].post("situations/new/", a_situation("Liza", topic="friendship"))
+    people["ana"].post("situations/new/", a_situation("Ana", context=f"Isang araw. {quoted} Umuwi ako."))
+    for number in (2, 3):
+        people[{2: "carla", 3: "berto"}[number]].post(f"situations/{number}/submit/")
+    # Others quote her sentence, in another case and spacing, and a word that may be anybody's.
+    short = f"Sabi ni Ana: umuwi ako. {CANARY[:4]}"
+    remarks = {"edo": f"Parang sa kanya: HINDI ko siya\n{CANARY}. Ganoon.", "berto": short}
+    for name, remark in remarks.items():
+        people[name].post("situations/2/vote/", {"round": "1", "choice": "accept", "remark": remark})
+    people["dina"].post("situations/2/reveal/")
+    people["edo"].post("situations/2/discuss/", {"text": remarks["edo"]})
+    people["edo"].post("situations/2/discuss/", {"text": short})
+    people["ana"].post("withdraw/", {"depth": "contributions", "sure": "yes"})
+    assert differences(project) == []
+    assert not Topic.objects.filter(name__contains=CANARY).exists()
+    topics = {one.number: one.fields.get("topic", "") for one in Situation.objects.all()}
+    assert topics == {1: f"{CANARY} paksa", 2: "", 3: "friendship"}
+    assert Elicited.objects.get().topic == ""
+    assert sorted((vote.choice, vote.remark) for vote in Vote.objects.all()) == [("accept", ""), ("accept", short)]
+    assert [one.text for one in Remark.objects.all()] == [short]
+    first = Event.objects.filter(kind="situation.drafted").first()
+    assert first is not None
+    assert CANARY not in str(list(Event.objects.exclude(pk=first.pk).values_list("body")))
+    assert Membership.objects.filter(pseudonym="Edo").exists()
+
+
+def test_a_topic_that_somebody_else_added_too_stays(project: Any, people: dict[str, Someone]) -> None:
+    from kapwa.studio.models import Situation, Topic
+
+    people["ana"].post("topics/", {"name": "paksa"})
+    people["ana"].post(f"topics/{Topic.objects.get().id}/retire/")
+    people["dina"].post("topics/", {"name": "paksa"})
+    people["berto"].post("situations/new/", a_situation("Liza", topic="paksa"))
+    people["ana"].post("withdraw/", {"depth": "contributions", "sure": "yes"})
+    assert Situation.objects.get().fields["topic"] == "paksa"
+
+
+def test_what_a_coordinator_wrote_into_the_settings_goes_with_their_contributions(
+    studio: Path, project: Any, people: dict[str, Someone]
+) -> None:
+    from django.db import connection
+
+    from kapwa.studio.events import differences
+    from kapwa.studio.models import Event
+
+    other = {"title": "Baryo", "culture": "Filipino", "licence": "CC0-1.0", "collected": "ni Ana", "limits": "iilan"}
+    people["ana"].post("settings/", {**other, "contact": f"{CANARY} 0917"})
+    people["ana"].post("settings/", {"action": "questions", "question_elder": f"{CANARY}?", "question_peer": "iba?"})
+    code = people["ana"].post("people/", {"action": "roles", "author": _of("Dina"), "roles": ["coordinator", "scribe"]})
+    assert code
+    people["dina"].post("settings/", {**other, "contact": f"{CANARY} 0917", "limits": "lima lang"})
+    changed = [event.body["names"] for event in Event.objects.filter(kind="project.changed").order_by("seq")]
+    assert changed[0] == ["collected", "contact", "languages", "licence", "limits"]
+    assert changed[2] == ["limits"]
+    people["ana"].post("withdraw/", {"depth": "contributions", "sure": "yes"})
+    project.refresh_from_db()
+    assert (project.contact, project.collected, project.limits) == ("", "", "lima lang")
+    assert project.questions == {}
+    assert (project.title, project.licence) == ("Baryo", "CC0-1.0")  # others agreed to these
+    assert differences(project) == []
+    connection.close()
+    assert files_with(studio.parent, CANARY) == []
+
+
+def _of(name: str) -> str:
+    from kapwa.studio.models import Membership
+
+    return Membership.objects.get(pseudonym=name).author

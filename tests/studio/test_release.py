@@ -28,6 +28,61 @@ def test_no_group_of_fewer_than_five_can_be_had(empty_database: Path, values: li
     assert not found or hidden == 0 or hidden >= FEWEST
 
 
+@given(
+    stayed=st.lists(st.sampled_from(["", "a", "b", "c"]), max_size=30),
+    left=st.lists(st.sampled_from(["", "a", "b", "c"]), max_size=8),
+    came=st.lists(st.sampled_from(["", "a", "b", "c"]), max_size=8),
+)
+def test_two_releases_together_tell_of_no_fewer_than_five(
+    empty_database: Path, stayed: list[str], left: list[str], came: list[str]
+) -> None:
+    from kapwa.studio.describe import _tells_apart, anonymous
+
+    past, now = anonymous(stayed + left), anonymous(stayed + came)
+    if not past or not now or _tells_apart(past, now):
+        return  # the second is left out
+    true = Counter(stayed + came)
+    true.subtract(stayed + left)
+    both = past.keys() & now.keys() & {"a", "b", "c"}
+    apart = [true[name] for name in both] + [sum(n for name, n in true.items() if name not in both)]
+    assert all(n == 0 or abs(n) >= 5 for n in apart)
+    if past != now:
+        assert any(apart)
+
+
+def test_a_count_that_would_tell_of_newcomers_is_left_out_of_a_datasheet(
+    project: Any, people: dict[str, Someone], tmp_path: Path
+) -> None:
+    from django.db import transaction
+
+    from kapwa.studio.events import record
+    from kapwa.studio.freeze import freeze
+    from kapwa.studio.models import Membership, Person, Situation
+    from kapwa.studio.people import new_code
+
+    people["berto"].post("situations/new/", a_situation("Liza"))
+    people["berto"].post("situations/1/submit/")
+
+    def release_after(version: str, places: list[str]) -> str:
+        Situation.objects.update(state="in review")
+        for place in places:
+            person = Person.objects.create(access=new_code(), demographics={"locality": place})
+            member = Membership.objects.create(project=project, person=person, roles=["reviewer"])
+            body = {"round": 1, "choice": "accept"}
+            with transaction.atomic():
+                record(project, "situation.voted", body, actor=member.author, subject=Situation.objects.get().id)
+        Situation.objects.update(state="accepted")
+        return (freeze(project, version, tmp_path).folder / "DATASHEET.md").read_text()
+
+    sheets = [release_after("1.0.0", ["Sagada"] * 6 + ["Baguio"] * 6)]
+    sheets.append(release_after("1.0.1", ["Sagada"] * 2))
+    sheets.append(release_after("1.0.2", ["Sagada"] * 4))
+    assert "| Sagada | 6 |" in sheets[0]
+    assert "Sagada" not in sheets[1]  # two came, and whoever knows them would know where they live
+    assert "locality: left out" in sheets[1]
+    assert "| Sagada | 12 |" in sheets[2]  # six came since it was told
+
+
 def test_a_release_says_how_it_came_about(project: Any, people: dict[str, Someone], tmp_path: Path) -> None:
     from kapwa.studio.freeze import freeze
 

@@ -94,6 +94,9 @@ def serve(
         commands.find_project(name)
     options = {"host": host, "port": port, "url": url, "network": network, "behind_proxy": behind_proxy}
     try:
+        said, _ = commands.clear_traces()
+        if said:
+            note(said)
         for address, *others in commands.serve(home, **options):
             note(f"Kapwa Studio is at {address} (Ctrl+C ends it).")
             if others:
@@ -325,12 +328,18 @@ def check(
     home: Home = HOME,
     database: Database = None,
 ) -> None:
-    """Make every current table anew from the events and compare; exit code 2 where they differ. Changes nothing."""
+    """Make every current table anew from the events and compare; exit code 2 where they differ.
+
+    Changes nothing, but clears traces of removed texts that could not be cleared before; exit code 2 where they stay.
+    """
     commands = _open(home, database)
     projects = [commands.find_project(name) for name in names] if names else commands.every_project()
     events, found = commands.check(projects)
     for line in found:
         show(line)
-    if found:
+    said, left = commands.clear_traces()
+    if said:
+        show(said)
+    if found or left:
         raise typer.Exit(2)
     note(f"{len(projects)} project{'s' * (len(projects) != 1)}, {events} events: every table is what its events make.")

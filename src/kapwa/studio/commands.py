@@ -12,11 +12,11 @@ from django.core.management import call_command
 from django.db import DatabaseError, connection, transaction
 
 from kapwa.errors import UsageError, nearest
-from kapwa.studio import consent
+from kapwa.studio import consent, erasure
 from kapwa.studio.events import differences, writing
 from kapwa.studio.importing import add_prompts
 from kapwa.studio.languages import checked_tag
-from kapwa.studio.models import Event, Project
+from kapwa.studio.models import Event, Project, TracesDue
 from kapwa.studio.people import checked_roles, invite
 from kapwa.studio.roles import COORDINATOR
 from kapwa.studio.settings import ADDRESS_NAME
@@ -119,6 +119,24 @@ def check(projects: Iterable[Project]) -> tuple[int, list[str]]:
     found = list(projects)
     count = Event.objects.filter(project__in=found).count()
     return count, [line for project in found for line in differences(project)]
+
+
+def clear_traces() -> tuple[str, bool]:
+    """Clear traces of what was removed that could not be cleared at once.
+
+    Returns a sentence of what came of it, "" where none were left, and whether they still are.
+    """
+    since = TracesDue.objects.order_by("since").values_list("since", flat=True).first()
+    if since is None:
+        return "", False
+    what = f"Traces of what was removed on {since:%Y-%m-%d}"
+    try:
+        with writing():
+            erasure.clear_traces()
+    except (DatabaseError, OSError) as error:
+        hint = "Make room on the disk, end what else reads the database, and say: kapwa studio check"
+        return f"{what} are still in its files: {error}. {hint}", True
+    return f"{what} are cleared now.", False
 
 
 def every_project() -> list[Project]:

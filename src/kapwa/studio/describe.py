@@ -34,9 +34,13 @@ def people_facts(project: Project, authors: Collection[str]) -> dict[str, Any]:
     """Return which consent texts people agreed to, and what they said of themselves in groups of at least five."""
     members = Membership.objects.filter(project=project, author__in=authors).select_related("person")
     told = [one.person.demographics for one in members if one.person is not None]
+    groups = {name: anonymous(one.get(name, "") for one in told) for name in _ASKED}
+    earlier = [release.facts.get("people", {}) for release in Release.objects.filter(project=project)]
+    held = [name for name, now in groups.items() if any(_tells_apart(past.get(name, {}), now) for past in earlier)]
     return {
         "consents": sorted({one.consent_version for one in members if one.consent_version}),
-        "people": {name: groups for name in _ASKED if (groups := anonymous(one.get(name, "") for one in told))},
+        "people": {name: now for name, now in groups.items() if now and name not in held},
+        "held": held,
     }
 
 
@@ -54,6 +58,21 @@ def anonymous(values: Iterable[str]) -> dict[str, int]:
     if not found and rest < FEWEST:
         return {}
     return {**dict(sorted(found.items())), **({_OTHER: rest} if rest else {})}
+
+
+def _tells_apart(past: Mapping[str, int], now: Mapping[str, int]) -> bool:
+    """Whether two releases' counts together tell something of fewer than five people: of those who came or left.
+
+    Groups that both name may differ by nobody or by five and more, and so may all others together; where a group is
+    named once only, somebody changed, so the others must differ by five and more.
+    """
+    if not past or not now:
+        return False
+    both = (past.keys() & now.keys()) - {_OTHER}
+    rest = sum(now.values()) - sum(past.values()) - sum(now[name] - past[name] for name in both)
+    changes = [abs(rest), *(abs(now[name] - past[name]) for name in both)]
+    named_once = (past.keys() ^ now.keys()) - {_OTHER}
+    return any(0 < n < FEWEST for n in changes) or bool(named_once and not rest)
 
 
 def datasheet(project: Project, release: Release, folder: Path, tell: Callable[[Facts, Any], None]) -> str:
@@ -74,6 +93,9 @@ def tell_people(sheet: Facts, known: Mapping[str, Any]) -> None:
     for name, groups in known["people"].items():
         label = f"{name.replace('_', ' ')} (as people chose to say; groups of at least {FEWEST})"
         sheet.table("collection.workers", [label, "people"], groups.items())
+    for name in known.get("held", ()):
+        text = f"{name.replace('_', ' ')}: left out: beside an earlier release it would tell of fewer than {FEWEST}."
+        sheet.tell("collection.workers", text, "the studio's log")
 
 
 def listed(counts: Mapping[str, int]) -> str:

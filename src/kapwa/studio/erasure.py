@@ -14,7 +14,7 @@ from typing import Any
 from django.db import OperationalError, connection
 
 from kapwa.studio.events import hold, rebuild
-from kapwa.studio.models import Event, Membership, Project
+from kapwa.studio.models import Event, Membership, Project, TracesDue
 from kapwa.studio.projections import KINDS
 
 
@@ -23,7 +23,8 @@ def erase_author(project: Project, author: str) -> int:
 
     What the author began goes as a whole, with what others did with it: a situation with the changes and variations
     that others made of its words. In a situation of others, the fields that the author changed go back to the words
-    before. Votes count again.
+    before. Votes count again. Names of topics that others took over, remarks of others that quote a whole sentence, and
+    texts of the project's settings that the author wrote last are emptied.
     What the author did for others without a text, such as accepting, stays, by nobody.
     """
     hold(project)
@@ -33,6 +34,9 @@ def erase_author(project: Project, author: str) -> int:
     for event in events:  # in order, so that variations of variations are found
         if KINDS[event.kind].begins and (event.actor == author or _rests_on(event, lost)):
             lost.add(str(event.uuid))
+    texts = [text for event in events if event.actor == author for text in _leaves(event.body)]
+    topics = _topics_of(author, events)
+    _empty_settings(project, author, events)
     touched: dict[str, set[str]] = {}
     count = 0
     for event in events:
@@ -63,6 +67,7 @@ def erase_author(project: Project, author: str) -> int:
         elif event.kind in _NAMING and author in json.dumps(event.body):
             event.body = _without(event.body, author)
             event.save(update_fields=("body",))
+    count += _empty_copies(events, topics, texts)
     rebuild(project)
     resting = [name for name, rules in KINDS.items() if rules.left is not None]
     for event in Event.objects.filter(project=project, kind__in=resting, erased=False).select_related("project"):
@@ -118,6 +123,60 @@ def _empty_repeated(project: Project, before: set[str]) -> int:
     return count
 
 
+# A shorter sentence may be anybody's.
+_QUOTED = 20
+_SENTENCE_END = re.compile(r"(?<=[.!?…؟۔።।。！？])|\n")
+# What of a project's settings is somebody's own text; to its title, culture, licence and consent text others agreed.
+_SETTINGS = ("contact", "collected", "limits")
+
+
+def _empty_copies(events: list[Event], topics: Mapping[str, int], texts: list[str]) -> int:
+    """Empty names of ``topics`` in what came after them, and remarks that quote ``texts``; return how many events."""
+    quotes = {piece for text in texts for one in _SENTENCE_END.split(text) if len(piece := _plain(one)) >= _QUOTED}
+    count = 0
+    for event in events:
+        if event.erased:
+            continue
+        body = dict(event.body)
+        for name in KINDS[event.kind].remarks:
+            said = _plain(str(body.get(name, "")))
+            if any(quote in said for quote in quotes):
+                body[name] = ""
+        for place in (body, changes := dict(body.get("changes") or {})):
+            if event.kind != "topic.added" and topics.get(place.get("topic", ""), event.seq) < event.seq:
+                place["topic"] = ""
+        if "changes" in body:
+            body["changes"] = changes
+        if body != event.body:
+            event.body = body
+            event.save(update_fields=("body",))
+            count += 1
+    return count
+
+
+def _topics_of(author: str, events: list[Event]) -> dict[str, int]:
+    """Return the names of topics that ``author`` alone added, and since when."""
+    added = [event for event in events if event.kind == "topic.added" and not event.erased]
+    others = {event.body["name"] for event in added if event.actor != author}
+    return {event.body["name"]: event.seq for event in added[::-1] if event.body["name"] not in others}
+
+
+def _empty_settings(project: Project, author: str, events: list[Event]) -> None:
+    last: dict[str, str] = {}
+    for event in events:
+        if event.kind == "project.changed":
+            last |= dict.fromkeys(event.body["names"], event.actor)
+    own = {name for name, actor in last.items() if actor == author}
+    for name in own & set(_SETTINGS):
+        setattr(project, name, "")
+    project.questions = {key: text for key, text in project.questions.items() if f"questions.{key}" not in own}
+    project.save(update_fields=("questions", *_SETTINGS))
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
 def _rests_on(event: Event, lost: set[str]) -> bool:
     return any(event.body.get(name) in lost for name in KINDS[event.kind].rests_on)
 
@@ -153,6 +212,18 @@ def wipe_traces() -> None:
             cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             if cursor.fetchone()[0]:
                 raise OperationalError("somebody reads the database, so its log still holds what was erased")
+
+
+def clear_traces() -> bool:
+    """Do :func:`wipe_traces` if something was removed since it was last done; return whether it was due.
+
+    Raises what that raises; then it stays due, and is tried again at the next removal, start or check.
+    """
+    due = list(TracesDue.objects.values_list("pk", flat=True))
+    if due:
+        wipe_traces()
+        TracesDue.objects.filter(pk__in=due).delete()
+    return bool(due)
 
 
 def forget(member: Membership) -> None:

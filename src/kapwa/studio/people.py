@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import ipaddress
 import secrets
 import unicodedata
+from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
@@ -13,11 +15,14 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from kapwa.errors import UsageError, nearest
-from kapwa.studio.models import Invitation, Membership, Person, Project
+from kapwa.studio.models import Invitation, Membership, Person, Project, WrongCode
 from kapwa.studio.roles import ROLES
 
-# 10^12 codes; with 20 tries in ten minutes from an address, a code is not found by trying.
+# 10^12 codes. How many different wrong ones a network may try in ten minutes: forty people behind one address mistype
+# fewer, and a year of trying as many finds one of a thousand codes with a chance of 0.5 % (see the threat model).
 DIGITS = 12
+MOST_WRONG = 100
+_COUNTED = timedelta(minutes=10)
 
 
 def new_code() -> str:
@@ -33,19 +38,53 @@ def digits_of(typed: str) -> str:
 
 def hashed(code: str) -> str:
     """Return what is kept of a code: a hash with the studio's secret, so that a copied database opens nothing."""
-    return hmac.new(settings.SECRET_KEY.encode(), digits_of(code).encode(), hashlib.sha256).hexdigest()
+    return _keyed(digits_of(code))
+
+
+def _keyed(text: str) -> str:
+    return hmac.new(settings.SECRET_KEY.encode(), text.encode(), hashlib.sha256).hexdigest()
 
 
 class CodeBackend:
-    """Django's way to ask who a code belongs to."""
-
-    def authenticate(self, request: Any, token: str = "") -> Person | None:
-        """Return the person who comes back with this code."""
-        return Person.objects.filter(access=hashed(token)).first() if token else None
+    """Django's way to ask whose a visit is; they came in by a code (:func:`coming_back`)."""
 
     def get_user(self, user_id: Any) -> Person | None:
         """Return the person of a session."""
         return Person.objects.filter(pk=user_id).first()
+
+
+def _networks(address: str) -> dict[str, int]:
+    """Return whose wrong codes are counted together, and how many each may try.
+
+    Of IPv6 one household has a /64 and one provider's customer up to a /48, each with any number of addresses.
+    """
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return {address: MOST_WRONG}
+    plain = getattr(found, "ipv4_mapped", None) or found
+    if plain.version == 4:
+        return {str(plain): MOST_WRONG}
+    sizes = {64: MOST_WRONG, 48: 4 * MOST_WRONG}
+    return {str(ipaddress.ip_network((plain, size), strict=False)): most for size, most in sizes.items()}
+
+
+def shut_out(address: str) -> bool:
+    """Whether too many different wrong codes came from the network of ``address`` in the last minutes."""
+    since = timezone.now() - _COUNTED
+    counts = [
+        (WrongCode.objects.filter(network=_keyed(name), tried__gte=since).count(), most)
+        for name, most in _networks(address).items()
+    ]
+    return any(count >= most for count, most in counts)
+
+
+def count_wrong(address: str, code: str) -> None:
+    """Remember a wrong code, once; no guess is one of too few digits, nor that of an invitation that is used up."""
+    WrongCode.objects.filter(tried__lt=timezone.now() - _COUNTED).delete()
+    if len(digits_of(code)) == DIGITS and not Invitation.objects.filter(code=hashed(code)).exists():
+        for name in _networks(address):
+            WrongCode.objects.get_or_create(network=_keyed(name), code=hashed(code))
 
 
 def checked_roles(roles: list[str]) -> list[str]:
@@ -63,6 +102,11 @@ def invite(project: Project, roles: list[str], *, member: Membership | None = No
     code = new_code()
     Invitation.objects.create(project=project, code=hashed(code), roles=checked_roles(roles), member=member)
     return code
+
+
+def coming_back(code: str) -> Person | None:
+    """Return the person who comes back with this code."""
+    return Person.objects.filter(access=hashed(code)).first()
 
 
 def open_invitation(code: str) -> Invitation | None:

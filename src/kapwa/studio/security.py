@@ -184,7 +184,7 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     return problem(request, error, 403)
 
 
-def locked_out(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+def locked_out(request: HttpRequest) -> HttpResponse:
     """Return the page for an address that tried too many codes."""
     error = KapwaError(_("Too many wrong codes came from your network."), hint=_("Wait ten minutes, then try again."))
     return problem(request, error, 429)

@@ -61,7 +61,6 @@ def settings_of(
             "django.contrib.auth",
             "django.contrib.sessions",
             "django.contrib.staticfiles",
-            "axes",
             "kapwa.studio",
         ],
         "MIDDLEWARE": [
@@ -76,7 +75,6 @@ def settings_of(
             "django.contrib.auth.middleware.AuthenticationMiddleware",
             "kapwa.studio.devices.Here",
             "django.middleware.clickjacking.XFrameOptionsMiddleware",
-            "axes.middleware.AxesMiddleware",
         ],
         "ROOT_URLCONF": "kapwa.studio.urls",
         "TEMPLATES": [
@@ -96,7 +94,7 @@ def settings_of(
             }
         ],
         "AUTH_USER_MODEL": "studio.Person",
-        "AUTHENTICATION_BACKENDS": ["axes.backends.AxesStandaloneBackend", "kapwa.studio.people.CodeBackend"],
+        "AUTHENTICATION_BACKENDS": ["kapwa.studio.people.CodeBackend"],
         "LOGIN_URL": "enter",
         "USE_TZ": True,
         "TIME_ZONE": "UTC",
@@ -124,18 +122,7 @@ def settings_of(
         "SECURE_PROXY_SSL_HEADER": ("HTTP_X_FORWARDED_PROTO", "https") if secure else None,
         "X_FRAME_OPTIONS": "DENY",
         "CONTENT_SECURITY_POLICY": {"DIRECTIVES": POLICY},
-        # Attempts to guess a code are counted in memory by address: nobody's address is written down.
-        "CACHES": {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}},
-        "AXES_HANDLER": "axes.handlers.cache.AxesCacheHandler",
-        "AXES_FAILURE_LIMIT": 20,
-        "AXES_COOLOFF_TIME": 1 / 6,  # hours
-        "AXES_LOCKOUT_PARAMETERS": ["ip_address"],
-        "AXES_DISABLE_ACCESS_LOG": True,
-        "AXES_VERBOSE": False,
-        "AXES_LOCKOUT_CALLABLE": "kapwa.studio.security.locked_out",
         "LOGGING_CONFIG": None,
-        # One process serves, so its own memory counts every attempt.
-        "SILENCED_SYSTEM_CHECKS": ["axes.W001"],
     }
 
 

@@ -17,6 +17,8 @@ from kapwa.studio.models.foundation import (
     Membership,
     Person,
     Project,
+    TracesDue,
+    WrongCode,
     current_tables,
     new_author,
 )
@@ -50,8 +52,10 @@ __all__ = (
     "Situation",
     "TaskSet",
     "Topic",
+    "TracesDue",
     "Vote",
     "Wording",
+    "WrongCode",
     "current_tables",
     "new_author",
 )

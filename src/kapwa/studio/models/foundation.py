@@ -166,6 +166,25 @@ class Lease(models.Model):
         constraints = (models.UniqueConstraint(fields=("desk", "subject", "author"), name="one_lease"),)
 
 
+class WrongCode(models.Model):
+    """A wrong code that somebody tried, counted once a network; both are keyed hashes, and a row lives for minutes."""
+
+    network = models.CharField(max_length=64)
+    code = models.CharField(max_length=64)
+    tried = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        """A code counts once a network."""
+
+        constraints = (models.UniqueConstraint(fields=("network", "code"), name="one_wrong_code"),)
+
+
+class TracesDue(models.Model):
+    """Something was removed whose traces in free corners of the database are yet to be cleared."""
+
+    since = models.DateTimeField(default=timezone.now)
+
+
 def current_tables() -> tuple[type[Current], ...]:
     """Return the tables that are made from events, of every part of the studio."""
     return tuple(sorted(Current.__subclasses__(), key=lambda table: table.__name__))

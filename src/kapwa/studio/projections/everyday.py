@@ -114,7 +114,9 @@ def question_retired(event: Event, *, live: bool) -> None:
     question.save()
 
 
-@kind("wording.proposed", kept=("number",), counted="subject", begins=True, rests_on=("source", "base"))
+@kind(
+    "wording.proposed", kept=("number",), counted="subject", begins=True, rests_on=("source", "base"), remarks=("note",)
+)
 def wording_proposed(event: Event, *, live: bool) -> None:
     """The subject is the question. Body: ``language``, ``text``, ``note``, ``source`` and ``base``.
 
@@ -138,7 +140,7 @@ def wording_agreed(event: Event, *, live: bool) -> None:
     _think(event, agrees=True, live=live)
 
 
-@kind("wording.refused", rests_on=("wording",))
+@kind("wording.refused", rests_on=("wording",), remarks=("reason",))
 def wording_refused(event: Event, *, live: bool) -> None:
     """The subject is the question. Body: as of an agreement, and ``reason`` with its ``reason_language``."""
     _think(event, agrees=False, live=live)

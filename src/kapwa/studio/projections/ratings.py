@@ -59,7 +59,7 @@ def drawn_item(item: Item, texts: tuple[str, ...]) -> dict[str, Any]:
     return {"item": own, "shown": [["prompt", asked_of(item), item.language]], "texts": list(texts)}
 
 
-@kind("text.judged", rests_on=("situation",))
+@kind("text.judged", rests_on=("situation",), remarks=("remark",))
 def text_judged(event: Event, *, live: bool) -> None:
     """The subject is what was drawn. Body: ``seen``, ``order``, ``values``, ``remark``; ``situation`` where it is one.
 

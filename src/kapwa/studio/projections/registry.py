@@ -26,16 +26,19 @@ class Kind(NamedTuple):
     ``stays``: it holds no text and is about others' work, so at an erasure its author alone is emptied.
     ``begins``: it begins a thing (a situation, a question), whose id is the event's; where its author removes it, what
     others did with it goes, too: events with it as their subject, or naming it in one of the fields ``rests_on``.
+    ``remarks``: fields of a body in which people say something of others' words; one that quotes a sentence that was
+    removed is emptied.
     ``left``: what is left of a body once the tables are made of what others contributed; None: all of it.
     ``repeats``: its ``texts`` may repeat what people wrote, as runs do; at an erasure those that do are emptied.
     """
 
     apply: Apply
-    kept: tuple[str, ...]
-    counted: str
-    stays: bool
-    begins: bool
-    rests_on: tuple[str, ...]
+    kept: tuple[str, ...] = ()
+    counted: str = ""
+    stays: bool = False
+    begins: bool = False
+    rests_on: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
     left: Callable[[Event], dict[str, Any]] | None = None
     repeats: bool = False
 
@@ -43,21 +46,11 @@ class Kind(NamedTuple):
 KINDS: dict[str, Kind] = {}
 
 
-def kind(
-    name: str,
-    *,
-    kept: tuple[str, ...] = (),
-    counted: str = "",
-    stays: bool = False,
-    begins: bool = False,
-    rests_on: tuple[str, ...] = (),
-    left: Callable[[Event], dict[str, Any]] | None = None,
-    repeats: bool = False,
-) -> Callable[[Apply], Apply]:
-    """Register the function that applies events of a kind; see :class:`Kind`."""
+def kind(name: str, **rules: Any) -> Callable[[Apply], Apply]:
+    """Register the function that applies events of a kind; ``rules`` are the other fields of :class:`Kind`."""
 
     def register(apply: Apply) -> Apply:
-        KINDS[name] = Kind(apply, kept, counted, stays, begins, rests_on, left, repeats)
+        KINDS[name] = Kind(apply, **rules)
         return apply
 
     return register

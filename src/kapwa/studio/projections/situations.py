@@ -102,7 +102,7 @@ def _revise(situation: Situation, event: Event, fields: dict[str, str], number: 
     )
 
 
-@kind("situation.revised", kept=("number",), counted="subject")
+@kind("situation.revised", kept=("number",), counted="subject", remarks=("note",))
 def situation_revised(event: Event, *, live: bool) -> None:
     """Body: ``changes``, ``base`` (the revision that was seen), ``reason`` and ``note`` once it was in review."""
     situation, body = _situation(event), event.body
@@ -146,7 +146,7 @@ def situation_returned(event: Event, *, live: bool) -> None:
     situation.save()
 
 
-@kind("situation.voted", kept=("round",))
+@kind("situation.voted", kept=("round",), remarks=("remark",))
 def situation_voted(event: Event, *, live: bool) -> None:
     """Body: ``round``, ``choice`` (accept, change, reject), ``best`` (a number or ""), ``remark``."""
     situation, body = _situation(event), event.body
@@ -185,10 +185,12 @@ def situation_revealed(event: Event, *, live: bool) -> None:
     situation.save()
 
 
-@kind("situation.discussed")
+@kind("situation.discussed", remarks=("text",))
 def situation_discussed(event: Event, *, live: bool) -> None:
     """Body: ``text``, ``language``, ``dissent``."""
     situation = _situation(event)
+    if not event.body["text"]:  # it quoted what was removed since
+        return
     if live and situation.state == IN_REVIEW and not situation.revealed:
         raise RefusedError(_("The discussion begins when the votes are revealed."))
     Remark.objects.create(
@@ -261,6 +263,11 @@ def release_frozen(event: Event, *, live: bool) -> None:
         if found.state == ACCEPTED:
             found.state = FROZEN
         found.save()
+
+
+@kind("project.changed", stays=True)
+def project_changed(event: Event, *, live: bool) -> None:
+    """Body: ``names`` of settings that somebody changed; the project has their present values, the log none."""
 
 
 @kind("backup.taken", stays=True)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from axes.handlers.proxy import AxesProxyHandler
-from django.contrib.auth import authenticate, login, logout
+from django.contrib.auth import login, logout
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -13,7 +12,7 @@ from django.utils.translation import gettext as _
 from kapwa.errors import UsageError
 from kapwa.studio.fields import tidy, tidy_line
 from kapwa.studio.models import Invitation, Membership, Person
-from kapwa.studio.people import join, open_invitation
+from kapwa.studio.people import coming_back, count_wrong, join, open_invitation, shut_out
 from kapwa.studio.security import locked_out, public_page
 
 _INVITED = "invitation"
@@ -48,17 +47,17 @@ def arrive(request: HttpRequest, code: str) -> HttpResponse:
 
 
 def _with_code(request: HttpRequest, code: str) -> HttpResponse:
-    if not AxesProxyHandler.is_allowed(request):
+    address = request.META.get("REMOTE_ADDR", "")
+    if shut_out(address):
         return locked_out(request)
     invitation = open_invitation(code)
     if invitation is not None:
         request.session.cycle_key()  # whoever knew the session before knows it no more
         request.session[_INVITED] = invitation.pk
         return redirect("join_project")
-    person = authenticate(request, token=code)
+    person = coming_back(code)
     if person is None:
-        if not AxesProxyHandler.is_allowed(request):
-            return locked_out(request)
+        count_wrong(address, code)
         message = _("No invitation or person has this code.")
         return render(request, "studio/enter.html", {"wrong": message}, status=403)
     login(request, person, backend="kapwa.studio.people.CodeBackend")

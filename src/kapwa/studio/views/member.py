@@ -14,10 +14,10 @@ from django.utils.translation import gettext as _
 from kapwa.errors import UsageError
 from kapwa.studio import consent as texts
 from kapwa.studio.checks import length_tricks
-from kapwa.studio.erasure import erase_author, forget, wipe_traces
+from kapwa.studio.erasure import clear_traces, erase_author, forget
 from kapwa.studio.fields import tidy_line
 from kapwa.studio.languages import language
-from kapwa.studio.models import Person, Situation, Vote
+from kapwa.studio.models import Person, Situation, TracesDue, Vote
 from kapwa.studio.people import hashed, new_code
 from kapwa.studio.projections.situations import ACCEPTED, DRAFT, IN_REVIEW, STATES
 from kapwa.studio.roles import AGREERS, COORDINATORS, EVERYONE, MODERATORS, REVIEWERS, WRITERS
@@ -129,8 +129,9 @@ def withdraw(request: HttpRequest, visit: Visit) -> HttpResponse:
     if request.method != "POST":
         return show(request, visit, "withdraw")
     depth, member, person = request.POST.get("depth"), visit.member, visit.member.person
-    # The withdrawal stands also where its traces cannot be cleared; whoever runs the studio finds that in its output.
-    transaction.on_commit(wipe_traces, robust=True)
+    # The withdrawal stands also where its traces cannot be cleared now; they stay due, and the studio's output says so.
+    TracesDue.objects.create()
+    transaction.on_commit(clear_traces, robust=True)
     if depth == "contact":
         Person.objects.filter(pk=person.pk).update(contact="", no_contact=True)
         return redirect("me", project=visit.project.slug)

@@ -8,6 +8,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+from django.forms.models import model_to_dict
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
@@ -78,33 +79,43 @@ def settings(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Change what the project says of itself, its languages, its quorum, and its consent text."""
     project = visit.project
     if request.method == "POST":
+        before, changed = _settings_of(project), []
         if request.POST.get("action") == "consent":
             given = {tag: request.POST.get(f"consent_{tag}", "") for tag in _tags(project)}
             if not any(text.strip() for text in given.values()):
                 raise UsageError(_("A consent text cannot be empty."))
             texts.publish(project, given)
-            return redirect("settings", project=project.slug)
-        if request.POST.get("action") == "questions":
+            changed = ["consent"]
+        elif request.POST.get("action") == "questions":
             asked = {one.key: tidy(request.POST.get(f"question_{one.key}", ""), 1000) for one in questions_of(project)}
             project.questions = {key: text for key, text in asked.items() if text}
-            project.save()
-            return redirect("settings", project=project.slug)
-        for name, longest in (("title", 200), ("culture", 200), ("licence", 200), ("contact", 200)):
-            setattr(project, name, tidy_line(request.POST.get(name, ""), longest) or getattr(project, name))
-        project.collected = tidy(request.POST.get("collected", ""), 10_000)
-        project.limits = tidy(request.POST.get("limits", ""), 10_000)
-        tags = [checked_tag(tag) for tag in request.POST.get("languages", "").replace(",", " ").split()[:40]]
-        project.languages = list(dict.fromkeys([project.language, *tags]))
-        project.gloss = checked_tag(request.POST.get("gloss") or project.gloss)
-        project.attribute = checked_attribute(request.POST.get("attribute") or project.attribute)
-        project.quorum = max(1, whole(request.POST.get("quorum"), project.quorum, 100))
-        project.people_each = max(1, whole(request.POST.get("people_each"), project.people_each, 1000))
-        project.answers_each = max(1, whole(request.POST.get("answers_each"), project.answers_each, 10))
+        else:
+            for name in ("title", "culture", "licence"):
+                setattr(project, name, tidy_line(request.POST.get(name, ""), 200) or getattr(project, name))
+            project.contact = tidy_line(request.POST.get("contact", ""), 200)
+            project.collected = tidy(request.POST.get("collected", ""), 10_000)
+            project.limits = tidy(request.POST.get("limits", ""), 10_000)
+            tags = [checked_tag(tag) for tag in request.POST.get("languages", "").replace(",", " ").split()[:40]]
+            project.languages = list(dict.fromkeys([project.language, *tags]))
+            project.gloss = checked_tag(request.POST.get("gloss") or project.gloss)
+            project.attribute = checked_attribute(request.POST.get("attribute") or project.attribute)
+            project.quorum = max(1, whole(request.POST.get("quorum"), project.quorum, 100))
+            project.people_each = max(1, whole(request.POST.get("people_each"), project.people_each, 1000))
+            project.answers_each = max(1, whole(request.POST.get("answers_each"), project.answers_each, 10))
         project.save()
+        after = _settings_of(project)
+        changed += sorted(name for name in before | after if before.get(name) != after.get(name))
+        if changed:  # so that what somebody wrote last can be removed with their contributions
+            act(request, visit, "project.changed", {"names": changed})
         return redirect("settings", project=project.slug)
     now = {one.language: one.text for one in texts.newest(project)}
     consents = [(language(tag), now.get(tag, "")) for tag in _tags(project)]
     return show(request, visit, "settings", consents=consents, known=known(), questions=questions_of(project))
+
+
+def _settings_of(project: Any) -> dict[str, Any]:
+    asked = {f"questions.{key}": text for key, text in project.questions.items()}
+    return model_to_dict(project, exclude=["id", "slug", "salt", "questions"]) | asked
 
 
 def _tags(project: Any) -> list[str]:
