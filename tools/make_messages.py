@@ -26,6 +26,9 @@ PLURALS = dict.fromkeys(("ngettext", "ngettext_lazy"), (1, 2))
 
 def found() -> polib.POFile:
     """Return every text of the studio's templates and code, with the file it is in."""
+    from kapwa.studio.drawing import RATED
+    from kapwa.suites.base import rating_suite
+
     made = polib.POFile(wrapwidth=110)
     made.header, made.metadata = HEAD, {"Content-Type": "text/plain; charset=UTF-8"}
     entries: dict[str, polib.POEntry] = {}
@@ -44,6 +47,11 @@ def found() -> polib.POFile:
                 entry.flags = ["python-format"]
             place = (path.relative_to(HERE).as_posix(), "")
             entry.occurrences += [] if place in entry.occurrences else [place]
+    for suite in RATED.values():  # what raters are asked stands with the suites
+        for criterion in rating_suite(suite).criteria:
+            for text in (criterion.name, criterion.question):
+                entry = entries.setdefault(text, polib.POEntry(msgid=text))
+                entry.occurrences.append((f"../suites/{suite}/criteria.csv", ""))
     made.extend(entries.values())
     return made
 
