@@ -50,23 +50,8 @@ class Preferences:
 
 
 def analyse_preferences(given: Sequence[Preference], *, seed: int = 1, replicates: int = 2000) -> Preferences:
-    """Compute shares clustered by item (these people, other items), and agreement with bootstrap intervals.
-
-    Answers that somebody could not give are in no share.
-    """
+    """Compute :func:`preference_shares`, and agreement with bootstrap intervals."""
     told = [one for one in given if one.preferred]
-    decided = [one for one in told if one.preferred in (FIRST, SECOND)]
-    rows = [
-        _share("prefer text 1", decided, [one.preferred == FIRST for one in decided]),
-        *(
-            _share(f"prefer text 1 where it stood {place}", part, [one.preferred == FIRST for one in part])
-            for place, side in (("first", FIRST), ("second", SECOND))
-            for part in [[one for one in decided if one.first_shown == side]]
-        ),
-        _share("prefer the text that stood first", decided, [one.preferred == one.first_shown for one in decided]),
-        _share("see no difference", told, [one.preferred == TIE for one in told]),
-        _share("find both bad", told, [one.preferred == BAD for one in told]),
-    ]
     raters = sorted({one.rater for one in told})
     answers: dict[tuple[str, str], dict[str, str]] = {}
     for one in told:
@@ -74,8 +59,29 @@ def analyse_preferences(given: Sequence[Preference], *, seed: int = 1, replicate
     table = [[said.get(rater) for rater in raters] for said in answers.values()]
     clusters = [cluster for _, cluster in answers]
     found = agreement_rows(table, clusters, seed=seed, replicates=replicates) if len(raters) > 1 else []
-    shares, agreement = pl.DataFrame(rows, schema=_SHARES), pl.DataFrame(found, schema=SCHEMA)
-    return Preferences(shares, agreement, len(answers), len(raters))
+    return Preferences(preference_shares(told), pl.DataFrame(found, schema=SCHEMA), len(answers), len(raters))
+
+
+def preference_shares(given: Sequence[Preference]) -> pl.DataFrame:
+    """Return the shares of :class:`Preferences`, with intervals clustered by item: these people, other items.
+
+    Answers that somebody could not give are in no share.
+    """
+    told = [one for one in given if one.preferred]
+    decided = [one for one in told if one.preferred in (FIRST, SECOND)]
+    sides = [("first", FIRST), ("second", SECOND)]
+    parts = [(place, [one for one in decided if one.first_shown == side]) for place, side in sides]
+    rows = [
+        _share("prefer text 1", decided, [one.preferred == FIRST for one in decided]),
+        *(
+            _share(f"prefer text 1 where it stood {place}", part, [one.preferred == FIRST for one in part])
+            for place, part in parts
+        ),
+        _share("prefer the text that stood first", decided, [one.preferred == one.first_shown for one in decided]),
+        _share("see no difference", told, [one.preferred == TIE for one in told]),
+        _share("find both bad", told, [one.preferred == BAD for one in told]),
+    ]
+    return pl.DataFrame(rows, schema=_SHARES)
 
 
 def _share(name: str, given: Sequence[Preference], values: Sequence[bool]) -> dict[str, Any]:

@@ -93,3 +93,9 @@ def percent(share: Any) -> str:
 def best(situation: Any) -> str:
     """Return a situation's best response."""
     return best_response(situation.fields) or "–"
+
+
+@register.filter
+def heads(table: Any) -> list[tuple[str, bool]]:
+    """Return the heads of a report's table, each with whether numbers stand under it."""
+    return [(name, cell.number) for name, cell in zip(table.head, table.rows[0], strict=True)]
