@@ -62,3 +62,12 @@ def test_tables_that_say_nothing_sure_are_refused(tmp_path: Path, rows: str, mes
     with pytest.raises(DataError) as found:
         answer_agreement(path)
     assert re.search(message, str(found.value)), str(found.value)
+
+
+def test_percent_agreement_is_told_where_others_would_fill_the_memory() -> None:
+    given_ = {f"q{item}": {f"p{person}": f"{item} {person // 2}" for person in range(300)} for item in range(40)}
+    found = agreement_of(given_).agreement
+    percent, fleiss, alpha = found.to_dicts()
+    assert percent["value"] == pytest.approx(1 / 299)
+    assert (fleiss["value"], alpha["value"]) == (None, None)
+    assert "6,000 different answers" in alpha["note"]

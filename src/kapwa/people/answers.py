@@ -23,8 +23,10 @@ from kapwa.tables_io import read_sheet
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-# Those that do not ask who gave an answer: thousands of different texts by hundreds of people are no matter for them.
-COEFFICIENTS: tuple[Coefficient, ...] = ("percent", "fleiss", "krippendorff-nominal")
+# Corrected for chance, and without asking who gave an answer.
+CORRECTED: tuple[Coefficient, ...] = ("fleiss", "krippendorff-nominal")
+# Different answers, and cells of answers by item and person, beyond which these would fill the memory.
+MOST_TEXTS, MOST_CELLS = 5000, 200_000_000
 # Answers by item and person.
 Given = Mapping[str, Mapping[str, str]]
 
@@ -86,7 +88,17 @@ def agreement_of(given: Given, *, seed: int = 1, replicates: int = 2000) -> Answ
     widest = max(map(len, lines), default=0)
     # Who gave an answer does not matter here, so a column is a place, not a person.
     table = [[*line, *[None] * (widest - len(line))] for line in lines]
-    rows = agreement_rows(table, list(given), seed=seed, replicates=replicates, coefficients=COEFFICIENTS)
+    # For percent agreement it is enough to tell the answers to one item apart.
+    apart = [[None if one is None else line.index(one) for one in line] for line in table]
+    settings: dict[str, Any] = {"seed": seed, "replicates": replicates}
+    rows = agreement_rows(apart, list(given), coefficients=("percent",), **settings)
+    texts = len({text for line in lines for text in line})
+    if texts <= MOST_TEXTS and texts * len(lines) * widest <= MOST_CELLS:
+        rows += agreement_rows(table, list(given), coefficients=CORRECTED, **settings)
+    else:
+        note = f"not computed for {texts:,} different answers by so many people, which fill the memory"
+        empty = dict.fromkeys(("value", "low", "high", "units"))
+        rows += [{"coefficient": name, **empty, "note": note} for name in CORRECTED]
     found = pl.DataFrame([{**row, "raters": people} for row in rows], schema=SCHEMA)
     return AnswerAgreement(found, len(lines), people)
 
