@@ -164,3 +164,20 @@ def test_what_a_phone_takes_along_waits_for_it_for_two_days(blend: Any) -> None:
     assert person.get("work/answers/batch/?n=50").count('"seen"') == 3
     assert {one.until > timezone.now() + timedelta(hours=47) for one in Lease.objects.all()} == {True}
     assert Lease.objects.count() == 3
+
+
+def test_a_coordinator_says_how_many_answer_and_a_person_in_which_languages(blend: Any) -> None:
+    from kapwa.studio.models import Project
+
+    ask(blend, "아침에?", "ar")
+    ana = enter(blend, "Ana", "coordinator", "answerer")
+    assert ana.get("work/answers/").count('name="field_answer_') == 3
+    page = ana.post("settings/", {"people_each": "7", "answers_each": "5", "languages": "ar"})
+    assert 'name="people_each" value="7"' in page
+    now = Project.objects.get(pk=blend.pk)
+    assert (now.people_each, now.answers_each) == (7, 5)
+    assert ana.get("work/answers/").count('name="field_answer_') == 5
+    page = ana.post("me/", {"action": "profile", "pseudonym": "Ana", "answer_in": ["ar", "xx"]})
+    assert 'value="ar" checked' in page
+    assert "아침에? (ar)" in ana.get("work/answers/")
+    ana.post("settings/", {"answers_each": "11"}, status=400)

@@ -414,3 +414,29 @@ def test_what_a_person_moved_out_is_not_suggested_again() -> None:
     groups = [Group((text,), (text,), english, frozenset()) for text, english in (("밥", ("rice",)), ("쌀", ("Rice",)))]
     assert [one.reason for one in suggestions(groups, "ko")] == ["english"]
     assert suggestions(groups, "ko", [{"kind": "answers.split", "key": "쌀"}]) == []
+
+
+def test_answers_and_decisions_come_back_from_an_archive(blend: Any, tmp_path: Path) -> None:
+    from kapwa.studio.exchange import export_project, import_project
+    from kapwa.studio.models import Event, Membership, Project
+
+    for author in ("writer", "first", "second", "merger"):
+        Membership.objects.create(project=blend, author=author)
+    question, people = ask(blend, "아침에?", "ar"), answerers(blend, 4)
+    for who, texts in zip(people, (["밥"], ["쌀밥", "밥"], ["국"], ["빵"]), strict=True):
+        answer(who, question, *texts)
+        answer(who, question, *texts, language="ar")
+    decide(blend, question, "merged", keys=[key(blend, "밥"), key(blend, "쌀밥")])
+    decide(blend, question, "translated", english={key(blend, "밥"): "rice", key(blend, "빵"): "bread"})
+    made = decide(blend, question, "split", key=key(blend, "국"))
+    decide(blend, question, "undone", decision=str(made.uuid))
+    revise(blend, question, "아침에 무엇을?")
+    decide(blend, question, "confirmed", seen=[[1, 1]], now=[2, 2])
+    erase(blend, people[3].author)
+    before = votes(blend), votes(blend, "ar")
+    assert before[0] == {frozenset({"밥", "쌀밥"}): 2, frozenset({"국"}): 1}
+    export_project(blend, tmp_path / "backup.zip")
+    Event.objects.all().delete()
+    Project.objects.all().delete()
+    back = import_project("back", tmp_path / "backup.zip")
+    assert (votes(back), votes(back, "ar")) == before
