@@ -116,6 +116,17 @@ def test_people_are_asked_in_their_languages_least_answered_first(blend: Any) ->
     assert desk.left(people[0]) == len(set(lacking) - set(theirs))
 
 
+def test_where_nothing_is_asked_in_the_language_of_the_pages_another_is_asked(blend: Any) -> None:
+    from django.utils.translation import override
+
+    from kapwa.studio.answering import AnsweringDesk
+
+    ask(blend, "질문?")
+    (who,) = answerers(blend, 1)
+    with override("ar"):
+        assert [task.shown[0].language for task in AnsweringDesk().draw(who, 9)] == ["ko"]
+
+
 def _last(project: Any) -> Any:
     from kapwa.studio.models import Question
 

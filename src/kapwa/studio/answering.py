@@ -114,11 +114,15 @@ DESKS[AnsweringDesk.name] = AnsweringDesk()
 
 
 def languages_of(member: Membership) -> list[str]:
-    """Return the languages in which a member is asked: those they chose, else their pages', else the project's own."""
+    """Return the languages in which a member is asked: those they chose; else the first in which anything is asked.
+
+    That of their pages comes before the project's own, and this before its others.
+    """
     project = member.project
     chosen = [tag for tag in project.languages if tag in member.languages]
     shown = get_language() or ""
-    return chosen or [shown if shown in project.languages else project.language]
+    likely = [*(tag for tag in project.languages if tag == shown), project.language, *project.languages]
+    return chosen or [next((tag for tag in likely if askable(project, tag)), project.language)]
 
 
 def _asked(member: Membership) -> dict[str, Asked]:
