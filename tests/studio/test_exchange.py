@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from studio_people import Someone, a_situation, accepted
+from studio_people import Someone, a_situation, accepted, enter
+from studio_ratings import some_accepted, work
 
 from kapwa.errors import DataError, UsageError
 
@@ -99,6 +100,25 @@ def test_a_project_comes_back_from_its_archive(
     again = Someone("baryo")
     again.post("/enter/", {"code": people["edo"].code})
     assert "Situation 1" in again.get("situations/")
+
+
+def test_ratings_and_signs_of_lines_come_back_too(project: Any, people: dict[str, Someone], tmp_path: Path) -> None:
+    from kapwa.studio.drawing import draw
+    from kapwa.studio.events import differences
+    from kapwa.studio.exchange import export_project, import_project
+    from kapwa.studio.models import Judgement, Project, Remark
+
+    some_accepted(people, 2)
+    draw(project, "baseline")
+    validator = enter(project, "Vera", "validator")
+    assert work(validator, "baseline", lambda page, choices: {"chosen": choices["chosen"][0][0]}) == 2
+    people["edo"].post("situations/1/discuss/", {"text": "isang\u2028linya\u0085lang"})
+    said = Remark.objects.get().text
+    export_project(project, tmp_path / "backup.zip")
+    Project.objects.all().delete()
+    assert differences(import_project("baryo", tmp_path / "backup.zip")) == []
+    assert Judgement.objects.count() == 2
+    assert Remark.objects.get().text == said
 
 
 def test_an_archive_that_is_strange_changes_nothing(

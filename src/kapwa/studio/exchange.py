@@ -24,6 +24,7 @@ from kapwa.studio.fields import GLOSS, SLOTS, tidy
 from kapwa.studio.models import ID, ConsentText, Event, Invitation, Membership, Person, Project, Situation
 from kapwa.studio.people import hashed, new_code
 from kapwa.studio.projections import KINDS
+from kapwa.studio.projections.ratings import drawn_id
 from kapwa.studio.projections.situations import unrevealed
 from kapwa.studio.roles import ROLES
 from kapwa.suites.kalahi.data import PACKS, ROLE, Situations
@@ -148,7 +149,7 @@ def import_project(slug: str, archive: Path) -> Project:
             if sum(file.file_size for file in files.values()) > _MOST_UNPACKED:
                 raise DataError(f"unpacks to more than {_MOST_UNPACKED:,} bytes.", path=archive)
             found = {
-                name: [json.loads(line) for line in opened.read(file).decode().splitlines()]
+                name: [json.loads(line) for line in opened.read(file).decode().split("\n") if line]
                 for name, file in files.items()
             }
     except (OSError, LookupError, TypeError, ValueError, RuntimeError, zipfile.BadZipFile, zlib.error):
@@ -169,7 +170,8 @@ def _check(found: Mapping[str, list[dict[str, Any]]], archive: Path) -> None:
     authors = {"", *(row["author"] for row in found["members"])}
     before: set[str] = set()
     for line, row in enumerate(found["events"], start=1):
-        before.add(str(uuid.UUID(row["uuid"])))
+        own = uuid.UUID(row["uuid"])
+        before |= {str(own), *(drawn_id(own, n) for n, _ in enumerate(row["body"].get("texts", ()), start=1))}
         wrong = {
             "kind": row["kind"] not in KINDS and "is no kind of event",
             "actor": row["actor"] not in authors and "is no member of the archive",

@@ -38,9 +38,14 @@ def tasks_drawn(event: Event, *, live: bool) -> None:
     for number, one in enumerate(texts, start=1):
         found = _of_situation(event.project, one) if "situation" in one else one
         if found and all(found["texts"]) and any(text for _, text, _ in found["shown"]):
-            row = common(event) | {"id": str(uuid.uuid5(event.uuid, str(number)))}
+            row = common(event) | {"id": drawn_id(event.uuid, number)}
             made.append(Drawn(**row, set=str(event.uuid), number=number, **found))
     Drawn.objects.bulk_create(made)
+
+
+def drawn_id(event: uuid.UUID, number: int) -> str:
+    """Return the id of what was drawn as the ``number``th (from 1)."""
+    return str(uuid.uuid5(event, str(number)))
 
 
 def _of_situation(project: Project, one: Mapping[str, Any]) -> dict[str, Any] | None:
