@@ -99,3 +99,22 @@ def test_a_desk_is_for_its_roles_and_a_task_must_have_been_shown(
     for wrong in ({"subject": "food-9"}, {"seen": "2"}, {"subject": ""}):
         assert "There is no such task" in answerer.post("work/food/", {**sent, **wrong}, status=400)
     assert answers() == []
+
+
+def test_what_people_wrote_is_text_on_every_page_of_a_desk(food: Any, answerer: Someone, monkeypatch: Any) -> None:
+    from kapwa.studio.desks import Field, Option, Shown, Task
+
+    bad = "\"'><script>alert(7)</script>{{7777*7}}</textarea>=1+1"
+    fields = (Field("text", bad, "long"), Field("how", bad, "choice", (Option(bad, bad, bad),)))
+    task = Task("food", "food-1", bad, (Shown(bad, bad, bad),), fields, (Option("answer", bad, "fil"),))
+    monkeypatch.setattr(food, "draw", lambda member, count: [task])
+    monkeypatch.setattr(food, "find", lambda member, subject, seen: task)
+    monkeypatch.setattr(food, "title", lambda: bad)
+    sent = {"subject": "food-1", "seen": bad, "field_text": bad, "field_how": "other", "button": "answer"}
+    pages = [answerer.get(path) for path in ("", "work/", "work/food/", "work/food/sheet/", "work/food/batch/")]
+    pages += [answerer.get("sync/"), answerer.post("work/food/", sent, status=400)]
+    for page in pages:
+        assert "alert(7)" in page
+        assert "<script>alert" not in page
+        assert "</textarea>=" not in page
+        assert "54439" not in page

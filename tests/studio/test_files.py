@@ -12,7 +12,7 @@ from typing import Any
 
 import openpyxl
 import pytest
-from studio_people import Someone, enter
+from studio_people import Someone, enter, speak
 
 
 @pytest.fixture
@@ -79,6 +79,24 @@ def test_a_workbook_comes_back_as_the_answers_that_stand_in_it(food: Any, answer
     changed = filled(book, lambda sheet, column: sheet.__setitem__(f"{column('[text]')}2", "lugaw"))
     assert "gina.xlsx, row 2: was brought before with another content." in bring(answerer, "gina.xlsx", changed, 400)
     assert len(answers()) == 2
+
+
+def test_texts_and_columns_of_one_name_are_all_there(food: Any, answerer: Someone, monkeypatch: Any) -> None:
+    from kapwa.studio.desks import Field, Option, Shown, Task
+
+    choices = (Option("a", "=1+1"), Option("b", "two, with a comma"))
+    fields = tuple(Field(name, "Which?", "choice", choices) for name in ("one", "two"))
+    task = Task("food", "food-1", "1", (Shown("", "first", "fil"), Shown("", "second", "fil")), fields, ())
+    monkeypatch.setattr(food, "draw", lambda member, count: [task])
+    monkeypatch.setattr(food, "find", lambda member, subject, seen: task)
+
+    def fill(sheet: Any, column: Callable[[str], str]) -> None:
+        assert sheet[f"{column('Text')}2"].value == "first\n\nsecond"
+        assert sheet[f"{column('Which? (2)')}2"].value == "1 = =1+1\n2 = two, with a comma"
+        sheet[f"{column('[one]')}2"], sheet[f"{column('[two]')}2"] = "1", "2"
+
+    bring(answerer, "gina.xlsx", filled(fetched(answerer, "work/food/table/"), fill))
+    assert answers() == [("food-1", {"one": "a", "two": "b", "button": "", "seen": "1"})]
 
 
 def test_a_wrong_cell_is_named_and_nothing_is_taken_half(food: Any, answerer: Someone) -> None:
@@ -183,16 +201,21 @@ def submission(form: bytes, given: dict[str, str]) -> str:
     return out.getvalue()
 
 
-def test_a_form_for_odk_goes_out_in_two_languages_and_its_submissions_come_in(food: Any, answerer: Someone) -> None:
+def test_a_form_for_odk_goes_out_in_two_languages_and_its_submissions_come_in(
+    project: Any, food: Any, answerer: Someone
+) -> None:
     pytest.importorskip("pyxform", reason="the extra 'odk' is not installed")
     from pyxform.xls2xform import convert
 
+    speak(project, "ar", {"How you finish": "كيف تنتهي من السؤال"})
     form = fetched(answerer, "work/food/odk/")
     # ODK's own Validate needs Java; pyxform's checks do not.
     made = convert(xlsform=form, file_type=".xlsx", validate=shutil.which("java") is not None)
     assert made.warnings == []
-    assert re.findall(r"<translation [^>]*lang=.([^\"']+)", made.xform) == ["English (en)", "العربية (ar)"]
-    assert made.xform.count("umaga, 1?") == 2
+    spoken = re.findall(r"<translation [^>]*lang=.([^\"']+)", made.xform)
+    assert sorted(spoken) == ["English (en)", "Filipino (fil)", "العربية (ar)"]
+    assert made.xform.count("umaga, 1?") == 3
+    assert "كيف تنتهي من السؤال" in made.xform.split('lang="العربية (ar)"')[1].split("</translation>")[0]
     given = {"t1_button": "1", "t1_text": "kanin", "t1_how": "2", "t1_when": "1 2", "t3_button": "2", "t3_how": "1"}
     sent = submission(form, given)
     food.revision = 2

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from studio_people import Someone, enter
+from studio_answers import ask, revise
+from studio_people import Someone, enter, speak
 
 pytest.importorskip("django", reason="the extra 'studio' is not installed")
 api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -51,27 +52,30 @@ def browser(studio: Path) -> Iterator[Any]:
 class Phone:
     """A phone with one browser, which several people may use."""
 
-    def __init__(self, browser: Any, address: str) -> None:
+    def __init__(self, browser: Any, address: str, project: str = "baryo") -> None:
+        self.project = project
         self.context = browser.new_context(viewport=PHONE, locale="en-GB", accept_downloads=True)
         self.address = address
         self.complaints: list[str] = []
 
-    def enter(self, who: Someone) -> None:
-        """Let somebody be here; who was here before is gone."""
+    def enter(self, who: Someone, language: str = "en") -> None:
+        """Let somebody be here, who reads ``language``; who was here before is gone."""
         self.context.clear_cookies()
-        found = {name: who.client.cookies[name].value for name in ("sessionid", "kapwa_here")}
+        found = {"django_language": language} | {
+            name: who.client.cookies[name].value for name in ("sessionid", "kapwa_here")
+        }
         self.context.add_cookies([{"name": k, "value": v, "url": self.address} for k, v in found.items()])
 
     def open(self) -> Any:
         self.page = self.context.new_page()
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.goto(f"{self.address}/p/baryo/phone/")
+        self.page.goto(f"{self.address}/p/{self.project}/phone/")
         return self.page
 
     def ready(self) -> Any:
         page = self.open()
         page.locator("#ready").wait_for()
-        page.get_by_text("Last sent and fetched").wait_for()
+        page.locator("#desks li").first.wait_for()
         return page
 
     def answer(self, text: str, button: str = "Answer") -> None:
@@ -236,6 +240,42 @@ def test_a_refused_record_stops_no_other_and_can_be_kept_or_deleted(
     page.locator("#export").wait_for(state="hidden")
     page.locator("#outbox").wait_for(state="hidden")
     assert sorted(subject for _, subject, _ in answers()) == ["food-1", "food-2", "food-3"]
+    assert phone.complaints == []
+
+
+def test_an_answer_to_what_was_edited_meanwhile_is_marked_as_one_to_an_older_text(
+    project: Any, food: Any, address: str, browser: Any, tmp_path: Path
+) -> None:
+    """The real desk of everyday questions, read in Arabic."""
+    from kapwa.studio import commands
+    from kapwa.studio.merging import merged_answers
+
+    food.roles = frozenset()
+    blend = commands.new_project("qahira", form="blend", title="القاهرة", culture="Egypt", language="ar")
+    speak(blend, "ar", {"Work without a network": "العمل بلا شبكة", "Your answer": "إجابتك"})
+    first, second = ask(blend, "ماذا تأكل في الصباح؟"), ask(blend, "متى تنام؟")
+    phone = Phone(browser, address, "qahira")
+    phone.enter(enter(blend, "هدى", "answerer"), "ar")
+    page = phone.ready()
+    assert page.locator("html").get_attribute("dir") == "rtl"
+    phone.context.set_offline(True)
+    page.locator("#desks button").click()
+    page.get_by_label("إجابتك").wait_for()
+    look(page, "arabic-task", tmp_path)
+    for _ in range(2):
+        page.locator("#field_answer_1").fill("فول")
+        page.locator("button[value=answered]").click()
+        page.locator("#field_answer_1").or_(page.locator("#task .lead")).wait_for()
+    page.locator("#task .lead").wait_for()
+    look(page, "arabic-offline", tmp_path)
+    revise(blend, first, "ماذا تأكل عادة في الصباح؟")
+    phone.context.set_offline(False)
+    page.locator("#export").wait_for(state="hidden")
+    found = {one.question.id: one for one in merged_answers(blend, "ar")}
+    assert (found[first.id].stale, found[second.id].stale) == (1, 0)
+    # It is asked for again, as it reads now.
+    page.locator("#desks button").click()
+    page.get_by_text("ماذا تأكل عادة في الصباح؟").wait_for()
     assert phone.complaints == []
 
 

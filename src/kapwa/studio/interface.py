@@ -9,7 +9,8 @@ from __future__ import annotations
 import io
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from gettext import GNUTranslations
@@ -154,19 +155,46 @@ def use(request: HttpRequest, project: Project | None) -> None:
     A page of a project is entered twice: by its address, when nothing of the project may show yet, and by its member.
     """
     rows = InterfaceText.objects.none() if project is None and request.path.startswith("/p/") else _rows(project)
-    counted = {"written": Count("id"), "total": Sum("seq"), "good": Count("id", filter=Q(approved=True))}
-    found = rows.order_by().values("language").annotate(**counted).values_list("language", *counted)
-    counts = {tag: tuple(n) for tag, *n in found}
+    counts = _counts(rows)
     offered = tuple(dict.fromkeys([SOURCE, *shipped(), *sorted(counts)]))
     tag = _chosen(request, offered)
-    written, _total, approved = version = counts.get(tag, (0, 0, 0))
+    written, _total, approved = version = counts.get(tag, _NONE)
+    _speak(tag, rows, of=project.pk if project else 0, version=version)
+    request.LANGUAGE_CODE = tag
+    request.interface = Interface(_directed(tag), tuple(map(_directed, offered)), _note(tag, written, approved))
+
+
+_NONE = (0, 0, 0)
+
+
+def _counts(rows: Any) -> dict[str, tuple[Any, ...]]:
+    """Return by language what differs whenever its texts do: how many there are, of which age, how many approved."""
+    counted = {"written": Count("id"), "total": Sum("seq"), "good": Count("id", filter=Q(approved=True))}
+    found = rows.order_by().values("language").annotate(**counted).values_list("language", *counted)
+    return {tag: tuple(n) for tag, *n in found}
+
+
+def _speak(tag: str, rows: Any, *, of: int, version: object) -> None:
     if tag == SOURCE:
         trans_real.activate(tag)
     else:
-        own = project.pk if project else 0
-        trans_real._active.value = _translation(tag, rows.filter(language=tag), of=own, version=version)
-    request.LANGUAGE_CODE = tag
-    request.interface = Interface(_directed(tag), tuple(map(_directed, offered)), _note(tag, written, approved))
+        trans_real._active.value = _translation(tag, rows.filter(language=tag), of=of, version=version)
+
+
+def spoken(project: Project) -> list[str]:
+    """Return the tags of the languages that the studio's own texts are in, English first."""
+    return list(dict.fromkeys([SOURCE, *shipped(), *sorted(_counts(_rows(project)))]))
+
+
+@contextmanager
+def speaking(tag: str, project: Project) -> Iterator[None]:
+    """Let the studio's own texts be in one of :func:`spoken` meanwhile."""
+    before, rows = getattr(trans_real._active, "value", None), _rows(project)
+    try:
+        _speak(tag, rows, of=project.pk, version=_counts(rows).get(tag, _NONE))
+        yield
+    finally:
+        trans_real._active.value = before
 
 
 def _directed(tag: str) -> Language:

@@ -10,14 +10,13 @@ import re
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 
-from django.conf import settings
 from django.utils.translation import gettext as _
-from django.utils.translation import override
 
 from kapwa.datasets.sheets import Column, Sheet, render
 from kapwa.errors import MissingDependencyError, UsageError
 from kapwa.studio.desks import Desk, Field, Option, Task
 from kapwa.studio.devices import token_of
+from kapwa.studio.interface import SOURCE, speaking, spoken
 from kapwa.studio.languages import language
 from kapwa.studio.models import Membership
 from kapwa.tables_io import printable
@@ -57,7 +56,9 @@ def workbook(member: Membership, desk: Desk, tasks: Sequence[Task]) -> bytes:
     rows: list[list[str]] = []
     allowed: dict[int, list[tuple[str, ...]]] = {}
     for number, task in enumerate(tasks, start=1):
-        said = {one.label: one.text for one in task.shown}
+        said: dict[str, str] = {}
+        for one in task.shown:
+            said[one.label] = f"{said[one.label]}\n\n{one.text}" if one.label in said else one.text
         own = {field.name: field for field in task.fields}
         row = [str(number), *(said.get(label, "") for label in labels)]
         for field in asked:
@@ -70,8 +71,20 @@ def workbook(member: Membership, desk: Desk, tasks: Sequence[Task]) -> bytes:
         rows.append([*row, task.desk, task.subject, task.seen, token_of(member.person)])
     for place, lists in allowed.items():
         columns[place] = columns[place]._replace(allowed=lists if any(lists) else [()] * len(tasks))
-    sheet = Sheet("work", columns, rows, _instructions(desk))
+    sheet = Sheet("work", _told_apart(columns), rows, _instructions(desk))
     return render(sheet, ("xlsx",))["work.xlsx"]
+
+
+def _told_apart(columns: Sequence[Column]) -> list[Column]:
+    """Return columns of which no two have one name; those with a field's name in it have none anyway."""
+    found: dict[str, Column] = {}
+    for column in columns:
+        name, number = column.name, 1
+        while name in found:
+            number += 1
+            name = f"{column.name} ({number})"
+        found[name] = column._replace(name=name)
+    return list(found.values())
 
 
 def _instructions(desk: Desk) -> str:
@@ -99,7 +112,7 @@ def xlsform(member: Membership, desk: Desk, tasks: Sequence[Task]) -> bytes:
         raise MissingDependencyError("pyxform", extra="odk", purpose="A form for ODK Collect")
     if not tasks:
         raise UsageError(_("There are no tasks for you now."), hint=_("Come back later."))
-    tags = ["en", *(tag for tag, _name in settings.LANGUAGES if tag != "en" and tag in member.project.languages)]
+    tags = [tag for tag in spoken(member.project) if tag == SOURCE or tag in member.project.languages]
     form = _Form(tags)
     form.calculated("person", token_of(member.person))
     for number, task in enumerate(tasks, start=1):
@@ -108,7 +121,7 @@ def xlsform(member: Membership, desk: Desk, tasks: Sequence[Task]) -> bytes:
     title = {
         "form_title": f"{member.project.title}: {desk.title()}",
         "form_id": form_id,
-        "default_language": _spoken("en"),
+        "default_language": _called(SOURCE),
     }
     content = _book({"survey": form.survey, "choices": form.choices, "settings": [title]})
     _check(content)
@@ -136,7 +149,7 @@ class _Form:
 
     def list_of(self, options: Sequence[Sequence[Option]]) -> str:
         """Return the name of the list of these choices, the same in each language; names of choices are numbers."""
-        texts = tuple(one.text for spoken in options for one in spoken)
+        texts = tuple(one.text for same in options for one in same)
         if texts not in self._lists:
             self._lists[texts] = f"list_{len(self._lists) + 1}"
             for place, same in enumerate(zip(*options, strict=True), start=1):
@@ -147,34 +160,34 @@ class _Form:
     def _labels(self, labels: Sequence[str]) -> dict[str, str]:
         # "${" would begin a reference to another question.
         return {
-            f"label::{_spoken(tag)}": text.replace("${", "$ {") for tag, text in zip(self.tags, labels, strict=False)
+            f"label::{_called(tag)}": text.replace("${", "$ {") for tag, text in zip(self.tags, labels, strict=False)
         }
 
 
-def _spoken(tag: str) -> str:
+def _called(tag: str) -> str:
     """Return what an XLSForm calls a language, which Collect shows to choose from."""
     return f"{language(tag).name} ({tag})"
 
 
 def _group(form: _Form, key: str, number: str, desk: Desk, member: Membership, task: Task) -> None:
     """Add a task; what is filled in is ``KEY_FIELD``, and ``KEY_button`` where it ends in one of several ways."""
-    titles, spoken, endings = [], [], []
+    titles, tasks, endings = [], [], []
     for tag in form.tags:
-        with override(tag):
+        with speaking(tag, member.project):
             titles.append(f"{desk.title()} {number}")
-            spoken.append(desk.find(member, task.subject, task.seen) or task)
+            tasks.append(desk.find(member, task.subject, task.seen) or task)
             endings.append(_("How you finish"))
     form.add("begin group", key, titles)
     for name, value in (("desk", task.desk), ("subject", task.subject), ("seen", task.seen)):
         form.calculated(f"{key}_{name}", value)
     for place in range(len(task.shown)):
-        said = [": ".join(filter(None, (one.shown[place].label, one.shown[place].text))) for one in spoken]
+        said = [": ".join(filter(None, (one.shown[place].label, one.shown[place].text))) for one in tasks]
         form.add("note", f"{key}_note_{place + 1}", said)
     ended = f"${{{key}_{BUTTON}}}"
     if task.buttons:
-        form.add(f"select_one {form.list_of([one.buttons for one in spoken])}", f"{key}_{BUTTON}", endings)
+        form.add(f"select_one {form.list_of([one.buttons for one in tasks])}", f"{key}_{BUTTON}", endings)
     for place, field in enumerate(task.fields):
-        own = [one.fields[place] for one in spoken]
+        own = [one.fields[place] for one in tasks]
         kind = "text"
         if field.options:
             choose = "select_multiple" if field.kind == "many" else "select_one"

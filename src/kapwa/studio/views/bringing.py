@@ -24,7 +24,7 @@ _ALONG = 20  # tasks, where nobody says how many
 
 def _tasks(request: HttpRequest, visit: Visit, desk: str) -> list[Task]:
     found = desk_of(visit.member, desk)
-    return draw(found, visit.member, max(1, whole(request.GET.get("n"), _ALONG, MOST_TASKS)))
+    return draw(found, visit.member, max(1, whole(request.GET.get("n"), _ALONG, MOST_TASKS)), along=True)
 
 
 @page("work/<slug:desk>/sheet/", read=EVERYONE)

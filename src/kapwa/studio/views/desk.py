@@ -76,13 +76,13 @@ def work_desk(request: HttpRequest, visit: Visit, desk: str) -> HttpResponse:
     return redirect(reverse("work_desk", args=[visit.project.slug, desk]) + "?kept=1")
 
 
-def draw(desk: Desk, member: Membership, count: int) -> list[Task]:
-    """Return up to ``count`` tasks for the member, leased to them; several for as long as a batch without a network."""
+def draw(desk: Desk, member: Membership, count: int, *, along: bool = False) -> list[Task]:
+    """Return up to ``count`` tasks for the member, leased to them; ``along``: for as long as work without a network."""
     with writing(), transaction.atomic():
         tasks = list(desk.draw(member, count))
-        if count > 1:
+        if along:
             take_along(member, desk.name)
-        return tasks
+    return tasks
 
 
 def _form(

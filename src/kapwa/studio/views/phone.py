@@ -43,7 +43,8 @@ def sync(request: HttpRequest, visit: Visit) -> HttpResponse:
 def batch(request: HttpRequest, visit: Visit, desk: str) -> HttpResponse:
     """Give tasks to take along, leased to the member."""
     found = desk_of(visit.member, desk)
-    return _json(packed(found, draw(found, visit.member, whole(request.GET.get("n"), MOST_TASKS, MOST_TASKS))))
+    count = whole(request.GET.get("n"), MOST_TASKS, MOST_TASKS)
+    return _json(packed(found, draw(found, visit.member, count, along=True)))
 
 
 # What the page that works without a network says; its script has no words of its own.

@@ -46,7 +46,7 @@ async function show() {
   const refused = records.filter((one) => one.state === "refused");
   const last = await store.fact("last");
   place("unsent").textContent = say(texts.unsent, { n: records.length - refused.length });
-  place("last").textContent = last ? say(texts.last, { time: new Date(last).toLocaleString(document.documentElement.lang) }) : texts.never;
+  place("last").textContent = last ? say(texts.last, { time: `\u2068${new Date(last).toLocaleString(document.documentElement.lang)}\u2069` }) : texts.never;
   const batches = (await tasksLeft(records)).filter((batch) => batch.tasks.length);
   place("desks").replaceChildren(...batches.map((batch) => {
     const button = make("button", { class: "quiet", type: "button" }, say(texts.desk, { title: batch.title, n: batch.tasks.length }));
