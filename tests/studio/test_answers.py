@@ -94,6 +94,7 @@ def test_people_are_asked_in_their_languages_least_answered_first(blend: Any) ->
 
     from kapwa.studio.answering import AnsweringDesk
     from kapwa.studio.models import Answer
+    from kapwa.studio.projections.everyday import askable, asked_revisions
 
     blend.people_each = 2
     blend.save()
@@ -101,6 +102,10 @@ def test_people_are_asked_in_their_languages_least_answered_first(blend: Any) ->
     ask(blend, "또 다른 질문?")  # in Korean alone
     people = answerers(blend, 5)
     desk = AnsweringDesk()
+    for tag in ("ko", "ar", "en"):  # quickly, and as the definition says
+        slow = {one.wording.id: (one.question.revision, one.wording.revision) for one in askable(blend, tag)}
+        assert asked_revisions(blend, [tag]) == slow
+        assert len(slow) == {"ko": 7, "ar": 6, "en": 0}[tag]
     people[4].languages = ["ar"]
     assert {task.shown[0].language for task in desk.draw(people[4], 9)} == {"ar"}
     assert desk.left(people[4]) == 6

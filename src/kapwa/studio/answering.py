@@ -12,10 +12,10 @@ from django.utils.translation import gettext as _
 from kapwa.languages.fallback import language_for
 from kapwa.studio.assigning import Done, assign, waiting
 from kapwa.studio.desks import DESKS, Field, FieldError, Option, Shown, Task
-from kapwa.studio.merging import counts
+from kapwa.studio.merging import still_answers
 from kapwa.studio.models import Answer, Membership, Merging, Project, Question, Wording
 from kapwa.studio.models.answers import ANSWERED, NO_ANSWER, NOT_APPLICABLE, UNKNOWN
-from kapwa.studio.projections.everyday import PROMPT, Asked, askable
+from kapwa.studio.projections.everyday import PROMPT, asked_revisions
 from kapwa.studio.roles import ANSWERER
 
 LONGEST = 200  # characters of one answer: a few words, not a text
@@ -45,7 +45,9 @@ class AnsweringDesk:
         asked = _asked(member)
         each = member.project.people_each
         given = assign(member, self.name, lambda: _done(member.project, asked), target=each, count=count)
-        return [self._task(member.project, *asked[thing]) for thing in given]
+        wordings = Wording.objects.in_bulk(given)
+        questions = Question.objects.in_bulk([one.question for one in wordings.values()])
+        return [self._task(member.project, questions[wordings[one].question], wordings[one]) for one in given]
 
     def find(self, member: Membership, subject: str, seen: str) -> Task | None:
         """Return a question as it was shown; its text is that of now where it has changed since."""
@@ -113,32 +115,31 @@ class AnsweringDesk:
 DESKS[AnsweringDesk.name] = AnsweringDesk()
 
 
-def languages_of(member: Membership) -> list[str]:
-    """Return the languages in which a member is asked: those they chose; else the first in which anything is asked.
+def _asked(member: Membership) -> dict[str, tuple[int, int]]:
+    """The revisions of what the member may be asked, by ``QUESTION:LANGUAGE``.
 
-    That of their pages comes before the project's own, and this before its others.
+    In the languages they chose; else in the first in which anything is asked: that of their pages comes before the
+    project's own, and this before its others.
     """
     project = member.project
-    chosen = [tag for tag in project.languages if tag in member.languages]
+    found: dict[str, dict[str, tuple[int, int]]] = {}
+    for wording, revisions in asked_revisions(project, project.languages).items():
+        found.setdefault(wording.partition(":")[2], {})[wording] = revisions
     shown = get_language() or ""
     likely = [*(tag for tag in project.languages if tag == shown), project.language, *project.languages]
-    return chosen or [next((tag for tag in likely if askable(project, tag)), project.language)]
+    languages = [tag for tag in project.languages if tag in member.languages]
+    languages = languages or [tag for tag in likely if tag in found][:1]
+    return {wording: revisions for tag in languages for wording, revisions in found.get(tag, {}).items()}
 
 
-def _asked(member: Membership) -> dict[str, Asked]:
-    """What the member may be asked, by ``QUESTION:LANGUAGE``."""
-    found = (one for language in languages_of(member) for one in askable(member.project, language))
-    return {one.wording.id: one for one in found}
-
-
-def _done(project: Project, asked: Mapping[str, Asked]) -> Done:
+def _done(project: Project, asked: Mapping[str, tuple[int, int]]) -> Done:
     """Who answered each question as it is asked now."""
     done: dict[str, list[str]] = {thing: [] for thing in asked}
-    languages = {one.wording.language for one in asked.values()}
-    here = {"project": project, "language__in": languages}
+    here = {"project": project, "language__in": {thing.partition(":")[2] for thing in asked}}
     decisions = dict(Merging.objects.filter(**here).values_list("id", "decisions"))
-    for answer in Answer.objects.filter(**here):
-        thing = f"{answer.question}:{answer.language}"
-        if thing in asked and counts(answer, *asked[thing], decisions.get(thing, ())):
-            done[thing].append(answer.author)
+    columns = ("question", "language", "author", "question_revision", "wording_revision")
+    for question, language, author, *seen in Answer.objects.filter(**here).values_list(*columns):
+        thing = f"{question}:{language}"
+        if thing in asked and still_answers(seen, asked[thing], decisions.get(thing, ())):
+            done[thing].append(author)
     return done

@@ -155,10 +155,14 @@ def _merged(
 
 def counts(answer: Answer, question: Question, wording: Wording | None, decisions: Iterable[Decision]) -> bool:
     """Whether an answer was given to the question and wording of now, or somebody confirmed that it still answers."""
-    now = revisions_of(question, wording)
-    seen = [answer.question_revision, answer.wording_revision]
-    return seen == now or any(
-        one["kind"] == "answers.confirmed" and one["now"] == now and seen in one["seen"] for one in decisions
+    seen = (answer.question_revision, answer.wording_revision)
+    return still_answers(seen, revisions_of(question, wording), decisions)
+
+
+def still_answers(seen: Sequence[int], now: Sequence[int], decisions: Iterable[Decision]) -> bool:
+    """Whether what answers the revisions ``seen`` (of question and wording) counts for those of now."""
+    return [*seen] == [*now] or any(
+        one["kind"] == "answers.confirmed" and one["now"] == [*now] and [*seen] in one["seen"] for one in decisions
     )
 
 

@@ -6,6 +6,7 @@ Texts know each other by the events they came by, so that what rests on an erase
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 from kapwa.people.agreement import has_majority
@@ -42,6 +43,15 @@ def agreed_texts(project: Project, language: str) -> list[Asked]:
     wordings = {one.question: one for one in found}
     questions = Question.objects.filter(project=project, retired=False).order_by("number")
     return [Asked(one, wordings[one.id]) for one in questions if one.id in wordings]
+
+
+def asked_revisions(project: Project, languages: Collection[str]) -> dict[str, tuple[int, int]]:
+    """Return the revisions of question and wording of all that :func:`askable` returns, by the wordings' ids."""
+    questions = Question.objects.filter(project=project, retired=False).exclude(kind=PROMPT)
+    known = dict(questions.values_list("id", "revision"))
+    wordings = Wording.objects.filter(project=project, language__in=languages, state=APPROVED)
+    rows = wordings.values_list("id", "question", "revision")
+    return {wording: (known[question], revision) for wording, question, revision in rows if question in known}
 
 
 def _question(event: Event, *, live: bool) -> Question:
