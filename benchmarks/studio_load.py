@@ -1,10 +1,14 @@
 """Many people write to a studio at once: errors, writes a second, waiting times; and what a killed server kept.
 
-    python benchmarks/studio_load.py [--clients 50] [--seconds 20] [--database postgresql://…] [--kill 1000]
+    python benchmarks/studio_load.py [--through remarks|sync|desk] [--clients 50] [--seconds 20] [--every 10]
+                                     [--database postgresql://…] [--kill 1000] [--save NAME]
 
-Each client is a person with a visit of their own who posts remarks to a situation, one after another, as browsers do:
-over HTTP, with the cookie and the form's token. With ``--kill N`` the server is killed (SIGKILL) after N answers while
-others are under way; it is started again, and every answered post must be there exactly once.
+Each client is a person with a visit of their own who posts one thing after another, as browsers and phones do: over
+HTTP, with the cookie and the form's token. ``remarks`` go to a situation. Answers to 500 everyday questions go through
+``sync``, where phones send them, or through the ``desk``'s page, which leases the next question and shows it after each
+answer. ``--every`` is the time a person takes for an answer; without it they post as fast as they can. With
+``--kill N`` the server is killed (SIGKILL) after N answers while others are under way; then every answered post
+must be in the database exactly once. ``--save`` keeps the figures in ``benchmarks/results/studio_load.json``.
 """
 
 from __future__ import annotations
@@ -30,12 +34,42 @@ import numpy as np
 KAPWA = [sys.executable, "-m", "kapwa", "studio"]
 
 
+RESULTS = Path(__file__).parent / "results" / "studio_load.json"
+QUESTIONS = 500
+# A project of questions that two people agreed to, each asked of far more people than come.
+_QUESTIONS = f"""
+import sys
+from pathlib import Path
+from kapwa.studio.settings import configure
+configure(Path(sys.argv[1]), database=sys.argv[2] or None)
+from django.db import transaction
+from kapwa.studio import commands
+from kapwa.studio.events import record, writing
+from kapwa.studio.models import Question, Wording
+project = commands.find_project("load")
+project.people_each = 10_000
+project.save()
+with writing(), transaction.atomic():
+    for n in range({QUESTIONS}):
+        body = dict(text=f"Ano ang kinakain sa araw {{n}}?", language="fil", topic="Food", kind="text", name="")
+        record(project, "question.written", body, actor="a")
+    for one in Question.objects.filter(project=project, kind="text"):
+        for actor in ("b", "c"):
+            seen = dict(language="fil", wording=one.text_event)
+            record(project, "wording.agreed", seen, actor=actor, subject=one.id)
+"""
+
+
 class Posted(NamedTuple):
-    """What came of the posts: seconds of each that was answered, its id, and what went wrong."""
+    """What came of the posts: seconds of each that was answered, its id, and what went wrong.
+
+    ``pages``: seconds of each page that was got between posts.
+    """
 
     seconds: list[float]
     ids: list[str]
     errors: list[str]
+    pages: list[float]
     wall: float
 
 
@@ -74,44 +108,150 @@ async def come_in(session: aiohttp.ClientSession, address: str, code: str, name:
     return token_of(page)
 
 
-async def load(address: str, codes: list[str], *, seconds: float, most: int | None, server: Any = None) -> Posted:
+class Person:
+    """Somebody with a visit of their own; a subclass knows what they post."""
+
+    def __init__(self, address: str, place: int, found: Posted) -> None:
+        self.session = aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True))
+        self.address, self.place, self.found = address, place, found
+        self.token = ""
+
+    async def begin(self, code: str) -> None:
+        """Come in."""
+        self.token = await come_in(self.session, self.address, code, f"client {self.place}")
+
+    async def post(self, own: str) -> str:
+        """Post one thing under the id ``own``; return what went wrong, "" where nothing did."""
+        form = {"csrfmiddlewaretoken": self.token, "uuid": own, "text": f"Sa amin ay iba. {own}"}
+        return await self.send(f"{self.address}/p/load/situations/1/discuss/", 302, data=form)
+
+    async def send(self, url: str, expected: int, **how: Any) -> str:
+        """Post, and return what went wrong."""
+        async with self.session.post(url, allow_redirects=False, **how) as answer:
+            text = await answer.text()
+            return "" if answer.status == expected else f"status {answer.status}: {text[:300]}"
+
+    async def rest(self) -> None:
+        """Do what people do between two posts."""
+
+
+class FirstPerson(Person):
+    """Writes the situation that all remark on."""
+
+    async def begin(self, code: str) -> None:
+        """Come in, and write it."""
+        await super().begin(code)
+        form = {"csrfmiddlewaretoken": self.token, "language": "fil", "context": "Tag-ulan."}
+        answer = await self.session.post(f"{self.address}/p/load/situations/new/", data=form)
+        assert answer.status == 200, await answer.text()
+
+
+class Phone(Person):
+    """Takes questions along, and sends each answer when it is given."""
+
+    async def begin(self, code: str) -> None:
+        """Come in, and fetch 50 questions."""
+        await super().begin(code)
+        here = await (await self.session.get(f"{self.address}/p/load/sync/")).json()
+        self.token, self.person = here["csrf"], here["person"]
+        batch = await (await self.session.get(f"{self.address}/p/load/work/answers/batch/?n=50")).json()
+        self.tasks = batch["tasks"]
+        assert self.tasks, batch
+        self.done = 0
+
+    async def post(self, own: str) -> str:
+        """Send one answer."""
+        task = self.tasks[self.done % len(self.tasks)]
+        self.done += 1
+        values = {"button": "answered", "answer_1": f"kanin {self.done}"}
+        record = {"uuid": own, "person": self.person, "desk": "answers", "values": values}
+        record |= {name: task[name] for name in ("subject", "seen")}
+        url, headers = f"{self.address}/p/load/sync/", {"X-CSRFToken": self.token}
+        async with self.session.post(url, json={"records": [record]}, headers=headers) as answer:
+            text = await answer.text()
+            taken = answer.status == 200 and json.loads(text)["records"][0]["status"] == 200
+            return "" if taken else f"status {answer.status}: {text[:300]}"
+
+
+class Visitor(Person):
+    """Answers at the desk's page, question by question."""
+
+    async def begin(self, code: str) -> None:
+        """Come in, and open the page."""
+        await super().begin(code)
+        await self.rest()
+
+    async def rest(self) -> None:
+        """Get the page with the next question."""
+        began = time.perf_counter()
+        async with self.session.get(f"{self.address}/p/load/work/answers/") as answer:
+            page = await answer.text()
+        self.found.pages.append(time.perf_counter() - began)
+        hidden = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', page))
+        self.form = {name: hidden[name] for name in ("csrfmiddlewaretoken", "subject", "seen")}
+
+    async def post(self, own: str) -> str:
+        """Send the form."""
+        form = {**self.form, "uuid": own, "button": "answered", "field_answer_1": f"kanin {own}"}
+        return await self.send(f"{self.address}/p/load/work/answers/", 302, data=form)
+
+
+KINDS: dict[str, type[Person]] = {"remarks": Person, "sync": Phone, "desk": Visitor}
+
+
+async def load(
+    address: str,
+    codes: list[str],
+    *,
+    through: str,
+    seconds: float,
+    every: float,
+    most: int | None,
+    server: Any = None,
+) -> Posted:
     """Let everybody post until ``seconds`` are over, or kill ``server`` after ``most`` answers."""
-    found = Posted([], [], [], 0.0)
-    sessions = [aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) for _ in codes]
-    tokens = []
-    for place, (session, code) in enumerate(zip(sessions, codes, strict=True)):
-        tokens.append(await come_in(session, address, code, f"client {place}"))
-    form = {"csrfmiddlewaretoken": tokens[0], "uuid": str(uuid.uuid4()), "language": "fil", "context": "Tag-ulan."}
-    answer = await sessions[0].post(f"{address}/p/load/situations/new/", data=form)
-    assert answer.status == 200, await answer.text()
+    found = Posted([], [], [], [], 0.0)
+    kinds = [FirstPerson if through == "remarks" and not place else KINDS[through] for place in range(len(codes))]
+    people = [kind(address, place, found) for place, kind in enumerate(kinds)]
+    for person, code in zip(people, codes, strict=True):
+        await person.begin(code)
+    found.pages.clear()
     began = time.perf_counter()
     over = asyncio.Event()
 
-    async def person(session: aiohttp.ClientSession, token: str) -> None:
-        while not over.is_set() and time.perf_counter() - began < seconds:
+    async def work(person: Person) -> None:
+        # People are spread over the time that an answer takes them.
+        due = began + every * person.place / len(people)
+        while True:
+            await asyncio.sleep(max(0, due - time.perf_counter()))
+            if over.is_set() or time.perf_counter() - began >= seconds:
+                return
+            due += every
             own = str(uuid.uuid4())
-            form = {"csrfmiddlewaretoken": token, "uuid": own, "text": f"Sa amin ay iba. {own}"}
             sent = time.perf_counter()
             try:
-                url = f"{address}/p/load/situations/1/discuss/"
-                async with session.post(url, data=form, allow_redirects=False) as answer:
-                    status = answer.status
-            except (aiohttp.ClientError, ConnectionError) as error:
-                if not over.is_set():
-                    found.errors.append(repr(error))
-                return
-            if status != 302:
-                found.errors.append(f"status {status}")
-                continue
-            found.seconds.append(time.perf_counter() - sent)
-            found.ids.append(own)
-            if most is not None and len(found.ids) >= most and not over.is_set():
-                over.set()
-                server.send_signal(signal.SIGKILL)
+                wrong = await person.post(own)
+                taken = time.perf_counter() - sent
+                if wrong:
+                    found.errors.append(wrong)
+                else:
+                    found.seconds.append(taken)
+                    found.ids.append(own)
+                    if most is not None and len(found.ids) >= most and not over.is_set():
+                        over.set()
+                        server.send_signal(signal.SIGKILL)
+                        return
+                await person.rest()
+            except (aiohttp.ClientError, ConnectionError, TimeoutError) as error:
+                if over.is_set():
+                    return
+                found.errors.append(repr(error))
+                if most is not None:
+                    return
 
-    await asyncio.gather(*(person(*pair) for pair in zip(sessions, tokens, strict=True)))
+    await asyncio.gather(*(work(person) for person in people))
     wall = time.perf_counter() - began
-    await asyncio.gather(*(session.close() for session in sessions))
+    await asyncio.gather(*(person.session.close() for person in people))
     return found._replace(wall=wall)
 
 
@@ -139,25 +279,42 @@ def kept(home: Path, database: str | None) -> list[str]:
 
 
 def measure(
-    folder: Path, *, clients: int, seconds: float, kill: int | None = None, database: str | None = None
+    folder: Path,
+    *,
+    clients: int,
+    seconds: float,
+    kill: int | None = None,
+    database: str | None = None,
+    through: str = "remarks",
+    every: float = 0.0,
 ) -> dict[str, Any]:
     """Make a studio in ``folder``, load it, and return the figures."""
     options = ("--database", database) if database else ()
-    run("new", "load", "--language", "fil", *options, cwd=folder)
-    printed = run("invite", "load", "--role", "writer", "--count", str(clients), *options, cwd=folder)
+    answers = through != "remarks"
+    run("new", "load", "--language", "fil", "--form", "blend" if answers else "kalahi", *options, cwd=folder)
+    if answers:
+        subprocess.run([sys.executable, "-c", _QUESTIONS, "kapwa-studio", database or ""], cwd=folder, check=True)
+    role = "answerer" if answers else "writer"
+    printed = run("invite", "load", "--role", role, "--count", str(clients), *options, cwd=folder)
     codes = re.findall(r"^\d{4}-\d{4}-\d{4}", printed, re.MULTILINE)
+    busy = os.getloadavg()[0]
     server, address = serve(folder, *options)
     try:
-        found = asyncio.run(load(address, codes, seconds=seconds, most=kill, server=server))
+        work = load(address, codes, through=through, seconds=seconds, every=every, most=kill, server=server)
+        found = asyncio.run(work)
     finally:
         spent = processor_seconds(server.pid)
         server.kill()
         server.wait()
     events = kept(folder / "kapwa-studio", database)
     run("check", *options, cwd=folder)
-    times = np.array(found.seconds)
+    times, pages = np.array(found.seconds), np.array(found.pages)
     return {
+        "through": through,
+        "database": "postgresql" if database else "sqlite",
         "clients": clients,
+        "every_s": every,
+        "killed": kill is not None,
         "writes": len(found.ids),
         "writes_per_second": round(len(found.ids) / found.wall, 1),
         # Starting and letting people in included. What else the machine does changes the speed, but not this.
@@ -165,23 +322,34 @@ def measure(
         "p50_s": round(float(np.quantile(times, 0.5)), 4),
         "p99_s": round(float(np.quantile(times, 0.99)), 4),
         "longest_s": round(float(times.max()), 4),
+        "page_p99_s": round(float(np.quantile(pages, 0.99)), 4) if len(pages) else None,
         "errors": len(found.errors),
         "first_errors": found.errors[:3],
         "lost": len(set(found.ids) - set(events)),
         "twice": len(events) - len(set(events)),
+        "processors": os.cpu_count(),
+        "load_before": round(busy, 1),
     }
 
 
 def main() -> None:
-    """Measure, and print the figures as JSON."""
+    """Measure, print the figures as JSON, and keep them under a name if one is given."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--through", choices=sorted(KINDS), default="remarks")
     parser.add_argument("--clients", type=int, default=50)
     parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--every", type=float, default=0, help="seconds that a person takes for each")
     parser.add_argument("--kill", type=int, help="kill the server after this many answers")
     parser.add_argument("--database", help="a postgresql:// URL; default: SQLite")
-    given = parser.parse_args()
+    parser.add_argument("--save", help="keep the figures under this name")
+    given = vars(parser.parse_args())
+    name = given.pop("save")
     with tempfile.TemporaryDirectory(prefix="studio-load-") as folder:
-        print(json.dumps(measure(Path(folder), **vars(given)), indent=2))
+        found = measure(Path(folder), **given)
+    print(json.dumps(found, indent=2))
+    if name:
+        before = json.loads(RESULTS.read_text()) if RESULTS.is_file() else {}
+        RESULTS.write_text(json.dumps({**before, name: found}, indent=2) + "\n")
 
 
 if __name__ == "__main__":
