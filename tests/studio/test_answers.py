@@ -197,3 +197,37 @@ def test_a_coordinator_says_how_many_answer_and_a_person_in_which_languages(blen
     assert 'value="ar" checked' in page
     assert "아침에? (ar)" in ana.get("work/answers/")
     ana.post("settings/", {"answers_each": "11"}, status=400)
+
+
+def test_who_answered_what_is_kept_between_pages_and_always_as_if_read_anew(blend: Any) -> None:
+    """The definition, answer by answer, against what pages keep; also after changes, erasures and an empty memory."""
+    from kapwa.studio import answering
+    from kapwa.studio.erasure import erase_author
+    from kapwa.studio.merging import counts
+    from kapwa.studio.models import Answer, Merging, Question, Wording
+
+    def agrees() -> None:
+        asked = answering._asked(people[0])
+        slow: dict[str, set[str]] = {thing: set() for thing in asked}
+        for one in Answer.objects.filter(project=blend):
+            thing = f"{one.question}:{one.language}"
+            decisions = Merging.objects.filter(id=thing).values_list("decisions", flat=True).first() or ()
+            if counts(one, Question.objects.get(id=one.question), Wording.objects.get(id=thing), decisions):
+                slow[thing].add(one.author)
+        assert {thing: set(authors) for thing, authors in answering._done(blend, asked).items()} == slow
+
+    questions, people = [ask(blend, "아침에?"), ask(blend, "점심에?")], answerers(blend, 4)
+    agrees()
+    for place, person in enumerate(people):
+        for question in questions[: 1 + place % 2]:
+            answer(person, question, f"밥 {place}")
+            agrees()
+    answer(people[0], questions[0], "국")  # in the place of the first one
+    agrees()
+    erase_author(blend, people[1].author)
+    agrees()
+    erase_author(blend, people[2].author)
+    answer(people[3], questions[1], "면")
+    agrees()
+    revise(blend, questions[0], "아침에 무엇을?")
+    agrees()

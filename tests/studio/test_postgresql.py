@@ -62,6 +62,6 @@ def test_many_people_on_a_server(server: str, tmp_path: Path) -> None:
     assert spec.loader is not None
     bench = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(bench)
-    found = bench.measure(tmp_path, clients=12, seconds=3, database=server)
-    assert (found["errors"], found["lost"], found["twice"]) == (0, 0, 0)
-    assert found["writes"] > 50
+    found = bench.measure(tmp_path, clients=12, seconds=3, database=server, through="sync", questions=40)
+    assert (found["errors"], found["lost"], found["twice"]) == (0, 0, 0), found["first_errors"]
+    assert found["writes"] > 20

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from threading import Lock
 from typing import Any
 
 from django.utils.translation import get_language
@@ -134,12 +135,44 @@ def _asked(member: Membership) -> dict[str, tuple[int, int]]:
 
 def _done(project: Project, asked: Mapping[str, tuple[int, int]]) -> Done:
     """Who answered each question as it is asked now."""
-    done: dict[str, list[str]] = {thing: [] for thing in asked}
-    here = {"project": project, "language__in": {thing.partition(":")[2] for thing in asked}}
-    decisions = dict(Merging.objects.filter(**here).values_list("id", "decisions"))
-    columns = ("question", "language", "author", "question_revision", "wording_revision")
-    for question, language, author, *seen in Answer.objects.filter(**here).values_list(*columns):
-        thing = f"{question}:{language}"
-        if thing in asked and still_answers(seen, asked[thing], decisions.get(thing, ())):
-            done[thing].append(author)
+    found = _ANSWERS.setdefault(project.salt, _Answers()).of(project)
+    done = {thing: {who for who, seen in found.get(thing, {}).items() if seen == now} for thing, now in asked.items()}
+    older = [thing for thing in asked if len(done[thing]) < len(found.get(thing, ()))]
+    for thing, decisions in Merging.objects.filter(id__in=older).values_list("id", "decisions"):
+        done[thing] = {who for who, seen in found[thing].items() if still_answers(seen, asked[thing], decisions)}
     return done
+
+
+class _Answers:
+    """Who answered which revisions of what, kept between requests: a page for each of 300 people cannot read all anew.
+
+    Only answers since the last look are read. Where an erasure took some, there are fewer than are known, and all are
+    read.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._seq = self._n = 0
+        self._found: dict[str, dict[str, tuple[int, int]]] = {}
+
+    def of(self, project: Project) -> Mapping[str, Mapping[str, tuple[int, int]]]:
+        """Return the revisions that each author saw, by ``QUESTION:LANGUAGE`` and author."""
+        with self._lock:
+            self._read(project)
+            there = Answer.objects.filter(project=project, seq__lte=self._seq).count()
+            if there != self._n:
+                self._seq, self._n, self._found = 0, 0, {}
+                self._read(project)
+            return {thing: dict(authors) for thing, authors in self._found.items()}
+
+    def _read(self, project: Project) -> None:
+        names = ("seq", "question", "language", "author", "question_revision", "wording_revision")
+        fresh = Answer.objects.filter(project=project, seq__gt=self._seq).values_list(*names)
+        for seq, question, language, author, *seen in fresh:
+            authors = self._found.setdefault(f"{question}:{language}", {})
+            self._n += author not in authors
+            authors[author] = (seen[0], seen[1])
+            self._seq = max(self._seq, seq)
+
+
+_ANSWERS: dict[str, _Answers] = {}  # by the project's salt, which no other project has
