@@ -140,7 +140,8 @@ def merge_answers(request: HttpRequest, visit: Visit, number: int) -> HttpRespon
     if request.method == "POST":
         kind, body = _decision(request, visit.project, found)
         act(request, visit, kind, {"language": tag, **body}, subject=found.question.id)
-        return redirect(reverse("merge_answers", args=[visit.project.slug, number]) + f"?language={tag}#decided")
+        at = "decided" if "action" in request.POST else "history" if "undo" in request.POST else "may"
+        return redirect(reverse("merge_answers", args=[visit.project.slug, number]) + f"?language={tag}#{at}")
     suggested = suggestions(found.groups, tag, found.decisions)
     texts = {key: text for group in found.groups for key, text in zip(group.keys, group.texts, strict=True)}
     return show(
