@@ -1,8 +1,10 @@
 """Ratings, pairs and the human baseline: drawn, judged blindly, written for Kapwa, counted by a slow twin."""
 
+import io
 import json
 import random
 import re
+import zipfile
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -100,6 +102,7 @@ def test_what_cannot_be_drawn_says_why(project: Any, saq: Path, texts: Path, pla
         (("errors", saq), {"second": saq}, "compared in pairs, and in nothing else"),
         (("pairs", saq), {}, "compared in pairs"),
         (("pairs", saq), {"second": texts}, "of eecc/qa."),
+        (("pairs", saq), {"second": saq}, "is named twice"),
         (("errors", saq), {"raters": 0}, "raters is 0"),
         (("baseline",), {}, "There is nothing to draw from"),
         (("baseline", texts), {}, "has no options"),
@@ -300,6 +303,13 @@ def test_pairs_are_blind_and_counted_by_the_text_and_by_the_side(
             mine = "1" if first else "2"
             return {"chosen": (mine, mine, "tie", "bad")[number]}
 
+        for path in ("batch/", "sheet/", "table/"):  # what is taken along is as blind
+            content = who.client.get(f"/p/baryo/work/pairs/{path}").content
+            parts = [content]
+            if content[:2] == b"PK":
+                packed = zipfile.ZipFile(io.BytesIO(content))
+                parts = [packed.read(name) for name in packed.namelist()]
+            assert not any(re.search(b"secretive|furtive|signature", part) for part in parts), path
         assert work(who, "pairs", say) == (5 if number < 3 else 0)  # three for each
         member = Membership.objects.get(pseudonym=f"Tagasuri {number + 1}")
         told = [DESKS["pairs"].find(member, subject, "x") for subject in rows]
@@ -392,9 +402,9 @@ def test_a_strangers_desk_and_the_role(project: Any, saq: Path, people: dict[str
 def test_scripts_in_answers_and_remarks_stay_text(project: Any, people: dict[str, Someone], place: Path) -> None:
     script = "\"'><script>alert(7)</script><img src=x onerror=alert(7)>{{7*7}}"
     task = kapwa.load_task("blend/saq", data="sample", language="local", where=CULTURE, limit=2)
-    run = answered(place, task, lambda item: script, "hostile")
+    run, same = (answered(place, task, lambda item: script, f"hostile-{n}") for n in (1, 2))
     draw(project, "errors", run, sample=2)
-    draw(project, "pairs", run, second=run, sample=2)
+    draw(project, "pairs", run, second=same, sample=2)
     who = raters(project, 1)[0]
     pages = [who.get("work/errors/"), who.get("work/pairs/")]
     work(who, "errors", lambda page, choices: dict.fromkeys(CODES, "yes") | {"remark": script})

@@ -182,13 +182,20 @@ def _answers(
     names = [column.name for column in layout.columns]
     found = []
     for one in spread(answers, len(answers), seed):
-        tags = ["en" if name == "question_en" else one.item.language for name in names]
-        shown = [list(line) for line in zip(names, layout.shown(one.item), tags, strict=True) if line[1]]
+        own = one.item.language
+        # What people answered is in their language, also where the model was asked in English.
+        tags = {"question_en": "en", "people_said": "" if one.item.fields.get("asked_in") == "en" else own}
+        told = dict(zip(names, layout.shown(one.item), strict=True))
+        if told.get("question") == told.get("question_en"):
+            told.pop("question_en", None)
+        shown = [[name, text, tags.get(name, own)] for name, text in told.items() if text]
         found.append(drawn_item(one.item, (one.text.strip() or EMPTY_ANSWER,)) | {"shown": shown})
     return found
 
 
 def _pairs(runs: Sequence[Run], variant: str | None, where: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+    if runs[0].path.resolve() == runs[1].path.resolve():
+        raise UsageError(f"{runs[0].path} is named twice.", hint="Compare two different runs.")
     tasks = [run.manifest["task"] for run in runs]
     if tasks[0] != tasks[1]:
         raise UsageError(

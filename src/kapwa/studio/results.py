@@ -57,7 +57,10 @@ def result_files(project: Project, kind: str) -> dict[str, bytes]:
     """
     said = _judged(project, kind)
     if not said:
-        raise UsageError("Nobody has judged anything of this kind yet.", hint=f"Draw: kapwa studio tasks --kind {kind}")
+        raise UsageError(
+            "Nobody has judged anything of this kind yet.",
+            hint=f"Draw: kapwa studio tasks {project.slug} RUN --kind {kind}",
+        )
     if kind == BASELINE:
         latest = {(one.item["item_id"], one.rater): one for one in said}  # of several sets the last counts
         rows = [(item, rater, _chosen(one), one.said.remark) for (item, rater), one in sorted(latest.items())]
