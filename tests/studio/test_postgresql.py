@@ -41,7 +41,17 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def test_the_walk_erasure_and_archives_on_a_server(server: str) -> None:
     files = [
         str(HERE / f"test_{name}.py")
-        for name in ("walk", "erasure", "exchange", "security", "assigning", "everyday", "answers", "merging")
+        for name in (
+            "walk",
+            "erasure",
+            "exchange",
+            "security",
+            "assigning",
+            "everyday",
+            "answers",
+            "merging",
+            "studio_ratings",
+        )
     ]
     skipped = "not byte and not nothing_of_a_removed and not earlier_database"
     done = subprocess.run(

@@ -439,3 +439,25 @@ def test_the_command_line(project: Any, saq: Path, tmp_path: Path, studio: Path,
     assert told.exit_code == 0, told.output
     told = run("results", "baryo", "--kind", "pears", "-o", str(tmp_path / "x"))
     assert "Did you mean 'pairs'?" in str(told.exception)
+
+
+def test_choices_among_words_that_an_erasure_took_back_do_not_count(project: Any, people: dict[str, Someone]) -> None:
+    from studio_people import a_situation, accepted
+
+    from kapwa.studio.events import differences
+    from kapwa.studio.models import Drawn, Event, Judgement
+
+    people["carla"].post("situations/new/", a_situation("Tomas"))
+    people["dina"].post(
+        "situations/1/edit/", {**a_situation("Tomas", irrelevant_1="Tumakbo ka palayo nang mabilis."), "base": "1"}
+    )
+    people["carla"].post("situations/1/submit/")
+    accepted(people, 1, "edo", "berto")
+    draw(project, "baseline")
+    who = enter(project, "Gina", "validator")
+    assert work(who, "baseline", lambda page, choices: {"chosen": "1"}) == 1
+    people["dina"].post("withdraw/", {"depth": "contributions", "sure": "yes"})
+    assert (Drawn.objects.count(), Judgement.objects.count()) == (0, 0)
+    assert Event.objects.filter(kind="text.judged", erased=False).count() == 1  # her choice, of nothing now
+    assert "Nothing waits for you" in who.get("work/baseline/")
+    assert differences(project) == []
