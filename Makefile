@@ -45,11 +45,16 @@ kapwa-studio/studio.sqlite: | .venv/.studio
 	$(BIN)/kapwa studio new demo --title "Demo: everyday situations" --culture "Filipino and Egyptian" --language fil --languages ar
 	$(BIN)/kapwa studio import demo sample:filipino
 	$(BIN)/kapwa studio import demo sample:egyptian
+	$(BIN)/kapwa studio new demo-questions --form blend --title "Demo: everyday questions" --culture "Seoul and Cairo" --language ko --languages ar
+	$(BIN)/kapwa studio import demo-questions sample:south-korea
+	$(BIN)/kapwa studio import demo-questions sample:egypt
 
-studio: .venv/.studio kapwa-studio/studio.sqlite  ## Install the studio, make a demo project of the sample packs, serve it
+studio: .venv/.studio kapwa-studio/studio.sqlite  ## Install the studio, make two demo projects of the sample packs, serve them
 	@echo "To come in as the demo's coordinator, type this code (it works once; each start prints a new one):"
 	@$(BIN)/kapwa studio invite demo --role coordinator
-	$(BIN)/kapwa studio serve demo
+	@echo "To come in as that of the everyday questions, who also writes and translates:"
+	@$(BIN)/kapwa studio invite demo-questions --role coordinator,writer,translator
+	$(BIN)/kapwa studio serve demo demo-questions
 
 lint: .venv/.dev  ## Check style, types and the direction of imports
 	$(BIN)/ruff check .

@@ -279,6 +279,8 @@ def test_questions_come_in_from_packs_and_tables_with_the_rows_that_cannot(
     good = SimpleUploadedFile("t.csv", "id,topic,local\nx1,Food,뭐?\n".encode())
     assert "1 new question," in minji.post("questions/import/", {"table": good})
     assert Question.objects.get(name="x1").language == "ko"
+    minji.post("questions/import/", {"table": SimpleUploadedFile("t.csv", b"id,topic,english\nx3,Food,What?\n")})
+    assert Question.objects.get(name="x3").language == "en"
     minji.post("questions/import/", {"table": SimpleUploadedFile("t.exe", b"x")}, status=400)
     minji.post("questions/import/", status=400)
     assert differences(everyday) == []

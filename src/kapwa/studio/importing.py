@@ -50,9 +50,9 @@ def import_questions(project: Project, data: str | Path) -> Taken:
     """Take a table or pack of questions in, with its prompts; answers in it stay where they are.
 
     ``data``: a file, a pack folder or ``sample:PACK``. The English text is the question, and the local one is proposed
-    as its wording where the project has that language; without English the local text is the question. A question whose
-    id the project has is left as it is, and gets the wordings that it lacks. Raises DataError for rows that cannot be
-    read.
+    as its wording where the project has that language; where a table has one of the two columns, that is the question.
+    A question whose id the project has is left as it is, and gets the wordings that it lacks. Raises DataError for rows
+    that cannot be read.
     """
     found, texts = read_questions(data, {"culture": project.culture, "language": project.language})
     raise_first(found.problems)
@@ -67,7 +67,10 @@ def read_questions(data: str | Path, defaults: Defaults) -> tuple[DataSet, list[
         raise DataError("holds no questions.", path=place, hint="See docs/reference/blend-form.md.")
     found = DataSet(place.name, place)
     own = {**defaults, **found.read_card(files[0].parent)}
-    rows = found.read(files[0], QuestionRow, own, what="a table of questions")
+    table = found.read_table(files[0])
+    if "local" not in table.header:  # what has no text in another language is English
+        own["language"] = "en"
+    rows = found.read(table, QuestionRow, own, what="a table of questions")
     texts = [
         _Text(one.id, one.topic, one.kind or kind_of(one.english), one.english, one.local, one.language) for one in rows
     ]

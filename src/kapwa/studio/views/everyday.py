@@ -20,11 +20,12 @@ from kapwa.studio.events import record
 from kapwa.studio.fields import tidy
 from kapwa.studio.importing import read_questions, take_in
 from kapwa.studio.languages import Language, checked_tag, language
-from kapwa.studio.models import Project, Question, Topic, Wording
+from kapwa.studio.merging import merged_answers
+from kapwa.studio.models import Project, Question, Release, Topic, Wording
 from kapwa.studio.models.everyday import APPROVED
 from kapwa.studio.projections.everyday import PROMPT, agreed_texts
 from kapwa.studio.roles import QUESTION_READERS, WRITERS
-from kapwa.studio.security import Visit, page
+from kapwa.studio.security import PAGES, Visit, page
 from kapwa.studio.views.common import act, show
 from kapwa.suites.blend.questions import KINDS
 
@@ -191,7 +192,7 @@ def import_table(request: HttpRequest, visit: Visit) -> HttpResponse:
 
 
 class Stage(NamedTuple):
-    """A step of a project: what it is, where it is done, how far it is, and who is needed ("" when it is done)."""
+    """A step of a project: what it is, where it is done ("" for who may not), how far it is, and who is needed."""
 
     name: str
     link: str
@@ -200,16 +201,29 @@ class Stage(NamedTuple):
     waits: str
 
 
-def stages(project: Project) -> list[Stage]:
+def stages(visit: Visit) -> list[Stage]:
     """Return the steps from questions to a release, in order, with what each waits for."""
-    slug = project.slug
+    project = visit.project
+
+    def link(name: str, *parts: str) -> str:
+        return reverse(name, args=[project.slug, *parts]) if visit.may(PAGES[name].read) else ""
+
     used = list(Question.objects.filter(project=project, retired=False))
     written = sum(one.kind != PROMPT for one in used)
-    found = [Stage(_("Questions written"), reverse("questions", args=[slug]), written, written, _("writers"))]
-    if written:
-        found = [found[0]._replace(waits="")]
+    found = [Stage(_("Questions written"), link("questions"), written, written, "" if written else _("writers"))]
+    answered: list[Stage] = []
     for one in languages_of(project):
-        agreed, link = len(agreed_texts(project, one.tag)), reverse("translate_into", args=[slug, one.tag])
+        agreed = len(agreed_texts(project, one.tag))
         waits = "" if agreed == len(used) else _("translators, and two other people who agree")
-        found.append(Stage(_("Agreed in %s") % one.name, link, agreed, len(used), waits))
-    return found
+        name = _("Agreed in %s, with the prompts") % one.name
+        found.append(Stage(name, link("translate_into", one.tag), agreed, len(used), waits))
+        merged = [own for own in merged_answers(project, one.tag, everybody=True) if own.question.kind != PROMPT]
+        asked = [own for own in merged if own.asked]
+        if asked and one.tag in project.languages:
+            full = sum(own.people >= project.people_each for own in asked)
+            name = _("Answered in %(language)s by %(n)s people") % {"language": one.name, "n": project.people_each}
+            place = link("answers") and f"{link('answers')}?language={one.tag}"
+            answered.append(Stage(name, place, full, len(asked), "" if full == len(asked) else _("people who answer")))
+    made = Release.objects.filter(project=project).count()
+    waits = "" if made else _("coordinators, once there are answers; merge those that mean the same first")
+    return [*found, *answered, Stage(_("Releases"), link("releases"), made, made, waits)]

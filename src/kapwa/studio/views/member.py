@@ -37,7 +37,7 @@ def home(request: HttpRequest, visit: Visit) -> HttpResponse:
     if visit.project.form == "eecc":
         return show(request, visit, "home_prompts", work=work, kinds=waiting_prompts(visit), agrees=visit.may(AGREERS))
     if visit.project.form == "blend":
-        steps = stages(visit.project)
+        steps = stages(visit)
         return show(request, visit, "home_everyday", work=work, stages=steps, languages=waiting_languages(visit))
     situations = list(Situation.objects.filter(project=visit.project).order_by("number"))
     counts = Counter(one.state for one in situations)
