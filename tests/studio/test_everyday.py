@@ -242,6 +242,7 @@ def test_many_questions_are_made_of_one_text_and_a_prompt_keeps_its_place(
     assert Question.objects.filter(kind="text").count() == 3
     assert "one place to fill" in minji.post("questions/new/", {**many, "text": "빈칸 없음"}, status=400)
     minji.post("questions/new/", {**form, "text": " "}, status=400)
+    assert "needs a topic" in minji.post("questions/new/", {**form, "text": "질문", "topic": ""}, status=400)
     minji.post("questions/new/", {**form, "text": "질문", "kind": "x"}, status=400)
     agree(1, "en", minji, askers["huda"])
     assert "where the question goes" in propose(askers["huda"], 1, "ko", "짧게 답하세요.", status=400)

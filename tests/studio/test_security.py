@@ -35,7 +35,9 @@ def filled(project: Any, people: dict[str, Someone]) -> dict[str, str]:
     author = _author(people["dina"])
     people["dina"].post("sessions/", {"title": "pulong", "attendees": [author]})
     people["ana"].post("releases/", {"version": "1.0.0"})
-    people["berto"].post("questions/new/", {"language": "fil", "text": "Ano ang almusal?", "kind": "text"})
+    people["berto"].post(
+        "questions/new/", {"language": "fil", "text": "Ano ang almusal?", "topic": "x", "kind": "text"}
+    )
     draw(project, "baseline")
     return {
         "project": project.slug,

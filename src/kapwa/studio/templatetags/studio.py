@@ -77,6 +77,13 @@ def told(severity: str) -> str:
 
 
 @register.filter
+def titled(question: Any) -> str:
+    """Return what people call a question, or a prompt by which models are asked one."""
+    name = _("Prompt %(n)s") if question.kind == "prompt" else _("Question %(n)s")
+    return name % {"n": question.number}
+
+
+@register.filter
 def wording_state(state: str | None) -> str:
     """Return the state of a wording in plain words; "" is one that is not there."""
     found = {"approved": _("agreed"), "proposed": _("to be agreed"), "outdated": _("outdated")}

@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy
 from kapwa.datasets.tables import TABLE_SUFFIXES
 from kapwa.errors import DataError, UsageError
 from kapwa.studio.events import record
-from kapwa.studio.fields import tidy
+from kapwa.studio.fields import tidy, tidy_line
 from kapwa.studio.importing import read_questions, take_in
 from kapwa.studio.languages import Language, checked_tag, language
 from kapwa.studio.merging import merged_answers
@@ -79,7 +79,7 @@ def questions(request: HttpRequest, visit: Visit) -> HttpResponse:
     tags = languages_of(visit.project)
     topics: defaultdict[str, list[Any]] = defaultdict(list)
     for one in Question.objects.filter(project=visit.project).order_by("number"):
-        group = _("How a model is asked") if one.kind == PROMPT else one.topic or _("No topic")
+        group = _("How a model is asked") if one.kind == PROMPT else one.topic
         topics[group].append((one, [(tag, states.get(f"{one.id}:{tag.tag}", "")) for tag in tags]))
     return show(request, visit, "questions", topics=dict(topics), coverage=covered(visit.project))
 
@@ -120,7 +120,10 @@ def _described(request: HttpRequest) -> dict[str, str]:
     kind = request.POST.get("kind", KINDS[0])
     if kind not in KIND_NAMES:
         raise UsageError(_("It is not said what kind of answer the question asks for."), hint=_("Choose one."))
-    return {"topic": tidy(request.POST.get("topic", ""), 200), "kind": kind}
+    topic = tidy_line(request.POST.get("topic", ""), 200)
+    if not topic and kind != PROMPT:
+        raise UsageError(_("A question needs a topic."), hint=_("Choose one; others are added on the page of topics."))
+    return {"topic": topic, "kind": kind}
 
 
 def _desk(request: HttpRequest, visit: Visit, question: Question | None = None) -> HttpResponse:
