@@ -180,6 +180,7 @@ def test_a_community_asks_translates_answers_and_releases_in_the_browser(
         )
         minji.press("Take it in")
         minji.look("import-refused")
+        assert "400" in minji.complaints.pop()  # the browser's own word for it
         minji.page.locator("#table").set_input_files(table)
         minji.press("Take it in")
         assert "6 new questions" in minji.page.get_by_role("status").inner_text()
