@@ -388,8 +388,12 @@ def test_agreement_over_five_hundred_questions_is_quick(blend: Any) -> None:
         ),
         (
             "en",
-            ("potato", "Potatoes", "café", "cafe", "14", "15"),
-            {("forms", "potato", "Potatoes"), ("spelling", "café", "cafe")},
+            ("a potato", "Potatoes", "café", "cafe", "14", "15", "tea with milk", "milk with tea", "milk"),
+            {
+                ("forms", "a potato", "Potatoes"),
+                ("spelling", "café", "cafe"),
+                ("forms", "tea with milk", "milk with tea"),
+            },
         ),
         ("fil", ("adobo", "Adobo!", "sinigang"), {("spelling", "adobo", "Adobo!")}),
         ("am", ("ፀሐይ", "ጸሀይ", "ቡና"), {("spelling", "ፀሐይ", "ጸሀይ")}),

@@ -17,7 +17,7 @@ from rapidfuzz.distance import Levenshtein
 from kapwa.languages.fallback import language_for
 from kapwa.languages.folding import unaccented
 from kapwa.languages.words import words
-from kapwa.metrics.matching import Matcher
+from kapwa.metrics.matching import Matcher, Prepared
 from kapwa.studio.merging import Decision, Group
 
 SPELLING, ENGLISH, FORMS, NEAR = "spelling", "english", "forms", "near"
@@ -80,17 +80,28 @@ def _english(group: Group, matcher: Matcher) -> set[str]:
 
 
 def _forms(groups: Sequence[Group], matcher: Matcher) -> Iterator[tuple[Group, Group]]:
-    """Pairs with answers that hold each other's words, whatever their forms and order."""
+    """Pairs with answers of the same words, whatever their forms and order; articles and the like do not count."""
+    said: list[list[list[frozenset[str]]]] = []
     holding: dict[str, set[int]] = {}
     for place, group in enumerate(groups):
-        for text in group.texts:
-            for key in matcher.prepare(text).places:
-                holding.setdefault(key, set()).add(place)
+        said.append([_words_of(matcher.prepare(text), matcher.language.hollow) for text in group.texts])
+        for key in set().union(*(keys for own in said[-1] for keys in own)):
+            holding.setdefault(key, set()).add(place)
     pairs = {pair for places in holding.values() for pair in combinations(sorted(places), 2)}
     for first, second in sorted(pairs):
-        one, other = groups[first], groups[second]
-        if any(matcher.match(a, b) and matcher.match(b, a) for a in one.texts for b in other.texts):
-            yield one, other
+        if any(_within(a, b) and _within(b, a) for a in said[first] for b in said[second]):
+            yield groups[first], groups[second]
+
+
+def _words_of(prepared: Prepared, hollow: frozenset[str]) -> list[frozenset[str]]:
+    """The keys of each word that says something, or of every word where none does."""
+    full = [keys for token, keys in zip(prepared.tokens, prepared.keys, strict=True) if token not in hollow]
+    return full or list(prepared.keys)
+
+
+def _within(some: Sequence[frozenset[str]], others: Sequence[frozenset[str]]) -> bool:
+    """Whether each word has its like among the others: a key that both have."""
+    return all(any(not keys.isdisjoint(other) for other in others) for keys in some)
 
 
 def _near(groups: Sequence[Group], matcher: Matcher) -> Iterator[tuple[Group, Group]]:
