@@ -7,12 +7,14 @@ import re
 import shutil
 import uuid
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import openpyxl
 import pytest
 from studio_people import Someone, enter, speak
+from studio_ratings import some_accepted
 
 
 @pytest.fixture
@@ -228,3 +230,37 @@ def test_a_form_for_odk_goes_out_in_two_languages_and_its_submissions_come_in(
     bad = submission(form, {"t2_button": "1", "t2_how": "1"})
     page = bring(answerer, "submissions.csv", bad.encode(), status=400).replace("&#x27;", "'")
     assert "submissions.csv, row 2, column 't2-t2_text': Your answer: nothing is filled in." in page
+
+
+def test_the_human_baseline_goes_out_and_comes_back_in_every_form(
+    project: Any, people: dict[str, Someone], tmp_path: Path
+) -> None:
+    """A real desk whose choices are long texts in an order of each person's own."""
+    from kapwa.studio.drawing import draw
+    from kapwa.studio.models import Drawn, Judgement
+
+    some_accepted(people, 4)
+    draw(project, "baseline")
+    person = enter(project, "Gina", "validator")
+    assert person.get("work/baseline/sheet/").count('class="sheet"') == 4
+    shown: dict[str, str] = {}
+
+    def fill(sheet: Any, column: Callable[[str], str]) -> None:
+        for row in (2, 3):
+            lines = dict(re.findall(r"(?m)^(\d) = (.*)$", sheet[f"{column('Choices for: Which')}{row}"].value))
+            shown[sheet[f"{column('subject')}{row}"].value] = lines["3"]
+            sheet[f"{column('[chosen]')}{row}"] = 3
+
+    bring(person, "gina.xlsx", filled(fetched(person, "work/baseline/table/"), fill))
+    assert len(person.client.get(person.full("work/baseline/batch/")).json()["tasks"]) == 2
+    if find_spec("pyxform"):
+        form = fetched(person, "work/baseline/odk/")
+        choices = openpyxl.load_workbook(io.BytesIO(form))["choices"]
+        bound = re.findall(r"'([\w-]{36})'", str(list(openpyxl.load_workbook(io.BytesIO(form))["survey"].values)))
+        second = [row[2] for row in choices.iter_rows(min_row=2, values_only=True) if row[1] == "2"]
+        shown[bound[0]] = next(text for text in second if text in Drawn.objects.get(id=bound[0]).texts)
+        bring(person, "submissions.csv", submission(form, {"t1_button": "1", "t1_chosen": "2"}).encode())
+    found = {one.drawn: one for one in Judgement.objects.all()}
+    assert set(found) == set(shown)
+    for drawn, text in shown.items():
+        assert Drawn.objects.get(id=drawn).texts[int(found[drawn].values["chosen"])] == text

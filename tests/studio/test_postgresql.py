@@ -39,20 +39,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def test_the_walk_erasure_and_archives_on_a_server(server: str) -> None:
-    files = [
-        str(HERE / f"test_{name}.py")
-        for name in (
-            "walk",
-            "erasure",
-            "exchange",
-            "security",
-            "assigning",
-            "everyday",
-            "answers",
-            "merging",
-            "studio_ratings",
-        )
-    ]
+    names = ("walk", "erasure", "exchange", "security", "assigning", "everyday", "answers", "merging")
+    files = [str(HERE / f"test_{name}.py") for name in (*names, "studio_ratings", "desk", "sync", "files")]
     skipped = "not byte and not nothing_of_a_removed and not earlier_database"
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", skipped, *files],

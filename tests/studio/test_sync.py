@@ -1,10 +1,12 @@
 """Batches to take along, and records that come from devices: each answered for alone, counted once, never another's."""
 
+import gzip
 import json
 import uuid
 from typing import Any
 
 import pytest
+from studio_answers import answerers, ask
 from studio_people import Someone, enter
 
 
@@ -55,6 +57,36 @@ def test_a_batch_says_once_what_its_tasks_share(food: Any, answerer: Someone) ->
     assert (
         answerer.client.get(answerer.full("work/other/batch/")).json()["error"].startswith("This work is not offered")
     )
+
+
+def test_batches_of_real_texts_fit_a_poor_network(project: Any) -> None:
+    """50 questions of a sample pack, and 50 ratings of answers to situations of another, as they travel."""
+    from kapwa.studio.desks import Option, Shown, Task
+    from kapwa.studio.devices import MOST_BATCH, as_json, packed
+    from kapwa.studio.rating import DESKS, _criteria
+    from kapwa.suites.kalahi.data import read_situations
+
+    situations, _ = read_situations("sample:filipino")
+    full = [one for one in situations if one.variant == "full"]
+    tasks = []
+    for number in range(50):
+        item = full[number % len(full)]
+        answer = f"{number}. " + " ".join([*item.fields["relevant"], *item.fields["irrelevant"]])[:600]
+        shown = (Shown("What was asked", f"{number}. {item.fields['prompt']}", "fil"), Shown("", answer, "fil"))
+        buttons = (Option("save", "Save, and go on"), Option("cannot", "I cannot judge this"))
+        tasks.append(Task("criteria", f"{number:036d}", "0123456789abcdef", shown, tuple(_criteria("kalahi")), buttons))
+    ratings = as_json(packed(DESKS["criteria"], tasks))
+    assert len(json.loads(ratings)["tasks"]) == 50
+    project.form = "blend"
+    project.save()
+    for number in range(50):
+        ask(project, f"{number}. {full[number % len(full)].fields['prompt'][:120]}")
+    questions = as_json(packed(DESKS["answers"], DESKS["answers"].draw(answerers(project, 1)[0], 50)))
+    assert len(json.loads(questions)["tasks"]) == 50
+    for name, found in (("questions", questions), ("ratings", ratings)):
+        size = len(found.encode())
+        print(f"a batch of 50 {name}: {size:,} bytes, {len(gzip.compress(found.encode())):,} compressed")
+        assert size <= MOST_BATCH
 
 
 def test_a_batch_has_at_most_100_kilobytes(food: Any) -> None:
@@ -154,6 +186,20 @@ def test_what_is_no_list_of_records_is_refused(food: Any, answerer: Someone, mon
 
     monkeypatch.setattr(food, "body", faulty)
     assert send(answerer, a_record(answerer), a_record(answerer, "food-2")) == [500, 200]
+
+
+def test_the_page_that_browsers_keep_says_nothing_of_anybody(project: Any, food: Any, answerer: Someone) -> None:
+    other = enter(project, "Hana", "answerer", "coordinator")
+    page = answerer.get("phone/")
+    assert page == other.get("phone/")
+    for personal in ("Gina", "csrfmiddlewaretoken", answerer.client.cookies["kapwa_here"].value):
+        assert personal not in page
+    worker = answerer.client.get("/static/studio/worker.js")
+    assert (worker.status_code, worker.headers["Service-Worker-Allowed"]) == (200, "/p/")
+    assert "Service-Worker-Allowed" not in answerer.client.get("/static/studio/phone.js").headers
+    manifest = answerer.client.get("/p/baryo/phone/manifest.json")
+    assert (manifest.json()["start_url"], manifest.json()["name"]) == ("/p/baryo/phone/", "Baryo")
+    assert "manifest-src 'self'" in manifest.headers["Content-Security-Policy"]
 
 
 def test_who_is_here_and_what_there_is_to_do(food: Any, answerer: Someone, people: dict[str, Someone]) -> None:
