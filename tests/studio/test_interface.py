@@ -46,6 +46,10 @@ def test_a_text_without_translation_is_named_with_the_remedy(studio: Path, tmp_p
     assert interface.fault(entry, ["<b>isa</b>", "%(n)d <b>sulat</b>"]) == ""  # "one" need not say the number
     assert "%(n)d" in interface.fault(entry, ["%(n)d <b>a</b>", "<b>a</b>"])
     assert "%(m)s" in interface.fault(entry, ["%(m)s <b>a</b>", "%(n)d <b>a</b>"])
+    question = polib.POEntry(msgid="To be {culture}?")
+    assert interface.fault(question, ["Maging {culture}?"]) == ""
+    for bad in ("{culture.__class__}", "{culture!r}", "{culture:>9}", "{culture} {", "{culture}}", "{}"):
+        assert interface.fault(question, [bad]) != "", bad
     for bad in ("%(n)d <i>a</i>", "%(n)d a", '%(n)d <b>a</b>"', "%(n)d <b>a</b> 5 %", "%(n)d <b onclick=x>a</b>"):
         assert interface.fault(entry, [bad, bad]) != "", bad
 
@@ -243,3 +247,43 @@ def test_only_translators_and_coordinators_translate(project: Any, people: dict[
         assert PAGES[name].write <= {"translator", "coordinator"}
     assert "interface/" in people["ana"].get("")
     assert "/interface/" not in people["edo"].get("")
+
+
+@pytest.mark.slow
+def test_pages_in_arabic_pass_axe_and_turn_round(tmp_path: Path) -> None:
+    browsing = pytest.importorskip("test_browser")
+    if browsing.CHROMIUM is None:
+        pytest.skip("no Chromium on this machine")
+    with contextlib.contextmanager(browsing.served.__wrapped__)(tmp_path) as (address, code):
+        with browsing.api.sync_playwright() as started:
+            launched = started.chromium.launch(executable_path=browsing.CHROMIUM, args=["--no-sandbox"])
+            ana = browsing.Browser(launched.new_context(), address, tmp_path, "ana")
+            ana.page.goto(address)
+            ana.page.locator("details.languages summary").click()
+            ana.page.get_by_role("button", name="العربية").click()
+            ana.page.wait_for_load_state()
+            ana.look("enter")
+            assert ana.page.locator("html").get_attribute("dir") == "rtl"
+            ana.page.fill("#code", code)
+            ana.page.click("main button")
+            ana.page.fill("#pseudonym", "Ana")
+            ana.page.click("main button")
+            ana.page.click("main a.button")
+            ana.look("consent")
+            ana.page.locator("[name=agree]").check()
+            ana.page.click("main button")
+            ana.look("home")
+            for path in ("situations/new/", "people/", "settings/", "topics/", "interface/", "interface/ar/"):
+                ana.go(f"/p/bayan/{path}")
+            # A text changed here is on the next page that anybody opens.
+            ana.page.goto(f"{address}/p/bayan/interface/ar/?words={shown('Topics', 'ar')}")
+            ana.page.locator("article").filter(has=ana.page.get_by_text("Topics", exact=True)).locator("textarea").fill(
+                "أبواب"
+            )
+            ana.page.locator("article").filter(has=ana.page.get_by_text("Topics", exact=True)).locator(
+                "button"
+            ).first.click()
+            ana.page.wait_for_load_state()
+            ana.page.goto(f"{address}/p/bayan/")
+            assert ana.page.get_by_role("link", name="أبواب").is_visible()
+            assert ana.complaints == []

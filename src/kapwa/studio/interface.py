@@ -37,7 +37,7 @@ SOURCE = "en"
 # In a catalog's comments on a message: people approved it. Without this it is a machine's.
 APPROVED = "approved"
 _USUAL_PLURAL = "nplurals=2; plural=(n != 1);"
-_PLACEHOLDER = re.compile(r"%\(\w+\)[a-z]|%%|%|\{\w*\}")
+_PLACEHOLDER = re.compile(r"%\(\w+\)[a-z]|%%|%|\{[^{}]*\}|[{}]")
 # What would change a page rather than its words: the source's tags and quotes, and no others.
 _MARKUP = re.compile(r"<[^<>]*>|[<>\"]")
 
@@ -154,12 +154,13 @@ def use(request: HttpRequest, project: Project | None) -> None:
 
     A page of a project is entered twice: by its address, when nothing of the project may show yet, and by its member.
     """
-    rows = InterfaceText.objects.none() if project is None and request.path.startswith("/p/") else _rows(project)
+    unknown = project is None and request.path.startswith("/p/")
+    rows = InterfaceText.objects.none() if unknown else _rows(project)
     counts = _counts(rows)
     offered = tuple(dict.fromkeys([SOURCE, *shipped(), *sorted(counts)]))
     tag = _chosen(request, offered)
     written, _total, approved = version = counts.get(tag, _NONE)
-    _speak(tag, rows, of=project.pk if project else 0, version=version)
+    _speak(tag, rows, of=project.pk if project else -int(unknown), version=version)
     request.LANGUAGE_CODE = tag
     request.interface = Interface(_directed(tag), tuple(map(_directed, offered)), _note(tag, written, approved))
 

@@ -62,9 +62,7 @@ _QUESTIONS = (
 )
 
 
-def questions_of(project: Project) -> list[Question]:
-    """Return the questions in the project's own words, else in ours."""
-    return [
-        one._replace(text=project.questions.get(one.key) or str(one.text).format(culture=project.culture))
-        for one in _QUESTIONS
-    ]
+def questions_of(project: Project, *, ours: bool = False) -> list[Question]:
+    """Return the questions in the project's own words, else (with ``ours`` all of them) in those of the interface."""
+    own = {} if ours else project.questions
+    return [one._replace(text=own.get(one.key) or str(one.text).format(culture=project.culture)) for one in _QUESTIONS]

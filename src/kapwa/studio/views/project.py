@@ -88,7 +88,8 @@ def settings(request: HttpRequest, visit: Visit) -> HttpResponse:
             changed = ["consent"]
         elif request.POST.get("action") == "questions":
             asked = {one.key: tidy(request.POST.get(f"question_{one.key}", ""), 1000) for one in questions_of(project)}
-            project.questions = {key: text for key, text in asked.items() if text}
+            ours = {one.key: one.text for one in questions_of(project, ours=True)}  # stay in each reader's language
+            project.questions = {key: text for key, text in asked.items() if text and text != ours[key]}
         else:
             for name in ("title", "culture", "licence"):
                 setattr(project, name, tidy_line(request.POST.get(name, ""), 200) or getattr(project, name))
