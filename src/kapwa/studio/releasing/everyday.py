@@ -32,7 +32,7 @@ from kapwa.suites.blend.questions import IDK_KEYS
 from kapwa.tables_io import csv_text
 
 ABOUT = "Questions about everyday life in the culture {culture}, with the answers of people there."
-REMEDY = gettext_noop("Let people agree to questions, and answer them.")
+REMEDY = gettext_noop("Let people agree to questions, to their English text, too, if you have one, and answer them.")
 QUESTIONS, ANSWERS = "questions.jsonl", "answers.jsonl"
 _TEXTS = ("question.written", "question.revised", "wording.proposed")
 _OWN = ("notes", "source")  # the writers' own; never released
