@@ -269,7 +269,10 @@ def test_a_release_that_could_not_be_asked_says_what_it_lacks(everyday: Any, tmp
     question, people = ask(everyday, "아침에 무엇을 먹나요?"), answerers(everyday, 1)
     with pytest.raises(UsageError, match="Nothing of araw is accepted yet") as caught:
         freeze(everyday, "1.0.0", tmp_path)
-    assert caught.value.hint == "Let people agree to questions, and answer them."
+    assert (
+        caught.value.hint
+        == "Let people agree to questions, to their English text, too, if you have one, and answer them."
+    )
     answer(people[0], question)
     with pytest.raises(UsageError, match="nothing to run without answers"):
         freeze(everyday, "1.0.0", tmp_path)
