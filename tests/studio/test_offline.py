@@ -148,6 +148,45 @@ def test_thirty_answers_without_a_network_arrive_once(
     assert phone.complaints == []
 
 
+def test_what_cannot_be_saved_stays_in_the_form(project: Any, food: Any, address: str, browser: Any) -> None:
+    phone = Phone(browser, address)
+    phone.enter(enter(project, "Gina", "answerer"))
+    page = phone.ready()
+    phone.begin()
+    phone.context.set_offline(True)
+    full = "() => { throw new DOMException('', 'QuotaExceededError'); }"
+    page.evaluate(f"() => {{ window.add = IDBObjectStore.prototype.add; IDBObjectStore.prototype.add = {full} }}")
+    phone.answer("kanin")
+    page.get_by_text("This could not be saved on the phone").wait_for()
+    assert page.get_by_label("Your answer").input_value() == "kanin"
+    page.evaluate("() => { IDBObjectStore.prototype.add = window.add }")
+    page.get_by_role("button", name="Answer", exact=True).dblclick()
+    phone.unsent(1)
+    phone.context.set_offline(False)
+    phone.unsent(0)
+    assert [text for _, _, text in answers()] == ["kanin"]
+
+
+def test_without_https_the_page_says_so_and_offers_sheets(
+    project: Any, food: Any, address: str, browser: Any, tmp_path: Path
+) -> None:
+    """A name that is not this machine's, over plain HTTP, as on a network without certificates."""
+    gina = enter(project, "Gina", "answerer")
+    rules = "--host-resolver-rules=MAP testserver 127.0.0.1"
+    plain = browser.browser_type.launch(executable_path=CHROMIUM, args=["--no-sandbox", rules])
+    phone = Phone(plain, address.replace("127.0.0.1", "testserver"))
+    phone.enter(gina)
+    page = phone.open()
+    page.get_by_text("This address is not a secure one").wait_for()
+    look(page, "insecure", tmp_path)
+    page.get_by_role("link", name="All work").click()
+    page.get_by_text("Take tasks along").click()
+    page.get_by_role("button", name="To print").click()
+    page.get_by_text("umaga, 3?").wait_for()
+    assert phone.complaints == []
+    plain.close()
+
+
 def test_two_people_on_one_phone_never_mix(project: Any, food: Any, address: str, browser: Any) -> None:
     food.count = 6
     gina, hana = enter(project, "Gina", "answerer"), enter(project, "Hana", "answerer")

@@ -59,6 +59,7 @@ TEXTS = {
     "again": gettext_lazy("Try again"),
     "remove": gettext_lazy("Delete"),
     "sure": gettext_lazy("Delete this answer for good?"),
+    "unsaved": gettext_lazy("This could not be saved on the phone. Make room on it, and press the button again."),
     "already": gettext_lazy("You answered this in another window. The first answer stands."),
     "offline": gettext_lazy("There is no network now. What you fill in is kept on this phone, and sent later."),
     "signed_out": gettext_lazy("You are not here any more. Nothing is lost: come in again, and it is sent."),

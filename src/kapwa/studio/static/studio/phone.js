@@ -80,13 +80,21 @@ async function next(desk) {
 
 async function keep(values) {
   if (!current || !(await still())) return;
-  const { batch, task } = current;
+  const before = current;
+  const { batch, task } = before;
   current = null; // a second press of the button is no second answer
-  const seen = task.shown.map((one) => batch.shown[one]);
-  const fresh = await store.keep({
+  const record = {
     uuid: crypto.randomUUID(), person: store.person, desk: batch.desk, subject: task.subject, seen: task.seen, values,
-    device_time: new Date().toISOString(), state: "waiting", message: "", title: batch.title, shown: seen,
-  });
+    device_time: new Date().toISOString(), state: "waiting", message: "", title: batch.title,
+    shown: task.shown.map((one) => batch.shown[one]),
+  };
+  let fresh = false;
+  try {
+    fresh = await store.keep(record);
+  } catch { // such as a phone without room; the form stays as it is
+    current = before;
+    return tell(texts.unsaved);
+  }
   await next(batch.desk);
   await show();
   if (!fresh) return tell(texts.already);
