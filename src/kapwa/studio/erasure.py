@@ -14,7 +14,7 @@ from typing import Any
 from django.db import OperationalError, connection
 
 from kapwa.studio.events import hold, rebuild
-from kapwa.studio.models import Event, Membership, Project, TracesDue
+from kapwa.studio.models import Event, Lease, Membership, Project, TracesDue
 from kapwa.studio.projections import KINDS
 
 
@@ -227,7 +227,11 @@ def clear_traces() -> bool:
 
 
 def forget(member: Membership) -> None:
-    """Cut the tie between a member and a person; with no other membership the person's row goes, too."""
+    """Cut the tie between a member and a person; with no other membership the person's row goes, too.
+
+    What was leased to them is free for others.
+    """
+    Lease.objects.filter(author=member.author).delete()
     person = member.person
     member.person, member.pseudonym, member.credit, member.roles = None, "", "", []
     member.consented = None  # what their words may be used for stays with the words
