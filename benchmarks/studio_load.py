@@ -266,6 +266,19 @@ def processor_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def fsync_seconds(folder: Path) -> float:
+    """Return the median time in which the disk keeps 4 kB."""
+    times = []
+    with (folder / "synced").open("wb") as file:
+        for _ in range(40):
+            file.write(bytes(4096))
+            file.flush()
+            began = time.perf_counter()
+            os.fsync(file.fileno())
+            times.append(time.perf_counter() - began)
+    return float(np.median(times))
+
+
 def kept(home: Path, database: str | None) -> list[str]:
     """Return the ids of the events that the database holds."""
     code = (
@@ -302,7 +315,7 @@ def measure(
     role = "answerer" if answers else "writer"
     printed = run("invite", "load", "--role", role, "--count", str(clients), *options, cwd=folder)
     codes = re.findall(r"^\d{4}-\d{4}-\d{4}", printed, re.MULTILINE)
-    busy = os.getloadavg()[0]
+    busy, syncing = os.getloadavg()[0], fsync_seconds(folder)
     server, address = serve(folder, *options)
     try:
         work = load(address, codes, through=through, seconds=seconds, every=every, most=kill, server=server)
@@ -332,7 +345,11 @@ def measure(
         "lost": len(set(found.ids) - set(events)),
         "twice": len(events) - len(set(events)),
         "processors": os.cpu_count(),
+        # What else ran: processes that wanted a processor in the minute before, how these here were ranked (0: as all),
+        # and how long the disk took to keep 4 kB, which a database waits for at each write.
         "load_before": round(busy, 1),
+        "niceness": os.nice(0),
+        "fsync_ms": round(1000 * syncing, 1),
     }
 
 

@@ -365,6 +365,38 @@ repeated ones too; a request that failed eight times is recorded with its reason
 """
 
 
+def studio_load() -> Iterator[str]:
+    found = read("studio_load")
+    if found is None:
+        return
+    rows = []
+    for name, one in found.items():
+        writes = f"{one['writes']:,} ({one['writes_per_second']:.0f})"
+        pages = f"{one['page_p99_s']:.2f}" if one["page_p99_s"] is not None else "–"
+        wrong = f"{one['errors']}, {one['lost']}, {one['twice']}"
+        around = (
+            f"{one['load_before']:.0f}, {one['fsync_ms']:.0f}" if "fsync_ms" in one else f"{one['load_before']:.0f}, –"
+        )
+        times = [f"{one[key]:.2f}" for key in ("p50_s", "p99_s")]
+        cpu = "–" if one["server_cpu_ms_per_write"] is None else f"{one['server_cpu_ms_per_write']:.1f}"
+        rows.append([name, str(one["clients"]), writes, *times, pages, wrong, cpu, around])
+    processors = next(iter(found.values()))["processors"]
+    header = ["", "clients", "answers (a second)", "p50 s", "p99 s", "page p99 s", "errors, lost, twice"]
+    header += ["server ms", "load, fsync ms"]
+    yield f"""## Many people answer in the studio
+
+`benchmarks/studio_load.py`: people with visits of their own answer 500 questions over HTTP, through what phones send
+(*sync*) or at the desk's page, which leases and shows the next question after each answer (*desk*; its waiting times
+are in a column of their own). *300 people* take ten seconds for each answer, for five minutes; the others post as fast
+as they can. Server and clients share {processors} processors. *server ms*: processor time of the server for an answer,
+with its page. The last column says what else went on: how many processes wanted a processor before the run began, and
+how long the disk took to keep 4 kB. Each answer is on the disk before it is acknowledged, so that SQLite, which has
+one writer, takes at most as many a second as the disk keeps.
+
+{table(header, rows)}
+"""
+
+
 def startup() -> Iterator[str]:
     found = read("startup")
     if found is None:
@@ -458,6 +490,7 @@ def main() -> None:
         *ray_overhead(),
         *journal(),
         *serving(),
+        *studio_load(),
         *startup(),
         *before_after(),
         *calibration(),

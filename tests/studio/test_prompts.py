@@ -427,3 +427,25 @@ def test_a_pack_comes_in_and_identities_are_what_the_project_says(prompts: dict[
     page = ana.get("")
     assert "Concepts" in page
     assert "Situations" not in page
+
+
+def test_a_project_of_prompts_comes_back_from_its_archive(prompts: dict[str, Any], tmp_path: Path) -> None:
+    from kapwa.studio.events import snapshot
+    from kapwa.studio.exchange import export_project, import_project
+    from kapwa.studio.models import Membership, Person, Project
+
+    project = agreed_project(prompts)
+    prompts["ana"].post("settings/", {"attribute": "city"})
+    prompts["ana"].post("releases/", {"version": "1.0.0"})
+    before = snapshot(project)["PromptPart"]
+    export_project(project, tmp_path / "a.zip")
+    Membership.objects.all().delete()
+    Person.objects.all().delete()
+    Project.objects.all().delete()
+    back = import_project("bago", tmp_path / "a.zip")
+    now = snapshot(back)["PromptPart"]
+    moved = ("project_id", "seq")
+    assert [{k: v for k, v in row.items() if k not in moved} for row in now] == [
+        {k: v for k, v in row.items() if k not in moved} for row in before
+    ]
+    assert back.attribute == "city"
