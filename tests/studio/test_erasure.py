@@ -285,6 +285,11 @@ def test_nothing_of_a_removed_question_is_left_nor_what_was_made_of_it(
     propose(jun, 5, "ar", f"{CANARY}-6")
     seen = Wording.objects.get(question=Question.objects.get(number=4).id, language="ko").text_event
     boram.post("translate/ko/4/", {"action": "refuse", "wording": seen, "reason": f"{CANARY}-7"})
+    # A reason that quotes a sentence of his.
+    quoting = {"action": "refuse", "wording": seen, "reason": f"“{CANARY}-8 입니다 정말로 그렇습니다!”"}
+    boram.post("questions/new/", {**form, "text": f"{CANARY}-8 입니다 정말로 그렇습니다!"})
+    jun.post("translate/ko/4/", quoting)
+    agree(4, "ko", jun)
     assert files_with(studio.parent, CANARY) != []
     boram.post("withdraw/", {"depth": "contributions", "sure": "yes"})
     connection.close()

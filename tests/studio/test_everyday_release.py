@@ -232,6 +232,28 @@ def test_after_a_withdrawal_the_release_before_is_not_written_again(
     ]
 
 
+def test_the_name_of_a_topic_goes_with_who_added_it(everyday: Any, tmp_path: Path) -> None:
+    from django.db import transaction
+    from studio_answers import answerers
+
+    from kapwa.studio.events import record
+    from kapwa.studio.freeze import freeze
+
+    word(everyday, "inst-4", "ko", "짧게 답하세요. {q}", "first", "second")
+    own = enter(everyday, "보람", "writer", "reviewer")
+    own.post("topics/", {"name": "kanaryo"})
+    question, people = ask(everyday, "아침에?", topic="kanaryo"), answerers(everyday, 1)
+    answer(people[0], question, "밥")
+    with transaction.atomic():
+        record(everyday, "topic.added", {"name": "x", "source": "", "origin": "seed", "target": 0}, actor="writer")
+    freeze(everyday, "1.0.0", tmp_path)
+    own.post("withdraw/", {"depth": "contributions", "sure": "yes"})
+    with pytest.raises(KapwaError, match="1 of the items of 1"):
+        freeze(everyday, "1.0.0", tmp_path / "again")
+    made = freeze(everyday, "2.0.0", tmp_path)
+    assert [row["topic"] for row in rows_of(made.folder, "questions")] == ["other"]
+
+
 def test_a_private_part_holds_whole_questions(surveyed: tuple[Any, list[Any], list[Any]], tmp_path: Path) -> None:
     from kapwa.studio.freeze import freeze
 

@@ -34,6 +34,8 @@ from kapwa.tables_io import csv_text
 ABOUT = "Questions about everyday life in the culture {culture}, with the answers of people there."
 REMEDY = gettext_noop("Let people agree to questions, to their English text, too, if you have one, and answer them.")
 QUESTIONS, ANSWERS = "questions.jsonl", "answers.jsonl"
+# Every question of the form has a topic; the name of one goes with who added it.
+NO_TOPIC = "other"
 _TEXTS = ("question.written", "question.revised", "wording.proposed")
 _OWN = ("notes", "source")  # the writers' own; never released
 
@@ -65,7 +67,12 @@ def _items(project: Project, silent: Collection[str], *, everybody: bool) -> dic
     for tag, texts in asked.items():
         for merged in merged_answers(project, tag, everybody=everybody):
             pk = merged.question.id
-            own = {"about": about[pk], "english": english.get(pk, ""), "wording": texts.get(pk, "")}
+            own = {
+                "about": about[pk],
+                "topic": bool(merged.question.topic),
+                "english": english.get(pk, ""),
+                "wording": texts.get(pk, ""),
+            }
             whole = own["wording"] and (own["english"] or not wanted) and barred.isdisjoint(own.values())
             if whole and merged.people and merged.question.kind != PROMPT:
                 found[f"{pk}:{tag}"] = {**own, **_answers(merged, silent)}
@@ -161,7 +168,9 @@ def _rows(said: _Said, item: str, own: Mapping[str, Any]) -> tuple[dict[str, Any
     pk, _colon, tag = item.partition(":")
     try:
         about = said.bodies[own["about"]]
-        row = {"topic": about["topic"], "local": said.bodies[own["wording"]]["text"]}
+        if own["topic"] and not about["topic"]:
+            return None
+        row = {"topic": about["topic"] or NO_TOPIC, "local": said.bodies[own["wording"]]["text"]}
         if own["english"]:
             row["english"] = said.bodies[own["english"]]["text"]
         lines = []
