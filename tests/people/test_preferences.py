@@ -2,11 +2,24 @@
 
 import random
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import polars as pl
+import pytest
 
-from kapwa.people.preferences import BAD, FIRST, SECOND, TIE, Preference, analyse_preferences, preference_shares
+from kapwa.errors import DataError
+from kapwa.people.preferences import (
+    BAD,
+    FIRST,
+    PAIR_COLUMNS,
+    SECOND,
+    TIE,
+    Preference,
+    analyse_preferences,
+    preference_shares,
+    read_preferences,
+)
 
 ANSWERS = (FIRST, SECOND, TIE, BAD, "")
 
@@ -53,6 +66,16 @@ def test_nobody_and_one_person() -> None:
     same = analyse_preferences([Preference(f"{n}", f"{n}", f"r{r}", FIRST, TIE) for n in range(3) for r in range(2)])
     notes = dict(same.agreement.select("coefficient", "note").iter_rows())
     assert notes["krippendorff-nominal"] == "undefined: every answer is the same"
+
+
+def test_a_table_is_read_and_a_cell_that_is_none_is_named(tmp_path: Path) -> None:
+    table = tmp_path / "pairs.csv"
+    head = ",".join(PAIR_COLUMNS)
+    table.write_text(f"{head}\n1-R001,k1,full,x,c1,ana,one,two,2,tie,\n", encoding="utf-8")
+    assert read_preferences([table]) == [Preference("1-R001", "c1", "ana", "2", TIE, ("one", "two"))]
+    table.write_text(f"{head}\n1-R001,k1,full,x,c1,ana,one,two,2,left,\n", encoding="utf-8")
+    with pytest.raises(DataError, match="row 2, column 'preferred': 'left' is none of 1, 2, tie, both bad"):
+        read_preferences([table])
 
 
 def simulated(rng: np.random.Generator, *, side: float = 0.0) -> pl.DataFrame:

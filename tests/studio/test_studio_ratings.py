@@ -284,6 +284,7 @@ def test_adaptation_of_texts_is_rated(project: Any, texts: Path, people: dict[st
 def test_pairs_are_blind_and_counted_by_the_text_and_by_the_side(
     project: Any, saq: Path, other_saq: Path, people: dict[str, Someone], tmp_path: Path
 ) -> None:
+    from kapwa.report.page import build_report
     from kapwa.studio.desks import DESKS
     from kapwa.studio.models import Drawn, Event, Membership
 
@@ -323,6 +324,10 @@ def test_pairs_are_blind_and_counted_by_the_text_and_by_the_side(
     shown = {row["pair_id"] + row["rater"]: row["first_shown"] for row in rows_}
     assert Counter(shown.values()) == Counter(str(body["order"][0] + 1) for body in bodies)
     page = people["ana"].get("results/pairs/")
+    report = build_report([kapwa.open_run(saq)], tmp_path / "report.html", people=[tmp_path / "out"])
+    said = re.search(r"3 people compared 5 pairs of texts\.", report.read_text(encoding="utf-8"))
+    assert said
+    assert said[0] in page
     assert "10 of 10" in page
     assert "5 of 15" in page
     assert "0 of 15" in page

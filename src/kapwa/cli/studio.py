@@ -241,8 +241,9 @@ def results(
         note(f"Written: {path}")
     if kind == "baseline":
         note(f"Now: kapwa agreement {output} --data THE-RELEASE, or kapwa report RUN --people {output}")
-    elif kind != "pairs":
-        note(f"Now: kapwa ratings {output} --key {output}, or kapwa report RUN --people {output}")
+    else:
+        before = "" if kind == "pairs" else f"kapwa ratings {output} --key {output}, or "
+        note(f"Now: {before}kapwa report RUN --people {output}")
 
 
 @app.command("import")

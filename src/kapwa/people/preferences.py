@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from kapwa.people.agreement import SCHEMA, agreement_rows
+from kapwa.people.filled_sheets import cell_of
 from kapwa.stats.intervals import mean_estimates
+from kapwa.tables_io import read_sheet
 
 TIE, BAD = "tie", "both bad"
 FIRST, SECOND = "1", "2"
+# The columns of a table of preferences; ``first`` and ``second`` name the models of text 1 and text 2.
+PAIR_COLUMNS = (
+    *("pair_id", "item_id", "variant", "culture", "cluster", "rater"),
+    *("first", "second", "first_shown", "preferred", "remark"),
+)
 _SHARES = {
     "share": pl.String,
     **dict.fromkeys(("chosen", "n"), pl.Int64),
@@ -22,7 +30,9 @@ _SHARES = {
 
 
 class Preference(NamedTuple):
-    """One comparison by one person: ``preferred`` is "1", "2", "tie", "both bad" or "" (could not say).
+    """One comparison by one person; ``models``: by which text 1 and text 2 are.
+
+    ``preferred`` is "1", "2", "tie", "both bad" or "" (could not say).
 
     ``first_shown``: "1" or "2", the text that stood first before the person.
     """
@@ -32,6 +42,22 @@ class Preference(NamedTuple):
     rater: str
     first_shown: str
     preferred: str
+    models: tuple[str, str] = ("", "")
+
+
+def read_preferences(paths: Sequence[Path]) -> list[Preference]:
+    """Read tables of :data:`PAIR_COLUMNS`; raise DataError naming file, row and column for a cell that is none."""
+    found = []
+    for path, row in [(file, row) for file in paths for row in read_sheet(file, required=PAIR_COLUMNS)]:
+        cells = {name: cell_of(row, path, name) for name in PAIR_COLUMNS}
+        for name, allowed in (("first_shown", (FIRST, SECOND)), ("preferred", (FIRST, SECOND, TIE, BAD, ""))):
+            if cells[name].text not in allowed:
+                raise cells[name].error(f"{cells[name].shown} is none of {', '.join(filter(None, allowed))}.")
+        pair, cluster, rater, side, preferred, first, second = (
+            cells[name].text for name in ("pair_id", "cluster", "rater", "first_shown", "preferred", "first", "second")
+        )
+        found.append(Preference(pair, cluster, rater, side, preferred, (first, second)))
+    return found
 
 
 @dataclass(frozen=True, slots=True)

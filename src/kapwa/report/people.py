@@ -16,6 +16,7 @@ from kapwa.people.agreement import NAMES
 from kapwa.people.choice_files import read_choices
 from kapwa.people.choices import CODINGS, HumanBaseline, baselines
 from kapwa.people.forms import CHOICE_KEY
+from kapwa.people.preferences import PAIR_COLUMNS, Preference, analyse_preferences, read_preferences
 from kapwa.people.rating_files import read_ratings, suite_of
 from kapwa.people.rating_forms import RATING_KEY
 from kapwa.people.ratings import HumanRatings, analyse_ratings
@@ -40,6 +41,7 @@ class Sheets(NamedTuple):
     ratings: dict[str, list[Path]]  # by the suite whose criteria they have
     choice_keys: list[Path]
     rating_keys: list[Path]
+    pairs: list[Path]
 
 
 def people_blocks(runs: Sequence[Run], views: Sequence[TaskView], paths: Sequence[Path]) -> list[Block]:
@@ -76,7 +78,7 @@ def people_blocks(runs: Sequence[Run], views: Sequence[TaskView], paths: Sequenc
         told = pl.when(pl.col("culture") == "").then(pl.col("item_id").replace_strict(cultures, default=""))
         frame = ratings.frame.with_columns(culture=told.otherwise("culture"))
         blocks.append(rating_block(form, analyse_ratings(replace(ratings, frame=frame))))
-    return blocks
+    return [*blocks, preference_block(read_preferences(sheets.pairs))] if sheets.pairs else blocks
 
 
 def export_people_csv(runs: Sequence[Run], paths: Sequence[Path], folder: Path) -> Path:
@@ -88,7 +90,7 @@ def export_people_csv(runs: Sequence[Run], paths: Sequence[Path], folder: Path) 
 
 
 def _sheets(paths: Sequence[Path]) -> Sheets:
-    found = Sheets([], {}, [], [])
+    found = Sheets([], {}, [], [], [])
     for path in sheet_files(paths, "forms", keys=None):
         rows = read_sheet(path)
         header = set(header_of(rows))
@@ -96,6 +98,8 @@ def _sheets(paths: Sequence[Path]) -> Sheets:
             found.choice_keys.append(path)
         elif header >= set(RATING_KEY[:-1]):
             found.rating_keys.append(path)
+        elif header >= set(PAIR_COLUMNS):
+            found.pairs.append(path)
         elif (suite := suite_of(path)) is not None:
             found.ratings.setdefault(suite.name, []).append(path)
         elif "item_id" in header:
@@ -193,6 +197,45 @@ def rating_block(form: str, found: HumanRatings) -> Block:
         "criteria": [(f"{one.code}: {one.name}", one.question) for one in found.criteria],
         "notes": dict.fromkeys(found.notes),
     }
+
+
+def preference_block(given: Sequence[Preference]) -> Block:
+    """Which of two texts people prefer, a table for each two models."""
+    shown: list[Table] = []
+    more: list[Table] = []
+    sentences = []
+    for number, models in enumerate(dict.fromkeys(one.models for one in given), start=1):
+        found = analyse_preferences([one for one in given if one.models == models])
+        people = wording.count(found.raters, "person", "people")
+        pairs = wording.count(found.pairs, "pair of texts", "pairs of texts")
+        names = [isolate(clean(name)) for name in models]
+        sentences.append(f"{people} compared {pairs}. Text 1 is by {names[0]}, text 2 by {names[1]}.")
+        title = f"Which text people prefer: {names[0]} (1), {names[1]} (2)"
+        shown.append(_preference_table(f"pairs-{number}", title, found.shares))
+        if found.agreement.height:
+            frame = found.agreement.select(pl.lit("pair").alias("criterion"), pl.all())
+            caption = f"Agreement between people: {names[0]}, {names[1]}"
+            more.append(agreement_table(f"pairs-{number}-agreement", caption, frame, {"pair": "Which is better"}))
+    notes = () if more else ("Only one person compared, so agreement is undefined.",)
+    title = "Which text people prefer"
+    return {"title": title, "sentences": sentences, "tables": shown, "more": more, "criteria": [], "notes": notes}
+
+
+def _preference_table(key: str, caption: str, shares: pl.DataFrame) -> Table:
+    rows = [
+        [
+            Cell(row["share"].capitalize()),
+            Cell(f"{row['chosen']} of {row['n']}", number=True),
+            Cell(wording.amount(row["value"], SHARE), wording.interval(row["low"], row["high"], SHARE), number=True),
+        ]
+        for row in shares.iter_rows(named=True)
+    ]
+    note = (
+        "With 95% intervals over other items of this kind, compared by these people. Shares of preferences are of "
+        "those who had one; sides are drawn for each person and pair, so a share far from half for what stood "
+        "first tells of the side, and not of the texts."
+    )
+    return Table(key, caption, ["People …", "Count", "Share"], rows, tables.frame_csv(shares), note)
 
 
 def _share_table(form: str, found: HumanRatings, shares: pl.DataFrame) -> Table:

@@ -20,7 +20,7 @@ from kapwa.people.rating_forms import EMPTY_ANSWER, ERRORS, RATINGS, model_answe
 from kapwa.records import Item
 from kapwa.runs.answers import answers_of, items_of
 from kapwa.runs.directory import Run
-from kapwa.studio.events import record, writing
+from kapwa.studio.events import hold, record, writing
 from kapwa.studio.fields import as_item
 from kapwa.studio.models import Drawn, Project, Release, Revision, TaskSet
 from kapwa.studio.projections.ratings import drawn_item, mark_of
@@ -59,13 +59,14 @@ def draw(  # noqa: PLR0913 - each is one decision of the caller; all but two hav
         raise UsageError(f"The texts of --kind {kind} come from a run; none is named.", hint="Name its folder.")
     runs = [_run(path) for path in (source, second) if path is not None and (kind != BASELINE or _is_run(path))]
     told = [{"label": run.label, "folder": run.path.name, "signature": run.manifest["signature"]} for run in runs]
+    if kind == BASELINE:
+        found = _situations(project) if source is None else _options(source, runs, project, variant, where)
+    elif kind == PAIRS:
+        found = _pairs(runs, variant, where)
+    else:
+        found = _answers(kind, runs[0], seed, variant, where)
     with writing(), transaction.atomic():
-        if kind == BASELINE:
-            found = _situations(project) if source is None else _options(source, runs, project, variant, where)
-        elif kind == PAIRS:
-            found = _pairs(runs, variant, where)
-        else:
-            found = _answers(kind, runs[0], seed, variant, where)
+        hold(project)
         texts = _left(project, kind, told, found, seed)
         wanted = sample or (len(texts) if kind == BASELINE else SAMPLE)
         if not texts or wanted > len(texts):

@@ -8,21 +8,17 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import polars as pl
-
 from kapwa.errors import UsageError
 from kapwa.people.choices import human_baseline
-from kapwa.people.preferences import BAD, FIRST, SECOND, TIE, Preference, analyse_preferences
+from kapwa.people.preferences import BAD, FIRST, PAIR_COLUMNS, SECOND, TIE, read_preferences
 from kapwa.people.rating_forms import RATING_KEY
 from kapwa.people.ratings import human_ratings
 from kapwa.records import Item
-from kapwa.report import wording
-from kapwa.report.people import SHARE, agreement_table, choice_block, rating_block
-from kapwa.report.tables import Cell, Table, frame_csv
+from kapwa.report.people import choice_block, preference_block, rating_block
 from kapwa.studio.drawing import BASELINE, PAIRS, RATED
 from kapwa.studio.models import Drawn, Judgement, Project, Release, Situation, TaskSet
 from kapwa.studio.rating import unchanged
@@ -31,7 +27,6 @@ from kapwa.suites.base import rating_suite
 from kapwa.tables_io import csv_bytes
 
 _COMMON = ("item_id", "variant", "culture", "cluster")
-_PAIRS = ("pair_id", *_COMMON, "rater", "first", "second", "first_shown", "preferred", "remark")
 _PREFERRED = {0: FIRST, 1: SECOND, "tie": TIE, "bad": BAD}
 
 
@@ -66,7 +61,7 @@ def result_files(project: Project, kind: str) -> dict[str, bytes]:
         rows = [(item, rater, _chosen(one), one.said.remark) for (item, rater), one in sorted(latest.items())]
         return {"choices.csv": csv_bytes(("item_id", "rater", "choice", "remark"), rows)}
     if kind == PAIRS:
-        return {"pairs.csv": csv_bytes(_PAIRS, [_pair(one) for one in said])}
+        return {"pairs.csv": csv_bytes(PAIR_COLUMNS, [_pair(one) for one in said])}
     names: list[str] = []
     for one in said:
         names += [name for name, _, _ in one.drawn.shown if name not in names]
@@ -146,11 +141,11 @@ def figures(project: Project, kind: str) -> dict[str, Any]:
     Raises UsageError and DataError where there is nothing to analyse.
     """
     files = result_files(project, kind)
-    if kind == PAIRS:
-        return _preferences(_judged(project, kind))
     with tempfile.TemporaryDirectory(prefix="kapwa-studio-") as place:
         for name, content in files.items():
             (Path(place) / name).write_bytes(content)
+        if kind == PAIRS:
+            return preference_block(read_preferences([Path(place) / name for name in files]))
         if kind == BASELINE:
             found = human_baseline(place, _baseline_items(project))
             return choice_block(found, "baseline", project.culture, ("item", "items"))
@@ -166,42 +161,3 @@ def _baseline_items(project: Project) -> list[Item]:
         about = (own["culture"], row.item["language"], "", "", own["variant"], own["cluster"])
         items[own["item_id"]] = Item(own["item_id"], row.item["suite"], *about, fields)
     return list(items.values())
-
-
-def _preferences(said: Sequence[_Said]) -> dict[str, Any]:
-    """Return the block of comparisons in pairs, one for all sets of the same two runs."""
-    labels = dict.fromkeys(tuple(run["label"] for run in one.set.runs) for one in said)
-    tables, more, sentences = [], [], []
-    for number, names in enumerate(labels, start=1):
-        own = [_pair(one) for one in said if tuple(run["label"] for run in one.set.runs) == names]
-        rows: list[Mapping[str, str]] = [dict(zip(_PAIRS, row, strict=True)) for row in own]
-        fields = ("pair_id", "cluster", "rater", "first_shown", "preferred")
-        found = analyse_preferences([Preference(*(row[name] for name in fields)) for row in rows])
-        people = wording.count(found.raters, "person", "people")
-        pairs = wording.count(found.pairs, "pair of texts", "pairs of texts")
-        sentences.append(f"{people} compared {pairs}. Text 1 is by {names[0]}, text 2 by {names[1]}.")
-        title = f"Which text people prefer: {names[0]} (1), {names[1]} (2)"
-        tables.append(_share_table(f"pairs-{number}", title, found.shares))
-        if found.agreement.height:
-            frame = found.agreement.select(pl.lit("preference").alias("criterion"), pl.all())
-            kinds = {"preference": "Preference"}
-            more.append(agreement_table(f"pairs-{number}-agreement", "Agreement between people", frame, kinds))
-    notes = () if more else ("Only one person compared, so agreement is undefined.",)
-    return {"title": "Which text people prefer", "sentences": sentences, "tables": tables, "more": more, "notes": notes}
-
-
-def _share_table(key: str, caption: str, shares: pl.DataFrame) -> Table:
-    rows = [
-        [
-            Cell(row["share"].capitalize()),
-            Cell(f"{row['chosen']} of {row['n']}", number=True),
-            Cell(wording.amount(row["value"], SHARE), wording.interval(row["low"], row["high"], SHARE), number=True),
-        ]
-        for row in shares.iter_rows(named=True)
-    ]
-    note = (
-        "With 95% intervals over other items of this kind, compared by these people. Shares of preferences are of "
-        "those who had one; sides are drawn for each person and pair, so a share far from half for what stood "
-        "first tells of the side, and not of the texts."
-    )
-    return Table(key, caption, ["People …", "Count", "Share"], rows, frame_csv(shares), note)
