@@ -37,7 +37,7 @@ SOURCE = "en"
 # In a catalog's comments on a message: people approved it. Without this it is a machine's.
 APPROVED = "approved"
 _USUAL_PLURAL = "nplurals=2; plural=(n != 1);"
-_PLACEHOLDER = re.compile(r"%\(\w+\)[a-z]|%%|%|\{[^{}]*\}|[{}]")
+_PLACEHOLDER = re.compile(r"%(?:\(\w+\))?[a-z]|%%|%|\{[^{}]*\}|[{}]")
 # What would change a page rather than its words: the source's tags and quotes, and no others.
 _MARKUP = re.compile(r"<[^<>]*>|[<>\"]")
 
