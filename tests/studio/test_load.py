@@ -1,6 +1,7 @@
 """Many people at once, and a server that is killed: what was answered is there, once."""
 
 import importlib.util
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -32,3 +33,21 @@ def test_what_was_answered_outlives_the_servers_death(bench: Any, tmp_path: Path
     found = bench.measure(tmp_path, clients=12, seconds=90, kill=1000, through="sync", questions=40)
     assert found["writes"] >= 1000
     assert (found["lost"], found["twice"]) == (0, 0)
+
+
+def test_more_browsers_than_a_hundred_may_keep_their_connections(bench: Any, tmp_path: Path) -> None:
+    """A browser keeps its connection open for minutes; whoever comes next must not wait for that."""
+    bench.run("new", "load", cwd=tmp_path)
+    server, address = bench.serve(tmp_path)
+    host, port = address.removeprefix("http://").rstrip("/").split(":")
+    kept = []
+    try:
+        for _ in range(130):
+            kept.append(socket.create_connection((host, int(port)), timeout=20))
+            kept[-1].sendall(f"GET /static/studio/icon.svg HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+            assert kept[-1].recv(12) == b"HTTP/1.1 200"
+    finally:
+        for one in kept:
+            one.close()
+        server.kill()
+        server.wait()

@@ -177,6 +177,9 @@ def serve(
         "threads": threads,
         "ident": None,
         "max_request_body_size": 16_000_000,
+        # Every browser that was here a moment ago keeps a connection open: with waitress's 100, the 101st person waits.
+        "connection_limit": 900,
+        "asyncore_use_poll": True,
     }
     if behind_proxy:
         options |= {

@@ -128,9 +128,9 @@ def _of_template(template: Template) -> Iterator[Fault]:
     for _field, message, hint in Template.contradictions(template):
         yield Fault("place", f"{message} {hint or ''}".strip())
     if template.is_english and (found := _OPEN_ARTICLE.search(template.text)):
-        yield Fault("article", f"“{found[0]}” stands as it is: write {{article}}.")
+        yield Fault("article", _("“%(text)s” stands as it is: write {article}.") % {"text": found[0]})
     if _ARTICLE_ELSEWHERE.search(template.text):
-        yield Fault("article", "{article} is the article of {identity}, and stands elsewhere.")
+        yield Fault("article", _("{article} is the article of {identity}, and stands elsewhere."))
 
 
 def _of_concept(template: Template, concept: Concept, main: str) -> Iterator[Fault]:
@@ -138,7 +138,7 @@ def _of_concept(template: Template, concept: Concept, main: str) -> Iterator[Fau
     written = concept.written_in(template.language)
     begins = any(one[1] == "{concept}" for one in _SENTENCE.finditer(template.text))
     if template.is_english and not begins and needless_capital(written):
-        yield Fault("capital", f"“{written}” stands with a capital inside a sentence.")
+        yield Fault("capital", _("“%(text)s” stands with a capital inside a sentence.") % {"text": written})
 
 
 def _of_identity(template: Template, identity: Identity, main: str, attribute: str) -> Iterator[Fault]:
@@ -147,37 +147,41 @@ def _of_identity(template: Template, identity: Identity, main: str, attribute: s
     if not template.is_english:
         return
     if attribute in PLACE_ATTRIBUTES and written[:1].islower():
-        yield Fault("capital", f"“{written}” begins with a small letter.")
+        yield Fault("capital", _("“%(text)s” begins with a small letter.") % {"text": written})
     if takes_the(written) and not _ARTICLE_BEFORE.search(template.text):
-        yield Fault("definite article", f"“the” belongs before “{written}”.")
+        yield Fault("definite article", _("“the” belongs before “%(text)s”.") % {"text": written})
 
 
 def _of_language(template: Template, one: Concept | Identity, main: str, kind: str) -> Iterator[Fault]:
     tag, written = template.language, one.written_in(template.language)
     base, scripts = tag.partition("-")[0], scripts_of(tag)
     if base != main.partition("-")[0] and not {tag, base, ""} & one.texts.keys():
-        yield Fault(kind, f"“{one.name}” has no form in {tag}, so that its name stands there.")
+        message = _("“%(text)s” has no form in %(language)s, so that its name stands there.")
+        yield Fault(kind, message % {"text": one.name, "language": tag})
     elif scripts and not has_script(written, scripts):
-        yield Fault("language", f"“{written}” is not in the script of {tag}.")
+        message = _("“%(text)s” is not in the script of %(language)s.")
+        yield Fault("language", message % {"text": written, "language": tag})
 
 
 def _of_text(template: Template, text: str, identity: Identity) -> Iterator[Fault]:
     if re.search(r"\s{2,}", text):
-        yield Fault("spaces", "Two spaces follow one another.")
+        yield Fault("spaces", _("Two spaces follow one another."))
     for found in _SENTENCE.finditer(text):
         if found[1].islower():
             word = re.match(r"\w+", text[found.start(1) :])
-            yield Fault("capital", f"A sentence begins with a small letter: “{word[0] if word else found[1]}”.")
+            message = _("A sentence begins with a small letter: “%(text)s”.")
+            yield Fault("capital", message % {"text": word[0] if word else found[1]})
     if not template.is_english:
         return
     for found in _ARTICLE.finditer(text):
         rest, own = text[found.end() :], identity.article and identity.written_in(template.language)
         right = identity.article if own and rest.startswith(own) else article(rest)
         if found[1].lower() != right:
-            yield Fault("article", f"“{found[1]} {found[2]}”: it is “{right} {found[2]}”.")
+            names = {"text": f"{found[1]} {found[2]}", "right": f"{right} {found[2]}"}
+            yield Fault("article", _("“%(text)s”: it is “%(right)s”.") % names)
     for found in _TWO_ARTICLES.finditer(text):
         kind = "definite article" if "the" in found[0].lower() else "article"
-        yield Fault(kind, f"Two articles follow one another: “{found[0]}”.")
+        yield Fault(kind, _("Two articles follow one another: “%(text)s”.") % {"text": found[0]})
 
 
 class Cell(NamedTuple):

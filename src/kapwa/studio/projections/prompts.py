@@ -6,6 +6,8 @@ its author agree to it. A text knows the one that it was made of, so that it goe
 
 from __future__ import annotations
 
+from django.utils.translation import gettext as _
+
 from kapwa.studio.models import Event, PromptPart
 from kapwa.studio.models.everyday import APPROVED, PROPOSED
 from kapwa.studio.projections.everyday import AGREEING
@@ -22,7 +24,7 @@ def _part(event: Event) -> PromptPart:
     role = event.kind.partition(".")[0]
     found = PromptPart.objects.filter(project_id=event.project_id, id=event.subject, role=role, retired=False).first()
     if found is None:
-        raise RefusedError(f"This {role} is not there any more.", hint="Go back to the list.")
+        raise RefusedError(_("This is not there any more."), hint=_("Go back to the list."))
     return found
 
 
@@ -33,7 +35,8 @@ def _write(part: PromptPart, event: Event, *, live: bool) -> None:
     part.name = fields[NAMES[part.role]]
     same = [one for one in others.filter(name=part.name) if one.fields.get("topic") == fields.get("topic")]
     if live and same:
-        raise RefusedError(f"There is {part.name!r} already.", hint="Change that one, or choose another name.")
+        message = _("There is “%(text)s” already.") % {"text": part.name}
+        raise RefusedError(message, hint=_("Change that one, or choose another name."))
     part.fields, part.text_event, part.author, part.agreed = fields, str(event.uuid), event.actor, []
     part.authors = list(dict.fromkeys([*part.authors, event.actor]))
     part.state = APPROVED if part.role == CONCEPT else PROPOSED
@@ -49,9 +52,9 @@ def revised(event: Event, *, live: bool) -> None:
     """Body: ``fields``, and ``base``, the event of the text that was seen."""
     part = _part(event)
     if live and event.body["base"] != part.text_event:
-        raise RefusedError("Somebody else changed this meanwhile.", hint="Open it again: your text is below.")
+        raise RefusedError(_("Somebody else changed this meanwhile."), hint=_("Open it again: your text is below."))
     if live and event.body["fields"] == part.fields:
-        raise RefusedError("The text is the same as before.", hint="Change something, then save.")
+        raise RefusedError(_("The text is the same as before."), hint=_("Change something, then save."))
     _write(part, event, live=live)
 
 
@@ -59,9 +62,9 @@ def agreed(event: Event, *, live: bool) -> None:
     """Body: ``text``, the event of the text that was seen."""
     part = _part(event)
     if event.body["text"] != part.text_event:
-        raise RefusedError("The text changed meanwhile.", hint="Open it again and read it once more.")
+        raise RefusedError(_("The text changed meanwhile."), hint=_("Open it again and read it once more."))
     if event.actor == part.author:
-        raise RefusedError("These are your own words.", hint="Others say what they think of them.")
+        raise RefusedError(_("These are your own words."), hint=_("Others say what they think of them."))
     part.agreed = [*(one for one in part.agreed if one != event.actor), event.actor]
     part.state = APPROVED if len(part.agreed) >= AGREEING else PROPOSED
     part.save()

@@ -35,7 +35,9 @@ def home(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Show what is done and what waits for whom."""
     work = [(desk, left) for desk, left in waiting_work(visit.member) if left]
     if visit.project.form == "eecc":
-        return show(request, visit, "home_prompts", work=work, kinds=waiting_prompts(visit), agrees=visit.may(AGREERS))
+        kinds = waiting_prompts(visit)
+        waits = bool(work) or any(mine for *_rest, mine in kinds)
+        return show(request, visit, "home_prompts", work=work, kinds=kinds, waits=waits, agrees=visit.may(AGREERS))
     if visit.project.form == "blend":
         steps = stages(visit)
         return show(request, visit, "home_everyday", work=work, stages=steps, languages=waiting_languages(visit))

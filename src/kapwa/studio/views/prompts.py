@@ -10,7 +10,8 @@ from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from kapwa.datasets.tables import Record, Table, read_records
 from kapwa.errors import DataError, UsageError
@@ -26,15 +27,19 @@ from kapwa.studio.views.common import act, own_number, show, whole
 from kapwa.suites.eecc.form import Template
 
 MOST_PASTED, SHOWN, CAUSES = 500, 50, 40
-TITLES = {CONCEPT: _("Concepts"), IDENTITY: _("Identities"), TEMPLATE: _("Templates")}
+TITLES = {CONCEPT: gettext_lazy("Concepts"), IDENTITY: gettext_lazy("Identities"), TEMPLATE: gettext_lazy("Templates")}
 _COLUMNS = {
-    CONCEPT: (("topic", _("Topic")), ("concept", _("Concept, as prompts write it"))),
+    CONCEPT: (("topic", gettext_lazy("Topic")), ("concept", gettext_lazy("Concept, as prompts write it"))),
     IDENTITY: (
-        ("identity", _("Identity, as prompts write it")),
-        ("country", _("Country it belongs to, where its name does not say")),
-        ("article", _("“a” or “an”, where the rule by sound is wrong")),
+        ("identity", gettext_lazy("Identity, as prompts write it")),
+        ("country", gettext_lazy("Country it belongs to, where its name does not say")),
+        ("article", gettext_lazy("“a” or “an”, where the rule by sound is wrong")),
     ),
-    TEMPLATE: (("name", _("Name")), ("language", _("Language")), ("template", _("Prompt"))),
+    TEMPLATE: (
+        ("name", gettext_lazy("Name")),
+        ("language", gettext_lazy("Language")),
+        ("template", gettext_lazy("Prompt")),
+    ),
 }
 
 
@@ -156,7 +161,8 @@ def _given(request: HttpRequest, visit: Visit, role: str) -> tuple[Table, str]:
     with tempfile.TemporaryDirectory(prefix="kapwa-studio-") as place:
         suffix = Path(sent.name).suffix.lower() if sent else ".tsv" if "\t" in pasted.split("\n")[0] else ".csv"
         if suffix not in (".csv", ".tsv", ".xlsx"):
-            raise UsageError(f"A file of kind {suffix!r} is not read.", hint="Send .csv, .tsv or .xlsx, or paste it.")
+            message = _("A file of kind “%(kind)s” is not read.") % {"kind": suffix}
+            raise UsageError(message, hint=_("Send .csv, .tsv or .xlsx, or paste it."))
         file = Path(place) / f"table{suffix}"
         file.write_bytes(sent.read() if sent else pasted.encode())
         return read_records(file), pasted
@@ -166,7 +172,8 @@ def _add(request: HttpRequest, visit: Visit, role: str, table: Table) -> list[Da
     """Record each row of a table, or nothing where a row is wrong; then return what is."""
     rows, wrong = read_table(role, table, visit.project)
     if len(rows) > MOST_PASTED:
-        raise UsageError(f"{len(rows)} rows were given; at most {MOST_PASTED} fit.", hint="Give fewer at once.")
+        message = _("%(n)d rows were given; at most %(most)d fit.") % {"n": len(rows), "most": MOST_PASTED}
+        raise UsageError(message, hint=_("Give fewer at once."))
     form = own_number(request) or uuids.uuid4()
     ids = [uuids.uuid5(form, str(row)) for row, _ in rows]
     there = {
@@ -177,7 +184,8 @@ def _add(request: HttpRequest, visit: Visit, role: str, table: Table) -> list[Da
     for row, fields in rows:
         key = (fields[NAMES[role]], fields.get("topic"))
         if key in there:
-            wrong.append(DataError(f"{key[0]!r} is there already.", path=table.path, row=row, hint="Leave it out."))
+            message = _("“%(text)s” is there already.") % {"text": key[0]}
+            wrong.append(DataError(message, path=table.path, row=row, hint=_("Leave it out.")))
         there.add(key)
     for (_row, fields), own in zip(rows if not wrong else (), ids, strict=False):
         record(visit.project, f"{role}.added", {"fields": fields}, actor=visit.member.author, uuid=own)
@@ -198,10 +206,10 @@ def agree(request: HttpRequest, visit: Visit, role: str) -> HttpResponse:
         subject, _sep, text = ticked.partition(":")
         found = _part(visit, role, subject)
         if role == CONCEPT:
-            raise UsageError("A concept is used at once.", hint="Change it, or take it out of use.")
+            raise UsageError(_("A concept is used at once."), hint=_("Change it, or take it out of use."))
         if role == TEMPLATE:
             for _field, message, hint in Template.contradictions(as_row(TEMPLATE, found.fields)):
-                raise UsageError(f"The template {found.name!r} {message}", hint=hint or "Change it first.")
+                raise UsageError(f"The template {found.name!r} {message}", hint=hint or _("Change it first."))
         body = {"text": text}
         own = uuids.uuid5(own_number(request) or uuids.uuid4(), ticked)
         record(visit.project, f"{role}.agreed", body, actor=visit.member.author, uuid=own, subject=subject)
