@@ -58,18 +58,19 @@ def served(tmp_path: Path) -> Iterator[tuple[str, dict[str, str]]]:
         server.wait(timeout=20)
 
 
-def work(who: Browser, path: str, *choices: str) -> int:
-    """Do all that waits at a desk on a phone, taking one of ``choices`` in each field; returns how many were done."""
+def work(who: Browser, path: str, choice: str = "") -> int:
+    """Do all that waits at a desk on a phone; ``choice``: the value taken in each field, else each in turn."""
     page, done = who.page, 0
     page.goto(f"{who.address}{path}")
     who.look(path)
     while page.locator("form.work").count():
         page.set_viewport_size(PHONE)
         for field in page.locator("form.work fieldset").all():
-            texts = field.locator("label").all_inner_texts()
-            field.get_by_label(texts[done % len(texts)] if not choices else choices[0], exact=True).check()
+            options = field.locator(f"input[value={choice}]" if choice else "input")
+            options.nth(done % options.count()).check()
         page.locator("form.work textarea").fill("<b>비고</b> ملاحظة")
-        who.press("Save, and go on")
+        page.locator("form.work button[value=save]").click()
+        page.wait_for_load_state()
         done += 1
     who.look(f"{path} done")
     return done
@@ -82,18 +83,23 @@ def test_two_communities_judge_on_phones(served: tuple[str, dict[str, str]], tmp
     with api.sync_playwright() as started:
         chromium = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
 
-        def come(name: str, called: str) -> Browser:
-            return Browser(chromium.new_context(), address, pictures, name).arrive(codes[name], called)
+        def come(name: str, called: str, language: str) -> Browser:
+            context = chromium.new_context()
+            found = Browser(context, address, pictures, name).arrive(codes[name], called)
+            context.add_cookies([{"name": "django_language", "value": language, "url": address}])
+            return found
 
-        korean = come("seoul", "민지")
-        assert work(korean, "/p/seoul/work/errors/", "Yes") == 3
+        korean = come("seoul", "민지", "ko")
+        assert work(korean, "/p/seoul/work/errors/", "yes") == 3
+        assert korean.page.locator("html[lang=ko][dir=ltr]").count() == 1
         assert "model-" not in korean.page.content()
         assert work(korean, "/p/seoul/work/pairs/") == 2
-        arab = come("misr", "نورا")
+        arab = come("misr", "نورا", "ar")
         arab.page.goto(f"{address}/p/misr/work/baseline/")
         assert arab.page.locator("form.work fieldset span[dir=rtl]").count() == 4
         assert work(arab, "/p/misr/work/baseline/") == 3
-        assert work(arab, "/p/misr/work/adaptation/", "No") == 2
+        assert work(arab, "/p/misr/work/adaptation/", "no") == 2
+        assert arab.page.locator("html[lang=ar][dir=rtl]").count() == 1
         for name, kinds in (("seoul", ("errors", "pairs")), ("misr", ("baseline", "adaptation"))):
             head = Browser(chromium.new_context(), address, pictures, name).arrive(codes[f"{name}-coordinator"], "Ana")
             head.go(f"/p/{name}/results/")
