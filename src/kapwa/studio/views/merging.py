@@ -126,7 +126,6 @@ def answers_table(request: HttpRequest, visit: Visit) -> HttpResponse:
             rows.append([item_of(project, one), who, head, *outcome, *texts, answer.depends, asked])
     table = HttpResponse(csv_bytes(header, rows), content_type="text/csv; charset=utf-8")
     table["Content-Disposition"] = f'attachment; filename="{project.slug}-answers-{tag}.csv"'
-    table["Cache-Control"] = "no-store"
     return table
 
 

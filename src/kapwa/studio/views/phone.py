@@ -22,9 +22,7 @@ from kapwa.studio.views.desk import draw, waiting
 
 
 def _json(found: Any) -> HttpResponse:
-    answer = HttpResponse(as_json(found), content_type="application/json")
-    answer["Cache-Control"] = "no-store"
-    return answer
+    return HttpResponse(as_json(found), content_type="application/json")
 
 
 @page("sync/", read=EVERYONE, write=EVERYONE, api=True)
