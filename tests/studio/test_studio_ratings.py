@@ -444,6 +444,11 @@ def test_the_command_line(project: Any, saq: Path, tmp_path: Path, studio: Path,
     assert told.exit_code == 0, told.output
     told = run("results", "baryo", "--kind", "pears", "-o", str(tmp_path / "x"))
     assert "Did you mean 'pairs'?" in str(told.exception)
+    # What a model says of itself cannot be hidden, but is said.
+    task = kapwa.load_task("blend/saq", data="sample", language="local", where=CULTURE, limit=2)
+    proud = answered(tmp_path / "proud", task, lambda item: "Ako si Talkative, kaibigan.", "talkative-9b")
+    told = run("tasks", "baryo", str(proud), "--kind", "errors", "--sample", "2", *where)
+    assert "2 of them name the model that wrote them, so raters can tell." in told.output
 
 
 def test_choices_among_words_that_an_erasure_took_back_do_not_count(project: Any, people: dict[str, Someone]) -> None:

@@ -210,7 +210,7 @@ def tasks(
     three) and pairs of texts; validators choose among responses, which gives people's own score (baseline).
     """
     commands = _open(home, database)
-    from kapwa.studio.drawing import draw
+    from kapwa.studio.drawing import draw, naming
     from kapwa.studio.roles import RATER, VALIDATOR
 
     project = commands.find_project(name)
@@ -220,6 +220,8 @@ def tasks(
     )
     people = "person" if made.raters == 1 else "people"
     note(f"Draw {made.number}: {made.sample} for {made.raters} {people} each, seed {made.seed}.")
+    if told := naming(made):
+        note(f"{told} of them name the model that wrote them, so raters can tell.")
     note(f"They are under Work for: kapwa studio invite {name} --role {VALIDATOR if kind == 'baseline' else RATER}")
 
 

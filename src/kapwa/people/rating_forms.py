@@ -310,7 +310,7 @@ def _rating_notes(coded: _Coded, items: int, complete: int) -> tuple[str, ...]:
     notes = []
     if complete < items:
         notes.append(f"{items - complete} of {items} items were left out: not every model answered them.")
-    named = [code for code, answer in coded if (_words(answer.model) - _GENERIC) & _words(answer.text)]
+    named = [code for code, answer in coded if names_model(answer.model, answer.text)]
     if named:
         shown = ", ".join(named[:5]) + (", …" if len(named) > 5 else "")
         notes.append(f"{len(named)} answers name the model that wrote them, so raters can tell ({shown}).")
@@ -318,6 +318,11 @@ def _rating_notes(coded: _Coded, items: int, complete: int) -> tuple[str, ...]:
 
 
 _GENERIC = {"instruct", "chat", "model", "base", "local", "openai", "replay"}
+
+
+def names_model(model: str, text: str) -> bool:
+    """Whether a text names the model that wrote it, by a word of the model's name."""
+    return bool((_words(model) - _GENERIC) & _words(text))
 
 
 def _words(text: str) -> set[str]:

@@ -16,7 +16,7 @@ from kapwa.datasets.sheets import shuffled
 from kapwa.errors import UsageError, nearest
 from kapwa.loading import load_task
 from kapwa.people.forms import check_counts, check_options, one_culture, one_variant, options_of
-from kapwa.people.rating_forms import EMPTY_ANSWER, ERRORS, RATINGS, model_answers, spread
+from kapwa.people.rating_forms import EMPTY_ANSWER, ERRORS, RATINGS, model_answers, names_model, spread
 from kapwa.records import Item
 from kapwa.runs.answers import answers_of, items_of
 from kapwa.runs.directory import Run
@@ -78,6 +78,13 @@ def draw(  # noqa: PLR0913 - each is one decision of the caller; all but two hav
         body = {"kind": kind, "suite": suite, "seed": seed, "sample": wanted, "raters": raters, "runs": told}
         event = record(project, "tasks.drawn", body | {"texts": texts[:wanted]}, actor="")
     return TaskSet.objects.get(id=str(event.uuid))
+
+
+def naming(made: TaskSet) -> int:
+    """Return how many of a set's things hold a text that names the model that wrote it, so that raters can tell."""
+    labels = [run["label"] for run in made.runs]
+    rows = Drawn.objects.filter(set=made.id).values_list("texts", flat=True) if made.kind != BASELINE else ()
+    return sum(any(names_model(*one) for one in zip(labels, texts, strict=True)) for texts in rows)
 
 
 def checked_kind(kind: str) -> str:
