@@ -179,6 +179,8 @@ def test_a_question_is_written_agreed_to_worded_and_reopens_page_by_page(
     agree(3, "ko", jun)
     assert asked_now(everyday, "ko") == [text]
     assert "to be worded" in huda.get("translate/ar/")
+    assert "Question 3" not in huda.get("translate/en/")  # English is there for the prompts alone
+    assert re.search(r"Agreed in English, with the prompts</a> <span class=\"state\">0 / 2<", minji.get(""))
     assert "Question 3" not in huda.get("translate/ko/")
 
     propose(huda, 3, "ar", arabic, note="فول بدل الأرز")

@@ -54,6 +54,15 @@ def languages_of(project: Project) -> list[Language]:
     return [language(tag) for tag in dict.fromkeys([*project.languages, *written])]
 
 
+def texts_in(project: Project, tag: str) -> list[Question]:
+    """Return the questions and prompts in use that are to be agreed to in a language, by number.
+
+    In a language of the project all are; in another, such as English for prompts, those that are written in it.
+    """
+    used = Question.objects.filter(project=project, retired=False).order_by("number")
+    return [one for one in used if tag in project.languages or one.language == tag]
+
+
 def question_or_404(visit: Visit, number: int) -> Question:
     """Return the project's question that people see under ``number``."""
     found = Question.objects.filter(project=visit.project, number=number).first()
@@ -211,15 +220,15 @@ def stages(visit: Visit) -> list[Stage]:
     def link(name: str, *parts: str) -> str:
         return reverse(name, args=[project.slug, *parts]) if visit.may(PAGES[name].read) else ""
 
-    used = list(Question.objects.filter(project=project, retired=False))
-    written = sum(one.kind != PROMPT for one in used)
+    written = Question.objects.filter(project=project, retired=False).exclude(kind=PROMPT).count()
     found = [Stage(_("Questions written"), link("questions"), written, written, "" if written else _("writers"))]
     answered: list[Stage] = []
     for one in languages_of(project):
-        agreed = len(agreed_texts(project, one.tag))
-        waits = "" if agreed == len(used) else _("translators, and two other people who agree")
+        due = {text.id for text in texts_in(project, one.tag)}
+        agreed = sum(text.question.id in due for text in agreed_texts(project, one.tag))
+        waits = "" if agreed == len(due) else _("translators, and two other people who agree")
         name = _("Agreed in %s, with the prompts") % one.name
-        found.append(Stage(name, link("translate_into", one.tag), agreed, len(used), waits))
+        found.append(Stage(name, link("translate_into", one.tag), agreed, len(due), waits))
         merged = [own for own in merged_answers(project, one.tag, everybody=True) if own.question.kind != PROMPT]
         asked = [own for own in merged if own.asked]
         if asked and one.tag in project.languages:

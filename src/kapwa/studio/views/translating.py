@@ -21,7 +21,7 @@ from kapwa.studio.projections.everyday import PROMPT
 from kapwa.studio.roles import AGREEING, QUESTION_READERS, TRANSLATORS
 from kapwa.studio.security import Visit, page
 from kapwa.studio.views.common import act, show
-from kapwa.studio.views.everyday import checked_text, languages_of, question_or_404
+from kapwa.studio.views.everyday import checked_text, languages_of, question_or_404, texts_in
 from kapwa.studio.views.review import pieces
 
 _SHOWN = 20
@@ -51,7 +51,7 @@ def waiting_in(visit: Visit, tag: str) -> list[Waiting]:
     """
     own, found = visit.member.author, []
     wordings = {one.id: one for one in Wording.objects.filter(project=visit.project)}
-    for one in Question.objects.filter(project=visit.project, retired=False).order_by("number"):
+    for one in texts_in(visit.project, tag):
         word, source = wordings.get(f"{one.id}:{tag}"), wordings[f"{one.id}:{one.language}"]
         if word is None or word.state == OUTDATED:
             if visit.may(TRANSLATORS) and source.state == APPROVED:
@@ -73,9 +73,9 @@ def waiting_languages(visit: Visit) -> list[tuple[Any, int]]:
 @page("translate/", read=QUESTION_READERS)
 def translate(request: HttpRequest, visit: Visit) -> HttpResponse:
     """List the languages of the project, with the states of the wordings and what waits for the visitor."""
-    used = Question.objects.filter(project=visit.project, retired=False)
-    ids, rows = set(used.values_list("id", flat=True)), []
+    rows = []
     for one in languages_of(visit.project):
+        ids = {text.id for text in texts_in(visit.project, one.tag)}
         found = Wording.objects.filter(project=visit.project, language=one.tag, question__in=ids)
         counts = [found.filter(state=state).count() for state in (APPROVED, PROPOSED, OUTDATED)]
         rows.append((one, *counts, len(ids) - sum(counts), len(waiting_in(visit, one.tag))))
