@@ -379,7 +379,8 @@ def test_copies_of_a_topics_name_and_quotes_of_sentences_go_too(
     project: Any, people: dict[str, Someone], tmp_path: Path
 ) -> None:
     from kapwa.studio.events import differences
-    from kapwa.studio.models import Elicited, Event, Membership, Remark, Situation, Topic, Vote
+    from kapwa.studio.freeze import freeze
+    from kapwa.studio.models import Elicited, Event, Remark, Situation, Topic, Vote
 
     quoted = f"Hindi ko siya {CANARY}."
     people["carla"].post("situations/new/", a_situation("Ely", topic=f"{CANARY} paksa"))  # before it was anybody's
@@ -406,14 +407,15 @@ def test_copies_of_a_topics_name_and_quotes_of_sentences_go_too(
     assert differences(project) == []
     assert not Topic.objects.filter(name__contains=CANARY).exists()
     topics = {one.number: one.fields.get("topic", "") for one in Situation.objects.all()}
-    assert topics == {1: f"{CANARY} paksa", 2: "", 3: "friendship"}
-    assert Elicited.objects.get().topic == ""
+    assert topics == {1: f"{CANARY} paksa", 2: "topic 1", 3: "friendship"}
+    assert Elicited.objects.get().topic == "topic 1"
     assert sorted((vote.choice, vote.remark) for vote in Vote.objects.all()) == [("accept", ""), ("accept", short)]
     assert [one.text for one in Remark.objects.all()] == [short]
     first = Event.objects.filter(kind="situation.drafted").first()
     assert first is not None
     assert CANARY not in str(list(Event.objects.exclude(pk=first.pk).values_list("body")))
-    assert Membership.objects.filter(pseudonym="Edo").exists()
+    Situation.objects.filter(number=2).update(state="accepted")
+    assert '"topic": "topic 1"' in (freeze(project, "1.0.0", tmp_path).folder / "situations.jsonl").read_text()
 
 
 def test_a_topic_that_somebody_else_added_too_stays(project: Any, people: dict[str, Someone]) -> None:

@@ -23,8 +23,8 @@ def erase_author(project: Project, author: str) -> int:
 
     What the author began goes as a whole, with what others did with it: a situation with the changes and variations
     that others made of its words. In a situation of others, the fields that the author changed go back to the words
-    before. Votes count again. Names of topics that others took over, remarks of others that quote a whole sentence, and
-    texts of the project's settings that the author wrote last are emptied.
+    before. Votes count again. Remarks of others that quote a whole sentence, and texts of the project's settings that
+    the author wrote last are emptied; names of topics that others took over become numbers, for every item has a topic.
     What the author did for others without a text, such as accepting, stays, by nobody.
     """
     hold(project)
@@ -130,8 +130,8 @@ _SENTENCE_END = re.compile(r"(?<=[.!?…؟۔።।。！？])|\n")
 _SETTINGS = ("contact", "collected", "limits")
 
 
-def _empty_copies(events: list[Event], topics: Mapping[str, int], texts: list[str]) -> int:
-    """Empty names of ``topics`` in what came after them, and remarks that quote ``texts``; return how many events."""
+def _empty_copies(events: list[Event], topics: Mapping[str, tuple[int, str]], texts: list[str]) -> int:
+    """Number the ``topics`` in what came after them, empty remarks that quote ``texts``; return how many events."""
     quotes = {piece for text in texts for one in _SENTENCE_END.split(text) if len(piece := _plain(one)) >= _QUOTED}
     count = 0
     for event in events:
@@ -143,8 +143,9 @@ def _empty_copies(events: list[Event], topics: Mapping[str, int], texts: list[st
             if any(quote in said for quote in quotes):
                 body[name] = ""
         for place in (body, changes := dict(body.get("changes") or {})):
-            if event.kind != "topic.added" and topics.get(place.get("topic", ""), event.seq) < event.seq:
-                place["topic"] = ""
+            since, number = topics.get(place.get("topic", ""), (event.seq, ""))
+            if event.kind != "topic.added" and since < event.seq:
+                place["topic"] = number
         if "changes" in body:
             body["changes"] = changes
         if body != event.body:
@@ -154,11 +155,12 @@ def _empty_copies(events: list[Event], topics: Mapping[str, int], texts: list[st
     return count
 
 
-def _topics_of(author: str, events: list[Event]) -> dict[str, int]:
-    """Return the names of topics that ``author`` alone added, and since when."""
-    added = [event for event in events if event.kind == "topic.added" and not event.erased]
-    others = {event.body["name"] for event in added if event.actor != author}
-    return {event.body["name"]: event.seq for event in added[::-1] if event.body["name"] not in others}
+def _topics_of(author: str, events: list[Event]) -> dict[str, tuple[int, str]]:
+    """Return the names of topics that ``author`` alone added: since when, and what they are called from now on."""
+    added = [event for event in events if event.kind == "topic.added"]
+    places = [(event, f"topic {place}") for place, event in enumerate(added, start=1) if not event.erased][::-1]
+    others = {event.body["name"] for event, _ in places if event.actor != author}
+    return {one.body["name"]: (one.seq, number) for one, number in places if one.body["name"] not in others}
 
 
 def _empty_settings(project: Project, author: str, events: list[Event]) -> None:
