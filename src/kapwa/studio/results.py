@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from django.utils.translation import gettext as _
+
 from kapwa.errors import UsageError
 from kapwa.people.choices import human_baseline
 from kapwa.people.preferences import BAD, FIRST, PAIR_COLUMNS, SECOND, TIE, read_preferences
@@ -53,7 +55,7 @@ def result_files(project: Project, kind: str) -> dict[str, bytes]:
     said = _judged(project, kind)
     if not said:
         raise UsageError(
-            "Nobody has judged anything of this kind yet.",
+            _("Nobody has judged anything of this kind yet."),
             hint=f"Draw: kapwa studio tasks {project.slug} RUN --kind {kind}",
         )
     if kind == BASELINE:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from kapwa.studio.merging import key_of
 from kapwa.studio.models import Answer, Event, Merging, Question
 from kapwa.studio.projections.registry import RefusedError, common, kind
@@ -21,7 +23,7 @@ def answer_given(event: Event, *, live: bool) -> None:
     """
     body = event.body
     if not Question.objects.filter(project_id=event.project_id, id=event.subject).exists():
-        raise RefusedError("This question is not there any more.", hint="Go back to the list.")
+        raise RefusedError(_("This question is not there any more."), hint=_("Go back to the list."))
     own = {"question": event.subject, "language": body["language"], "author": event.actor}
     Answer.objects.filter(project_id=event.project_id, **own).delete()
     Answer.objects.create(**common(event), **own, **{name: body[name] for name in body if name != "language"})
@@ -48,7 +50,7 @@ def _decide(event: Event) -> None:
 def answers_merged(event: Event, *, live: bool) -> None:
     """The subject is a question. Body: ``language``, ``keys``: the groups that hold these answers are one."""
     if live and len(set(event.body["keys"])) < 2:
-        raise RefusedError("One answer alone cannot be merged.", hint="Tick two or more.")
+        raise RefusedError(_("One answer alone cannot be merged."), hint=_("Tick two or more."))
     _decide(event)
 
 
@@ -89,6 +91,6 @@ def answers_undone(event: Event, *, live: bool) -> None:
     found = Merging.objects.filter(id=f"{event.subject}:{event.body['language']}").first()
     kept = [one for one in found.decisions if one["id"] != event.body["decision"]] if found else []
     if found is None or len(kept) == len(found.decisions):
-        raise RefusedError("This decision is not there any more.", hint="Open the page again.")
+        raise RefusedError(_("This decision is not there any more."), hint=_("Open the page again."))
     found.decisions = kept
     found.save()

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
+from django.utils.translation import gettext as _
+
 from kapwa.people.agreement import has_majority
 from kapwa.studio.models import Event, Project, Question, Wording
 from kapwa.studio.models.everyday import APPROVED, OUTDATED, PROPOSED
@@ -57,9 +59,9 @@ def asked_revisions(project: Project, languages: Collection[str]) -> dict[str, t
 def _question(event: Event, *, live: bool) -> Question:
     found = Question.objects.filter(project_id=event.project_id, id=event.subject).first()
     if found is None:
-        raise RefusedError("This question is not there any more.", hint="Go back to the list.")
+        raise RefusedError(_("This question is not there any more."), hint=_("Go back to the list."))
     if live and found.retired and event.kind != "question.retired":
-        raise RefusedError("This question is retired.", hint="A writer can take it back into use.")
+        raise RefusedError(_("This question is retired."), hint=_("A writer can take it back into use."))
     return found
 
 
@@ -101,10 +103,12 @@ def question_revised(event: Event, *, live: bool) -> None:
     """
     question, body = _question(event, live=live), event.body
     if live and body["base"] != question.text_event:
-        raise RefusedError("Somebody else changed this question meanwhile.", hint="Open it again: your text is below.")
+        raise RefusedError(
+            _("Somebody else changed this question meanwhile."), hint=_("Open it again: your text is below.")
+        )
     same = body["text"] == question.text
     if live and same and (body["topic"], body["kind"]) == (question.topic, question.kind):
-        raise RefusedError("The question is the same as before.", hint="Change something, then save.")
+        raise RefusedError(_("The question is the same as before."), hint=_("Change something, then save."))
     question.topic, question.kind = body["topic"], body["kind"]
     if not same:
         question.text, question.text_event, question.author = body["text"], str(event.uuid), event.actor
@@ -119,7 +123,7 @@ def question_retired(event: Event, *, live: bool) -> None:
     """Body: ``retired``; False takes the question back into use."""
     question = _question(event, live=live)
     if live and question.retired == event.body["retired"]:
-        raise RefusedError(f"This question is {'retired' if question.retired else 'in use'} already.")
+        raise RefusedError(_("It is retired already.") if question.retired else _("It is in use already."))
     question.retired = event.body["retired"]
     question.save()
 
@@ -136,11 +140,11 @@ def wording_proposed(event: Event, *, live: bool) -> None:
     before = Wording.objects.filter(id=f"{question.id}:{body['language']}").first()
     if live:
         if body["language"] == question.language:
-            raise RefusedError("This is the question's own language.", hint="Change the question itself.")
+            raise RefusedError(_("This is the question's own language."), hint=_("Change the question itself."))
         if body["source"] != question.text_event or body["base"] != (before.text_event if before else ""):
-            raise RefusedError("Somebody else changed this meanwhile.", hint="Open it again: your text is below.")
+            raise RefusedError(_("Somebody else changed this meanwhile."), hint=_("Open it again: your text is below."))
         if before is not None and before.state != OUTDATED and body["text"] == before.text:
-            raise RefusedError("The text is the same as before.", hint="Change something, or agree to it.")
+            raise RefusedError(_("The text is the same as before."), hint=_("Change something, or agree to it."))
     _word(event, question, body["language"], body["text"], body["number"], body["note"])
 
 
@@ -161,11 +165,11 @@ def _think(event: Event, *, agrees: bool, live: bool) -> None:
     question, body = _question(event, live=live), event.body
     wording = Wording.objects.filter(id=f"{question.id}:{body['language']}").first()
     if wording is None or wording.text_event != body["wording"]:
-        raise RefusedError("The text changed meanwhile.", hint="Open it again and read it once more.")
+        raise RefusedError(_("The text changed meanwhile."), hint=_("Open it again and read it once more."))
     if event.actor == wording.author:
-        raise RefusedError("These are your own words.", hint="Others say what they think of them.")
+        raise RefusedError(_("These are your own words."), hint=_("Others say what they think of them."))
     if wording.state == OUTDATED:
-        raise RefusedError("The question has changed since.", hint="Propose how the text of now is said.")
+        raise RefusedError(_("The question has changed since."), hint=_("Propose how the text of now is said."))
     thinking = {name: [one for one in getattr(wording, name) if one != event.actor] for name in ("agreed", "refused")}
     thinking["agreed" if agrees else "refused"].append(event.actor)
     wording.agreed, wording.refused = thinking["agreed"], thinking["refused"]

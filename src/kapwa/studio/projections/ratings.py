@@ -7,6 +7,8 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from kapwa.people.forms import asked_of, options_of
 from kapwa.records import Item
 from kapwa.studio.fields import Fields, as_item
@@ -72,7 +74,7 @@ def text_judged(event: Event, *, live: bool) -> None:
     """
     drawn = Drawn.objects.filter(project_id=event.project_id, id=event.subject).first()
     if drawn is None:
-        raise RefusedError("This text is not there any more.", hint="Go on with the next.")
+        raise RefusedError(_("This text is not there any more."), hint=_("Go on with the next."))
     said = {name: event.body[name] for name in ("order", "values", "remark")}
     key = {"project_id": event.project_id, "drawn": drawn.id, "author": event.actor}
     Judgement.objects.update_or_create(id=f"{drawn.id}:{event.actor}", defaults={**key, **said, "seq": event.seq})

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from kapwa.errors import DataError, UsageError
 from kapwa.studio.desks import Task, desk_of
@@ -63,7 +64,7 @@ def bring_work(request: HttpRequest, visit: Visit) -> HttpResponse:
     if request.method == "POST":
         sent = request.FILES.get("file")
         if sent is None:
-            wrong = UsageError("No file came.", hint="Choose one.")
+            wrong = UsageError(_("No file came."), hint=_("Choose one."))
         else:
             with tempfile.TemporaryDirectory(prefix="kapwa-studio-") as place:
                 path = Path(place) / (Path(sent.name or "").name[-80:] or "file")

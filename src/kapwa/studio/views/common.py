@@ -66,7 +66,7 @@ def own_number(request: HttpRequest) -> uuids.UUID | None:
     try:
         return uuids.UUID(request.POST["uuid"]) if request.POST.get("uuid") else None
     except ValueError:
-        raise UsageError("The form's number is damaged.", hint="Reload the page.") from None
+        raise UsageError(_("The form's number is damaged."), hint=_("Reload the page.")) from None
 
 
 def situation_or_404(visit: Visit, number: int) -> Situation:
