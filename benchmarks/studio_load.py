@@ -266,6 +266,13 @@ def processor_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def niceness() -> int:
+    """Return how these processes are ranked (0: as all, below: before others), by themselves or with their session."""
+    group = Path("/proc/self/autogroup")
+    found = re.search(r"nice (-?\d+)", group.read_text()) if group.is_file() else None
+    return int(found[1]) if found else os.nice(0)
+
+
 def fsync_seconds(folder: Path) -> float:
     """Return the median time in which the disk keeps 4 kB."""
     times = []
@@ -348,7 +355,7 @@ def measure(
         # What else ran: processes that wanted a processor in the minute before, how these here were ranked (0: as all),
         # and how long the disk took to keep 4 kB, which a database waits for at each write.
         "load_before": round(busy, 1),
-        "niceness": os.nice(0),
+        "niceness": niceness(),
         "fsync_ms": round(1000 * syncing, 1),
     }
 

@@ -35,7 +35,7 @@ _CONFLICTING = uuids.UUID("2d1f0a3e-7b0c-4f57-9d0e-5a3a1f5b8c11")
 
 def token_of(person: Person) -> str:
     """Return what stands for a person on devices; it differs from studio to studio, and opens nothing."""
-    return salted_hmac("kapwa.here", str(person.pk)).hexdigest()[:20]
+    return salted_hmac("kapwa.here", str(person.pk), algorithm="sha256").hexdigest()[:20]
 
 
 class Here:
