@@ -72,6 +72,12 @@ def written(pot: polib.POFile, tag: str) -> polib.POFile:
     return made
 
 
+def _messages(catalog: polib.POFile | Path) -> set[tuple[str, str]]:
+    """Return what a catalog has texts of; where in the code they stand is a help to readers, and may be older."""
+    read = polib.pofile(str(catalog)) if isinstance(catalog, Path) else catalog
+    return {(entry.msgid, entry.msgid_plural) for entry in read}
+
+
 def main() -> int:
     """Write the catalogs, or say what they lack."""
     with tempfile.TemporaryDirectory() as home:
@@ -88,18 +94,16 @@ def main() -> int:
                 said = interface.fault(entry, texts) if texts else "is not translated."
                 if said:
                     wrong.append(f"{tag}: {entry.msgid!r} ({entry.occurrences[0][0]}): {said}")
-        old = [
-            path for path, made in files.items() if not path.is_file() or path.read_text("utf-8") != str(made) + "\n"
-        ]
+        old = [path for path, made in files.items() if not path.is_file() or _messages(path) != _messages(made)]
         if "--check" not in sys.argv:
-            for path in old:
+            for path, made in files.items():
                 path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(str(files[path]) + "\n", encoding="utf-8")
+                path.write_text(f"{made}\n", encoding="utf-8")
             old = []
         for line in wrong:
             print(line)
         for path in old:
-            print(f"{path.relative_to(HERE)} is not as the code has it. Run python tools/make_messages.py.")
+            print(f"{path.relative_to(HERE)} has not the texts of the code. Run python tools/make_messages.py.")
         if wrong:
             print(f"{len(wrong)} texts: write them into src/kapwa/studio/locale/TAG/LC_MESSAGES/django.po.")
         print(f"{len(pot)} texts in {len(interface.shipped())} languages.")

@@ -1,6 +1,8 @@
 """The studio in other languages: choosing one, translating its texts inside it, and what a translation cannot do."""
 
 import contextlib
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +40,13 @@ def shown(source: str, tag: str = "fil") -> str:
     from kapwa.studio.interface import catalog
 
     return str(catalog(tag).find(source).msgstr)
+
+
+def test_catalogs_hold_every_text_with_its_placeholders() -> None:
+    """A text that is new is named, with the file it is in and where its translations go."""
+    pytest.importorskip("babel", reason="the extra 'dev' is not installed")
+    done = subprocess.run([sys.executable, str(TOOL), "--check"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
 
 
 def test_a_text_without_translation_is_named_with_the_remedy(studio: Path, tmp_path: Path) -> None:
