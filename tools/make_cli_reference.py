@@ -41,6 +41,16 @@ VERBS = (
     "languages",
     "cache ls",
     "cache prune",
+    "studio new",
+    "studio serve",
+    "studio invite",
+    "studio freeze",
+    "studio tasks",
+    "studio results",
+    "studio import",
+    "studio import-work",
+    "studio export",
+    "studio check",
     "doctor",
 )
 INTRO = """# Commands
