@@ -6,9 +6,11 @@ import json
 import re
 import shutil
 import uuid
+import zipfile
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import openpyxl
@@ -146,6 +148,48 @@ def test_only_a_scribe_or_coordinator_brings_the_work_of_others(
     consent.publish(project, {"fil": "Bagong kasunduan."})
     people["dina"].agree()
     assert "have not agreed to the present text" in bring(people["dina"], "g.xlsx", book, status=400)
+
+
+def test_while_a_large_file_is_read_others_write(food: Any, answerer: Someone, monkeypatch: Any) -> None:
+    from kapwa.studio import events, taking
+
+    book = filled(fetched(answerer, "work/food/table/"), lambda sheet, column: sheet.append([None] * 3))
+    read, free = taking.read_table, []
+
+    def slowly(path: Path) -> Any:
+        def write() -> None:
+            free.append(events._WRITER.acquire(timeout=0.5))
+            if free[-1]:
+                events._WRITER.release()
+
+        other = Thread(target=write)
+        other.start()
+        other.join()
+        return read(path)
+
+    monkeypatch.setattr(taking, "read_table", slowly)
+    assert "nothing is filled in" in bring(answerer, "g.xlsx", book, status=400)
+    assert free == [True]
+
+
+def test_a_workbook_that_unpacks_to_a_great_one_is_refused_unread(answerer: Someone) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/worksheets/sheet1.xml", b" " * 30_000_000)
+    assert "is too large" in bring(answerer, "g.xlsx", packed.getvalue(), status=400)
+
+
+def test_nobody_takes_the_number_of_anothers_row_first(project: Any, food: Any, answerer: Someone) -> None:
+    from kapwa.studio.models import Event, Membership
+
+    def fill(sheet: Any, column: Callable[[str], str]) -> None:
+        sheet[f"{column('[text]')}2"], sheet[f"{column('[how]')}2"] = "kanin", 1
+
+    book = filled(fetched(answerer, "work/food/table/"), fill)
+    bring(answerer, "g.xlsx", book)
+    author = Membership.objects.get(pseudonym="Gina").author
+    known = uuid.uuid5(uuid.UUID("6b0f8d1e-93b4-4c53-8a55-1c1f8f5f2a10"), json.dumps([author, "food", "food-1", "1"]))
+    assert not Event.objects.filter(uuid=known).exists()
 
 
 def test_an_outbox_comes_in_record_by_record(food: Any, answerer: Someone) -> None:

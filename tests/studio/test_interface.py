@@ -151,6 +151,15 @@ def test_another_project_keeps_its_own_words(project: Any, translators: tuple[So
     other = enter(commands.new_project("iba", language="fil"), "Iba", "translator")
     other.post("/language/", {"language": "fil"})
     word(translators[0], "Me", "Akong-ako")
+    # Two people of one project cannot write on the page where those of another type their codes.
+    word(translators[0], "Come in", "Tuloy po kayo")
+    approve(translators[1], "Come in", "Tuloy po kayo")
+    word(translators[0], "Come in", "Pasok", tag="ilo")
+    stranger = Someone("")
+    stranger.post("/language/", {"language": "fil"})
+    page = stranger.get("/enter/")
+    assert "Tuloy po kayo" not in page
+    assert 'value="ilo"' not in page
     assert "Akong-ako" not in other.get("me/")
     assert "Akong-ako" not in other.get("interface/fil/?words=akong")
 

@@ -283,6 +283,10 @@ def test_agreement_on_the_page_is_that_of_kapwa_agreement_on_the_table(blend: An
     assert f"{found['percent']['low']:.2f} to {found['percent']['high']:.2f}" in page
     # Whoever reads it learns codes, never the log's or the studio's names for people.
     assert not any(who.author.encode() in table or who.pseudonym.encode() in table for who in people)
+    # Nor does the order of the rows say whose they are, which the log tells.
+    for question in range(1, 9):
+        codes = re.findall(rf"seoul-{question:03d},(p\w+),", table.decode("utf-8-sig"))
+        assert codes == sorted(codes)
     plain = CliRunner().invoke(app, ["agreement", str(path)])
     assert "Agreement in people's own answers" in plain.stdout
 

@@ -120,7 +120,7 @@ def test_another_content_under_the_same_number_is_kept_beside_the_first(food: An
     assert send(answerer, other, first) == [409, 200]
     assert [event.body["text"] for event in events()] == ["kanin"]
     kept = events("record.conflicting").get()
-    assert (kept.body["uuid"], kept.body["values"]["text"], kept.subject) == (first["uuid"], "lugaw", "food-1")
+    assert (kept.body["uuid"], kept.body["text"], kept.subject) == (first["uuid"], "lugaw", "food-1")
 
 
 def test_what_was_kept_beside_goes_with_its_author(project: Any, food: Any, answerer: Someone) -> None:
@@ -133,6 +133,43 @@ def test_what_was_kept_beside_goes_with_its_author(project: Any, food: Any, answ
     with transaction.atomic():
         erase_author(project, events("record.conflicting").get().actor)
     assert "KANARYO" not in str(list(events("record.conflicting").values()))
+
+
+def test_what_was_kept_beside_goes_with_the_words_of_others_in_it(
+    project: Any, food: Any, answerer: Someone, monkeypatch: Any
+) -> None:
+    from django.db import transaction
+
+    from kapwa.studio.erasure import erase_author
+    from kapwa.studio.events import record
+
+    words = "Batiin mo siya at kumustahin, sabi ni KANARYO."
+    with transaction.atomic():
+        body = {"changes": {"language": "fil", "user": words}}
+        situation = record(project, "situation.drafted", body, actor="writer")
+    own = food.body
+    monkeypatch.setattr(
+        food, "body", lambda member, task, values: own(member, task, values) | {"remark": values["place"]}
+    )
+    first = a_record(answerer)
+    quoting = {**first, "values": {**first["values"], "place": words, "text": "lugaw"}}
+    assert send(answerer, first, quoting) == [200, 409]
+    kept = events("record.conflicting").get()
+    assert "KANARYO" in kept.body["remark"]
+    monkeypatch.setattr(food, "body", lambda *given: own(*given) | {"situation": str(situation.uuid)})
+    second = a_record(answerer, "food-2")
+    assert send(answerer, second, {**second, "values": {**second["values"], "text": "tuyo"}}) == [200, 409]
+    with transaction.atomic():
+        erase_author(project, "writer")
+    kept.refresh_from_db()
+    assert (kept.body["remark"], kept.body["text"]) == ("", "lugaw")
+    assert [one.erased for one in events("record.conflicting").order_by("seq")] == [False, True]
+
+
+def test_a_clock_at_the_end_of_time_holds_up_nothing(food: Any, answerer: Someone) -> None:
+    late = a_record(answerer, device_time="9999-12-31T23:59:59-05:00")
+    assert send(answerer, late) == [200]
+    assert events().get().device_time is None
 
 
 def test_nobody_sends_what_another_filled_in(project: Any, food: Any, answerer: Someone) -> None:

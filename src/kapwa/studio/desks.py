@@ -10,7 +10,7 @@ from __future__ import annotations
 import uuid as uuids
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from django.utils.dateparse import parse_datetime
@@ -199,6 +199,6 @@ def device_time(text: str) -> datetime | None:
     """Return when a device says that something was filled in; None where it says nothing that can be read."""
     try:
         found = parse_datetime(text)
-    except ValueError:
+        return found.astimezone(UTC) if found is not None and found.tzinfo is not None else None
+    except (ValueError, OverflowError):  # the last hour of the year 9999 is none in UTC
         return None
-    return found if found is not None and found.tzinfo is not None else None

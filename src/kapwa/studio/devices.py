@@ -180,9 +180,10 @@ def _deliver(member: Membership, given: Mapping[str, Any]) -> None:
 
 def _keep_both(member: Membership, given: Mapping[str, Any]) -> None:
     """Keep what came under a number that was taken; the same sent again is kept once."""
-    task = task_of(member, desk_of(member, given["desk"]), given["subject"], given["seen"])
-    values = checked(task, given["values"])
-    body = {"desk": given["desk"], "uuid": str(given["uuid"]), "seen": given["seen"], "values": values}
+    desk = desk_of(member, given["desk"])
+    task = task_of(member, desk, given["subject"], given["seen"])
+    # With the names that the desk's own events have, by which an erasure finds what rests on others' words.
+    body = desk.body(member, task, checked(task, given["values"])) | {"desk": desk.name, "uuid": str(given["uuid"])}
     own = uuids.uuid5(_CONFLICTING, as_json([member.author, given["subject"], body]))
     record(
         member.project,

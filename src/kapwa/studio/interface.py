@@ -131,9 +131,11 @@ def overlaid(tag: str, rows: Iterable[InterfaceText]) -> polib.POFile:
 
 
 def _rows(project: Project | None) -> Any:
-    """Return a project's texts; on pages of no project those that were approved in any."""
+    """Return a project's texts; on pages of no project those that the only one approved: none writes into others'."""
     found = InterfaceText.objects.order_by("seq")
-    return found.filter(approved=True) if project is None else found.filter(project=project)
+    if project is not None:
+        return found.filter(project=project)
+    return found.filter(approved=True) if Project.objects.count() == 1 else found.none()
 
 
 _MADE: dict[tuple[int, str], tuple[object, Any]] = {}

@@ -26,7 +26,7 @@ from kapwa.studio.sheets import BINDING, BUTTON, name_in, named
 from kapwa.tables_io import read_sheet, read_table
 
 MOST_BYTES = 5_000_000
-_MOST_UNPACKED = 100_000_000
+_MOST_UNPACKED = 20_000_000
 _ROWS = uuids.UUID("6b0f8d1e-93b4-4c53-8a55-1c1f8f5f2a10")
 # Collect's names of a task's fields, with or without the groups they stand in.
 _OURS = re.compile(r"(?:^|[-/:.])t(\d+)_(\w+)$")
@@ -60,23 +60,25 @@ def take_in(project: Project, path: Path, *, only: Membership | None = None) -> 
         raise DataError("no such file.", path=path, hint=sibling_hint(path))
     if path.stat().st_size > MOST_BYTES:
         raise DataError(f"has more than {MOST_BYTES:,} bytes.", path=path, hint="Split it.")
-    people = {
-        token_of(one.person): one
-        for one in Membership.objects.filter(project=project, left=None).select_related("person", "project")
-        if one.person is not None and (only is None or one.pk == only.pk)
-    }
+    # Nobody else waits while the file is read, which may take long: a small file may unpack to a large one.
+    given = _records(path) if path.suffix.lower() == ".json" else list(_given(path))
     answers = Event.objects.filter(project=project).exclude(kind="record.conflicting")
     with writing(), transaction.atomic():
+        people = {
+            token_of(one.person): one
+            for one in Membership.objects.filter(project=project, left=None).select_related("person", "project")
+            if one.person is not None and (only is None or one.pk == only.pk)
+        }
         before = answers.count()
         if path.suffix.lower() == ".json":
-            count, refused = _outbox(path, people)
+            count, refused = _outbox(path, given, people)
         else:
-            count, refused = _rows(path, people), []
+            count, refused = _rows(path, given, people), []
         new = answers.count() - before
     return Taken(new, count - new, refused)
 
 
-def _outbox(path: Path, people: Mapping[str, Membership]) -> tuple[int, list[str]]:
+def _records(path: Path) -> list[Any]:
     try:
         found = json.loads(path.read_bytes())
         records = found["records"] if found["kapwa"] == "outbox" else None
@@ -84,6 +86,10 @@ def _outbox(path: Path, people: Mapping[str, Membership]) -> tuple[int, list[str
         records = None
     if not isinstance(records, list):
         raise DataError("holds no answers of a phone.", path=path, hint="Save them on the phone's page once more.")
+    return records
+
+
+def _outbox(path: Path, records: list[Any], people: Mapping[str, Membership]) -> tuple[int, list[str]]:
     refused = []
     for number, record in enumerate(records, start=1):
         token = str(record.get("person")) if isinstance(record, dict) else ""
@@ -96,9 +102,9 @@ def _outbox(path: Path, people: Mapping[str, Membership]) -> tuple[int, list[str
     return len(records) - len(refused), refused
 
 
-def _rows(path: Path, people: Mapping[str, Membership]) -> int:
+def _rows(path: Path, rows: list[_Given], people: Mapping[str, Membership]) -> int:
     count = 0
-    for given in _given(path):
+    for given in rows:
         filled = {name: cell for name, cell in given.cells.items() if cell[1]}
         if not filled:
             continue
@@ -154,7 +160,8 @@ def _agreed(member: Membership, path: Path, row: int) -> Membership:
 def _deliver(member: Membership, given: _Given, filled: Mapping[str, tuple[str, str]], path: Path) -> None:
     """Deliver a row; what is wrong with it is said with its place."""
     desk, subject, seen = (given.bound[name] for name in ("desk", "subject", "seen"))
-    own = uuids.uuid5(_ROWS, json.dumps([member.author, desk, subject, seen]))
+    # With the project's secret: nobody else can take the number first.
+    own = uuids.uuid5(_ROWS, json.dumps([member.project.salt, member.author, desk, subject, seen]))
     column: str | None = None
     try:
         task = task_of(member, desk_of(member, desk), subject, seen)

@@ -14,7 +14,7 @@ from kapwa.studio.models import Answer, Event, Merging, Question
 from kapwa.studio.projections.registry import RefusedError, common, kind
 
 
-@kind("answer.given")
+@kind("answer.given", remarks=("depends",))
 def answer_given(event: Event, *, live: bool) -> None:
     """The subject is a question.
 

@@ -6,6 +6,9 @@ from kapwa.studio.models import Event
 from kapwa.studio.projections.registry import kind
 
 
-@kind("record.conflicting")
+@kind("record.conflicting", rests_on=("situation",), remarks=("remark", "depends"))
 def conflicting(event: Event, *, live: bool) -> None:
-    """Keep what came under the number of another record; the first stands, so the current tables stay."""
+    """Keep what came under the number of another record; the first stands, so the current tables stay.
+
+    Body: that of the desk's own event, with ``desk`` and the ``uuid`` that was taken.
+    """

@@ -55,7 +55,7 @@ def _file(content: bytes, name: str) -> HttpResponse:
     return answer
 
 
-@page("bring/", read=EVERYONE, write=EVERYONE)
+@page("bring/", read=EVERYONE, write=EVERYONE, alone=False)
 def bring_work(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Take in a file that was filled in elsewhere; a scribe or coordinator brings those of others, too."""
     others = visit.may(MODERATORS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -117,11 +118,13 @@ def answers_table(request: HttpRequest, visit: Visit) -> HttpResponse:
     rows: list[list[Any]] = []
     for one in found:
         asked = one.wording.text if one.wording else one.question.text
-        for answer in one.answers:
+        # By code: in the order in which they came, the log would say whose each is.
+        for who, answer in sorted(
+            ((person_of(project, answer.author), answer) for answer in one.answers), key=itemgetter(0)
+        ):
             fresh = counts(answer, one.question, one.wording, one.decisions)
             head = one.first.get(answer.author, "") if fresh else ""
             texts = [*answer.texts, *[""] * (most - len(answer.texts))]
-            who = person_of(project, answer.author)
             outcome = (answer.outcome, "yes" if fresh else "no")
             rows.append([item_of(project, one), who, head, *outcome, *texts, answer.depends, asked])
     table = HttpResponse(csv_bytes(header, rows), content_type="text/csv; charset=utf-8")
