@@ -1,7 +1,9 @@
 """Everyday questions: what is agreed to and asked, against a plain recount from the log; and the pages."""
 
+import io
 import random
 import re
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -284,6 +286,13 @@ def test_questions_come_in_from_packs_and_tables_with_the_rows_that_cannot(
     assert Question.objects.get(name="x1").language == "ko"
     minji.post("questions/import/", {"table": SimpleUploadedFile("t.csv", b"id,topic,english\nx3,Food,What?\n")})
     assert Question.objects.get(name="x3").language == "en"
-    minji.post("questions/import/", {"table": SimpleUploadedFile("t.exe", b"x")}, status=400)
+    for name in ("t.exe", "t.parquet", "t.yaml"):
+        page = minji.post("questions/import/", {"table": SimpleUploadedFile(name, b"x")}, status=400)
+        assert "Choose a file of one of these kinds: .csv, .tsv, .jsonl, .xlsx." in page
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/worksheets/sheet1.xml", b" " * 30_000_000)
+    file = SimpleUploadedFile("t.xlsx", packed.getvalue())
+    assert "is too large" in minji.post("questions/import/", {"table": file}, status=400)
     minji.post("questions/import/", status=400)
     assert differences(everyday) == []

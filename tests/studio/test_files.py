@@ -177,6 +177,8 @@ def test_a_workbook_that_unpacks_to_a_great_one_is_refused_unread(answerer: Some
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("xl/worksheets/sheet1.xml", b" " * 30_000_000)
     assert "is too large" in bring(answerer, "g.xlsx", packed.getvalue(), status=400)
+    # Nor is a name too long for a file.
+    assert "holds no answers" in bring(answerer, "😀" * 90 + ".json", b"[]", status=400)
 
 
 def test_nobody_takes_the_number_of_anothers_row_first(project: Any, food: Any, answerer: Someone) -> None:

@@ -58,8 +58,7 @@ def take_in(project: Project, path: Path, *, only: Membership | None = None) -> 
     """
     if not path.is_file():
         raise DataError("no such file.", path=path, hint=sibling_hint(path))
-    if path.stat().st_size > MOST_BYTES:
-        raise DataError(f"has more than {MOST_BYTES:,} bytes.", path=path, hint="Split it.")
+    refuse_large(path)
     # Nobody else waits while the file is read, which may take long: a small file may unpack to a large one.
     given = _records(path) if path.suffix.lower() == ".json" else list(_given(path))
     answers = Event.objects.filter(project=project).exclude(kind="record.conflicting")
@@ -76,6 +75,16 @@ def take_in(project: Project, path: Path, *, only: Membership | None = None) -> 
             count, refused = _rows(path, given, people), []
         new = answers.count() - before
     return Taken(new, count - new, refused)
+
+
+def refuse_large(path: Path) -> None:
+    """Raise DataError for a file that takes long to read, as a small workbook does that unpacks to a large one."""
+    if path.stat().st_size > MOST_BYTES:
+        raise DataError(f"has more than {MOST_BYTES:,} bytes.", path=path, hint="Split it.")
+    if path.suffix.lower() == ".xlsx" and zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            if sum(one.file_size for one in archive.infolist()) > _MOST_UNPACKED:
+                raise DataError("is too large.", path=path, hint="Split it.")
 
 
 def _records(path: Path) -> list[Any]:
@@ -121,10 +130,6 @@ def _rows(path: Path, rows: list[_Given], people: Mapping[str, Membership]) -> i
 
 def _given(path: Path) -> Iterator[_Given]:
     """Return each task of a file with what is filled in; of a workbook's row there is one, of a submission several."""
-    if path.suffix.lower() == ".xlsx" and zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
-            if sum(one.file_size for one in archive.infolist()) > _MOST_UNPACKED:
-                raise DataError("is too large.", path=path, hint="Split it.")
     rows = read_table(path)
     header = list(rows[0].cells)
     if set(BINDING) <= set(header):

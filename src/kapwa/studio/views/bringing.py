@@ -67,7 +67,7 @@ def bring_work(request: HttpRequest, visit: Visit) -> HttpResponse:
             wrong = UsageError(_("No file came."), hint=_("Choose one."))
         else:
             with tempfile.TemporaryDirectory(prefix="kapwa-studio-") as place:
-                path = Path(place) / (Path(sent.name or "").name[-80:] or "file")
+                path = Path(place) / (Path(sent.name or "").name[-60:] or "file")
                 path.write_bytes(sent.read())
                 try:
                     taken = take_in(visit.project, path, only=None if others else visit.member)

@@ -14,7 +14,6 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from kapwa.datasets.tables import TABLE_SUFFIXES
 from kapwa.errors import DataError, UsageError
 from kapwa.studio.events import record
 from kapwa.studio.fields import tidy, tidy_line
@@ -26,6 +25,7 @@ from kapwa.studio.models.everyday import APPROVED
 from kapwa.studio.projections.everyday import PROMPT, agreed_texts
 from kapwa.studio.roles import QUESTION_READERS, WRITERS
 from kapwa.studio.security import PAGES, Visit, page
+from kapwa.studio.taking import refuse_large
 from kapwa.studio.views.common import act, show
 from kapwa.suites.blend.questions import KINDS
 
@@ -45,6 +45,7 @@ KIND_NAMES = dict(
     )
 )
 _LONGEST, _MOST = 1000, 300
+_TABLES = (".csv", ".tsv", ".jsonl", ".xlsx")  # parquet unpacks to any size, and says less of it than a workbook
 _SLOT = re.compile(r"\{[^{}]*\}")
 
 
@@ -186,13 +187,14 @@ def import_table(request: HttpRequest, visit: Visit) -> HttpResponse:
         return show(request, visit, "question_import")
     file = request.FILES.get("table")
     suffix = Path(file.name or "").suffix.lower() if file else ""
-    if file is None or suffix not in TABLE_SUFFIXES:
-        known = ", ".join(TABLE_SUFFIXES)
+    if file is None or suffix not in _TABLES:
+        known = ", ".join(_TABLES)
         raise UsageError(_("No table was sent."), hint=_("Choose a file of one of these kinds: %s.") % known)
     with tempfile.TemporaryDirectory(prefix="kapwa-studio-") as place:
         path = Path(place) / f"table{suffix}"
         path.write_bytes(file.read())
         try:
+            refuse_large(path)
             found, texts = read_questions(path, {"culture": visit.project.culture, "language": visit.project.language})
             problems = found.problems
         except DataError as error:

@@ -23,6 +23,7 @@ from kapwa.studio.projections.prompts import CONCEPT, IDENTITY, NAMES, ROLES, TE
 from kapwa.studio.prompts import Grid, as_row, read_table
 from kapwa.studio.roles import AGREERS, WORDERS
 from kapwa.studio.security import Visit, page
+from kapwa.studio.taking import refuse_large
 from kapwa.studio.views.common import act, own_number, show, whole
 from kapwa.suites.eecc.form import Template
 
@@ -165,6 +166,7 @@ def _given(request: HttpRequest, visit: Visit, role: str) -> tuple[Table, str]:
             raise UsageError(message, hint=_("Send .csv, .tsv or .xlsx, or paste it."))
         file = Path(place) / f"table{suffix}"
         file.write_bytes(sent.read() if sent else pasted.encode())
+        refuse_large(file)
         return read_records(file), pasted
 
 
