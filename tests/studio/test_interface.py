@@ -55,6 +55,9 @@ def test_a_text_without_translation_is_named_with_the_remedy(studio: Path, tmp_p
     entry = polib.POEntry(msgid="%(n)d text <b>x</b>", msgid_plural="%(n)d texts <b>x</b>")
     assert interface.fault(entry, ["<b>isa</b>", "%(n)d <b>sulat</b>"]) == ""  # "one" need not say the number
     assert "%(n)d" in interface.fault(entry, ["%(n)d <b>a</b>", "<b>a</b>"])
+    for text in ("%s %s", "uri"):
+        assert "%s" in interface.fault(polib.POEntry(msgid="one of these: %s"), [text]), text
+    assert interface.fault(polib.POEntry(msgid="one of these: %s"), ["isa: %s"]) == ""
     assert "%(m)s" in interface.fault(entry, ["%(m)s <b>a</b>", "%(n)d <b>a</b>"])
     question = polib.POEntry(msgid="To be {culture}?")
     assert interface.fault(question, ["Maging {culture}?"]) == ""

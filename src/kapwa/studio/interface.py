@@ -38,6 +38,7 @@ SOURCE = "en"
 APPROVED = "approved"
 _USUAL_PLURAL = "nplurals=2; plural=(n != 1);"
 _PLACEHOLDER = re.compile(r"%(?:\(\w+\))?[a-z]|%%|%|\{[^{}]*\}|[{}]")
+_UNNAMED = re.compile(r"%[a-z]")
 # What would change a page rather than its words: the source's tags and quotes, and no others.
 _MARKUP = re.compile(r"<[^<>]*>|[<>\"]")
 
@@ -97,6 +98,8 @@ def fault(entry: polib.POEntry, texts: Sequence[str]) -> str:
     for place, text in enumerate(texts, start=1):
         wanted, found = set(_PLACEHOLDER.findall(source)), set(_PLACEHOLDER.findall(text))
         wrong = wanted ^ found if place == len(texts) else found - wanted
+        if (unnamed := _UNNAMED.findall(source)) != _UNNAMED.findall(text):  # filled in by their number and order
+            wrong |= {*unnamed, *_UNNAMED.findall(text)}
         if wrong:
             names = ", ".join(sorted(wrong))
             return _("The placeholders differ from those of the English text: %(names)s.") % {"names": names}
