@@ -5,6 +5,8 @@ import json
 import re
 import shutil
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,38 @@ CANARY = "kanaryo"
 
 def files_with(folder: Path, text: str) -> list[str]:
     return [path.name for path in folder.iterdir() if path.is_file() and text.encode() in path.read_bytes()]
+
+
+def test_what_waited_behind_its_authors_withdrawal_is_not_written(
+    project: Any, people: dict[str, Someone], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from django.db import transaction
+    from django.utils import timezone
+
+    from kapwa.studio import security
+    from kapwa.studio.erasure import erase_author, forget
+    from kapwa.studio.events import record, writing
+    from kapwa.studio.models import Event, Membership
+    from kapwa.studio.projections import RefusedError
+
+    berto = Membership.objects.get(pseudonym="Berto")
+
+    @contextmanager
+    def behind() -> Iterator[None]:
+        with writing():
+            with transaction.atomic():
+                erase_author(project, berto.author)
+                berto.left = timezone.now()
+                forget(berto)
+            yield
+
+    monkeypatch.setattr(security, "writing", behind)
+    people["berto"].post("situations/new/", a_situation(CANARY), status=404)
+    assert not Event.objects.filter(kind="situation.drafted").exists()
+    monkeypatch.undo()
+    # Where the database has many writers, the log itself holds it.
+    with pytest.raises(RefusedError, match="not here any more"), transaction.atomic():
+        record(project, "topic.added", {"name": CANARY, "source": ""}, actor=berto.author)
 
 
 def test_nothing_of_a_removed_text_is_left_and_votes_count_again(

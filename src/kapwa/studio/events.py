@@ -18,7 +18,7 @@ from django.db import connection, transaction
 from django.utils.translation import gettext as _
 
 from kapwa.errors import KapwaError
-from kapwa.studio.models import Event, Project, current_tables
+from kapwa.studio.models import Event, Membership, Project, current_tables
 from kapwa.studio.projections import KINDS, RefusedError
 
 # SQLite takes one writer at a time; whoever waits inside the database may wait for ever, so they wait here.
@@ -79,6 +79,8 @@ def record(
         plain["number"] = (
             (found.filter(subject=subject).count() + 1) if rules.counted == "subject" else found.count() + 1
         )
+    if actor and Membership.objects.filter(project=project, author=actor, left__isnull=False).exists():
+        raise RefusedError(_("You are not here any more. Come in again."))  # while it waited for its turn
     event = Event(
         uuid=own,
         project=project,

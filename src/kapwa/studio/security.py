@@ -151,6 +151,9 @@ def _answer(request: HttpRequest, view: View, *arguments: Any, alone: bool = Tru
         if request.method in SAFE or not alone:
             return view(request, *arguments, **captured)
         with writing(), transaction.atomic():
+            for visit in arguments:  # who waited here behind their own withdrawal, such as a phone that sends
+                if not Membership.objects.filter(pk=visit.member.pk, left=None).exists():
+                    raise Http404
             return view(request, *arguments, **captured)
     except ConflictError as error:
         return problem(request, error, 409)
