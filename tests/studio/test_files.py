@@ -144,6 +144,10 @@ def test_only_a_scribe_or_coordinator_brings_the_work_of_others(
     assert "whose answers you cannot bring" in bring(enter(project, "Hana", "answerer"), "g.xlsx", book, status=400)
     assert "1 new answer was taken in." in bring(people["dina"], "g.xlsx", book)
     assert Event.objects.get(kind="food.answered").actor == Membership.objects.get(pseudonym="Gina").author
+    # A file can be filled in by anybody, so the log keeps who brought it, beside whose answers they are.
+    brought = Event.objects.get(kind="work.brought")
+    assert brought.actor == Membership.objects.get(pseudonym="Dina").author
+    assert (brought.body, brought.seq) == ({"new": 1}, Event.objects.get(kind="food.answered").seq + 1)
     # Nobody's words are taken that they have not agreed to give.
     consent.publish(project, {"fil": "Bagong kasunduan."})
     people["dina"].agree()

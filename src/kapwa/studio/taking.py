@@ -19,7 +19,7 @@ from kapwa.errors import DataError, KapwaError
 from kapwa.files import sibling_hint
 from kapwa.studio.desks import Field, FieldError, Option, deliver, desk_of, task_of
 from kapwa.studio.devices import take, token_of
-from kapwa.studio.events import ConflictError, writing
+from kapwa.studio.events import ConflictError, record, writing
 from kapwa.studio.models import Event, Membership, Project
 from kapwa.studio.security import agreed
 from kapwa.studio.sheets import BINDING, BUTTON, name_in, named
@@ -49,10 +49,11 @@ class _Given(NamedTuple):
     cells: dict[str, tuple[str, str]]
 
 
-def take_in(project: Project, path: Path, *, only: Membership | None = None) -> Taken:
+def take_in(project: Project, path: Path, *, only: Membership | None = None, by: str = "") -> Taken:
     """Record what a file holds, each answer as that of the person to whom its task was given.
 
-    ``only``: the one member whose answers may be in it; None takes everybody's. What was taken in before counts once.
+    ``only``: the one member whose answers may be in it; None takes everybody's. ``by``: the author who brings it, which
+    the log keeps beside the answers, as files can be filled in by anybody. What was taken in before counts once.
     Raises DataError naming file, row and column where a file or its first wrong row cannot be taken; then nothing of
     it is recorded.
     """
@@ -74,6 +75,8 @@ def take_in(project: Project, path: Path, *, only: Membership | None = None) -> 
         else:
             count, refused = _rows(path, given, people), []
         new = answers.count() - before
+        if by and new:
+            record(project, "work.brought", {"new": new}, actor=by)
     return Taken(new, count - new, refused)
 
 
@@ -100,12 +103,12 @@ def _records(path: Path) -> list[Any]:
 
 def _outbox(path: Path, records: list[Any], people: Mapping[str, Membership]) -> tuple[int, list[str]]:
     refused = []
-    for number, record in enumerate(records, start=1):
-        token = str(record.get("person")) if isinstance(record, dict) else ""
+    for number, one in enumerate(records, start=1):
+        token = str(one.get("person")) if isinstance(one, dict) else ""
         if token not in people:
             refused.append(f"{path.name}, {number}: it was filled in by somebody whose answers you cannot bring.")
             continue
-        answer = take(_agreed(people[token], path, number), people[token].person, record)
+        answer = take(_agreed(people[token], path, number), people[token].person, one)
         if answer["status"] != 200:
             refused.append(f"{path.name}, {number}: {answer['message']}")
     return len(records) - len(refused), refused

@@ -70,7 +70,7 @@ def bring_work(request: HttpRequest, visit: Visit) -> HttpResponse:
                 path = Path(place) / (Path(sent.name or "").name[-60:] or "file")
                 path.write_bytes(sent.read())
                 try:
-                    taken = take_in(visit.project, path, only=None if others else visit.member)
+                    taken = take_in(visit.project, path, only=None if others else visit.member, by=visit.member.author)
                 except DataError as error:
                     error.path = path.name
                     wrong = error
