@@ -57,7 +57,7 @@ class AnsweringDesk:
         question = Question.objects.filter(id=subject, project=member.project).exclude(kind=PROMPT).first()
         if match is None or wording is None or question is None:
             return None
-        if int(match[2]) > question.revision or int(match[3]) > wording.revision:
+        if not (1 <= int(match[2]) <= question.revision and 1 <= int(match[3]) <= wording.revision):
             return None
         return self._task(member.project, question, wording, seen)
 
