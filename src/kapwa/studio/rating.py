@@ -19,7 +19,7 @@ from kapwa.studio.assigning import Done, assign, waiting
 from kapwa.studio.desks import DESKS, Field, Option, Shown, Task
 from kapwa.studio.drawing import BASELINE, PAIRS, RATED
 from kapwa.studio.fields import prompts
-from kapwa.studio.models import Drawn, Judgement, Membership, Project, Revision, Situation, TaskSet
+from kapwa.studio.models import Drawn, Judgement, Membership, Project, Revision, Situation, TaskSet, Vote
 from kapwa.studio.projections.ratings import mark_of
 from kapwa.studio.roles import RATER, VALIDATOR
 from kapwa.suites.base import rating_suite
@@ -108,11 +108,15 @@ class RatingDesk:
         return done
 
     def _may(self, member: Membership, rows: Sequence[Drawn]) -> list[Drawn]:
-        """Leave out situations that changed since, and for validators what they wrote a part of in any project."""
+        """Leave out situations that changed since, and for validators those that they wrote or reviewed in any project.
+
+        Who voted on a situation saw its best response when the votes were revealed.
+        """
         if self.name != BASELINE:
             return list(rows)
-        authors = Membership.objects.filter(person=member.person).values_list("author", flat=True)
-        own = set(Revision.objects.filter(author__in=list(authors)).values_list("situation", flat=True))
+        authors = list(Membership.objects.filter(person=member.person).values_list("author", flat=True))
+        known = [table.objects.filter(author__in=authors) for table in (Revision, Vote)]
+        own = {situation for rows_of in known for situation in rows_of.values_list("situation", flat=True)}
         words = {
             text
             for fields in Revision.objects.filter(situation__in=own).values_list("fields", flat=True)
