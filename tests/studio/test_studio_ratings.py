@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from studio_people import Someone, enter
+from studio_people import Someone, a_situation, enter
 from studio_ratings import CULTURE, Shortest, answered, short_answers, some_accepted, task_of, work
 from typer.testing import CliRunner
 
@@ -386,6 +386,23 @@ def test_words_of_an_erased_author_are_in_no_drawn_text(
     assert Drawn.objects.count() == Judgement.objects.count() == 3
     assert "kanaryo" not in who.get("work/criteria/")
     assert differences(project) == []
+
+
+def test_a_models_own_words_stay_where_somebody_who_left_had_said_the_same_word(
+    project: Any, people: dict[str, Someone], saq: Path
+) -> None:
+    """Edo alone accepted, and Berto alone wrote "stones": no answer of the model goes with them."""
+    from kapwa.studio.models import Drawn
+
+    some_accepted(people, 1)
+    draw(project, "errors", saq, sample=4, where=CULTURE)
+    before = list(Drawn.objects.order_by("id").values_list("texts", "shown"))
+    word = before[0][0][0].split()[0]
+    people["berto"].post("situations/new/", a_situation("Ben", instruction=word))
+    for name in ("berto", "edo"):
+        people[name].post("withdraw/", {"depth": "contributions", "sure": "yes"})
+    after = list(Drawn.objects.order_by("id").values_list("texts", "shown"))
+    assert [texts for texts, _ in after] == [texts for texts, _ in before]
 
 
 def _choice_run(folder: Path, release: Path) -> str:

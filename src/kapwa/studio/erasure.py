@@ -85,9 +85,20 @@ def erase_author(project: Project, author: str) -> int:
 _NAMING = frozenset({"session.opened", "release.frozen"})
 
 
+# Where events hold the words that a release publishes and runs repeat; the rest are remarks, choices, names of things.
+_PUBLISHED = ("text", "texts", "english", "changes", "fields")
+_CODES = frozenset({"language", "category", "best", "topic", "country", "culture"})
+
+
 def _words(events: Iterable[Event]) -> set[str]:
-    """Return every text in the events that people wrote; single signs and numbers are no words of anybody."""
-    found = (text for event in events if not KINDS[event.kind].repeats for text in _leaves(event.body))
+    """Return every text that people wrote for a release; single signs and numbers are no words of anybody."""
+    own = (event.body for event in events if not KINDS[event.kind].repeats and not event.kind.startswith("message."))
+    parts = (body[name] for body in own for name in _PUBLISHED if name in body)
+    found = (
+        text
+        for part in parts
+        for text in _leaves({k: v for k, v in part.items() if k not in _CODES} if isinstance(part, dict) else part)
+    )
     return {text for text in found if len(text) > 2 and not text.isdecimal()}
 
 
@@ -100,27 +111,39 @@ def _leaves(value: Any) -> Iterator[str]:
 
 
 def _empty_repeated(project: Project, before: set[str]) -> int:
-    """Empty what was drawn from runs wherever it holds a text that nobody's events hold any more; say in how many."""
+    """Empty what was drawn from runs where it repeats a text that nobody's events hold any more; say in how many.
+
+    In what was asked and in options a word is enough. A model's own answer goes where it quotes a whole sentence: that
+    it says "rice", too, is not somebody's contribution.
+    """
     events, count = list(Event.objects.filter(project=project)), 0
     gone = before - _words(events)
     if not gone:
         return 0
-    any_of = "|".join(re.escape(text) for text in sorted(gone, key=len, reverse=True))
-    pattern = re.compile(rf"(?<!\w)(?:{any_of})(?!\w)", re.IGNORECASE)
-
-    def without(value: Any) -> Any:
-        if isinstance(value, str):
-            return "" if pattern.search(value) else value
-        return [without(one) for one in value]
-
+    asked, said = (_finding(text for text in gone if len(text) >= least) for least in (1, _QUOTED))
     for event in events:
-        if KINDS[event.kind].repeats and any(pattern.search(text) for text in _leaves(event.body.get("texts"))):
-            texts = event.body["texts"]
-            kept = [one | {name: without(one[name]) for name in ("shown", "texts") if name in one} for one in texts]
+        if not KINDS[event.kind].repeats:
+            continue
+        rules = {"shown": asked, "texts": asked if event.body.get("kind") == "baseline" else said}
+        texts = event.body.get("texts", [])
+        kept = [one | {name: _without_words(one[name], rules[name]) for name in rules if name in one} for one in texts]
+        if kept != texts:
             event.body = {**event.body, "texts": kept}
             event.save(update_fields=("body",))
             count += 1
     return count
+
+
+def _finding(texts: Iterable[str]) -> re.Pattern[str]:
+    """Return what finds any of ``texts`` between other words; nothing where there are none."""
+    any_of = "|".join(re.escape(text) for text in sorted(texts, key=len, reverse=True)) or "(?!)"
+    return re.compile(rf"(?<!\w)(?:{any_of})(?!\w)", re.IGNORECASE)
+
+
+def _without_words(value: Any, pattern: re.Pattern[str]) -> Any:
+    if isinstance(value, str):
+        return "" if pattern.search(value) else value
+    return [_without_words(one, pattern) for one in value]
 
 
 # A shorter sentence may be anybody's.
