@@ -201,6 +201,8 @@ def test_a_coordinator_says_how_many_answer_and_a_person_in_which_languages(blen
 
 def test_who_answered_what_is_kept_between_pages_and_always_as_if_read_anew(blend: Any) -> None:
     """The definition, answer by answer, against what pages keep; also after changes, erasures and an empty memory."""
+    from django.db import transaction
+
     from kapwa.studio import answering
     from kapwa.studio.erasure import erase_author
     from kapwa.studio.merging import counts
@@ -224,9 +226,11 @@ def test_who_answered_what_is_kept_between_pages_and_always_as_if_read_anew(blen
             agrees()
     answer(people[0], questions[0], "국")  # in the place of the first one
     agrees()
-    erase_author(blend, people[1].author)
+    with transaction.atomic():
+        erase_author(blend, people[1].author)
     agrees()
-    erase_author(blend, people[2].author)
+    with transaction.atomic():
+        erase_author(blend, people[2].author)
     answer(people[3], questions[1], "면")
     agrees()
     revise(blend, questions[0], "아침에 무엇을?")
