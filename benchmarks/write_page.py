@@ -395,7 +395,7 @@ def studio_load() -> Iterator[str]:
 
 `benchmarks/studio_load.py`: people with visits of their own answer 500 questions over HTTP, through what phones send
 (*sync*) or at the desk's page, which leases and shows the next question after each answer (*desk*; its waiting times
-are in a column of their own). *300 people* take ten seconds for each answer, for three minutes; the others post as fast
+are in a column of their own). *300 people* take ten seconds for each answer, for five minutes; the others post as fast
 as they can. Server and clients share {processors} processors. *server ms*: processor time of the server for an answer,
 with its page. The last column says what else went on: how many processes wanted a processor before the run began, and
 how long the disk took to keep 4 kB; {ranked} runs were ranked before that other work. Each answer is on the disk before

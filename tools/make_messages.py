@@ -67,7 +67,7 @@ def written(pot: polib.POFile, tag: str) -> polib.POFile:
     made[:] = sorted((entry for entry in made if not entry.obsolete), key=lambda entry: order[entry.msgid])
     for entry in made:
         if entry.msgid_plural:
-            forms = range(interface.plural_forms(tag))
+            forms = range(interface.plural_forms(made))
             entry.msgstr_plural = {n: entry.msgstr_plural.get(n, "") for n in forms}
     return made
 
@@ -90,8 +90,8 @@ def main() -> int:
         for tag in interface.shipped():
             made = files[interface.LOCALE / tag / "LC_MESSAGES" / "django.po"] = written(pot, tag)
             for entry in made:
-                texts = interface.texts_of(entry)
-                said = interface.fault(entry, texts) if texts else "is not translated."
+                texts = interface.forms_of(entry)
+                said = interface.fault(entry, texts) if all(texts) else "is not translated."
                 if said:
                     wrong.append(f"{tag}: {entry.msgid!r} ({entry.occurrences[0][0]}): {said}")
         old = [path for path, made in files.items() if not path.is_file() or _messages(path) != _messages(made)]

@@ -98,6 +98,13 @@ def test_without_the_key_the_models_stay_hidden(items: list[Item], tmp_path: Pat
     assert any("pass the form's key" in note for note in found.notes)
 
 
+def test_a_row_that_names_its_model_needs_no_key(items: list[Item], tmp_path: Path) -> None:
+    written = write_rating_form(items, answers_for(items), tmp_path, items_n=None, people=1, formats=["csv"])
+    fill_csv(written.sheets[0], lambda row: dict.fromkeys(CODES, "yes"))
+    write(tmp_path, f"response_id,{HEADER}\nbaryo-1-R001,fil01,gamma,Ana,{ALL_YES}\n")
+    assert set(human_ratings(tmp_path, key=written.key, replicates=100).shares["model"]) == {*MODELS, "gamma"}
+
+
 def test_a_key_of_other_forms_is_refused(items: list[Item], tmp_path: Path) -> None:
     a = write_rating_form(items, answers_for(items), tmp_path / "a", items_n=3, people=1, formats=["csv"])
     b = write_rating_form(items, answers_for(items), tmp_path / "b", items_n=3, people=1, seed=2, formats=["csv"])

@@ -85,7 +85,7 @@ def food(studio: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
     desk = FoodDesk()
     monkeypatch.setitem(DESKS, desk.name, desk)
-    monkeypatch.setitem(KINDS, desk.kind, Kind(lambda event, *, live: None, (), "", False, False, ()))
+    monkeypatch.setitem(KINDS, desk.kind, Kind(lambda event, *, live: None))
     return desk
 
 

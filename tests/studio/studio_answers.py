@@ -53,7 +53,7 @@ def answer(member: Any, question: Any, *texts: str, language: str = "", button: 
     """Let a member answer a question as it is asked now, as a form would send it."""
     from django.db import transaction
 
-    from kapwa.studio.desks import deliver
+    from kapwa.studio.desks import deliver, task_of
     from kapwa.studio.models import Wording
 
     language = language or question.language
@@ -61,15 +61,17 @@ def answer(member: Any, question: Any, *texts: str, language: str = "", button: 
     question.refresh_from_db()
     values = {f"answer_{place}": text for place, text in enumerate(texts, start=1)}
     with transaction.atomic():
-        return deliver(
-            member.project,
-            member,
-            "answers",
-            subject=question.id,
-            seen=f"{language}:{question.revision}.{wording.revision}",
-            values={**values, "depends": depends, "button": button or ("answered" if texts else "idk")},
-            uuid=uuid.uuid4(),
-        )
+        task = task_of(member, "answers", question.id, f"{language}:{question.revision}.{wording.revision}")
+        said = {**values, "depends": depends, "button": button or ("answered" if texts else "idk")}
+        return deliver(member, task, said, uuid=uuid.uuid4())
+
+
+def merged(project: Any, language: str, without: Any = ()) -> list[Any]:
+    """The answers to every wording in a language after merging, by the questions' numbers."""
+    from kapwa.studio.merging import merged_answers
+    from kapwa.studio.models import Wording
+
+    return merged_answers(project, Wording.objects.filter(project=project, language=language), without)
 
 
 def member_of(who: Someone) -> Any:

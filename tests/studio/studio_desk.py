@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from kapwa.studio.desks import Field, Option, Shown, Task
+from kapwa.studio.desks import Field, Option, Shown, Task, Work
 from kapwa.studio.models import Event, Membership, Project
 
 BUTTONS = (Option("answer", "Answer"), Option("unknown", "I don't know"))
 FIELDS = (
     Field("text", "Your answer", "long", required=True, language="fil", only_with=("answer",)),
     Field("how", "How sure are you?", "choice", (Option("sure", "Sure"), Option("not", "ليس", "ar")), required=True),
-    Field("when", "When?", "many", (Option("day", "By day"), Option("night", "By night"))),
+    Field("when", "When?", "choice", (Option("day", "By day"), Option("night", "By night"))),
     Field("place", "Where?", "text", language="fil"),
 )
 
@@ -40,8 +40,9 @@ class FoodDesk:
         done = set(own.values_list("subject", flat=True))
         return [number for number in range(1, self.count + 1) if f"food-{number}" not in done]
 
-    def draw(self, member: Membership, count: int) -> list[Task]:
-        return [self._task(number, self.revision) for number in self._waiting(member)[:count]]
+    def draw(self, member: Membership, count: int) -> Work:
+        waiting = self._waiting(member)
+        return Work([self._task(number, self.revision) for number in waiting[:count]], len(waiting))
 
     def find(self, member: Membership, subject: str, seen: str) -> Task | None:
         number = subject.removeprefix("food-")

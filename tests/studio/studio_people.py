@@ -26,6 +26,11 @@ class Someone:
         assert answer.status_code == status, answer.content.decode()
         return answer.content.decode()
 
+    def ask(self, number: int) -> str:
+        """Ask the model about a situation; return how its page reads then."""
+        self.client.post(self.full("ask/"), {"number": str(number)}).getvalue()
+        return self.get(f"situations/{number}/")
+
     def full(self, path: str) -> str:
         return path if path.startswith("/") else f"/p/{self.project}/{path}"
 

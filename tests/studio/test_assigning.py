@@ -30,6 +30,20 @@ def clock(monkeypatch: Any) -> Clock:
     return found
 
 
+def given_to(member: Any, desk: str, done: dict[str, set[str]], target: int, count: int) -> list[str]:
+    """What somebody is given; ``done``: who did each thing."""
+    from kapwa.studio.assigning import assign
+
+    return assign(member, desk, lambda: counted(member, done), target=target, count=count).subjects
+
+
+def counted(member: Any, done: dict[str, set[str]]) -> Any:
+    from kapwa.studio.assigning import Done
+
+    own = {thing for thing, people in done.items() if member.author in people}
+    return Done({thing: len(people) for thing, people in done.items()}, own)
+
+
 def members_of(project: Any, count: int) -> list[Any]:
     from kapwa.studio.models import Membership
 
@@ -57,7 +71,7 @@ def test_loads_differ_by_at_most_one_over_any_course(project: Any, clock: Clock,
 
     Loads may differ by more only where somebody alone at the desk had done all of the least loaded, or a lease ended.
     """
-    from kapwa.studio.assigning import assign, take_along
+    from kapwa.studio.assigning import finish, take_along
 
     drawn = random.Random(seed)
     people = members_of(project, drawn.randint(2, 7))
@@ -72,7 +86,7 @@ def test_loads_differ_by_at_most_one_over_any_course(project: Any, clock: Clock,
         if action < 0.45:
             count = drawn.randint(1, 4)
             before = loads_of(things, done, leases, clock.time)
-            given = assign(member, "desk", lambda: done, target=target, count=count)
+            given = given_to(member, "desk", done, target, count)
             assert len(given) == len(set(given)) <= count
             kept = [thing for thing in own if member.author not in done[thing]]
             assert set(given[: min(len(kept), count)]) <= set(kept)
@@ -101,7 +115,9 @@ def test_loads_differ_by_at_most_one_over_any_course(project: Any, clock: Clock,
                     if key[1] == member.author and leases[key] > clock.time
                 }
         elif action < 0.85 and own:
-            done[drawn.choice(own)].add(member.author)
+            thing = drawn.choice(own)
+            done[thing].add(member.author)
+            finish(member, "desk", thing)
         elif action < 0.88:
             clock.time += timedelta(minutes=drawn.choice([5, 31]))
             excused = excused or any(
@@ -112,37 +128,40 @@ def test_loads_differ_by_at_most_one_over_any_course(project: Any, clock: Clock,
 
 
 def test_everybody_who_goes_on_covers_all_evenly(project: Any, clock: Clock) -> None:
-    from kapwa.studio.assigning import assign, waiting
+    from kapwa.studio.assigning import finish, waiting
 
     people, things = members_of(project, 12), [f"thing-{place}" for place in range(30)]
     done: dict[str, set[str]] = {thing: set() for thing in things}
     drawn = random.Random(3)
     for _ in range(95):
         member = drawn.choice(people)
-        for thing in assign(member, "desk", lambda: done, target=5, count=1):
+        for thing in given_to(member, "desk", done, 5, 1):
             done[thing].add(member.author)
+            finish(member, "desk", thing)
         counts = [len(found) for found in done.values()]
         assert max(counts) - min(counts) <= 1
-    orders = {
-        tuple(assign(member, "other", lambda: dict.fromkeys(things, ()), target=99, count=30)) for member in people
-    }
+    nobody: dict[str, set[str]] = {thing: set() for thing in things}
+    orders = {tuple(given_to(member, "other", nobody, 99, 30)) for member in people}
     assert len(orders) == 12  # among equals each has an order of their own
-    assert waiting(people[0], "other", dict.fromkeys(things, ()), target=99) == 30
+    assert waiting(people[0], "other", counted(people[0], nobody), target=99) == 30
 
 
 def test_a_lease_is_renewed_ends_and_comes_back(project: Any, clock: Clock) -> None:
-    from kapwa.studio.assigning import assign, take_along, waiting
+    from kapwa.studio.assigning import finish, take_along, waiting
     from kapwa.studio.models import Lease
 
     first, second = members_of(project, 2)
     done: dict[str, set[str]] = {"only": set()}
 
     def draw(who: Any) -> list[str]:
-        return assign(who, "desk", lambda: done, target=1, count=3)
+        return given_to(who, "desk", done, 1, 3)
+
+    def left(who: Any) -> int:
+        return waiting(who, "desk", counted(who, done), target=1)
 
     assert draw(first) == ["only"]
     assert draw(second) == []
-    assert (waiting(first, "desk", done, target=1), waiting(second, "desk", done, target=1)) == (1, 0)
+    assert (left(first), left(second)) == (1, 0)
     clock.time += timedelta(minutes=29)
     assert draw(first) == ["only"]
     clock.time += timedelta(minutes=29)
@@ -156,13 +175,24 @@ def test_a_lease_is_renewed_ends_and_comes_back(project: Any, clock: Clock) -> N
     assert draw(second) == ["only"]  # does not shorten it
     assert Lease.objects.get().until == START + timedelta(minutes=60, hours=48)
     done["only"].add(second.author)
+    finish(second, "desk", "only")
     assert draw(second) == []
+
+
+def test_what_counts_again_is_promised_no_more(project: Any, clock: Clock) -> None:
+    """Somebody holds a question that was changed; then their answer to its former text is confirmed."""
+    ana, berto, carla = members_of(project, 3)
+    done: dict[str, set[str]] = {"x": set()}
+    assert given_to(ana, "d", done, 2, 1) == ["x"]
+    done["x"].add(ana.author)
+    assert given_to(ana, "d", done, 2, 1) == []
+    assert given_to(berto, "d", done, 2, 1) == ["x"]
+    assert given_to(carla, "d", done, 2, 1) == []
 
 
 def test_twenty_people_at_once_are_promised_nothing_twice(project: Any) -> None:
     from django.db import connection
 
-    from kapwa.studio.assigning import assign
     from kapwa.studio.models import Lease
 
     people, things = members_of(project, 20), [f"thing-{place}" for place in range(8)]
@@ -171,7 +201,7 @@ def test_twenty_people_at_once_are_promised_nothing_twice(project: Any) -> None:
 
     def draw(member: Any) -> None:
         start.wait()
-        found[member.author] = assign(member, "desk", lambda: dict.fromkeys(things, ()), target=5, count=3)
+        found[member.author] = given_to(member, "desk", {thing: set() for thing in things}, 5, 3)
         connection.close()
 
     threads = [threading.Thread(target=draw, args=(member,)) for member in people]

@@ -5,6 +5,8 @@ import io
 import json
 import re
 import shutil
+import subprocess
+import sys
 import uuid
 import zipfile
 from collections.abc import Callable
@@ -64,65 +66,88 @@ def test_a_sheet_to_print_says_each_task_with_places_to_write(food: Any, answere
 
 def test_a_workbook_comes_back_as_the_answers_that_stand_in_it(food: Any, answerer: Someone) -> None:
     def fill(sheet: Any, column: Callable[[str], str]) -> None:
-        assert "umaga, 1?" in sheet[f"{column('Question')}2"].value
-        assert sheet[f"{column('Choices for: How sure')}2"].value == "1 = Sure\n2 = ليس"
+        assert "Question: Ano ang kinakain sa umaga, 1?" in sheet[f"{column('Text 1')}2"].value
+        assert sheet[f"{column('Choices for: how')}2"].value == "1 = Sure\n2 = ليس"
         sheet[f"{column('[text]')}2"], sheet[f"{column('[how]')}2"] = "kanin\nat itlog", 2
-        sheet[f"{column('[when]')}2"] = "1, 2"
+        sheet[f"{column('[when]')}2"] = "٢"
         sheet[f"{column('[button]')}3"], sheet[f"{column('[how]')}3"] = "2", "1.0"
 
     book = filled(fetched(answerer, "work/food/table/"), fill)
     food.revision = 2  # edited while the workbook was away
     page = bring(answerer, "gina.xlsx", book)
     assert "2 new answers were taken in." in page
-    both = {"text": "", "when": [], "place": "", "seen": "1"}
+    both = {"text": "", "when": "", "place": "", "seen": "1"}
     assert answers() == [
-        ("food-1", {**both, "button": "answer", "text": "kanin\nat itlog", "how": "not", "when": ["day", "night"]}),
+        ("food-1", {**both, "button": "answer", "text": "kanin\nat itlog", "how": "not", "when": "night"}),
         ("food-2", {**both, "button": "unknown", "how": "sure"}),
     ]
     assert "2 were here before" in bring(answerer, "gina.xlsx", book)
     changed = filled(book, lambda sheet, column: sheet.__setitem__(f"{column('[text]')}2", "lugaw"))
-    assert "gina.xlsx, row 2: was brought before with another content." in bring(answerer, "gina.xlsx", changed, 400)
+    page = bring(answerer, "gina.xlsx", changed)
+    assert "gina.xlsx, row 2: it was brought before with another content. The first answer stands." in page
     assert len(answers()) == 2
 
 
 def test_texts_and_columns_of_one_name_are_all_there(food: Any, answerer: Someone, monkeypatch: Any) -> None:
-    from kapwa.studio.desks import Field, Option, Shown, Task
+    from kapwa.studio.desks import Field, Option, Shown, Task, Work
 
     choices = (Option("a", "=1+1"), Option("b", "two, with a comma"))
     fields = tuple(Field(name, "Which?", "choice", choices) for name in ("one", "two"))
-    task = Task("food", "food-1", "1", (Shown("", "first", "fil"), Shown("", "second", "fil")), fields, ())
-    monkeypatch.setattr(food, "draw", lambda member, count: [task])
+    shown = (Shown("", "first", "fil"), Shown("", "second", "fil"))
+    task = Task("food", "food-1", "1", shown, fields, (Option("done", "Done"),))
+    monkeypatch.setattr(food, "draw", lambda member, count: Work([task], 1))
     monkeypatch.setattr(food, "find", lambda member, subject, seen: task)
 
     def fill(sheet: Any, column: Callable[[str], str]) -> None:
-        assert sheet[f"{column('Text')}2"].value == "first\n\nsecond"
-        assert sheet[f"{column('Which? (2)')}2"].value == "1 = =1+1\n2 = two, with a comma"
+        assert [sheet[f"{column(name)}2"].value for name in ("Text 1", "Text 2")] == ["first", "second"]
+        assert sheet[f"{column('Choices for: two')}2"].value == "1 = =1+1\n2 = two, with a comma"
+        # A choice is checked by the spreadsheet, too, and a text is not.
+        assert [str(rule.sqref) for rule in sheet.data_validations.dataValidation] == [
+            f"{column(f'[{name}]')}2" for name in ("button", "one", "two")
+        ]
         sheet[f"{column('[one]')}2"], sheet[f"{column('[two]')}2"] = "1", "2"
 
     bring(answerer, "gina.xlsx", filled(fetched(answerer, "work/food/table/"), fill))
-    assert answers() == [("food-1", {"one": "a", "two": "b", "button": "", "seen": "1"})]
+    assert answers() == [("food-1", {"one": "a", "two": "b", "button": "done", "seen": "1"})]
 
 
-def test_a_wrong_cell_is_named_and_nothing_is_taken_half(food: Any, answerer: Someone) -> None:
+def test_a_wrong_row_is_named_and_stops_no_other(food: Any, answerer: Someone) -> None:
     book = fetched(answerer, "work/food/table/")
 
-    def wrong(cell: str, text: str, row: int = 3) -> str:
+    def with_row_3(cell: str, text: str) -> bytes:
         def fill(sheet: Any, column: Callable[[str], str]) -> None:
             sheet[f"{column('[text]')}2"], sheet[f"{column('[how]')}2"] = "kanin", 1
             sheet[f"{column('[text]')}3"], sheet[f"{column('[how]')}3"] = "itlog", 1
-            sheet[f"{column(cell)}{row}"] = text
+            if "{" in text:
+                sheet[f"{column(cell)}3"] = text.format(*sheet[f"{column(cell)}3"].value.split())
+            else:
+                sheet[f"{column(cell)}3"] = text
 
-        return bring(answerer, "gina.xlsx", filled(book, fill), status=400).replace("&#x27;", "'")
+        return filled(book, fill)
 
-    assert "gina.xlsx, row 3, column 'How sure are you? [how]': How sure are you?: “5” is not" in wrong("[how]", "5")
-    assert "row 3, column 'How you finish [button]'" in wrong("[button]", "no")
-    assert "row 3, column 'Your answer [text]': Your answer: nothing is filled in." in wrong("[text]", "")
-    assert "gina.xlsx, row 3: There is no such task." in wrong("subject", "food-9")
-    assert "row 3: There is no such task." in wrong("seen", "7")
-    assert "row 3: This work is not offered to you here." in wrong("desk", "other")
-    assert "row 3, column 'person': was given to somebody whose answers you cannot bring" in wrong("person", "x")
-    assert "A text has 4,001 characters" in wrong("[text]", "x" * 4001)
-    assert "nothing is filled in" in bring(answerer, "gina.xlsx", book, status=400)
+    def wrong(cell: str, text: str) -> str:
+        page = bring(answerer, "gina.xlsx", with_row_3(cell, text)).replace("&#x27;", "'")
+        return page.split("Not taken in:")[1].split("</ul>")[0]
+
+    assert "gina.xlsx, row 3: How sure are you?: “5” is not one of the choices." in wrong("[how]", "5")
+    assert "row 3: How you finish: “no” is not one of the choices." in wrong("[button]", "no")
+    assert "row 3: Your answer: nothing is filled in." in wrong("[text]", "")
+    assert "row 3: There is no such task." in wrong("[task]", "{0} food-9 {2} {3}")
+    assert "row 3: There is no such task." in wrong("[task]", "{0} {1} 7 {3}")
+    assert "row 3: This work is not offered to you here." in wrong("[task]", "other {1} {2} {3}")
+    assert "row 3: it was filled in by somebody whose answers you cannot bring" in wrong("[task]", "{0} {1} {2} x")
+    assert "row 3: This record is damaged." in wrong("[task]", "")
+    assert "Your answer: A text has 4,001 characters" in wrong("[text]", "x" * 4001)
+    assert answers()[0][1]["text"] == "kanin"
+    assert len(answers()) == 1
+    # Mended and brought again, it comes in, and the other counts once.
+    page = bring(answerer, "gina.xlsx", with_row_3("[how]", "2"))
+    assert "1 new answer was taken in. 1 was here before." in page
+    assert [body["how"] for _, body in answers()] == ["sure", "not"]
+    assert "0 new answers were taken in." in bring(answerer, "gina.xlsx", book)
+
+
+def test_what_is_no_file_of_work_is_refused(answerer: Someone) -> None:
     for content in (b"", b"no workbook", b"PK\x03\x04"):
         assert "gina.xlsx" in bring(answerer, "gina.xlsx", content, status=400)
     assert "is no file of work from the studio" in bring(answerer, "a.csv", b"a,b\n1,2\n", status=400)
@@ -141,7 +166,7 @@ def test_only_a_scribe_or_coordinator_brings_the_work_of_others(
         sheet[f"{column('[text]')}2"], sheet[f"{column('[how]')}2"] = "kanin", 1
 
     book = filled(fetched(answerer, "work/food/table/"), fill)
-    assert "whose answers you cannot bring" in bring(enter(project, "Hana", "answerer"), "g.xlsx", book, status=400)
+    assert "whose answers you cannot bring" in bring(enter(project, "Hana", "answerer"), "g.xlsx", book)
     assert "1 new answer was taken in." in bring(people["dina"], "g.xlsx", book)
     assert Event.objects.get(kind="food.answered").actor == Membership.objects.get(pseudonym="Gina").author
     # A file can be filled in by anybody, so the log keeps who brought it, beside whose answers they are.
@@ -151,14 +176,14 @@ def test_only_a_scribe_or_coordinator_brings_the_work_of_others(
     # Nobody's words are taken that they have not agreed to give.
     consent.publish(project, {"fil": "Bagong kasunduan."})
     people["dina"].agree()
-    assert "have not agreed to the present text" in bring(people["dina"], "g.xlsx", book, status=400)
+    assert "who has not agreed to the text of consent" in bring(people["dina"], "g.xlsx", book)
 
 
 def test_while_a_large_file_is_read_others_write(food: Any, answerer: Someone, monkeypatch: Any) -> None:
     from kapwa.studio import events, taking
 
     book = filled(fetched(answerer, "work/food/table/"), lambda sheet, column: sheet.append([None] * 3))
-    read, free = taking.read_table, []
+    read, free = taking.read_sheet, []
 
     def slowly(path: Path) -> Any:
         def write() -> None:
@@ -171,8 +196,8 @@ def test_while_a_large_file_is_read_others_write(food: Any, answerer: Someone, m
         other.join()
         return read(path)
 
-    monkeypatch.setattr(taking, "read_table", slowly)
-    assert "nothing is filled in" in bring(answerer, "g.xlsx", book, status=400)
+    monkeypatch.setattr(taking, "read_sheet", slowly)
+    assert "0 new answers" in bring(answerer, "g.xlsx", book)
     assert free == [True]
 
 
@@ -186,16 +211,17 @@ def test_a_workbook_that_unpacks_to_a_great_one_is_refused_unread(answerer: Some
 
 
 def test_nobody_takes_the_number_of_anothers_row_first(project: Any, food: Any, answerer: Someone) -> None:
-    from kapwa.studio.models import Event, Membership
+    from kapwa.studio.models import Event
 
     def fill(sheet: Any, column: Callable[[str], str]) -> None:
         sheet[f"{column('[text]')}2"], sheet[f"{column('[how]')}2"] = "kanin", 1
 
     book = filled(fetched(answerer, "work/food/table/"), fill)
     bring(answerer, "g.xlsx", book)
-    author = Membership.objects.get(pseudonym="Gina").author
-    known = uuid.uuid5(uuid.UUID("6b0f8d1e-93b4-4c53-8a55-1c1f8f5f2a10"), json.dumps([author, "food", "food-1", "1"]))
-    assert not Event.objects.filter(uuid=known).exists()
+    bound = ["food", "food-1", "1", answerer.client.cookies["kapwa_here"].value]
+    rows = uuid.UUID("6b0f8d1e-93b4-4c53-8a55-1c1f8f5f2a10")
+    for known, taken in ((bound, False), ([project.salt, *bound], True)):
+        assert Event.objects.filter(uuid=uuid.uuid5(rows, json.dumps(known))).exists() == taken
 
 
 def test_an_outbox_comes_in_record_by_record(food: Any, answerer: Someone) -> None:
@@ -207,8 +233,9 @@ def test_an_outbox_comes_in_record_by_record(food: Any, answerer: Someone) -> No
     file = json.dumps({"kapwa": "outbox", "project": "baryo", "records": [*records, stranger, None]}).encode()
     page = bring(answerer, "outbox.json", file)
     assert "2 new answers were taken in." in page
-    assert "outbox.json, 3: There is no such task." in page
-    assert page.count("somebody whose answers you cannot bring") == 2
+    assert "outbox.json, row 3: There is no such task." in page
+    assert page.count("somebody whose answers you cannot bring") == 1
+    assert "row 5: This record is damaged." in page
     assert "2 were here before" in bring(answerer, "outbox.json", file)
     assert [subject for subject, _ in answers()] == ["food-1", "food-2"]
 
@@ -227,6 +254,16 @@ def test_the_command_takes_in_what_members_bring(food: Any, answerer: Someone, t
     assert take_in(find_project("baryo"), path)[:2] == (0, 1)
     with pytest.raises(DataError, match="no such file"):
         take_in(find_project("baryo"), tmp_path / "gine.xlsx")
+
+
+def test_a_command_knows_every_desk(tmp_path: Path) -> None:
+    """Also where no page was asked for, which loads all there is."""
+    code = (
+        "import sys, pathlib; from kapwa.studio.settings import configure; configure(pathlib.Path(sys.argv[1]));"
+        "from kapwa.studio.desks import DESKS; print(*sorted(DESKS))"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["adaptation", "answers", "baseline", "criteria", "errors", "pairs"]
 
 
 def submission(form: bytes, given: dict[str, str]) -> str:
@@ -268,18 +305,18 @@ def test_a_form_for_odk_goes_out_in_two_languages_and_its_submissions_come_in(
     assert sorted(spoken) == ["English (en)", "Filipino (fil)", "العربية (ar)"]
     assert made.xform.count("umaga, 1?") == 3
     assert "كيف تنتهي من السؤال" in made.xform.split('lang="العربية (ar)"')[1].split("</translation>")[0]
-    given = {"t1_button": "1", "t1_text": "kanin", "t1_how": "2", "t1_when": "1 2", "t3_button": "2", "t3_how": "1"}
+    given = {"t1_button": "1", "t1_text": "kanin", "t1_how": "2", "t1_when": "2", "t3_button": "2", "t3_how": "1"}
     sent = submission(form, given)
     food.revision = 2
     assert "2 new answers were taken in." in bring(answerer, "submissions.csv", sent.encode())
-    both = {"text": "", "when": [], "place": "", "seen": "1"}
+    both = {"text": "", "when": "", "place": "", "seen": "1"}
     assert answers() == [
-        ("food-1", {**both, "button": "answer", "text": "kanin", "how": "not", "when": ["day", "night"]}),
+        ("food-1", {**both, "button": "answer", "text": "kanin", "how": "not", "when": "night"}),
         ("food-3", {**both, "button": "unknown", "how": "sure"}),
     ]
     bad = submission(form, {"t2_button": "1", "t2_how": "1"})
-    page = bring(answerer, "submissions.csv", bad.encode(), status=400).replace("&#x27;", "'")
-    assert "submissions.csv, row 2, column 't2-t2_text': Your answer: nothing is filled in." in page
+    page = bring(answerer, "submissions.csv", bad.encode())
+    assert "submissions.csv, row 2: Your answer: nothing is filled in." in page
 
 
 def test_the_human_baseline_goes_out_and_comes_back_in_every_form(
@@ -297,8 +334,8 @@ def test_the_human_baseline_goes_out_and_comes_back_in_every_form(
 
     def fill(sheet: Any, column: Callable[[str], str]) -> None:
         for row in (2, 3):
-            lines = dict(re.findall(r"(?m)^(\d) = (.*)$", sheet[f"{column('Choices for: Which')}{row}"].value))
-            shown[sheet[f"{column('subject')}{row}"].value] = lines["3"]
+            lines = dict(re.findall(r"(?m)^(\d) = (.*)$", sheet[f"{column('Choices for: chosen')}{row}"].value))
+            shown[sheet[f"{column('[task]')}{row}"].value.split()[1]] = lines["3"]
             sheet[f"{column('[chosen]')}{row}"] = 3
 
     bring(person, "gina.xlsx", filled(fetched(person, "work/baseline/table/"), fill))
@@ -306,11 +343,13 @@ def test_the_human_baseline_goes_out_and_comes_back_in_every_form(
     if find_spec("pyxform"):
         form = fetched(person, "work/baseline/odk/")
         choices = openpyxl.load_workbook(io.BytesIO(form))["choices"]
-        bound = re.findall(r"'([\w-]{36})'", str(list(openpyxl.load_workbook(io.BytesIO(form))["survey"].values)))
+        bound = re.findall(
+            r"'baseline ([\w-]{36}) ", str(list(openpyxl.load_workbook(io.BytesIO(form))["survey"].values))
+        )
         second = [row[2] for row in choices.iter_rows(min_row=2, values_only=True) if row[1] == "2"]
         shown[bound[0]] = next(text for text in second if text in Drawn.objects.get(id=bound[0]).texts)
         bring(person, "submissions.csv", submission(form, {"t1_button": "1", "t1_chosen": "2"}).encode())
-    found = {one.drawn: one for one in Judgement.objects.all()}
+    found = {one.drawn_id: one for one in Judgement.objects.all()}
     assert set(found) == set(shown)
     for drawn, text in shown.items():
         assert Drawn.objects.get(id=drawn).texts[int(found[drawn].values["chosen"])] == text

@@ -1,109 +1,26 @@
 """Studio I in a real browser: four people of two languages, a withdrawal, two releases, a run; every page seen."""
 
-import os
 import re
-import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 pytest.importorskip("django", reason="the extra 'studio' is not installed")
 api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+from studio_browser import CHROMIUM, DESKTOP, Browser, browsing, kapwa, serving  # noqa: E402 - needs a browser
+
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
-
-KAPWA = [sys.executable, "-m", "kapwa"]
-DESKTOP, PHONE = {"width": 1200, "height": 900}, {"width": 360, "height": 740}
-
-
-def kapwa(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "KAPWA_CONFIG": str(cwd / "config"), "HF_HUB_OFFLINE": "1"}
-    done = subprocess.run([*KAPWA, *arguments], cwd=cwd, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done
 
 
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[tuple[str, str]]:
     """The address of a fresh studio, and the code of its coordinator."""
-    options = (
-        "--language",
-        "fil",
-        "--languages",
-        "ar",
-        "--culture",
-        "Filipino and Egyptian",
-        "--title",
-        "Dalawang bayan",
-    )
-    code = kapwa("studio", "new", "bayan", *options, cwd=tmp_path).stdout.strip()
-    server = subprocess.Popen(
-        [*KAPWA, "studio", "serve", "bayan", "--port", "0"], cwd=tmp_path, stderr=subprocess.PIPE, text=True
-    )
-    try:
-        assert server.stderr is not None
-        found = re.search(r"http://\S+", server.stderr.readline())
-        assert found
-        yield found[0], code
-    finally:
-        server.terminate()
-        server.wait(timeout=20)
-
-
-class Browser:
-    """One person's browser, which looks at every page it comes to with axe, wide and narrow."""
-
-    def __init__(self, context: Any, address: str, pictures: Path, name: str) -> None:
-        self.page = context.new_page()
-        self.address, self.pictures, self.name = address, pictures, name
-        self.complaints: list[str] = []
-        self.page.on(
-            "console", lambda message: self.complaints.append(message.text) if message.type == "error" else None
-        )
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-
-    def go(self, path: str) -> None:
-        self.page.goto(self.address + path)
-        self.look(path)
-
-    def look(self, label: str) -> None:
-        """Hold the page against axe on a desk and on a phone, keep a picture, and refuse sideways scrolling."""
-        for viewport, size in (("wide", DESKTOP), ("phone", PHONE)):
-            self.page.set_viewport_size(size)
-            found = axe.Axe().run(self.page)
-            bad = [(one["id"], [node["html"] for node in one["nodes"]]) for one in found.response["violations"]]
-            assert bad == [], f"{label} ({viewport})"
-            wide = self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-            assert wide <= 0, f"{label} scrolls sideways by {wide} ({viewport})"
-            file = re.sub(r"\W+", "-", f"{self.name}-{label}-{viewport}").strip("-")
-            self.page.screenshot(path=self.pictures / f"{file}.png", full_page=True)
-        self.page.set_viewport_size(DESKTOP)
-
-    def press(self, name: str) -> None:
-        self.page.get_by_role("button", name=name, exact=True).click()
-        self.page.wait_for_load_state()
-
-    def arrive(self, code: str, name: str) -> "Browser":
-        self.go("/")
-        self.page.get_by_label("Code").fill(code)
-        self.press("Come in")
-        self.look("join")
-        self.page.get_by_label("A name others will see").fill(name)
-        self.press("Go on")
-        self.look("code")
-        self.page.get_by_role("link", name="I have it, go on").click()
-        self.look("consent")
-        self.page.get_by_label("What I write may be published").check()
-        self.page.get_by_label("I have read this and want to take part.").check()
-        self.press("Go on")
-        self.look("home")
-        return self
+    options = ("--language", "fil", "--languages", "ar", "--culture", "Filipino and Egyptian")
+    new = kapwa("studio", "new", "bayan", *options, "--title", "Dalawang bayan", cwd=tmp_path)
+    with serving(tmp_path, "bayan") as address:
+        yield address, new.stdout.strip()
 
 
 def test_back_shows_nothing_of_whoever_left_a_shared_phone(served: tuple[str, str]) -> None:
@@ -164,10 +81,7 @@ def write(who: Browser, fields: dict[str, str], path: str = "/p/bayan/situations
 
 def test_two_communities_make_a_release_in_the_browser(served: tuple[str, str], tmp_path: Path) -> None:
     address, code = served
-    pictures = Path(os.environ.get("KAPWA_PICTURES") or tmp_path / "pictures")
-    pictures.mkdir(parents=True, exist_ok=True)
-    with api.sync_playwright() as started:
-        chromium = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    with browsing(tmp_path) as (chromium, pictures):
         everybody: list[Browser] = []
 
         def somebody(code: str, name: str) -> Browser:
@@ -273,7 +187,6 @@ def test_two_communities_make_a_release_in_the_browser(served: tuple[str, str], 
         huda.go("/p/bayan/")
         ana.go("/p/bayan/log/")
         assert [one.complaints for one in everybody] == [[] for _ in everybody]
-        chromium.close()
     run_releases(tmp_path)
     files = [path for path in (tmp_path / "kapwa-studio").iterdir() if path.is_file()]
     assert [path.name for path in files if CANARY.encode() in path.read_bytes()] == []

@@ -1,118 +1,89 @@
-"""Ratings, pairs and the human baseline on a phone, in Korean and in Arabic, and what the coordinator sees."""
+"""The embedded model's texts, pairs and a human baseline, judged by three people each on phones, up to the report."""
 
-import io
 import json
-import os
-import re
-import subprocess
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-import kapwa
-
 pytest.importorskip("django", reason="the extra 'studio' is not installed")
-api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-from studio_ratings import answered  # noqa: E402
-from test_browser import CHROMIUM, KAPWA, PHONE, Browser  # noqa: E402
-from test_browser import kapwa as command  # noqa: E402
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+from studio_browser import CHROMIUM, Browser, browsing, invited, judge, serving
+from studio_browser import kapwa as command
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
+CULTURES = {"seoul": ("ko", "한국"), "misr": ("ar", "مصر")}
+
+
+def ran(folder: Path, name: str, task: str, *options: str) -> str:
+    """Run the embedded model; returns the run's folder."""
+    command("run", task, "--model", "smollm2", *options, "--out", f"runs/{name}", cwd=folder)
+    return str(next((folder / "runs" / name).iterdir()))
 
 
 @pytest.fixture
-def served(tmp_path: Path) -> Iterator[tuple[str, dict[str, str]]]:
-    """A studio of a Korean and an Arabic project with things drawn for both; its address, and codes to come in by."""
-    where = {"culture": "South_Korea"}
-    task = kapwa.load_task("blend/saq", data="sample", language="local", where=where)
-    runs = [answered(tmp_path, task, lambda item, n=n: f"돌 {n} {item.id}", f"model-{n}") for n in (1, 2)]
-    texts = kapwa.load_task("eecc/qa", samples=1, identities=["Egyptian"], limit=3, seed=0)
-    text = answered(tmp_path, texts, lambda item: f"Egyptians know {item.topic}.", "model-3")
+def served(tmp_path: Path) -> Iterator[tuple[str, dict[str, list[str]]]]:
+    """A studio of a Korean and an Egyptian project with things drawn for both; its address, and codes to come in by."""
+    saq = ("--data", "sample", "--where", "culture=South_Korea", "--language", "local", "--limit", "2")
+    runs = [ran(tmp_path, f"saq-{n}", "blend/saq", *saq, "--max-new-tokens", str(n)) for n in (8, 16)]
+    qa = ("--samples", "1", "--identities", "Egyptian", "--limit", "6", "--max-new-tokens", "24")
+    texts = ran(tmp_path, "qa", "eecc/qa", *qa)
     codes = {}
-    for name, language, culture in (("seoul", "ko", "한국"), ("misr", "ar", "مصر")):
+    for name, (language, culture) in CULTURES.items():
         made = command("studio", "new", name, "--language", language, "--culture", culture, cwd=tmp_path)
-        codes[f"{name}-coordinator"] = made.stdout.strip()
-        table = command("studio", "invite", name, "--role", "rater,validator", cwd=tmp_path).stdout
-        found = re.search(r"\d{4}-\d{4}-\d{4}", table)
-        assert found
-        codes[name] = found[0]
+        codes[name] = [made.stdout.strip(), *invited(tmp_path, name, "rater,validator", 3)]
     for line in (
-        ["seoul", str(runs[0]), "--kind", "errors", "--sample", "3", "--raters", "1"],
-        ["seoul", str(runs[0]), "--second", str(runs[1]), "--kind", "pairs", "--sample", "2", "--raters", "1"],
-        ["misr", "sample:egyptian", "--kind", "baseline", "--sample", "3", "--raters", "1"],
-        ["misr", str(text), "--kind", "adaptation", "--sample", "2", "--raters", "1"],
+        ["seoul", runs[0], "--kind", "errors", "--sample", "2"],
+        ["seoul", runs[0], "--second", runs[1], "--kind", "pairs", "--sample", "1"],
+        ["misr", "sample:egyptian", "--kind", "baseline", "--sample", "6"],
+        ["misr", texts, "--kind", "adaptation", "--sample", "6"],
     ):
         command("studio", "tasks", *line, cwd=tmp_path)
-    server = subprocess.Popen(
-        [*KAPWA, "studio", "serve", "--port", "0"], cwd=tmp_path, stderr=subprocess.PIPE, text=True
-    )
-    try:
-        assert server.stderr is not None
-        address = re.search(r"http://\S+", server.stderr.readline())
-        assert address
-        yield address[0], codes
-    finally:
-        server.terminate()
-        server.wait(timeout=20)
+    with serving(tmp_path) as address:
+        yield address, codes
 
 
-def work(who: Browser, path: str, choice: str = "") -> int:
-    """Do all that waits at a desk on a phone; ``choice``: the value taken in each field, else each in turn."""
-    page, done = who.page, 0
-    page.goto(f"{who.address}{path}")
-    who.look(path)
-    while page.locator("form.work").count():
-        page.set_viewport_size(PHONE)
-        for field in page.locator("form.work fieldset").all():
-            options = field.locator(f"input[value={choice}]" if choice else "input")
-            options.nth(done % options.count()).check()
-        page.locator("form.work textarea").fill("<b>비고</b> ملاحظة")
-        page.locator("form.work button[value=save]").click()
-        page.wait_for_load_state()
-        done += 1
-    who.look(f"{path} done")
-    return done
-
-
-def test_two_communities_judge_on_phones(served: tuple[str, dict[str, str]], tmp_path: Path) -> None:
+def test_two_communities_judge_on_phones(served: tuple[str, dict[str, list[str]]], tmp_path: Path) -> None:
     address, codes = served
-    pictures = Path(os.environ.get("KAPWA_PICTURES") or tmp_path / "pictures")
-    pictures.mkdir(parents=True, exist_ok=True)
-    with api.sync_playwright() as started:
-        chromium = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    with browsing(tmp_path) as (chromium, pictures):
 
-        def come(name: str, called: str, language: str) -> Browser:
+        def come(name: str, place: int) -> Browser:
             context = chromium.new_context()
-            found = Browser(context, address, pictures, name).arrive(codes[name], called)
-            context.add_cookies([{"name": "django_language", "value": language, "url": address}])
+            found = Browser(context, address, pictures, name).arrive(codes[name][place], f"P{place}")
+            context.add_cookies([{"name": "django_language", "value": CULTURES[name][0], "url": address}])
             return found
 
-        korean = come("seoul", "민지", "ko")
-        assert work(korean, "/p/seoul/work/errors/", "yes") == 3
-        assert korean.page.locator("html[lang=ko][dir=ltr]").count() == 1
-        assert "model-" not in korean.page.content()
-        assert work(korean, "/p/seoul/work/pairs/") == 2
-        arab = come("misr", "نورا", "ar")
-        arab.page.goto(f"{address}/p/misr/work/baseline/")
-        assert arab.page.locator("form.work fieldset span[dir=rtl]").count() == 4
-        assert work(arab, "/p/misr/work/baseline/") == 3
-        assert work(arab, "/p/misr/work/adaptation/", "no") == 2
-        assert arab.page.locator("html[lang=ar][dir=rtl]").count() == 1
+        for place in (1, 2, 3):
+            korean, arab = come("seoul", place), come("misr", place)
+            assert judge(korean, "/p/seoul/work/errors/", "yes") == 2
+            assert korean.page.locator("html[lang=ko][dir=ltr]").count() == 1
+            assert judge(korean, "/p/seoul/work/pairs/") == 1
+            assert "smollm" not in korean.page.content().lower()
+            arab.page.goto(f"{address}/p/misr/work/baseline/")
+            assert arab.page.locator("form.work fieldset span[dir=rtl]").count() == 4
+            assert judge(arab, "/p/misr/work/baseline/") == 6
+            assert judge(arab, "/p/misr/work/adaptation/", "no" if place == 1 else "yes") == 6
+            assert arab.page.locator("html[lang=ar][dir=rtl]").count() == 1
+            assert korean.complaints == arab.complaints == []
         for name, kinds in (("seoul", ("errors", "pairs")), ("misr", ("baseline", "adaptation"))):
-            head = Browser(chromium.new_context(), address, pictures, name).arrive(codes[f"{name}-coordinator"], "Ana")
+            head = Browser(chromium.new_context(), address, pictures, name).arrive(codes[name][0], "Ana")
             head.go(f"/p/{name}/results/")
             for kind in kinds:
                 head.go(f"/p/{name}/results/{kind}/")
                 with head.page.expect_download() as taken:
-                    head.page.get_by_role("link", name="Files (ZIP)").click()
-                packed = zipfile.ZipFile(io.BytesIO(Path(taken.value.path()).read_bytes()))
-                packed.extractall(tmp_path / "files")
+                    head.page.get_by_role("link", name="All answers as a table").click()
+                taken.value.save_as(tmp_path / "files" / kind / f"{kind}.csv")
             assert head.complaints == []
-        assert korean.complaints == arab.complaints == []
-        chromium.close()
-    told = command("agreement", "files/baseline", "--data", "sample:egyptian", "--json", cwd=tmp_path)
-    assert json.loads(told.stdout)["mean"]["n"] == 3
-    told = command("ratings", "files/errors", "--key", "files/errors", "--json", cwd=tmp_path)
-    assert {row["value"] for row in json.loads(told.stdout)["shares"]} == {1.0}
+    said = command("agreement", "files/baseline", "--data", "sample:egyptian", "--json", cwd=tmp_path)
+    ceiling = json.loads(said.stdout)
+    assert (ceiling["items"], len(ceiling["people"])) == (6, 3)
+    rated = {}
+    for kind in ("errors", "adaptation"):
+        said = command("ratings", f"files/{kind}", "--json", cwd=tmp_path)
+        rated[kind] = {row["value"] for row in json.loads(said.stdout)["shares"]}
+    assert rated == {"errors": {1.0}, "adaptation": {1.0}}  # two of three are a majority
+    run = ran(tmp_path, "mc", "kalahi/mc", "--data", "sample:egyptian", "--limit", "6")
+    command("report", run, "--people", "files", "-o", "report.html", cwd=tmp_path)
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    for said in ("What people chose: kalahi/mc", "rated answers: blend", "rated answers: eecc", "text people prefer"):
+        assert said in page

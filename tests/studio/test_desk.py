@@ -27,7 +27,7 @@ def answers() -> list[tuple[str, dict[str, Any]]]:
 def test_tasks_come_one_after_another_until_nothing_is_left(food: Any, answerer: Someone) -> None:
     assert "Questions about food (3)" in answerer.get("")
     assert "3 tasks wait for you" in answerer.get("work/")
-    filled = {"field_text": " pan de sal ", "field_how": "sure", "field_when": ["day", "night"], "button": "answer"}
+    filled = {"field_text": " pan de sal ", "field_how": "sure", "field_when": "night", "button": "answer"}
     page = answerer.get("work/food/")
     assert 'lang="fil" dir="ltr">Ano ang kinakain sa umaga, 1? (1)</p>' in page
     assert '<span lang="ar" dir="rtl">ليس</span>' in page
@@ -38,7 +38,7 @@ def test_tasks_come_one_after_another_until_nothing_is_left(food: Any, answerer:
     page = answerer.post("work/food/", {**hidden(page), **filled, "button": "unknown"})
     page = answerer.post("work/food/", {**hidden(page), **filled})
     assert "Nothing waits for you here now" in page
-    given = {"text": "pan de sal", "how": "sure", "when": ["day", "night"], "place": "", "seen": "1"}
+    given = {"text": "pan de sal", "how": "sure", "when": "night", "place": "", "seen": "1"}
     assert answers() == [
         ("food-1", {**given, "button": "answer"}),
         ("food-2", {**given, "button": "unknown", "text": ""}),
@@ -53,16 +53,16 @@ def test_tasks_come_one_after_another_until_nothing_is_left(food: Any, answerer:
         ({"field_text": ""}, "Your answer: nothing is filled in."),
         ({"field_text": "x" * 4001}, "Your answer: A text has 4,001 characters"),
         ({"field_how": "maybe"}, "How sure are you?: “maybe” is not one of the choices."),
-        ({"field_when": ["day", "dusk"]}, "When?: “dusk” is not one of the choices."),
-        ({"button": ""}, "It is not said how the task was finished."),
-        ({"button": "other"}, "It is not said how the task was finished."),
+        ({"field_when": "dusk"}, "When?: “dusk” is not one of the choices."),
+        ({"button": ""}, "How you finish: nothing is filled in."),
+        ({"button": "other"}, "How you finish: “other” is not one of the choices."),
         ({"uuid": "no"}, "number is damaged"),
     ],
 )
 def test_what_is_wrong_is_said_and_what_was_typed_stays(
     changed: dict[str, Any], said: str, food: Any, answerer: Someone
 ) -> None:
-    filled = {"field_text": "kanin", "field_how": "sure", "field_when": ["day"], "field_place": "sa bahay"}
+    filled = {"field_text": "kanin", "field_how": "sure", "field_when": "day", "field_place": "sa bahay"}
     sent = {**hidden(answerer.get("work/food/")), **filled, "button": "answer", **changed}
     page = answerer.post("work/food/", sent, status=400)
     assert said in page.replace("&#x27;", "'")
@@ -102,12 +102,12 @@ def test_a_desk_is_for_its_roles_and_a_task_must_have_been_shown(
 
 
 def test_what_people_wrote_is_text_on_every_page_of_a_desk(food: Any, answerer: Someone, monkeypatch: Any) -> None:
-    from kapwa.studio.desks import Field, Option, Shown, Task
+    from kapwa.studio.desks import Field, Option, Shown, Task, Work
 
     bad = "\"'><script>alert(7)</script>{{7777*7}}</textarea>=1+1"
     fields = (Field("text", bad, "long"), Field("how", bad, "choice", (Option(bad, bad, bad),)))
     task = Task("food", "food-1", bad, (Shown(bad, bad, bad),), fields, (Option("answer", bad, "fil"),))
-    monkeypatch.setattr(food, "draw", lambda member, count: [task])
+    monkeypatch.setattr(food, "draw", lambda member, count: Work([task], 1))
     monkeypatch.setattr(food, "find", lambda member, subject, seen: task)
     monkeypatch.setattr(food, "title", lambda: bad)
     sent = {"subject": "food-1", "seen": bad, "field_text": bad, "field_how": "other", "button": "answer"}

@@ -2,20 +2,23 @@
 
 import csv
 import json
-import os
-import re
 import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("django", reason="the extra 'studio' is not installed")
-api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
-
-from test_browser import CHROMIUM, DESKTOP, KAPWA, Browser, kapwa  # noqa: E402 - where there is a browser at all
+from studio_browser import (
+    CHROMIUM,
+    DESKTOP,
+    Browser,
+    browsing,
+    invited,
+    judge,
+    kapwa,
+    serving,
+)
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
 IDS = tuple(f"k{number:02d}" for number in (1, 2, 3, 4, 5, 6))
@@ -46,17 +49,8 @@ def served(tmp_path: Path) -> Iterator[tuple[str, str]]:
     """The address of a fresh studio, and the code of its coordinator."""
     options = ("--form", "blend", "--language", "ko", "--languages", "ar", "--culture", "Seoul and Cairo")
     code = kapwa("studio", "new", "araw", *options, cwd=tmp_path).stdout.strip()
-    server = subprocess.Popen(
-        [*KAPWA, "studio", "serve", "araw", "--port", "0"], cwd=tmp_path, stderr=subprocess.PIPE, text=True
-    )
-    try:
-        assert server.stderr is not None
-        found = re.search(r"http://\S+", server.stderr.readline())
-        assert found
-        yield found[0], code
-    finally:
-        server.terminate()
-        server.wait(timeout=20)
+    with serving(tmp_path, "araw") as address:
+        yield address, code
 
 
 def agree_to_all(who: Browser, tag: str, looks: str = "") -> int:
@@ -145,8 +139,6 @@ def test_a_community_asks_translates_answers_and_releases_in_the_browser(
     served: tuple[str, str], tmp_path: Path
 ) -> None:
     address, code = served
-    pictures = Path(os.environ.get("KAPWA_PICTURES") or tmp_path / "pictures")
-    pictures.mkdir(parents=True, exist_ok=True)
     table = tmp_path / "questions.csv"
     rows = [row for row in pack("south-korea", "questions") if row["id"] in IDS]
     ENGLISH.update({row["id"]: row["english"] for row in rows})
@@ -154,8 +146,7 @@ def test_a_community_asks_translates_answers_and_releases_in_the_browser(
         writer = csv.DictWriter(file, ("id", "topic", "english"))
         writer.writeheader()
         writer.writerows({name: row[name] for name in ("id", "topic", "english")} for row in rows)
-    with api.sync_playwright() as started:
-        chromium = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    with browsing(tmp_path) as (chromium, pictures):
         everybody: list[Browser] = []
 
         def somebody(code: str, name: str) -> Browser:
@@ -192,7 +183,7 @@ def test_a_community_asks_translates_answers_and_releases_in_the_browser(
         minji.press("Save")
         minji.look("questions")
         for number in (9, 10):
-            minji.page.goto(f"{address}/p/araw/questions/{number}/")
+            minji.page.goto(f"{address}/p/araw/translate/ko/{number}/")
             minji.press("Take it out of use")
         minji.look("question-retired")
 
@@ -217,7 +208,7 @@ def test_a_community_asks_translates_answers_and_releases_in_the_browser(
             assert agree_to_all(others[1], tag) == 8
             others[1].go(f"/p/araw/translate/{tag}/3/")
         ana.go("/p/araw/")
-        ana.go("/p/araw/questions/3/")
+        ana.go("/p/araw/questions/")
 
         # Five people answer everything in both languages, one of them in every way of not answering.
         answerers = [somebody(one, f"P{place}") for place, one in enumerate(codes[3:], start=1)]
@@ -247,8 +238,8 @@ def test_a_community_asks_translates_answers_and_releases_in_the_browser(
         ana.look("released")
         ana.go("/p/araw/")
         assert [one.complaints for one in everybody] == [[] for _ in everybody]
-        chromium.close()
     run_release(tmp_path)
+    rate_the_run(address, tmp_path)
 
 
 def run_release(folder: Path) -> None:
@@ -263,7 +254,8 @@ def run_release(folder: Path) -> None:
     assert {row["annotators"] for row in rows} == {5}
     assert {name: sum(row[name] for row in rows) for name in BUTTONS} == dict.fromkeys(BUTTONS, 2)
     kapwa("suite", "add", "releases/araw-1.0.0", "--name", "araw", cwd=folder)
-    kapwa("run", "araw/saq", "--model", "smollm2", "--limit", "4", "--out", "runs", cwd=folder)
+    seoul = ("--where", "culture=Seoul and Cairo", "--max-new-tokens", "12")
+    kapwa("run", "araw/saq", "--model", "smollm2", *seoul, "--out", "runs/saq", cwd=folder)
     every = folder / "every"
     shutil.copytree(release, every / "araw")
     for name in ("us", "mexico", "philippines"):
@@ -271,5 +263,21 @@ def run_release(folder: Path) -> None:
     kapwa("build", "mcq", "--data", "every", "-o", "mcq", cwd=folder)
     asked = (folder / "mcq" / "mcq.csv").read_text(encoding="utf-8")
     assert "Seoul and Cairo (Arabic)/k" in asked
-    kapwa("run", "blend/mcq", "--model", "smollm2", "--data", "mcq", "--limit", "4", "--out", "runs", cwd=folder)
-    assert len(list((folder / "runs").iterdir())) == 2
+    kapwa("run", "blend/mcq", "--model", "smollm2", "--data", "mcq", "--limit", "4", "--out", "runs/mcq", cwd=folder)
+    assert [len(list((folder / "runs" / one).iterdir())) for one in ("saq", "mcq")] == [1, 1]
+
+
+def rate_the_run(address: str, folder: Path) -> None:
+    """Three people say of 12 answers of the embedded model in which way each is wrong; the report takes it."""
+    run = next((folder / "runs" / "saq").iterdir())
+    kapwa("studio", "tasks", "araw", str(run), "--kind", "errors", "--sample", "12", "--seed", "1", cwd=folder)
+    with browsing(folder) as (chromium, pictures):
+        for place, code in enumerate(invited(folder, "araw", "rater", 3), start=1):
+            who = Browser(chromium.new_context(viewport=DESKTOP), address, pictures, f"R{place}")
+            assert judge(who.arrive(code, f"R{place}"), "/p/araw/work/errors/") == 12
+            assert who.complaints == []
+    kapwa("studio", "results", "araw", "--kind", "errors", "-o", "people", cwd=folder)
+    told = json.loads(kapwa("ratings", "people", "--json", cwd=folder).stdout)
+    assert len(told["shares"]) == 6
+    kapwa("report", str(run), "--people", "people", "-o", "rated.html", cwd=folder)
+    assert "Krippendorff" in (folder / "rated.html").read_text(encoding="utf-8")

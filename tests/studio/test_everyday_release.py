@@ -76,7 +76,7 @@ def test_a_release_has_the_votes_of_a_slow_recount_and_comes_out_the_same(
     decide(project, first, "merged", keys=keys)
     decide(project, first, "translated", english={keys[0]: "rice; cooked rice", keys[1]: "rice"})
     made = freeze(project, "1.0.0", tmp_path, date="2026-01-31")
-    assert (made.rows, made.held, made.step) == (3, 0, "first")
+    assert (made.rows, made.held) == (3, 0)
     slow = {texts: len(voters) for texts, voters in recount(project, first.id, "ko").items()}
     assert (
         votes_of(made.folder, "araw-003", "Seoul and Cairo")
@@ -96,13 +96,13 @@ def test_a_release_has_the_votes_of_a_slow_recount_and_comes_out_the_same(
     assert asked.idks == {"idk": 0, "no-answer": 0, "not-applicable": 1}
     assert read["Seoul and Cairo (Arabic)/araw-003"].local == "아침에 무엇을 먹나요? (ar)"
     sheet = (made.folder / "DATASHEET.md").read_text()
-    assert "answered 8, idk 0, no-answer 0, not-applicable 1" in sheet
+    assert "| answer.given | 9 | 5 |" in sheet
     manifest = json.loads((made.folder / "release.json").read_text())
     assert {name: hashlib.sha256((made.folder / name).read_bytes()).hexdigest() for name in manifest["sha256"]} == (
         manifest["sha256"]
     )
     described = json.loads((made.folder / "croissant.json").read_text())
-    assert [one["name"] for one in described["recordSet"]] == ["questions", "answers"]
+    assert [one["name"] for one in described["recordSet"]] == ["questions", "answers", "prompts"]
 
     # It comes out the same whatever happens later: other answers, merging undone, another text.
     before = {path.name: path.read_bytes() for path in made.folder.iterdir()}
@@ -111,12 +111,14 @@ def test_a_release_has_the_votes_of_a_slow_recount_and_comes_out_the_same(
     revise(project, second, "몇 시에 자나요?")
     again = freeze(project, "1.0.0", tmp_path / "again")
     assert {path.name: path.read_bytes() for path in again.folder.iterdir()} == before
-    with pytest.raises(UsageError, match=r"1 of its items is changed in text or key and 1 of its items is no longer"):
+    with pytest.raises(UsageError, match=r"1 of its items is changed in text or key"):
         freeze(project, "1.1.0", tmp_path)
-    assert freeze(project, "2.0.0", tmp_path).step == "major"
+    freeze(project, "2.0.0", tmp_path)
     assert votes_of(tmp_path / "araw-2.0.0", "araw-003", "Seoul and Cairo")[frozenset({"죽"})] == 1
     answer(people[1], second, "열한 시")
-    assert freeze(project, "2.1.0", tmp_path).step == "minor"
+    with pytest.raises(UsageError, match="there is 1 new item"):
+        freeze(project, "2.0.1", tmp_path)
+    freeze(project, "2.1.0", tmp_path)
 
 
 def test_text_that_is_not_agreed_to_never_leaves_the_studio(
@@ -216,7 +218,7 @@ def test_after_a_withdrawal_the_release_before_is_not_written_again(
     made = freeze(project, "1.0.0", tmp_path)
     with transaction.atomic():
         erase_author(project, people[3].author)
-    with pytest.raises(KapwaError, match=r"1 of the items of 1\.0\.0 were withdrawn"):
+    with pytest.raises(KapwaError, match=r"Something that 1\.0\.0 held was removed"):
         freeze(project, "1.0.0", tmp_path / "again")
     later = freeze(project, "2.0.0", tmp_path)
     assert "빵" not in (later.folder / "answers.jsonl").read_text()
@@ -232,12 +234,37 @@ def test_after_a_withdrawal_the_release_before_is_not_written_again(
     ]
 
 
+def test_a_release_is_the_same_in_whatever_order_a_database_keeps_names(
+    surveyed: tuple[Any, list[Any], list[Any]], tmp_path: Path
+) -> None:
+    from kapwa.studio.freeze import freeze, release_files
+    from kapwa.studio.merging import key_of
+    from kapwa.studio.models import Release
+
+    project, questions, _ = surveyed
+    keys = sorted(key_of(project, text) for text in ("밥", "쌀밥"))
+    for key, text in zip(keys, ("rice", "cooked rice"), strict=True):
+        decide(project, questions[0], "translated", english={key: text})
+    decide(project, questions[0], "merged", keys=keys)
+    decide(project, questions[0], "named", key=keys[1])
+    freeze(project, "1.0.0", tmp_path)  # PostgreSQL sorts names already here
+    release = Release.objects.get()
+    before = release_files(project, release)
+    for own in release.items.values():
+        for group in own["groups"]:
+            group["english"] = dict(reversed(group["english"].items()))
+    release.save()
+    assert release_files(project, Release.objects.get()) == before
+    assert ["cooked rice", "rice"] in [row["english"] for row in rows_of(tmp_path / "araw-1.0.0", "answers")]
+
+
 def test_the_name_of_a_topic_goes_with_who_added_it(everyday: Any, tmp_path: Path) -> None:
     from django.db import transaction
     from studio_answers import answerers
 
     from kapwa.studio.events import record
     from kapwa.studio.freeze import freeze
+    from kapwa.studio.models import Event
 
     word(everyday, "inst-4", "ko", "짧게 답하세요. {q}", "first", "second")
     own = enter(everyday, "보람", "writer", "reviewer")
@@ -246,20 +273,22 @@ def test_the_name_of_a_topic_goes_with_who_added_it(everyday: Any, tmp_path: Pat
     answer(people[0], question, "밥")
     with transaction.atomic():
         record(everyday, "topic.added", {"name": "x", "source": "", "origin": "seed", "target": 0}, actor="writer")
+    added = Event.objects.get(kind="topic.added", body__name="kanaryo")
     freeze(everyday, "1.0.0", tmp_path)
     own.post("withdraw/", {"depth": "contributions", "sure": "yes"})
-    # The question is others', and stays; its topic has a number now, also where the former release is written again.
-    for version, folder in (("1.0.0", tmp_path / "again"), ("1.0.1", tmp_path)):
-        made = freeze(everyday, version, folder)
-        assert [row["topic"] for row in rows_of(made.folder, "questions")] == ["topic 1"]
-        assert not any("kanaryo" in path.read_text() for path in made.folder.rglob("*") if path.is_file())
+    # The question is others', and stays with a number for its topic; the release with the name is not written again.
+    with pytest.raises(KapwaError, match=r"Something that 1\.0\.0 held was removed"):
+        freeze(everyday, "1.0.0", tmp_path / "again")
+    made = freeze(everyday, "1.0.1", tmp_path)
+    assert [row["topic"] for row in rows_of(made.folder, "questions")] == [f"topic {added.seq}"]
+    assert not any("kanaryo" in path.read_text() for path in made.folder.rglob("*") if path.is_file())
 
 
 def test_a_private_part_holds_whole_questions(surveyed: tuple[Any, list[Any], list[Any]], tmp_path: Path) -> None:
     from kapwa.studio.freeze import freeze
 
     project, _, people = surveyed
-    project.salt = "of which both parts have something"
+    project.salt = "both parts have something"
     project.save()
     for number in range(8):
         answer(people[0], ask(project, f"{number}?", "ar"), f"답 {number}")
@@ -300,7 +329,7 @@ def test_a_release_that_could_not_be_asked_says_what_it_lacks(everyday: Any, tmp
     with pytest.raises(UsageError, match="nothing to run without answers"):
         freeze(everyday, "1.0.0", tmp_path)
     answer(people[0], question, "밥")
-    with pytest.raises(UsageError, match="without the prompt inst-4 in the language of the questions"):
+    with pytest.raises(UsageError, match="Add prompts in the language of the questions"):
         freeze(everyday, "1.0.0", tmp_path)
     word(everyday, "inst-4", "ko", "짧게 답하세요. {q}", "first", "second")
     assert freeze(everyday, "1.0.0", tmp_path).rows == 1

@@ -2,6 +2,7 @@
 
 import json
 import re
+import uuid
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -87,9 +88,9 @@ def test_a_project_comes_back_from_its_archive(
     with pytest.raises(UsageError, match="has the project of this archive already"):
         import_project("iba", archive)
 
-    def plain(found: dict[str, list[dict[str, Any]]]) -> list[Any]:
+    def plain(found: dict[str, dict[str, dict[str, Any]]]) -> list[Any]:
         left = ("project_id", "seq")
-        return [{k: v for k, v in row.items() if k not in left} for rows in found.values() for row in rows]
+        return [{k: v for k, v in row.items() if k not in left} for rows in found.values() for row in rows.values()]
 
     before = plain(snapshot(project))
     Project.objects.all().delete()
@@ -106,19 +107,19 @@ def test_ratings_and_signs_of_lines_come_back_too(project: Any, people: dict[str
     from kapwa.studio.drawing import draw
     from kapwa.studio.events import differences
     from kapwa.studio.exchange import export_project, import_project
-    from kapwa.studio.models import Judgement, Project, Remark
+    from kapwa.studio.models import Event, Judgement, Project
 
     some_accepted(people, 2)
     draw(project, "baseline")
     validator = enter(project, "Vera", "validator")
     assert work(validator, "baseline", lambda page, choices: {"chosen": choices["chosen"][0][0]}) == 2
     people["edo"].post("situations/1/discuss/", {"text": "isang\u2028linya\u0085lang"})
-    said = Remark.objects.get().text
+    said = Event.objects.get(kind="situation.discussed").body
     export_project(project, tmp_path / "backup.zip")
     Project.objects.all().delete()
     assert differences(import_project("baryo", tmp_path / "backup.zip")) == []
     assert Judgement.objects.count() == 2
-    assert Remark.objects.get().text == said
+    assert Event.objects.get(kind="situation.discussed").body == said
 
 
 def test_an_archive_that_is_strange_changes_nothing(
@@ -150,7 +151,7 @@ def test_an_archive_that_is_strange_changes_nothing(
         {"project": ""},
         {"project": json.dumps({**first, "later": 1})},
         {"events": json.dumps({**event, "uuid": "no"})},
-        {"events": json.dumps({**event, "body": {}})},
+        {"events": json.dumps({**event, "body": {"later": 1}})},
         {"events": "[]"},
         {"events": parts["events.jsonl"] * 2},
         {"people": parts["people.jsonl"].replace(own.access, "x" * 9000).replace('"id"', '"no"')},
@@ -182,6 +183,26 @@ def test_an_archive_that_is_strange_changes_nothing(
     monkeypatch.setattr(exchange, "_MOST_UNPACKED", 100)
     with pytest.raises(DataError, match="unpacks to more than 100 bytes"):
         exchange.import_project("iba", whole)
+
+
+def test_votes_that_an_earlier_studio_took_back_unrevealed_stay_hidden(
+    project: Any, people: dict[str, Someone]
+) -> None:
+    from django.db import transaction
+
+    from kapwa.studio.events import rebuild
+    from kapwa.studio.models import Event, Situation
+    from kapwa.studio.projections.situations import unrevealed
+
+    people["berto"].post("situations/new/", a_situation("Liza"))
+    people["berto"].post("situations/1/submit/")
+    people["edo"].post("situations/1/vote/", {"round": "1", "choice": "change", "remark": "una"})
+    found = Situation.objects.get()
+    Event.objects.create(uuid=uuid.uuid4(), project=project, kind="situation.returned", subject=found.id)
+    with transaction.atomic():
+        rebuild(project)
+    assert Situation.objects.get().state == "draft"
+    assert unrevealed(project) == {str(Event.objects.get(kind="situation.voted").uuid)}
 
 
 def test_a_coordinator_takes_a_backup_from_the_page(

@@ -27,6 +27,18 @@ def test_coverage_is_drawn_as_it_is_counted(project: Any, people: dict[str, Some
     assert "style=" not in page
 
 
+def test_a_place_at_which_the_best_response_mostly_stands_is_told(project: Any, people: dict[str, Someone]) -> None:
+    words = ("Liza", "Tomas", "Nena", "Pedro", "Rosa", "Isko")
+    for number, word in enumerate(words, start=1):
+        assert "is number" not in people["ana"].get("")
+        context = f"Dumating si {word} nang hindi inaasahan."
+        people["berto"].post("situations/new/", a_situation(word, context=context, best="1" if number > 1 else "2"))
+    assert "The best response is number 1 in 5 of 6 situations." in people["ana"].get("")
+    people["berto"].post("situations/new/", a_situation("Luz", context="Umalis si Luz.", best="2"))
+    people["berto"].post("situations/new/", a_situation("Ben", context="Umalis si Ben.", best="2"))
+    assert "is number" not in people["ana"].get("")  # 5 of 8
+
+
 def test_agreement_says_what_it_rests_on_and_why_it_is_undefined(project: Any, people: dict[str, Someone]) -> None:
     people["berto"].post("situations/new/", a_situation("Liza"))
     people["berto"].post("situations/1/submit/")

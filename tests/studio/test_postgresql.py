@@ -50,6 +50,8 @@ def test_the_walk_erasure_and_archives_on_a_server(server: str) -> None:
         "answers",
         "merging",
         "interface",
+        "release",
+        "everyday_release",
     )
     files = [str(HERE / f"test_{name}.py") for name in (*names, "studio_ratings", "desk", "sync", "brought_files")]
     skipped = "not byte and not nothing_of_a_removed and not a_removed_text and not earlier_database and not axe"

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from studio_people import Someone, a_situation, accepted
+from studio_people import Someone, a_situation, accepted, enter
 
 from kapwa.errors import UsageError
 
@@ -92,7 +92,7 @@ def test_a_community_goes_from_a_topic_to_a_release_that_runs(
     accepted(people, second, "berto", "edo")
     with pytest.raises(UsageError, match=r"1\.1\.0 is too small a step after 1\.0\.0: 1 of its items is changed"):
         freeze(project, "1.1.0", tmp_path)
-    assert freeze(project, "2.0.0", tmp_path).step == "major"
+    freeze(project, "2.0.0", tmp_path)
 
     from kapwa.suites.folders.adding import check_folder
 
@@ -121,3 +121,9 @@ def test_agreement_is_that_of_the_votes_that_are_revealed(project: Any, people: 
         assert found[name]["units"] == 3
     assert "How far people agree" in people["ana"].get("")
     assert "How far people agree" not in people["berto"].get("")
+    # Who may not read situations is not sent to them.
+    assert "Discuss situation 1" in people["berto"].get("")
+    assert "Discuss situation 1" not in enter(project, "Vina", "validator").get("")
+    people["berto"].post("situations/new/", {"context": "Pista."})
+    page = people["berto"].post("situations/5/submit/", status=409)
+    assert "not finished: language: nothing is filled in; topic: nothing is filled in; category: nothing" in page

@@ -11,7 +11,7 @@ import typer
 from kapwa.cli import options as opt
 from kapwa.cli.options import option, parse_list
 from kapwa.cli.output import check_place, note, show, show_table
-from kapwa.errors import UsageError
+from kapwa.errors import UsageError, raise_first
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -64,7 +64,7 @@ def new(
     made = commands.new_project(
         name, form=form, title=title, culture=culture, language=language, languages=parse_list(languages)
     )
-    invited = commands.first_invitation(made, commands.remembered_address(home))
+    invited = commands.invite_people(made, ["coordinator"], 1, commands.remembered_address(home))[0]
     note(f"{made.slug} is in {home}. Serve it: kapwa studio serve" + (f" --home {home}" if home != HOME else ""))
     note("Its coordinator comes in with this code, once:")
     show(invited.code)
@@ -94,9 +94,8 @@ def serve(
         commands.find_project(name)
     options = {"host": host, "port": port, "url": url, "network": network, "behind_proxy": behind_proxy}
     try:
-        said, _ = commands.clear_traces()
-        if said:
-            note(said)
+        if left := commands.clear_traces():
+            note(left)
         for address, *others in commands.serve(home, **options):
             note(f"Kapwa Studio is at {address} (Ctrl+C ends it).")
             if others:
@@ -147,14 +146,12 @@ def invite(
     made = commands.invite_people(project, parse_list(role), count, url or commands.remembered_address(home))
     show_table(("code", "link"), [(one.code, one.link) for one in made])
     if qr or output is not None:
-        from kapwa.studio import invitations
+        from kapwa.studio import people
 
         for one in made if qr else ():
-            show(invitations.as_text(one.link))
+            show(people.as_text(one.link))
         if output is not None:
-            note(
-                f"{invitations.write_page(project.title, parse_list(role), made, output)}: print it, and cut it apart."
-            )
+            note(f"{people.write_page(project, parse_list(role), made, output)}: print it, and cut it apart.")
 
 
 @app.command("freeze")
@@ -177,7 +174,7 @@ def freeze(
 
     made = frozen(commands.find_project(name), release, output, date=date, private=private)
     show(str(made.folder))
-    note(f"{made.rows} item{'s' * (made.rows != 1)}, version {made.version}.")
+    note(f"{made.rows} item{'s' * (made.rows != 1)}, version {release}.")
     if made.held:
         note(f"{made.held} accepted left out: somebody has not agreed that their words in it are published.")
     if made.withdrawn:
@@ -190,7 +187,7 @@ def tasks(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The project.")],
     source: Annotated[
         str | None,
-        typer.Argument(metavar="[RUN]", help="The run whose texts to draw; for the baseline also data, or nothing."),
+        typer.Argument(metavar="[RUN]", help="The run whose texts to draw; for the baseline data, or nothing."),
     ] = None,
     kind: Annotated[str, option("KIND", "criteria, errors, adaptation, pairs or baseline.")] = "criteria",
     second: Annotated[Path | None, option("RUN", "For pairs: the other run.")] = None,
@@ -215,9 +212,8 @@ def tasks(
 
     project = commands.find_project(name)
     where_ = opt.parse_where(where)
-    made = draw(
-        project, kind, source, second=second, sample=sample, seed=seed, raters=raters, variant=variant, where=where_
-    )
+    sources = [path for path in (source, second) if path is not None]
+    made = draw(project, kind, *sources, sample=sample or 0, seed=seed, raters=raters, variant=variant, where=where_)
     people = "person" if made.raters == 1 else "people"
     note(f"Draw {made.number}: {made.sample} for {made.raters} {people} each, seed {made.seed}.")
     if told := naming(made):
@@ -236,15 +232,14 @@ def results(
     """Write what people judged, for "kapwa agreement", "kapwa ratings" and "kapwa report --people"."""
     commands = _open(home, database)
     from kapwa.datasets.sheets import write_files
-    from kapwa.studio.drawing import checked_kind
-    from kapwa.studio.results import result_files
+    from kapwa.studio.views.ratings import result_table
 
-    for path in write_files(result_files(commands.find_project(name), checked_kind(kind)), output):
+    for path in write_files({f"{kind}.csv": result_table(commands.find_project(name), kind)}, output):
         note(f"Written: {path}")
     if kind == "baseline":
         note(f"Now: kapwa agreement {output} --data THE-RELEASE, or kapwa report RUN --people {output}")
     else:
-        before = "" if kind == "pairs" else f"kapwa ratings {output} --key {output}, or "
+        before = "" if kind == "pairs" else f"kapwa ratings {output}, or "
         note(f"Now: {before}kapwa report RUN --people {output}")
 
 
@@ -272,6 +267,7 @@ def import_(
         from kapwa.studio.importing import import_questions
 
         taken = import_questions(project, data)
+        raise_first(taken.problems)
         note(f"{taken.questions} new questions, {taken.wordings} new wordings. Two people must agree to each.")
         return
     if project.form == "eecc":
@@ -336,13 +332,12 @@ def check(
     Changes nothing, but clears traces of removed texts that could not be cleared before; exit code 2 where they stay.
     """
     commands = _open(home, database)
-    projects = [commands.find_project(name) for name in names] if names else commands.every_project()
-    events, found = commands.check(projects)
+    projects, events, found = commands.check(names or ())
     for line in found:
         show(line)
-    said, left = commands.clear_traces()
-    if said:
-        show(said)
+    left = commands.clear_traces()
+    if left:
+        show(left)
     if found or left:
         raise typer.Exit(2)
-    note(f"{len(projects)} project{'s' * (len(projects) != 1)}, {events} events: every table is what its events make.")
+    note(f"{projects} project{'s' * (projects != 1)}, {events} events: every table is what its events make.")

@@ -169,6 +169,14 @@ def table_files(folder: Path, role: str, suffixes: Sequence[str] = TABLE_SUFFIXE
     return [file for suffix in suffixes if (file := folder / f"{role}{suffix}").is_file()]
 
 
+def choice_of_packs(data: str | Path, folder: Path, role: str) -> str:
+    """Return a hint for ``folder``, named by ``data``, that has no table ``role``: which packs in it have one."""
+    sign = ":" if str(data) == SAMPLE else "/"
+    held = children(folder) if folder.is_dir() else []
+    packs = [f"{data}{sign}{one.name}" for one in held if table_files(one, role)]
+    return f"Name one of its packs: {', '.join(packs)}." if packs else f"A pack has a table such as {role}.csv."
+
+
 @dataclass
 class DataSet:
     """What was read of a data set: its cards and tables, the bytes that identify it, all that is wrong or odd.

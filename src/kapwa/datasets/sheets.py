@@ -28,7 +28,7 @@ class Column(NamedTuple):
     """One column of a sheet.
 
     ``width`` is in characters. A column with ``allowed`` is filled in by a person: ``allowed`` gives the
-    permitted answers, one tuple for each row; ``tip`` (title, text) shows beside the cell.
+    permitted answers, one tuple for each row, () where any text is; ``tip`` (title, text) shows beside the cell.
     """
 
     name: str
@@ -131,6 +131,8 @@ def _validate(page: Any, index: int, column: Column) -> None:
 
     by_list: dict[tuple[str, ...], Any] = {}
     for number, allowed in enumerate(column.allowed, start=2):
+        if not allowed:
+            continue
         if allowed not in by_list:
             title, text = column.tip
             # A warning, not a stop: the reader also takes yes and no in other languages.

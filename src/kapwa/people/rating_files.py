@@ -214,12 +214,12 @@ def _answer(row: Row, column: str, path: Path) -> bool | None:
 
 
 def _response(row: Row, path: Path, keys: _Keys | None) -> _Response:
-    """Say whose answer a row judges: by the keys, or by what the row itself tells."""
+    """Say whose answer a row judges: by what the row itself tells, or by the keys where it names no model."""
     name = "response_id" if "response_id" in row.cells else "item_id"
     named = cell_of(row, path, name, filled=True)
     form_id = cell_of(row, path, "form_id")
     form = _FORM_ID.fullmatch(form_id.text)
-    if keys is not None and name == "response_id":
+    if keys is not None and name == "response_id" and not row.cells.get("model"):
         return _keyed(named, form_id, form[1] if form else form_id.text, keys)
     item_id, variant, model, cluster, culture = (row.cells.get(column, "").strip() for column in RATING_KEY[2:])
     item_id = item_id or named.text

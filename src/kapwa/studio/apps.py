@@ -9,9 +9,7 @@ class StudioConfig(AppConfig):
     """Kapwa Studio."""
 
     name = "kapwa.studio"
-    label = "studio"
-    verbose_name = "Kapwa Studio"
 
     def ready(self) -> None:
         """Put the desks in their list."""
-        from kapwa.studio import answering  # noqa: F401
+        from kapwa.studio import answering, rating  # noqa: F401

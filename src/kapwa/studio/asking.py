@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from django.conf import settings
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from kapwa.errors import ModelError, UsageError
 from kapwa.loading import load_model
 from kapwa.models.base import Model
-from kapwa.records import Answer, Message, Params, Request, Response
-from kapwa.studio.fields import SLOTS, Fields, as_item
-from kapwa.suites.kalahi.form import RESPONSES
-from kapwa.suites.kalahi.mc import judge_mc, mc_requests
+from kapwa.records import Message, Params, Request, Response
+from kapwa.studio.fields import GROUPS, Fields, best_response, prompts
 
 LONGEST_ANSWER = 96  # tokens
-NO_MODEL = gettext_lazy("Whoever runs the studio names one: kapwa studio serve --model smollm2")
 _BUSY = threading.Lock()
 
 
@@ -37,47 +32,44 @@ def _model() -> Model:
 def ask(fields: Fields) -> dict[str, Any]:
     """Return what the model makes of a whole situation: ``model``, ``asked``, ``fails``, ``likelihoods``, ``answer``.
 
-    ``asked``: the model as the studio was told it; ``likelihoods``: the log-probability per byte of each response, by
-    its field; ``fails``: whether an irrelevant one is likelier than the best (or as likely), None for a model that
-    cannot score; ``answer``: its own words, None for one that cannot write. Raises UsageError where no model is
-    configured or it is busy, ModelError where it fails.
+    ``asked``: the model as the studio was told it; ``fails``: whether an irrelevant response is likelier than the best
+    (or as likely), with ``likelihoods``, the log-probability per byte of each by its field, of a model that can score;
+    ``answer``: its own words, of one that can write. Raises UsageError where no model is configured or it is busy,
+    ModelError where it fails.
     """
     if not model_name():
-        raise UsageError(_("No model is configured."), hint=str(NO_MODEL))
+        hint = _("Whoever runs the studio names one: kapwa studio serve --model smollm2")
+        raise UsageError(_("No model is configured."), hint=hint)
     if not _BUSY.acquire(timeout=30):
         raise UsageError(_("The model answers somebody else."), hint=_("Try again in a minute."))
     try:
         model = _model()
-        item = as_item(fields, "draft", "draft", "")
-        found: dict[str, Any] = {
-            "model": model.id,
-            "asked": model_name(),
-            "fails": None,
-            "likelihoods": {},
-            "answer": None,
-        }
+        said: dict[str, Any] = {"model": model.id, "asked": model_name(), "fails": None, "answer": None}
+        message = (Message("user", prompts(fields)["full"]),)
         if "score" in model.capabilities:
-            request = replace(next(iter(mc_requests([item]))), key="score")
-            answer = Answer(request, _answered(next(iter(model.score([request])))))
-            judged = judge_mc([item], [answer])
-            right = judged.scores.filter(judged.scores["metric"] == "mc1")["value"][0]
-            rows = judged.tables["continuations"].iter_rows(named=True)
-            names = [f"{group}_{slot}" for group in RESPONSES for slot in range(1, SLOTS + 1)]
-            filled = [name for name in names if fields.get(name)]
-            per_byte = {name: row["logprob_sum"] / row["n_bytes"] for name, row in zip(filled, rows, strict=True)}
-            found |= {"fails": not right, "likelihoods": {name: round(value, 4) for name, value in per_byte.items()}}
+            said |= _likelihoods(model, fields, message)
         if "generate" in model.capabilities:
-            message, limit = (Message("user", item.fields["prompt"]),), Params(max_new_tokens=LONGEST_ANSWER)
+            limit = Params(max_new_tokens=LONGEST_ANSWER)
             request = Request("draft", "full", "generate", message, params=limit, key="generate")
-            found["answer"] = _answered(next(iter(model.generate([request])))).text
-        return found
+            said["answer"] = _answered(next(iter(model.generate([request])))).text
+        return said
     finally:
         _BUSY.release()
 
 
+def _likelihoods(model: Model, fields: Fields, message: tuple[Message, ...]) -> dict[str, Any]:
+    filled = [name for names in GROUPS.values() for name in names if fields.get(name)]
+    texts = tuple(dict.fromkeys(fields[name] for name in filled))
+    request = Request("draft", "full", "score", message, texts, key="score")
+    scores = _answered(next(iter(model.score([request])))).logprobs or ()
+    per_byte = {text: one.logprob_sum / one.n_bytes for text, one in zip(texts, scores, strict=True)}
+    likelihoods = {name: round(per_byte[fields[name]], 4) for name in filled}
+    wrong = max(per_byte[fields[name]] for name in filled if name in GROUPS["irrelevant"])
+    return {"fails": wrong >= per_byte[best_response(fields)], "likelihoods": likelihoods}
+
+
 def _answered(response: Response) -> Response:
     if response.failed:
-        raise ModelError(
-            _("The model gave no answer: %(reason)s.") % {"reason": response.error}, hint=_("Try again later.")
-        )
+        message = _("The model gave no answer: %(reason)s.") % {"reason": response.error}
+        raise ModelError(message, hint=_("Try again later."))
     return response

@@ -13,16 +13,17 @@ from django.db import DatabaseError, connection, transaction
 
 from kapwa.errors import UsageError, nearest
 from kapwa.studio import consent, erasure
-from kapwa.studio.events import differences, writing
+from kapwa.studio.events import differences, rebuild, writing
 from kapwa.studio.importing import add_prompts
 from kapwa.studio.languages import checked_tag
-from kapwa.studio.models import Event, Project, TracesDue
-from kapwa.studio.people import checked_roles, invite
-from kapwa.studio.roles import COORDINATOR
+from kapwa.studio.models import Event, Project
+from kapwa.studio.people import invite
 from kapwa.studio.settings import ADDRESS_NAME
 
 # What a project makes: situations, everyday questions, or prompts across cultures.
 FORMS = ("kalahi", "blend", "eecc")
+# Under this name stands, among migrations, after which one the current tables were made anew.
+_MADE = "studio_tables"
 _SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 
 
@@ -34,7 +35,10 @@ class Invited(NamedTuple):
 
 
 def prepare() -> None:
-    """Bring the database's tables to this version's; a database of a later version stays untouched and is an error."""
+    """Bring the database's tables to this version's, and make the current ones anew from the events.
+
+    A database of a later version stays untouched and is an error.
+    """
     from django.db.migrations.executor import MigrationExecutor
 
     try:
@@ -42,14 +46,23 @@ def prepare() -> None:
     except DatabaseError as error:
         message = f"The studio's database cannot be opened: {str(error).strip().splitlines()[0]}."
         raise UsageError(message, hint="Look at --home and --database, and whether the server runs.") from None
-    known = set(executor.loader.disk_migrations)
-    unknown = sorted(
-        name for app, name in executor.loader.applied_migrations if app == "studio" and (app, name) not in known
-    )
-    if unknown:
-        raise UsageError(f"The database was made by a newer Kapwa ({unknown[-1]}).", hint="Update Kapwa.")
+    unknown = executor.loader.applied_migrations.keys() - executor.loader.disk_migrations.keys()
+    newer = sorted(name for app, name in unknown if app == "studio")
+    if newer:
+        raise UsageError(f"The database was made by a newer Kapwa ({newer[-1]}).", hint="Update Kapwa.")
+    leaves = executor.loader.graph.leaf_nodes()
+    made = {(_MADE, name) for app, name in leaves if app == "studio"}
+    if made <= executor.loader.applied_migrations.keys() and not executor.migration_plan(leaves):
+        return
     with writing():
         call_command("migrate", verbosity=0, interactive=False)
+        for project in Project.objects.all():
+            with transaction.atomic():
+                rebuild(project)
+        for one in (
+            made - executor.loader.applied_migrations.keys()
+        ):  # only now: who is stopped before begins again at the next start
+            executor.recorder.record_applied(*one)
 
 
 def new_project(
@@ -65,8 +78,7 @@ def new_project(
     checked_name(slug)
     if form not in FORMS:
         raise UsageError(f"The studio has no form {form!r}.", hint=nearest(form, FORMS))
-    main = checked_tag(language)
-    others = [checked_tag(tag) for tag in languages]
+    tags = [checked_tag(tag) for tag in (language, *languages)]
     with writing(), transaction.atomic():
         if Project.objects.filter(slug=slug).exists():
             raise UsageError(f"There is a project {slug!r} already.", hint="Choose another name.")
@@ -75,10 +87,10 @@ def new_project(
             form=form,
             title=title or slug.replace("-", " ").capitalize(),
             culture=culture or title or slug,
-            language=main,
-            languages=list(dict.fromkeys([main, *others])),
+            language=tags[0],
+            languages=list(dict.fromkeys(tags)),
         )
-        consent.publish(project, {"en": consent.FIRST_TEXT})
+        consent.publish(project, {"en": consent.FIRST_TEXT.read_text(encoding="utf-8")})
         if form == "blend":
             add_prompts(project)
     return project
@@ -103,45 +115,27 @@ def find_project(slug: str) -> Project:
 
 def invite_people(project: Project, roles: Iterable[str], count: int, url: str) -> list[Invited]:
     """Make ``count`` invitations, each for one person."""
-    chosen = checked_roles(list(roles))
     with writing(), transaction.atomic():
-        codes = [invite(project, chosen) for _ in range(count)]
+        codes = [invite(project, list(roles)) for _ in range(count)]
     return [Invited(code, f"{url.rstrip('/')}/join/{code}/") for code in codes]
 
 
-def first_invitation(project: Project, url: str) -> Invited:
-    """Invite a coordinator."""
-    return invite_people(project, [COORDINATOR], 1, url)[0]
+def check(names: Sequence[str]) -> tuple[int, int, list[str]]:
+    """Return how many projects (all without ``names``) and events there are, and where tables differ from events."""
+    projects = [find_project(name) for name in names] or list(Project.objects.order_by("slug"))
+    count = Event.objects.filter(project__in=projects).count()
+    return len(projects), count, [line for project in projects for line in differences(project)]
 
 
-def check(projects: Iterable[Project]) -> tuple[int, list[str]]:
-    """Return how many events there are, and where current tables differ from what the events make."""
-    found = list(projects)
-    count = Event.objects.filter(project__in=found).count()
-    return count, [line for project in found for line in differences(project)]
-
-
-def clear_traces() -> tuple[str, bool]:
-    """Clear traces of what was removed that could not be cleared at once.
-
-    Returns a sentence of what came of it, "" where none were left, and whether they still are.
-    """
-    since = TracesDue.objects.order_by("since").values_list("since", flat=True).first()
-    if since is None:
-        return "", False
-    what = f"Traces of what was removed on {since:%Y-%m-%d}"
+def clear_traces() -> str:
+    """Clear traces of what was removed that could not be cleared at once; return a sentence where they still are."""
     try:
         with writing():
             erasure.clear_traces()
     except (DatabaseError, OSError) as error:
         hint = "Make room on the disk, end what else reads the database, and say: kapwa studio check"
-        return f"{what} are still in its files: {error}. {hint}", True
-    return f"{what} are cleared now.", False
-
-
-def every_project() -> list[Project]:
-    """Return all projects, by name."""
-    return list(Project.objects.order_by("slug"))
+        return f"Traces of what was removed are still in its files: {error}. {hint}"
+    return ""
 
 
 def remembered_address(home: Path) -> str:
@@ -157,7 +151,6 @@ def serve(
     port: int,
     url: str,
     network: Sequence[str] = (),
-    threads: int = 8,
     behind_proxy: bool = False,
 ) -> Iterator[list[str]]:
     """Serve the studio until interrupted; yields its addresses once, when the port is taken.
@@ -174,7 +167,7 @@ def serve(
     options: dict[str, Any] = {
         "host": host,
         "port": port,
-        "threads": threads,
+        "threads": 8,
         "ident": None,
         "max_request_body_size": 16_000_000,
         # Every browser that was here a moment ago keeps a connection open: with waitress's 100, the 101st person waits.

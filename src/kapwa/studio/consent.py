@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 
 from kapwa.studio.fields import tidy
-from kapwa.studio.models import ConsentText, Project
+from kapwa.studio.models import ConsentText, Membership, Project
 
 # What somebody may agree to besides taking part, and how it is asked.
 SCOPES = {
@@ -17,31 +19,26 @@ SCOPES = {
     "quote": _("My words may be quoted in papers and talks about the benchmark."),
     "contact": _("The project may contact me about it later."),
 }
+FIRST_TEXT = Path(__file__).with_name("templates") / "studio" / "first_consent.txt"
 AGE_BANDS = ("18-24", "25-34", "35-44", "45-54", "55-64", gettext_noop("65 and over"))
 DEMOGRAPHICS = ("age_band", "gender", "locality", "languages")
-FIRST_TEXT = """\
-We make a benchmark: a set of everyday situations that shows how well a computer program advises people like us.
-Taking part is your choice. You may stop at any time, and nobody will ask why.
-What you write is kept under a name that you choose. Your real name and anything else about you is optional, is kept
-apart from what you write, and is never published unless you ask for it.
-You can withdraw on your own page: we stop contacting you, we forget who you are, or we remove what you wrote. What was
-already published stays in the copies that others have; the next release leaves it out. Backups are kept for at most
-30 days.
-"""
 
 
 def newest(project: Project) -> list[ConsentText]:
     """Return the newest version of the project's text in every language it is in."""
-    last = project.consents.order_by("-version").first()
+    last = project.consents.order_by("version").last()
     return list(project.consents.filter(version=last.version).order_by("language")) if last else []
 
 
-def publish(project: Project, texts: dict[str, str]) -> int:
-    """Make a new version of the consent text, in each language given; members are asked again. Returns its number."""
-    last = project.consents.order_by("-version").first()
-    version = last.version + 1 if last else 1
+def publish(project: Project, texts: dict[str, str]) -> None:
+    """Make a new version of the consent text, in each language given; members are asked again."""
+    version = 1 + max((one.version for one in newest(project)), default=0)
     for tag, text in texts.items():
         if text.strip():
-            clean = tidy(text, 20_000)
-            ConsentText.objects.create(project=project, version=version, language=tag, text=clean)
-    return version
+            project.consents.create(version=version, language=tag, text=tidy(text, 20_000))
+
+
+def unwilling_authors(project: Project) -> set[str]:
+    """Return the authors whose words may not be published."""
+    members = Membership.objects.filter(project=project).values_list("author", "consent_scopes")
+    return {author for author, scopes in members if "publish" not in scopes}

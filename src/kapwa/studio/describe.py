@@ -6,38 +6,42 @@ import html
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import yaml
+from django.db.models import Count, Q
 
-from kapwa.analysis.datasheet import Facts, flat, gather, render
-from kapwa.studio.models import Membership, Project, Release
+from kapwa.analysis.datasheet import flat, gather, render
+from kapwa.studio.consent import DEMOGRAPHICS
+from kapwa.studio.models import Event, Membership, Project, Release
 
-
-class Column(NamedTuple):
-    """A column of a released table; ``kind``: "Text" or "Boolean", as Croissant says them."""
-
-    name: str
-    kind: str = "Text"
-    repeated: bool = False
-
+Tables = Mapping[str, Sequence[Mapping[str, Any]]]
 
 # No group of fewer people is told of, nor can it be had by taking the others away.
 FEWEST = 5
-_ASKED = ("age_band", "gender", "locality", "languages")
 _OTHER = "others, or not said"
 
 
-def people_facts(project: Project, authors: Collection[str]) -> dict[str, Any]:
-    """Return which consent texts people agreed to, and what they said of themselves in groups of at least five."""
+def log_facts(project: Project, items: Iterable[str], unwilling: Collection[str]) -> dict[str, Any]:
+    """Return what the log and people say of how ``items`` came about, without a name or text of anybody.
+
+    How often people did what, and how many; the consent texts they agreed to; and what they said of themselves, in
+    groups of at least five. Of the people ``unwilling`` to be published nothing is said.
+    """
+    begun = {item.partition(":")[0] for item in items}
+    about = Event.objects.filter(Q(uuid__in=begun) | Q(subject__in=begun), project=project, erased=False)
+    people = Count("actor", distinct=True, filter=~Q(actor=""))  # what nobody did any more is nobody's
+    did = about.values("kind").annotate(times=Count("pk"), people=people).order_by("kind")
+    authors = set(about.values_list("actor", flat=True)) - set(unwilling)
     members = Membership.objects.filter(project=project, author__in=authors).select_related("person")
     told = [one.person.demographics for one in members if one.person is not None]
-    groups = {name: anonymous(one.get(name, "") for one in told) for name in _ASKED}
+    groups = {name: anonymous(one.get(name, "") for one in told) for name in DEMOGRAPHICS}
     earlier = [release.facts.get("people", {}) for release in Release.objects.filter(project=project)]
     held = [name for name, now in groups.items() if any(_tells_apart(past.get(name, {}), now) for past in earlier)]
     return {
+        "did": [[one["kind"], one["times"], one["people"]] for one in did],
         "consents": sorted({one.consent_version for one in members if one.consent_version}),
         "people": {name: now for name, now in groups.items() if now and name not in held},
         "held": held,
@@ -75,109 +79,88 @@ def _tells_apart(past: Mapping[str, int], now: Mapping[str, int]) -> bool:
     return any(0 < n < FEWEST for n in changes) or bool(named_once and not rest)
 
 
-def datasheet(project: Project, release: Release, folder: Path, tell: Callable[[Facts, Any], None]) -> str:
-    """Return the datasheet of the release in ``folder``; ``tell`` puts in how its items came about."""
-    facts, known, source = gather(folder), release.facts, "the studio's log"
-    facts.name = f"{project.slug}-{release.version}"
-    facts.tell("collection.consent", f"{release.card['consent']} Versions agreed to: {known['consents']}.", source)
-    facts.tell("collection.notice", "The consent text is shown before the first task, in each language.", source)
+def datasheet(release: Release, folder: Path, mechanism: str) -> str:
+    """Return the datasheet of the release in ``folder``; ``mechanism`` says how its form is made."""
+    sheet, known, source = gather(folder), release.facts, "the studio's log"
+    sheet.name = f"{release.project.slug}-{release.version}"
+    consent = f"{release.card['consent']} Versions agreed to: {known['consents']}."
     revoke = "In three depths on their own page; the next release lists what is missing in withdrawn.jsonl."
-    facts.tell("collection.revoke", revoke, source, settled=True)
-    tell(facts, known)
-    facts.tell("collection.time", f"Frozen on {release.date}.", source)
-    return render(facts)
-
-
-def tell_people(sheet: Facts, known: Mapping[str, Any]) -> None:
-    """Put what people said of themselves into a datasheet."""
+    sheet.tell("collection.consent", consent, source)
+    sheet.tell("collection.notice", "The consent text is shown before the first task, in each language.", source)
+    sheet.tell("collection.revoke", revoke, source, settled=True)
+    sheet.tell("collection.direct", "People wrote, agreed and answered themselves.", source, settled=True)
+    sheet.tell("collection.mechanism", mechanism, source)
+    sheet.tell("collection.time", f"Frozen on {release.date}.", source)
+    sheet.table("collection.workers", ["what people did", "times", "people"], known.get("did", ()))
     for name, groups in known["people"].items():
         label = f"{name.replace('_', ' ')} (as people chose to say; groups of at least {FEWEST})"
         sheet.table("collection.workers", [label, "people"], groups.items())
     for name in known.get("held", ()):
         text = f"{name.replace('_', ' ')}: left out: beside an earlier release it would tell of fewer than {FEWEST}."
-        sheet.tell("collection.workers", text, "the studio's log")
+        sheet.tell("collection.workers", text, source)
+    return render(sheet)
 
 
-def listed(counts: Mapping[str, int]) -> str:
-    """Return counts in one line."""
-    return ", ".join(f"{name} {n}" for name, n in counts.items()) or "none"
+_CONTEXT = json.loads((Path(__file__).parent / "croissant_context.json").read_text(encoding="utf-8"))
 
 
-# What the context of Croissant 1.0 holds, as its validator asks for it.
-_CROISSANT_TERMS = (
-    "citeAs column equivalentProperty extract field fileProperty fileObject fileSet format includes isLiveDataset "
-    "jsonPath key md5 parentField path recordSet references regex repeated replace samplingRate separator source "
-    "subField transform"
-)
-
-
-def croissant(
-    project: Project,
-    release: Release,
-    card: Mapping[str, Any],
-    about: str,
-    columns: Mapping[str, Sequence[Column]],
-    hashes: Mapping[str, str],
-) -> str:
-    """Return the release's metadata in Croissant 1.0: its tables, their columns, hashes and licence.
-
-    ``columns`` and ``hashes``: of each table, by its file's name.
-    """
-    names = {file: Path(file).stem for file in columns}
-    fields = {
-        file: [
-            {
-                "@type": "cr:Field",
-                "@id": f"{name}/{one.name}",
-                "name": one.name,
-                "dataType": f"sc:{one.kind}",
-                "source": {"fileObject": {"@id": f"{name}-file"}, "extract": {"column": one.name}},
-                **({"repeated": True} if one.repeated else {}),
-            }
-            for one in columns[file]
-        ]
-        for file, name in names.items()
-    }
+def croissant(release: Release, card: Mapping[str, Any], about: str, tables: Tables, hashes: Mapping[str, str]) -> str:
+    """Return the metadata of the release in Croissant 1.0: its tables, their columns, hashes and licence."""
+    files = [
+        {
+            "@type": "cr:FileObject",
+            "@id": f"{Path(file).stem}-file",
+            "name": file,
+            "contentUrl": file,
+            "encodingFormat": "text/csv" if file.endswith(".csv") else "application/jsonlines",
+            "sha256": hashes[file],
+        }
+        for file in tables
+    ]
+    records = [
+        {"@type": "cr:RecordSet", "@id": Path(file).stem, "name": Path(file).stem, "field": _fields(file, rows)}
+        for file, rows in tables.items()
+    ]
     found = {
-        "@context": {
-            "@language": "en",
-            "@vocab": "https://schema.org/",
-            "sc": "https://schema.org/",
-            "cr": "http://mlcommons.org/croissant/",
-            "rai": "http://mlcommons.org/croissant/RAI/",
-            "dct": "http://purl.org/dc/terms/",
-            "conformsTo": "dct:conformsTo",
-            **{name: f"cr:{name}" for name in _CROISSANT_TERMS.split()},
-            **{name: {"@id": f"cr:{name}", "@type": "@json"} for name in ("data", "examples")},
-            "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-        },
+        "@context": _CONTEXT,
         "@type": "sc:Dataset",
         "conformsTo": "http://mlcommons.org/croissant/1.0",
-        "name": project.slug,
+        "name": release.project.slug,
         "description": f"{card['title']}: {about[0].lower()}{about[1:]}",
         "version": release.version,
         "datePublished": release.date,
         "license": card["licence"],
         "citeAs": f"{'; '.join(card['authors'])} ({release.date[:4]}). {card['title']}, {release.version}.",
-        "inLanguage": sorted({card["language"], *project.languages}),
+        "inLanguage": languages_of(tables),
         "rai:dataCollection": card["collected"],
         "rai:dataLimitations": card["limits"],
-        "distribution": [
-            {
-                "@type": "cr:FileObject",
-                "@id": f"{name}-file",
-                "name": file,
-                "contentUrl": file,
-                "encodingFormat": "application/jsonlines",
-                "sha256": hashes[file],
-            }
-            for file, name in names.items()
-        ],
-        "recordSet": [
-            {"@type": "cr:RecordSet", "@id": name, "name": name, "field": fields[file]} for file, name in names.items()
-        ],
+        "distribution": files,
+        "recordSet": records,
     }
     return json.dumps(found, ensure_ascii=False, indent=2) + "\n"
+
+
+def _fields(file: str, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the columns of a table as Croissant says them; a list of texts is a repeated text."""
+    values = {name: value for row in rows for name, value in row.items()}
+    kinds: dict[type, str] = {bool: "sc:Boolean", int: "sc:Integer"}
+    table = Path(file).stem
+    return [
+        {
+            "@type": "cr:Field",
+            "@id": f"{table}/{name}",
+            "name": name,
+            "dataType": kinds.get(type(value), "sc:Text"),
+            "source": {"fileObject": {"@id": f"{table}-file"}, "extract": {"column": name}},
+            **({"repeated": True} if isinstance(value, list) else {}),
+        }
+        for name, value in values.items()
+    ]
+
+
+def languages_of(tables: Tables) -> list[str]:
+    """Return the languages that rows are in."""
+    return sorted({row["language"] for rows in tables.values() for row in rows if "language" in row})
 
 
 def as_markdown(text: str) -> str:
@@ -185,12 +168,12 @@ def as_markdown(text: str) -> str:
     return re.sub(r"^(\d*)([#+=~.)-])", r"\1\\\2", flat(html.escape(text, quote=False)))
 
 
-def readme(card: Mapping[str, Any], about: str, tables: Sequence[str]) -> str:
+def readme(card: Mapping[str, Any], about: str, tables: Tables) -> str:
     """Return a first page, whose head tells ``datasets`` and the Hugging Face Hub which files hold the rows."""
     names = ["default"] if len(tables) == 1 else [Path(table).stem for table in tables]
     head = {
         "pretty_name": card["title"],
-        "language": [card["language"]],
+        "language": languages_of(tables),
         "configs": [{"config_name": name, "data_files": table} for name, table in zip(names, tables, strict=True)],
     }
     lines = [f"# {as_markdown(card['title'])}, {card['version']}", ""]

@@ -2,24 +2,24 @@
 
 A desk says what work there is as data (:class:`Task`): what is shown, and which fields are filled in. The page in the
 browser, the queue of a phone without a network, printable sheets, tables and forms for other collectors are all made
-from that, and all that is filled in anywhere comes back through :func:`deliver`.
+from that, and all that is filled in anywhere comes back through :func:`filled_in`.
 """
 
 from __future__ import annotations
 
-import uuid as uuids
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 
 from kapwa.errors import UsageError
+from kapwa.studio.assigning import finish
 from kapwa.studio.events import record
-from kapwa.studio.fields import tidy
+from kapwa.studio.fields import LONGEST, tidy
 from kapwa.studio.models import Event, Membership, Project
+
+BUTTON = "button"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +35,9 @@ class Option:
 class Field:
     """One thing to fill in.
 
-    ``kind``: "text" (a line), "long" (lines), "choice" (one of ``options``), "many" (any of them). ``language``: of
-    what is typed, "" where nothing is. ``only_with``: values of the task's button with which the field counts, () for
-    all; with others what stands in it is not sent.
+    ``kind``: "text" (a line), "long" (lines) or "choice" (one of ``options``). ``language``: of what is typed, "" where
+    nothing is. ``longest``: in characters. ``only_with``: values of the task's button with which the field counts, ()
+    for all; with others what stands in it is not sent.
     """
 
     name: str
@@ -46,6 +46,7 @@ class Field:
     options: tuple[Option, ...] = ()
     required: bool = False
     language: str = ""
+    longest: int = LONGEST
     only_with: tuple[str, ...] = ()
 
 
@@ -63,6 +64,7 @@ class Task:
     """One item of work. ``subject``: what it is about; ``seen``: the revision or order shown, sent back as it is.
 
     ``buttons``: the ways to finish, such as "answer", "don't know"; the one pressed is sent as the value ``button``.
+    ``lease``: what is leased for it, where that is not the subject.
     """
 
     desk: str
@@ -71,6 +73,19 @@ class Task:
     shown: tuple[Shown, ...]
     fields: tuple[Field, ...]
     buttons: tuple[Option, ...]
+    lease: str = ""
+
+    @property
+    def asked(self) -> tuple[Field, ...]:
+        """All that is said of the task: how it was finished, as a choice, and its fields."""
+        return (Field(BUTTON, _("How you finish"), "choice", self.buttons, required=True), *self.fields)
+
+
+class Work(NamedTuple):
+    """Tasks for a member, and how many wait for them in all."""
+
+    tasks: list[Task]
+    left: int
 
 
 class Desk(Protocol):
@@ -86,7 +101,7 @@ class Desk(Protocol):
     def offered(self, project: Project) -> bool:
         """Whether the project has such work at all."""
 
-    def draw(self, member: Membership, count: int) -> Sequence[Task]:
+    def draw(self, member: Membership, count: int) -> Work:
         """Return up to ``count`` tasks that the member has not done, and lease them; the same ones while leased."""
 
     def find(self, member: Membership, subject: str, seen: str) -> Task | None:
@@ -95,7 +110,7 @@ class Desk(Protocol):
     def left(self, member: Membership) -> int:
         """Return how many tasks wait for the member."""
 
-    def body(self, member: Membership, task: Task, values: Mapping[str, Any]) -> dict[str, Any]:
+    def body(self, member: Membership, task: Task, values: Mapping[str, str]) -> dict[str, Any]:
         """Return the event's body for what was filled in, checked by :func:`checked` already."""
 
 
@@ -103,7 +118,7 @@ DESKS: dict[str, Desk] = {}
 
 
 class FieldError(UsageError):
-    """Something filled in wrongly; ``field`` names it, "" for the button."""
+    """Something filled in wrongly; ``field`` names it."""
 
     def __init__(self, field: str, message: str, *, hint: str) -> None:
         super().__init__(message, hint=hint)
@@ -124,81 +139,55 @@ def desk_of(member: Membership, name: str) -> Desk:
     raise UsageError(_("This work is not offered to you here."), hint=_("Go back to the start page."))
 
 
-def task_of(member: Membership, desk: Desk, subject: str, seen: str) -> Task:
-    """Return a task as it was shown; raise UsageError where there never was one."""
-    task = desk.find(member, subject, seen)
+def task_of(member: Membership, desk: str, subject: str, seen: str) -> Task:
+    """Return a task as it was shown; raise UsageError for one that there never was, or not for the member."""
+    task = desk_of(member, desk).find(member, subject, seen)
     if task is None:
         raise UsageError(_("There is no such task."), hint=_("Open the list of tasks again."))
     return task
 
 
-def deliver(
-    project: Project,
-    member: Membership,
-    desk: str,
-    *,
-    subject: str,
-    seen: str,
-    values: Mapping[str, Any],
-    uuid: uuids.UUID | None = None,
-    device_time: datetime | None = None,
-) -> Event:
+def filled_in(member: Membership, task: Task, values: Mapping[str, str]) -> tuple[str, dict[str, Any]]:
+    """Return kind and body of the event that says what a member filled in; raise FieldError for what is wrong in it."""
+    desk = DESKS[task.desk]
+    return desk.kind, desk.body(member, task, checked(task, values))
+
+
+def deliver(member: Membership, task: Task, values: Mapping[str, str], **more: Any) -> Event:
     """Record what a member filled in for a task; in a transaction, within ``events.writing``.
 
-    Sent again with the same ``uuid`` it counts once. Raises UsageError for a desk or task that is none or is not the
-    member's, FieldError for what is filled in wrongly; ConflictError and RefusedError as ``events.record`` does.
+    ``more``: the event's ``uuid``, with which it counts once however often it is sent, and ``device_time``. Raises what
+    :func:`filled_in` and ``events.record`` do.
     """
-    found = desk_of(member, desk)
-    task = task_of(member, found, subject, seen)
-    body = found.body(member, task, checked(task, values))
-    return record(
-        project,
-        found.kind,
-        body,
-        actor=member.author,
-        uuid=uuid,
-        subject=subject,
-        device_time=device_time,
-    )
+    kind, body = filled_in(member, task, values)
+    event = record(member.project, kind, body, actor=member.author, subject=task.subject, **more)
+    finish(member, task.desk, task.lease or task.subject)
+    return event
 
 
-def checked(task: Task, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of a task's fields and its ``button``, tidied.
-
-    A field of kind "many" has a list of values, the others a text, "" where nothing was filled in. Raises FieldError
-    for the first that is filled in wrongly.
-    """
-    button = str(values.get("button", ""))
-    if task.buttons and button not in {one.value for one in task.buttons}:
-        raise FieldError("", _("It is not said how the task was finished."), hint=_("Press one of its buttons."))
-    found: dict[str, Any] = {"button": button}
-    for field in task.fields:
-        counts = not field.only_with or button in field.only_with
-        given = values.get(field.name) if counts else None
-        chosen = given if isinstance(given, (list, tuple)) else [] if given is None else [given]
-        texts = _tidied(field, chosen)
-        wrong = [text for text in texts if text not in {one.value for one in field.options}]
-        if field.kind in ("choice", "many") and wrong:
-            message = _("“%(text)s” is not one of the choices.") % {"text": wrong[0]}
-            raise FieldError(field.name, f"{field.label}: {message}", hint=_("Choose again."))
-        if counts and field.required and not texts:
-            message = f"{field.label}: {_('nothing is filled in.')}"
-            raise FieldError(field.name, message, hint=_("Fill it in, or finish another way."))
-        found[field.name] = list(dict.fromkeys(texts)) if field.kind == "many" else (texts[0] if texts else "")
+def checked(task: Task, values: Mapping[str, str]) -> dict[str, str]:
+    """Return what was filled in, tidied, "" where nothing was; raise FieldError for the first field that is wrong."""
+    found: dict[str, str] = {}
+    for field in task.asked:
+        counts = not field.only_with or found[BUTTON] in field.only_with
+        found[field.name] = _checked(field, values.get(field.name, "")) if counts else ""
     return found
 
 
-def _tidied(field: Field, chosen: Sequence[Any]) -> list[str]:
+def _checked(field: Field, given: str) -> str:
+    """Return what was typed, or the value that was chosen; on sheets people choose by numbers from 1."""
+    choices = {str(place): one.value for place, one in enumerate(field.options, start=1)}
+    choices |= {one.value: one.value for one in field.options}
     try:
-        return [text for text in (tidy(str(one)) for one in chosen) if text]
+        text = tidy(given, field.longest)
+        if field.required and not text:
+            raise UsageError(_("nothing is filled in."), hint=_("Fill it in, or finish another way."))
+        if not choices or not text:
+            return text
+        number = text.removesuffix(".0")  # spreadsheets make numbers of what is typed
+        text = str(int(number)) if number.isdecimal() else text  # in any script's digits
+        if text not in choices:
+            raise UsageError(_("“%(text)s” is not one of the choices.") % {"text": text}, hint=_("Choose again."))
+        return choices[text]
     except UsageError as error:
         raise FieldError(field.name, f"{field.label}: {error.summary}", hint=error.hint or "") from None
-
-
-def device_time(text: str) -> datetime | None:
-    """Return when a device says that something was filled in; None where it says nothing that can be read."""
-    try:
-        found = parse_datetime(text)
-        return found.astimezone(UTC) if found is not None and found.tzinfo is not None else None
-    except (ValueError, OverflowError):  # the last hour of the year 9999 is none in UTC
-        return None

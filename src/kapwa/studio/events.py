@@ -10,7 +10,7 @@ import json
 import threading
 import uuid as uuids
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import datetime
 from typing import Any
 
@@ -18,11 +18,13 @@ from django.db import connection, transaction
 from django.utils.translation import gettext as _
 
 from kapwa.errors import KapwaError
-from kapwa.studio.models import Event, Membership, Project, current_tables
+from kapwa.studio.models import Current, Event, Membership, Project
 from kapwa.studio.projections import KINDS, RefusedError
 
 # SQLite takes one writer at a time; whoever waits inside the database may wait for ever, so they wait here.
 _WRITER = threading.RLock()
+# The tables that are made from events, of every part of the studio.
+_TABLES = sorted(Current.__subclasses__(), key=lambda table: table.__name__)
 
 
 class ConflictError(KapwaError):
@@ -32,10 +34,7 @@ class ConflictError(KapwaError):
 @contextmanager
 def writing() -> Iterator[None]:
     """Be the process's one writer; with SQLite others wait until this one is done."""
-    if connection.vendor != "sqlite":
-        yield
-        return
-    with _WRITER:
+    with _WRITER if connection.vendor == "sqlite" else nullcontext():
         yield
 
 
@@ -64,34 +63,22 @@ def record(
     """
     rules = KINDS[kind]
     hold(project)
-    own = uuid or uuids.uuid4()
     plain = json.loads(json.dumps(body))
-    before = Event.objects.filter(uuid=own).first()
+    own = {"project": project, "kind": kind, "actor": actor, "subject": subject}
+    before = Event.objects.filter(uuid=uuid).first() if uuid else None
     if before is not None:
-        same = before.project_id == project.pk and (before.kind, before.actor, before.subject) == (kind, actor, subject)
-        if same and {k: v for k, v in before.body.items() if k != "number"} == plain:
+        same = all(getattr(before, name) == value for name, value in own.items())
+        if same and {name: value for name, value in before.body.items() if name != "number"} == plain:
             return before
-        raise ConflictError(
-            _("This was already sent with another content."), hint=_("Reload the page, and send it again.")
-        )
+        message = _("This was already sent with another content.")
+        raise ConflictError(message, hint=_("Reload the page, and send it again."))
     if rules.counted:
-        found = Event.objects.filter(project=project, kind=kind)
-        plain["number"] = (
-            (found.filter(subject=subject).count() + 1) if rules.counted == "subject" else found.count() + 1
-        )
+        alike = Event.objects.filter(project=project, kind=kind)
+        plain["number"] = 1 + (alike.filter(subject=subject) if rules.counted == "subject" else alike).count()
     if actor and Membership.objects.filter(project=project, author=actor, left__isnull=False).exists():
         raise RefusedError(_("You are not here any more. Come in again."))  # while it waited for its turn
-    event = Event(
-        uuid=own,
-        project=project,
-        kind=kind,
-        actor=actor,
-        subject=subject,
-        parent=parent,
-        device_time=device_time,
-        body=plain,
-    )
-    event.save(force_insert=True)
+    given = {**own, "uuid": uuid or uuids.uuid4(), "parent": parent, "device_time": device_time}
+    event = Event.objects.create(**given, body=plain)
     rules.apply(event, live=True)
     return event
 
@@ -99,8 +86,8 @@ def record(
 def rebuild(project: Project) -> None:
     """Make the current tables of ``project`` anew from its events; in a transaction."""
     hold(project)
-    for model in current_tables():
-        model.objects.filter(project=project).delete()
+    for table in _TABLES:
+        table.objects.filter(project=project).delete()
     for event in Event.objects.filter(project=project, erased=False).order_by("seq").iterator():
         try:
             with transaction.atomic():
@@ -109,26 +96,24 @@ def rebuild(project: Project) -> None:
             continue  # it rested on what was erased
 
 
-def snapshot(project: Project) -> dict[str, list[dict[str, Any]]]:
-    """Return every row of the current tables of ``project``, in a fixed order."""
-    tables = current_tables()
-    return {table.__name__: list(table.objects.filter(project=project).order_by("id").values()) for table in tables}
+def snapshot(project: Project) -> dict[str, dict[str, dict[str, Any]]]:
+    """Return every row of the current tables of ``project``, by table and id."""
+    return {
+        table.__name__: {row["id"]: row for row in table.objects.filter(project=project).order_by("id").values()}
+        for table in _TABLES
+    }
 
 
 def differences(project: Project) -> list[str]:
     """Say where the current tables differ from what the events make; the tables stay as they are."""
-    found = []
     with writing(), transaction.atomic():
         now = snapshot(project)
         rebuild(project)
         made = snapshot(project)
         transaction.set_rollback(True)
-    for table, rows in made.items():
-        stored = {row["id"]: row for row in now[table]}
-        fresh = {row["id"]: row for row in rows}
-        for key in sorted(stored.keys() | fresh.keys()):
-            before, after = stored.get(key, {}), fresh.get(key, {})
-            names = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
-            if names:
-                found.append(f"{project.slug}: {table} {key} differs from its events in {', '.join(names)}")
-    return found
+    return [
+        f"{project.slug}: {table} {key} differs from its events"
+        for table, rows in made.items()
+        for key in sorted(now[table].keys() | rows.keys())
+        if now[table].get(key) != rows.get(key)
+    ]

@@ -15,7 +15,7 @@ from django.core.serializers.json import DjangoJSONEncoder
 from django.db import DatabaseError, transaction
 from django.utils.dateparse import parse_datetime
 
-from kapwa.datasets.packs import locate, table_files
+from kapwa.datasets.packs import choice_of_packs, locate, table_files
 from kapwa.errors import DataError, UsageError, raise_first
 from kapwa.files import replacing
 from kapwa.studio.consent import SCOPES
@@ -57,7 +57,7 @@ def import_situations(project: Project, data: str | Path) -> int:
     place = locate(str(data), PACKS).path
     files = table_files(place, ROLE) if place.is_dir() else [place]
     if not files:
-        raise DataError("holds no situations.", path=place, hint="See docs/reference/kalahi-form.md.")
+        raise DataError("holds no situations.", path=place, hint=choice_of_packs(data, place, ROLE))
     found = Situations(place.name, place)
     rows = found.read(files[0], Row, found.read_card(files[0].parent))
     raise_first(found.problems)
@@ -114,7 +114,7 @@ def export_project(project: Project, out: Path, *, whole: bool = True) -> int:
     with replacing(out) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(_ABOUT, json.dumps({"format": FORMAT, "whole": whole}) + "\n")
         for name, found in rows.items():
-            lines = (json.dumps(row, ensure_ascii=False, sort_keys=True, cls=DjangoJSONEncoder) for row in found)
+            lines = (json.dumps(row, ensure_ascii=False, cls=DjangoJSONEncoder) for row in found)
             archive.writestr(f"{name}.jsonl", "".join(f"{line}\n" for line in lines))
     out.chmod(0o600)
     return len(rows["events"])

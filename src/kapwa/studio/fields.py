@@ -6,9 +6,8 @@ relevant one; a name ending in ``_en`` is the gloss of the field before it.
 
 from __future__ import annotations
 
-import json
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -22,13 +21,11 @@ from kapwa.tables_io import printable
 SLOTS = 6
 LONGEST = 4000  # characters of one field
 GLOSS = "_en"
-RESPONSE_FIELDS = tuple(f"{group}_{slot}" for group in RESPONSES for slot in range(1, SLOTS + 1))
-TEXT_FIELDS = (*PARTS, *RESPONSE_FIELDS)
-SETTING_FIELDS = ("language", "topic", "category", "best")
-OWN_FIELDS = ("source", "notes")  # the writers' own; never released
-FIELDS = (*SETTING_FIELDS, *TEXT_FIELDS, *(name + GLOSS for name in TEXT_FIELDS), *OWN_FIELDS)
-# What changes the key or the text of an item, as opposed to how it is described.
-_DESCRIBING = frozenset({"topic", "category", *OWN_FIELDS})
+GROUPS = {group: tuple(f"{group}_{slot}" for slot in range(1, SLOTS + 1)) for group in RESPONSES}
+TEXT_FIELDS = (*PARTS, *GROUPS["relevant"], *GROUPS["irrelevant"])
+# Topic and category, and the writers' own source and notes, which are never released, are neither text nor key.
+_DESCRIBING = ("topic", "category", "source", "notes")
+FIELDS = ("language", "best", *TEXT_FIELDS, *(name + GLOSS for name in TEXT_FIELDS), *_DESCRIBING)
 
 Fields = Mapping[str, str]
 
@@ -40,10 +37,8 @@ def tidy(text: str, longest: int = LONGEST) -> str:
     """
     clean = unicodedata.normalize("NFC", printable(text)).strip()
     if len(clean) > longest:
-        raise UsageError(
-            _("A text has %(n)s characters; at most %(most)s fit.") % {"n": f"{len(clean):,}", "most": f"{longest:,}"},
-            hint=_("Make it shorter."),
-        )
+        sizes = {"n": f"{len(clean):,}", "most": f"{longest:,}"}
+        raise UsageError(_("A text has %(n)s characters; at most %(most)s fit.") % sizes, hint=_("Make it shorter."))
     return clean
 
 
@@ -57,11 +52,8 @@ def read_fields(posted: Mapping[str, str]) -> dict[str, str]:
     fields = {name: tidy(posted.get(name, "")) for name in FIELDS}
     if fields["language"]:
         fields["language"] = checked_tag(fields["language"])
-    if fields["best"] and fields["best"] not in {str(slot) for slot in range(1, SLOTS + 1)}:
-        raise UsageError(
-            _("“%(text)s” is no number of a response.") % {"text": fields["best"]},
-            hint=_("Choose one of the relevant responses."),
-        )
+    if f"relevant_{fields['best']}" not in GROUPS["relevant"]:
+        fields["best"] = ""
     return {name: text for name, text in fields.items() if text}
 
 
@@ -75,10 +67,23 @@ def changed(before: Fields, difference: Fields) -> dict[str, str]:
     return {name: text for name, text in {**before, **difference}.items() if text}
 
 
-def responses(fields: Fields, group: str) -> list[tuple[str, str]]:
-    """Return the filled responses of "relevant" or "irrelevant" with their glosses ("" for none)."""
-    names = [f"{group}_{slot}" for slot in range(1, SLOTS + 1)]
-    return [(fields[name], fields.get(name + GLOSS, "")) for name in names if fields.get(name)]
+def responses(fields: Fields, group: str) -> tuple[str, ...]:
+    """Return the filled responses of "relevant" or "irrelevant"."""
+    return tuple(fields[name] for name in GROUPS[group] if fields.get(name))
+
+
+def words(name: str) -> str:
+    """Return a field's name as people read it."""
+    stem, _under, number = name.removesuffix(GLOSS).rpartition("_")
+    if not number.isdecimal():
+        stem, number = name.removesuffix(GLOSS), ""
+    plain = f"{_(stem.replace('_', ' '))} {number}".strip()
+    return _("%(field)s (translation)") % {"field": plain} if name.endswith(GLOSS) else plain
+
+
+def texts(fields: Fields, names: Iterable[str]) -> list[tuple[str, str, str]]:
+    """Return the names of fields with their texts and glosses ("" for none)."""
+    return [(name, fields.get(name, ""), fields.get(name + GLOSS, "")) for name in names]
 
 
 def best_response(fields: Fields) -> str:
@@ -102,23 +107,17 @@ def as_row(fields: Fields, item_id: str, cluster: str, *, culture: str, base: bo
     row["best"] = best_response(fields)
     if fields.get(f"relevant_{fields['best']}{GLOSS}"):
         row["best" + GLOSS] = fields[f"relevant_{fields['best']}{GLOSS}"]
-    for group in RESPONSES:
-        found = responses(fields, group)
-        row[group] = [text for text, _ in found]
-        if found and all(gloss for _, gloss in found):
-            row[group + GLOSS] = [gloss for _, gloss in found]
+    for group, names in GROUPS.items():
+        row[group] = list(responses(fields, group))
+        glosses = [fields.get(name + GLOSS, "") for name in names if fields.get(name)]
+        if glosses and all(glosses):
+            row[group + GLOSS] = glosses
     return {**row, "base": base}
 
 
 def as_item(fields: Fields, item_id: str, cluster: str, culture: str) -> Item:
     """Return a situation as the item of its full variant, for the figures that runs show beside scores."""
-    texts = {group: tuple(text for text, _ in responses(fields, group)) for group in RESPONSES}
-    own = {"prompt": prompts(fields)["full"], "best": best_response(fields), "gloss": {}, **texts}
+    own = {"prompt": prompts(fields)["full"], "best": best_response(fields), "gloss": {}}
+    own |= {group: responses(fields, group) for group in GROUPS}
     settings = (fields.get("language", ""), fields.get("category", ""), fields.get("topic", ""))
     return Item(item_id, "kalahi", culture, *settings, "full", cluster, own)
-
-
-def key_text(fields: Fields) -> str:
-    """Return what a release must keep the same unless it is a new major version: texts, responses and the key."""
-    kept = {name: text for name, text in fields.items() if name not in _DESCRIBING}
-    return json.dumps(kept, ensure_ascii=False, sort_keys=True)

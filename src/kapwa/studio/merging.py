@@ -7,37 +7,40 @@ everybody who gives it later, and holds no words of anybody. Two answers are one
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
 
-from kapwa.studio.models import Answer, Membership, Merging, Project, Question, Wording
-from kapwa.studio.models.answers import ANSWERED
+from django.db.models import QuerySet
+
+from kapwa.studio.models import Answer, Decision, Project, Wording
 from kapwa.studio.models.everyday import APPROVED
 from kapwa.suites.blend.questions import IDK_KEYS
 
-Decision = Mapping[str, Any]
-
 
 def key_of(project: Project, text: str) -> str:
-    """Return the key of an answer's words, which nobody can turn back into words without the project's secret."""
+    """Return a key of a text, such as an answer, that nobody can turn back into it without the project's secret."""
     return hashlib.blake2b(text.encode(), key=project.salt.encode(), digest_size=8).hexdigest()
 
 
 class Group(NamedTuple):
-    """Answers that mean the same. ``texts`` begin with the head; ``people``: who gave one of them, each once.
+    """Answers that mean the same: ``texts`` by their keys, the head first.
 
-    ``keys``: of ``texts``; ``english``: what the texts are in English, as far as somebody said so.
+    ``english``: what the texts are in English, as far as somebody said so; ``people``: who gave one of them, each once.
     """
 
-    texts: tuple[str, ...]
-    keys: tuple[str, ...]
-    english: tuple[str, ...]
-    people: frozenset[str]
+    texts: dict[str, str]
+    english: list[str]
+    people: set[str]
+
+    @property
+    def key(self) -> str:
+        """The key of the head."""
+        return next(iter(self.texts))
 
     @property
     def head(self) -> str:
         """The answer that stands for the group."""
-        return self.texts[0]
+        return self.texts[self.key]
 
     @property
     def votes(self) -> int:
@@ -46,141 +49,96 @@ class Group(NamedTuple):
 
 
 class Merged(NamedTuple):
-    """The answers to a question in a language, after merging.
+    """The answers to a wording, after merging: those that count, the ``old`` ones to a former text, and the groups.
 
-    ``groups``: most votes first; ``idks``: people who gave no answer, by the reasons of the answer form (IDK_KEYS);
-    ``people``: all whose answer counts; ``first``: of each who answered, the head of the group of their first answer;
-    ``stale``: people who answered what was changed since, and do not count; ``held``: who does not count because they
-    did not agree to publication; ``asked``: whether the wording may be asked now.
+    ``groups``: of those that count, most votes first.
     """
 
-    question: Question
-    wording: Wording | None
-    groups: list[Group]
-    idks: dict[str, int]
-    people: int
-    first: dict[str, str]
-    stale: int
-    held: int
+    wording: Wording
     decisions: list[Decision]
-    answers: list[Answer]
+    counted: list[Answer]
+    old: list[Answer]
+    groups: list[Group]
 
     @property
     def asked(self) -> bool:
         """Whether people may be asked this now."""
-        return self.wording is not None and self.wording.state == APPROVED and not self.question.retired
+        return self.wording.state == APPROVED and not self.wording.question.retired
+
+    @property
+    def idks(self) -> dict[str, int]:
+        """How many people gave no answer, by the reasons of the answer form."""
+        return {reason: sum(one.outcome == reason for one in self.counted) for reason in IDK_KEYS}
+
+    @property
+    def shares(self) -> list[float]:
+        """Of all people who count, who gave the commonest answer, and who gave none for each reason; [] of nobody."""
+        votes = [self.groups[0].votes if self.groups else 0, *self.idks.values()]
+        return [one / len(self.counted) for one in votes] if self.counted else []
+
+    @property
+    def first(self) -> dict[str, str]:
+        """Of each who answered, the head of the group of their first answer."""
+        heads = {text: group.head for group in self.groups for text in group.texts.values()}
+        return {one.author: heads[one.texts[0]] for one in self.counted if one.texts}
 
 
-def merged_answers(
-    project: Project, language: str, *, number: int | None = None, everybody: bool = False
-) -> list[Merged]:
-    """Return the answers to every question that is or was asked in ``language``, by the questions' numbers.
+def merged_answers(project: Project, wordings: QuerySet[Wording], without: Collection[str] = ()) -> list[Merged]:
+    """Return the answers to each of ``wordings``, by the questions' numbers; those of authors in ``without`` are none.
 
-    Only people who agreed to publication count, as in a release; ``everybody``: all people, as on the pages of the
-    studio. ``number``: of one question alone. Answers to a text that was changed since count where somebody confirmed
-    that they still answer it.
+    Answers to a text that was changed since count where somebody confirmed that they still answer it.
     """
-    one = {} if number is None else {"id__in": Question.objects.filter(project=project, number=number).values("id")}
-    questions = list(Question.objects.filter(project=project, **one).order_by("number"))
-    here: dict[str, Any] = {"project": project, "language": language}
-    if number is not None:
-        here["question__in"] = [question.id for question in questions]
-    wordings = {wording.question: wording for wording in Wording.objects.filter(**here)}
-    decisions = dict(Merging.objects.filter(**here).values_list("question", "decisions"))
-    answers: dict[str, list[Answer]] = {}
-    for answer in Answer.objects.filter(**here).order_by("seq"):
-        answers.setdefault(answer.question, []).append(answer)
-    held: set[str] = set()
-    if not everybody:
-        members = Membership.objects.filter(project=project)
-        held = {author for author, scopes in members.values_list("author", "consent_scopes") if "publish" not in scopes}
-    return [
-        _merged(project, one, wordings.get(one.id), answers.get(one.id, []), decisions.get(one.id, []), held)
-        for one in questions
-        if one.id in wordings or one.id in answers
-    ]
+    decided: dict[str, list[Decision]] = {}
+    for decision in Decision.objects.filter(wording__in=wordings.values("id")):
+        decided.setdefault(decision.wording, []).append(decision)
+    here = {"question__in": wordings.values("question"), "language__in": wordings.values("language")}
+    given: dict[str, list[Answer]] = {}
+    for answer in Answer.objects.filter(project=project, **here).exclude(author__in=without):
+        given.setdefault(f"{answer.question}:{answer.language}", []).append(answer)
+    found = []
+    for wording in wordings.select_related("question").order_by("question__number"):
+        decisions = decided.get(wording.id, [])
+        counted: list[Answer] = []
+        old: list[Answer] = []
+        for answer in given.get(wording.id, ()):
+            seen = [answer.question_revision, answer.wording_revision]
+            (counted if seen in wording.counted else old).append(answer)
+        found.append(Merged(wording, decisions, counted, old, _groups(project, counted, decisions)))
+    return found
 
 
-def _merged(
-    project: Project,
-    question: Question,
-    wording: Wording | None,
-    answers: list[Answer],
-    decisions: list[Decision],
-    held: Collection[str],
-) -> Merged:
-    fresh = [one for one in answers if counts(one, question, wording, decisions)]
-    counted = [one for one in fresh if one.author not in held]
+def _groups(project: Project, answers: Iterable[Answer], decisions: Sequence[Decision]) -> list[Group]:
     texts: dict[str, str] = {}
-    people: dict[str, list[str]] = {}
-    for answer in counted:
+    people: dict[str, set[str]] = {}
+    for answer in answers:
         for text in answer.texts:
             key = key_of(project, text)
             texts[key] = text
-            people.setdefault(key, []).append(answer.author)
+            people.setdefault(key, set()).add(answer.author)
     english: dict[str, str] = {}
     for one in decisions:
-        if one["kind"] == "answers.translated":
-            english |= one["english"]
-    named = [one["key"] for one in decisions if one["kind"] == "answers.named"]
-    rank = {key: place for place, key in enumerate(named, start=1)}
-    groups: list[Group] = []
-    of: dict[str, str] = {}
-    for keys in partition(decisions, texts):
+        english |= one.body.get("english", {})
+    rank = {one.body["key"]: one.seq for one in decisions if one.kind == "answers.named"}
+    groups = []
+    for keys in _partition(texts, decisions):
         # Whom somebody named last stands first, then what most people said, then what was said first.
-        ordered = sorted(keys, key=lambda key: (-rank.get(key, 0), -len(people[key])))
-        lines = [part.strip() for key in ordered for part in english.get(key, "").split(";")]
-        groups.append(
-            Group(
-                tuple(texts[key] for key in ordered),
-                tuple(ordered),
-                tuple(dict.fromkeys(filter(None, lines))),
-                frozenset(author for key in keys for author in people[key]),
-            )
-        )
-        of |= dict.fromkeys(keys, texts[ordered[0]])
-    return Merged(
-        question,
-        wording,
-        sorted(groups, key=lambda group: -group.votes),
-        {reason: sum(one.outcome == reason for one in counted) for reason in IDK_KEYS},
-        len(counted),
-        {one.author: of[key_of(project, one.texts[0])] for one in counted if one.outcome == ANSWERED},
-        len(answers) - len(fresh),
-        len(fresh) - len(counted),
-        decisions,
-        answers,
-    )
+        ordered = sorted(keys, key=lambda key: (-rank.get(key, -1), -len(people[key])))
+        lines = dict.fromkeys(part.strip() for key in ordered for part in english.get(key, "").split(";"))
+        own = {key: texts[key] for key in ordered}
+        groups.append(Group(own, list(filter(None, lines)), set().union(*(people[key] for key in keys))))
+    return sorted(groups, key=lambda group: -group.votes)
 
 
-def counts(answer: Answer, question: Question, wording: Wording | None, decisions: Iterable[Decision]) -> bool:
-    """Whether an answer was given to the question and wording of now, or somebody confirmed that it still answers."""
-    seen = (answer.question_revision, answer.wording_revision)
-    return still_answers(seen, revisions_of(question, wording), decisions)
-
-
-def still_answers(seen: Sequence[int], now: Sequence[int], decisions: Iterable[Decision]) -> bool:
-    """Whether what answers the revisions ``seen`` (of question and wording) counts for those of now."""
-    return [*seen] == [*now] or any(
-        one["kind"] == "answers.confirmed" and one["now"] == [*now] and [*seen] in one["seen"] for one in decisions
-    )
-
-
-def revisions_of(question: Question, wording: Wording | None) -> list[int]:
-    """Return the revisions of a question and of its wording, 0 for none."""
-    return [question.revision, wording.revision if wording else 0]
-
-
-def partition(decisions: Sequence[Decision], present: Iterable[str]) -> list[list[str]]:
-    """Return the groups that decisions make of the answers ``present``, each in their order."""
+def _partition(present: Iterable[str], decisions: Iterable[Decision]) -> list[list[str]]:
+    """Return the groups that decisions make of the keys ``present``, each in their order."""
     groups: dict[str, set[str]] = {}
     for one in decisions:
-        if one["kind"] == "answers.merged":
-            joined = set().union(*(groups.get(key, {key}) for key in one["keys"]))
+        if one.kind == "answers.merged":
+            joined = set().union(*(groups.get(key, {key}) for key in one.body["keys"]))
             groups |= dict.fromkeys(joined, joined)
-        elif one["kind"] == "answers.split":
-            groups.get(one["key"], set()).discard(one["key"])
-            groups[one["key"]] = {one["key"]}
+        elif one.kind == "answers.split":
+            groups.get(one.body["key"], set()).discard(one.body["key"])
+            groups[one.body["key"]] = {one.body["key"]}
     found: dict[int, list[str]] = {}
     for key in present:
         found.setdefault(id(groups.setdefault(key, {key})), []).append(key)

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import io
 import ipaddress
 import secrets
 import unicodedata
+from collections.abc import Iterable
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
+import segno
 from django.conf import settings
+from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from kapwa.errors import UsageError, nearest
+from kapwa.files import filling
 from kapwa.studio.models import Invitation, Membership, Person, Project, WrongCode
 from kapwa.studio.roles import ROLES
 
@@ -27,8 +33,7 @@ _COUNTED = timedelta(minutes=10)
 
 def new_code() -> str:
     """Return a fresh code in three groups of four digits."""
-    digits = "".join(secrets.choice("0123456789") for _ in range(DIGITS))
-    return "-".join(digits[start : start + 4] for start in range(0, DIGITS, 4))
+    return "-".join(f"{secrets.randbelow(10_000):04}" for _ in range(DIGITS // 4))
 
 
 def digits_of(typed: str) -> str:
@@ -46,45 +51,34 @@ def _keyed(text: str) -> str:
 
 
 class CodeBackend:
-    """Django's way to ask whose a visit is; they came in by a code (:func:`coming_back`)."""
+    """Django's way to ask whose a visit is; they came in by a code."""
 
     def get_user(self, user_id: Any) -> Person | None:
         """Return the person of a session."""
         return Person.objects.filter(pk=user_id).first()
 
 
-def _networks(address: str) -> dict[str, int]:
-    """Return whose wrong codes are counted together, and how many each may try.
-
-    Of IPv6 one household has a /64 and one provider's customer up to a /48, each with any number of addresses.
-    """
+def _network(address: str) -> str:
+    """Return a hash of whose wrong codes are counted together: an address, of IPv6 the /48 of a provider's customer."""
     try:
         found = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
-        return {address: MOST_WRONG}
+        return _keyed(address)
     plain = getattr(found, "ipv4_mapped", None) or found
-    if plain.version == 4:
-        return {str(plain): MOST_WRONG}
-    sizes = {64: MOST_WRONG, 48: 4 * MOST_WRONG}
-    return {str(ipaddress.ip_network((plain, size), strict=False)): most for size, most in sizes.items()}
+    return _keyed(str(plain if plain.version == 4 else ipaddress.ip_network((plain, 48), strict=False)))
 
 
 def shut_out(address: str) -> bool:
     """Whether too many different wrong codes came from the network of ``address`` in the last minutes."""
     since = timezone.now() - _COUNTED
-    counts = [
-        (WrongCode.objects.filter(network=_keyed(name), tried__gte=since).count(), most)
-        for name, most in _networks(address).items()
-    ]
-    return any(count >= most for count, most in counts)
+    return WrongCode.objects.filter(network=_network(address), tried__gte=since).count() >= MOST_WRONG
 
 
 def count_wrong(address: str, code: str) -> None:
     """Remember a wrong code, once; no guess is one of too few digits, nor that of an invitation that is used up."""
     WrongCode.objects.filter(tried__lt=timezone.now() - _COUNTED).delete()
     if len(digits_of(code)) == DIGITS and not Invitation.objects.filter(code=hashed(code)).exists():
-        for name in _networks(address):
-            WrongCode.objects.get_or_create(network=_keyed(name), code=hashed(code))
+        WrongCode.objects.get_or_create(network=_network(address), code=hashed(code))
 
 
 def checked_roles(roles: list[str]) -> list[str]:
@@ -104,39 +98,27 @@ def invite(project: Project, roles: list[str], *, member: Membership | None = No
     return code
 
 
-def coming_back(code: str) -> Person | None:
-    """Return the person who comes back with this code."""
-    return Person.objects.filter(access=hashed(code)).first()
-
-
-def open_invitation(code: str) -> Invitation | None:
-    """Return the unused invitation with this code."""
-    if len(digits_of(code)) != DIGITS:
-        return None
-    return Invitation.objects.select_related("project").filter(code=hashed(code), used=None).first()
-
-
 def join(invitation: Invitation, pseudonym: str, person: Person | None = None) -> tuple[Person, str]:
     """Use an invitation up; return the person and the code by which they come back ("" where they have one).
 
     Somebody who is here already (``person``) gets the invitation's roles besides their own, so that nobody is two.
     """
-    now = timezone.now()
-    if not Invitation.objects.filter(pk=invitation.pk, used=None).update(used=now):  # by another at the same moment
+    unused = Invitation.objects.filter(pk=invitation.pk, used=None)
+    if not unused.update(used=timezone.now()):  # by another at the same moment
         raise UsageError(_("This invitation was just used."), hint=_("Ask for one of your own."))
-    code = ""
-    if invitation.member is not None and invitation.member.person is not None:
-        member, person, code = invitation.member, invitation.member.person, new_code()
-        if person.memberships.exclude(pk=member.pk).exists():
+    code, member = new_code(), invitation.member
+    if member is not None and member.person is not None:
+        if member.person.memberships.exclude(pk=member.pk).exists():
             # Whoever runs one project may let somebody back into that one alone, not into others as them.
-            member.person = person = Person.objects.create(access=hashed(code))
-            member.save()
-        person.access = hashed(code)
-        person.save()
-        return person, code
+            member.person = Person()
+        member.person.access = hashed(code)
+        member.person.save()
+        member.save()
+        return member.person, code
     if person is None:
-        code = new_code()
         person = Person.objects.create(access=hashed(code))
+    else:
+        code = ""
     member = Membership.objects.get_or_create(project=invitation.project, person=person)[0]
     member.pseudonym = pseudonym or member.pseudonym or _("member %(id)s") % {"id": member.author[:4]}
     member.roles = [role for role in ROLES if role in {*member.roles, *invitation.roles}]
@@ -148,3 +130,20 @@ def names(project: Project) -> dict[str, str]:
     """Return how each author of the log is called now; who asked to be forgotten is nobody."""
     found = Membership.objects.filter(project=project).exclude(pseudonym="")
     return dict(found.values_list("author", "pseudonym"))
+
+
+def as_text(link: str) -> str:
+    """Return a link's QR code in block characters."""
+    out = io.StringIO()
+    segno.make(link, error="m").terminal(out, compact=True, border=2)
+    return out.getvalue()
+
+
+def write_page(project: Project, roles: Iterable[str], made: Iterable[tuple[str, str]], folder: Path) -> Path:
+    """Write a page of codes and links (``made``) to print, and a PNG of each link; return the page."""
+    with filling(folder) as fresh:
+        for code, link in made:
+            segno.make(link, error="m").save(str(fresh / f"{code}.png"), scale=8, border=4)
+        page = render_to_string("studio/invitations.html", {"project": project, "roles": roles, "made": made})
+        (fresh / "invitations.html").write_text(page, encoding="utf-8")
+    return folder / "invitations.html"

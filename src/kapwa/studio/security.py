@@ -6,6 +6,7 @@ A view becomes a page by :func:`page` alone, which refuses one that names no rol
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import wraps
@@ -23,23 +24,24 @@ from kapwa.studio.events import ConflictError, writing
 from kapwa.studio.interface import use
 from kapwa.studio.models import Membership, Person, Project
 from kapwa.studio.projections import RefusedError
-from kapwa.studio.roles import EVERYONE, NOBODY
+from kapwa.studio.roles import NOBODY
 
-SAFE = frozenset({"GET", "HEAD"})
+SAFE = ("GET", "HEAD")
+# The number of a form, or of the text that was seen.
+_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 PROJECT = "p/<slug:project>/"
 
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """Who looks at a project: the member, and the roles they have there."""
+    """Who looks at a project."""
 
     project: Project
     member: Membership
-    roles: frozenset[str]
 
     def may(self, roles: Collection[str]) -> bool:
         """Whether the visitor has one of ``roles``."""
-        return not self.roles.isdisjoint(roles)
+        return any(role in roles for role in self.member.roles)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +81,13 @@ def page(
     """
     if not read and not write:
         raise UsageError(f"The page {path!r} names no roles.", hint=_("Say who reads it and who posts to it."))
-    if not consented and (read | write) != EVERYONE:
-        raise UsageError(f"The page {path!r} asks for no consent, so it cannot be for some roles alone.")
+    allowed = [*(SAFE if read else ()), *(["POST"] if write else ())]
 
     def register(view: View) -> View:
         @wraps(view)
         def guarded(request: HttpRequest, project: str, **captured: Any) -> HttpResponse:
-            refused = _not_allowed(request, read, write)
-            if refused is not None:
-                return refused
+            if request.method not in allowed:
+                return HttpResponseNotAllowed(allowed)
             if not isinstance(request.user, Person):
                 return _nobody(request, api=api)
             member = (
@@ -97,7 +97,7 @@ def page(
             )
             if member is None:  # that a project exists is nobody else's business
                 raise Http404
-            visit = Visit(member.project, member, frozenset(member.roles))
+            visit = Visit(member.project, member)
             use(request, member.project)  # its people may have worded the interface anew
             # What somebody agreed to and what they withdraw is theirs, also once they have no role any more.
             if consented and not visit.may(read if request.method in SAFE else write):
@@ -114,12 +114,13 @@ def page(
 
 def public_page(path: str, *, posts: bool = False) -> Callable[[View], View]:
     """Make a view a page that asks for nobody; ``posts``: whether it may be posted to."""
+    allowed = [*SAFE, *(["POST"] if posts else ())]
 
     def register(view: View) -> View:
         @wraps(view)
         def guarded(request: HttpRequest, **captured: Any) -> HttpResponse:
-            if request.method not in SAFE and not (posts and request.method == "POST"):
-                return HttpResponseNotAllowed(["GET", "HEAD", *(["POST"] if posts else [])])
+            if request.method not in allowed:
+                return HttpResponseNotAllowed(allowed)
             return _answer(request, view, **captured)
 
         return _put(Page(view.__name__, path, guarded, NOBODY, NOBODY, public=True, consented=False))
@@ -140,27 +141,24 @@ def _put(one: Page) -> View:
     return one.view
 
 
-def _not_allowed(request: HttpRequest, read: frozenset[str], write: frozenset[str]) -> HttpResponse | None:
-    allowed = [*(sorted(SAFE) if read else []), *(["POST"] if write else [])]
-    return None if request.method in allowed else HttpResponseNotAllowed(allowed)
-
-
 def _answer(request: HttpRequest, view: View, *arguments: Any, alone: bool = True, **captured: Any) -> HttpResponse:
     """Call the view; what it writes is written whole or not at all, and its refusals are pages."""
     try:
         if request.method in SAFE or not alone:
             return view(request, *arguments, **captured)
         with writing(), transaction.atomic():
-            for visit in arguments:  # who waited here behind their own withdrawal, such as a phone that sends
-                if not Membership.objects.filter(pk=visit.member.pk, left=None).exists():
-                    raise Http404
-            return view(request, *arguments, **captured)
-    except ConflictError as error:
-        return problem(request, error, 409)
-    except RefusedError as error:
-        return problem(request, error, 409)
+            # What was read before the wait may be gone: the member by their withdrawal, or texts of the project.
+            return view(request, *map(_anew, arguments), **captured)
     except KapwaError as error:
-        return problem(request, error, 400)
+        return problem(request, error, 409 if isinstance(error, (ConflictError, RefusedError)) else 400)
+
+
+def _anew(visit: Visit) -> Visit:
+    """Return a visit as it is now; raise Http404 where its member left."""
+    here = Membership.objects.select_related("project", "person").filter(pk=visit.member.pk, left=None)
+    if (member := here.first()) is None:
+        raise Http404
+    return Visit(member.project, member)
 
 
 def problem(request: HttpRequest, error: KapwaError, status: int) -> HttpResponse:
@@ -168,11 +166,12 @@ def problem(request: HttpRequest, error: KapwaError, status: int) -> HttpRespons
 
     To a script it is said as JSON.
     """
-    called = request.resolver_match
-    if called is not None and called.url_name in PAGES and PAGES[called.url_name].api:
+    called = PAGES.get(request.resolver_match.url_name or "") if request.resolver_match else None
+    if called is not None and called.api:
         return JsonResponse({"error": error.summary, "hint": error.hint or ""}, status=status)
-    hidden = {"csrfmiddlewaretoken", "uuid"}
-    typed = [text for name, text in request.POST.items() if name not in hidden and len(text) > 20]
+    values = [text for name, text in request.POST.items() if name != "csrfmiddlewaretoken" and not _ID.fullmatch(text)]
+    # What is short and in plain letters is a choice; a question in Korean is as short.
+    typed = [text for text in values if len(text) > 20 or not text.isascii()]
     return render(request, "studio/problem.html", {"error": error, "typed": typed}, status=status)
 
 
@@ -210,11 +209,8 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def failed(request: HttpRequest) -> HttpResponse:
     """Return the page for a fault of ours; what was typed is shown again."""
-    error = KapwaError(
-        _("The studio made a mistake, and nothing was saved."),
-        hint=_("Try again, or tell whoever runs it."),
-    )
-    return problem(request, error, 500)
+    hint = _("Try again, or tell whoever runs it.")
+    return problem(request, KapwaError(_("The studio made a mistake, and nothing was saved."), hint=hint), 500)
 
 
 def agreed(member: Membership) -> bool:

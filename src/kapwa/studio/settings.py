@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,6 @@ from kapwa.errors import MissingDependencyError, UsageError
 DATABASE_NAME = "studio.sqlite"
 SECRET_NAME = "secret.key"  # noqa: S105 - a file's name
 ADDRESS_NAME = "address.txt"
-# Long enough for a session of writing on a slow phone; a text is at most some thousand letters.
-MOST_BYTES = 2_500_000
 HERE = Path(__file__).parent
 
 
@@ -30,11 +29,11 @@ def configure(
     the one that writers may ask, as ``kapwa run --model`` takes it. Raises MissingDependencyError without Django,
     UsageError for a database of another kind. A process has one studio.
     """
-    try:
-        import django
-        from django.conf import settings
-    except ImportError:
-        raise MissingDependencyError("django", extra="studio", purpose="Kapwa Studio") from None
+    if find_spec("django") is None:
+        raise MissingDependencyError("django", extra="studio", purpose="Kapwa Studio")
+    import django
+    from django.conf import settings
+
     if settings.configured:
         return
     settings.configure(**settings_of(home, database=database, url=url, hosts=hosts), KAPWA_MODEL=model)
@@ -51,18 +50,12 @@ def settings_of(
     names = {"localhost", "127.0.0.1", "[::1]", *hosts, *([address.hostname] if address.hostname else [])}
     return {
         "SECRET_KEY": secret_of(home),
-        "DEBUG": False,
         "ALLOWED_HOSTS": sorted(names),
         "CSRF_TRUSTED_ORIGINS": [f"{address.scheme}://{address.netloc}"] if address.netloc else [],
         "DATABASES": {"default": _postgresql(database) if database else _sqlite(home / DATABASE_NAME)},
         "DEFAULT_AUTO_FIELD": "django.db.models.BigAutoField",
-        "INSTALLED_APPS": [
-            "django.contrib.contenttypes",
-            "django.contrib.auth",
-            "django.contrib.sessions",
-            "django.contrib.staticfiles",
-            "kapwa.studio",
-        ],
+        "INSTALLED_APPS": [f"django.contrib.{name}" for name in ("contenttypes", "auth", "sessions", "staticfiles")]
+        + ["kapwa.studio"],
         "MIDDLEWARE": [
             "kapwa.studio.security.OneWriter",
             "django.middleware.security.SecurityMiddleware",
@@ -73,7 +66,7 @@ def settings_of(
             "django.middleware.common.CommonMiddleware",
             "django.middleware.csrf.CsrfViewMiddleware",
             "django.contrib.auth.middleware.AuthenticationMiddleware",
-            "kapwa.studio.devices.Here",
+            "kapwa.studio.taking.Here",
             "django.middleware.clickjacking.XFrameOptionsMiddleware",
         ],
         "ROOT_URLCONF": "kapwa.studio.urls",
@@ -88,17 +81,13 @@ def settings_of(
                         "django.templatetags.i18n",
                         "django.templatetags.static",
                     ],
-                    # A misspelt name shows at once in tests, and as nothing to users.
-                    "string_if_invalid": "",
                 },
             }
         ],
         "AUTH_USER_MODEL": "studio.Person",
         "AUTHENTICATION_BACKENDS": ["kapwa.studio.people.CodeBackend"],
         "LOGIN_URL": "enter",
-        "USE_TZ": True,
         "TIME_ZONE": "UTC",
-        "USE_I18N": True,
         "LANGUAGE_CODE": "en",
         "LANGUAGE_COOKIE_AGE": 365 * 24 * 3600,
         "LANGUAGE_COOKIE_HTTPONLY": True,
@@ -108,19 +97,14 @@ def settings_of(
         "WHITENOISE_USE_FINDERS": True,
         "WHITENOISE_MAX_AGE": 3600,
         "WHITENOISE_ADD_HEADERS_FUNCTION": _let_worker_serve_pages,
-        "DATA_UPLOAD_MAX_MEMORY_SIZE": MOST_BYTES,
-        "FILE_UPLOAD_MAX_MEMORY_SIZE": MOST_BYTES,
         "DATA_UPLOAD_MAX_NUMBER_FIELDS": 400,
         "SESSION_COOKIE_AGE": 30 * 24 * 3600,
         "SESSION_COOKIE_SECURE": secure,
-        "SESSION_COOKIE_SAMESITE": "Lax",
         "CSRF_COOKIE_SECURE": secure,
         "CSRF_COOKIE_HTTPONLY": True,
         "CSRF_FAILURE_VIEW": "kapwa.studio.security.csrf_failure",
         "SECURE_HSTS_SECONDS": 31_536_000 if secure else 0,
-        "SECURE_REFERRER_POLICY": "same-origin",
         "SECURE_PROXY_SSL_HEADER": ("HTTP_X_FORWARDED_PROTO", "https") if secure else None,
-        "X_FRAME_OPTIONS": "DENY",
         "CONTENT_SECURITY_POLICY": {"DIRECTIVES": POLICY},
         "LOGGING_CONFIG": None,
     }
@@ -132,16 +116,11 @@ def _let_worker_serve_pages(headers: Any, path: str, url: str) -> None:
         headers["Service-Worker-Allowed"] = "/p/"
 
 
+_SELF = ("script-src", "style-src", "connect-src", "manifest-src", "form-action")
 POLICY = {
-    "default-src": ["'none'"],
-    "script-src": ["'self'"],
-    "style-src": ["'self'"],
+    **{name: ["'none'"] for name in ("default-src", "base-uri", "frame-ancestors")},
+    **{name: ["'self'"] for name in _SELF},
     "img-src": ["'self'", "data:"],
-    "connect-src": ["'self'"],
-    "manifest-src": ["'self'"],
-    "form-action": ["'self'"],
-    "base-uri": ["'none'"],
-    "frame-ancestors": ["'none'"],
 }
 
 
@@ -151,13 +130,8 @@ def secret_of(home: Path) -> str:
     Raises UsageError for a file that cannot be read, or that holds too little to be a secret.
     """
     path = home / SECRET_NAME
-    try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        pass
-    else:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(secrets.token_urlsafe(48))
+    with suppress(FileExistsError), open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(secrets.token_urlsafe(48))
     try:
         secret = path.read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError):
@@ -171,12 +145,11 @@ def secret_of(home: Path) -> str:
 def _sqlite(path: Path) -> dict[str, Any]:
     # Django's own defaults lose writes when many write at once: the lock must be taken when a transaction begins.
     # What is deleted is overwritten with zeros; corners that moving rows leave are cleared after an erasure.
-    pragmas = ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON")
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))  # made by us, so that nobody else may read it
     options = {
         "transaction_mode": "IMMEDIATE",
         "timeout": 30,
-        "init_command": ";".join(f"PRAGMA {pragma}" for pragma in pragmas),
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA secure_delete=ON",
     }
     return {"ENGINE": "django.db.backends.sqlite3", "NAME": path, "CONN_MAX_AGE": None, "OPTIONS": options}
 

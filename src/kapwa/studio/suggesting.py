@@ -7,7 +7,7 @@ of models are matched with them.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 from itertools import combinations
 from typing import NamedTuple
@@ -17,48 +17,51 @@ from rapidfuzz.distance import Levenshtein
 from kapwa.languages.fallback import language_for
 from kapwa.languages.folding import unaccented
 from kapwa.languages.words import words
-from kapwa.metrics.matching import Matcher, Prepared
-from kapwa.studio.merging import Decision, Group
+from kapwa.metrics.matching import Matcher
+from kapwa.studio.merging import Group
 
-SPELLING, ENGLISH, FORMS, NEAR = "spelling", "english", "forms", "near"
-# Letters from which one, and from which two, may differ; in a shorter word one letter makes another word.
+# Why groups may be one, the surest first. Letters from which one, and from which two, may differ; in a shorter word
+# one letter makes another word.
+REASONS = SPELLING, ENGLISH, FORMS, NEAR = "spelling", "english", "forms", "near"
 _ONE, _TWO = 4, 9
+_Words = list[frozenset[str]]
 
 
 class Suggestion(NamedTuple):
     """Groups that may be one, and why: the same but for spelling, in English, but for their forms, or letters."""
 
     reason: str
-    groups: tuple[Group, ...]
+    groups: list[Group]
 
 
-def suggestions(groups: Sequence[Group], language: str, decisions: Sequence[Decision] = ()) -> list[Suggestion]:
+class _Signs(NamedTuple):
+    """What the answers of a group are compared by, for each of REASONS."""
+
+    spellings: set[str]
+    english: set[str]
+    said: list[_Words]
+    letters: list[str]
+
+
+def suggestions(groups: Sequence[Group], language: str, moved: Collection[str] = ()) -> list[Suggestion]:
     """Return which of ``groups`` may mean the same, the surest first; each pair for its surest reason.
 
-    What is the same in spelling, or in English, is suggested all together, the rest in pairs. An answer that a person
-    moved out of a group (``decisions``) is not suggested again.
+    What is the same in spelling, or in English, is suggested all together, the rest in pairs. The answers ``moved`` out
+    of a group by a person are not suggested again.
     """
-    matcher = _matcher(language)
-    moved = {one["key"] for one in decisions if one["kind"] == "answers.split"}
-    open_ = [group for group in groups if moved.isdisjoint(group.keys)]
-    found: list[Suggestion] = []
-    seen: set[frozenset[str]] = set()
-    for reason, signs in ((SPELLING, _spellings), (ENGLISH, _english)):
-        same: dict[str, list[Group]] = {}
-        for group in open_:
-            for sign in signs(group, matcher):
-                same.setdefault(sign, []).append(group)
-        for together in same.values():
-            pairs = {_pair(one, other) for one, other in combinations(together, 2)}
-            if pairs - seen:
-                found.append(Suggestion(reason, tuple(together)))
-            seen |= pairs
-    for reason, pairs_of in ((FORMS, _forms), (NEAR, _near)):
-        for one, other in pairs_of(open_, matcher):
-            if _pair(one, other) not in seen:
-                seen.add(_pair(one, other))
-                found.append(Suggestion(reason, (one, other)))
-    return found
+    open_ = [(group, _signs(group, language)) for group in groups if group.texts.keys().isdisjoint(moved)]
+    found: dict[tuple[str, ...], Suggestion] = {}
+    joined: set[tuple[str, str]] = set()
+    for (one, signs), (other, others) in combinations(open_, 2):
+        reason = _reason(signs, others)
+        if not reason or (reason, one.key) in joined:
+            continue
+        together = reason in (SPELLING, ENGLISH)
+        if together:
+            joined.add((reason, other.key))
+        card = (reason, one.key, "" if together else other.key)
+        found.setdefault(card, Suggestion(reason, [one])).groups.append(other)
+    return sorted(found.values(), key=lambda suggestion: REASONS.index(suggestion.reason))
 
 
 @cache
@@ -66,60 +69,40 @@ def _matcher(language: str) -> Matcher:
     return Matcher(language_for(language))
 
 
-def _pair(one: Group, other: Group) -> frozenset[str]:
-    return frozenset((one.keys[0], other.keys[0]))
+def _signs(group: Group, language: str) -> _Signs:
+    matcher = _matcher(language)
+    prepared = [matcher.prepare(text) for text in group.texts.values()]
+    said = []
+    for one in prepared:
+        # Articles and the like do not count, but where nothing else is said.
+        full = [keys for token, keys in zip(one.tokens, one.keys, strict=True) if token not in matcher.language.hollow]
+        said.append(full or list(one.keys))
+    return _Signs(
+        # Letters and digits in the language's spelling, without case, accents, spaces and punctuation.
+        {unaccented(one.solid) for one in prepared if one.solid},
+        {" ".join(words(text)) for text in group.english if words(text)},
+        said,
+        # Korean syllables are taken apart into their letters.
+        [unicodedata.normalize("NFD", one.solid) for one in prepared if not one.has_digit],
+    )
 
 
-def _spellings(group: Group, matcher: Matcher) -> set[str]:
-    """Each answer's letters and digits in the language's spelling, without case, accents, spaces and punctuation."""
-    return {unaccented(prepared.solid) for text in group.texts if (prepared := matcher.prepare(text)).solid}
+def _reason(one: _Signs, other: _Signs) -> str:
+    if not one.spellings.isdisjoint(other.spellings):
+        return SPELLING
+    if not one.english.isdisjoint(other.english):
+        return ENGLISH
+    if any(a and b and _within(a, b) and _within(b, a) for a in one.said for b in other.said):
+        return FORMS
+    return NEAR if any(_near(a, b) for a in one.letters for b in other.letters) else ""
 
 
-def _english(group: Group, matcher: Matcher) -> set[str]:
-    return {" ".join(words(text)) for text in group.english if words(text)}
-
-
-def _forms(groups: Sequence[Group], matcher: Matcher) -> Iterator[tuple[Group, Group]]:
-    """Pairs with answers of the same words, whatever their forms and order; articles and the like do not count."""
-    said: list[list[list[frozenset[str]]]] = []
-    holding: dict[str, set[int]] = {}
-    for place, group in enumerate(groups):
-        said.append([_words_of(matcher.prepare(text), matcher.language.hollow) for text in group.texts])
-        for key in set().union(*(keys for own in said[-1] for keys in own)):
-            holding.setdefault(key, set()).add(place)
-    pairs = {pair for places in holding.values() for pair in combinations(sorted(places), 2)}
-    for first, second in sorted(pairs):
-        if any(_within(a, b) and _within(b, a) for a in said[first] for b in said[second]):
-            yield groups[first], groups[second]
-
-
-def _words_of(prepared: Prepared, hollow: frozenset[str]) -> list[frozenset[str]]:
-    """The keys of each word that says something, or of every word where none does."""
-    full = [keys for token, keys in zip(prepared.tokens, prepared.keys, strict=True) if token not in hollow]
-    return full or list(prepared.keys)
-
-
-def _within(some: Sequence[frozenset[str]], others: Sequence[frozenset[str]]) -> bool:
-    """Whether each word has its like among the others: a key that both have."""
+def _within(some: _Words, others: _Words) -> bool:
+    """Whether each word has its like among the others, whatever their forms and order: a key that both have."""
     return all(any(not keys.isdisjoint(other) for other in others) for keys in some)
 
 
-def _near(groups: Sequence[Group], matcher: Matcher) -> Iterator[tuple[Group, Group]]:
-    """Pairs with answers of which a letter or two differ; Korean syllables are taken apart into their letters."""
-    letters = [
-        {
-            unicodedata.normalize("NFD", prepared.solid)
-            for text in group.texts
-            if not (prepared := matcher.prepare(text)).has_digit
-        }
-        for group in groups
-    ]
-    for (one, first), (other, second) in combinations(zip(groups, letters, strict=True), 2):
-        if any(_alike(a, b) for a in first for b in second):
-            yield one, other
-
-
-def _alike(one: str, other: str) -> bool:
+def _near(one: str, other: str) -> bool:
     shorter = min(len(one), len(other))
-    most = 0 if shorter < _ONE else 1 if shorter < _TWO else 2
+    most = (shorter >= _ONE) + (shorter >= _TWO)
     return bool(most) and Levenshtein.distance(one, other, score_cutoff=most) <= most

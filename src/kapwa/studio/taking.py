@@ -1,36 +1,70 @@
-"""Taking in what was filled in elsewhere: our workbooks, submissions of ODK Collect as CSV, outboxes of phones.
+"""Taking in what was filled in elsewhere: by phones without a network, in workbooks, and with ODK Collect.
 
-A workbook or CSV file is taken in whole or not at all, as it can be mended; of an outbox each record stands alone.
+Whatever it comes in, a task that was filled in is a record that names the person to whom the task was given; it is
+counted once, is never taken as another's, and stands alone: one that is refused stops no other.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import re
 import uuid as uuids
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from django.db import transaction
+from django.conf import settings
+from django.db import InterfaceError, OperationalError, transaction
+from django.http import HttpRequest, HttpResponse
+from django.utils.crypto import salted_hmac
+from django.utils.translation import gettext as _
+from pydantic import AwareDatetime, BaseModel, ValidationError, field_validator
 
 from kapwa.errors import DataError, KapwaError
 from kapwa.files import sibling_hint
-from kapwa.studio.desks import Field, FieldError, Option, deliver, desk_of, task_of
-from kapwa.studio.devices import take, token_of
-from kapwa.studio.events import ConflictError, record, writing
-from kapwa.studio.models import Event, Membership, Project
+from kapwa.studio.desks import BUTTON, Task, deliver, filled_in, task_of
+from kapwa.studio.events import ConflictError, hold, record, writing
+from kapwa.studio.models import Event, Membership, Person, Project
 from kapwa.studio.security import agreed
-from kapwa.studio.sheets import BINDING, BUTTON, name_in, named
-from kapwa.tables_io import read_sheet, read_table
+from kapwa.tables_io import read_sheet
 
+HERE = "kapwa_here"
 MOST_BYTES = 5_000_000
 _MOST_UNPACKED = 20_000_000
 _ROWS = uuids.UUID("6b0f8d1e-93b4-4c53-8a55-1c1f8f5f2a10")
-# Collect's names of a task's fields, with or without the groups they stand in.
-_OURS = re.compile(r"(?:^|[-/:.])t(\d+)_(\w+)$")
-_PARTED = re.compile(r"[\s,;،؛、，]+")
+_CONFLICTING = uuids.UUID("2d1f0a3e-7b0c-4f57-9d0e-5a3a1f5b8c11")
+# The name in a heading: "Your answer [text]" of a workbook, "t1_text" of a form for Collect, which puts groups before.
+_OURS = re.compile(r"(?:\[|(?:^|[-/:.])t(\d+)_)(\w+)\]?$")
+_BINDING = ("desk", "subject", "seen", "person")
+_REFUSED = {
+    403: "it was filled in by somebody whose answers you cannot bring, or who has not agreed to the text of consent.",
+    409: "it was brought before with another content. The first answer stands.",
+}
+
+
+class Record(BaseModel):
+    """A task that somebody filled in: who, which task as it was shown, what, and when by their device."""
+
+    uuid: uuids.UUID
+    person: str
+    desk: str
+    subject: str
+    seen: str
+    values: dict[str, str]
+    device_time: AwareDatetime | None = None
+
+    @field_validator("device_time", mode="wrap")
+    @classmethod
+    def _readable(cls, given: Any, read: Callable[[Any], datetime | None]) -> datetime | None:
+        """Return None for what a strange clock says; what was filled in counts all the same."""
+        try:
+            found = read(given)
+            return found and found.astimezone(UTC)
+        except (ValueError, OverflowError):  # the last hour of the year 9999 is none in UTC
+            return None
 
 
 class Taken(NamedTuple):
@@ -41,43 +75,103 @@ class Taken(NamedTuple):
     refused: list[str]
 
 
-class _Given(NamedTuple):
-    """A task as a file has it filled in; ``cells``: by the name of the field, its column and what stands there."""
+def token_of(person: Person) -> str:
+    """Return what stands for a person on devices; it differs from studio to studio, and opens nothing."""
+    return salted_hmac("kapwa.here", str(person.pk), algorithm="sha256").hexdigest()[:20]
 
-    row: int
-    bound: dict[str, str]
-    cells: dict[str, tuple[str, str]]
+
+def binding(member: Membership, task: Task) -> str:
+    """Return what binds a task to its person wherever it is taken along."""
+    return " ".join((task.desk, task.subject, task.seen, token_of(member.person)))
+
+
+class Here:
+    """Keep a cookie that says who is here, for pages that work without a network; gone when the visit ends."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Answer ``request``, and set or delete the cookie where it is not right."""
+        answer = self.get_response(request)
+        token = token_of(request.user) if isinstance(request.user, Person) else ""
+        if token and request.COOKIES.get(HERE) != token:
+            secure = settings.SESSION_COOKIE_SECURE
+            answer.set_cookie(HERE, token, max_age=settings.SESSION_COOKIE_AGE, samesite="Lax", secure=secure)
+        elif not token and HERE in request.COOKIES:
+            answer.delete_cookie(HERE, samesite="Lax")
+        return answer
+
+
+def take(members: Mapping[str, Membership], one: Any) -> dict[str, Any]:
+    """Take a record as that of one of ``members``, by token, and answer for it: ``uuid``, ``status`` and ``message``.
+
+    200: it is recorded, now or before. 403: somebody else filled it in; nothing is recorded. 409: its number is taken
+    by another content; it is kept in the log as ``record.conflicting``, and the first stands. 422: it is refused.
+    500: a fault of ours. To be called in a transaction, within ``events.writing``.
+    """
+    try:
+        with transaction.atomic():
+            status, message = _take(members, Record.model_validate(one))
+    except ValidationError:
+        hint = _("Export it to a file, and show it to whoever helps you.")
+        status, message = 422, f"{_('This record is damaged.')} {hint}"
+    except KapwaError as error:
+        status, message = 422, str(error)
+    except (OperationalError, InterfaceError):
+        raise  # the database is away: all is sent again later
+    except Exception:
+        logging.getLogger("django.request").exception("a record could not be taken")
+        status, message = 500, _("The studio made a mistake with this. Tell whoever runs it.")
+    number = str(one.get("uuid", "")) if isinstance(one, dict) else ""
+    return {"uuid": number, "status": status, "message": message}
+
+
+def _take(members: Mapping[str, Membership], given: Record) -> tuple[int, str]:
+    member = members.get(given.person)
+    if member is None:
+        return 403, _("Somebody else filled this in. It is sent when they are here.")
+    task = task_of(member, given.desk, given.subject, given.seen)
+    try:
+        deliver(member, task, given.values, uuid=given.uuid, device_time=given.device_time)
+    except ConflictError as error:
+        # With the names that the desk's own events have, by which an erasure finds what rests on others' words.
+        body = filled_in(member, task, given.values)[1] | {"desk": given.desk, "uuid": str(given.uuid)}
+        once = uuids.uuid5(_CONFLICTING, json.dumps([member.author, given.subject, body]))
+        of: dict[str, Any] = {"actor": member.author, "subject": given.subject, "device_time": given.device_time}
+        record(member.project, "record.conflicting", body, uuid=once, **of)
+        return 409, str(error)
+    return 200, ""
 
 
 def take_in(project: Project, path: Path, *, only: Membership | None = None, by: str = "") -> Taken:
-    """Record what a file holds, each answer as that of the person to whom its task was given.
+    """Take in the records of a file: a workbook, a CSV of Collect's submissions, or what a phone saved (JSON).
 
     ``only``: the one member whose answers may be in it; None takes everybody's. ``by``: the author who brings it, which
-    the log keeps beside the answers, as files can be filled in by anybody. What was taken in before counts once.
-    Raises DataError naming file, row and column where a file or its first wrong row cannot be taken; then nothing of
-    it is recorded.
+    the log keeps beside the answers, as files can be filled in by anybody. Raises DataError for a file that is none of
+    these; what is wrong with a record of it is said with its row, counted from 1.
     """
     if not path.is_file():
         raise DataError("no such file.", path=path, hint=sibling_hint(path))
     refuse_large(path)
     # Nobody else waits while the file is read, which may take long: a small file may unpack to a large one.
-    given = _records(path) if path.suffix.lower() == ".json" else list(_given(path))
+    saved = path.suffix.lower() == ".json"
+    given = list(enumerate(records_of(path.read_bytes(), path), start=1)) if saved else _rows(project, path)
     answers = Event.objects.filter(project=project).exclude(kind="record.conflicting")
     with writing(), transaction.atomic():
-        people = {
-            token_of(one.person): one
-            for one in Membership.objects.filter(project=project, left=None).select_related("person", "project")
-            if one.person is not None and (only is None or one.pk == only.pk)
-        }
-        before = answers.count()
-        if path.suffix.lower() == ".json":
-            count, refused = _outbox(path, given, people)
-        else:
-            count, refused = _rows(path, given, people), []
+        hold(project)
+        found = Membership.objects.filter(project=project, left=None, person__isnull=False)
+        found = found.filter(pk=only.pk) if only else found
+        members = {token_of(one.person): one for one in found.select_related("person", "project") if agreed(one)}
+        before, refused = answers.count(), []
+        for row, one in given:
+            answer = take(members, one)
+            if answer["status"] != 200:
+                refused.append(f"{path.name}, row {row}: {_REFUSED.get(answer['status'], answer['message'])}")
         new = answers.count() - before
         if by and new:
             record(project, "work.brought", {"new": new}, actor=by)
-    return Taken(new, count - new, refused)
+    return Taken(new, len(given) - len(refused) - new, refused)
 
 
 def refuse_large(path: Path) -> None:
@@ -90,117 +184,37 @@ def refuse_large(path: Path) -> None:
                 raise DataError("is too large.", path=path, hint="Split it.")
 
 
-def _records(path: Path) -> list[Any]:
+def records_of(content: bytes, path: Path | None = None) -> list[Any]:
+    """Return the records in what a phone sent or saved; raise DataError for what holds none."""
     try:
-        found = json.loads(path.read_bytes())
-        records = found["records"] if found["kapwa"] == "outbox" else None
+        found = json.loads(content)["records"]
     except (ValueError, RecursionError, LookupError, TypeError):
-        records = None
-    if not isinstance(records, list):
+        found = None
+    if not isinstance(found, list):
         raise DataError("holds no answers of a phone.", path=path, hint="Save them on the phone's page once more.")
+    return found
+
+
+def _rows(project: Project, path: Path) -> list[tuple[int, dict[str, Any]]]:
+    """Return the tasks that are filled in; a row of a workbook has one, a submission of Collect several."""
+    rows = read_sheet(path)
+    ours = {heading: found.groups("") for heading in rows[0].cells if (found := _OURS.search(heading))}
+    if "task" not in [name for _task, name in ours.values()]:
+        hint = "Bring a workbook of the studio, submissions of its form for ODK Collect, or the file of a phone."
+        raise DataError("is no file of work from the studio.", path=path, row=1, hint=hint)
+    records = []
+    for row in rows:
+        tasks: dict[str, dict[str, str]] = {}
+        for heading, (task, name) in ours.items():
+            if text := row.cells[heading].strip():
+                tasks.setdefault(task, {})[name] = text
+        records += [(row.number, _record(project, filled)) for filled in tasks.values() if filled.keys() - {"task"}]
     return records
 
 
-def _outbox(path: Path, records: list[Any], people: Mapping[str, Membership]) -> tuple[int, list[str]]:
-    refused = []
-    for number, one in enumerate(records, start=1):
-        token = str(one.get("person")) if isinstance(one, dict) else ""
-        if token not in people:
-            refused.append(f"{path.name}, {number}: it was filled in by somebody whose answers you cannot bring.")
-            continue
-        answer = take(_agreed(people[token], path, number), people[token].person, one)
-        if answer["status"] != 200:
-            refused.append(f"{path.name}, {number}: {answer['message']}")
-    return len(records) - len(refused), refused
-
-
-def _rows(path: Path, rows: list[_Given], people: Mapping[str, Membership]) -> int:
-    count = 0
-    for given in rows:
-        filled = {name: cell for name, cell in given.cells.items() if cell[1]}
-        if not filled:
-            continue
-        member = people.get(given.bound["person"])
-        if member is None:
-            message = "was given to somebody whose answers you cannot bring, or who left."
-            raise DataError(message, path=path, row=given.row, column="person", hint="Let them bring it themselves.")
-        _deliver(_agreed(member, path, given.row), given, filled, path)
-        count += 1
-    if not count:
-        raise DataError("nothing is filled in.", path=path)
-    return count
-
-
-def _given(path: Path) -> Iterator[_Given]:
-    """Return each task of a file with what is filled in; of a workbook's row there is one, of a submission several."""
-    rows = read_table(path)
-    header = list(rows[0].cells)
-    if set(BINDING) <= set(header):
-        for row in read_sheet(path):
-            cells = {
-                name_in(heading): (heading, text.strip()) for heading, text in row.cells.items() if name_in(heading)
-            }
-            yield _Given(row.number, {name: row.cells[name].strip() for name in BINDING}, cells)
-        return
-    found = {heading: _OURS.search(heading) for heading in header}
-    keys = sorted({int(one[1]) for one in found.values() if one})
-    person = next((heading for heading in header if re.search(r"(^|[-/:.])person$", heading)), None)
-    if not keys or person is None:
-        hint = "Bring a workbook of the studio, submissions of its form for ODK Collect, or the file of a phone."
-        raise DataError("is no file of work from the studio.", path=path, row=1, hint=hint)
-    for row in rows:
-        for key in keys:
-            own = {
-                one[2]: (heading, row.cells[heading].strip())
-                for heading, one in found.items()
-                if one and int(one[1]) == key
-            }
-            bound = {name: own.pop(name, ("", ""))[1] for name in BINDING if name != "person"}
-            yield _Given(row.number, {**bound, "person": row.cells[person].strip()}, own)
-
-
-def _agreed(member: Membership, path: Path, row: int) -> Membership:
-    if not agreed(member):
-        raise DataError("they have not agreed to the present text of consent.", path=path, row=row, column="person")
-    return member
-
-
-def _deliver(member: Membership, given: _Given, filled: Mapping[str, tuple[str, str]], path: Path) -> None:
-    """Deliver a row; what is wrong with it is said with its place."""
-    desk, subject, seen = (given.bound[name] for name in ("desk", "subject", "seen"))
+def _record(project: Project, filled: dict[str, str]) -> dict[str, Any]:
+    bound = filled.pop("task", "").split()
     # With the project's secret: nobody else can take the number first.
-    own = uuids.uuid5(_ROWS, json.dumps([member.project.salt, member.author, desk, subject, seen]))
-    column: str | None = None
-    try:
-        task = task_of(member, desk_of(member, desk), subject, seen)
-        values: dict[str, Any] = {}
-        for field in (Field(BUTTON, BUTTON, "choice", task.buttons), *task.fields):
-            column, text = filled.get(field.name, (named(field), ""))
-            values[field.name] = _read(field, text)
-        column = None
-        # Who wrote an answer, and no number for how they finished, finished the first way.
-        values[BUTTON] = "".join(values[BUTTON]) or (task.buttons[0].value if task.buttons else "")
-        deliver(member.project, member, desk, subject=subject, seen=seen, values=values, uuid=own)
-    except FieldError as error:
-        column = given.cells.get(error.field or BUTTON, (error.field or BUTTON, ""))[0]
-        raise DataError(error.summary, path=path, row=given.row, column=column, hint=error.hint) from None
-    except ConflictError:
-        hint = "The first answer stands. Delete this row to bring the others."
-        raise DataError("was brought before with another content.", path=path, row=given.row, hint=hint) from None
-    except KapwaError as error:
-        raise DataError(error.summary, path=path, row=given.row, column=column, hint=error.hint) from None
-
-
-def _read(field: Field, text: str) -> str | list[str]:
-    """Return a cell as values of the field; choices are numbers from 1, or the values themselves."""
-    if field.kind in ("text", "long"):
-        return text
-    parts = _PARTED.split(text) if field.kind == "many" else [text]
-    return [_choice(field.options, part) for part in parts if part]
-
-
-def _choice(options: tuple[Option, ...], text: str) -> str:
-    number = text.removesuffix(".0")  # spreadsheets make numbers of what is typed
-    if number.isdecimal() and 1 <= int(number) <= len(options):
-        return options[int(number) - 1].value
-    return text
+    number = uuids.uuid5(_ROWS, json.dumps([project.salt, *bound]))
+    filled.setdefault(BUTTON, "1")  # who wrote an answer, and not how they finished, finished the first way
+    return {"uuid": str(number), **dict(zip(_BINDING, bound, strict=False)), "values": filled}

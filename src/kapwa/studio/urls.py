@@ -2,49 +2,16 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from pkgutil import iter_modules
+
 from django.urls import path
 
+from kapwa.studio import views
 from kapwa.studio.security import PAGES
-from kapwa.studio.views import (
-    asking,
-    bringing,
-    desk,
-    eliciting,
-    entry,
-    everyday,
-    interface,
-    member,
-    merging,
-    phone,
-    project,
-    prompts,
-    ratings,
-    review,
-    topics,
-    translating,
-    writing,
-)
 
-__all__ = (
-    "asking",
-    "bringing",
-    "desk",
-    "eliciting",
-    "entry",
-    "everyday",
-    "interface",
-    "member",
-    "merging",
-    "phone",
-    "project",
-    "prompts",
-    "ratings",
-    "review",
-    "topics",
-    "translating",
-    "urlpatterns",
-    "writing",
-)
+for _module in iter_modules(views.__path__):  # each puts its pages into the table
+    import_module(f"{views.__name__}.{_module.name}")
 
 urlpatterns = [path(one.path, one.view, name=one.name) for one in PAGES.values()]
 handler400 = "kapwa.studio.security.refused"

@@ -9,8 +9,6 @@ from django.contrib.auth.base_user import AbstractBaseUser
 from django.db import models
 from django.utils import timezone
 
-from kapwa.studio.roles import COORDINATOR
-
 ID = 36
 
 
@@ -56,8 +54,6 @@ class ConsentText(models.Model):
     created = models.DateTimeField(default=timezone.now)
 
     class Meta:
-        """One text a version and language."""
-
         constraints = (models.UniqueConstraint(fields=("project", "version", "language"), name="one_consent_text"),)
 
 
@@ -74,7 +70,6 @@ class Person(AbstractBaseUser):
     created = models.DateTimeField(default=timezone.now)
 
     USERNAME_FIELD = "access"
-    REQUIRED_FIELDS: tuple[str, ...] = ()
 
     def get_session_auth_hash(self) -> str:
         """Return what a session is bound to: with a new code, older sessions end."""
@@ -100,14 +95,7 @@ class Membership(models.Model):
     left = models.DateTimeField(null=True)
 
     class Meta:
-        """A person is in a project once."""
-
         constraints = (models.UniqueConstraint(fields=("project", "person"), name="one_membership"),)
-
-    @property
-    def coordinates(self) -> bool:
-        """Whether the member may set up the project."""
-        return COORDINATOR in self.roles
 
 
 class Invitation(models.Model):
@@ -145,24 +133,24 @@ class Current(models.Model):
     seq = models.BigIntegerField(default=0)
 
     class Meta:
-        """No table of its own."""
-
         abstract = True
         ordering = ("seq",)
 
 
 class Lease(models.Model):
-    """A task that somebody has before them: until it ends, others are given other tasks first. No part of the log."""
+    """A task that somebody has before them: until it ends, others are given other tasks first. No part of the log.
+
+    ``done``: they did it, and are at the desk until it ends or they are given another.
+    """
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="+")
     desk = models.CharField(max_length=40)
     subject = models.CharField(max_length=80)
     author = models.CharField(max_length=16)
     until = models.DateTimeField()
+    done = models.BooleanField(default=False)
 
     class Meta:
-        """One lease a person and task."""
-
         constraints = (models.UniqueConstraint(fields=("desk", "subject", "author"), name="one_lease"),)
 
 
@@ -174,8 +162,6 @@ class WrongCode(models.Model):
     tried = models.DateTimeField(default=timezone.now)
 
     class Meta:
-        """A code counts once a network."""
-
         constraints = (models.UniqueConstraint(fields=("network", "code"), name="one_wrong_code"),)
 
 
@@ -185,6 +171,16 @@ class TracesDue(models.Model):
     since = models.DateTimeField(default=timezone.now)
 
 
-def current_tables() -> tuple[type[Current], ...]:
-    """Return the tables that are made from events, of every part of the studio."""
-    return tuple(sorted(Current.__subclasses__(), key=lambda table: table.__name__))
+class InterfaceText(Current):
+    """A message of the studio in a language, as people of the project say it; ``texts`` are its plural forms.
+
+    ``source``: the English message, which is its key; ``author``: who worded it, "" for a machine's text that somebody
+    approved as it was.
+    """
+
+    language = models.CharField(max_length=80)
+    source = models.TextField()
+    texts = models.JSONField(default=list)
+    author = models.CharField(max_length=16, blank=True)
+    approved = models.BooleanField(default=False)
+    approver = models.CharField(max_length=16, blank=True)

@@ -8,14 +8,10 @@ from kapwa.studio.models.foundation import ID, Current
 
 
 class TaskSet(Current):
-    """Texts or situations drawn at random for people to judge. ``kind``: which desk; ``raters``: how many for each.
-
-    ``suite``: whose criteria or items they are; ``runs``: label, signature and folder of each run drawn from.
-    """
+    """What was drawn for ``raters`` people each; ``runs``: label, signature and folder of each run drawn from."""
 
     number = models.PositiveIntegerField()
     kind = models.CharField(max_length=20, db_index=True)
-    suite = models.CharField(max_length=40)
     seed = models.BigIntegerField(default=0)
     sample = models.PositiveIntegerField()
     raters = models.PositiveIntegerField()
@@ -29,7 +25,7 @@ class Drawn(Current):
     first. ``situation``: the project's own that it is, and ``mark`` a keyed hash of it as it was drawn.
     """
 
-    set = models.CharField(max_length=ID, db_index=True)
+    set = models.ForeignKey(TaskSet, models.CASCADE, related_name="drawn")
     number = models.PositiveIntegerField()
     item = models.JSONField(default=dict)
     shown = models.JSONField(default=list)
@@ -45,7 +41,7 @@ class Judgement(Current):
     place in ``texts``, "tie", "bad" (both), or "" where they could not say.
     """
 
-    drawn = models.CharField(max_length=ID, db_index=True)
+    drawn = models.ForeignKey(Drawn, models.CASCADE, related_name="judgements")
     author = models.CharField(max_length=16, blank=True)
     order = models.JSONField(default=list)
     values = models.JSONField(default=dict)

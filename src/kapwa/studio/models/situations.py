@@ -1,4 +1,4 @@
-"""The current tables of situations (Kalahi): topics, drafts, reviews, meetings, releases."""
+"""The current tables of situations (Kalahi): topics, drafts, reviews, releases."""
 
 from __future__ import annotations
 
@@ -51,7 +51,6 @@ class Revision(Current):
     situation = models.CharField(max_length=ID, db_index=True)
     number = models.PositiveIntegerField()
     fields = models.JSONField(default=dict)
-    changed = models.JSONField(default=list)
     author = models.CharField(max_length=16, blank=True)
     reason = models.CharField(max_length=40, blank=True)
     note = models.TextField(blank=True)
@@ -62,31 +61,10 @@ class Vote(Current):
 
     situation = models.CharField(max_length=ID, db_index=True)
     round = models.PositiveIntegerField()
-    revision = models.PositiveIntegerField()
     author = models.CharField(max_length=16, blank=True)
     choice = models.CharField(max_length=16)
     best = models.CharField(max_length=2, blank=True)
     remark = models.TextField(blank=True)
-
-
-class Remark(Current):
-    """Something said about a situation after the reveal; ``dissent`` marks what was not agreed to."""
-
-    situation = models.CharField(max_length=ID, db_index=True)
-    round = models.PositiveIntegerField()
-    author = models.CharField(max_length=16, blank=True)
-    dissent = models.BooleanField(default=False)
-    text = models.TextField()
-    language = models.CharField(max_length=80)
-
-
-class Session(Current):
-    """A meeting of a focus group: who was there, and who wrote down what was said."""
-
-    title = models.CharField(max_length=200)
-    attendees = models.JSONField(default=list)
-    scribe = models.CharField(max_length=16, blank=True)
-    open = models.BooleanField(default=True)
 
 
 class Release(Current):
@@ -97,7 +75,8 @@ class Release(Current):
     items = models.JSONField(default=dict)
     card = models.JSONField(default=dict)
     authors = models.JSONField(default=list)
-    # Counts of how the items came about, of that time; for the datasheet.
     facts = models.JSONField(default=dict)
     # The share of situations that are kept out of what is published.
     private = models.FloatField(default=0)
+    # Hashes of the tables, and of what must stay the same of each item; earlier studios kept none.
+    digests = models.JSONField(default=dict)

@@ -5,13 +5,15 @@ Votes never change by a decision: who gave two answers that were merged is one p
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from django.db.models import Count
 from django.utils.translation import gettext as _
 
 from kapwa.studio.merging import key_of
-from kapwa.studio.models import Answer, Event, Merging, Question
-from kapwa.studio.projections.registry import RefusedError, common, kind
+from kapwa.studio.models import Answer, Decision, Event, Question, Wording
+from kapwa.studio.projections.registry import RefusedError, common, found_or_refused, kind
 
 
 @kind("answer.given", remarks=("depends",))
@@ -21,76 +23,72 @@ def answer_given(event: Event, *, live: bool) -> None:
     Body: ``language``, ``question_revision`` and ``wording_revision`` (that were seen), ``outcome``, ``texts``,
     ``depends``.
     """
-    body = event.body
-    if not Question.objects.filter(project_id=event.project_id, id=event.subject).exists():
-        raise RefusedError(_("This question is not there any more."), hint=_("Go back to the list."))
-    own = {"question": event.subject, "language": body["language"], "author": event.actor}
-    Answer.objects.filter(project_id=event.project_id, **own).delete()
-    Answer.objects.create(**common(event), **own, **{name: body[name] for name in body if name != "language"})
+    found_or_refused(Question, event, _("This question is not there any more."))
+    own = {"question": event.subject, "language": event.body["language"], "author": event.actor}
+    Answer.objects.filter(**own).delete()
+    Answer.objects.create(**common(event) | event.body | own)
+    _recount(event)
 
 
-def _decide(event: Event) -> None:
-    found, _ = Merging.objects.get_or_create(
-        id=f"{event.subject}:{event.body['language']}",
-        defaults={
-            "project_id": event.project_id,
-            "seq": event.seq,
-            "question": event.subject,
-            "language": event.body["language"],
-        },
-    )
-    found.decisions = [
-        *found.decisions,
-        {"id": str(event.uuid), "kind": event.kind, "author": event.actor, **event.body},
-    ]
-    found.save()
+def _wording(event: Event) -> str:
+    return f"{event.subject}:{event.body['language']}"
 
 
-@kind("answers.merged", stays=True)
-def answers_merged(event: Event, *, live: bool) -> None:
-    """The subject is a question. Body: ``language``, ``keys``: the groups that hold these answers are one."""
-    if live and len(set(event.body["keys"])) < 2:
-        raise RefusedError(_("One answer alone cannot be merged."), hint=_("Tick two or more."))
-    _decide(event)
+def _recount(event: Event) -> None:
+    """Note whose answers count for the question as it is asked now: those to it, and those that somebody confirmed."""
+    wording = Wording.objects.filter(id=_wording(event)).select_related("question").first()
+    if wording is None:
+        return
+    if event.kind != "answer.given" or not wording.counted:
+        now = [wording.question.revision, wording.revision]
+        confirmed = Decision.objects.filter(wording=wording.id, kind="answers.confirmed")
+        wording.counted = [now, *(seen for one in confirmed if one.body["now"] == now for seen in one.body["seen"])]
+    given = Answer.objects.filter(question=event.subject, language=wording.language).order_by()
+    rows = given.values_list("question_revision", "wording_revision").annotate(Count("pk"))
+    wording.people = sum(n for *seen, n in rows if seen in wording.counted)
+    wording.save(update_fields=("counted", "people"))
 
 
-@kind("answers.split", stays=True)
-def answers_split(event: Event, *, live: bool) -> None:
-    """The subject is a question. Body: ``language``, ``key``: this answer leaves its group, and stands alone."""
-    _decide(event)
-
-
-@kind("answers.named", stays=True)
-def answers_named(event: Event, *, live: bool) -> None:
-    """The subject is a question. Body: ``language``, ``key``: this answer stands first in its group."""
-    _decide(event)
-
-
-def _english_left(event: Event) -> dict[str, Any]:
-    """Of translations, those of answers that somebody still gives."""
-    answers = Answer.objects.filter(project_id=event.project_id, question=event.subject)
-    keys = {key_of(event.project, text) for texts in answers.values_list("texts", flat=True) for text in texts}
+def _english_left(event: Event, left: Sequence[Event]) -> dict[str, Any]:
+    """Of translations, those of answers that somebody else gave."""
+    answers = [one for one in left if one.kind == "answer.given" and one.subject == event.subject]
+    keys = {key_of(event.project, text) for answer in answers for text in answer.body["texts"]}
     return {**event.body, "english": {key: text for key, text in event.body["english"].items() if key in keys}}
 
 
+@kind("answers.merged", stays=True)
+@kind("answers.split", stays=True)
+@kind("answers.named", stays=True)
 @kind("answers.translated", left=_english_left)
-def answers_translated(event: Event, *, live: bool) -> None:
-    """The subject is a question. Body: ``language``, ``english``: the English of answers by key, "" for none."""
-    _decide(event)
-
-
 @kind("answers.confirmed", stays=True)
-def answers_confirmed(event: Event, *, live: bool) -> None:
-    """The subject is a question. Body: ``language``, ``seen`` and ``now``: answers to the former texts count now."""
-    _decide(event)
+def answers_decided(event: Event, *, live: bool) -> None:
+    """The subject is a question. Body: ``language``, and what is decided of answers, which are named by keys.
+
+    ``keys``: the groups that hold these are one; ``key``: this one leaves its group and stands alone, or stands first
+    in it; ``english``: what they are in English, "" for none; ``seen`` and ``now``: those to former texts count now.
+    """
+    own = {"wording": _wording(event), "kind": event.kind, "author": event.actor, "body": event.body}
+    Decision.objects.create(**common(event), **own)
+    _recount(event)
 
 
 @kind("answers.undone", stays=True)
 def answers_undone(event: Event, *, live: bool) -> None:
     """The subject is a question. Body: ``language``, ``decision``: as if this one had never been made."""
-    found = Merging.objects.filter(id=f"{event.subject}:{event.body['language']}").first()
-    kept = [one for one in found.decisions if one["id"] != event.body["decision"]] if found else []
-    if found is None or len(kept) == len(found.decisions):
+    gone, _tables = Decision.objects.filter(wording=_wording(event), id=event.body["decision"]).delete()
+    if not gone:
         raise RefusedError(_("This decision is not there any more."), hint=_("Open the page again."))
-    found.decisions = kept
-    found.save()
+    _recount(event)
+
+
+@kind("work.brought", stays=True)
+def work_brought(event: Event, *, live: bool) -> None:
+    """Somebody brought a file. Body: ``new``: how many answers before this in the log came of it, as their people's."""
+
+
+@kind("record.conflicting", remarks=("remark", "depends"))
+def conflicting(event: Event, *, live: bool) -> None:
+    """Keep what came under the number of another record; the first stands, so the current tables stay.
+
+    Body: that of the desk's own event, with ``desk`` and the ``uuid`` that was taken.
+    """

@@ -8,7 +8,7 @@ from kapwa.studio.models import Event, InterfaceText
 from kapwa.studio.projections.registry import RefusedError, common, kind
 
 
-@kind("message.translated", begins=True)
+@kind("message.translated")
 def message_translated(event: Event, *, live: bool) -> None:
     """Body: ``language``, ``source`` (the English message), ``texts`` (its plural forms)."""
     _put(event, author=event.actor)

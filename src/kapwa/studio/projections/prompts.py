@@ -10,14 +10,14 @@ from django.utils.translation import gettext as _
 
 from kapwa.studio.models import Event, PromptPart
 from kapwa.studio.models.everyday import APPROVED, PROPOSED
-from kapwa.studio.projections.everyday import AGREEING
+from kapwa.studio.projections.everyday import NEEDED
 from kapwa.studio.projections.registry import RefusedError, common, kind
 
 CONCEPT, IDENTITY, TEMPLATE = "concept", "identity", "template"
-ROLES = (CONCEPT, IDENTITY, TEMPLATE)
 # The column of the form that names each.
 NAMES = {CONCEPT: "concept", IDENTITY: "identity", TEMPLATE: "name"}
 PLURALS = {CONCEPT: "concepts", IDENTITY: "identities", TEMPLATE: "templates"}
+ROLES = tuple(PLURALS)
 
 
 def _part(event: Event) -> PromptPart:
@@ -66,7 +66,7 @@ def agreed(event: Event, *, live: bool) -> None:
     if event.actor == part.author:
         raise RefusedError(_("These are your own words."), hint=_("Others say what they think of them."))
     part.agreed = [*(one for one in part.agreed if one != event.actor), event.actor]
-    part.state = APPROVED if len(part.agreed) >= AGREEING else PROPOSED
+    part.state = APPROVED if len(part.agreed) >= NEEDED else PROPOSED
     part.save()
 
 
@@ -78,8 +78,8 @@ def retired(event: Event, *, live: bool) -> None:
 
 
 for _role in ROLES:
-    kind(f"{_role}.added", begins=True)(added)
-    kind(f"{_role}.revised", begins=True, rests_on=("base",))(revised)
+    kind(f"{_role}.added")(added)
+    kind(f"{_role}.revised")(revised)
     kind(f"{_role}.retired", stays=True)(retired)
 for _role in (IDENTITY, TEMPLATE):
-    kind(f"{_role}.agreed", rests_on=("text",))(agreed)
+    kind(f"{_role}.agreed")(agreed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -15,9 +15,6 @@ from kapwa.studio.fields import Fields, as_item
 from kapwa.studio.models import Drawn, Event, Judgement, Project, Revision, Situation, TaskSet
 from kapwa.studio.projections.registry import RefusedError, common, kind
 
-# What of an item is kept of what was drawn, besides what people read.
-ITEM = ("culture", "language", "variant", "cluster")
-
 
 def mark_of(project: Project, fields: Fields) -> str:
     """Return a hash of what validators read of a situation, with the project's secret: it tells nobody a word of it."""
@@ -26,22 +23,21 @@ def mark_of(project: Project, fields: Fields) -> str:
     return hashlib.blake2b(words.encode(), key=project.salt.encode(), digest_size=16).hexdigest()
 
 
-@kind("tasks.drawn", kept=("number",), counted="project", stays=True, repeats=True)
+@kind("tasks.drawn", counted="project", stays=True, repeats=True)
 def tasks_drawn(event: Event, *, live: bool) -> None:
-    """Body: ``kind``, ``suite``, ``seed``, ``sample``, ``raters``, ``runs``, and what was drawn, as ``texts``.
+    """Body: ``kind``, ``seed``, ``sample``, ``raters``, ``runs``, and what was drawn, as ``texts``.
 
     Each of these has ``item``, ``shown`` and ``texts``, or for the project's own situations ``situation``,
-    ``revision`` and ``mark``. What an erasure took the words of is there no more.
+    ``revision``, ``mark`` and ``culture``. What an erasure took the words of is there no more.
     """
-    body = {**event.body}
-    texts = body.pop("texts")
-    TaskSet.objects.create(**common(event), **body)
+    own = {name: event.body[name] for name in ("number", "kind", "seed", "sample", "raters", "runs")}
+    TaskSet.objects.create(**common(event), **own)
     made = []
-    for number, one in enumerate(texts, start=1):
+    for number, one in enumerate(event.body["texts"], start=1):
         found = _of_situation(event.project, one) if "situation" in one else one
         if found and all(found["texts"]) and any(text for _, text, _ in found["shown"]):
-            row = common(event) | {"id": drawn_id(event.uuid, number)}
-            made.append(Drawn(**row, set=str(event.uuid), number=number, **found))
+            row = common(event) | {"id": drawn_id(event.uuid, number), "set_id": str(event.uuid)} | found
+            made.append(Drawn(**row, number=number))
     Drawn.objects.bulk_create(made)
 
 
@@ -53,28 +49,27 @@ def drawn_id(event: uuid.UUID, number: int) -> str:
 def _of_situation(project: Project, one: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return what is drawn of a situation at a revision; None where an erasure took it or changed its words."""
     revision = Revision.objects.filter(id=f"{one['situation']}:{one['revision']}", project=project).first()
-    situation = Situation.objects.filter(id=one["situation"], project=project).first()
-    if revision is None or situation is None or mark_of(project, revision.fields) != one["mark"]:
+    if revision is None or mark_of(project, revision.fields) != one["mark"]:
         return None
-    item = as_item(revision.fields, situation.id, situation.cluster, project.culture)
-    return {**drawn_item(item, options_of(item)), "situation": one["situation"], "mark": one["mark"]}
+    situation = Situation.objects.get(id=one["situation"])
+    item = as_item(revision.fields, situation.id, situation.cluster, one.get("culture", project.culture))
+    return {**drawn_item(item, options_of(item)), "situation": situation.id, "mark": one["mark"]}
 
 
-def drawn_item(item: Item, texts: tuple[str, ...]) -> dict[str, Any]:
+def drawn_item(item: Item, texts: Sequence[str]) -> dict[str, Any]:
     """Return what is kept of an item that people read above ``texts``."""
-    own = {"id": item.id, "suite": item.suite, **{name: getattr(item, name) for name in ITEM}}
+    own = {name: getattr(item, name) for name in ("id", "culture", "language", "variant", "cluster")}
     return {"item": own, "shown": [["prompt", asked_of(item), item.language]], "texts": list(texts)}
 
 
-@kind("text.judged", rests_on=("situation",), remarks=("remark",))
+@kind("text.judged", remarks=("remark",))
 def text_judged(event: Event, *, live: bool) -> None:
     """The subject is what was drawn. Body: ``seen``, ``order``, ``values``, ``remark``; ``situation`` where it is one.
 
     The last that a person says of a thing counts.
     """
-    drawn = Drawn.objects.filter(project_id=event.project_id, id=event.subject).first()
-    if drawn is None:
+    if not Drawn.objects.filter(project_id=event.project_id, id=event.subject).exists():
         raise RefusedError(_("This text is not there any more."), hint=_("Go on with the next."))
+    own = {"id": f"{event.subject}:{event.actor}", "drawn_id": event.subject, "author": event.actor}
     said = {name: event.body[name] for name in ("order", "values", "remark")}
-    key = {"project_id": event.project_id, "drawn": drawn.id, "author": event.actor}
-    Judgement.objects.update_or_create(id=f"{drawn.id}:{event.actor}", defaults={**key, **said, "seq": event.seq})
+    Judgement(**common(event) | own | said).save()

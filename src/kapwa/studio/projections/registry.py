@@ -2,44 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from django.utils.translation import gettext as _
 
 from kapwa.errors import KapwaError
-from kapwa.studio.models import Event
+from kapwa.studio.models import Current, Event
+
+Row = TypeVar("Row", bound=Current)
+Apply = Callable[..., None]  # called with an event, and ``live``; raises RefusedError where it cannot happen
 
 
 class RefusedError(KapwaError):
     """An event that cannot happen in this state."""
 
 
-class Apply(Protocol):
-    """Applies an event to the current tables."""
-
-    def __call__(self, event: Event, *, live: bool) -> None:
-        """Apply ``event``; raise RefusedError where it cannot happen."""
-
-
 class Kind(NamedTuple):
-    """A kind of event. ``kept``: what stays of a body at an erasure; ``counted``: by "project", by "subject", or "".
+    """A kind of event, and what an erasure takes of it; what names an emptied event in its body is emptied, too.
 
-    ``stays``: it holds no text and is about others' work, so at an erasure its author alone is emptied.
-    ``begins``: it begins a thing (a situation, a question), whose id is the event's; where its author removes it, what
-    others did with it goes, too: events with it as their subject, or naming it in one of the fields ``rests_on``.
+    ``counted``: whether the body gets a number, by "project" or by "subject".
+    ``stays``: it holds no text and is about others' work, so that its author alone is emptied.
     ``remarks``: fields of a body in which people say something of others' words; one that quotes a sentence that was
     removed is emptied.
-    ``left``: what is left of a body once the tables are made of what others contributed; None: all of it.
-    ``repeats``: its ``texts`` may repeat what people wrote, as runs do; at an erasure those that do are emptied.
+    ``left``: what is left of a body beside the events that are left; None: all of it.
+    ``repeats``: a machine may repeat in it what people wrote: models' answers, and texts drawn from runs.
     """
 
     apply: Apply
-    kept: tuple[str, ...] = ()
     counted: str = ""
     stays: bool = False
-    begins: bool = False
-    rests_on: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
-    left: Callable[[Event], dict[str, Any]] | None = None
+    left: Callable[[Event, Sequence[Event]], dict[str, Any]] | None = None
     repeats: bool = False
 
 
@@ -59,3 +53,11 @@ def kind(name: str, **rules: Any) -> Callable[[Apply], Apply]:
 def common(event: Event) -> dict[str, Any]:
     """Return what every current row has from its event: its id, project and place in the log."""
     return {"id": str(event.uuid), "project_id": event.project_id, "seq": event.seq}
+
+
+def found_or_refused(table: type[Row], event: Event, gone: str, **where: Any) -> Row:
+    """Return the row of ``table`` that an event is about; raise RefusedError, saying ``gone``, where there is none."""
+    found = table.objects.filter(project_id=event.project_id, id=event.subject, **where).first()
+    if found is None:
+        raise RefusedError(gone, hint=_("Go back to the list."))
+    return found

@@ -7,58 +7,41 @@ erasure, an event whose ground is gone raises RefusedError and has no effect.
 from __future__ import annotations
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext_noop as _n
 
 from kapwa.people.agreement import has_majority
-from kapwa.studio.fields import changed
-from kapwa.studio.models import Elicited, Event, Project, Release, Remark, Revision, Session, Situation, Topic, Vote
-from kapwa.studio.projections.registry import RefusedError, common, kind
+from kapwa.studio.checks import check_fields
+from kapwa.studio.fields import Fields, changed, words
+from kapwa.studio.models import Elicited, Event, Project, Release, Revision, Situation, Topic, Vote
+from kapwa.studio.projections.registry import RefusedError, common, found_or_refused, kind
 
-DRAFT, IN_REVIEW = gettext_noop("draft"), gettext_noop("in review")
-ACCEPTED, FROZEN = gettext_noop("accepted"), gettext_noop("frozen")
-STATES = (DRAFT, IN_REVIEW, ACCEPTED, FROZEN)
+STATES = DRAFT, IN_REVIEW, ACCEPTED, FROZEN = _n("draft"), _n("in review"), _n("accepted"), _n("frozen")
 # The paper's four kinds of change that focus groups ask for (Kalahi, section 3.1).
-REASONS = (
-    gettext_noop("reword"),
-    gettext_noop("split or combine"),
-    gettext_noop("rephrase responses"),
-    gettext_noop("add variation"),
-)
-CHOICES = (gettext_noop("accept"), gettext_noop("change"), gettext_noop("reject"))
-
-
-def _situation(event: Event) -> Situation:
-    found = Situation.objects.filter(project_id=event.project_id, id=event.subject).first()
-    if found is None:
-        raise RefusedError(_("This situation is not there any more."), hint=_("Go back to the list."))
-    return found
+REASONS = (_n("reword"), _n("split or combine"), _n("rephrase responses"), _n("add variation"))
+CHOICES = (_n("accept"), _n("change"), _n("reject"))
 
 
 @kind("topic.added")
 def topic_added(event: Event, *, live: bool) -> None:
     """Body: ``name``, ``source``, ``origin`` (seed, session), ``target``."""
-    names = Topic.objects.filter(project_id=event.project_id, retired=False, name=event.body["name"])
-    if live and names.exists():
-        raise RefusedError(
-            _("There is a topic “%(name)s” already.") % {"name": event.body["name"]}, hint=_("Use that one.")
-        )
     Topic.objects.create(**common(event), **event.body, author=event.actor)
 
 
 @kind("topic.retired", stays=True)
 def topic_retired(event: Event, *, live: bool) -> None:
     """The subject is a topic; situations that name it stay as they are."""
-    if not Topic.objects.filter(project_id=event.project_id, id=event.subject).update(retired=True) and live:
-        raise RefusedError(_("There is no such topic."))
+    topic = found_or_refused(Topic, event, _("There is no such topic."))
+    topic.retired = True
+    topic.save()
 
 
-@kind("elicited.answered", begins=True)
+@kind("elicited.answered")
 def elicited_answered(event: Event, *, live: bool) -> None:
     """Body: ``question``, ``text``, ``language``, ``topic``."""
     Elicited.objects.create(**common(event), **event.body, author=event.actor)
 
 
-@kind("situation.drafted", kept=("number",), counted="project", begins=True, rests_on=("origin", "elicited"))
+@kind("situation.drafted", counted="project")
 def situation_drafted(event: Event, *, live: bool) -> None:
     """Body: ``changes`` (fields), of nothing or of the situation ``origin`` as it was at ``base``; ``elicited``."""
     body, fields, cluster = event.body, {}, str(event.uuid)
@@ -72,58 +55,61 @@ def situation_drafted(event: Event, *, live: bool) -> None:
     elicited = body.get("elicited", "")
     if elicited and not Elicited.objects.filter(project_id=event.project_id, id=elicited).exists():
         raise RefusedError(_("The answer that this is made of is not there any more."))
-    made = Situation(
-        **common(event),
-        number=body["number"],
-        cluster=cluster,
-        author=event.actor,
-        state=DRAFT,
-        elicited=elicited,
-    )
+    own = {"number": body["number"], "cluster": cluster, "elicited": elicited}
+    made = Situation(**common(event), **own, author=event.actor, state=DRAFT)
     _revise(made, event, changed(fields, body["changes"]), 1)
 
 
 def _revise(situation: Situation, event: Event, fields: dict[str, str], number: int) -> None:
     """Set the fields and keep them as a revision."""
-    body = event.body
     situation.fields, situation.revision = fields, number
     situation.authors = list(dict.fromkeys([*situation.authors, event.actor]))
     situation.save()
-    row = common(event) | {"id": f"{situation.id}:{number}"}
-    Revision.objects.create(
-        **row,
-        situation=situation.id,
-        number=number,
-        fields=fields,
-        changed=sorted(body["changes"]),
-        author=event.actor,
-        reason=body.get("reason", ""),
-        note=body.get("note", ""),
-    )
+    row = common(event) | {"id": f"{situation.id}:{number}", "situation": situation.id, "number": number}
+    why = {name: event.body.get(name, "") for name in ("reason", "note")}
+    Revision.objects.create(**row, **why, fields=fields, author=event.actor)
 
 
-@kind("situation.revised", kept=("number",), counted="subject", remarks=("note",))
+@kind("situation.revised", counted="subject", remarks=("note",))
 def situation_revised(event: Event, *, live: bool) -> None:
     """Body: ``changes``, ``base`` (the revision that was seen), ``reason`` and ``note`` once it was in review."""
     situation, body = _situation(event), event.body
-    if live:
-        if body["base"] != situation.revision:
-            raise RefusedError(
-                _("Somebody else changed this situation meanwhile."),
-                hint=_("Open it again: your text is below."),
-            )
-        if not body["changes"]:
-            raise RefusedError(_("The text is the same as before."), hint=_("Change something, then save."))
-        if situation.state != DRAFT and body.get("reason") not in REASONS:
-            raise RefusedError(
-                _("A change after the draft needs a reason."),
-                hint=_("One of: %(reasons)s.") % {"reasons": ", ".join(map(_, REASONS))},
-            )
-        if situation.state == IN_REVIEW and not situation.revealed:
-            raise RefusedError(_("People are voting on this text."), hint=_("Reveal the votes first, then change it."))
+    fields = changed(situation.fields, body["changes"])
+    if live and body["base"] != situation.revision:
+        meanwhile = _("Somebody else changed this situation meanwhile.")
+        raise RefusedError(meanwhile, hint=_("Open it again: your text is below."))
+    if live and not body["changes"]:
+        raise RefusedError(_("The text is the same as before."), hint=_("Change something, then save."))
     if situation.state != DRAFT:
-        situation.state, situation.round, situation.revealed = IN_REVIEW, situation.round + 1, False
-    _revise(situation, event, changed(situation.fields, body["changes"]), body["number"] + 1)
+        if live and body.get("reason") not in REASONS:
+            raise RefusedError(_("A change after the draft needs a reason."))
+        if live:  # it is not sent to review again, so it must be whole now
+            _refuse_while_voting(situation)
+            check_whole(fields)
+        _begin_round(situation)
+    _revise(situation, event, fields, body["number"] + 1)
+
+
+def _situation(event: Event) -> Situation:
+    return found_or_refused(Situation, event, _("This situation is not there any more."))
+
+
+def _begin_round(situation: Situation) -> None:
+    situation.state, situation.round, situation.revealed = IN_REVIEW, situation.round + 1, False
+
+
+def _refuse_while_voting(situation: Situation) -> None:
+    if situation.state == IN_REVIEW and not situation.revealed:
+        raise RefusedError(_("People are voting on this text."), hint=_("Reveal the votes first, then change it."))
+
+
+def check_whole(fields: Fields) -> None:
+    """Raise RefusedError, naming the fields, where something is missing from a situation."""
+    found = [one for one in check_fields(fields) if one.severity == "error"]
+    errors = [f"{words(one.field)}: {one.message.rstrip('.。።')}" for one in found]
+    if errors:
+        message = _("It is not finished: %(missing)s.") % {"missing": "; ".join(errors)}
+        raise RefusedError(message, hint=_("Finish it at the writing desk."))
 
 
 @kind("situation.submitted", stays=True)
@@ -132,7 +118,9 @@ def situation_submitted(event: Event, *, live: bool) -> None:
     situation = _situation(event)
     if situation.state != DRAFT:
         raise RefusedError(_("Only a draft can be sent to review."))
-    situation.state, situation.round, situation.revealed = IN_REVIEW, situation.round + 1, False
+    if live:
+        check_whole(situation.fields)
+    _begin_round(situation)
     situation.save()
 
 
@@ -142,35 +130,23 @@ def situation_returned(event: Event, *, live: bool) -> None:
     situation = _situation(event)
     if situation.state not in (IN_REVIEW, ACCEPTED):
         raise RefusedError(_("Only a situation in review or accepted can go back to a draft."))
+    if live and votes_of(situation):
+        _refuse_while_voting(situation)
     situation.state, situation.revealed = DRAFT, False
     situation.save()
 
 
-@kind("situation.voted", kept=("round",), remarks=("remark",))
+@kind("situation.voted", remarks=("remark",))
 def situation_voted(event: Event, *, live: bool) -> None:
     """Body: ``round``, ``choice`` (accept, change, reject), ``best`` (a number or ""), ``remark``."""
-    situation, body = _situation(event), event.body
+    situation = _situation(event)
     if event.actor in situation.authors:
         raise RefusedError(_("You wrote part of this situation."), hint=_("Others review it."))
-    if situation.state != IN_REVIEW or body["round"] != situation.round:
+    if situation.state != IN_REVIEW or situation.revealed or event.body["round"] != situation.round:
         raise RefusedError(_("This round of votes is over."), hint=_("Open the situation again."))
-    if situation.revealed:
-        raise RefusedError(
-            _("The votes of this round are revealed already."),
-            hint=_("Say what you think in the discussion."),
-        )
     # Until the reveal a person may change their mind; the last vote counts.
     Vote.objects.filter(situation=situation.id, round=situation.round, author=event.actor).delete()
-    texts = {name: body.get(name, "") for name in ("best", "remark")}
-    Vote.objects.create(
-        **common(event),
-        situation=situation.id,
-        round=situation.round,
-        revision=situation.revision,
-        author=event.actor,
-        choice=body["choice"],
-        **texts,
-    )
+    Vote.objects.create(**common(event), **event.body, situation=situation.id, author=event.actor)
 
 
 @kind("situation.revealed", stays=True)
@@ -187,15 +163,10 @@ def situation_revealed(event: Event, *, live: bool) -> None:
 
 @kind("situation.discussed", remarks=("text",))
 def situation_discussed(event: Event, *, live: bool) -> None:
-    """Body: ``text``, ``language``, ``dissent``."""
+    """Body: ``text``, ``language``, ``dissent``; pages show it as it stands in the log."""
     situation = _situation(event)
-    if not event.body["text"]:  # it quoted what was removed since
-        return
     if live and situation.state == IN_REVIEW and not situation.revealed:
         raise RefusedError(_("The discussion begins when the votes are revealed."))
-    Remark.objects.create(
-        **common(event), **event.body, situation=situation.id, round=situation.round, author=event.actor
-    )
 
 
 @kind("situation.accepted", stays=True)
@@ -204,36 +175,31 @@ def situation_accepted(event: Event, *, live: bool) -> None:
     situation = _situation(event)
     if situation.state != IN_REVIEW or not situation.revealed:
         raise RefusedError(_("Votes come first, then their reveal, then acceptance."))
-    votes = votes_of(situation)
+    votes, quorum = votes_of(situation), event.body["quorum"]
     yes = sum(vote.choice == "accept" for vote in votes)
-    if yes < event.body["quorum"] or not has_majority(yes, len(votes)):
-        counts = {"yes": yes, "votes": len(votes), "quorum": event.body["quorum"]}
-        message = _("%(yes)d of %(votes)d votes accept; it takes %(quorum)d and two thirds.") % counts
-        raise RefusedError(message, hint=_("Change the situation for a reason, and vote again."))
+    if yes < quorum or not has_majority(yes, len(votes)):
+        message = _("%(yes)d of %(votes)d votes accept; it takes %(quorum)d and two thirds.")
+        counts = {"yes": yes, "votes": len(votes), "quorum": quorum}
+        raise RefusedError(message % counts, hint=_("Change the situation for a reason, and vote again."))
     situation.state = ACCEPTED
     situation.save()
 
 
 def votes_of(situation: Situation) -> list[Vote]:
     """Return the votes of the situation's present round."""
-    return list(Vote.objects.filter(situation=situation.id, round=situation.round).order_by("seq"))
+    return list(Vote.objects.filter(situation=situation.id, round=situation.round))
 
 
 def unrevealed(project: Project) -> set[str]:
-    """Return the ids of the votes, counted or changed since, of rounds that never were revealed."""
-    found: dict[tuple[str, int], set[str]] = {}
-    rounds: dict[str, int] = {}
-    kinds = ("situation.voted", "situation.revealed")
-    for event in Event.objects.filter(project=project, kind__in=kinds).order_by("seq"):
-        if event.kind == "situation.voted":
-            rounds[event.subject] = event.body.get("round", 0)
-            found.setdefault((event.subject, rounds[event.subject]), set()).add(str(event.uuid))
-        else:  # there is a vote in a round that is revealed
-            found.pop((event.subject, rounds.get(event.subject, 0)), None)
-    return set().union(*found.values())
+    """Return the ids of the votes of rounds that were never revealed, and of those changed or uncounted since."""
+    revealed = Event.objects.filter(project=project, kind="situation.revealed").order_by("seq")
+    last = dict(revealed.values_list("subject", "seq"))
+    shown = {vote.id for vote in Vote.objects.filter(project=project) if vote.seq < last.get(vote.situation, 0)}
+    every = Event.objects.filter(project=project, kind="situation.voted").values_list("uuid", flat=True)
+    return set(map(str, every)) - shown
 
 
-@kind("situation.asked")
+@kind("situation.asked", repeats=True)
 def situation_asked(event: Event, *, live: bool) -> None:
     """Somebody saw what a model answers. Body: ``model``, ``revision``, ``fails``, ``answer``, ``likelihoods``."""
     situation = _situation(event)
@@ -241,35 +207,24 @@ def situation_asked(event: Event, *, live: bool) -> None:
     situation.save()
 
 
-@kind("session.opened")
-def session_opened(event: Event, *, live: bool) -> None:
-    """Body: ``title``, ``attendees`` (authors), ``scribe``."""
-    Session.objects.create(**common(event), **event.body)
-
-
-@kind("session.closed", stays=True)
-def session_closed(event: Event, *, live: bool) -> None:
-    """The subject is a session."""
-    if not Session.objects.filter(project_id=event.project_id, id=event.subject).update(open=False) and live:
-        raise RefusedError(_("There is no such session."))
-
-
 @kind("release.frozen", stays=True)
 def release_frozen(event: Event, *, live: bool) -> None:
-    """Body: ``version``, ``date``, ``items`` (revisions), ``card``, ``authors``, ``facts``, ``private``."""
+    """Body: ``version``, ``date``, ``items`` (revisions), ``card``, ``authors``, ``facts``, ``private``; ``digests``.
+
+    Those of earlier studios have no ``digests``, and some no ``facts``.
+    """
     Release.objects.create(**common(event), **event.body)
-    for found in Situation.objects.filter(project_id=event.project_id, id__in=event.body["items"]):
-        found.frozen_in = event.body["version"]
-        if found.state == ACCEPTED:
-            found.state = FROZEN
-        found.save()
+    frozen = Situation.objects.filter(project_id=event.project_id, id__in=event.body["items"])
+    frozen.update(frozen_in=event.body["version"])
+    frozen.filter(state=ACCEPTED).update(state=FROZEN)
 
 
+@kind("session.opened")
+@kind("session.closed", stays=True)
 @kind("project.changed", stays=True)
-def project_changed(event: Event, *, live: bool) -> None:
-    """Body: ``names`` of settings that somebody changed; the project has their present values, the log none."""
-
-
 @kind("backup.taken", stays=True)
-def backup_taken(event: Event, *, live: bool) -> None:
-    """A coordinator took a copy of everything; no current table says so, the log does."""
+def noted(event: Event, *, live: bool) -> None:
+    """No table changes; the log says it.
+
+    Body: ``title``, ``attendees`` (authors) and ``scribe`` of a session, ``names`` of settings that were changed.
+    """

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from kapwa.studio.models import Project
-from kapwa.studio.releasing import everyday, prompts, situations
 from kapwa.studio.releasing.base import ReleaseForm
+from kapwa.studio.releasing.everyday import EverydayRelease
+from kapwa.studio.releasing.prompts import PromptRelease
+from kapwa.studio.releasing.situations import SituationRelease
 
-FORMS: dict[str, ReleaseForm] = {"kalahi": situations, "blend": everyday, "eecc": prompts}
+_FORMS: dict[str, type[ReleaseForm]] = {"kalahi": SituationRelease, "blend": EverydayRelease, "eecc": PromptRelease}
 
 
 def form_of(project: Project) -> ReleaseForm:
     """Return what makes the releases of a project."""
-    return FORMS[project.form]
+    return _FORMS[project.form](project)

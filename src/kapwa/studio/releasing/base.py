@@ -1,101 +1,114 @@
-"""What every form of release says of itself, and what several of them need."""
+"""What a form of release says of itself; what all releases share is in ``freeze.py``."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
-from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
 
-from django.utils.translation import gettext as _
+from kapwa.datasets.withdrawn import withdrawn_hash
+from kapwa.studio.models import Current, Event, Project, Release
 
-from kapwa.analysis.datasheet import Facts
-from kapwa.studio.describe import Column
-from kapwa.studio.models import Membership, Project, Release
-from kapwa.studio.projections import RefusedError
-
+# What a card says of limits where the project says nothing.
+LIMITS = "It holds what the people who took part thought; others of the culture may differ."
 # Items of a release by their id in the log, each with the revision that it has there.
 Items = Mapping[str, Any]
 
 
-class Tables(NamedTuple):
-    """The tables of a release: each file's bytes and columns, and the items in them by the ids that people see.
+class Published(NamedTuple):
+    """An item as a release publishes it: its rows by file, and the ``name`` that people know it by.
 
-    ``others``: files that are no tables of items.
+    ``item``: its id in the log; ``drawn``: what decides whether it is private, "" for what every part has.
     """
 
-    files: dict[str, bytes]
-    columns: dict[str, list[Column]]
-    items: dict[str, Any]
-    others: Mapping[str, bytes] = MappingProxyType({})
+    item: str
+    name: str
+    revision: Any
+    drawn: str
+    tables: Mapping[str, Sequence[Mapping[str, Any]]]
 
 
-class ReleaseForm(Protocol):
-    """A form of release; each is a module of this package."""
+class ReleaseForm:
+    """A form of release, for one project; ``last`` is the project's newest release.
 
-    ABOUT: str  # what the release holds, with {culture}
-    REMEDY: str  # what to do where nothing is accepted yet
+    ``culture``: what the project was called after when the release was frozen.
+    """
 
-    def accepted_now(self, project: Project, before: Release | None) -> dict[str, Any]:
-        """Return the revision of each item that people accepted; of one under review again that of ``before``."""
+    about: ClassVar[str]  # what a release holds, with {culture}
+    remedy: ClassVar[str]  # what to do where nothing is accepted yet
+    mechanism: ClassVar[str]  # how it is made, for the datasheet
+    collected: ClassVar[str]  # the same in few words, for the card
+    reviewed: ClassVar[bool] = False  # whether native speakers did; of who agrees to words nobody asks that
+    files: ClassVar[tuple[str, ...]]  # without a row in each of them it cannot be run
+    model: ClassVar[type[Current]]  # the table of its items
+    # Columns that only describe an item: it stays the same where they change.
+    describing: ClassVar[frozenset[str]] = frozenset({"id", "cluster", "culture", "base", "category", "topic"})
 
-    def items_now(self, project: Project, before: Release | None) -> dict[str, Any]:
-        """Return the accepted items that may be published: without words of somebody who has not agreed to that."""
+    def __init__(self, project: Project) -> None:
+        """Make releases of ``project``."""
+        self.project, self.culture = project, project.culture
 
-    def missing(self, project: Project, items: Items) -> str:
-        """Say what a release of ``items`` lacks to be run, "" where it lacks nothing."""
+    @cached_property
+    def last(self) -> Release | None:
+        """The newest release."""
+        return Release.objects.filter(project=self.project).last()
 
-    def waiting(self, project: Project, accepted: Items) -> int:
-        """Return how many items wait until people accept them."""
+    def items(self, unwilling: Collection[str]) -> dict[str, Any]:
+        """Return the revision of each item that people accepted; of one under review again that of the last release.
 
-    def authors_of(self, items: Items) -> list[str]:
-        """Return the authors of the items, sorted."""
+        Words of the authors ``unwilling`` are in none of them.
+        """
+        raise NotImplementedError
 
-    def key(self, item: str, revision: Any) -> str:
-        """Return what of an item must stay the same unless the release is a new major version."""
+    def published(self, items: Items, facts: Mapping[str, Any]) -> list[Published]:
+        """Return what a release of ``items`` publishes, without the items of which words were removed since."""
+        raise NotImplementedError
 
-    def card(self, project: Project, items: Items) -> dict[str, Any]:
-        """Return what the card says otherwise than that of other forms."""
+    def authors(self, items: Items) -> set[str]:
+        """Return the authors of the items."""
+        found = self.model.objects.filter(id__in=list(items)).values_list("authors", flat=True)
+        return {author for authors in found for author in authors}
 
-    def facts(self, project: Project, items: Items) -> dict[str, Any]:
-        """Return counts of how the items came about, without a name or text of anybody."""
+    def facts(self, items: Items) -> dict[str, Any]:
+        """Return what :meth:`published` needs to know besides the items, as it is now."""
+        return {}
 
-    def tell(self, sheet: Facts, known: Mapping[str, Any]) -> None:
-        """Put the facts into a datasheet."""
-
-    def tables(self, project: Project, release: Release, *, private: bool) -> Tables:
-        """Return the tables of a release, or of its private part."""
-
-    def withdrawn(self, project: Project, release: Release) -> set[str]:
+    def withdrawn(self, release: Release) -> set[str]:
         """Return the hashes of items that a release before had, and that their authors withdrew since."""
+        befores = Release.objects.filter(project=self.project, seq__lt=release.seq)
+        begun = {item.partition(":")[0] for before in befores for item in before.items}
+        gone = Event.objects.filter(uuid__in=begun, erased=True).values_list("body", flat=True)
+        return {withdrawn_hash(public_salt(self.project), item_id(self.project, body["number"])) for body in gone}
+
+    def keys(self, found: Sequence[Published]) -> dict[str, str]:
+        """Return a hash of what of each item must stay the same unless a release is a new major version."""
+        return {
+            one.item: hashlib.blake2b(
+                json.dumps([_without(row, self.describing) for rows in one.tables.values() for row in rows]).encode(),
+                key=self.project.salt.encode(),
+                digest_size=8,
+            ).hexdigest()
+            for one in found
+        }
 
 
-def unwilling(project: Project) -> set[str]:
-    """Return the authors whose words may not be published."""
-    return {one.author for one in Membership.objects.filter(project=project) if "publish" not in one.consent_scopes}
+def _without(row: Mapping[str, Any], names: Collection[str]) -> list[tuple[str, Any]]:
+    return sorted((name, value) for name, value in row.items() if name not in names and value != "")
 
 
-def cannot_be_written(n: int, release: Release) -> RefusedError:
-    """Return the error for a release of which ``n`` items are gone."""
-    return RefusedError(
-        _("%(n)d of the items of %(version)s were withdrawn, so it cannot be written again.")
-        % {"n": n, "version": release.version},
-        hint=_("Make a new version, which leaves them out."),
-    )
+def item_id(project: Project, number: int) -> str:
+    """Return the id that an item has in releases, for good."""
+    return f"{project.slug}-{number:03d}"
 
 
-def is_private(project: Project, cluster: str, share: float) -> bool:
+def is_private(project: Project, drawn: str, share: float) -> bool:
     """Say whether an item (its cluster's id) is among the private ``share``; a later release says the same."""
-    drawn = hashlib.blake2b(f"{project.salt}\0private\0{cluster}".encode(), digest_size=8).digest()
-    return int.from_bytes(drawn, "big") / 2**64 < share
+    place = hashlib.blake2b(f"{project.salt}\0private\0{drawn}".encode(), digest_size=8).digest()
+    return int.from_bytes(place, "big") / 2**64 < share
 
 
 def public_salt(project: Project) -> str:
     """Return the salt that stands in lists of withdrawn items; the project's own, which makes the canary, is secret."""
     return hashlib.blake2b(f"{project.salt}\0withdrawn".encode(), digest_size=16).hexdigest()
-
-
-def json_lines(rows: Iterable[Mapping[str, Any]]) -> bytes:
-    """Return rows as JSON lines."""
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()

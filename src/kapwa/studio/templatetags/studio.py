@@ -12,11 +12,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop as _n
 
 from kapwa.report.wording import decimal
-from kapwa.studio.fields import best_response
+from kapwa.studio.fields import best_response, words
 from kapwa.studio.interface import Interface
 from kapwa.studio.languages import Language, language
 
 register = template.Library()
+register.filter(words)
 
 # Words of fields and of shared code that pages show, named here so that the catalogs have them.
 _WORDS = (
@@ -36,7 +37,7 @@ def form_number() -> str:
 @register.simple_tag(takes_context=True)
 def interface(context: Mapping[str, Any]) -> Interface:
     """Return what the page says of its own language; English where it was not asked for by a browser."""
-    return getattr(context.get("request"), "interface", None) or Interface(language("en"), (), "")
+    return getattr(context.get("request"), "interface", None) or Interface(language("en"), [], "")
 
 
 @register.simple_tag
@@ -52,16 +53,6 @@ def named(names: Mapping[str, str], author: str) -> str:
     if not author:
         return _("the project")
     return names.get(author) or _("somebody who left")
-
-
-@register.filter
-def words(name: str) -> str:
-    """Return a field's name as people read it."""
-    stem, _under, number = name.removesuffix("_en").rpartition("_")
-    if not number.isdecimal():
-        stem, number = name.removesuffix("_en"), ""
-    plain = f"{_(stem.replace('_', ' '))} {number}".strip()
-    return _("%(field)s (translation)") % {"field": plain} if name.endswith("_en") else plain
 
 
 @register.filter

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import uuid as uuids
+import zipfile
 from collections.abc import Mapping
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext as _
 
 from kapwa.errors import UsageError
 from kapwa.studio.asking import model_name
-from kapwa.studio.desks import device_time, offered
+from kapwa.studio.desks import offered
 from kapwa.studio.events import record
 from kapwa.studio.models import Event, Situation
 from kapwa.studio.people import names
@@ -25,7 +28,7 @@ def show(request: HttpRequest, visit: Visit, template: str, /, status: int = 200
     common = {
         "project": visit.project,
         "member": visit.member,
-        "names": names(visit.project),
+        "names": SimpleLazyObject(lambda: names(visit.project)),  # of hundreds of people, where a page names any
         "coordinates": visit.may(COORDINATORS),
         "writes": visit.may(WRITERS),
         "reviews": visit.may(REVIEWERS),
@@ -57,7 +60,6 @@ def act(
         uuid=own_number(request),
         subject=subject,
         parent=parent,
-        device_time=device_time(request.POST.get("device_time", "")),
     )
 
 
@@ -71,9 +73,7 @@ def own_number(request: HttpRequest) -> uuids.UUID | None:
 
 def situation_or_404(visit: Visit, number: int) -> Situation:
     """Return the project's situation that people see under ``number``."""
-    found = Situation.objects.filter(project=visit.project, number=number).first()
-    if found is None:
-        raise Http404
+    found: Situation = get_object_or_404(Situation, project=visit.project, number=number)
     return found
 
 
@@ -87,8 +87,15 @@ def whole(text: str | None, default: int = 0, most: int = 10_000) -> int:
     return int(digits)
 
 
-def zipped(content: bytes, name: str) -> HttpResponse:
-    """Return a ZIP archive to be kept as ``NAME.zip``."""
-    answer = HttpResponse(content, content_type="application/zip")
-    answer["Content-Disposition"] = f'attachment; filename="{name}.zip"'
-    return answer
+def as_file(content: bytes | str, name: str, kind: str = "application/zip") -> HttpResponse:
+    """Return something to be kept as a file; ``kind``: its content type."""
+    return HttpResponse(content, content_type=kind, headers={"Content-Disposition": f'attachment; filename="{name}"'})
+
+
+def zipped(files: Mapping[str, bytes], name: str) -> HttpResponse:
+    """Return files as a ZIP archive of the folder ``name``, the same bytes at each download."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for file, content in sorted(files.items()):
+            archive.writestr(zipfile.ZipInfo(f"{name}/{file}"), content, zipfile.ZIP_DEFLATED)
+    return as_file(out.getvalue(), f"{name}.zip")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.contrib.auth import login, logout
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -11,8 +12,9 @@ from django.utils.translation import gettext as _
 
 from kapwa.errors import UsageError
 from kapwa.studio.fields import tidy, tidy_line
+from kapwa.studio.languages import checked_tag
 from kapwa.studio.models import Invitation, Membership, Person
-from kapwa.studio.people import coming_back, count_wrong, join, open_invitation, shut_out
+from kapwa.studio.people import count_wrong, hashed, join, shut_out
 from kapwa.studio.security import locked_out, public_page
 
 _INVITED = "invitation"
@@ -35,35 +37,35 @@ def enter(request: HttpRequest) -> HttpResponse:
     """Take a code: an invitation's leads to joining, a person's own brings them back."""
     if request.method != "POST":
         return render(request, "studio/enter.html", {"next": request.GET.get("next", "")})
-    return _with_code(request, tidy(request.POST.get("code", ""), 200))
-
-
-@public_page("join/<str:code>/", posts=True)
-def arrive(request: HttpRequest, code: str) -> HttpResponse:
-    """Take the code of a link. Looking at the page uses nothing up, for messengers look at links, too."""
-    if request.method != "POST":
-        return render(request, "studio/arrive.html", {"code": code})
-    return _with_code(request, code)
-
-
-def _with_code(request: HttpRequest, code: str) -> HttpResponse:
+    code = tidy(request.POST.get("code", ""), 200)
     address = request.META.get("REMOTE_ADDR", "")
     if shut_out(address):
         return locked_out(request)
-    invitation = open_invitation(code)
+    invitation = Invitation.objects.filter(code=hashed(code), used=None).first()
     if invitation is not None:
         request.session.cycle_key()  # whoever knew the session before knows it no more
         request.session[_INVITED] = invitation.pk
         return redirect("join_project")
-    person = coming_back(code)
+    person = Person.objects.filter(access=hashed(code)).first()
     if person is None:
         count_wrong(address, code)
         message = _("No invitation or person has this code.")
         return render(request, "studio/enter.html", {"wrong": message}, status=403)
-    login(request, person, backend="kapwa.studio.people.CodeBackend")
+    login(request, person)
+    return _onward(request)
+
+
+def _onward(request: HttpRequest) -> HttpResponse:
+    """Go to the page of ours that a form names, else to the start."""
     target = request.POST.get("next", "")
     safe = url_has_allowed_host_and_scheme(target, {request.get_host()}, require_https=request.is_secure())
-    return redirect(target if safe else "start")
+    return redirect(target if safe and target.startswith("/") else "start")
+
+
+@public_page("join/<str:code>/")
+def arrive(request: HttpRequest, code: str) -> HttpResponse:
+    """Offer to come in by the code of a link. Looking at it uses nothing up, for messengers look at links, too."""
+    return render(request, "studio/arrive.html", {"code": code})
 
 
 @public_page("join/", posts=True)
@@ -78,13 +80,11 @@ def join_project(request: HttpRequest) -> HttpResponse:
     pseudonym = tidy_line(request.POST.get("pseudonym", ""), 80)
     taken = Membership.objects.filter(project=found.project, pseudonym=pseudonym)
     if pseudonym and (taken.exclude(person=here) if here else taken).exists() and found.member is None:
-        raise UsageError(
-            _("Somebody is called “%(name)s” already.") % {"name": pseudonym},
-            hint=_("Go back and choose another name."),
-        )
+        message = _("Somebody is called “%(name)s” already.") % {"name": pseudonym}
+        raise UsageError(message, hint=_("Go back and choose another name."))
     person, code = join(found, pseudonym, here)
     del request.session[_INVITED]
-    login(request, person, backend="kapwa.studio.people.CodeBackend")
+    login(request, person)
     if not code:
         return redirect("home", project=found.project.slug)
     return render(request, "studio/code.html", {"code": code, "onward": reverse("home", args=[found.project.slug])})
@@ -96,3 +96,14 @@ def leave(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         logout(request)
     return redirect("start")
+
+
+@public_page("language/", posts=True)
+def choose_language(request: HttpRequest) -> HttpResponse:
+    """Keep a choice of language on this device, and go back to the page."""
+    answer = _onward(request)
+    if request.method == "POST":
+        name, tag = settings.LANGUAGE_COOKIE_NAME, checked_tag(request.POST.get("language", ""))
+        safety = {"secure": settings.LANGUAGE_COOKIE_SECURE, "httponly": True, "samesite": "Lax"}
+        answer.set_cookie(name, tag, max_age=settings.LANGUAGE_COOKIE_AGE, **safety)
+    return answer

@@ -1,4 +1,4 @@
-"""Everyday questions (BLEnD): the list by topic, writing one or many, taking a table in, and the project's stages."""
+"""Everyday questions (BLEnD): written, taken in from tables, agreed to, and worded in other languages."""
 
 from __future__ import annotations
 
@@ -6,75 +6,61 @@ import re
 import tempfile
 from collections import Counter, defaultdict
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect
-from django.urls import reverse
+from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from kapwa.errors import DataError, UsageError
 from kapwa.studio.events import record
 from kapwa.studio.fields import tidy, tidy_line
-from kapwa.studio.importing import read_questions, take_in
+from kapwa.studio.importing import Taken, import_questions
 from kapwa.studio.languages import Language, checked_tag, language
-from kapwa.studio.merging import merged_answers
-from kapwa.studio.models import Project, Question, Release, Topic, Wording
-from kapwa.studio.models.everyday import APPROVED
-from kapwa.studio.projections.everyday import PROMPT, agreed_texts
-from kapwa.studio.roles import QUESTION_READERS, WRITERS
-from kapwa.studio.security import PAGES, Visit, page
+from kapwa.studio.models import Event, Project, Question, Release, Topic, Wording
+from kapwa.studio.models.everyday import APPROVED, OUTDATED
+from kapwa.studio.projections.everyday import NEEDED, PROMPT, askable
+from kapwa.studio.projections.registry import RefusedError
+from kapwa.studio.roles import AGREEING, QUESTION_READERS, TRANSLATORS, WRITERS
+from kapwa.studio.security import Visit, page
 from kapwa.studio.taking import refuse_large
 from kapwa.studio.views.common import act, show
-from kapwa.suites.blend.questions import KINDS
+from kapwa.studio.views.review import pieces
 
 # BLEnD's own; a project's topics take their place.
 TOPICS = ("Food", "Sport", "Family", "Education", "Holidays/Celebration/Leisure", "Work life")
-KIND_NAMES = dict(
-    zip(
-        (*KINDS, PROMPT),
-        (
-            gettext_lazy("words"),
-            gettext_lazy("a number"),
-            gettext_lazy("a date (MM/DD)"),
-            gettext_lazy("a time (HH:MM)"),
-            gettext_lazy("none: it says how a model is asked"),
-        ),
-        strict=True,
-    )
-)
-_LONGEST, _MOST = 1000, 300
+KIND_NAMES = {
+    "text": gettext_lazy("words"),
+    "number": gettext_lazy("a number"),
+    "date": gettext_lazy("a date (MM/DD)"),
+    "time": gettext_lazy("a time (HH:MM)"),
+    PROMPT: gettext_lazy("none: it says how a model is asked"),
+}
+_MOST = 300  # questions made of one text at once
 _TABLES = (".csv", ".tsv", ".jsonl", ".xlsx")  # parquet unpacks to any size, and says less of it than a workbook
 _SLOT = re.compile(r"\{[^{}]*\}")
 
 
 def languages_of(project: Project) -> list[Language]:
     """Return the languages that the project's questions are written or worded in."""
-    written = Question.objects.filter(project=project).values_list("language", flat=True).order_by("number")
+    written = Question.objects.filter(project=project).order_by("number").values_list("language", flat=True)
     return [language(tag) for tag in dict.fromkeys([*project.languages, *written])]
 
 
-def texts_in(project: Project, tag: str) -> list[Question]:
+def texts_in(project: Project, tag: str) -> QuerySet[Question]:
     """Return the questions and prompts in use that are to be agreed to in a language, by number.
 
     In a language of the project all are; in another, such as English for prompts, those that are written in it.
     """
     used = Question.objects.filter(project=project, retired=False).order_by("number")
-    return [one for one in used if tag in project.languages or one.language == tag]
-
-
-def question_or_404(visit: Visit, number: int) -> Question:
-    """Return the project's question that people see under ``number``."""
-    found = Question.objects.filter(project=visit.project, number=number).first()
-    if found is None:
-        raise Http404
-    return found
+    return used if tag in project.languages else used.filter(language=tag)
 
 
 def checked_text(text: str, kind: str) -> str:
     """Return what was typed as a question's text; raise UsageError where it is none."""
-    clean = tidy(text, _LONGEST)
+    clean = tidy(text, 1000)
     if not clean:
         raise UsageError(_("Nothing is written."), hint=_("Write the text, then save."))
     if kind == PROMPT and clean.count("{q}") != 1:
@@ -84,24 +70,21 @@ def checked_text(text: str, kind: str) -> str:
 
 @page("questions/", read=QUESTION_READERS)
 def questions(request: HttpRequest, visit: Visit) -> HttpResponse:
-    """List the questions by topic, with the state of each in every language."""
-    states = {one.id: one.state for one in Wording.objects.filter(project=visit.project)}
-    tags = languages_of(visit.project)
+    """List the questions by topic, with the state of each in every language; and how many are wanted of a topic."""
     topics: defaultdict[str, list[Any]] = defaultdict(list)
-    for one in Question.objects.filter(project=visit.project).order_by("number"):
+    written: Counter[str] = Counter()
+    agreed: Counter[str] = Counter()
+    tags = languages_of(visit.project)
+    for one in Question.objects.filter(project=visit.project).order_by("number").prefetch_related("wordings"):
+        states = {word.language: word.state for word in one.wordings.all()}
         group = _("How a model is asked") if one.kind == PROMPT else one.topic
-        topics[group].append((one, [(tag, states.get(f"{one.id}:{tag.tag}", "")) for tag in tags]))
-    return show(request, visit, "questions", topics=dict(topics), coverage=covered(visit.project))
-
-
-def covered(project: Project) -> list[tuple[str, int, int, int]]:
-    """Return (topic, questions written, of them agreed to in their own language, wanted: 0 where not said)."""
-    used = [one for one in Question.objects.filter(project=project, retired=False) if one.kind != PROMPT]
-    agreed = set(Wording.objects.filter(project=project, state=APPROVED).values_list("id", flat=True))
-    every = Counter(one.topic for one in used)
-    done = Counter(one.topic for one in used if f"{one.id}:{one.language}" in agreed)
-    wanted = dict(Topic.objects.filter(project=project, retired=False).values_list("name", "target"))
-    return [(name, every[name], done[name], wanted.get(name, 0)) for name in sorted({*every, *wanted} - {""})]
+        topics[group].append((one, [(tag, states.get(tag.tag)) for tag in tags]))
+        if one.kind != PROMPT and not one.retired:
+            written[one.topic] += 1
+            agreed[one.topic] += states[one.language] == APPROVED
+    wanted = dict(Topic.objects.filter(project=visit.project, retired=False).values_list("name", "target"))
+    rows = [(name, written[name], agreed[name], wanted.get(name)) for name in sorted({*written, *wanted} - {""})]
+    return show(request, visit, "questions", topics=dict(topics), coverage=rows)
 
 
 @page("questions/new/", read=WRITERS, write=WRITERS)
@@ -109,75 +92,54 @@ def new_question(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Write a question, or many at once: a text with a slot such as {thing}, and what goes there, one a line."""
     if request.method != "POST":
         return _desk(request, visit)
-    tag, text = checked_tag(request.POST.get("language", "")), request.POST.get("text", "")
-    about = {**_described(request), "language": tag, "name": ""}
+    body = {**_typed(request), "language": checked_tag(request.POST.get("language", "")), "name": ""}
+    texts, parts = [body["text"]], _SLOT.split(body["text"])
     fillings = [line.strip() for line in tidy(request.POST.get("fillings", ""), 50_000).split("\n") if line.strip()]
-    if not fillings:
-        event = act(request, visit, "question.written", {**about, "text": checked_text(text, about["kind"])})
-        return redirect("question", project=visit.project.slug, number=event.body["number"])
-    if len(_SLOT.findall(text)) != 1 or len(fillings) > _MOST:
-        message = _("A template has one place to fill, such as {thing}, and at most %(most)s lines for it.")
-        raise UsageError(message % {"most": _MOST}, hint=_("Go back: what you typed is still there."))
-    there = set(Question.objects.filter(project=visit.project, language=tag).values_list("text", flat=True))
-    for filling in dict.fromkeys(fillings):
-        made = checked_text(_SLOT.sub(lambda _found, own=filling: own, text), about["kind"])  # type: ignore[misc]
-        if made not in there:
-            record(visit.project, "question.written", {**about, "text": made}, actor=visit.member.author)
+    if fillings:
+        if len(parts) != 2 or len(fillings) > _MOST:
+            message = _("A template has one place to fill, such as {thing}, and at most %(most)s lines for it.")
+            raise UsageError(message % {"most": _MOST}, hint=_("Go back: what you typed is still there."))
+        texts = [checked_text(filling.join(parts), body["kind"]) for filling in fillings]
+    for text in texts:
+        if not Question.objects.filter(project=visit.project, language=body["language"], text=text).exists():
+            record(visit.project, "question.written", body | {"text": text}, actor=visit.member.author)
     return redirect("questions", project=visit.project.slug)
 
 
-def _described(request: HttpRequest) -> dict[str, str]:
-    kind = request.POST.get("kind", KINDS[0])
+def _typed(request: HttpRequest) -> dict[str, str]:
+    """Return the text, topic and kind that were typed; raise UsageError where one is none."""
+    kind, topic = request.POST.get("kind", ""), tidy_line(request.POST.get("topic", ""), 200)
     if kind not in KIND_NAMES:
         raise UsageError(_("It is not said what kind of answer the question asks for."), hint=_("Choose one."))
-    topic = tidy_line(request.POST.get("topic", ""), 200)
     if not topic and kind != PROMPT:
         raise UsageError(_("A question needs a topic."), hint=_("Choose one; others are added on the page of topics."))
-    return {"topic": topic, "kind": kind}
+    return {"topic": topic, "kind": kind, "text": checked_text(request.POST.get("text", ""), kind)}
 
 
 def _desk(request: HttpRequest, visit: Visit, question: Question | None = None) -> HttpResponse:
     named = Topic.objects.filter(project=visit.project, retired=False).values_list("name", flat=True)
-    own = [question.topic] if question else []
-    return show(
-        request,
-        visit,
-        "question_desk",
-        question=question,
-        topics=[name for name in dict.fromkeys([*own, *(named or TOPICS)]) if name],
-        kinds=KIND_NAMES,
-        languages=languages_of(visit.project),
-        own=language(question.language if question else visit.project.language),
-    )
-
-
-@page("questions/<int:number>/", read=QUESTION_READERS)
-def question(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
-    """Show a question with its state in every language."""
-    found = question_or_404(visit, number)
-    words = {one.language: one for one in Wording.objects.filter(question=found.id)}
-    rows = [(one, words.get(one.tag)) for one in languages_of(visit.project)]
-    return show(request, visit, "question", question=found, rows=rows, kind=KIND_NAMES[found.kind])
+    shown: dict[str, Any] = {"question": question, "kinds": KIND_NAMES, "languages": languages_of(visit.project)}
+    topics = dict.fromkeys(filter(None, [question and question.topic, *(named or TOPICS)]))
+    return show(request, visit, "question_desk", **shown, topics=topics)
 
 
 @page("questions/<int:number>/edit/", read=WRITERS, write=WRITERS)
 def edit_question(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     """Change a question; a changed text is agreed to anew, and so are its wordings."""
-    found = question_or_404(visit, number)
+    found = get_object_or_404(Question, project=visit.project, number=number)
     if request.method != "POST":
         return _desk(request, visit, found)
-    body = {**_described(request), "base": request.POST.get("base", "")[:36]}
-    body["text"] = checked_text(request.POST.get("text", ""), body["kind"])
+    body = {**_typed(request), "base": request.POST.get("base", "")[:36]}
     act(request, visit, "question.revised", body, subject=found.id, parent=found.seq)
-    return redirect("question", project=visit.project.slug, number=number)
+    return redirect("wording", project=visit.project.slug, tag=found.language, number=number)
 
 
 @page("questions/<int:number>/retire/", write=WRITERS)
 def retire_question(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     """Take a question out of use, or back into it."""
-    body = {"retired": request.POST.get("back") != "yes"}
-    act(request, visit, "question.retired", body, subject=question_or_404(visit, number).id)
-    return redirect("question", project=visit.project.slug, number=number)
+    found = get_object_or_404(Question, project=visit.project, number=number)
+    act(request, visit, "question.retired", {"retired": request.POST.get("back") != "yes"}, subject=found.id)
+    return redirect("wording", project=visit.project.slug, tag=found.language, number=number)
 
 
 @page("questions/import/", read=WRITERS, write=WRITERS)
@@ -195,49 +157,121 @@ def import_table(request: HttpRequest, visit: Visit) -> HttpResponse:
         path.write_bytes(file.read())
         try:
             refuse_large(path)
-            found, texts = read_questions(path, {"culture": visit.project.culture, "language": visit.project.language})
-            problems = found.problems
+            taken = import_questions(visit.project, path)
         except DataError as error:
-            problems, texts = [error], []
-    if problems:
-        return show(request, visit, "question_import", 400, problems=problems)
-    taken = take_in(visit.project, texts)
-    return show(request, visit, "question_import", taken=taken)
+            taken = Taken(problems=[error])
+    return show(request, visit, "question_import", 400 if taken.problems else 200, taken=taken)
 
 
-class Stage(NamedTuple):
-    """A step of a project: what it is, where it is done ("" for who may not), how far it is, and who is needed."""
+def waiting_in(visit: Visit, tag: str) -> list[tuple[Question, Wording | None]]:
+    """Return the questions that wait for the visitor in a language, with their wordings in it, by number."""
+    found = []
+    for one in texts_in(visit.project, tag).prefetch_related("wordings"):
+        words = {word.language: word for word in one.wordings.all()}
+        if _waits(visit, words.get(tag), words[one.language]):
+            found.append((one, words.get(tag)))
+    return found
 
-    name: str
-    link: str
-    done: int
-    of: int
-    waits: str
+
+def _waits(visit: Visit, word: Wording | None, source: Wording) -> bool:
+    """Whether the visitor can word a question whose own text is agreed to, agree, or see who said no to their words."""
+    if word is None or word.state == OUTDATED:
+        return source.state == APPROVED and visit.may(TRANSLATORS)
+    if word.state == APPROVED or not visit.may(AGREEING):
+        return False
+    own = visit.member.author
+    return bool(word.refused) if word.author == own else own not in (*word.agreed, *word.refused)
 
 
-def stages(visit: Visit) -> list[Stage]:
-    """Return the steps from questions to a release, in order, with what each waits for."""
-    project = visit.project
-
-    def link(name: str, *parts: str) -> str:
-        return reverse(name, args=[project.slug, *parts]) if visit.may(PAGES[name].read) else ""
-
-    written = Question.objects.filter(project=project, retired=False).exclude(kind=PROMPT).count()
-    found = [Stage(_("Questions written"), link("questions"), written, written, "" if written else _("writers"))]
-    answered: list[Stage] = []
+def progress(visit: Visit) -> list[dict[str, Any]]:
+    """Return, of each language, how many texts are ``due`` in it, their states, how many wait, and who answered."""
+    project, rows = visit.project, []
     for one in languages_of(project):
-        due = {text.id for text in texts_in(project, one.tag)}
-        agreed = sum(text.question.id in due for text in agreed_texts(project, one.tag))
-        waits = "" if agreed == len(due) else _("translators, and two other people who agree")
-        name = _("Agreed in %s, with the prompts") % one.name
-        found.append(Stage(name, link("translate_into", one.tag), agreed, len(due), waits))
-        merged = [own for own in merged_answers(project, one.tag, everybody=True) if own.question.kind != PROMPT]
-        asked = [own for own in merged if own.asked]
-        if asked and one.tag in project.languages:
-            full = sum(own.people >= project.people_each for own in asked)
-            name = _("Answered in %(language)s by %(n)s people") % {"language": one.name, "n": project.people_each}
-            place = link("answers") and f"{link('answers')}?language={one.tag}"
-            answered.append(Stage(name, place, full, len(asked), "" if full == len(asked) else _("people who answer")))
-    made = Release.objects.filter(project=project).count()
-    waits = "" if made else _("coordinators, once there are answers; merge those that mean the same first")
-    return [*found, *answered, Stage(_("Releases"), link("releases"), made, made, waits)]
+        due = texts_in(project, one.tag)
+        states = Counter(due.filter(wordings__language=one.tag).values_list("wordings__state", flat=True))
+        row = {"language": one, "due": due.count(), "states": states, "waiting": len(waiting_in(visit, one.tag))}
+        asked = askable(project, one.tag).filter(language__in=project.languages)
+        answered = {"asked": asked.count(), "full": asked.filter(people__gte=project.people_each).count()}
+        rows.append(row | answered | {"missing": row["due"] - states.total()})
+    return rows
+
+
+def steps(visit: Visit) -> dict[str, Any]:
+    """Return how far a project is: questions, wordings and answers by language, and releases."""
+    rows = progress(visit)
+    return {
+        "written": Question.objects.filter(project=visit.project, retired=False).exclude(kind=PROMPT).count(),
+        "languages": rows,
+        "waits": any(row["waiting"] for row in rows),
+        "releases": Release.objects.filter(project=visit.project).count(),
+        "reads": visit.may(QUESTION_READERS),
+    }
+
+
+@page("translate/", read=QUESTION_READERS)
+def translate(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """List the languages of the project, with the states of the wordings and what waits for the visitor."""
+    return show(request, visit, "translate", rows=progress(visit), needed=NEEDED)
+
+
+@page("translate/<str:tag>/", read=QUESTION_READERS)
+def translate_into(request: HttpRequest, visit: Visit, tag: str) -> HttpResponse:
+    """Show what waits for the visitor in a language: each source beside its wording."""
+    own = _language(visit, tag)
+    return show(request, visit, "translate_into", own=own, waiting=waiting_in(visit, own.tag))
+
+
+def _language(visit: Visit, tag: str) -> Language:
+    for one in languages_of(visit.project):
+        if one.tag == tag:
+            return one
+    raise Http404
+
+
+@page("translate/<str:tag>/<int:number>/", read=QUESTION_READERS, write=AGREEING)
+def wording(request: HttpRequest, visit: Visit, tag: str, number: int) -> HttpResponse:
+    """Show a question and its wording in a language side by side; propose another, agree, or say why not."""
+    own, found = _language(visit, tag), get_object_or_404(Question, project=visit.project, number=number)
+    if request.method == "POST":
+        kind, body = _said(request, visit, found)
+        act(request, visit, kind, body | {"language": own.tag}, subject=found.id, parent=found.seq)
+        return redirect("translate_into", project=visit.project.slug, tag=own.tag)
+    words = {one.language: one for one in found.wordings.all()}
+    word, since = words.get(own.tag), None
+    if word and word.state == OUTDATED:  # what the question has become since it was worded
+        seen = Event.objects.get(uuid=word.text_event).body["source"]
+        since = pieces(Event.objects.get(uuid=seen).body["text"], found.text)
+    shown = {"question": found, "word": word, "own": own, "source": words[found.language], "since": since}
+    shown |= {"history": history(found, own.tag), "needed": NEEDED, "agrees": visit.may(AGREEING)}
+    shown |= {"kind": KIND_NAMES[found.kind]}
+    return show(request, visit, "wording", **shown)
+
+
+def _said(request: HttpRequest, visit: Visit, question: Question) -> tuple[str, dict[str, str]]:
+    """Return the event's kind and body of a proposal, an agreement or a refusal."""
+    action, post = request.POST.get("action"), request.POST
+    if action == "propose":
+        if not visit.may(TRANSLATORS):
+            raise RefusedError(_("Translators propose wordings."), hint=_("Say why not, and what you would say."))
+        body = {"text": checked_text(post.get("text", ""), question.kind), "note": tidy(post.get("note", ""), 2000)}
+        return "wording.proposed", body | {name: post.get(name, "")[:36] for name in ("source", "base")}
+    body = {"wording": post.get("wording", "")[:36]}
+    if action == "agree":
+        return "wording.agreed", body
+    reason = tidy(post.get("reason", ""))
+    if not reason:
+        raise UsageError(_("It is not said why."), hint=_("Write what is wrong with the text, or a better one."))
+    return "wording.refused", body | {"reason": reason}
+
+
+def history(question: Question, tag: str) -> list[tuple[Event, list[tuple[str, str]]]]:
+    """Return the log of a question in a language, newest first: its texts, with what each changed, and opinions."""
+    kinds = {"question.written", "question.revised"} if tag == question.language else {"wording.proposed"}
+    events = Event.objects.filter(Q(uuid=question.id) | Q(subject=question.id), project=question.project_id)
+    found, before = [], ""
+    for one in events.filter(kind__in=kinds | {"wording.agreed", "wording.refused"}, erased=False).order_by("seq"):
+        if one.body.get("language", tag) == tag:
+            text = one.body.get("text", "")
+            found.append((one, pieces(before or text, text) if text else []))
+            before = text or before
+    return found[::-1]

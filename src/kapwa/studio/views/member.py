@@ -2,75 +2,64 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from typing import Any
 
 from django.contrib.auth import login, logout
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from kapwa.errors import UsageError
 from kapwa.studio import consent as texts
-from kapwa.studio.checks import length_tricks
+from kapwa.studio.checks import longest_trick, usual_place
 from kapwa.studio.erasure import clear_traces, erase_author, forget
 from kapwa.studio.fields import tidy_line
 from kapwa.studio.languages import language
 from kapwa.studio.models import Person, Situation, TracesDue, Vote
 from kapwa.studio.people import hashed, new_code
 from kapwa.studio.projections.situations import ACCEPTED, DRAFT, IN_REVIEW, STATES
-from kapwa.studio.roles import AGREERS, COORDINATORS, EVERYONE, MODERATORS, REVIEWERS, WRITERS
+from kapwa.studio.roles import AGREERS, COORDINATORS, EVERYONE, MODERATORS, READERS, REVIEWERS, WRITERS
 from kapwa.studio.security import Visit, page
 from kapwa.studio.views.common import show
 from kapwa.studio.views.desk import waiting as waiting_work
-from kapwa.studio.views.everyday import stages
+from kapwa.studio.views.everyday import steps
 from kapwa.studio.views.overview import agreement, coverage
 from kapwa.studio.views.prompts import waiting_prompts
-from kapwa.studio.views.translating import waiting_languages
 
 
 @page("", read=EVERYONE)
 def home(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Show what is done and what waits for whom."""
+    project, own = visit.project, visit.member.author
     work = [(desk, left) for desk, left in waiting_work(visit.member) if left]
-    if visit.project.form == "eecc":
+    if project.form == "eecc":
         kinds = waiting_prompts(visit)
         waits = bool(work) or any(mine for *_rest, mine in kinds)
         return show(request, visit, "home_prompts", work=work, kinds=kinds, waits=waits, agrees=visit.may(AGREERS))
-    if visit.project.form == "blend":
-        steps = stages(visit)
-        return show(request, visit, "home_everyday", work=work, stages=steps, languages=waiting_languages(visit))
-    situations = list(Situation.objects.filter(project=visit.project).order_by("number"))
-    counts = Counter(one.state for one in situations)
-    own = visit.member.author
-    voted = set(Vote.objects.filter(project=visit.project, author=own).values_list("situation", "round"))
+    if project.form == "blend":
+        return show(request, visit, "home_everyday", work=work, **steps(visit))
+    situations = list(Situation.objects.filter(project=project).order_by("number"))
+    by_state = {state: [one for one in situations if one.state == state] for state in STATES}
+    voted = set(Vote.objects.filter(project=project, author=own).values_list("situation", "round"))
+    unseen = [one for one in by_state[IN_REVIEW] if own not in one.authors and (one.id, one.round) not in voted]
     waiting = {
-        "vote": [
-            one
-            for one in situations
-            if visit.may(REVIEWERS)
-            and one.state == IN_REVIEW
-            and not one.revealed
-            and own not in one.authors
-            and (one.id, one.round) not in voted
-        ],
-        "finish": [one for one in situations if visit.may(WRITERS) and one.state == DRAFT and one.author == own],
-        "discuss": [one for one in situations if one.state == IN_REVIEW and one.revealed],
-        "freeze": [one for one in situations if visit.may(COORDINATORS) and one.state == ACCEPTED],
+        "vote": [one for one in unseen if visit.may(REVIEWERS) and not one.revealed],
+        "finish": [one for one in by_state[DRAFT] if visit.may(WRITERS) and one.author == own],
+        "discuss": [one for one in by_state[IN_REVIEW] if visit.may(READERS) and one.revealed],
+        "freeze": by_state[ACCEPTED] if visit.may(COORDINATORS) else [],
     }
-    return show(
-        request,
-        visit,
-        "home",
-        counts=[(state, counts[state]) for state in STATES],
-        waiting=waiting,
-        work=[(desk, left) for desk, left in waiting_work(visit.member) if left],
-        coverage=coverage(visit.project, situations),
-        tricks=length_tricks([one.fields for one in situations]),
-        total=len(situations),
-        agreement=agreement(visit.project) if visit.may(MODERATORS) else [],
-    )
+    context: dict[str, Any] = {
+        "counts": [(state, len(found)) for state, found in by_state.items()],
+        "coverage": coverage(project, situations),
+        "trick": longest_trick(one.fields for one in situations),
+        "place": usual_place(one.fields for one in situations),
+        "total": len(situations),
+        "agreement": agreement(project) if visit.may(MODERATORS) else [],
+    }
+    return show(request, visit, "home", waiting=waiting, work=work, **context)
 
 
 @page("consent/", read=EVERYONE, write=EVERYONE, consented=False)
@@ -79,14 +68,11 @@ def consent(request: HttpRequest, visit: Visit) -> HttpResponse:
     found = texts.newest(visit.project)
     if request.method == "POST":
         if request.POST.get("agree") != "yes":
-            raise UsageError(
-                _("Without your agreement nothing you write can be used."), hint=_("You may simply leave.")
-            )
+            message = _("Without your agreement nothing you write can be used.")
+            raise UsageError(message, hint=_("You may simply leave."))
         if not found or request.POST.get("version") != str(found[0].version):
-            raise UsageError(
-                _("The text changed while you read it."),
-                hint=_("Open the page again and read it once more."),
-            )
+            hint = _("Open the page again and read it once more.")
+            raise UsageError(_("The text changed while you read it."), hint=hint)
         member = visit.member
         member.consent_version, member.consented = found[0].version, timezone.now()
         member.consent_scopes = [scope for scope in texts.SCOPES if request.POST.get(f"scope_{scope}") == "yes"]
@@ -100,19 +86,15 @@ def me(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Show and change what the studio knows of the member; everything but the name others see is optional."""
     member, person = visit.member, visit.member.person
     if request.method == "POST":
-        action = request.POST.get("action")
-        if action == "code":
+        if request.POST.get("action") == "code":
             code = new_code()
             person.access = hashed(code)
             person.save()
-            login(request, person, backend="kapwa.studio.people.CodeBackend")
+            login(request, person)
             return show(request, visit, "code", code=code, onward="../me/")
         known = {name: tidy_line(request.POST.get(name, ""), 200) for name in texts.DEMOGRAPHICS}
-        if known["age_band"] and known["age_band"] not in texts.AGE_BANDS:
-            raise UsageError(
-                _("This is no band of ages."),
-                hint=_("One of: %(bands)s.") % {"bands": ", ".join(map(_, texts.AGE_BANDS))},
-            )
+        if known["age_band"] not in texts.AGE_BANDS:
+            del known["age_band"]
         person.demographics = {name: value for name, value in known.items() if value}
         person.name, person.contact = (tidy_line(request.POST.get(name, ""), 200) for name in ("name", "contact"))
         person.save()
@@ -138,13 +120,11 @@ def withdraw(request: HttpRequest, visit: Visit) -> HttpResponse:
         Person.objects.filter(pk=person.pk).update(contact="", no_contact=True)
         return redirect("me", project=visit.project.slug)
     if depth not in ("identity", "contributions") or request.POST.get("sure") != "yes":
-        raise UsageError(
-            _("Choose how far to withdraw, and say that you are sure."),
-            hint=_("Go back; nothing was changed."),
-        )
+        message = _("Choose how far to withdraw, and say that you are sure.")
+        raise UsageError(message, hint=_("Go back; nothing was changed."))
     if depth == "contributions":
         erase_author(visit.project, member.author)
     member.left = timezone.now()
     forget(member)
     logout(request)
-    return redirect("start")
+    return redirect(f"{reverse('enter')}?left=1")

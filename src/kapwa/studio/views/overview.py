@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from django.utils.safestring import mark_safe
 from django.utils.translation import gettext_noop
 
 from kapwa.people.agreement import NAMES, agreement_rows
@@ -18,33 +17,23 @@ from kapwa.suites.kalahi.form import CATEGORIES
 _SHOWN = ("percent", "krippendorff-nominal")
 
 
-class Covered(NamedTuple):
-    """A topic or category: how many situations are written, how many of them accepted, how many wanted (0: not said).
+class Coverage(NamedTuple):
+    """A table of coverage ``by`` "topic" or "category", with parts of SVG: plots, their axis, marks of the legend.
 
-    ``plot`` draws the three in an SVG element, all rows of a table on one axis.
+    A row has a name, how many situations are written, how many of them accepted, how many wanted (0: not said), a plot.
+    The drawings hold numbers and names of classes, and no text of anybody.
     """
 
-    name: str
-    written: int
-    accepted: int
-    wanted: int
-    plot: str
-
-
-class Coverage(NamedTuple):
-    """A table of coverage: what its rows are, the rows, the axis under their plots, the marks of the legend."""
-
     by: str
-    rows: list[Covered]
+    rows: list[tuple[str, int, int, int, str]]
     axis: str
     keys: dict[str, str]
 
 
 def coverage(project: Project, situations: Iterable[Situation]) -> list[Coverage]:
     """Return coverage by topic and by category, each with plots drawn as reports draw theirs; [] where nothing is."""
-    found = []
+    found, kept = [], list(situations)
     targets = dict(Topic.objects.filter(project=project, retired=False).values_list("name", "target"))
-    kept = list(situations)
     for by, wanted in (("topic", targets), ("category", dict.fromkeys(CATEGORIES, 0) if kept else {})):
         every = Counter(one.fields.get(by, "") for one in kept)
         done = Counter(one.fields.get(by, "") for one in kept if one.state not in (DRAFT, IN_REVIEW))
@@ -55,30 +44,21 @@ def coverage(project: Project, situations: Iterable[Situation]) -> list[Coverage
         most = 4 * -(-max(max(numbers) for _, *numbers in counts) // 4) or 4
         lines = [Line(name, zone=n, band=(0, ok), top=aim or None) for name, n, ok, aim in counts]
         chart = RowChart(by, by, project.slug, "", lines=lines, domain=(0, most), share=False)
-        rows = [Covered(*row, _safe(row_svg(chart, line))) for row, line in zip(counts, lines, strict=True)]
-        keys = {
-            name: _safe(key_svg(mark))
-            for name, mark in ((gettext_noop("written"), "zone"), (gettext_noop("accepted"), "band"))
-        }
-        keys |= {gettext_noop("wanted"): _safe(key_svg("top"))} if any(row.wanted for row in rows) else {}
-        found.append(Coverage(by, rows, _safe(axis_svg(chart)), keys))
+        rows = [(*row, row_svg(chart, line)) for row, line in zip(counts, lines, strict=True)]
+        keys = {gettext_noop("written"): key_svg("zone"), gettext_noop("accepted"): key_svg("band")}
+        if any(aim for *_, aim in counts):
+            keys[gettext_noop("wanted")] = key_svg("top")
+        found.append(Coverage(by, rows, axis_svg(chart), keys))
     return found
-
-
-def _safe(svg: str) -> str:
-    """Say that the drawing may stand in a page: it holds numbers and names of classes, and no text of anybody."""
-    return mark_safe(svg)  # noqa: S308
 
 
 def agreement(project: Project) -> list[dict[str, Any]]:
     """Return rows of coefficients over revealed rounds of votes, each with its ``name``; [] before a first."""
-    rounds = dict(Situation.objects.filter(project=project).values_list("id", "round"))
-    hidden = set(
-        Situation.objects.filter(project=project, state=IN_REVIEW, revealed=False).values_list("id", flat=True)
-    )
+    situations = Situation.objects.filter(project=project, state=IN_REVIEW, revealed=False)
+    hidden = set(situations.values_list("id", "round"))
     cells: dict[tuple[str, int], dict[str, str]] = {}
     for vote in Vote.objects.filter(project=project):
-        if vote.situation not in hidden or vote.round < rounds[vote.situation]:
+        if (vote.situation, vote.round) not in hidden:
             cells.setdefault((vote.situation, vote.round), {})[vote.author] = vote.choice
     people = sorted({author for votes in cells.values() for author in votes})
     if not people:

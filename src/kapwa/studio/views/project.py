@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import io
 import tempfile
-import zipfile
 from pathlib import Path
 from typing import Any
 
+from django.core.paginator import Paginator
 from django.forms.models import model_to_dict
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -18,17 +17,15 @@ from kapwa.errors import UsageError
 from kapwa.studio import consent as texts
 from kapwa.studio.exchange import export_project
 from kapwa.studio.fields import tidy, tidy_line
-from kapwa.studio.freeze import card_now as card_of
-from kapwa.studio.freeze import freeze, release_files, step_needed
+from kapwa.studio.freeze import freeze, plan_release, release_files
 from kapwa.studio.languages import checked_tag, known, language
-from kapwa.studio.models import Event, Membership, Question, Release, Situation
+from kapwa.studio.models import Event, Membership, Release, Situation
 from kapwa.studio.people import invite
 from kapwa.studio.prompts import checked_attribute
-from kapwa.studio.questions import questions_of
-from kapwa.studio.releasing import form_of
 from kapwa.studio.roles import COORDINATOR, COORDINATORS, ROLES
 from kapwa.studio.security import Visit, page
-from kapwa.studio.views.common import act, show, whole, zipped
+from kapwa.studio.views.common import act, as_file, show, whole, zipped
+from kapwa.studio.views.topics import questions_of
 
 MOST_INVITED = 50
 _SHOWN = 200
@@ -91,18 +88,17 @@ def settings(request: HttpRequest, visit: Visit) -> HttpResponse:
             ours = {one.key: one.text for one in questions_of(project, ours=True)}  # stay in each reader's language
             project.questions = {key: text for key, text in asked.items() if text and text != ours[key]}
         else:
-            for name in ("title", "culture", "licence"):
-                setattr(project, name, tidy_line(request.POST.get(name, ""), 200) or getattr(project, name))
-            project.contact = tidy_line(request.POST.get("contact", ""), 200)
-            project.collected = tidy(request.POST.get("collected", ""), 10_000)
-            project.limits = tidy(request.POST.get("limits", ""), 10_000)
+            for name in ("title", "culture", "licence", "contact"):
+                line = tidy_line(request.POST.get(name, ""), 200)
+                setattr(project, name, line or ("" if name == "contact" else getattr(project, name)))
+            for name in ("collected", "limits"):
+                setattr(project, name, tidy(request.POST.get(name, ""), 10_000))
+            for name, most in (("quorum", 100), ("people_each", 1000), ("answers_each", 10)):
+                setattr(project, name, max(1, whole(request.POST.get(name), getattr(project, name), most)))
             tags = [checked_tag(tag) for tag in request.POST.get("languages", "").replace(",", " ").split()[:40]]
             project.languages = list(dict.fromkeys([project.language, *tags]))
             project.gloss = checked_tag(request.POST.get("gloss") or project.gloss)
             project.attribute = checked_attribute(request.POST.get("attribute") or project.attribute)
-            project.quorum = max(1, whole(request.POST.get("quorum"), project.quorum, 100))
-            project.people_each = max(1, whole(request.POST.get("people_each"), project.people_each, 1000))
-            project.answers_each = max(1, whole(request.POST.get("answers_each"), project.answers_each, 10))
         project.save()
         after = _settings_of(project)
         changed += sorted(name for name in before | after if before.get(name) != after.get(name))
@@ -133,33 +129,16 @@ def releases(request: HttpRequest, visit: Visit) -> HttpResponse:
             freeze(project, version, Path(place), actor=visit.member.author)
         return redirect("releases", project=project.slug)
     found = list(Release.objects.filter(project=project).order_by("-seq"))
-    before = found[0] if found else None
-    form = form_of(project)
-    items, accepted = form.items_now(project, before), form.accepted_now(project, before)
-    step, why = step_needed(project, before, items, card_of(project, items))
-    counts: dict[str, Any] = {
-        "n": len(items),
-        "lacking": form.missing(project, items) if items else "",
-        "waiting": form.waiting(project, accepted),
-        "held": len(accepted) - len(items),
-    }
-    return show(request, visit, "releases", releases=found, step=step, why=why, **counts)
+    plan = plan_release(project)
+    about: dict[str, Any] = {"n": len(plan.release.items), "step": plan.step, "why": plan.why}
+    return show(request, visit, "releases", releases=found, **about, held=plan.held, lacking=plan.lacking)
 
 
 @page("releases/<str:version>/", read=COORDINATORS)
 def release_archive(request: HttpRequest, visit: Visit, version: str) -> HttpResponse:
     """Give a release as an archive, the same bytes at each download."""
-    found = Release.objects.filter(project=visit.project, version=version).first()
-    if found is None:
-        raise Http404
-    name = f"{visit.project.slug}-{found.version}"
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for file, content in sorted(release_files(visit.project, found).items()):
-            stamp = zipfile.ZipInfo(f"{name}/{file}", date_time=(1980, 1, 1, 0, 0, 0))
-            stamp.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(stamp, content)
-    return zipped(out.getvalue(), name)
+    found = get_object_or_404(Release, project=visit.project, version=version)
+    return zipped(release_files(visit.project, found), f"{visit.project.slug}-{found.version}")
 
 
 @page("backup/", read=COORDINATORS, write=COORDINATORS)
@@ -171,22 +150,14 @@ def backup(request: HttpRequest, visit: Visit) -> HttpResponse:
     with tempfile.TemporaryDirectory(prefix="kapwa-studio-") as place:
         export_project(visit.project, Path(place) / "backup.zip", whole=False)
         content = (Path(place) / "backup.zip").read_bytes()
-    return zipped(content, f"{visit.project.slug}-{timezone.now():%Y-%m-%d}")
+    return as_file(content, f"{visit.project.slug}-{timezone.now():%Y-%m-%d}.zip")
 
 
 @page("log/", read=COORDINATORS)
 def log(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Show who did what, newest first; texts are on the pages of what they belong to."""
     found = Event.objects.filter(project=visit.project).order_by("-seq")
-    before = request.GET.get("before", "")
-    if before.isdecimal() and len(before) < 18:
-        found = found.filter(seq__lt=int(before))
-    shown = list(found[:_SHOWN])
-    tables = (Situation, Question)
-    numbers = {
-        pk: number
-        for table in tables
-        for pk, number in table.objects.filter(project=visit.project).values_list("id", "number")
-    }
+    shown = Paginator(found, _SHOWN).get_page(request.GET.get("page"))
+    numbers = dict(Situation.objects.filter(project=visit.project).values_list("id", "number"))
     rows = [(one, numbers.get(one.subject) or numbers.get(str(one.uuid))) for one in shown]
-    return show(request, visit, "log", rows=rows, more=shown[-1].seq if len(shown) == _SHOWN else 0)
+    return show(request, visit, "log", rows=rows, more=shown.number + 1 if shown.has_next() else 0)

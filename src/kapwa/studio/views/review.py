@@ -3,123 +3,117 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 
 from kapwa.errors import UsageError
-from kapwa.studio.checks import check_fields
-from kapwa.studio.fields import FIELDS, GLOSS, SLOTS, prompts, tidy
-from kapwa.studio.languages import language
-from kapwa.studio.models import Membership, Remark, Revision, Session, Situation, Vote
-from kapwa.studio.projections.situations import ACCEPTED, CHOICES, IN_REVIEW, votes_of
-from kapwa.studio.roles import MODERATORS, READERS, REVIEWERS
+from kapwa.studio.fields import Fields, changes, tidy
+from kapwa.studio.models import Event, Membership, Revision, Situation, Vote
+from kapwa.studio.projections.situations import CHOICES, IN_REVIEW, votes_of
+from kapwa.studio.roles import MODERATORS, READERS, REVIEWERS, WRITERS
 from kapwa.studio.security import Visit, page
-from kapwa.studio.views.common import act, show, situation_or_404
-from kapwa.suites.kalahi import VARIANTS
+from kapwa.studio.views.common import act, show, situation_or_404, whole
+from kapwa.studio.views.writing import reading, refuse_others
 
-
-class Change(NamedTuple):
-    """One field of a revision: pieces of text with "same", "gone" or "new"."""
-
-    field: str
-    pieces: list[tuple[str, str]]
+# Words with "same", "gone" or "new".
+Pieces = list[tuple[str, str]]
 
 
 @page("situations/<int:number>/", read=READERS)
 def situation(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     """Show a situation: how it reads, its votes once revealed, the discussion, and how it came to be."""
     found = situation_or_404(visit, number)
-    own = visit.member.author
-    revisions = list(Revision.objects.filter(situation=found.id).order_by("number"))
-    shown = found.revealed or found.state != IN_REVIEW
-    mine = Vote.objects.filter(situation=found.id, round=found.round, author=own).first()
-    may_vote = visit.may(REVIEWERS) and own not in found.authors and found.state == IN_REVIEW and not found.revealed
-    votes = Vote.objects.filter(situation=found.id).order_by("seq")
-    texts = prompts(found.fields)
+    is_author = visit.member.author in found.authors
+    hidden = found.state == IN_REVIEW and not found.revealed
+    may_vote = hidden and visit.may(REVIEWERS) and not is_author
+    mine = Vote.objects.filter(situation=found.id, round=found.round, author=visit.member.author).first()
     # Who is yet to vote is not told which response its writer takes for the best.
     best_shown = not may_vote or mine is not None
+    said = Event.objects.filter(project=visit.project, kind="situation.discussed", subject=found.id, erased=False)
+    votes = Vote.objects.filter(situation=found.id)
     return show(
         request,
         visit,
         "situation",
         situation=found,
-        own=language(found.fields.get("language") or visit.project.language),
-        gloss=language(visit.project.gloss),
-        previews=[(variant, texts[variant]) for variant in VARIANTS],
-        parts=[
-            (name, found.fields[name], found.fields.get(name + GLOSS, "")) for name in _PARTS if found.fields.get(name)
-        ],
-        groups=[(group, _filled(found, group)) for group in ("relevant", "irrelevant")],
-        findings=check_fields(found.fields) if found.state != "frozen" else [],
         mine=mine,
         may_vote=may_vote,
-        is_author=own in found.authors,
+        is_author=is_author,
         best_shown=best_shown,
-        may_return=found.state in (IN_REVIEW, ACCEPTED) and (own == found.author or visit.may(MODERATORS)),
+        owns=is_author or visit.may(MODERATORS),
         # Before the reveal a page tells how many voted, and nothing of what.
-        votes=[vote for vote in votes if vote.round < found.round or shown],
+        votes=votes.filter(round__lt=found.round) if hidden else votes,
         voted=len(votes_of(found)),
-        remarks=Remark.objects.filter(situation=found.id),
-        history=_history(revisions, FIELDS if best_shown else [name for name in FIELDS if name != "best"]),
-        variations=Situation.objects.filter(project=visit.project, cluster=found.cluster).order_by("number"),
-        choices=CHOICES,
+        remarks=[one for one in said.order_by("seq") if one.body["text"]],  # "" where it quoted what was removed
+        history=_history(Revision.objects.filter(situation=found.id), with_best=best_shown),
+        **reading(visit, found.fields),
     )
 
 
-_PARTS = ("user", "context", "personal_situation", "instruction")
+def _history(revisions: Iterable[Revision], *, with_best: bool) -> list[tuple[Revision, list[tuple[str, Pieces]]]]:
+    """Return the revisions, newest first, each with what it changed."""
+    found: list[tuple[Revision, list[tuple[str, Pieces]]]] = []
+    before: Fields = {}
+    for one in revisions:
+        differing = changes(before, one.fields) if before else {}
+        names = [name for name in differing if with_best or name != "best"]
+        shown = [(name, pieces(before.get(name, ""), differing[name])) for name in names]
+        found.insert(0, (one, shown))
+        before = one.fields
+    return found
 
 
-def _filled(found: Situation, group: str) -> list[tuple[str, str, str]]:
-    """Return (number, text, gloss) of a group's filled responses."""
-    names = [(str(slot), f"{group}_{slot}") for slot in range(1, SLOTS + 1)]
-    return [
-        (slot, found.fields[name], found.fields.get(name + GLOSS, "")) for slot, name in names if found.fields.get(name)
-    ]
-
-
-def _history(revisions: list[Revision], fields: Iterable[str]) -> list[tuple[Revision, list[Change]]]:
-    """Return the revisions, newest first, each with what it changed of ``fields``."""
-    found = []
-    for place, one in enumerate(revisions):
-        before: dict[str, Any] = revisions[place - 1].fields if place else {}
-        names = [name for name in fields if before.get(name, "") != one.fields.get(name, "")] if place else []
-        found.append((one, [Change(name, pieces(before.get(name, ""), one.fields.get(name, ""))) for name in names]))
-    return found[::-1]
-
-
-def pieces(before: str, after: str) -> list[tuple[str, str]]:
+def pieces(before: str, after: str) -> Pieces:
     """Return how ``after`` came of ``before``, word by word."""
     old, new = before.split(), after.split()
     found = []
     for kind, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if kind == "equal":
-            found.append(("same", " ".join(old[a:b])))
-        else:
-            found += [(name, " ".join(words)) for name, words in (("gone", old[a:b]), ("new", new[c:d])) if words]
+        parts = [("same", old[a:b])] if kind == "equal" else [("gone", old[a:b]), ("new", new[c:d])]
+        found += [(name, " ".join(words)) for name, words in parts if words]
     return found
+
+
+def _happens(visit: Visit, request: HttpRequest, found: Situation, kind: str, body: Mapping[str, Any]) -> HttpResponse:
+    """Record what happens to a situation, and show it."""
+    act(request, visit, f"situation.{kind}", body, subject=found.id)
+    return redirect("situation", project=visit.project.slug, number=found.number)
+
+
+@page("situations/<int:number>/submit/", write=WRITERS)
+def submit_situation(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
+    """Send a draft to review, if nothing is missing from it."""
+    found = situation_or_404(visit, number)
+    refuse_others(visit, found)
+    return _happens(visit, request, found, "submitted", {})
+
+
+@page("situations/<int:number>/return/", write=WRITERS)
+def return_situation(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
+    """Take a situation out of review, back to a draft."""
+    found = situation_or_404(visit, number)
+    refuse_others(visit, found)
+    return _happens(visit, request, found, "returned", {})
 
 
 @page("situations/<int:number>/vote/", write=REVIEWERS)
 def vote(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     """Vote on the text that was seen; nobody else sees it before the reveal."""
-    found = situation_or_404(visit, number)
-    choice, best, round_ = (request.POST.get(name, "") for name in ("choice", "best", "round"))
-    if choice not in CHOICES or not round_.isdecimal() or len(round_) > 9 or best not in ("", *"123456"):
+    choice, best = request.POST.get("choice"), request.POST.get("best", "")
+    if choice not in CHOICES or best not in ("", *"123456"):
         raise UsageError(_("The vote is not whole."), hint=_("Choose whether it is accepted, changed or rejected."))
-    body = {"round": int(round_), "choice": choice, "best": best, "remark": tidy(request.POST.get("remark", ""))}
-    act(request, visit, "situation.voted", body, subject=found.id)
-    return redirect("situation", project=visit.project.slug, number=number)
+    body = {"round": whole(request.POST.get("round")), "choice": choice, "best": best}
+    body["remark"] = tidy(request.POST.get("remark", ""))
+    return _happens(visit, request, situation_or_404(visit, number), "voted", body)
 
 
 @page("situations/<int:number>/reveal/", write=MODERATORS)
 def reveal(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     """Show everybody the votes of this round."""
-    act(request, visit, "situation.revealed", {}, subject=situation_or_404(visit, number).id)
-    return redirect("situation", project=visit.project.slug, number=number)
+    return _happens(visit, request, situation_or_404(visit, number), "revealed", {})
 
 
 @page("situations/<int:number>/discuss/", write=READERS)
@@ -129,46 +123,29 @@ def discuss(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     text = tidy(request.POST.get("text", ""))
     if not text:
         raise UsageError(_("Nothing was written."), hint=_("Write what you think, then send it."))
-    body = {
-        "text": text,
-        "language": found.fields.get("language") or visit.project.language,
-        "dissent": request.POST.get("dissent") == "yes",
-    }
-    act(request, visit, "situation.discussed", body, subject=found.id)
-    return redirect("situation", project=visit.project.slug, number=number)
+    body = {"text": text, "dissent": request.POST.get("dissent") == "yes"}
+    body["language"] = found.fields.get("language") or visit.project.language
+    return _happens(visit, request, found, "discussed", body)
 
 
 @page("situations/<int:number>/accept/", write=MODERATORS)
 def accept(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     """Accept a situation whose votes allow it."""
-    found = situation_or_404(visit, number)
-    act(request, visit, "situation.accepted", {"quorum": visit.project.quorum}, subject=found.id)
-    return redirect("situation", project=visit.project.slug, number=number)
+    return _happens(visit, request, situation_or_404(visit, number), "accepted", {"quorum": visit.project.quorum})
 
 
 @page("sessions/", read=READERS, write=MODERATORS)
 def sessions(request: HttpRequest, visit: Visit) -> HttpResponse:
     """List meetings of focus groups, and begin one."""
+    members = Membership.objects.filter(project=visit.project, left=None).order_by("pseudonym")
     if request.method == "POST":
         here = set(request.POST.getlist("attendees")[:200])
-        known = [one.author for one in _members(visit) if one.author in here]
+        known = [one.author for one in members if one.author in here]
         title = tidy(request.POST.get("title", ""), 200)
         if not title or not known:
             raise UsageError(_("A session has a title and people who are there."), hint=_("Go back and say both."))
-        body = {"title": title, "attendees": known, "scribe": visit.member.author}
-        act(request, visit, "session.opened", body)
+        act(request, visit, "session.opened", {"title": title, "attendees": known, "scribe": visit.member.author})
         return redirect("sessions", project=visit.project.slug)
-    found = Session.objects.filter(project=visit.project).order_by("-seq")
+    found = Event.objects.filter(project=visit.project, kind="session.opened", erased=False).order_by("-seq")
     waiting = Situation.objects.filter(project=visit.project, state=IN_REVIEW).order_by("number")
-    return show(request, visit, "sessions", sessions=found, members=_members(visit), waiting=waiting)
-
-
-def _members(visit: Visit) -> list[Membership]:
-    return list(Membership.objects.filter(project=visit.project, left=None).order_by("pseudonym"))
-
-
-@page("sessions/<str:session>/close/", write=MODERATORS)
-def close_session(request: HttpRequest, visit: Visit, session: str) -> HttpResponse:
-    """End a meeting."""
-    act(request, visit, "session.closed", {}, subject=session[:36])
-    return redirect("sessions", project=visit.project.slug)
+    return show(request, visit, "sessions", sessions=found, members=members, waiting=waiting)

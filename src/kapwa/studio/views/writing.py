@@ -1,35 +1,31 @@
-"""The writing desk: situations, their variations, what checks say of them, and how each variant reads."""
+"""The writing desk: situations, their variations, and what checks and a model say of them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import redirect, render
+from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
-from kapwa.studio.asking import ask
+from kapwa.errors import KapwaError
+from kapwa.studio.asking import ask, model_name
 from kapwa.studio.checks import check_fields
-from kapwa.studio.events import writing
-from kapwa.studio.fields import FIELDS, GLOSS, SLOTS, Fields, changes, prompts, read_fields, tidy
+from kapwa.studio.events import record, writing
+from kapwa.studio.fields import GROUPS, Fields, changes, prompts, read_fields, texts, tidy
 from kapwa.studio.languages import language
-from kapwa.studio.models import Elicited, Project, Revision, Situation, Topic
+from kapwa.studio.models import Elicited, Revision, Situation, Topic
 from kapwa.studio.projections import RefusedError
-from kapwa.studio.projections.situations import DRAFT, IN_REVIEW, REASONS, votes_of
-from kapwa.studio.roles import READERS, WRITERS
+from kapwa.studio.projections.situations import DRAFT, FROZEN, REASONS, check_whole
+from kapwa.studio.roles import MODERATORS, READERS, WRITERS
 from kapwa.studio.security import Visit, page
-from kapwa.studio.views.common import act, show, situation_or_404
-from kapwa.suites.kalahi import VARIANTS
-from kapwa.suites.kalahi.form import CATEGORIES, TOPICS
+from kapwa.studio.views.common import act, show, situation_or_404, whole
+from kapwa.suites.kalahi.form import CATEGORIES, PARTS, TOPICS
 
-PARTS_ASKED = {
-    "user": gettext_lazy("Who asks?"),
-    "context": gettext_lazy("What is the situation, and what do they want?"),
-    "personal_situation": gettext_lazy("What is special to this person?"),
-    "instruction": gettext_lazy("What do they ask?"),
-}
+_LINES = "<!-- lines -->"
 
 
 @page("situations/", read=READERS)
@@ -43,10 +39,9 @@ def situations(request: HttpRequest, visit: Visit) -> HttpResponse:
 @page("situations/new/", read=WRITERS, write=WRITERS)
 def new_situation(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Begin a situation: of nothing, of an answer to the questionnaire, or as a variation of another."""
-    origin = _origin(request, visit)
+    origin = _named(visit, request.POST.get("origin") or request.GET.get("origin"))
     if request.method == "POST":
-        fields = read_fields(request.POST)
-        body: dict[str, Any] = {"changes": changes(origin.fields if origin else {}, fields)}
+        body: dict[str, Any] = {"changes": changes(origin.fields if origin else {}, read_fields(request.POST))}
         if origin:
             body |= {"origin": origin.id, "base": origin.revision}
         if request.POST.get("elicited"):
@@ -54,154 +49,122 @@ def new_situation(request: HttpRequest, visit: Visit) -> HttpResponse:
         event = act(request, visit, "situation.drafted", body)
         return redirect("situation", project=visit.project.slug, number=event.body["number"])
     elicited = Elicited.objects.filter(project=visit.project, id=request.GET.get("elicited", "")).first()
-    fields = dict(origin.fields) if origin else {"language": visit.project.language}
-    if origin:
-        fields.pop("best", None)  # which response is best is what a variation is about
+    # Which response is best is what a variation is about.
+    fields = origin.fields | {"best": ""} if origin else {"language": visit.project.language}
     if elicited:
         fields |= {"language": elicited.language, "topic": elicited.topic, "context": elicited.text}
-    return _desk(request, visit, fields, origin=origin, elicited=elicited)
+    return _desk(request, visit, fields, origin, origin=origin, elicited=elicited)
 
 
-def _origin(request: HttpRequest, visit: Visit) -> Situation | None:
-    number = request.POST.get("origin") or request.GET.get("origin") or ""
-    return situation_or_404(visit, int(number)) if number.isdecimal() and len(number) < 9 else None
+def _named(visit: Visit, number: str | None) -> Situation | None:
+    return situation_or_404(visit, whole(number)) if number else None
 
 
 @page("situations/<int:number>/edit/", read=WRITERS, write=WRITERS)
 def edit_situation(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     """Change a situation; after the draft for one of the four reasons."""
     found = situation_or_404(visit, number)
-    if found.state == DRAFT and visit.member.author != found.author and not visit.may({"coordinator", "scribe"}):
-        raise RefusedError(_("This is somebody else's draft."), hint=_("You can review it once it is sent to review."))
+    if found.state == DRAFT:
+        refuse_others(visit, found)
     if request.method == "POST":
-        base = request.POST.get("base", "")
-        earlier = Revision.objects.filter(id=f"{found.id}:{base}").first()
-        if earlier is None:
-            raise RefusedError(_("The form does not say which text it changes."), hint=_("Open the situation again."))
-        fields = read_fields(request.POST)
-        body = {"changes": changes(earlier.fields, fields), "base": int(base)}
-        if found.state != DRAFT:  # it is not sent to review again, so it must be whole now
-            _check_whole(fields)
+        base = whole(request.POST.get("base"))
+        seen = Revision.objects.filter(id=f"{found.id}:{base}").first()
+        body = {"changes": changes(seen.fields if seen else {}, read_fields(request.POST)), "base": base}
+        if found.state != DRAFT:
             body |= {"reason": request.POST.get("reason", ""), "note": tidy(request.POST.get("note", ""))}
         act(request, visit, "situation.revised", body, subject=found.id, parent=found.seq)
         return redirect("situation", project=visit.project.slug, number=number)
-    return _desk(request, visit, found.fields, situation=found)
+    return _desk(request, visit, found.fields, found, situation=found, reasons=REASONS if found.state != DRAFT else ())
+
+
+def refuse_others(visit: Visit, situation: Situation) -> None:
+    """Refuse who neither wrote a part of a situation nor moderates."""
+    if visit.member.author not in situation.authors and not visit.may(MODERATORS):
+        raise RefusedError(_("This is somebody else's draft."), hint=_("You can review it once it is sent to review."))
 
 
 def _desk(
-    request: HttpRequest,
-    visit: Visit,
-    fields: dict[str, str],
-    *,
-    situation: Situation | None = None,
-    origin: Situation | None = None,
-    elicited: Elicited | None = None,
+    request: HttpRequest, visit: Visit, fields: dict[str, str], near: Situation | None, **context: Any
 ) -> HttpResponse:
-    tag = fields.get("language") or visit.project.language
-    cluster = situation.cluster if situation else origin.cluster if origin else ""
+    """Show the form with ``fields``; ``near``: the situation that is changed or varied."""
+    named = Topic.objects.filter(project=visit.project, retired=False).values_list("name", flat=True)
+    told = _told(visit, fields, near)
     return show(
         request,
         visit,
         "desk",
-        situation=situation,
-        origin=origin,
-        elicited=elicited,
         fields=fields,
-        gloss=language(visit.project.gloss) if visit.project.gloss != tag else None,
-        parts=[
-            (name, label, fields.get(name, ""), fields.get(name + GLOSS, "")) for name, label in PARTS_ASKED.items()
-        ],
-        groups=[(group, label, _slots(fields, group)) for group, label in _GROUPS],
-        languages=[language(one) for one in dict.fromkeys([*visit.project.languages, tag])],
-        topics=_topics(visit.project, fields.get("topic", "")),
-        categories=dict.fromkeys([*CATEGORIES, *([fields["category"]] if fields.get("category") else [])]),
-        reasons=REASONS if situation and situation.state != DRAFT else (),
-        variations=Situation.objects.filter(project=visit.project, cluster=cluster).order_by("number")
-        if cluster
-        else (),
-        **_told(visit, fields, situation, cluster),
+        languages=[language(one) for one in dict.fromkeys([*visit.project.languages, told["own"].tag])],
+        topics=dict.fromkeys(filter(None, [*(named or TOPICS), fields.get("topic")])),
+        categories=dict.fromkeys(filter(None, [*CATEGORIES, fields.get("category")])),
+        variations=Situation.objects.filter(cluster=near.cluster).order_by("number") if near else (),
+        **told,
+        **context,
     )
 
 
-_GROUPS = (
-    ("relevant", gettext_lazy("What an average person here would do.")),
-    ("irrelevant", gettext_lazy("What sounds reasonable, but one would not do here.")),
-)
-
-
-def _slots(fields: dict[str, str], group: str) -> list[tuple[str, str, str, str]]:
-    """Return (number, field, text, gloss) of the slots that are filled, and of empty ones to write in."""
-    names = [(str(slot), f"{group}_{slot}") for slot in range(1, SLOTS + 1)]
-    return [(slot, name, fields.get(name, ""), fields.get(name + GLOSS, "")) for slot, name in names]
-
-
-def _topics(project: Project, own: str) -> list[str]:
-    named = Topic.objects.filter(project=project, retired=False).values_list("name", flat=True)
-    return list(dict.fromkeys([*(named or TOPICS), *([own] if own else [])]))
-
-
-def _told(visit: Visit, fields: dict[str, str], situation: Situation | None, cluster: str) -> dict[str, Any]:
-    """Return what the checks say and how the three variants read."""
-    others = Situation.objects.filter(project=visit.project).exclude(cluster=cluster)
-    if situation is not None:
-        others = others.exclude(id=situation.id)
-    texts = prompts(fields)
+def reading(visit: Visit, fields: Fields) -> dict[str, Any]:
+    """Return how pages show the texts of a situation: parts, responses, prompts, and the languages they are in."""
+    tag = fields.get("language") or visit.project.language
     return {
-        "findings": check_fields(fields, {str(one.number): one.fields for one in others}),
-        "previews": [(variant, texts[variant]) for variant in VARIANTS],
-        "own": language(fields.get("language") or visit.project.language),
+        "own": language(tag),
+        "gloss": language(visit.project.gloss) if visit.project.gloss != tag else None,
+        "parts": texts(fields, PARTS),
+        "groups": [(group, texts(fields, names)) for group, names in GROUPS.items()],
+        "previews": prompts(fields).items(),
     }
+
+
+def _told(visit: Visit, fields: Fields, near: Situation | None) -> dict[str, Any]:
+    """Return what the checks say, and how the three variants read."""
+    others = Situation.objects.filter(project=visit.project).exclude(cluster=near.cluster if near else "")
+    said = check_fields(fields, {one.number: one.fields for one in others})
+    return {"findings": said, **reading(visit, fields)}
 
 
 @page("check/", write=WRITERS)
 def check_writing(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Say what the checks find in a text that is not saved; nothing is recorded."""
-    fields = read_fields({name: request.POST.get(name, "") for name in FIELDS})
-    number = request.POST.get("number", "")
-    found = situation_or_404(visit, int(number)) if number.isdecimal() and len(number) < 9 else None
-    origin = _origin(request, visit)
-    cluster = found.cluster if found else origin.cluster if origin else ""
-    return render(request, "studio/told.html", _told(visit, fields, found, cluster))
+    near = _named(visit, request.POST.get("number") or request.POST.get("origin"))
+    return render(request, "studio/told.html", _told(visit, read_fields(request.POST), near))
 
 
-def _check_whole(fields: Fields) -> None:
-    missing = [said.message for said in check_fields(fields) if said.severity == "error"]
-    if missing:
-        raise RefusedError(
-            _("It is not finished: %(missing)s.") % {"missing": "; ".join(missing)},
-            hint=_("Finish it at the writing desk."),
-        )
+@page("ask/", read=WRITERS, write=WRITERS, alone=False)
+def ask_model(request: HttpRequest, visit: Visit) -> HttpResponseBase:
+    """Ask the model about one situation, or what it was not asked yet: the page grows by a line with each answer."""
+    one = _named(visit, request.POST.get("number"))
+    found = [one] if one else _unasked(visit)
+    if request.method != "POST" or not found:
+        return show(request, visit, "ask", situations=found)
+    whole_page = show(request, visit, "ask", situations=found, running=True).content.decode()
+    answer = StreamingHttpResponse(_lines(visit, found, *whole_page.split(_LINES)))
+    answer["X-Accel-Buffering"] = "no"  # a proxy must not keep the lines back
+    return answer
 
 
-@page("situations/<int:number>/ask/", write=WRITERS, alone=False)
-def ask_model(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
-    """Ask the model about the text as it is now; what it said is kept with the situation."""
-    found = situation_or_404(visit, number)
-    _check_whole(found.fields)
-    body = {**ask(found.fields), "revision": found.revision}
-    with writing(), transaction.atomic():
-        act(request, visit, "situation.asked", body, subject=found.id)
-    return redirect("situation", project=visit.project.slug, number=number)
+def _unasked(visit: Visit) -> list[Situation]:
+    """Return whole situations, the member's own or, for moderators, all, that this model has not seen as they read."""
+    return [
+        one
+        for one in Situation.objects.filter(project=visit.project).exclude(state=FROZEN).order_by("number")
+        if (visit.may(MODERATORS) or visit.member.author in one.authors)
+        and all((seen["revision"], seen.get("asked")) != (one.revision, model_name()) for seen in one.model_seen)
+        and not any(said.severity == "error" for said in check_fields(one.fields))
+    ]
 
 
-@page("situations/<int:number>/submit/", write=WRITERS)
-def submit_situation(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
-    """Send a draft to review, if nothing is missing from it."""
-    found = situation_or_404(visit, number)
-    if visit.member.author not in found.authors and not visit.may({"coordinator", "scribe"}):
-        raise RefusedError(_("This is somebody else's draft."))
-    _check_whole(found.fields)
-    act(request, visit, "situation.submitted", {}, subject=found.id)
-    return redirect("situation", project=visit.project.slug, number=number)
-
-
-@page("situations/<int:number>/return/", write=WRITERS)
-def return_situation(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
-    """Take a situation out of review, back to a draft."""
-    found = situation_or_404(visit, number)
-    if visit.member.author != found.author and not visit.may({"coordinator", "scribe"}):
-        raise RefusedError(_("This is somebody else's situation."))
-    if found.state == IN_REVIEW and not found.revealed and votes_of(found):
-        raise RefusedError(_("People are voting on this text."), hint=_("Reveal the votes first."))
-    act(request, visit, "situation.returned", {}, subject=found.id)
-    return redirect("situation", project=visit.project.slug, number=number)
+def _lines(visit: Visit, found: list[Situation], head: str, tail: str) -> Iterator[str]:
+    """Give the page in pieces; it ends early, and says why, where the model fails or the member left meanwhile."""
+    yield head
+    for done, one in enumerate(found, start=1):
+        line = {"project": visit.project, "situation": one, "done": done, "all": len(found)}
+        try:
+            check_whole(one.fields)
+            body = {**ask(one.fields), "revision": one.revision}
+            with writing(), transaction.atomic():
+                record(visit.project, "situation.asked", body, actor=visit.member.author, subject=one.id)
+        except KapwaError as error:
+            yield render_to_string("studio/asked.html", {**line, "error": error.summary})
+            break
+        yield render_to_string("studio/asked.html", line)
+    yield tail

@@ -16,17 +16,16 @@ export function written(batch, language) {
 }
 
 export function shown(batch, task) {
-  const parts = task.shown.map((place) => batch.shown[place]).map((one) =>
+  const parts = task.shown.map((one) =>
     make("section", {}, ...(one.label ? [make("h3", {}, one.label)] : []),
       make("p", { class: "item text", ...written(batch, one.language) }, one.text)));
   return make("div", { class: "task" }, ...parts);
 }
 
 function choices(batch, field) {
-  const type = field.kind === "many" ? "checkbox" : "radio";
   return make("fieldset", { id: `set_${field.name}` }, make("legend", {}, field.label), ...field.options.map((option) =>
     make("label", { class: "tick" },
-      make("input", { type, name: field.name, value: option.value }), " ",
+      make("input", { type: "radio", name: field.name, value: option.value }), " ",
       make("span", written(batch, option.language), option.text))));
 }
 
@@ -38,12 +37,10 @@ function typed(batch, field) {
 
 // The form; `done(values)` is called with what was filled in when nothing is missing.
 export function form(batch, task, texts, done) {
-  const fields = task.fields.map((place) => batch.fields[place]);
-  const buttons = batch.buttons[task.buttons];
-  const ends = (buttons.length ? buttons : [{ value: "", text: texts.save, language: "" }]).map((one, place) =>
+  const ends = task.buttons.map((one, place) =>
     make("button", { name: "button", value: one.value, class: place ? "quiet" : null, ...written(batch, one.language) }, one.text));
   const made = make("form", { class: "work", novalidate: true },
-    ...fields.map((field) => (field.options.length ? choices(batch, field) : typed(batch, field))),
+    ...task.fields.map((field) => (field.options.length ? choices(batch, field) : typed(batch, field))),
     make("div", { class: "buttons" }, ...ends));
   made.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -51,11 +48,11 @@ export function form(batch, task, texts, done) {
     const button = event.submitter ? event.submitter.value : ends[0].value;
     const filled = new FormData(made);
     const values = { button };
-    for (const field of fields) {
-      const given = filled.getAll(field.name).map((text) => text.trim()).filter(Boolean);
+    for (const field of task.fields) {
+      const given = (filled.get(field.name) || "").trim();
       const counts = !field.only_with.length || field.only_with.includes(button);
-      if (counts && field.required && !given.length) return missing(made, field, texts);
-      if (counts && given.length) values[field.name] = field.kind === "many" ? given : given[0];
+      if (counts && field.required && !given) return missing(made, field, texts);
+      if (counts && given) values[field.name] = given;
     }
     return done(values);
   });

@@ -1,9 +1,9 @@
 // The page that works without a network: tasks taken along, answers kept on the phone, and sent when there is a network.
 import { form, make, shown } from "./form.js";
-import { here, open } from "./store.js";
+import { forget, here, open } from "./store.js";
 
 const place = (id) => document.getElementById(id);
-const texts = JSON.parse(place("texts").textContent);
+const texts = Object.fromEntries([...place("texts").content.children].map((one) => [one.dataset.name, one.textContent]));
 const { project, sync, work, worker } = document.querySelector("[data-project]").dataset;
 const EVERY = 60_000; // milliseconds between tries to send
 const AT_ONCE = 50; // records of one request
@@ -28,7 +28,7 @@ async function begin() {
   place("inside").hidden = !person;
   place("outside").hidden = Boolean(person);
   place("task").replaceChildren();
-  if (!person) return;
+  if (!person) return forget();
   store = await open(project, person);
   await show();
   await flush();
@@ -86,7 +86,7 @@ async function keep(values) {
   const record = {
     uuid: crypto.randomUUID(), person: store.person, desk: batch.desk, subject: task.subject, seen: task.seen, values,
     device_time: new Date().toISOString(), state: "waiting", message: "", title: batch.title,
-    shown: task.shown.map((one) => batch.shown[one]),
+    shown: task.shown,
   };
   let fresh = false;
   try {
@@ -103,7 +103,7 @@ async function keep(values) {
 }
 
 function refusal(record) {
-  const answer = Object.entries(record.values).filter(([, value]) => value.length).map(([, value]) => [].concat(value).join(", "));
+  const answer = Object.values(record.values);
   const again = make("button", { class: "quiet", type: "button" }, texts.again);
   const away = make("button", { class: "quiet", type: "button" }, texts.remove);
   again.addEventListener("click", async () => {

@@ -7,6 +7,17 @@ export function here() {
   return found ? decodeURIComponent(found.slice("kapwa_here=".length)) : "";
 }
 
+// Takes the tasks of whoever was here off the device; what they filled in stays until they come in again.
+export async function forget() {
+  if (here() || !indexedDB.databases) return;
+  for (const { name } of await indexedDB.databases()) {
+    if (!name.startsWith("kapwa ")) continue;
+    const database = await openDB(name);
+    await database.clear("batches");
+    database.close();
+  }
+}
+
 export async function open(project, person) {
   const database = await openDB(`kapwa ${project} ${person}`, 1, {
     upgrade(made) {

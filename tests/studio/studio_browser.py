@@ -1,0 +1,128 @@
+"""A served studio, and people's browsers that look at every page they come to."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+KAPWA = [sys.executable, "-m", "kapwa"]
+DESKTOP, PHONE = {"width": 1200, "height": 900}, {"width": 360, "height": 740}
+
+
+def kapwa(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "KAPWA_CONFIG": str(cwd / "config"), "HF_HUB_OFFLINE": "1"}
+    done = subprocess.run([*KAPWA, *arguments], cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+@contextmanager
+def serving(folder: Path, *projects: str) -> Iterator[str]:
+    """Serve the studio in ``folder`` and give its address."""
+    command = [*KAPWA, "studio", "serve", *projects, "--port", "0"]
+    server = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True)
+    try:
+        assert server.stderr is not None
+        found = re.search(r"http://\S+", server.stderr.readline())
+        assert found
+        yield found[0]
+    finally:
+        server.terminate()
+        server.wait(timeout=20)
+
+
+@contextmanager
+def browsing(folder: Path) -> Iterator[tuple[Any, Path]]:
+    """Start Chromium; give it with the folder for pictures."""
+    pictures = Path(os.environ.get("KAPWA_PICTURES") or folder / "pictures")
+    pictures.mkdir(parents=True, exist_ok=True)
+    with api.sync_playwright() as started:
+        chromium = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield chromium, pictures
+        chromium.close()
+
+
+def invited(folder: Path, project: str, roles: str, count: int = 1) -> list[str]:
+    """Codes for so many people, as the command line gives them."""
+    table = kapwa("studio", "invite", project, "--role", roles, "--count", str(count), cwd=folder).stdout
+    found = list(dict.fromkeys(re.findall(r"\d{4}-\d{4}-\d{4}", table)))
+    assert len(found) == count
+    return found
+
+
+class Browser:
+    """One person's browser, which looks at every page it comes to with axe, wide and narrow."""
+
+    def __init__(self, context: Any, address: str, pictures: Path, name: str) -> None:
+        self.page = context.new_page()
+        self.address, self.pictures, self.name = address, pictures, name
+        self.complaints: list[str] = []
+        self.page.on(
+            "console", lambda message: self.complaints.append(message.text) if message.type == "error" else None
+        )
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+
+    def go(self, path: str) -> None:
+        self.page.goto(self.address + path)
+        self.look(path)
+
+    def look(self, label: str) -> None:
+        """Hold the page against axe on a desk and on a phone, keep a picture, and refuse sideways scrolling."""
+        for viewport, size in (("wide", DESKTOP), ("phone", PHONE)):
+            self.page.set_viewport_size(size)
+            found = axe.Axe().run(self.page)
+            bad = [(one["id"], [node["html"] for node in one["nodes"]]) for one in found.response["violations"]]
+            assert bad == [], f"{label} ({viewport})"
+            wide = self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+            assert wide <= 0, f"{label} scrolls sideways by {wide} ({viewport})"
+            file = re.sub(r"\W+", "-", f"{self.name}-{label}-{viewport}").strip("-")
+            self.page.screenshot(path=self.pictures / f"{file}.png", full_page=True)
+        self.page.set_viewport_size(DESKTOP)
+
+    def press(self, name: str) -> None:
+        self.page.get_by_role("button", name=name, exact=True).click()
+        self.page.wait_for_load_state()
+
+    def arrive(self, code: str, name: str) -> "Browser":
+        self.go("/")
+        self.page.get_by_label("Code").fill(code)
+        self.press("Come in")
+        self.look("join")
+        self.page.get_by_label("A name others will see").fill(name)
+        self.press("Go on")
+        self.look("code")
+        self.page.get_by_role("link", name="I have it, go on").click()
+        self.look("consent")
+        self.page.get_by_label("What I write may be published").check()
+        self.page.get_by_label("I have read this and want to take part.").check()
+        self.press("Go on")
+        self.look("home")
+        return self
+
+
+def judge(who: Browser, path: str, choice: str = "") -> int:
+    """Do all that waits at a desk on a phone; ``choice``: the value taken in each field, else each in turn."""
+    page, done = who.page, 0
+    page.goto(f"{who.address}{path}")
+    who.look(path)
+    while page.locator("form.work").count():
+        page.set_viewport_size(PHONE)
+        for field in page.locator("form.work fieldset").all():
+            options = field.locator(f"input[value={choice}]" if choice else "input")
+            options.nth(done % options.count()).check()
+        page.locator("form.work textarea").fill("<b>비고</b> ملاحظة")
+        page.locator("form.work button[value=save]").click()
+        page.wait_for_load_state()
+        done += 1
+    who.look(f"{path} done")
+    return done
