@@ -57,6 +57,21 @@ def test_eigenvectors_and_turns_are_what_they_are_called() -> None:
         assert (turns[block[:, None] != block] == 0).all()
 
 
+def test_a_seed_gives_the_same_maps_on_a_processor_that_rounds_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eigenvectors point either way, and those of countries far from all others may be mixed."""
+    distance, eigh = between(values(3)), np.linalg.eigh
+    here = moran_surrogates(distance, KM, draws=3, seed=5)
+    far = np.exp(-((KM / 500) ** 2) / 2).sum(axis=1) < 1 + 1e-6
+    assert far.sum() > 2
+
+    def elsewhere(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        found, vectors = eigh(matrix + np.diag(np.random.default_rng(7).normal(scale=1e-14, size=len(matrix))))
+        return found, vectors * np.random.default_rng(8).choice([-1.0, 1.0], len(matrix))
+
+    monkeypatch.setattr(np.linalg, "eigh", elsewhere)
+    assert moran_surrogates(distance, KM, draws=3, seed=5) == pytest.approx(here, abs=1e-6, nan_ok=True)
+
+
 def test_the_sum_of_squares_stays_and_what_is_unknown_stays_unknown() -> None:
     distance = between(values(3))
     whole = moran_surrogates(distance, KM, draws=4, seed=1)

@@ -96,7 +96,7 @@ def test_a_draw_is_recorded_follows_its_seed_and_never_changes(project: Any, saq
 
 def test_what_cannot_be_drawn_says_why(project: Any, saq: Path, texts: Path, place: Path) -> None:
     for given, options, said in (
-        (("ratings", saq), {}, "--kind ratings cannot be drawn from blend/saq."),
+        (("ratings", saq), {}, "There is no kind of tasks 'ratings'.\n  Did you mean 'pairs'?"),
         (("errors",), {}, "--kind errors cannot be drawn from that."),
         (("errors", place), {}, "run.json"),
         (("criteria", saq), {}, "--kind criteria cannot be drawn from blend/saq."),
