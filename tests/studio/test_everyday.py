@@ -243,6 +243,9 @@ def test_many_questions_are_made_of_one_text_and_a_prompt_keeps_its_place(
     assert "추석에 무엇을 먹나요?" in page
     minji.post("questions/new/", {**many, "fillings": "추석\n생일"})
     assert Question.objects.filter(kind="text").count() == 3
+    page = minji.post("questions/new/", {**form, "text": "설날에 무엇을 먹나요?"}, status=400)
+    assert "There is “설날에 무엇을 먹나요?” already." in page
+    assert f'href="/p/{minji.project}/"' in page
     assert "one place to fill" in minji.post("questions/new/", {**many, "text": "빈칸 없음"}, status=400)
     minji.post("questions/new/", {**form, "text": " "}, status=400)
     assert "needs a topic" in minji.post("questions/new/", {**form, "text": "질문", "topic": ""}, status=400)

@@ -100,9 +100,12 @@ def new_question(request: HttpRequest, visit: Visit) -> HttpResponse:
             message = _("A template has one place to fill, such as {thing}, and at most %(most)s lines for it.")
             raise UsageError(message % {"most": _MOST}, hint=_("Go back: what you typed is still there."))
         texts = [checked_text(filling.join(parts), body["kind"]) for filling in fillings]
-    for text in texts:
-        if not Question.objects.filter(project=visit.project, language=body["language"], text=text).exists():
-            record(visit.project, "question.written", body | {"text": text}, actor=visit.member.author)
+    written = Question.objects.filter(project=visit.project, language=body["language"], text__in=texts)
+    if not (fresh := set(texts).difference(written.values_list("text", flat=True))):
+        message = _("There is “%(text)s” already.") % {"text": texts[0]}
+        raise UsageError(message, hint=_("Go back: what you typed is still there."))
+    for text in filter(fresh.__contains__, dict.fromkeys(texts)):
+        record(visit.project, "question.written", body | {"text": text}, actor=visit.member.author)
     return redirect("questions", project=visit.project.slug)
 
 
