@@ -59,9 +59,8 @@ def prepare() -> None:
         for project in Project.objects.all():
             with transaction.atomic():
                 rebuild(project)
-        for one in (
-            made - executor.loader.applied_migrations.keys()
-        ):  # only now: who is stopped before begins again at the next start
+        # Only now: who is stopped before begins again at the next start.
+        for one in made - executor.loader.applied_migrations.keys():
             executor.recorder.record_applied(*one)
 
 
