@@ -42,18 +42,18 @@ class AnsweringDesk:
     def draw(self, member: Membership, count: int) -> Work:
         """Return up to ``count`` questions that the member has not answered as they are asked now, and lease them."""
         given = assign(member, self.name, lambda: _done(member), target=member.project.people_each, count=count)
-        found = Wording.objects.select_related("question", "project").in_bulk(given.subjects)
-        return Work([self._task(found[one]) for one in given.subjects], given.left)
+        found = Wording.objects.select_related("question").in_bulk(given.subjects)
+        return Work([self._task(member.project, found[one]) for one in given.subjects], given.left)
 
     def find(self, member: Membership, subject: str, seen: str) -> Task | None:
         """Return a question as it was shown; its text is that of now where it has changed since."""
         match = _SEEN.fullmatch(seen)
-        found = Wording.objects.select_related("question", "project").exclude(question__kind=PROMPT)
+        found = Wording.objects.select_related("question").exclude(question__kind=PROMPT)
         wording = found.filter(id=f"{subject}:{match[1]}", project=member.project).first() if match else None
         if match is None or wording is None:
             return None
         known = 1 <= int(match[2]) <= wording.question.revision and 1 <= int(match[3]) <= wording.revision
-        return self._task(wording, seen) if known else None
+        return self._task(member.project, wording, seen) if known else None
 
     def left(self, member: Membership) -> int:
         """Return how many questions wait for the member, now or once others have caught up."""
@@ -80,13 +80,13 @@ class AnsweringDesk:
             "depends": values["depends"],
         }
 
-    def _task(self, wording: Wording, seen: str = "") -> Task:
+    def _task(self, project: Project, wording: Wording, seen: str = "") -> Task:
         written = {"kind": "text", "language": wording.language}
         own = written | {"longest": LONGEST, "only_with": (ANSWERED,)}
         another = _("Another answer, if there is one")
         fields = (
             Field("answer_1", _("Your answer"), required=True, **own),
-            *(Field(f"answer_{place}", another, **own) for place in range(2, wording.project.answers_each + 1)),
+            *(Field(f"answer_{place}", another, **own) for place in range(2, project.answers_each + 1)),
             Field("depends", _("If it depends on something: on what?"), longest=LONGEST_DEPENDS, **written),
         )
         buttons = (

@@ -100,7 +100,7 @@ class RatingDesk:
         """
         if self.name != BASELINE:
             return rows
-        authors = list(Membership.objects.filter(person=member.person).values_list("author", flat=True))
+        authors = list(Membership.objects.filter(person=member.person_id).values_list("author", flat=True))
         known = [table.objects.filter(author__in=authors).values("situation") for table in (Revision, Vote)]
         theirs = Revision.objects.filter(Q(situation__in=known[0]) | Q(situation__in=known[1]))
         words = {text for fields in theirs.values_list("fields", flat=True) for text in prompts(fields).values()}

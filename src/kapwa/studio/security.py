@@ -91,7 +91,7 @@ def page(
             if not isinstance(request.user, Person):
                 return _nobody(request, api=api)
             member = (
-                Membership.objects.select_related("project", "person")
+                Membership.objects.select_related("project")
                 .filter(project__slug=project, person=request.user, left=None)
                 .first()
             )
@@ -155,7 +155,7 @@ def _answer(request: HttpRequest, view: View, *arguments: Any, alone: bool = Tru
 
 def _anew(visit: Visit) -> Visit:
     """Return a visit as it is now; raise Http404 where its member left."""
-    here = Membership.objects.select_related("project", "person").filter(pk=visit.member.pk, left=None)
+    here = Membership.objects.select_related("project").filter(pk=visit.member.pk, left=None)
     if (member := here.first()) is None:
         raise Http404
     return Visit(member.project, member)

@@ -83,7 +83,7 @@ def xlsform(member: Membership, desk: Desk, tasks: Sequence[Task]) -> bytes:
     form["settings"] = [
         {
             "form_title": f"{project.title}: {desk.title()}",
-            "form_id": f"{project.slug}-{desk.name}-{token_of(member.person)[:8]}",
+            "form_id": f"{project.slug}-{desk.name}-{token_of(member.person_id)[:8]}",
             "default_language": _called(SOURCE),
         }
     ]

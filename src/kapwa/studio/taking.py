@@ -75,14 +75,14 @@ class Taken(NamedTuple):
     refused: list[str]
 
 
-def token_of(person: Person) -> str:
-    """Return what stands for a person on devices; it differs from studio to studio, and opens nothing."""
-    return salted_hmac("kapwa.here", str(person.pk), algorithm="sha256").hexdigest()[:20]
+def token_of(person: uuids.UUID) -> str:
+    """Return what stands for a person, by their id, on devices; it differs from studio to studio, and opens nothing."""
+    return salted_hmac("kapwa.here", str(person), algorithm="sha256").hexdigest()[:20]
 
 
 def binding(member: Membership, task: Task) -> str:
     """Return what binds a task to its person wherever it is taken along."""
-    return " ".join((task.desk, task.subject, task.seen, token_of(member.person)))
+    return " ".join((task.desk, task.subject, task.seen, token_of(member.person_id)))
 
 
 class Here:
@@ -94,7 +94,7 @@ class Here:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Answer ``request``, and set or delete the cookie where it is not right."""
         answer = self.get_response(request)
-        token = token_of(request.user) if isinstance(request.user, Person) else ""
+        token = token_of(request.user.pk) if isinstance(request.user, Person) else ""
         if token and request.COOKIES.get(HERE) != token:
             secure = settings.SESSION_COOKIE_SECURE
             answer.set_cookie(HERE, token, max_age=settings.SESSION_COOKIE_AGE, samesite="Lax", secure=secure)
@@ -162,7 +162,7 @@ def take_in(project: Project, path: Path, *, only: Membership | None = None, by:
         hold(project)
         found = Membership.objects.filter(project=project, left=None, person__isnull=False)
         found = found.filter(pk=only.pk) if only else found
-        members = {token_of(one.person): one for one in found.select_related("person", "project") if agreed(one)}
+        members = {token_of(one.person_id): one for one in found.select_related("project") if agreed(one)}
         before, refused = answers.count(), []
         for row, one in given:
             answer = take(members, one)

@@ -23,30 +23,34 @@ def answer_given(event: Event, *, live: bool) -> None:
     Body: ``language``, ``question_revision`` and ``wording_revision`` (that were seen), ``outcome``, ``texts``,
     ``depends``.
     """
-    found_or_refused(Question, event, _("This question is not there any more."))
     own = {"question": event.subject, "language": event.body["language"], "author": event.actor}
     Answer.objects.filter(**own).delete()
     Answer.objects.create(**common(event) | event.body | own)
-    _recount(event)
+    if not _recount(event):  # an erasure may have taken the wording, and not the question
+        found_or_refused(Question, event, _("This question is not there any more."))
 
 
 def _wording(event: Event) -> str:
     return f"{event.subject}:{event.body['language']}"
 
 
-def _recount(event: Event) -> None:
-    """Note whose answers count for the question as it is asked now: those to it, and those that somebody confirmed."""
-    wording = Wording.objects.filter(id=_wording(event)).select_related("question").first()
-    if wording is None:
-        return
-    if event.kind != "answer.given" or not wording.counted:
-        now = [wording.question.revision, wording.revision]
-        confirmed = Decision.objects.filter(wording=wording.id, kind="answers.confirmed")
-        wording.counted = [now, *(seen for one in confirmed if one.body["now"] == now for seen in one.body["seen"])]
-    given = Answer.objects.filter(question=event.subject, language=wording.language).order_by()
+def _recount(event: Event) -> bool:
+    """Note whose answers count for the question as it is asked now: those to it, and those that somebody confirmed.
+
+    Returns whether it is worded in the language of the answers.
+    """
+    wording, language = Wording.objects.filter(id=_wording(event)), event.body["language"]
+    row = wording.values_list("counted", "question__revision", "revision").first()
+    if row is None:
+        return False
+    counted, *now = row
+    if event.kind != "answer.given" or not counted:
+        confirmed = Decision.objects.filter(wording=_wording(event), kind="answers.confirmed")
+        counted = [now, *(seen for one in confirmed if one.body["now"] == now for seen in one.body["seen"])]
+    given = Answer.objects.filter(question=event.subject, language=language).order_by()
     rows = given.values_list("question_revision", "wording_revision").annotate(Count("pk"))
-    wording.people = sum(n for *seen, n in rows if seen in wording.counted)
-    wording.save(update_fields=("counted", "people"))
+    wording.update(counted=counted, people=sum(n for *seen, n in rows if seen in counted))
+    return True
 
 
 def _english_left(event: Event, left: Sequence[Event]) -> dict[str, Any]:

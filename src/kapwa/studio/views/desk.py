@@ -141,15 +141,16 @@ def _json(found: Any, content_type: str = "application/json") -> HttpResponse:
     return HttpResponse(content, content_type=content_type)
 
 
-@page("sync/", read=EVERYONE, write=EVERYONE, api=True)
+@page("sync/", read=EVERYONE, write=EVERYONE, alone=False, api=True)
 def sync(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Say who is here and what work there is; posted to, take records, each answered for alone."""
-    token = token_of(visit.member.person)
+    token = token_of(visit.member.person_id)
     if request.method == "POST":
         records = records_of(request.body)
         if len(records) > MOST_RECORDS:
             raise UsageError(f"More than {MOST_RECORDS} records came at once.", hint="Send fewer records at once.")
-        return _json({"records": [take({token: visit.member}, one) for one in records]})
+        with writing(), transaction.atomic():
+            return _json({"records": [take({token: visit.member}, one) for one in records]})
     desks = [{"name": desk.name, "title": desk.title(), "left": left} for desk, left in waiting(visit.member)]
     return _json({"person": token, "csrf": get_token(request), "desks": desks})
 
