@@ -62,9 +62,9 @@ lint: .venv/.dev  ## Check style, types and the direction of imports
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# Test files run side by side. Threads that wait must not spin, or they would take the other tests' processor.
+# Test files run side by side, each process on a processor of its own: torch's threads would take those of the others.
 test: lint  ## Install, check, and run every test
-	OMP_WAIT_POLICY=passive $(BIN)/pytest -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 # Without torch, which is large: the tests that need it say so and are skipped. TESTS=tests/runs runs a part.
 TESTS ?= tests
@@ -75,7 +75,7 @@ TESTS ?= tests
 	@touch $@
 
 python-3.%: .venv-3.%/.dev
-	OMP_WAIT_POLICY=passive .venv-3.$*/bin/python -m pytest -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder -m 'not slow' -rs $(TESTS)
+	OMP_NUM_THREADS=1 .venv-3.$*/bin/python -m pytest -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder -m 'not slow' -rs $(TESTS)
 
 pythons:  ## Run the tests that need no torch with each newer Python found here
 	@for minor in 12 13; do \

@@ -65,23 +65,27 @@ def test_boundaries_in_five_scripts(smollm2, language, template, monkeypatch):
         assert score.n_tokens == len(joint) - shared
 
 
-# One in so many released continuations goes through the plain loop again; all are held against its record.
-EACH = 20
+# One in so many requests is asked of the model and held against the record of the plain loop over all of them; one in
+# so many of their continuations goes through that loop again.
+ASKED, EACH = 3, 20
 
 
 @pytest.mark.slow
-def test_reference_sums_are_those_of_a_plain_loop_on_every_released_continuation(smollm2, kalahi_data):
-    """All 948 continuations of the full file, a final full stop added where it is missing, as released."""
+def test_reference_sums_are_those_of_a_plain_loop_on_released_continuations(smollm2, kalahi_data):
+    """The full file's 948 continuations, a final full stop added where it is missing, as released."""
     data, record = kalahi_data / "filipino.csv", json.loads(RECORD.read_text(encoding="utf-8"))
     assert sources(smollm2, data).items() <= record.items(), "record the sums of these weights and data anew"
-    asked = list(released(data))
+    every = list(released(data))
+    assert sum(len(request.continuations) for request in every) == len(record["sums"]) == 948
+    sums = iter(record["sums"])
+    expected = [[next(sums) for _ in request.continuations] for request in every][::ASKED]
     found = [
-        (request, text, score.logprob_sum_reference)
-        for request, response in zip(asked, smollm2.score(asked), strict=True)
-        for text, score in zip(request.continuations, response.logprobs, strict=True)
+        (request, text, score.logprob_sum_reference, recorded)
+        for request, response, own in zip(every[::ASKED], smollm2.score(every[::ASKED]), expected, strict=True)
+        for text, score, recorded in zip(request.continuations, response.logprobs, own, strict=True)
     ]
-    assert len(found) == 948
-    for i, ((request, text, ours), recorded) in enumerate(zip(found, record["sums"], strict=True)):
+    assert len(found) > 300
+    for i, (request, text, ours, recorded) in enumerate(found):
         assert ours == pytest.approx(recorded, abs=2e-3), (i, text)
         if i % EACH == 0:
             again = plain_sum(smollm2, *plain_arguments(smollm2, request, text))

@@ -16,7 +16,7 @@ from test_canary import CANARY, contents, leaks
 
 import kapwa
 
-KILLS = 16  # of a verb, half at random times, half before or after an answer is written
+KILLS = 10  # of a verb, half at random times, half before or after an answer is written
 KILLED = """
 import os, signal, sys
 from kapwa.cli import main
@@ -107,5 +107,5 @@ def test_a_judge_that_is_killed_is_asked_nothing_twice(verb: str, stub, replies:
     _, err = process.communicate(timeout=120)
     assert process.returncode == 0, err
     assert len(server.arrivals()) - before == kept(tmp_path) - durable, "asked again what was durable"
-    assert KILLS - ended >= 8, "killed too seldom"
+    assert KILLS - ended >= 5, "killed too seldom"
     assert durable > 0

@@ -16,6 +16,7 @@ api = pytest.importorskip("playwright.sync_api", reason="playwright is not insta
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 KAPWA = [sys.executable, "-m", "kapwa"]
+PICTURES = os.environ.get("KAPWA_PICTURES")  # a folder: keep a picture of every page that is looked at
 DESKTOP, PHONE = {"width": 1200, "height": 900}, {"width": 360, "height": 740}
 
 
@@ -42,13 +43,11 @@ def serving(folder: Path, *projects: str) -> Iterator[str]:
 
 
 @contextmanager
-def browsing(folder: Path) -> Iterator[tuple[Any, Path]]:
-    """Start Chromium; give it with the folder for pictures."""
-    pictures = Path(os.environ.get("KAPWA_PICTURES") or folder / "pictures")
-    pictures.mkdir(parents=True, exist_ok=True)
+def browsing() -> Iterator[Any]:
+    """Start Chromium."""
     with api.sync_playwright() as started:
         chromium = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield chromium, pictures
+        yield chromium
         chromium.close()
 
 
@@ -60,12 +59,16 @@ def invited(folder: Path, project: str, roles: str, count: int = 1) -> list[str]
     return found
 
 
+# Pages that were looked at, by studio, label and kind of people.
+_LOOKED: set[tuple[str, str, str]] = set()
+
+
 class Browser:
     """One person's browser, which looks at every page it comes to with axe, wide and narrow."""
 
-    def __init__(self, context: Any, address: str, pictures: Path, name: str) -> None:
+    def __init__(self, context: Any, address: str, name: str) -> None:
         self.page = context.new_page()
-        self.address, self.pictures, self.name = address, pictures, name
+        self.address, self.name = address, name
         self.complaints: list[str] = []
         self.page.on(
             "console", lambda message: self.complaints.append(message.text) if message.type == "error" else None
@@ -77,7 +80,7 @@ class Browser:
         self.look(path)
 
     def look(self, label: str) -> None:
-        """Hold the page against axe on a desk and on a phone, keep a picture, and refuse sideways scrolling."""
+        """Hold the page against axe on a desk and on a phone, and refuse sideways scrolling."""
         for viewport, size in (("wide", DESKTOP), ("phone", PHONE)):
             self.page.set_viewport_size(size)
             found = axe.Axe().run(self.page)
@@ -85,28 +88,36 @@ class Browser:
             assert bad == [], f"{label} ({viewport})"
             wide = self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
             assert wide <= 0, f"{label} scrolls sideways by {wide} ({viewport})"
-            file = re.sub(r"\W+", "-", f"{self.name}-{label}-{viewport}").strip("-")
-            self.page.screenshot(path=self.pictures / f"{file}.png", full_page=True)
+            if PICTURES:
+                file = re.sub(r"\W+", "-", f"{self.name}-{label}-{viewport}").strip("-")
+                self.page.screenshot(path=Path(PICTURES) / f"{file}.png", full_page=True)
         self.page.set_viewport_size(DESKTOP)
+
+    def look_once(self, label: str, kind: str = "") -> None:
+        """Look at what is the same for all people of a ``kind`` when the first of them comes."""
+        if (key := (self.address, label, kind)) not in _LOOKED:
+            _LOOKED.add(key)
+            self.look(label)
 
     def press(self, name: str) -> None:
         self.page.get_by_role("button", name=name, exact=True).click()
         self.page.wait_for_load_state()
 
     def arrive(self, code: str, name: str) -> "Browser":
-        self.go("/")
+        self.page.goto(self.address)
+        self.look_once("/")
         self.page.get_by_label("Code").fill(code)
         self.press("Come in")
-        self.look("join")
+        self.look_once("join")
         self.page.get_by_label("A name others will see").fill(name)
         self.press("Go on")
-        self.look("code")
+        self.look_once("code")
         self.page.get_by_role("link", name="I have it, go on").click()
-        self.look("consent")
+        self.look_once("consent")
         self.page.get_by_label("What I write may be published").check()
         self.page.get_by_label("I have read this and want to take part.").check()
         self.press("Go on")
-        self.look("home")
+        self.look_once("home", self.name.rstrip("0123456789"))
         return self
 
 
@@ -114,7 +125,7 @@ def judge(who: Browser, path: str, choice: str = "") -> int:
     """Do all that waits at a desk on a phone; ``choice``: the value taken in each field, else each in turn."""
     page, done = who.page, 0
     page.goto(f"{who.address}{path}")
-    who.look(path)
+    who.look_once(path)
     while page.locator("form.work").count():
         page.set_viewport_size(PHONE)
         for field in page.locator("form.work fieldset").all():
@@ -124,5 +135,5 @@ def judge(who: Browser, path: str, choice: str = "") -> int:
         page.locator("form.work button[value=save]").click()
         page.wait_for_load_state()
         done += 1
-    who.look(f"{path} done")
+    who.look_once(f"{path} done")
     return done

@@ -81,12 +81,12 @@ def write(who: Browser, fields: dict[str, str], path: str = "/p/bayan/situations
 
 def test_two_communities_make_a_release_in_the_browser(served: tuple[str, str], tmp_path: Path) -> None:
     address, code = served
-    with browsing(tmp_path) as (chromium, pictures):
+    with browsing() as chromium:
         everybody: list[Browser] = []
 
         def somebody(code: str, name: str) -> Browser:
             context = chromium.new_context(viewport=DESKTOP, locale="en-GB")
-            everybody.append(Browser(context, address, pictures, name).arrive(code, name))
+            everybody.append(Browser(context, address, name).arrive(code, name))
             return everybody[-1]
 
         ana = somebody(code, "Ana")

@@ -146,12 +146,12 @@ def test_a_community_asks_translates_answers_and_releases_in_the_browser(
         writer = csv.DictWriter(file, ("id", "topic", "english"))
         writer.writeheader()
         writer.writerows({name: row[name] for name in ("id", "topic", "english")} for row in rows)
-    with browsing(tmp_path) as (chromium, pictures):
+    with browsing() as chromium:
         everybody: list[Browser] = []
 
         def somebody(code: str, name: str) -> Browser:
             context = chromium.new_context(viewport=DESKTOP, locale="en-GB")
-            everybody.append(Browser(context, address, pictures, name).arrive(code, name))
+            everybody.append(Browser(context, address, name).arrive(code, name))
             return everybody[-1]
 
         ana = somebody(code, "Ana")
@@ -271,9 +271,9 @@ def rate_the_run(address: str, folder: Path) -> None:
     """Three people say of 12 answers of the embedded model in which way each is wrong; the report takes it."""
     run = next((folder / "runs" / "saq").iterdir())
     kapwa("studio", "tasks", "araw", str(run), "--kind", "errors", "--sample", "12", "--seed", "1", cwd=folder)
-    with browsing(folder) as (chromium, pictures):
+    with browsing() as chromium:
         for place, code in enumerate(invited(folder, "araw", "rater", 3), start=1):
-            who = Browser(chromium.new_context(viewport=DESKTOP), address, pictures, f"R{place}")
+            who = Browser(chromium.new_context(viewport=DESKTOP), address, f"R{place}")
             assert judge(who.arrive(code, f"R{place}"), "/p/araw/work/errors/") == 12
             assert who.complaints == []
     kapwa("studio", "results", "araw", "--kind", "errors", "-o", "people", cwd=folder)
