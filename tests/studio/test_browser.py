@@ -221,3 +221,38 @@ def run_releases(folder: Path) -> None:
     run = next((folder / "runs").iterdir())
     kapwa("report", str(run), "-o", "report.html", cwd=folder)
     assert "Dalawang bayan" in (folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_pages_in_arabic_pass_axe(served: tuple[str, str]) -> None:
+    address, code = served
+    with browsing() as chromium:
+        ana = Browser(chromium.new_context(), address, "ana")
+        ana.page.goto(address)
+        ana.page.locator("details.languages summary").click()
+        ana.page.get_by_role("button", name="العربية").click()
+        ana.page.wait_for_load_state()
+        ana.look("enter")
+        assert ana.page.locator("html").get_attribute("dir") == "rtl"
+        ana.page.fill("#code", code)
+        ana.page.click("main button")
+        ana.page.fill("#pseudonym", "Ana")
+        ana.page.click("main button")
+        ana.page.click("main a.button")
+        ana.look("consent")
+        ana.page.locator("[name=agree]").check()
+        ana.page.click("main button")
+        ana.look("home")
+        for path in ("situations/new/", "people/", "settings/", "topics/", "interface/", "interface/ar/"):
+            ana.go(f"/p/bayan/{path}")
+        # A text changed here is on the next page that anybody opens.
+        ana.page.goto(f"{address}/p/bayan/interface/ar/?words=topics")
+        ana.page.locator("article").filter(has=ana.page.get_by_text("Topics", exact=True)).locator("textarea").fill(
+            "أبواب"
+        )
+        ana.page.locator("article").filter(has=ana.page.get_by_text("Topics", exact=True)).locator(
+            "button"
+        ).first.click()
+        ana.page.wait_for_load_state()
+        ana.page.goto(f"{address}/p/bayan/")
+        assert ana.page.get_by_role("link", name="أبواب").is_visible()
+        assert ana.complaints == []
