@@ -40,8 +40,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def test_the_walk_erasure_and_archives_on_a_server(server: str) -> None:
-    names = ("walk", "erasure", "exchange", "security", "assigning", "merging", "release", "everyday_release")
-    files = [str(HERE / f"test_{name}.py") for name in (*names, "studio_ratings", "sync")]
+    names = ("walk", "erasure", "exchange", "security", "assigning", "answers", "merging", "prompts", "sync")
+    files = [str(HERE / f"test_{name}.py") for name in (*names, "release", "everyday_release", "studio_ratings")]
     # What looks into SQLite's files, and what no database has a part in.
     skipped = "not byte and not nothing_of_a_removed and not a_removed_text and not earlier_database"
     skipped += " and not as_everybody and not in_a_row and not twelve_thousand and not five_hundred"

@@ -47,15 +47,15 @@ def _patterns(centre: FloatArray, products: FloatArray, kilometres: FloatArray) 
 
     Of several reaches that under which what lies along different eigenvectors is least related, as it is where weights
     fall as the values' likeness does. A seed gives the same maps on every processor: each eigenvector points to the
-    same side of a fixed direction, and countries far from all others, whose eigenvectors are not unique, are set apart
-    by a trifle.
+    same side of a fixed direction. Countries far from all others have equal eigenvalues, whose eigenvectors are not
+    unique: a different millionth is added to the weight of each country.
     """
     order = np.arange(len(kilometres))
-    trifle, side = np.diag(1e-6 * order), np.cos(order + 1)
+    millionths, side = np.diag(1e-6 * order), np.cos(order + 1)
     best: tuple[float, FloatArray, FloatArray] | None = None
     for reach in _REACHES:
         for weights in (np.exp(-kilometres / reach), np.exp(-((kilometres / reach) ** 2) / 2)):
-            vectors = np.linalg.eigh(centre @ (weights + weights.T + trifle) @ centre)[1][:, ::-1]
+            vectors = np.linalg.eigh(centre @ (weights + weights.T + millionths) @ centre)[1][:, ::-1]
             vectors = np.delete(vectors, np.argmax(np.abs(vectors.sum(axis=0))), axis=1)
             vectors *= np.where(side @ vectors < 0, -1.0, 1.0)
             along = vectors.T @ products @ vectors

@@ -104,8 +104,9 @@ def new_question(request: HttpRequest, visit: Visit) -> HttpResponse:
     if not (fresh := set(texts).difference(written.values_list("text", flat=True))):
         message = _("There is “%(text)s” already.") % {"text": texts[0]}
         raise UsageError(message, hint=_("Go back: what you typed is still there."))
-    for text in filter(fresh.__contains__, dict.fromkeys(texts)):
-        record(visit.project, "question.written", body | {"text": text}, actor=visit.member.author)
+    for text in dict.fromkeys(texts):  # in their order, each once
+        if text in fresh:
+            record(visit.project, "question.written", body | {"text": text}, actor=visit.member.author)
     return redirect("questions", project=visit.project.slug)
 
 
