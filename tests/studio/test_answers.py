@@ -1,5 +1,6 @@
 """Answering everyday questions: what is taken, what is refused and where, who is asked what, and what is stale."""
 
+import uuid
 from typing import Any
 
 import pytest
@@ -244,3 +245,29 @@ def test_how_many_answered_is_kept_and_always_as_if_counted_anew(blend: Any) -> 
         undone = {"language": "ko", "decision": str(confirmed.uuid)}
         record(blend, "answers.undone", undone, actor="d", subject=questions[0].id)
     agrees()
+
+
+def test_an_answer_from_a_phone_takes_few_statements_however_many_there_are(blend: Any) -> None:
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+
+    from kapwa.studio.models import Answer
+
+    question, person = ask(blend, "아침에?"), enter(blend, "Omar", "answerer")
+    here = person.client.get(person.full("sync/")).json()["person"]
+
+    def statements() -> int:
+        record = {"uuid": str(uuid.uuid4()), "person": here, "desk": "answers", "subject": question.id}
+        record |= {"seen": "ko:1.1", "values": {"button": "answered", "answer_1": "쌀밥"}}
+        with CaptureQueriesContext(connection) as caught:
+            sent = person.client.post(person.full("sync/"), {"records": [record]}, content_type="application/json")
+        assert [one["status"] for one in sent.json()["records"]] == [200]
+        return len(caught)
+
+    statements()  # notes how the question is asked now
+    few = statements()
+    assert few <= 20
+    own = {"project": blend, "question": question.id, "language": "ko", "outcome": "answered", "texts": ["국"]}
+    own |= {"question_revision": 1, "wording_revision": 1}
+    Answer.objects.bulk_create(Answer(id=f"a{place}", seq=place, author=f"{place:016d}", **own) for place in range(300))
+    assert statements() == few
