@@ -132,8 +132,9 @@ class Person:
             text = await answer.text()
             return "" if answer.status == expected else f"status {answer.status}: {text[:300]}"
 
-    async def rest(self) -> None:
-        """Do what people do between two posts."""
+    async def rest(self) -> bool:
+        """Do what people do between two posts; return whether there is something to post next."""
+        return True
 
 
 class FirstPerson(Person):
@@ -182,14 +183,15 @@ class Visitor(Person):
         await super().begin(code)
         await self.rest()
 
-    async def rest(self) -> None:
-        """Get the page with the next question."""
+    async def rest(self) -> bool:
+        """Get the page with the next question; it has none while others answer all that this person may answer now."""
         began = time.perf_counter()
         async with self.session.get(f"{self.address}/p/load/work/answers/") as answer:
             page = await answer.text()
         self.found.pages.append(time.perf_counter() - began)
         hidden = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', page))
-        self.form = {name: hidden[name] for name in ("csrfmiddlewaretoken", "subject", "seen")}
+        self.form = {name: hidden[name] for name in ("csrfmiddlewaretoken", "subject", "seen") if name in hidden}
+        return "subject" in self.form
 
     async def post(self, own: str) -> str:
         """Send the form."""
@@ -243,7 +245,10 @@ async def load(
                         over.set()
                         server.send_signal(signal.SIGKILL)
                         return
-                await person.rest()
+                while not await person.rest():
+                    if over.is_set() or time.perf_counter() - began >= seconds:
+                        return
+                    await asyncio.sleep(0.2)
             except (aiohttp.ClientError, ConnectionError, TimeoutError) as error:
                 if over.is_set():
                     return
