@@ -57,3 +57,25 @@ def test_agreement_says_what_it_rests_on_and_why_it_is_undefined(project: Any, p
     assert 'α: <bdi lang="en">undefined: every answer is the same' in page
     assert "Over 1 revealed round in which at least two people voted. 2 people voted in all." in page
     assert "How far people agree" not in people["edo"].get("")
+
+
+def test_topics_are_pasted_as_a_sheet_copies_them_or_as_csv(project: Any, people: dict[str, Someone]) -> None:
+    from kapwa.studio.models import Topic
+
+    lines = (
+        "Pagkain\tSurvey 2024, table 3",
+        "Pagkain, inumin\t",
+        '"Kasal, binyag", "Ang ""Kalahi"" na papel"',
+        "Bayanihan, Census 2020, p. 4",
+        "",
+        "Bayanihan, again",
+        '"Paaralan',
+    )
+    people["ana"].post("topics/", {"pasted": "\r\n".join(lines)})
+    assert dict(Topic.objects.values_list("name", "source")) == {
+        "Pagkain": "Survey 2024, table 3",
+        "Pagkain, inumin": "",
+        "Kasal, binyag": 'Ang "Kalahi" na papel',
+        "Bayanihan": "Census 2020, p. 4",
+        "Paaralan": "",
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from typing import NamedTuple
 
 from django.http import HttpRequest, HttpResponse
@@ -63,8 +64,7 @@ def topics(request: HttpRequest, visit: Visit) -> HttpResponse:
         every = coverage(visit.project, made) if visit.project.form == "kalahi" else []
         return show(request, visit, "topics", topics=found, coverage=[one for one in every if one.by == "topic"])
     origin, target = request.POST.get("origin"), whole(request.POST.get("target"))
-    lines = tidy(request.POST.get("pasted", ""), 100_000).replace("\t", ",").split("\n")
-    rows = [(name, source, 0) for name, _comma, source in (line.partition(",") for line in lines)]
+    rows = [(*_cells(line), 0) for line in tidy(request.POST.get("pasted", ""), 100_000).split("\n")]
     rows.append((request.POST.get("name", ""), request.POST.get("source", ""), target))
     there = {one.name for one in found}
     for name, source, wanted in rows:
@@ -75,6 +75,13 @@ def topics(request: HttpRequest, visit: Visit) -> HttpResponse:
             body["origin"] = "session" if origin == "session" else "seed"
             record(visit.project, "topic.added", body, actor=visit.member.author)
     return redirect("topics", project=visit.project.slug)
+
+
+def _cells(line: str) -> tuple[str, str]:
+    """Return the topic and source of a line of CSV, or of one copied from a spreadsheet, which has tabs."""
+    rows = csv.reader([line], delimiter="\t" if "\t" in line else ",", skipinitialspace=True)
+    name, *sources = next(rows, []) or [""]
+    return name, ", ".join(sources)
 
 
 @page("topics/<str:topic>/retire/", write=WRITERS)
