@@ -440,7 +440,7 @@ def test_the_embedded_model_killed_ten_times_gives_the_same_bytes(
     """kalahi/mc on real weights, killed at ten random moments, then compared with a run left alone."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-c", KILLING, str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=550, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=850, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("killed at") == 10
     (whole,), (killed,) = (tmp_path / "whole").iterdir(), (tmp_path / "killed").iterdir()

@@ -25,7 +25,9 @@ def field(random: np.random.Generator, kilometres: Matrix, *, reach: float, powe
     """Distances between the values of a smooth field: correlation exp(−(distance/reach)^power), with 5% of noise."""
     covariance = np.exp(-((kilometres / reach) ** power)) + 0.05 * np.eye(len(kilometres))
     share, vectors = np.linalg.eigh(covariance)
-    drawn = vectors * np.sqrt(np.maximum(share, 0)) @ random.normal(size=(len(kilometres), questions))
+    # The root that is symmetric is the only one of its kind; the vectors alone have other signs on another processor.
+    root = vectors * np.sqrt(np.maximum(share, 0)) @ vectors.T
+    drawn = root @ random.normal(size=(len(kilometres), questions))
     return distances(drawn)
 
 

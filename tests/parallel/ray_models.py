@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ class Misbehaving(TinyModel):
 
 class Deadly(Misbehaving):
     def misbehave(self) -> None:
+        time.sleep(0.5)  # what it answered before has left by then
         os.kill(os.getpid(), signal.SIGKILL)
 
 

@@ -106,7 +106,7 @@ def rows(run: Path) -> list[tuple[int, bytes]]:
         with closing(sqlite3.connect(Path(folder, "journal.sqlite"))) as copy:
             try:
                 return copy.execute("select id, key from responses order by id").fetchall()
-            except sqlite3.OperationalError:  # its tables are being made
+            except sqlite3.DatabaseError:  # its tables are being made, or it was copied while it was written
                 return []
 
 

@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
@@ -387,7 +388,10 @@ def test_control_c_keeps_what_came_and_ends_what_was_started(tmp_path: Path) -> 
     kept = len(answered(tmp_path / "run"))
     assert 6 <= kept < 400
     assert said == f"Stopped. {kept} answers are kept in {tmp_path}/run. {AGAIN}\nclosed False\n"
-    assert [path for path in _processes() if session.name in path] == []
+    limit = time.monotonic() + 60  # a process of Ray's may end a moment after what started it
+    while left := [path for path in _processes() if session.name in path]:
+        assert time.monotonic() < limit, left
+        time.sleep(0.1)
     files = [path for path in session.rglob("*") if path.is_file()]
     assert len(files) > 10
     assert [path for path in files if KEY.encode() in path.read_bytes()] == []

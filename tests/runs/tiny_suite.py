@@ -223,4 +223,5 @@ def main(settings: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background ignores it
     main(json.loads(sys.argv[1]))

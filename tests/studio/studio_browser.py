@@ -100,8 +100,8 @@ class Browser:
             self.look(label)
 
     def press(self, name: str) -> None:
-        self.page.get_by_role("button", name=name, exact=True).click()
-        self.page.wait_for_load_state()
+        with self.page.expect_navigation():
+            self.page.get_by_role("button", name=name, exact=True).click()
 
     def arrive(self, code: str, name: str) -> "Browser":
         self.page.goto(self.address)
@@ -132,8 +132,8 @@ def judge(who: Browser, path: str, choice: str = "") -> int:
             options = field.locator(f"input[value={choice}]" if choice else "input")
             options.nth(done % options.count()).check()
         page.locator("form.work textarea").fill("<b>비고</b> ملاحظة")
-        page.locator("form.work button[value=save]").click()
-        page.wait_for_load_state()
+        with page.expect_navigation():
+            page.locator("form.work button[value=save]").click()
         done += 1
     who.look_once(f"{path} done")
     return done

@@ -36,8 +36,8 @@ def test_back_shows_nothing_of_whoever_left_a_shared_phone(served: tuple[str, st
         page.get_by_role("button", name="Go on").click()
         page.goto(f"{address}/p/bayan/me/")
         assert "Lihim na pangalan" in page.content()
-        page.get_by_role("button", name="Leave this device").click()
-        page.wait_for_load_state()
+        with page.expect_navigation():
+            page.get_by_role("button", name="Leave this device").click()
         for _ in range(3):
             with suppress(api.Error):  # what a form was answered with is not even asked for again
                 page.go_back()
@@ -229,8 +229,8 @@ def test_pages_in_arabic_pass_axe(served: tuple[str, str]) -> None:
         ana = Browser(chromium.new_context(), address, "ana")
         ana.page.goto(address)
         ana.page.locator("details.languages summary").click()
-        ana.page.get_by_role("button", name="العربية").click()
-        ana.page.wait_for_load_state()
+        with ana.page.expect_navigation():
+            ana.page.get_by_role("button", name="العربية").click()
         ana.look("enter")
         assert ana.page.locator("html").get_attribute("dir") == "rtl"
         ana.page.fill("#code", code)
@@ -246,13 +246,10 @@ def test_pages_in_arabic_pass_axe(served: tuple[str, str]) -> None:
             ana.go(f"/p/bayan/{path}")
         # A text changed here is on the next page that anybody opens.
         ana.page.goto(f"{address}/p/bayan/interface/ar/?words=topics")
-        ana.page.locator("article").filter(has=ana.page.get_by_text("Topics", exact=True)).locator("textarea").fill(
-            "أبواب"
-        )
-        ana.page.locator("article").filter(has=ana.page.get_by_text("Topics", exact=True)).locator(
-            "button"
-        ).first.click()
-        ana.page.wait_for_load_state()
+        topics = ana.page.locator("article").filter(has=ana.page.get_by_text("Topics", exact=True))
+        topics.locator("textarea").fill("أبواب")
+        with ana.page.expect_navigation():
+            topics.locator("button").first.click()
         ana.page.goto(f"{address}/p/bayan/")
         assert ana.page.get_by_role("link", name="أبواب").is_visible()
         assert ana.complaints == []

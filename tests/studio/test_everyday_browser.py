@@ -73,8 +73,8 @@ def word_all(who: Browser, tag: str) -> int:
         who.page.goto(f"{who.address}/p/araw/translate/{tag}/")
         if not (link := who.page.get_by_role("link", name="Word it")).count():
             return worded
-        link.first.click()
-        who.page.wait_for_load_state()
+        with who.page.expect_navigation():
+            link.first.click()
         source = who.page.locator("#source ~ .item").inner_text()
         prompt = "inst-4" if "Question:" in source else "pers-3"
         name = next((name for name, text in ENGLISH.items() if text == source), prompt)

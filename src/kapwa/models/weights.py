@@ -193,7 +193,7 @@ def _device(wanted: str) -> Any:
 def _loading(transformers: Any, gguf_file: str | None) -> Iterator[None]:
     """Keep progress bars and advice of the libraries off the terminal; parse a GGUF header once.
 
-    transformers parses it four times (9 of 16 seconds for 50k tokens), and unpacks it with a bar that no setting turns
+    transformers parses it four times (9 of 16 seconds for 50k tokens) and unpacks it with a bar that no setting turns
     off, so that stderr is kept back meanwhile.
     """
     logging_ = transformers.utils.logging
@@ -206,11 +206,23 @@ def _loading(transformers: Any, gguf_file: str | None) -> Iterator[None]:
         if gguf_file is not None:
             import gguf
 
-            for name in ("GGUFReader", "get_tensor_name_map"):
+            for name, used in (("GGUFReader", _reader()), ("get_tensor_name_map", gguf.get_tensor_name_map)):
                 undo.callback(setattr, gguf, name, getattr(gguf, name))
-                setattr(gguf, name, functools.cache(getattr(gguf, name)))
+                setattr(gguf, name, functools.cache(used))
             undo.enter_context(contextlib.redirect_stderr(io.StringIO()))
         yield
+
+
+def _reader() -> Any:
+    """Return gguf's reader of a file as a plain array: of a memory map, each small part costs four times as much."""
+    import gguf
+    import numpy as np
+
+    class PlainReader(gguf.GGUFReader):
+        def __setattr__(self, name: str, value: Any) -> None:
+            super().__setattr__(name, np.asarray(value) if name == "data" else value)
+
+    return PlainReader
 
 
 def _explained(error: Exception, source: Source, options: ModelOptions) -> Exception:
