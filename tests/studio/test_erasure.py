@@ -181,6 +181,9 @@ def test_no_contact_deletes_the_address_alone(project: Any, people: dict[str, So
     person = Membership.objects.get(pseudonym="Edo").person
     assert (person.contact, person.no_contact) == ("", True)
     people["edo"].get("")
+    people["edo"].post("me/", {"pseudonym": "Edo", "contact": "edo@lungsod"})  # they changed their mind
+    person.refresh_from_db()
+    assert (person.contact, person.no_contact) == ("edo@lungsod", False)
 
 
 def test_a_withdrawal_after_a_release_shows_in_the_next(

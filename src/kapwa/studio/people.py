@@ -11,7 +11,6 @@ import unicodedata
 from collections.abc import Iterable
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import segno
 from django.conf import settings
@@ -48,14 +47,6 @@ def hashed(code: str) -> str:
 
 def _keyed(text: str) -> str:
     return hmac.new(settings.SECRET_KEY.encode(), text.encode(), hashlib.sha256).hexdigest()
-
-
-class CodeBackend:
-    """Django's way to ask whose a visit is; they came in by a code."""
-
-    def get_user(self, user_id: Any) -> Person | None:
-        """Return the person of a session."""
-        return Person.objects.filter(pk=user_id).first()
 
 
 def _network(address: str) -> str:
@@ -124,6 +115,14 @@ def join(invitation: Invitation, pseudonym: str, person: Person | None = None) -
     member.roles = [role for role in ROLES if role in {*member.roles, *invitation.roles}]
     member.save()
     return person, code
+
+
+def refuse_taken(project: Project, pseudonym: str, person: Person | None) -> None:
+    """Raise UsageError where a member other than ``person`` bears a name already."""
+    others = Membership.objects.filter(project=project, pseudonym=pseudonym)
+    if pseudonym and (others.exclude(person=person) if person else others).exists():
+        message = _("Somebody is called “%(name)s” already.") % {"name": pseudonym}
+        raise UsageError(message, hint=_("Go back and choose another name."))
 
 
 def names(project: Project) -> dict[str, str]:

@@ -42,25 +42,9 @@ def show(request: HttpRequest, visit: Visit, template: str, /, status: int = 200
     return render(request, f"studio/{template}.html", common | context, status=status)
 
 
-def act(
-    request: HttpRequest,
-    visit: Visit,
-    kind: str,
-    body: Mapping[str, Any],
-    *,
-    subject: str = "",
-    parent: int | None = None,
-) -> Event:
+def act(request: HttpRequest, visit: Visit, kind: str, body: Mapping[str, Any], **about: Any) -> Event:
     """Record what the posted form says. Its hidden ``uuid`` makes a form that is sent twice count once."""
-    return record(
-        visit.project,
-        kind,
-        body,
-        actor=visit.member.author,
-        uuid=own_number(request),
-        subject=subject,
-        parent=parent,
-    )
+    return record(visit.project, kind, body, actor=visit.member.author, uuid=own_number(request), **about)
 
 
 def own_number(request: HttpRequest) -> uuids.UUID | None:

@@ -10,11 +10,10 @@ from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 
-from kapwa.errors import UsageError
 from kapwa.studio.fields import tidy, tidy_line
 from kapwa.studio.languages import checked_tag
 from kapwa.studio.models import Invitation, Membership, Person
-from kapwa.studio.people import count_wrong, hashed, join, shut_out
+from kapwa.studio.people import count_wrong, hashed, join, refuse_taken, shut_out
 from kapwa.studio.security import locked_out, public_page
 
 _INVITED = "invitation"
@@ -78,10 +77,8 @@ def join_project(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         return render(request, "studio/join.html", {"invitation": found, "here": here})
     pseudonym = tidy_line(request.POST.get("pseudonym", ""), 80)
-    taken = Membership.objects.filter(project=found.project, pseudonym=pseudonym)
-    if pseudonym and (taken.exclude(person=here) if here else taken).exists() and found.member is None:
-        message = _("Somebody is called “%(name)s” already.") % {"name": pseudonym}
-        raise UsageError(message, hint=_("Go back and choose another name."))
+    if found.member is None:
+        refuse_taken(found.project, pseudonym, here)
     person, code = join(found, pseudonym, here)
     del request.session[_INVITED]
     login(request, person)

@@ -19,7 +19,7 @@ from kapwa.studio.erasure import clear_traces, erase_author, forget
 from kapwa.studio.fields import tidy_line
 from kapwa.studio.languages import language
 from kapwa.studio.models import Person, Situation, TracesDue, Vote
-from kapwa.studio.people import hashed, new_code
+from kapwa.studio.people import hashed, new_code, refuse_taken
 from kapwa.studio.projections.situations import ACCEPTED, DRAFT, IN_REVIEW, STATES
 from kapwa.studio.roles import AGREERS, COORDINATORS, EVERYONE, MODERATORS, READERS, REVIEWERS, WRITERS
 from kapwa.studio.security import Visit, page
@@ -92,14 +92,17 @@ def me(request: HttpRequest, visit: Visit) -> HttpResponse:
             person.save()
             login(request, person)
             return show(request, visit, "code", code=code, onward="../me/")
+        pseudonym = tidy_line(request.POST.get("pseudonym", ""), 80)
+        refuse_taken(visit.project, pseudonym, person)
         known = {name: tidy_line(request.POST.get(name, ""), 200) for name in texts.DEMOGRAPHICS}
         if known["age_band"] not in texts.AGE_BANDS:
             del known["age_band"]
         person.demographics = {name: value for name, value in known.items() if value}
         person.name, person.contact = (tidy_line(request.POST.get(name, ""), 200) for name in ("name", "contact"))
+        person.no_contact = person.no_contact and not person.contact
         person.save()
         member.languages = [tag for tag in visit.project.languages if tag in request.POST.getlist("answer_in")]
-        member.pseudonym = tidy_line(request.POST.get("pseudonym", ""), 80) or member.pseudonym
+        member.pseudonym = pseudonym or member.pseudonym
         member.credit = request.POST.get("credit", "") if request.POST.get("credit") in ("name", "pseudonym") else ""
         member.save()
         return redirect("me", project=visit.project.slug)
