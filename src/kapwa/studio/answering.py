@@ -12,8 +12,7 @@ from django.utils.translation import gettext as _
 from kapwa.languages.fallback import language_for
 from kapwa.studio.assigning import Done, assign, waiting
 from kapwa.studio.desks import DESKS, Field, FieldError, Option, Shown, Task, Work
-from kapwa.studio.models import Answer, Membership, Project, Wording
-from kapwa.studio.models.everyday import ANSWERED, NO_ANSWER, NOT_APPLICABLE, UNKNOWN
+from kapwa.studio.models import ANSWERED, NO_ANSWER, NOT_APPLICABLE, UNKNOWN, Answer, Membership, Project, Wording
 from kapwa.studio.projections.everyday import PROMPT, askable
 from kapwa.studio.roles import ANSWERER
 

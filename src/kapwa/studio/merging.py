@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 from django.db.models import QuerySet
 
-from kapwa.studio.models import Answer, Decision, Project, Wording
-from kapwa.studio.models.everyday import APPROVED
+from kapwa.studio.models import APPROVED, Answer, Decision, Project, Wording
 from kapwa.suites.blend.questions import IDK_KEYS
 
 

@@ -12,8 +12,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from kapwa.people.agreement import has_majority
-from kapwa.studio.models import Event, Project, Question, Wording
-from kapwa.studio.models.everyday import APPROVED, OUTDATED, PROPOSED
+from kapwa.studio.models import APPROVED, OUTDATED, PROPOSED, Event, Project, Question, Wording
 from kapwa.studio.projections.registry import RefusedError, common, found_or_refused, kind
 
 # How many people, besides who worded it, agree to what is asked (Kapwa's rule; BLEnD had two translators).

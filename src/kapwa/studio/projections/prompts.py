@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from django.utils.translation import gettext as _
 
-from kapwa.studio.models import Event, PromptPart
-from kapwa.studio.models.everyday import APPROVED, PROPOSED
+from kapwa.studio.models import APPROVED, PROPOSED, Event, PromptPart
 from kapwa.studio.projections.everyday import NEEDED
 from kapwa.studio.projections.registry import RefusedError, common, kind
 

@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 from django.utils.translation import gettext_noop
 
 from kapwa.datasets.withdrawn import withdrawn_hash
-from kapwa.studio.models import Event, PromptPart, Release
-from kapwa.studio.models.everyday import APPROVED
+from kapwa.studio.models import APPROVED, Event, PromptPart, Release
 from kapwa.studio.projections.prompts import CONCEPT, IDENTITY, PLURALS
 from kapwa.studio.releasing.base import Items, Published, ReleaseForm, public_salt
 

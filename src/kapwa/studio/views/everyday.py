@@ -19,8 +19,7 @@ from kapwa.studio.events import record
 from kapwa.studio.fields import tidy, tidy_line
 from kapwa.studio.importing import Taken, import_questions
 from kapwa.studio.languages import Language, checked_tag, language
-from kapwa.studio.models import Event, Project, Question, Release, Topic, Wording
-from kapwa.studio.models.everyday import APPROVED, OUTDATED
+from kapwa.studio.models import APPROVED, OUTDATED, Event, Project, Question, Release, Topic, Wording
 from kapwa.studio.projections.everyday import NEEDED, PROMPT, askable
 from kapwa.studio.projections.registry import RefusedError
 from kapwa.studio.roles import AGREEING, QUESTION_READERS, TRANSLATORS, WRITERS

@@ -18,8 +18,7 @@ from kapwa.datasets.tables import Record, Table, read_records
 from kapwa.errors import DataError, UsageError
 from kapwa.studio.events import record
 from kapwa.studio.languages import language
-from kapwa.studio.models import PromptPart
-from kapwa.studio.models.everyday import APPROVED
+from kapwa.studio.models import APPROVED, PromptPart
 from kapwa.studio.projections import RefusedError
 from kapwa.studio.projections.prompts import CONCEPT, IDENTITY, ROLES, TEMPLATE
 from kapwa.studio.prompts import as_row, causes, checked_prompts, place_faults, read_table
