@@ -90,8 +90,6 @@ def settings_of(
         "TIME_ZONE": "UTC",
         "LANGUAGE_CODE": "en",
         "LANGUAGE_COOKIE_AGE": 365 * 24 * 3600,
-        "LANGUAGE_COOKIE_HTTPONLY": True,
-        "LANGUAGE_COOKIE_SAMESITE": "Lax",
         "LANGUAGE_COOKIE_SECURE": secure,
         "STATIC_URL": "/static/",
         "WHITENOISE_USE_FINDERS": True,
