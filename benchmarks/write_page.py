@@ -381,7 +381,8 @@ def studio_load() -> Iterator[str]:
         cpu = "–" if one["server_cpu_ms_per_write"] is None else f"{one['server_cpu_ms_per_write']:.1f}"
         rows.append([name, str(one["clients"]), writes, *times, pages, wrong, cpu, around])
     processors = next(iter(found.values()))["processors"]
-    ranked = "all" if all(one["niceness"] < 0 for one in found.values()) else "some"
+    first = [one["niceness"] < 0 for one in found.values()]
+    ranked = f"; {'all' if all(first) else 'some'} runs were ranked before that other work" if any(first) else ""
     people = found["300 people, SQLite"]
     due = people["clients"] / people["every_s"]
     short = ""
@@ -398,8 +399,8 @@ def studio_load() -> Iterator[str]:
 are in a column of their own). *300 people* take ten seconds for each answer, for five minutes; the others post as fast
 as they can. Server and clients share {processors} processors. *server ms*: processor time of the server for an answer,
 with its page. The last column says what else went on: how many processes wanted a processor before the run began, and
-how long the disk took to keep 4 kB; {ranked} runs were ranked before that other work. Each answer is on the disk before
-it is acknowledged, so that SQLite, which has one writer, takes at most as many a second as the disk keeps.
+how long the disk took to keep 4 kB{ranked}. Each answer is on the disk before it is acknowledged, so that SQLite, which
+has one writer, takes at most as many a second as the disk keeps.
 
 {table(header, rows)}
 {short}"""
