@@ -381,8 +381,8 @@ def studio_load() -> Iterator[str]:
         cpu = "–" if one["server_cpu_ms_per_write"] is None else f"{one['server_cpu_ms_per_write']:.1f}"
         rows.append([name, str(one["clients"]), writes, *times, pages, wrong, cpu, around])
     processors = next(iter(found.values()))["processors"]
-    first = [one["niceness"] < 0 for one in found.values()]
-    ranked = f"; {'all' if all(first) else 'some'} runs were ranked before that other work" if any(first) else ""
+    before = [one["niceness"] < 0 for one in found.values()]
+    ranked = f"; {'all' if all(before) else 'some'} runs were ranked before that other work" if any(before) else ""
     people = found["300 people, SQLite"]
     due = people["clients"] / people["every_s"]
     short = ""

@@ -177,7 +177,11 @@ def test_no_contact_deletes_the_address_alone(project: Any, people: dict[str, So
     from kapwa.studio.models import Membership
 
     people["edo"].post("me/", {"action": "profile", "pseudonym": "Edo", "contact": "edo@bayan"})
+    agreed = {"version": "1", "agree": "yes", "scope_publish": "yes", "scope_contact": "yes"}
+    people["edo"].post("consent/", agreed)
+    assert Membership.objects.get(pseudonym="Edo").consent_scopes == ["publish", "contact"]
     people["edo"].post("withdraw/", {"depth": "contact"})
+    assert Membership.objects.get(pseudonym="Edo").consent_scopes == ["publish"]
     person = Membership.objects.get(pseudonym="Edo").person
     assert (person.contact, person.no_contact) == ("", True)
     people["edo"].get("")

@@ -16,7 +16,7 @@ from kapwa.errors import DataError, UsageError
 
 def test_sample_packs_come_in_and_go_out_as_they_were(project: Any, people: dict[str, Someone], tmp_path: Path) -> None:
     from kapwa.studio.exchange import import_situations
-    from kapwa.studio.fields import as_row
+    from kapwa.studio.fields import FIELDS, as_row
     from kapwa.studio.models import Situation
     from kapwa.suites.kalahi.data import read_situations
 
@@ -35,7 +35,8 @@ def test_sample_packs_come_in_and_go_out_as_they_were(project: Any, people: dict
     assert len(set(clusters.values())) == len({item.cluster for item in items})
     # What was changed here since is no other text of theirs: variations are still those that were taken in.
     one = next(one for one in found if sum(other.cluster == one.cluster for other in found) > 1)
-    people["ana"].post(f"situations/{one.number}/edit/", {**one.fields, "user_en": "A nurse.", "base": "1"})
+    empty = next(name for name in FIELDS if not any(name in other.fields for other in found))
+    people["ana"].post(f"situations/{one.number}/edit/", {**one.fields, empty: "Bago.", "base": "1"})
     assert import_situations(project, "sample:egyptian") == 0
     # Nobody wrote them, so everybody may review them.
     assert "by <bdi>the project</bdi>" in people["edo"].get("situations/1/")

@@ -29,7 +29,7 @@ def test_many_people_write_at_once(bench: Any, tmp_path: Path, through: str, que
     """
     found = bench.measure(tmp_path, clients=12, seconds=3, through=through, questions=questions)
     assert (found["errors"], found["lost"], found["twice"]) == (0, 0, 0), found["first_errors"]
-    assert found["writes"] >= 12  # everybody at least once
+    assert found["writes"] >= 12  # as many as there are people
 
 
 def test_what_was_answered_outlives_the_servers_death(bench: Any, tmp_path: Path) -> None:

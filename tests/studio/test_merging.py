@@ -300,7 +300,7 @@ def test_a_page_of_many_answers_asks_the_database_a_few_times(blend: Any) -> Non
     from django.db import connection
     from django.test.utils import CaptureQueriesContext
 
-    from kapwa.studio.models import Answer
+    from kapwa.studio.models import Answer, Wording
 
     question = ask(blend, "아침에?")
     dina = enter(blend, "Dina", "translator")
@@ -318,12 +318,17 @@ def test_a_page_of_many_answers_asks_the_database_a_few_times(blend: Any) -> Non
     seen = {"question_revision": 1, "wording_revision": 1}
     Answer.objects.bulk_create(
         Answer(
-            id=f"a{place}", seq=place, author=f"{place:016d}", texts=[f"음식{chr(0xAC00 + 37 * place)}"], **own, **seen
+            id=f"a{place}", seq=place, author=f"{place:016d}", texts=[f"음식{chr(0xAC00 + 23 * place)}"], **own, **seen
         )
-        for place in range(300)
+        for place in range(450)
     )
+    Wording.objects.filter(question=question, language="ko").update(counted=[[1, 1]])
     assert queries() == few
     assert few[1] == 2
+    fields = re.findall(r'name="(english_[^"]+)"', dina.get(f"answers/{question.number}/"))
+    assert len(fields) == 450
+    dina.post(f"answers/{question.number}/", dict.fromkeys(fields, "") | {fields[7]: "rice", "action": "english"})
+    assert 'value="rice"' in dina.get(f"answers/{question.number}/")
 
 
 def test_agreement_over_five_hundred_questions_is_quick(blend: Any) -> None:

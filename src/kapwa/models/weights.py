@@ -193,8 +193,8 @@ def _device(wanted: str) -> Any:
 def _loading(transformers: Any, gguf_file: str | None) -> Iterator[None]:
     """Keep progress bars and advice of the libraries off the terminal; parse a GGUF header once.
 
-    transformers parses it four times (9 of 16 seconds for 50k tokens) and unpacks it with a bar that no setting turns
-    off, so that stderr is kept back meanwhile.
+    transformers would parse it four times, and unpacks it with a bar that no setting turns off, so that stderr is kept
+    back meanwhile.
     """
     logging_ = transformers.utils.logging
     with contextlib.ExitStack() as undo:
@@ -214,7 +214,7 @@ def _loading(transformers: Any, gguf_file: str | None) -> Iterator[None]:
 
 
 def _reader() -> Any:
-    """Return gguf's reader of a file as a plain array: of a memory map, each small part costs four times as much."""
+    """Return gguf's reader over a plain array: small parts of a memory map take four times as long to read."""
     import gguf
     import numpy as np
 

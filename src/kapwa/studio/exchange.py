@@ -123,14 +123,15 @@ def _rows(project: Project, name: str, model: Any, left: Iterable[str]) -> Itera
         found = model.objects.filter(memberships__project=project)
     else:
         found = model.objects.filter(project=project)
-    # Ids of rows differ from database to database.
-    authors = dict(Membership.objects.filter(project=project).values_list("id", "author"))
-    events = dict(Event.objects.filter(project=project).values_list("seq", "uuid"))
+    # Ids of rows differ from database to database: what a row points to is named by what does not.
+    column, names = "", dict[int, Any]()
+    if name == "invitations":
+        column, names = "member_id", dict(Membership.objects.filter(project=project).values_list("id", "author"))
+    elif name == "events":
+        column, names = "parent", dict(found.values_list("seq", "uuid"))
     for row in found.order_by("pk").values():
-        if name == "invitations":
-            row["member_id"] = authors.get(row["member_id"])
-        elif name == "events":
-            row["parent"] = events.get(row["parent"])
+        if column:
+            row[column] = names.get(row[column])
         yield {key: value for key, value in row.items() if key not in left}
 
 

@@ -95,7 +95,7 @@ def settings_of(
         "WHITENOISE_USE_FINDERS": True,
         "WHITENOISE_MAX_AGE": 3600,
         "WHITENOISE_ADD_HEADERS_FUNCTION": _let_worker_serve_pages,
-        "DATA_UPLOAD_MAX_NUMBER_FIELDS": 3000,  # answers to merge, and prompts to agree to, come by the hundred
+        "DATA_UPLOAD_MAX_NUMBER_FIELDS": 3000,  # a page of answers to merge has a field for each
         "SESSION_COOKIE_AGE": 30 * 24 * 3600,
         "SESSION_COOKIE_SECURE": secure,
         "CSRF_COOKIE_SECURE": secure,

@@ -121,6 +121,9 @@ def withdraw(request: HttpRequest, visit: Visit) -> HttpResponse:
     transaction.on_commit(clear_traces, robust=True)
     if depth == "contact":
         Person.objects.filter(pk=person.pk).update(contact="", no_contact=True)
+        for one in person.memberships.all():
+            one.consent_scopes = [scope for scope in one.consent_scopes if scope != "contact"]
+            one.save()
         return redirect("me", project=visit.project.slug)
     if depth not in ("identity", "contributions") or request.POST.get("sure") != "yes":
         message = _("Choose how far to withdraw, and say that you are sure.")
