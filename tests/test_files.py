@@ -113,6 +113,14 @@ def test_a_folder_is_never_written_over(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["report"]
 
 
+def test_no_pipe_or_device_is_replaced_by_a_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UsageError, match=r"pipe is a pipe or a device, and a file is to be written"):
+        write_text(tmp_path / "pipe", "x")
+    assert (tmp_path / "pipe").is_fifo()
+    assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
+
+
 def test_a_place_that_cannot_be_written_is_named_as_the_user_named_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

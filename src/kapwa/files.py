@@ -107,10 +107,11 @@ def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside ``path``; on success fsync it and rename it over ``path``.
 
     On any error the temporary file is removed and ``path`` is left as it was. Raises UsageError where ``path`` is a
-    folder.
+    folder, a pipe or a device: the rename would take its place.
     """
-    if path.is_dir():
-        raise UsageError(f"{path} is a folder, and a file is to be written.", hint="Name a file.")
+    if path.exists() and not path.is_file():
+        kind = "a folder" if path.is_dir() else "a pipe or a device"
+        raise UsageError(f"{path} is {kind}, and a file is to be written.", hint="Name a file.")
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
