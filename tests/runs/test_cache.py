@@ -154,3 +154,16 @@ def test_a_read_only_cache_is_read(tmp_path: Path, request: pytest.FixtureReques
             writer.commit([Response(key(5), text="later")])
             assert len(store.find(keys(9))) == 4
     writer.close()
+
+
+@pytest.mark.parametrize(
+    "damage", ["record = 'x'", "record = '{\"model\": []}'", 'record = \'{"model": {"id": 1}}\'', "ended = 1e300"]
+)
+def test_a_damaged_session_of_a_cache_is_of_an_unknown_model(three: Path, damage: str) -> None:
+    with contextlib.closing(sqlite3.connect(three / "answers.sqlite")) as base, base:
+        base.execute(f"UPDATE sessions SET {damage} WHERE id = 1")
+    with open_cache(three)[0] as store:
+        before = answers(store)
+        assert sum(before.values()) == 7
+        assert sum(n for name, n in before.items() if name.startswith("?")) > 0
+        assert prune(store, model="?").answers == before["?@"]

@@ -14,7 +14,7 @@ from kapwa.parallel.base import DistributedModel
 from kapwa.report.notes import methods
 from kapwa.report.view import arrange
 from kapwa.runs.directory import Run
-from kapwa.runs.doctor import salvage
+from kapwa.runs.doctor import examine, salvage
 from kapwa.runs.execute import differences
 from kapwa.runs.progress import Snapshot
 from kapwa.runs.runner import RunInterrupted, run_task
@@ -169,3 +169,32 @@ def test_answers_whose_session_is_lost_are_not_credited_to_the_next_one(tmp_path
 )
 def test_differences(found: Sequence[dict[str, Any]], said: str | None) -> None:
     assert differences(found) == said
+
+
+DAMAGED_SESSIONS = [
+    "record = 'x'",
+    "record = '[]'",
+    "record = '{\"environment\": 3}'",
+    'record = \'{"model": {"id": 1}}\'',
+    "record = '{\"cache\": []}'",
+    "record = '{\"a\": ' || replace(hex(zeroblob(200000)), '00', '[')",
+    "started = 'yesterday'",
+    "ended = 1e300",
+    "ended = -1e300",
+]
+
+
+@pytest.mark.parametrize("damage", DAMAGED_SESSIONS)
+def test_a_damaged_session_costs_no_answer_and_is_reported(tmp_path: Path, damage: str) -> None:
+    folder = stopped(tmp_path, Somewhere())
+    with contextlib.closing(sqlite3.connect(folder / "journal.sqlite", isolation_level=None)) as base:
+        answers = base.execute("SELECT count(*) FROM responses WHERE NOT failed").fetchone()[0]
+        base.execute(f"UPDATE sessions SET {damage}")
+    examined = examine(folder)
+    assert examined.answers == answers > 0
+    assert "rows that say when and where answers were computed" in str(examined.damage)
+    run = finished(tmp_path, Somewhere())
+    assert run.complete
+    assert "device (unknown; cpu)" in run.manifest["repeatable"] or "unknown" in run.manifest["repeatable"]
+    assert salvage(folder).answers == run.manifest["counts"]["unique"]
+    assert examine(folder).damage is None

@@ -124,7 +124,11 @@ def test_sessions_count_only_processes_that_committed(path: Path) -> None:
 
 
 def test_the_first_answers_asked_for_and_the_first_from_a_cache_were_waited_for_since_the_opening(path: Path) -> None:
-    records: list[dict[str, object]] = [{"cache": "c"}, {"environment": {"a": 1}}, {"environment": {"a": 2}}]
+    records: list[dict[str, object]] = [
+        {"cache": {"id": "1", "name": "c"}},
+        {"environment": {"a": 1}},
+        {"environment": {"a": 2}},
+    ]
     with opened(path) as journal:
         for i, record in enumerate(records):
             time.sleep(0.02)

@@ -32,12 +32,15 @@ from kapwa.models.base import Model
 from kapwa.parallel.base import DistributedModel
 from kapwa.records import Request, Response
 from kapwa.runs.execute import flaw
+from kapwa.runs.sessions import ModelRecord
 from kapwa.runs.store import AnswerStore
 
 log = logging.getLogger(__name__)
 
 FILE = "answers.sqlite"
 _ROW = 64  # about what a row takes besides its payload: its key twice, and numbers
+# Whose the answers of a damaged session are.
+_UNKNOWN: ModelRecord = {"id": "?", "revision": "", "fingerprint": {}}
 _CHOOSE = "Name a new or empty folder, or one that is a cache already."
 _MADE = "A cache is made by: kapwa run ... --cache FOLDER"
 
@@ -194,7 +197,7 @@ def contents(store: AnswerStore) -> list[CachedModel]:
     found: dict[str, CachedModel] = {}
     for session in store.sessions():
         key = json.dumps(session.record, sort_keys=True)
-        model = session.record.get("model", {"id": "?", "revision": "", "fingerprint": {}})
+        model = session.record.get("model", _UNKNOWN)
         before = found.get(key)
         found[key] = CachedModel(
             model["id"],
@@ -232,10 +235,11 @@ def prune(
     """
     start, gone = size_of(store), 0
     ids = []
-    for number, ended, record in store.rows("SELECT id, ended, record FROM sessions"):
-        about = json.loads(record or "{}").get("model", {"id": "?", "revision": ""})
-        if model in (None, about["id"], f"{about['id']}@{about['revision']}") and (before is None or ended < before):
-            ids.append(str(number))
+    for session in store.sessions():
+        about = session.record.get("model", _UNKNOWN)
+        of_model = model in (None, about["id"], f"{about['id']}@{about['revision']}")
+        if of_model and (before is None or session.ended < before):
+            ids.append(str(session.number))
     weighed = f"SELECT id, sum(length(payload) + {_ROW}) OVER (ORDER BY id) - length(payload) - {_ROW} AS older "
     oldest = f"{weighed} FROM responses WHERE session IN ({','.join(ids)})"
     while (size := size_of(store)) > (-1 if most_bytes is None else most_bytes):

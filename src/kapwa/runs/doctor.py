@@ -10,9 +10,12 @@ from contextlib import ExitStack, closing, nullcontext, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pydantic import ValidationError
+
 from kapwa.errors import RunError
 from kapwa.files import may_write, replacing
 from kapwa.runs.directory import run_lock
+from kapwa.runs.sessions import SESSION
 from kapwa.runs.store import FAULTS, INSERT, JOURNAL, AnswerStore, create, decode
 
 _TOGETHER = 500
@@ -55,9 +58,12 @@ def examine(folder: Path) -> Examined:
                     damaged += response is None
                     errors += response is not None and response.failed
                     answers += response is not None and not response.failed
+                sessions = sum(session.damaged for session in store.sessions())
         except RunError as error:
             return Examined(0, 0, 0, error.message)
     damage = f"{path} is damaged: {damaged} of its rows have a wrong checksum." if damaged else None
+    if sessions and not damaged:
+        damage = f"{path} is damaged: {sessions} of the rows that say when and where answers were computed."
     return Examined(answers, errors, damaged, damage)
 
 
@@ -114,17 +120,14 @@ def _journal(folder: Path) -> Path:
 def _copy(old: sqlite3.Connection, path: Path, fresh: Path) -> tuple[int, int]:
     """Copy what can be read of ``old``, the journal at ``path``; return how many answers and errors."""
     identity = ""
-    sessions: list[Any] = []
     with suppress(sqlite3.Error):
         for (name,) in old.execute("SELECT value FROM meta WHERE name = 'identity'"):
             identity = str(name)
-    with suppress(sqlite3.Error):
-        sessions = old.execute("SELECT id, started, ended, record FROM sessions").fetchall()
     fresh.unlink()
     create(fresh, identity)
     with closing(sqlite3.connect(fresh, isolation_level=None)) as new:
         new.execute("BEGIN")
-        new.executemany("INSERT INTO sessions VALUES (?, ?, ?, ?)", sessions)
+        new.executemany("INSERT INTO sessions VALUES (?, ?, ?, ?)", _sessions(old))
         new.executemany(INSERT, (row for row in _rows(old, path) if decode(*row[:4])))
         # Answers of a session that is lost stay apart from those of sessions to come; who gave them is unknown.
         first = "coalesce((SELECT min(id) FROM sessions), 1)"
@@ -134,6 +137,17 @@ def _copy(old: sqlite3.Connection, path: Path, fresh: Path) -> tuple[int, int]:
         new.execute("COMMIT")
         total, errors = new.execute("SELECT count(*), coalesce(sum(failed), 0) FROM responses").fetchone()
     return total - errors, errors
+
+
+def _sessions(old: sqlite3.Connection) -> list[Any]:
+    """Return the rows of all sessions that are as Kapwa writes them."""
+    sound = []
+    with suppress(sqlite3.Error, UnicodeDecodeError):
+        for row in old.execute("SELECT id, started, ended, record FROM sessions"):
+            with suppress(ValidationError):
+                SESSION.validate_python((*row[:3], row[3] or "{}", 0, 0))
+                sound.append(row)
+    return sound
 
 
 def _rows(old: sqlite3.Connection, path: Path) -> Iterator[Any]:

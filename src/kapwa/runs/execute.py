@@ -18,7 +18,8 @@ from kapwa.models.base import Model
 from kapwa.parallel.base import DistributedModel
 from kapwa.records import Kind, Request, Response, request_key
 from kapwa.runs.progress import Meter
-from kapwa.runs.store import AnswerStore, Session
+from kapwa.runs.sessions import Session
+from kapwa.runs.store import AnswerStore
 
 if TYPE_CHECKING:
     from kapwa.runs.cache import AnswerCache

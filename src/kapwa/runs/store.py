@@ -21,9 +21,12 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from pydantic import ValidationError
+
 from kapwa.errors import RunError
 from kapwa.files import may_write, replacing
 from kapwa.records import Boundary, ContinuationScore, Response, Usage
+from kapwa.runs.sessions import SESSION, Session
 
 JOURNAL = "journal.sqlite"
 FORMAT = 2
@@ -83,19 +86,6 @@ class Counts(NamedTuple):
 
     answered: int
     failed: int
-
-
-class Session(NamedTuple):
-    """A process that committed answers of one origin, the ``record`` (empty where an older Kapwa wrote none).
-
-    ``started``, ``ended``: Unix seconds. ``answers``: those of it that are in the store, ``bytes``: their size.
-    """
-
-    started: float
-    ended: float
-    record: Mapping[str, Any]
-    answers: int
-    bytes: int
 
 
 class AnswerStore(AbstractContextManager["AnswerStore"]):
@@ -275,11 +265,16 @@ class AnswerStore(AbstractContextManager["AnswerStore"]):
     def sessions(self) -> list[Session]:
         """Return which processes committed answers, the oldest first."""
         per_session = "SELECT session, count(*) AS n, sum(length(payload)) AS size FROM responses WHERE NOT failed"
-        query = "SELECT started, ended, record, coalesce(n, 0), coalesce(size, 0) FROM sessions LEFT JOIN "
+        query = "SELECT id, started, ended, record, coalesce(n, 0), coalesce(size, 0) FROM sessions LEFT JOIN "
         query += f"({per_session} GROUP BY session) ON session = id ORDER BY id"
-        return [
-            Session(start, end, json.loads(text or "{}"), n, size) for start, end, text, n, size in self.rows(query)
-        ]
+        sessions = []
+        for number, started, ended, record, n, size in self.rows(query):
+            try:
+                sessions.append(SESSION.validate_python((number, started, ended, record or "{}", n, size)))
+            except ValidationError:
+                changed = self.path.stat().st_mtime if self.path else self._opened
+                sessions.append(Session(number, changed, changed, {}, n, size, damaged=True))
+        return sessions
 
     def rows(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
         """Return what ``query`` finds."""
