@@ -183,3 +183,73 @@ for words in {steps!r}:
             assert names["sentence_acc"] == names["chrfpp_acc"] >= {"the prompt repeated", "reference answers"}
             kinds = dict(floors.filter(metric="sentence_diff").select("name", "kind").iter_rows())
             assert kinds["reference answers"] == "ceiling"
+
+
+def _json(**changes: Any) -> Any:
+    """Spoil a JSON file: set fields, or with the value None take them out."""
+
+    def spoil(path: Path) -> None:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        for name, value in changes.items():
+            content.pop(name, None) if value is None else content.__setitem__(name, value)
+        path.write_text(json.dumps(content), encoding="utf-8")
+
+    return spoil
+
+
+def _text(text: str) -> Any:
+    return lambda path: path.write_bytes(text.encode("utf-8", "surrogatepass"))
+
+
+def _dense(**tensors: Any) -> Any:
+    def spoil(path: Path) -> None:
+        from safetensors.torch import save_file
+
+        save_file({name.replace("_", "."): tensor for name, tensor in tensors.items()}, path)
+
+    return spoil
+
+
+DAMAGES: list[tuple[str, Any]] = [
+    *(("modules.json", _text(text)) for text in ("", "{", "[1]", "{}", "null", '"x"', "\0", "[" * 9999, "\ud83d")),
+    ("modules.json", _text('[{"type": 3, "path": ""}]')),
+    ("modules.json", _text('[{"type": "a.Pooling"}]')),
+    ("modules.json", _text('[{"type": "a.Pooling", "path": "\\u0000"}]')),
+    ("modules.json", _text('[{"type": "a.Dense", "path": "Pooling"}, {"type": "a.Pooling", "path": "Pooling"}]')),
+    *(("Pooling/config.json", _text(text)) for text in ("", "[]", "3", '{"pooling_mode_mean_tokens": []}')),
+    ("Pooling/config.json", _json(pooling_mode_cls_token=True)),
+    *(("Dense/config.json", _text(text)) for text in ("", "[]", '{"activation_function": 3}')),
+    *(("sentence_bert_config.json", _json(max_seq_length=value)) for value in (0, -1, 1, "x", [], 1e300, 2.5)),
+    *(("config_sentence_transformers.json", _json(prompts=value)) for value in ([], 3, {"q": 3}, {"q": []})),
+    *(("config_sentence_transformers.json", _json(default_prompt_name=value)) for value in ([], 3, {})),
+    ("Dense/model.safetensors", _text("")),
+    ("Dense/model.safetensors", lambda path: path.write_bytes(path.read_bytes()[:-9])),
+    ("Dense/model.safetensors", _dense(linear_weight=torch.randn(8, 15))),
+    ("Dense/model.safetensors", _dense(linear_weight=torch.randn(8))),
+    ("Dense/model.safetensors", _dense(linear_weight=torch.randn(8, 16), linear_bias=torch.randn(7))),
+    ("Dense/model.safetensors", _dense(linear_weight=torch.full((8, 16), float("nan")))),
+    ("Dense/model.safetensors", _dense(linear_weight=torch.ones(8, 16, dtype=torch.int32))),
+    ("Dense/model.safetensors", _dense(other=torch.randn(8, 16))),
+    *(("config.json", _json(max_position_embeddings=value)) for value in (0, "x", [], -1)),
+    *(("config.json", _json(**{name: "x"})) for name in ("vocab_size", "hidden_size", "num_hidden_layers")),
+    ("config.json", _json(vocab_size=2)),
+    ("tokenizer.json", _text("{}")),
+    ("tokenizer_config.json", _json(pad_token=None, model_max_length=1)),
+    ("tokenizer_config.json", _json(model_max_length="x")),
+    ("model.safetensors", lambda path: path.write_bytes(path.read_bytes()[:-1])),
+]
+
+
+@pytest.mark.parametrize("number", range(len(DAMAGES)))
+def test_a_damaged_encoder_is_refused_in_words(tmp_path: Path, number: int) -> None:
+    folder = sentence_encoder(tmp_path / "tiny", MEAN, dense=True, before="bahay ")
+    name, spoil = DAMAGES[number]
+    spoil(folder / name)
+    metric = SentenceSimilarity(str(folder))
+    try:
+        assert metric.signature
+    except ModelError as error:
+        assert "tiny" in error.message  # noqa: PT017 - what still can be used is used
+        assert error.hint
+    else:
+        assert math.isfinite(metric.score_pairs(["bahay"], ["bahay sa"])[0])

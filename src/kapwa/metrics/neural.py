@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kapwa.errors import MissingDependencyError, ModelError, UsageError
+from kapwa.errors import KapwaError, MissingDependencyError, ModelError, UsageError
 from kapwa.metrics.base import Vector, is_blank
 
 BERTSCORE_MODEL = "bert-base-multilingual-cased"
@@ -39,6 +39,8 @@ _BEST_LAYERS = {
 _BLOCK = 256
 # Texts, or pairs of texts, that a model reads at once.
 _BATCH = 32
+# A model that reads no more than a word and its marks of begin and end reads no text.
+LEAST_TOKENS = 4
 
 
 class Loaded(NamedTuple):
@@ -77,6 +79,32 @@ class Neural:
 
     @cached_property
     def _loaded(self) -> Loaded:
+        loaded = self.__dict__["_loaded"] = self._load()
+        try:
+            self._try_out()
+        except BaseException:
+            del self.__dict__["_loaded"]
+            raise
+        return loaded
+
+    def _try_out(self) -> None:
+        """Score a pair of texts; raise ModelError where the parts of a checkpoint do not fit together."""
+        try:
+            value = self.score_pairs(["One text."], ["Another text, which is a little longer."])[0]
+        except (KapwaError, MemoryError):
+            raise
+        except Exception as error:  # noqa: BLE001 - any library may meet the fault first, and each has its own kinds
+            reason = " ".join(str(error).split())[:200] or type(error).__name__
+        else:
+            if math.isfinite(value):
+                return
+            reason = "what it gives is not a number"
+        raise ModelError(
+            f"{self.title} cannot use {self.model_name!r}: its parts do not fit together ({reason}).",
+            hint="A file of it is damaged or of another checkpoint; fetch or copy it anew.",
+        )
+
+    def _load(self) -> Loaded:
         try:
             import torch
             import transformers
@@ -105,6 +133,9 @@ class Neural:
         # RoBERTa keeps two positions for itself; tokenizers without a limit report 10^30.
         positions = getattr(config, "max_position_embeddings", None) or 512
         reserved = 2 if getattr(config, "model_type", "") in ("roberta", "xlm-roberta", "camembert") else 0
+        limits = [tokenizer.model_max_length, positions]
+        if not all(isinstance(limit, int | float) and limit > LEAST_TOKENS for limit in limits):
+            raise self._refusal(ValueError(f"its longest input cannot be {limits[0]!r} tokens of {limits[1]!r}."))
         device = ("cuda" if torch.cuda.is_available() else "cpu") if self.device == "auto" else self.device
         return Loaded(
             torch,

@@ -2,22 +2,43 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from pydantic import Field, TypeAdapter, ValidationError
+from typing_extensions import TypedDict
 
 from kapwa.errors import ModelError
 from kapwa.metrics.base import Vector, is_blank
-from kapwa.metrics.neural import Neural
+from kapwa.metrics.neural import LEAST_TOKENS, Neural
 
 # Language-agnostic BERT, Apache-2.0, the revision of 2025: 109 languages, all of Kapwa's fourteen among them.
 SENTENCE_MODEL = "sentence-transformers/LaBSE@836121a0533e5664b21c7aacc5d22951f2b8b25b"
 # What encoders want before a text, where only their authors' page says so and no file.
 _PREFIXES = dict.fromkeys((f"multilingual-e5-{size}" for size in ("small", "base", "large")), "query: ")
 _POOLINGS = {"pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean"}
+
+
+class _Part(TypedDict):
+    """A part of an encoder, as modules.json names them in their order."""
+
+    type: str
+    path: str
+
+
+class _Prompts(TypedDict, total=False):
+    """What is put before a text."""
+
+    prompts: dict[str, str] | None
+    default_prompt_name: str | None
+
+
+class _Lengths(TypedDict, total=False):
+    """Where long texts are cut."""
+
+    max_seq_length: Annotated[int, Field(gt=LEAST_TOKENS)] | None
 
 
 class _Recipe(NamedTuple):
@@ -95,26 +116,27 @@ class SentenceSimilarity(Neural):
     def _recipe(self) -> _Recipe:
         """Read the checkpoint's own files; raise ModelError for what they ask that is not done here."""
         self._loaded  # noqa: B018 - what is not there at all is refused in its own words
-        parts = self._json("modules.json")
+        parts = self._json("modules.json", list[_Part])
         if not parts:
             raise self._unfit("it has no modules.json, so it does not say how tokens become one embedding.")
         pooling, layers = "", []
         for part in parts:
-            kind, folder = str(part["type"]).rpartition(".")[2], str(part["path"])
-            settings = (self._json(f"{folder}/config.json") if folder else None) or {}
+            kind, folder = part["type"].rpartition(".")[2], part["path"]
+            settings = (self._json(f"{folder}/config.json", dict[str, Any]) if folder else None) or {}
             if kind == "Pooling":
                 pooling = self._pooling(settings)
             elif kind == "Dense":
                 layers.append(self._dense(folder, settings))
             elif kind not in ("Transformer", "Normalize"):
                 raise self._unfit(f"it has a part {kind!r}.")
-        prompts = self._json("config_sentence_transformers.json") or {}
-        named = (prompts.get("prompts") or {}).get(prompts.get("default_prompt_name"), "")
+        prompts = self._json("config_sentence_transformers.json", _Prompts) or {}
+        named = (prompts.get("prompts") or {}).get(prompts.get("default_prompt_name") or "", "")
         if not pooling:
             raise self._unfit("its modules.json names no pooling.")
-        longest = (self._json("sentence_bert_config.json") or {}).get("max_seq_length") or self._loaded.max_tokens
+        lengths = self._json("sentence_bert_config.json", _Lengths) or {}
+        longest = lengths.get("max_seq_length") or self._loaded.max_tokens
         prefix = named or _PREFIXES.get(self.source_name.rpartition("/")[2], "")
-        return _Recipe(pooling, tuple(layers), prefix, min(int(longest), self._loaded.max_tokens))
+        return _Recipe(pooling, tuple(layers), prefix, min(longest, self._loaded.max_tokens))
 
     def _pooling(self, settings: dict[str, Any]) -> str:
         flags = [name for name, on in settings.items() if name.startswith("pooling_mode_") and on]
@@ -137,13 +159,17 @@ class SentenceSimilarity(Neural):
         except (OSError, KeyError, SafetensorError) as error:
             raise self._unfit(f"its layer {folder} cannot be read ({error}).") from None
 
-    def _json(self, name: str) -> Any:
-        """Return what a JSON file of the checkpoint holds, None where it has no such file."""
+    def _json(self, name: str, kind: Any) -> Any:
+        """Return what a JSON file of the checkpoint holds, of the type ``kind``, None where it has no such file."""
         path = self._file(name)
         try:
-            return None if path is None else json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise self._unfit(f"its {name} cannot be read ({error}).") from None
+            return None if path is None else TypeAdapter(kind).validate_json(path.read_bytes())
+        except OSError as error:
+            reason = str(error)
+        except ValidationError as error:
+            first = error.errors()[0]
+            reason = ": ".join([*map(str, first["loc"]), first["msg"]])
+        raise self._unfit(f"its {name} cannot be read ({reason}).")
 
     def _unfit(self, why: str) -> ModelError:
         return ModelError(f"{self.title} cannot use {self.model_name!r}: {why}", hint=self.remedy)
