@@ -246,10 +246,13 @@ def test_a_damaged_encoder_is_refused_in_words(tmp_path: Path, number: int) -> N
     name, spoil = DAMAGES[number]
     spoil(folder / name)
     metric = SentenceSimilarity(str(folder))
+    problem = None
     try:
         assert metric.signature
     except ModelError as error:
-        assert "tiny" in error.message  # noqa: PT017 - what still can be used is used
-        assert error.hint
-    else:
+        problem = error
+    if problem is None:  # what can be used all the same
         assert math.isfinite(metric.score_pairs(["bahay"], ["bahay sa"])[0])
+    else:
+        assert "tiny" in problem.message
+        assert problem.hint

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from importlib.metadata import version
@@ -53,7 +54,7 @@ class Loaded(NamedTuple):
     revision: str
 
 
-class Neural:
+class Neural(ABC):
     """What metrics with a model share: lazy loading with clear refusals, batches, the parts of a signature."""
 
     name: str
@@ -72,6 +73,10 @@ class Neural:
         # A folder may have an @ in its name.
         name, _, revision = (self.model_name, "", "") if self._is_folder else self.model_name.partition("@")
         self.source_name, self.wanted_revision = name, revision or None
+
+    @abstractmethod
+    def score_pairs(self, hypotheses: Sequence[str], references: Sequence[str]) -> Vector:
+        """Return a number for each pair of texts."""
 
     @property
     def _is_folder(self) -> bool:
@@ -188,7 +193,7 @@ class Neural:
             hint = f"Fetch it once with 'hf download {self.source_name}{revision}', or name a local folder."
         return ModelError(f"{self.title} cannot load {self.model_name!r}: {reason}", hint=hint)
 
-    def _check_head(self, config: Any) -> None:
+    def _check_head(self, config: Any) -> None:  # noqa: B027 - most models need no check
         """Raise ModelError where the model's output is not what the metric reads; any hidden states will do."""
 
     def _signature(self, *parts: str) -> str:
