@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kapwa.loading import load_judge, load_model, load_task
     from kapwa.parallel.base import Ray
     from kapwa.report.writing import report
-    from kapwa.runs.directory import export_csv
+    from kapwa.runs.outputs import export_csv
     from kapwa.runs.responses import score_responses
 
 __all__ = [
@@ -58,7 +58,7 @@ _MODULES = {
     "loading": ("load_judge", "load_model", "load_task"),
     "parallel.base": ("Ray",),
     "report.writing": ("report",),
-    "runs.directory": ("export_csv",),
+    "runs.outputs": ("export_csv",),
     "runs.responses": ("score_responses",),
 }
 

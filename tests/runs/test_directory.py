@@ -17,8 +17,9 @@ from kapwa.cli.main import app
 from kapwa.errors import RunError, UsageError
 from kapwa.runs.answers import RunAnswers
 from kapwa.runs.cache import open_cache
-from kapwa.runs.directory import Run, results, table_csv
+from kapwa.runs.directory import Run, results
 from kapwa.runs.manifest import describe
+from kapwa.runs.outputs import table_csv
 from kapwa.runs.runner import check_places, run_task
 from kapwa.suites.base import Judged, MetricInfo
 from kapwa.suites.items import score_frame, score_row

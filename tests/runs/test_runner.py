@@ -13,7 +13,8 @@ from tiny_suite import TinyModel, TinyTask
 from kapwa.errors import ModelError, RunError, UsageError
 from kapwa.records import Answer, Floor, Item, Request, Response
 from kapwa.runs.answers import RunAnswers
-from kapwa.runs.directory import Run, export_csv
+from kapwa.runs.directory import Run
+from kapwa.runs.outputs import export_csv
 from kapwa.runs.progress import Snapshot
 from kapwa.runs.runner import RunInterrupted, brief_model, run_task, slug
 from kapwa.suites.base import Judged

@@ -13,7 +13,7 @@ import polars as pl
 
 from kapwa.errors import RunError, UsageError, nearest
 from kapwa.files import jsonable
-from kapwa.runs.directory import Tables, load_manifest, read_table, table_of, write_csv
+from kapwa.runs.directory import Tables, load_manifest, read_table, table_of
 
 FORMAT = 1
 NAME = "analysis.json"
@@ -162,7 +162,7 @@ class Analysis:
         if name not in SCHEMAS:
             raise UsageError(f"An analysis has no table {name!r}.", hint=nearest(name, SCHEMAS))
         if name not in self._tables:
-            self._tables[name] = read_table(self.path / f"{name}.parquet", list(SCHEMAS[name]), _AGAIN)
+            self._tables[name] = read_table(self.path / f"{name}.parquet", list(SCHEMAS[name]), SCHEMAS[name], _AGAIN)
         return self._tables[name]
 
     def as_dict(self) -> dict[str, Any]:
@@ -183,13 +183,6 @@ def is_analysis(path: str | Path) -> bool:
     """Whether ``path`` is the folder of an analysis, finished by now or once."""
     folder = Path(path)
     return (folder / NAME).exists() or (folder / "concept_taus.parquet").exists()
-
-
-def export_csv(analysis: Analysis, folder: str | Path) -> Path:
-    """Write every table of ``analysis`` as spreadsheet-safe CSV in ``folder``; return the folder."""
-    target = Path(folder)
-    write_csv(analysis.tables, target)
-    return target
 
 
 def _manifest(path: Path) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -35,15 +36,15 @@ def report(
     The page is self-contained: it opens from disk, without a network.
     """
     import kapwa
-    from kapwa.analysis.result import Analysis, export_csv
+    from kapwa.analysis.result import Analysis
     from kapwa.report.analysis.page import save_analysis_figures
     from kapwa.report.figures import save_figures
     from kapwa.report.people import export_people_csv
     from kapwa.report.writing import opened
     from kapwa.report.writing import report as write
 
-    if answers != "all" and not answers.isdecimal():
-        raise UsageError(f"--answers is a number of questions, or 'all', not {answers!r}.")
+    if not re.fullmatch(r"all|\d{1,9}", answers):
+        raise UsageError(f"--answers is a number of questions, or 'all', not {answers[:40]!r}.")
     check_place(output)
     check_place(figures, folder=True)
     check_place(csv, folder=True)
@@ -51,7 +52,7 @@ def report(
     note(f"Report: {write(found, output, people=people or (), answers=None if answers == 'all' else int(answers))}")
     if isinstance(found, Analysis):
         drawn = save_analysis_figures(found, figures) if figures is not None else []
-        tables = [export_csv(found, csv / found.path.name)] if csv is not None else []
+        tables = [kapwa.export_csv(found, csv / found.path.name)] if csv is not None else []
     else:
         drawn = save_figures(found, figures) if figures is not None else []
         tables = [kapwa.export_csv(run, csv / run.path.name) for run in found] if csv is not None else []

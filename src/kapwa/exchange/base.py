@@ -22,10 +22,11 @@ from kapwa.errors import DataError, KapwaError, UsageError
 from kapwa.files import digest, filling, jsonable, write_json
 from kapwa.loading import load_task
 from kapwa.models.base import Model
-from kapwa.records import SCORE_COLUMNS, Answer, Floor, Item
+from kapwa.records import Answer, Floor, Item
 from kapwa.runs.directory import RUN_TABLES, Run, brief_model, results, slug, write_results
 from kapwa.runs.manifest import FORMAT, NAME, describe, read_manifest, signature
 from kapwa.suites.base import Judged, MetricInfo, Task
+from kapwa.suites.items import SCORE_SCHEMA
 
 # What other tools do not know of an item: whose it is, and (BCP 47) in which language.
 UNKNOWN, UNDETERMINED = "unknown", "und"
@@ -35,7 +36,6 @@ _KAPWA_NAMES = {"max_tokens": "max_new_tokens", "max_gen_toks": "max_new_tokens"
 _LONGEST = 40  # characters of a setting that stands in a signature as it is
 # Other tools report one number for each of these together.
 PART = ("culture", "language", "variant")
-SCORE_SCHEMA = {name: {"value": pl.Float64, "sample": pl.Int64}.get(name, pl.String) for name in SCORE_COLUMNS}
 
 # A file's path inside the folder, and what writes it to a path when its turn comes: tables can be large.
 Files = Iterator[tuple[str, Callable[[Path], object]]]

@@ -15,7 +15,8 @@ from kapwa.exchange import every_eval_ever, inspect_export, lm_eval_export
 from kapwa.exchange.base import PART, UNDETERMINED, UNKNOWN, Files, ItemDefaults, files_in, overall, write_text
 from kapwa.files import replacing
 from kapwa.languages.codes import is_language_tag
-from kapwa.runs.directory import BOM, Run, slug, table_csv
+from kapwa.runs.directory import Run, slug
+from kapwa.runs.outputs import BOM, table_csv
 
 log = logging.getLogger(__name__)
 

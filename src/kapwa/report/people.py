@@ -25,7 +25,8 @@ from kapwa.report.tables import Cell, Table
 from kapwa.report.view import TaskView, arrange
 from kapwa.report.wording import clean, culture_name, isolate
 from kapwa.runs.answers import items_of
-from kapwa.runs.directory import BOM, Run
+from kapwa.runs.directory import Run
+from kapwa.runs.outputs import BOM
 from kapwa.suites.base import rating_suite
 from kapwa.tables_io import read_sheet
 

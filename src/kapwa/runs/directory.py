@@ -5,7 +5,6 @@ Its tables are estimated from what was judged and written whole: always the same
 
 from __future__ import annotations
 
-import html
 import json
 import os
 import platform
@@ -27,12 +26,11 @@ from kapwa.errors import RunError, UnfinishedRunError, UsageError, nearest
 from kapwa.records import SCORE_COLUMNS, Floor, Item
 from kapwa.runs.manifest import FORMAT, NAME, TABLE_NAME, Manifest, signature
 from kapwa.runs.store import JOURNAL
+from kapwa.stats.tables import COMPARISON_SCHEMA, ESTIMATE_SCHEMA, compare_variants, estimate_table
 from kapwa.suites.base import Judged, Task
-from kapwa.tables_io import csv_text
+from kapwa.suites.items import CASE_SCHEMA, SCORE_SCHEMA
 
 LEVEL = 0.95
-# Begins a CSV file for people: without it, spreadsheets take the texts for another encoding.
-BOM = "\ufeff"
 # What every run has; a suite's own tables need other names.
 RUN_TABLES = ("scores", "estimates", "floors", "comparisons", "items")
 # What tells the numbers of a run apart.
@@ -60,6 +58,15 @@ _COLUMNS: Mapping[str, Sequence[str]] = {
     "answers": ("item_id", "variant", "text"),
     "continuations": ("item_id", "variant"),
 }
+# The types of columns, as far as a table has them.
+_TYPES: Mapping[str, Mapping[str, Any]] = {
+    "scores": SCORE_SCHEMA,
+    "estimates": {**ESTIMATE_SCHEMA, "signature": pl.String},
+    "floors": _FLOOR_SCHEMA,
+    "comparisons": COMPARISON_SCHEMA,
+}
+# What the tables of suites say of an item has one type in all of them.
+_OF_ITEMS: Mapping[str, Any] = {**CASE_SCHEMA, **SCORE_SCHEMA, "text": pl.String}
 
 
 def brief_model(model_id: str) -> str:
@@ -196,6 +203,8 @@ class Run:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the headline numbers with their floors and ceilings."""
+        from kapwa.runs.outputs import results_html
+
         return results_html(self.manifest, self.estimates, self.floors)
 
     def table(self, name: str) -> pl.DataFrame:
@@ -203,8 +212,12 @@ class Run:
         if name not in self.tables:
             raise UsageError(f"{self.path} has no table {name!r}.", hint=nearest(name, self.tables))
         if name not in self._read:
-            file, columns = self.path / f"{name}.parquet", _COLUMNS.get(name, ())
-            self._read[name] = read_table(file, columns, f"{_AGAIN} Nothing is asked twice.")
+            self._read[name] = read_table(
+                self.path / f"{name}.parquet",
+                _COLUMNS.get(name, ()),
+                _TYPES.get(name, _OF_ITEMS),
+                f"{_AGAIN} Nothing is asked twice.",
+            )
         return self._read[name]
 
     def as_dict(self) -> dict[str, Any]:
@@ -235,16 +248,23 @@ def load_manifest(file: Path, kind: str, latest: int, hint: str) -> dict[str, An
     return manifest
 
 
-def read_table(file: Path, columns: Sequence[str], hint: str) -> pl.DataFrame:
-    """Read a table that Kapwa wrote; raise RunError where it is missing, damaged, or lacks one of ``columns``."""
+def read_table(file: Path, columns: Sequence[str], types: Mapping[str, Any], hint: str) -> pl.DataFrame:
+    """Read a table that Kapwa wrote.
+
+    Raises RunError where it is missing, damaged, lacks one of ``columns``, or has a column of another type than
+    ``types`` says.
+    """
     try:
         table = pl.read_parquet(file)
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except (pl.exceptions.PolarsError, OSError, pl.exceptions.PanicException) as error:
         what = "is missing" if not file.exists() else f"cannot be read ({type(error).__name__})"
         raise RunError(f"{file} {what}.", hint=hint) from error
     lacks = next((column for column in columns if column not in table.columns), None)
     if lacks is not None:
         raise RunError(f"{file} is another table: it has no column {lacks!r}.", hint=hint)
+    for column, kind in table.schema.items():
+        if kind != types.get(column, kind):
+            raise RunError(f"{file} is damaged: its column {column!r} holds {kind}, not {types[column]}.", hint=hint)
     return table
 
 
@@ -270,8 +290,6 @@ def results(
 
     ``ceilings`` stand beside the task's own. Raises RunError where the suite's tables are not as promised.
     """
-    from kapwa.stats.tables import COMPARISON_SCHEMA, compare_variants, estimate_table
-
     if tuple(judged.scores.columns) != SCORE_COLUMNS:
         raise RunError(f"{task.name} gave a score table with the columns {judged.scores.columns}.", hint=_SUITE_BUG)
     for name in judged.tables:
@@ -349,52 +367,3 @@ def write_results(folder: Path, found: Results) -> None:
             except pl.exceptions.ComputeError as error:  # how Polars says that the disk is full
                 raise OSError(str(error).rpartition("error: ")[2]) from error
     files.write_json(folder / "estimates.json", files.jsonable(found.estimates.rows(named=True)))
-
-
-def table_csv(table: pl.DataFrame) -> str:
-    """Render a table as spreadsheet-safe CSV; lists and structs become JSON."""
-    nested = [kind.is_nested() for kind in table.dtypes]
-    rows = (
-        [
-            json.dumps(cell, ensure_ascii=False, default=str) if is_nested and cell is not None else cell
-            for cell, is_nested in zip(row, nested, strict=True)
-        ]
-        for row in table.iter_rows()
-    )
-    return csv_text(table.columns, rows)
-
-
-def write_csv(tables: Mapping[str, pl.DataFrame], folder: Path) -> None:
-    """Write each table as ``<name>.csv`` in ``folder``, which is made if need be: UTF-8 with a byte-order mark."""
-    for name, table in tables.items():
-        files.write_text(folder / f"{name}.csv", BOM + table_csv(table))
-
-
-def results_html(manifest: Mapping[str, Any], estimates: pl.DataFrame, floors: pl.DataFrame) -> str:
-    """Return the headline numbers as an HTML table: value, 95 % interval, highest floor, ceiling, items."""
-    metrics = manifest["metrics"]
-    chosen = (pl.col("group") == "all") & pl.col("metric").is_in(manifest["headline"])
-    cultures = set(estimates["culture"])
-    rows = []
-    for row in estimates.filter(chosen).iter_rows(named=True):
-        near = floors.filter((pl.col("metric") == row["metric"]) & (pl.col("variant") == row["variant"]))
-        # A culture's own marks name it; those of nobody are of all.
-        near = near.filter((pl.col("note") == row["culture"]) | ~pl.col("note").is_in(list(cultures)))
-        floor, ceiling = (near.filter(pl.col("kind") == kind)["value"] for kind in ("floor", "ceiling"))
-        numbers: list[Any] = [row["value"], row["low"], row["high"], floor.max(), ceiling.min()]
-        said = ["–" if number is None else f"{number:.3f}" for number in numbers]
-        title = metrics.get(row["metric"], {}).get("title") or row["metric"]
-        interval = "–" if row["low"] is None else f"{said[1]} to {said[2]}"
-        rows.append((title, row["culture"], row["variant"], said[0], interval, said[3], said[4], f"{row['n']:,}"))
-    head = ("metric", "culture", "variant", "value", "95 % interval", "highest floor", "ceiling", "items")
-    lines = ["".join(f"<th>{name}</th>" for name in head)]
-    lines += ["".join(f'<td dir="auto">{html.escape(str(cell))}</td>' for cell in row) for row in rows]
-    about = html.escape(f"{manifest['task']}, {manifest['model']['id']}: {manifest['signature']}")
-    return f"<table><caption>{about}</caption>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
-
-
-def export_csv(run: Run, folder: str | Path) -> Path:
-    """Write every table of ``run`` as spreadsheet-safe CSV in ``folder``; return the folder."""
-    target = Path(folder)
-    write_csv(run.tables, target)
-    return target

@@ -14,7 +14,7 @@ from kapwa.errors import DataError, UsageError, nearest
 from kapwa.models.base import Model, ModelOptions, check_capabilities
 from kapwa.models.replay import ReplayModel, ReplayRow, load
 from kapwa.records import Answer, Item
-from kapwa.runs.directory import RUN_TABLES, Results, results, results_html
+from kapwa.runs.directory import RUN_TABLES, Results, results
 from kapwa.runs.execute import answers
 from kapwa.runs.manifest import describe
 from kapwa.runs.requests import RequestIndex
@@ -36,6 +36,8 @@ class ScoredResponses(Results):
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the headline numbers with their floors and ceilings."""
+        from kapwa.runs.outputs import results_html
+
         return results_html(self.manifest, self.estimates, self.floors)
 
 

@@ -1,0 +1,72 @@
+"""What a run gives to people: its tables as CSV files, its headline numbers as a table of a notebook."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import polars as pl
+
+from kapwa import files
+from kapwa.tables_io import csv_text
+
+# Begins a CSV file for people: without it, spreadsheets take the texts for another encoding.
+BOM = "\ufeff"
+
+
+class HasTables(Protocol):
+    """A run, an analysis: whatever has tables by name."""
+
+    @property
+    def tables(self) -> Mapping[str, pl.DataFrame]:
+        """The tables."""
+
+
+def table_csv(table: pl.DataFrame) -> str:
+    """Render a table as spreadsheet-safe CSV; lists and structs become JSON."""
+    nested = [kind.is_nested() for kind in table.dtypes]
+    rows = (
+        [
+            json.dumps(cell, ensure_ascii=False, default=str) if is_nested and cell is not None else cell
+            for cell, is_nested in zip(row, nested, strict=True)
+        ]
+        for row in table.iter_rows()
+    )
+    return csv_text(table.columns, rows)
+
+
+def export_csv(source: HasTables, folder: str | Path) -> Path:
+    """Write each table of a run or an analysis as ``<name>.csv``; return the folder, which is made if need be.
+
+    Spreadsheet-safe, UTF-8 with a byte-order mark.
+    """
+    target = Path(folder)
+    for name, table in source.tables.items():
+        files.write_text(target / f"{name}.csv", BOM + table_csv(table))
+    return target
+
+
+def results_html(manifest: Mapping[str, Any], estimates: pl.DataFrame, floors: pl.DataFrame) -> str:
+    """Return the headline numbers as an HTML table: value, 95 % interval, highest floor, ceiling, items."""
+    metrics = manifest["metrics"]
+    chosen = (pl.col("group") == "all") & pl.col("metric").is_in(manifest["headline"])
+    cultures = set(estimates["culture"])
+    rows = []
+    for row in estimates.filter(chosen).iter_rows(named=True):
+        near = floors.filter((pl.col("metric") == row["metric"]) & (pl.col("variant") == row["variant"]))
+        # A culture's own marks name it; those of nobody are of all.
+        near = near.filter((pl.col("note") == row["culture"]) | ~pl.col("note").is_in(list(cultures)))
+        floor, ceiling = (near.filter(pl.col("kind") == kind)["value"] for kind in ("floor", "ceiling"))
+        numbers: list[Any] = [row["value"], row["low"], row["high"], floor.max(), ceiling.min()]
+        said = ["–" if number is None else f"{number:.3f}" for number in numbers]
+        title = metrics.get(row["metric"], {}).get("title") or row["metric"]
+        interval = "–" if row["low"] is None else f"{said[1]} to {said[2]}"
+        rows.append((title, row["culture"], row["variant"], said[0], interval, said[3], said[4], f"{row['n']:,}"))
+    head = ("metric", "culture", "variant", "value", "95 % interval", "highest floor", "ceiling", "items")
+    lines = ["".join(f"<th>{name}</th>" for name in head)]
+    lines += ["".join(f'<td dir="auto">{html.escape(str(cell))}</td>' for cell in row) for row in rows]
+    about = html.escape(f"{manifest['task']}, {manifest['model']['id']}: {manifest['signature']}")
+    return f"<table><caption>{about}</caption>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
