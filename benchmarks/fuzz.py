@@ -3,10 +3,12 @@
 Usage: python benchmarks/fuzz.py [--cases 1500] [--seed 1] [--first 0]
 
 Every case takes sound files (packs in each file kind, answers, forms, keys, mappings, surveys, verdicts, results of
-other tools, weights, a finished run and analysis), spoils one or two of them or an option, and runs one command on
-them in a process of its own. Every fourth case spoils a field of ``run.json``, each in its turn. A traceback, another
-exit code, a message without a file, a row or a remedy, over 30 seconds of the processor or over 1 GB is a failure,
-and is printed with what to repeat it: the seed and the number of the case.
+other tools, weights and encoders, a finished run with its journal, a cache, an analysis), spoils one or two of them or
+an option, and runs one command on them in a process of its own. Files are spoiled as bytes, as cells, as values of
+another type, as rows of a database, as members of an archive, or a pipe takes their place. Every fourth case spoils a
+field of ``run.json``, each in its turn. A traceback, another exit code, a message without a file, a row or a remedy,
+over 30 seconds of the processor or over 1.5 GB is a failure, and is printed with what to repeat it: the seed and the
+number of the case.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ import random
 import re
 import shutil
 import signal
+import sqlite3
 import sys
 import tempfile
 import zipfile
@@ -37,7 +40,7 @@ import kapwa
 from kapwa.cli import main
 
 # Of the processor, so that a busy machine is no fault; what only waits is stopped after three minutes.
-SECONDS, BYTES, HANGS = 30, 1_000_000_000, 180
+SECONDS, BYTES, HANGS = 30, 1_500_000_000, 180
 SUITES = Path(kapwa.__file__).parent / "suites"
 NASTY = [
     *("", " ", "0", "-1", "1e999", "NaN", "null", "None", "true", "[]", "{}", "9" * 5000, "x" * 70_000, "\0"),
@@ -212,8 +215,28 @@ def _weights(folder: Path) -> None:
         vocab_size=30, hidden_size=8, num_hidden_layers=1, num_attention_heads=1, intermediate_size=8
     )
     transformers.BertModel(config).save_pretrained(folder)
+    _parts_of_an_encoder(folder)
     (folder / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n", encoding="utf-8")
     transformers.BertTokenizer(str(folder / "vocab.txt")).save_pretrained(folder)
+
+
+def _parts_of_an_encoder(folder: Path) -> None:
+    """Add the files that say how an encoder makes one embedding of a text."""
+    import torch
+    from safetensors.torch import save_file
+
+    parts = ["Transformer", "Pooling", "Dense"]
+    files: dict[str, Any] = {
+        "modules.json": [{"type": f"any.{part}", "path": part if n else ""} for n, part in enumerate(parts)],
+        "Pooling/config.json": {"pooling_mode_mean_tokens": True},
+        "Dense/config.json": {"activation_function": "torch.nn.modules.activation.Tanh"},
+        "sentence_bert_config.json": {"max_seq_length": 6},
+        "config_sentence_transformers.json": {"prompts": {"query": "a"}, "default_prompt_name": "query"},
+    }
+    for name, content in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(json.dumps(content), encoding="utf-8")
+    save_file({"linear.weight": torch.ones(4, 8), "linear.bias": torch.ones(4)}, folder / "Dense" / "model.safetensors")
 
 
 # --- what spoils them -----------------------------------------------------------------------------------------
@@ -234,10 +257,17 @@ def spoil(path: Path, draw: random.Random) -> str:
     ]
     if path.suffix == ".csv":
         ways += [lambda raw: _spoil_cells(raw, draw)] * 8
-    if path.suffix in (".json", ".jsonl"):
+    if path.suffix in (".json", ".jsonl") or path.name == "mapping.yaml":  # which is written as JSON
         ways += [lambda raw: _spoil_json(raw, draw)] * 8
     if path.suffix in (".xlsx", ".eval"):
         ways += [lambda raw: _spoil_archive(raw, draw)] * 8
+    if draw.random() < 0.02:
+        path.unlink()
+        os.mkfifo(path)
+        return f"{path.name}, a pipe"
+    if path.suffix in (".parquet", ".sqlite") and draw.random() < 0.7:
+        (_spoil_column if path.suffix == ".parquet" else _spoil_session)(path, draw)
+        return f"{path.name}, values"
     number = draw.randrange(len(ways))
     raw = path.read_bytes()
     try:
@@ -272,6 +302,51 @@ def _spoil_cells(raw: bytes, draw: random.Random, way: str = "", first: int = 0)
     return out.getvalue().encode()
 
 
+def _spoil_column(path: Path, draw: random.Random) -> None:
+    """Give a column of a table values of another type, or take it out, or set one cell."""
+    values = [7, 1e300, "x" * 300, "=1+1", None, True, [1], {"a": 1}, b"bytes", "\x1b]52;", -1]
+    value, way, place = draw.choice(values), draw.choice(["all", "all", "one", "drop"]), draw.random()
+
+    def work() -> None:
+        import polars as pl
+
+        frame = pl.read_parquet(path)
+        name = frame.columns[int(place * frame.width)]
+        if way == "drop":
+            frame = frame.drop(name)
+        elif way == "one" and frame.height:
+            cells = frame[name].to_list()
+            cells[int(place * len(cells))] = value
+            frame = frame.with_columns(pl.Series(name, cells, strict=False))
+        else:
+            frame = frame.with_columns(pl.Series(name, [value] * frame.height, strict=False))
+        frame.write_parquet(path)
+
+    _apart(work)
+
+
+def _spoil_session(path: Path, draw: random.Random) -> None:
+    """Change what a store says of who committed its answers, or of an answer."""
+    texts = [
+        "x",
+        "[]",
+        "3",
+        "null",
+        '{"model": 3}',
+        '{"model": {"id": 1}}',
+        '{"environment": []}',
+        '{"cache": "c"}',
+        "[" * 9999,
+    ]
+    values = [*texts, None, 1e300, -1.0, b"\xff\xfe", 2**62, *NASTY[:14]]
+    table, column = draw.choice(
+        [("sessions", "started"), ("sessions", "ended"), *[("sessions", "record")] * 3, ("meta", "value")]
+        + [("responses", name) for name in ("payload", "sum", "failed", "session")]
+    )
+    with contextlib.suppress(sqlite3.Error), contextlib.closing(sqlite3.connect(path, isolation_level=None)) as base:
+        base.execute(f"UPDATE {table} SET {column} = ?", (draw.choice(values),))  # noqa: S608 - both are ours
+
+
 def _spoil_archive(raw: bytes, draw: random.Random) -> bytes:
     """Spoil one member of a workbook or a log."""
     out = io.BytesIO()
@@ -281,6 +356,10 @@ def _spoil_archive(raw: bytes, draw: random.Random) -> bytes:
             inside = old.read(name)
             if name == chosen and name.endswith(".json") and inside[:1] in b"{[":
                 inside = _spoil_json(inside, draw)
+            elif name == chosen and name.startswith("xl/worksheets") and draw.random() < 0.3:
+                inside = re.sub(
+                    rb'r="[A-Z]+(\d+)"', draw.choice([rb'r="XFD\1"', rb'r="A\g<1>000000"', rb'r="ZZZ\1"']), inside
+                )
             elif name == chosen:
                 more = draw.choice(NASTY).encode("utf-8", "replace")
                 inside = _insert(inside[: draw.choice([len(inside), draw.randrange(len(inside) + 1)])], draw, more)
@@ -389,6 +468,12 @@ TRIED: list[tuple[list[str], str]] = [
     (["inspect/log.eval"], "import inspect --format inspect"),
     (["kalahi-open/journal.sqlite"], "doctor kalahi-open"),
     (["kalahi-open/journal.sqlite"], "doctor kalahi-open --salvage"),
+    (["kalahi-open/*.parquet", "kalahi-open/journal.sqlite"], "runs ."),
+    (["kalahi-open/*.parquet"], "report kalahi-open --answers all -o page.html"),
+    (["kalahi-open/*.parquet"], "report kalahi-open --csv out -o page.html"),
+    (["kalahi-open/*.parquet"], "plan kalahi-open --difference 0.05"),
+    (RUN, "export kalahi-open --format inspect -o out"),
+    (["other/*/journal.sqlite"], "run kalahi/open --data kalahi --model replay:answers.csv --metrics chrf --out other"),
     (["kalahi-open/items.parquet"], "card datasheet kalahi-open"),
     (["kalahi-open/scores.parquet"], "compare kalahi-open kalahi-open"),
     (["texts/texts.csv"], "words --responses texts"),
@@ -407,7 +492,14 @@ SLOW = [
         ["weights/model.safetensors", "weights/config.json", "weights/tokenizer.json", "weights/tokenizer_config.json"],
         "score kalahi/open --responses answers.csv --limit 1 --metrics bertscore --bertscore-model weights",
     ),
-    (["weights/*"], "run kalahi/open --limit 1 --model hf:weights --metrics chrf"),
+    (["weights/*.*"], "run kalahi/open --limit 1 --model hf:weights --metrics chrf"),
+    *[
+        (
+            ["weights/*.json", "weights/*/*"],
+            "score kalahi/open --responses answers.csv --limit 1 --metrics sentence --sentence-model weights",
+        )
+    ]
+    * 2,
 ]
 
 
@@ -421,8 +513,8 @@ def one(number: int, seed: int, sound: Path, scratch: Path) -> tuple[str, Ended]
         words = command.split()
         (manifest,) = [scratch / word / "run.json" for word in words if (scratch / word / "run.json").exists()][:1]
         manifest.write_bytes(_spoil_json(manifest.read_bytes(), draw, number // 4))
-        return f"{command}, run.json", run(words, scratch)._replace(names=("run.json", "kalahi-open", "eecc-qa"))
-    slow = draw.random() < 0.02 and (scratch / "weights").exists()
+        return f"{command}, run.json", run(words, scratch)._replace(names=_named_by(words))
+    slow = draw.random() < 0.05 and (scratch / "weights").exists()
     files, command = draw.choice(SLOW if slow else TRIED)
     words = command.split()
     way, names = draw.random(), ()
@@ -437,6 +529,11 @@ def one(number: int, seed: int, sound: Path, scratch: Path) -> tuple[str, Ended]
         names = tuple(name for file in chosen for name in (file.stem, file.parent.name))
     ended = run(words, scratch)._replace(names=names, one_cell=what.endswith(ONE_CELL) and " and " not in what)
     return f"{' '.join(word[:40] for word in words)}, {what[:200]!r}", ended
+
+
+def _named_by(words: list[str]) -> tuple[str, ...]:
+    """Names that a message about a spoiled manifest may hold; a plan may also find too little in the pilot's scores."""
+    return () if words[0] == "plan" else ("run.json", "kalahi-open", "eecc-qa")
 
 
 def _spoiled(file: Path, words: list[str], scratch: Path, draw: random.Random) -> str:

@@ -15,7 +15,7 @@ from kapwa import registry
 from kapwa.datasets.findings import CheckReport
 from kapwa.errors import DataError, UnfinishedRunError, UsageError, nearest
 from kapwa.loading import load_model, load_task
-from kapwa.models.base import Model
+from kapwa.models.base import Model, ModelSettings
 from kapwa.suites.base import Suite, Task, given_options
 
 log = logging.getLogger(__name__)
@@ -345,24 +345,31 @@ def _suite_of_forms(name: str) -> Suite:
 
 
 def build_mcq(
-    data: str | Path | None, out: str | Path, *, judge: str | Model | None = None, **settings: Unpack[McqSettings]
+    data: str | Path | None,
+    out: str | Path,
+    *,
+    judge: str | Model | None = None,
+    judge_options: ModelSettings | None = None,
+    **settings: Unpack[McqSettings],
 ) -> Built:
     """Build multiple-choice questions from the answers in ``data`` (None: the sample packs) in the folder ``out``.
 
-    ``judge``: a model (or its spec, as for :func:`load_model`) that says whether two options mean the same.
-    ``settings``: ``rule``, ``seed``, ``max_variants`` and ``review`` of
+    ``judge``: a model (or its spec, as for :func:`load_model`, to be loaded with ``judge_options``) that says whether
+    two options mean the same. ``settings``: ``rule``, ``seed``, ``max_variants`` and ``review`` of
     :func:`kapwa.suites.blend.mcq_build.build_mcq`, which see for what it writes and raises.
     """
     from kapwa.suites.blend.data import read_data
     from kapwa.suites.blend.mcq_build import build_mcq
 
+    if judge_options and not isinstance(judge, str):
+        raise UsageError("judge_options say how a judge is loaded, and no judge is named.", hint="Name its spec.")
     chosen: dict[str, Any] = given_options("build_mcq", settings, McqSettings.__annotations__)
     read = read_data(data)
     if judge is None:
         return build_mcq(read.questions, out, source=read.source, **chosen)
     from kapwa.runs.execute import StoredModel
 
-    model = load_model(judge) if isinstance(judge, str) else judge
+    model = load_model(judge, **(judge_options or {})) if isinstance(judge, str) else judge
     # Its answers lie beside the folder, so that a build that was stopped asks only what is missing.
     with closing(StoredModel(model, Path(f"{Path(out)}.answers.sqlite"))) as kept:
         try:

@@ -16,6 +16,9 @@ from kapwa.errors import DataError
 Line = tuple[int, list[str]]
 # A workbook of a million rows is smaller; what unpacks to more is damaged, or meant to fill the memory.
 MAX_UNPACKED = 1_000_000_000
+# A few bytes can fill every cell up to the last column, XFD; no table that people made is so wide or so large.
+MAX_COLUMNS = 1_000
+MAX_CELLS = 20_000_000
 _MINUTE = datetime.timedelta(minutes=1)
 _MERGED = re.compile(rb'<(?:\w+:)?mergeCell\b[^>]*?\bref="([A-Z]+[0-9]+:[A-Z]+[0-9]+)"')
 _LONGEST_TAG = 200
@@ -78,13 +81,15 @@ def sheet_lines(path: Path) -> tuple[list[Line], list[str]]:
     try:
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
         names = [sheet.title for sheet in book.worksheets]
-        lines = _lines_of(book.worksheets[0])
+        lines = _lines_of(path, book.worksheets[0])
         merged = _merged_in(path, book.worksheets[0]._worksheet_path)
         others = [
             sheet.title
             for sheet in ([] if _looks_like_table(lines) else book.worksheets[1:])
-            if _looks_like_table(_lines_of(sheet))
+            if _looks_like_table(_lines_of(path, sheet))
         ]
+    except DataError:
+        raise
     except Exception as error:  # noqa: BLE001 - openpyxl raises many kinds for damaged files
         damaged = isinstance(error, zipfile.BadZipFile)
         why = ": it is no workbook, or damaged" if damaged else f" ({type(error).__name__})"
@@ -99,12 +104,19 @@ def sheet_lines(path: Path) -> tuple[list[Line], list[str]]:
     return lines, merged
 
 
-def _lines_of(sheet: Any) -> list[Line]:
+def _lines_of(path: Path, sheet: Any) -> list[Line]:
+    """Return the lines of a sheet that hold anything; raise DataError for one that is too wide or too large."""
     # Else a formatted empty cell in the last corner, XFD1048576, makes 17 thousand million cells.
     sheet.reset_dimensions()
-    lines = []
+    lines: list[Line] = []
+    width = 0
     for number, values in enumerate(sheet.values, start=1):
         filled = max((i for i, value in enumerate(values, start=1) if value is not None), default=0)
+        width = max(width, filled)
+        if width > MAX_COLUMNS or width * len(lines) > MAX_CELLS:
+            message = f"is too wide or too large: at most {MAX_COLUMNS:,} columns and {MAX_CELLS:,} cells are read."
+            hint = "Delete what stands far to the right of the table, or save the table alone as 'CSV UTF-8'."
+            raise DataError(message, path=path, row=number, hint=hint)
         if filled:
             lines.append((number, [_cell_text(value) for value in values[:filled]]))
     return lines

@@ -79,6 +79,36 @@ def test_the_key_is_in_nothing_that_a_judge_leaves(verb: str, stub, replies: Pat
     assert leaks(contents(tmp_path)) == []
 
 
+@pytest.mark.parametrize("verb", ["score", "build"])
+def test_a_judge_takes_the_settings_of_a_model(verb: str, stub, replies: Path, tmp_path: Path) -> None:
+    server = stub(delay=0.05)
+    words = [*line(verb, replies), "--judge-option", "concurrency=3", "--judge-option", f"base_url={server.url}"]
+    done = subprocess.run(
+        words, cwd=tmp_path, env=settings("http://127.0.0.1:9"), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert len(server.arrivals()) > 50
+    assert server.report()["most_open"] == 3
+
+
+def test_a_judge_has_no_more_requests_open_than_its_model(stub, replies: Path, tmp_path: Path) -> None:
+    server = stub(delay=0.05)
+    words = [sys.executable, "-m", "kapwa", "run", "blend/saq", "--limit", "4", "--concurrency", "2"]
+    words += ["--model", "openai:stub", "--matcher", "judge", "--judge", "openai:other"]
+    done = subprocess.run(words, cwd=tmp_path, env=settings(server.url), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert server.report()["most_open"] == 2
+
+
+def test_settings_without_a_judge_are_refused(replies: Path, tmp_path: Path) -> None:
+    words = [word for word in line("score", replies)[:-4] if word != "judge"]
+    done = subprocess.run(
+        [*words, "--judge-option", "attempts=3"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "--judge MODEL" in done.stderr
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
 @pytest.mark.parametrize("verb", ["score", "build"])

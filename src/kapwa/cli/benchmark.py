@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -55,6 +55,7 @@ def mcq(
     seed: Annotated[int, option("N", "Seed of the draw and of the order of options.", min=0)] = 0,
     max_variants: Annotated[int, option("N", "Most multiple-choice items for a question.", min=1)] = 5,
     judge: Annotated[str | None, option("MODEL", "A model that says whether two options mean the same.")] = None,
+    judge_option: opt.JudgeOption = None,
     review: Annotated[
         Path | None, option("FILE", "verdicts.csv of an earlier build, with a person's overrides.")
     ] = None,
@@ -67,7 +68,9 @@ def mcq(
     """
     import kapwa
 
-    built = kapwa.build_mcq(data, output, rule=rule, seed=seed, max_variants=max_variants, judge=judge, review=review)
+    settings: dict[str, Any] = {"rule": rule, "seed": seed, "max_variants": max_variants, "review": review}
+    asking = opt.judge_settings(judge_option) if judge_option else None
+    built = kapwa.build_mcq(data, output, judge=judge, judge_options=asking, **settings)
     if json:
         show_json(built._asdict() | {"folder": str(built.folder), "skipped": [row._asdict() for row in built.skipped]})
         return

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -61,6 +61,34 @@ def grouped(verb: Callable[..., None]) -> Callable[..., None]:
     return called
 
 
+def parse_pair(option: str, pair: str, form: str, example: str) -> tuple[str, str]:
+    """Split ``name=value``, the ``form`` that the value of an option has; the value may be empty."""
+    from kapwa.errors import UsageError
+
+    name, equals, value = pair.partition("=")
+    if not name or not equals:
+        raise UsageError(f"{option} {pair!r} is not of the form {form}.", hint=f"For example: {example}")
+    return name, value
+
+
+def parse_extra(pair: str, option: str = "--extra") -> tuple[str, Any]:
+    """Turn ``name=JSON`` into name and value; a word that is no JSON is taken as text."""
+    name, value = parse_pair(option, pair, "name=JSON", f"{option} attempts=3")
+    try:
+        return name, json.loads(value)
+    except (ValueError, RecursionError):
+        if value.lstrip().startswith(("{", "[", '"')):
+            from kapwa.errors import UsageError
+
+            raise UsageError(f"{option} {name}: {value[:40]!r} is not valid JSON, or nested too deeply.") from None
+        return name, value
+
+
+def parse_judge_option(pair: str) -> tuple[str, Any]:
+    """Turn ``name=JSON`` into name and value, as :func:`parse_extra`."""
+    return parse_extra(pair, "--judge-option")
+
+
 Data = Annotated[
     str | None,
     option("DATA", "Folder, file or hub id of the data \\[default: the sample packs, which are illustrative]."),
@@ -85,6 +113,15 @@ Key = Annotated[
 
 _EVERYDAY = "Everyday knowledge"
 _TEXTS = "How text changes with culture"
+JudgeOption = Annotated[
+    list[Any] | None,
+    option(
+        "NAME=JSON",
+        "A setting of the judge, as of any model: timeout=30, concurrency=4, revision=v2, attempts=3. Again for more.",
+        _EVERYDAY,
+        parser=parse_judge_option,
+    ),
+]
 _OPEN = "Open tasks"
 
 
@@ -119,6 +156,7 @@ class TaskOptions:
         option("WAY", "lexical, or judge: a model says besides whether a reply means one of the answers.", _EVERYDAY),
     ] = "lexical"
     judge: Annotated[str | None, option("MODEL", "The model that judges, written as for --model.", _EVERYDAY)] = None
+    judge_option: JudgeOption = None
     concepts: Annotated[
         Any,
         option(
@@ -164,20 +202,30 @@ class TaskOptions:
         option("MODEL", "Encoder for the metric sentence (hub id, id@revision or folder). Default: LaBSE.", _OPEN),
     ] = None
 
-    def open(self, task: str, out: Path, *, seed: int | None = None, **more: Any) -> Task:
-        """Open ``task``; ``seed`` goes to tasks that draw samples; a judge's answers are kept in ``out``."""
+    def open(
+        self, task: str, out: Path, *, seed: int | None = None, concurrency: int | None = None, **more: Any
+    ) -> Task:
+        """Open ``task``; ``seed`` goes to tasks that draw samples; a judge's answers are kept in ``out``.
+
+        ``concurrency``: as many requests as the model takes at a time, for a judge that says no other number.
+        """
         from kapwa import registry
         from kapwa.errors import UsageError, nearest
         from kapwa.loading import load_judge, load_task
 
         settings = {**vars(self), "where": parse_where(self.where, self.country), "draw_seed": seed or 0, **more}
-        del settings["country"], settings["matcher"]
+        del settings["country"], settings["matcher"], settings["judge_option"]
         if self.matcher not in ("lexical", "judge"):
             raise UsageError(f"There is no matcher {self.matcher!r}.", hint=nearest(self.matcher, ("lexical", "judge")))
         if (self.matcher == "judge") != (self.judge is not None):
             raise UsageError("A judge needs both: --matcher judge --judge MODEL.")
         if self.judge is not None:
-            settings["judge"] = load_judge(self.judge, out / "judge-answers.sqlite")
+            served = self.judge.startswith(("openai:", "inspect:"))
+            usual = {"concurrency": concurrency} if served and concurrency is not None else {}
+            kept = out / "judge-answers.sqlite"
+            settings["judge"] = load_judge(self.judge, kept, **judge_settings(self.judge_option, **usual))
+        elif self.judge_option:
+            raise UsageError("--judge-option says how a judge is asked, and there is none.", hint="Add: --judge MODEL")
         suite = task.partition("/")[0]
         if suite in registry.available("suites") and registry.load("suites", suite).draws_samples:
             settings["seed"] = seed
@@ -240,14 +288,14 @@ def open_engine(engine: str, **settings: Any) -> Ray | None:
     return None
 
 
-def parse_pair(option: str, pair: str, form: str, example: str) -> tuple[str, str]:
-    """Split ``name=value``, the ``form`` that the value of an option has; the value may be empty."""
-    from kapwa.errors import UsageError
+def judge_settings(pairs: list[Any] | None, **usual: Any) -> Any:
+    """Turn the pairs of ``--judge-option`` into options of a model, those of one backend alone into ``extra``."""
+    from kapwa.models.base import ModelOptions
 
-    name, equals, value = pair.partition("=")
-    if not name or not equals:
-        raise UsageError(f"{option} {pair!r} is not of the form {form}.", hint=f"For example: {example}")
-    return name, value
+    names = {field.name for field in fields(ModelOptions)} - {"extra"}
+    settings = {name: value for name, value in pairs or () if name in names}
+    extra = {name: value for name, value in pairs or () if name not in names}
+    return {**usual, **settings, "extra": extra}
 
 
 def read_at(text: str) -> str:
@@ -275,16 +323,3 @@ def parse_where(pairs: list[str] | None, cultures: tuple[str, ...] | None = None
             )
         chosen[column] = (*chosen.get(column, ()), value)
     return chosen
-
-
-def parse_extra(pair: str) -> tuple[str, Any]:
-    """Turn ``name=JSON`` into name and value; a word that is no JSON is taken as text."""
-    name, value = parse_pair("--extra", pair, "name=JSON", "--extra attempts=3")
-    try:
-        return name, json.loads(value)
-    except ValueError:
-        if value.lstrip().startswith(("{", "[", '"')):
-            from kapwa.errors import UsageError
-
-            raise UsageError(f"--extra {name}: {value!r} is not valid JSON.") from None
-        return name, value

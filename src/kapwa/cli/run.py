@@ -165,7 +165,9 @@ def run(
     try:
         engine = opt.open_engine(**vars(place))
         more = {"how": how, "temperature": temperature, "max_new_tokens": max_new_tokens, "shots": shots}
-        opened = chosen.open(task, out, seed=seed, system=system and opt.read_at(system), **more)
+        opened = chosen.open(
+            task, out, seed=seed, system=system and opt.read_at(system), concurrency=loading.concurrency, **more
+        )
         if rehearsal.dry_run:
             rehearse(opened, model, settings, rehearsal, json=json)
             return

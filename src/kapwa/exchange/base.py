@@ -265,6 +265,21 @@ def _complete(manifest: Mapping[str, Any]) -> dict[str, Any]:
     return dict(whole)
 
 
+# What code meets in a file whose parts are not of the types that its tool writes.
+MISREAD = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, pl.exceptions.PolarsError)
+
+
+@contextmanager
+def reading_file(file: Path, form: str) -> Iterator[None]:
+    """Turn what is not of the types that a tool writes, wherever that shows, into DataError."""
+    try:
+        yield
+    except MISREAD as error:
+        why = f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
+        hint = "Copy it again from where it was made, with its samples."
+        raise DataError(f"is not as {form} writes it ({why}).", path=file, hint=hint) from None
+
+
 @contextmanager
 def reading_samples() -> Iterator[None]:
     """Turn whatever is wrong in another tool's samples of a task of Kapwa's into DataError."""
@@ -274,7 +289,7 @@ def reading_samples() -> Iterator[None]:
         raise
     except KapwaError as error:
         raise DataError(error.message, hint=error.hint) from None
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+    except MISREAD as error:
         raise DataError(f"its samples are not as Kapwa's tasks write them ({type(error).__name__}: {error}).") from None
 
 

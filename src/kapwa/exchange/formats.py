@@ -12,7 +12,17 @@ import yaml
 
 from kapwa.errors import DataError, UsageError, nearest
 from kapwa.exchange import every_eval_ever, inspect_export, lm_eval_export
-from kapwa.exchange.base import PART, UNDETERMINED, UNKNOWN, Files, ItemDefaults, files_in, overall, write_text
+from kapwa.exchange.base import (
+    PART,
+    UNDETERMINED,
+    UNKNOWN,
+    Files,
+    ItemDefaults,
+    files_in,
+    overall,
+    reading_file,
+    write_text,
+)
 from kapwa.files import replacing
 from kapwa.languages.codes import is_language_tag
 from kapwa.runs.directory import Run, slug
@@ -168,7 +178,8 @@ def import_result(
     failed: list[str] = []
     for file in found:
         try:
-            made += import_one(file, Path(out), defaults, overwrite=overwrite)
+            with reading_file(file, form):
+                made += import_one(file, Path(out), defaults, overwrite=overwrite)
         except (DataError, UsageError) as error:
             if len(found) == 1:
                 raise

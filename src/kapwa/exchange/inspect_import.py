@@ -26,6 +26,7 @@ from kapwa.errors import DataError
 from kapwa.exchange import base
 from kapwa.exchange.inspect_answers import is_kapwa_task, judge_again
 from kapwa.exchange.inspect_export import METADATA, need_inspect
+from kapwa.files import check_ordinary
 from kapwa.records import Outcome
 
 if TYPE_CHECKING:
@@ -148,6 +149,7 @@ def read_log(path: Path) -> InspectLog:
 def _opened(file: Path) -> InspectLog:
     from inspect_ai.log import read_eval_log
 
+    check_ordinary(file)
     try:
         size = file.stat().st_size
     except OSError as error:

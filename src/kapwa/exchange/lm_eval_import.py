@@ -99,11 +99,7 @@ class TaskSamples:
 def import_lm_eval(path: Path, out: Path, defaults: base.ItemDefaults, *, overwrite: bool = False) -> list[Path]:
     """Make a run in ``out`` of every task of the results in the file ``path``; return the folders."""
     results = _read_results(path)
-    try:
-        imported = list(_imported(path, results, defaults))
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        why = f"{type(error).__name__}: {error}"
-        raise DataError(f"is not as lm-eval writes it ({why}).", path=path, hint=_COPY_AGAIN) from None
+    imported = list(_imported(path, results, defaults))
     if all(run.manifest["suite"] != _SUITE for run in imported):
         defaults.refuse(path)
     return [base.write_run(run, out, overwrite=overwrite) for run in imported]

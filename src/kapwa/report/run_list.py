@@ -51,7 +51,7 @@ def _row(place: Path) -> dict[str, Any]:
         "label": str(told.get("label") or brief_model(name)),
         "state": state,
         "detail": detail,
-        "date": told.get("finished") or _changed(place),
+        "date": finished if isinstance(finished := told.get("finished"), str) else _changed(place),
         **score,
     }
 

@@ -48,22 +48,18 @@ _LOCK, _HOLDER = ".lock", ".lock-holder"
 # A text as part of a run's name, in which the dots of a model's version stay.
 slug = partial(files.slug, keep=".", longest=40, empty="unnamed")
 _AGAIN = "Run again with the same command that began it."
-# What every reader of a table relies on; a table of a suite has columns of its own.
-_COLUMNS: Mapping[str, Sequence[str]] = {
-    "scores": SCORE_COLUMNS,
-    "estimates": ("culture", "variant", "group", "stratum", "metric", "value", "low", "high", "n", "signature"),
-    "floors": ("metric", "variant", "name", "value", "kind", "note"),
-    "comparisons": ("metric", "variant", "culture", "difference"),
-    "items": ("item_id", "variant"),
-    "answers": ("item_id", "variant", "text"),
-    "continuations": ("item_id", "variant"),
-}
-# The types of columns, as far as a table has them.
-_TYPES: Mapping[str, Mapping[str, Any]] = {
+# The tables that every run has alike, with the types of their columns.
+_SCHEMAS: Mapping[str, Mapping[str, Any]] = {
     "scores": SCORE_SCHEMA,
     "estimates": {**ESTIMATE_SCHEMA, "signature": pl.String},
     "floors": _FLOOR_SCHEMA,
     "comparisons": COMPARISON_SCHEMA,
+}
+# What every reader of the other tables relies on; those of a suite have columns of its own.
+_COLUMNS: Mapping[str, Sequence[str]] = {
+    "items": ("item_id", "variant"),
+    "answers": ("item_id", "variant", "text"),
+    "continuations": ("item_id", "variant"),
 }
 # What the tables of suites say of an item has one type in all of them.
 _OF_ITEMS: Mapping[str, Any] = {**CASE_SCHEMA, **SCORE_SCHEMA, "text": pl.String}
@@ -214,8 +210,8 @@ class Run:
         if name not in self._read:
             self._read[name] = read_table(
                 self.path / f"{name}.parquet",
-                _COLUMNS.get(name, ()),
-                _TYPES.get(name, _OF_ITEMS),
+                _COLUMNS.get(name) or tuple(_SCHEMAS.get(name, ())),
+                _SCHEMAS.get(name, _OF_ITEMS),
                 f"{_AGAIN} Nothing is asked twice.",
             )
         return self._read[name]
@@ -234,6 +230,7 @@ class Run:
 
 def load_manifest(file: Path, kind: str, latest: int, hint: str) -> dict[str, Any]:
     """Read the JSON file that describes a folder; raise RunError for a damaged one, or a format after ``latest``."""
+    files.check_ordinary(file)
     try:
         manifest = dict(json.loads(file.read_text(encoding="utf-8")))
         newer = manifest["format"] > latest
@@ -254,6 +251,7 @@ def read_table(file: Path, columns: Sequence[str], types: Mapping[str, Any], hin
     Raises RunError where it is missing, damaged, lacks one of ``columns``, or has a column of another type than
     ``types`` says.
     """
+    files.check_ordinary(file)
     try:
         table = pl.read_parquet(file)
     except (pl.exceptions.PolarsError, OSError, pl.exceptions.PanicException) as error:

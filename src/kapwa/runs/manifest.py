@@ -24,7 +24,8 @@ from typing import Annotated, Any, Literal, NotRequired
 from pydantic import BaseModel, StringConstraints
 from typing_extensions import TypedDict
 
-from kapwa.files import digest, jsonable
+from kapwa.errors import DataError
+from kapwa.files import check_ordinary, digest, jsonable
 from kapwa.models.base import Model, processor
 from kapwa.records import Item
 from kapwa.runs.execute import differences, environments
@@ -50,6 +51,7 @@ _NAMED_ALREADY = ("id", "model", "revision", "digest", "by_item")
 _DIGEST, _LONGEST_PLAIN = re.compile(r"[0-9a-f]{12,}"), 40
 # What would break a signature apart, or a line of it: the separator, the escape, blanks and control characters.
 _UNSAFE = re.compile(r"[|%\s\x00-\x1f\x7f]")
+_ESCAPED = re.compile("%([0-9a-c]?[0-9a-f]{1,3});")
 
 TABLE_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")  # it becomes a file name
 Plain = dict[str, Any]
@@ -231,7 +233,7 @@ def differing(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[tuple[str, str
     found = []
     for manifest in (a, b):
         parts = (part.partition(":") for part in manifest["signature"].split("|")[1:])
-        fields = {name: re.sub("%([0-9a-f]+);", lambda m: chr(int(m[1], 16)), value) for name, _, value in parts}
+        fields = {name: _ESCAPED.sub(lambda match: chr(int(match[1], 16)), value) for name, _, value in parts}
         fields.pop("options", None)
         options = {name: str(value) for name, value in manifest["options"].items() if value is not None}
         found.append({**fields, **options})
@@ -368,6 +370,7 @@ def machine() -> dict[str, Any]:
 def read_manifest(folder: Path) -> dict[str, Any] | None:
     """Return the manifest in ``folder``; None where there is none, or none that can be read."""
     try:
+        check_ordinary(folder / NAME)
         return dict(json.loads((folder / NAME).read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError, RecursionError):
+    except (DataError, OSError, ValueError, TypeError, RecursionError):
         return None

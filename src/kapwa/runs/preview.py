@@ -15,6 +15,8 @@ from kapwa.suites.base import Task
 
 # So many requests, evenly spread, stand for all of a longer run.
 MEASURED = 2000
+# More than the largest published study asks (3.7 million texts).
+MOST_LISTED = 5_000_000
 _LOCAL = ("smollm2", "hf")
 _CHARACTERS = "by characters, four to a token: that fits English, other scripts take more"
 
@@ -50,6 +52,13 @@ def preview(task: Task) -> Preview:
     items = task.items()
     if not items:
         raise UsageError(f"{task.name} has no items to ask about.", hint="Loosen --where or --variant.")
+    samples = int(task.options.get("samples") or 1)
+    if len(items) * samples > MOST_LISTED:
+        raise UsageError(
+            f"{task.name} would make {len(items) * samples:,} requests at least ({len(items):,} items, "
+            f"{samples:,} samples each): too many to look at one by one.",
+            hint="Rehearse with --samples 1 or a smaller --limit, and multiply.",
+        )
     index = RequestIndex(task, items, {})
     distinct = list(index.distinct())
     first = {request.variant: request for request in reversed(distinct)}

@@ -24,7 +24,7 @@ from typing import Any, Literal, NamedTuple
 from pydantic import ValidationError
 
 from kapwa.errors import RunError
-from kapwa.files import may_write, replacing
+from kapwa.files import check_ordinary, may_write, replacing
 from kapwa.records import Boundary, ContinuationScore, Response, Usage
 from kapwa.runs.sessions import SESSION, Session
 
@@ -127,6 +127,7 @@ class AnswerStore(AbstractContextManager["AnswerStore"]):
 
     def _checked_address(self, path: Path, mode: Literal["own", "share", "read"], identity: str | None) -> str:
         """Return what SQLite is to open; refuse what is no store before SQLite sees (and might change) it."""
+        check_ordinary(path)
         log = path.with_name(f"{path.name}-wal")
         if mode != "read":
             for place in (path.parent, path):

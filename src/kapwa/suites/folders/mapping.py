@@ -79,7 +79,7 @@ class Join(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     table: Word
-    on: Word | list[Word] | dict[Word, Word]
+    on: Word | Annotated[list[Word], Field(min_length=1)] | Annotated[dict[Word, Word], Field(min_length=1)]
     columns: dict[str, Word]
     only: Only = Field(default_factory=dict)
 
@@ -138,6 +138,8 @@ class ColumnMapping(BaseModel):
     def _inside(cls, given: str | list[str] | Join | list[Join]) -> str | list[str] | Join | list[Join]:
         for one in given if isinstance(given, list) else [given]:
             name = one.table if isinstance(one, Join) else one
+            if not name.isprintable():
+                raise ValueError(f"{name!r} holds a character that no file's name has")
             if Path(name).is_absolute() or ".." in Path(name).parts:
                 raise ValueError(f"{name!r} is not in the folder; name tables from the folder on")
             if any("**" in part and part != "**" for part in Path(name).parts):

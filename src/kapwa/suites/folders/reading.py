@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -146,28 +145,39 @@ class Reading:
         for column, form in self.mapping.parts.items():
             if column not in table.header:
                 continue
-            names, shape = _shape(form)
+            names = re.findall(r"\{(\w+)\}", form)
             records = []
             for record in table.records:
                 cell = str(record.cells.get(column, "")).strip()
-                match = shape.fullmatch(cell)
-                if match is None:
+                parts = parts_of(cell, form)
+                if parts is None:
                     hint = "Change 'parts' in the mapping, or the cell."
                     message = f"{cell!r} is not of the form {form!r}."
                     self.problems.append(DataError(message, path=file, row=record.row, column=column, hint=hint))
                     continue
-                records.append(Record(record.row, {**record.cells, **match.groupdict()}))
+                records.append(Record(record.row, {**record.cells, **parts}))
             table = table._replace(header=(*table.header, *names), records=records)
         return table
 
 
-@cache
-def _shape(form: str) -> tuple[tuple[str, ...], re.Pattern[str]]:
-    """Names of the parts of a form such as "{locale}_{number}", and a pattern with a group for each."""
-    pieces = re.split(r"\{(\w+)\}", form)
-    names = tuple(pieces[1::2])
-    groups = [f"(?P<{piece}>.+?)" if i % 2 else re.escape(piece) for i, piece in enumerate(pieces)]
-    return names, re.compile("".join(groups), re.DOTALL)
+def parts_of(cell: str, form: str) -> dict[str, str] | None:
+    """Return the parts of a cell of a form such as "{locale}_{number}", none empty; None where it has another form.
+
+    Each part ends where the sign after it first stands, so one look at the cell is enough.
+    """
+    first, *pieces, last = re.split(r"\{(\w+)\}", form)
+    if not (cell.startswith(first) and cell.endswith(last)):
+        return None
+    rest = cell[len(first) : len(cell) - len(last)]
+    parts = {}
+    for name, sign in zip(pieces[:-1:2], pieces[1::2], strict=True):
+        end = rest.find(sign, 1)
+        if end < 0:
+            return None
+        parts[name] = rest[:end]
+        rest = rest[end + len(sign) :]
+    parts[pieces[-1]] = rest
+    return parts if rest else None
 
 
 def _is_wanted(record: Record, only: Only) -> bool:

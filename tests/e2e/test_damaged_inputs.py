@@ -1,0 +1,238 @@
+"""Damage that a file's name and columns do not show: types, pipes, sizes, patterns. Each ends in one clear message."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import openpyxl
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import kapwa
+from kapwa.errors import DataError, KapwaError
+from kapwa.report.run_list import list_runs
+from kapwa.runs.directory import RUN_TABLES, Run
+from kapwa.runs.manifest import differing
+from kapwa.suites.folders.reading import parts_of
+from kapwa.tables_io import read_parts
+
+
+def command(folder: Path, *words: str) -> str:
+    """Run a command that must be refused; return its message."""
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "COLUMNS": "120"}
+    arguments = [sys.executable, "-m", "kapwa", *words]
+    done = subprocess.run(
+        arguments, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    assert "error: " in done.stderr
+    return done.stderr
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of recorded answers."""
+    folder = tmp_path_factory.mktemp("made")
+    task = kapwa.load_task("kalahi/open", data="sample:filipino", metrics=["chrf"])
+    table = task.item_table(task.items()).select("item_id", "variant", text="best")
+    table.write_ndjson(folder / "answers.jsonl")
+    made = kapwa.evaluate(task, kapwa.load_model(f"replay:{folder / 'answers.jsonl'}"), out=folder / "runs")
+    return made.path
+
+
+def copied(run: Path, folder: Path) -> Path:
+    """A copy of the run that may be spoiled."""
+    target = folder / "runs" / run.name
+    target.mkdir(parents=True)
+    for file in run.iterdir():
+        if file.is_file() and not file.name.startswith("."):
+            (target / file.name).write_bytes(file.read_bytes())
+    return target
+
+
+def spoiled(run: Path, table: str, column: str) -> None:
+    """Give a column the other type: numbers for texts, texts for numbers."""
+    file = run / f"{table}.parquet"
+    frame = pl.read_parquet(file)
+    text = frame.schema[column] == pl.String
+    values = pl.lit(7, pl.Int64) if text else pl.lit("x")
+    frame.with_columns(values.alias(column)).write_parquet(file)
+
+
+def problem(act: Callable[[], object]) -> KapwaError | None:
+    """The error that a user is told; any other error is a traceback."""
+    try:
+        act()
+    except KapwaError as error:
+        return error
+    return None
+
+
+@pytest.mark.parametrize("table", [*RUN_TABLES, "answers"])
+def test_a_column_of_another_type_is_named(run: Path, tmp_path: Path, table: str) -> None:
+    columns = pl.read_parquet_schema(run / f"{table}.parquet")
+    refused = []
+    for column in columns:
+        target = copied(run, tmp_path / column)
+        spoiled(target, table, column)
+        if (error := problem(lambda folder=target: Run(folder).table(table))) is not None:
+            refused.append(column)
+            assert f"{table}.parquet" in error.message
+            assert repr(column) in error.message
+            assert error.hint
+    if table in ("scores", "estimates", "floors", "comparisons"):
+        assert refused == list(columns)
+    else:
+        assert {"item_id", "variant"} <= set(refused)
+
+
+@pytest.mark.parametrize("table", ["items", "answers"])
+def test_no_column_of_another_type_gives_a_traceback(run: Path, tmp_path: Path, table: str) -> None:
+    for column in pl.read_parquet_schema(run / f"{table}.parquet"):
+        target = copied(run, tmp_path / column)
+        spoiled(target, table, column)
+        problem(lambda folder=target: kapwa.report([folder], folder / "page.html", answers=None))
+        for form in ("csv", "lm-eval", "inspect", "eee"):
+            problem(lambda folder=target, form=form: kapwa.export_run(folder, folder / form, form))
+
+
+def test_one_damaged_run_does_not_hide_the_others(run: Path, tmp_path: Path) -> None:
+    target = copied(run, tmp_path)
+    sound = target.parent / "sound"
+    target.rename(sound)
+    for name, spoil in {
+        "dates": lambda folder: (folder / "run.json").write_text('{"finished": 5, "label": [], "task": {}}'),
+        "types": lambda folder: spoiled(folder, "estimates", "value"),
+        "pipe": lambda folder: ((folder / "run.json").unlink(), os.mkfifo(folder / "run.json")),
+        "table": lambda folder: ((folder / "estimates.parquet").unlink(), os.mkfifo(folder / "estimates.parquet")),
+    }.items():
+        spoil(copied(run, tmp_path / "more").rename(sound.parent / name))
+    states = {Path(row["path"]).name: row["state"] for row in list_runs(sound.parent)}
+    assert states == {"sound": "complete", **dict.fromkeys(("dates", "types", "pipe", "table"), "damaged")}
+
+
+@pytest.mark.parametrize("name", ["run.json", "scores.parquet"])
+def test_a_pipe_in_a_run_is_refused_at_once(run: Path, tmp_path: Path, name: str) -> None:
+    target = copied(run, tmp_path)
+    (target / name).unlink()
+    os.mkfifo(target / name)
+    assert "is a pipe or a device" in command(tmp_path, "report", str(target))
+
+
+@pytest.mark.parametrize("form", ["lm-eval", "inspect"])
+def test_a_pipe_instead_of_a_log_is_refused_at_once(tmp_path: Path, form: str) -> None:
+    log = tmp_path / ("results_2026.json" if form == "lm-eval" else "log.eval")
+    os.mkfifo(log)
+    assert "is a pipe or a device" in command(tmp_path, "import", str(log), "--format", form)
+
+
+@pytest.mark.parametrize("code", ["ffffffff", "110000", "d800", "41"])
+def test_what_no_signature_escapes_stays_as_it_is(code: str) -> None:
+    sound = {"signature": "kalahi/mc|model:a", "options": {}}
+    other = {"signature": f"kalahi/mc|model:a%{code};", "options": {}}
+    ((name, first, second),) = differing(sound, other)
+    assert (name, first) == ("model", "a")
+    second.encode()
+
+
+def test_answers_of_a_report_is_a_number(run: Path) -> None:
+    assert "--answers is a number" in command(run.parent, "report", str(run), "--answers", "9" * 5000)
+
+
+def test_a_rehearsal_of_too_many_requests_says_so_at_once(run: Path) -> None:
+    words = ["run", "kalahi/open", "--model", "openai:x", "--dry-run", "--samples", "1000000"]
+    assert "samples each): too many to look at one by one" in " ".join(command(run.parent, *words).split())
+
+
+def test_a_body_nested_too_deeply_is_refused(run: Path) -> None:
+    body = "body=" + "[" * 60_000
+    words = ["run", "kalahi/open", "--model", "openai:x", "--limit", "1", "--extra", body]
+    assert "nested too deeply" in " ".join(command(run.parent, *words).split())
+
+
+# --- mappings ---------------------------------------------------------------------------------------------------
+
+
+def mapped(folder: Path, **changes: object) -> Path:
+    """A mapping of a table of one question, changed."""
+    folder.mkdir()
+    (folder / "t.csv").write_text("n,land,ask,right\nq-1,Peru,What?,tea\n", encoding="utf-8")
+    columns = {"id": "n", "culture": "land", "english": "ask", "answers": "right"}
+    mapping = {"form": "blend/saq", "table": "t.csv", "columns": columns, **changes}
+    (folder / "mapping.yaml").write_text(json.dumps(mapping), encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("on", [[], {}])
+def test_a_join_on_nothing_is_refused(tmp_path: Path, on: object) -> None:
+    folder = mapped(tmp_path / "a", join={"table": "t.csv", "on": on, "columns": {"local": "ask"}})
+    message = command(tmp_path, "data", "check", str(folder))
+    assert "mapping.yaml" in message
+    assert "'join" in message
+
+
+@pytest.mark.parametrize("name", ["t\0.csv", "t\u202e.csv", "t\n.csv"])
+def test_a_table_whose_name_no_file_has_is_refused(tmp_path: Path, name: str) -> None:
+    assert "no file's name has" in command(tmp_path, "data", "check", str(mapped(tmp_path / "a", table=name)))
+
+
+PIECES = st.sampled_from(["-", "_", "--", "a", "ab", "é", " "])
+
+
+@given(
+    st.lists(PIECES, min_size=1, max_size=4), PIECES | st.just(""), PIECES | st.just(""), st.text("-_abé ", max_size=9)
+)
+def test_parts_are_those_of_the_shortest_pattern(signs: list[str], first: str, last: str, cell: str) -> None:
+    names = [f"p{i}" for i in range(len(signs) + 1)]
+    form = first + "".join(f"{{{name}}}{sign}" for name, sign in zip(names, [*signs, ""], strict=True)) + last
+    pattern = re.escape(first)
+    for name, sign in zip(names, [*signs, ""], strict=True):
+        pattern += f"(?P<{name}>.+?){re.escape(sign)}"
+    twin = re.compile(pattern + re.escape(last), re.DOTALL).fullmatch(cell)
+    assert parts_of(cell, form) == (twin and twin.groupdict())
+
+
+def test_parts_of_a_long_cell_are_found_by_one_look() -> None:
+    form = "-".join(f"{{p{i}}}" for i in range(12)) + "x"
+    assert parts_of("-" * 20_000, form) is None  # backtracking would not end
+
+
+# --- workbooks --------------------------------------------------------------------------------------------------
+
+
+def wide(path: Path, column: str, rows: int) -> Path:
+    """A workbook whose rows have a cell far to the right."""
+    book = openpyxl.Workbook()
+    book.active.append(["id", "text"])
+    book.save(path)
+    lines = "".join(f'<row r="{n}"><c r="{column}{n}"><v>1</v></c></row>' for n in range(2, rows + 2))
+    with zipfile.ZipFile(path) as old:
+        members = {name: old.read(name) for name in old.namelist()}
+    sheet = "xl/worksheets/sheet1.xml"
+    members[sheet] = members[sheet].replace(b"</sheetData>", lines.encode() + b"</sheetData>")
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as new:
+        for name, content in members.items():
+            new.writestr(name, content)
+    return path
+
+
+def test_rows_that_end_in_the_last_column_are_refused_at_the_first(tmp_path: Path) -> None:
+    path = wide(tmp_path / "wide.xlsx", "XFD", 3000)
+    assert path.stat().st_size < 100_000
+    with pytest.raises(DataError, match="too wide or too large") as caught:
+        read_parts(path)
+    assert caught.value.row == 2
+
+
+def test_a_sheet_of_too_many_cells_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kapwa.workbooks.MAX_CELLS", 5_000)
+    with pytest.raises(DataError, match="too wide or too large"):
+        read_parts(wide(tmp_path / "large.xlsx", "ALL", 300))
