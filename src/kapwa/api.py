@@ -140,11 +140,14 @@ def open_run(path: str | Path) -> Run:
 def open_runs(runs: str | Path | Sequence[Run | str | Path], *, table: str = "estimates") -> pl.DataFrame:
     """Put one table of several runs into one frame, with the columns ``run``, ``task`` and ``model`` before its own.
 
+    ``model`` is the name of the run's system, as in reports; of two runs of one system and task, with the run's folder.
     ``runs``: runs, run folders, or folders of them such as "runs", where unfinished ones are left out. ``table``:
     any that a run has; those that lack it are left out. Raises RunError where there is no run, UsageError where none
     has the table.
     """
     import polars as pl
+
+    from kapwa.runs.systems import system_names
 
     found: list[Run] = []
     for one in [runs] if isinstance(runs, str | Path) else runs:
@@ -162,9 +165,10 @@ def open_runs(runs: str | Path | Sequence[Run | str | Path], *, table: str = "es
         known = dict.fromkeys(name for run in found for name in run.tables)
         raise UsageError(f"No run has a table {table!r}.", hint=nearest(table, known) if known else None)
     names = ("run", "task", "model")
+    systems = system_names(having)
     frames = [
         run.table(table)
-        .with_columns(run=pl.lit(run.path.name), task=pl.lit(run.manifest["task"]), model=pl.lit(run.label))
+        .with_columns(run=pl.lit(run.path.name), task=pl.lit(run.manifest["task"]), model=pl.lit(systems[id(run)]))
         .select(*names, pl.exclude(names))
         for run in having
     ]
@@ -186,6 +190,7 @@ def compare(run_a: Run | str | Path, run_b: Run | str | Path, *, mid_p: bool = F
     import polars as pl
 
     from kapwa.report import wording
+    from kapwa.runs.systems import system_names
     from kapwa.stats.tables import compare_runs
 
     a, b = (open_run(run) if isinstance(run, str | Path) else run for run in (run_a, run_b))
@@ -204,7 +209,10 @@ def compare(run_a: Run | str | Path, run_b: Run | str | Path, *, mid_p: bool = F
     metrics = {
         name: bool(info["binary"]) for name, info in a.manifest["metrics"].items() if name in b.manifest["metrics"]
     }
-    label_a, label_b = _labels(a, b)
+    if a.path.resolve() == b.path.resolve():
+        raise UsageError(f"{a.path} is named twice.", hint="Compare two different runs.")
+    names = system_names([a, b])
+    label_a, label_b = names[id(a)], names[id(b)]
     found = compare_runs(a.scores, b.scores, label_a=label_a, label_b=label_b, metrics=metrics, mid_p=mid_p)
     sizes = [(mde, a.manifest["metrics"][metric]) for mde, metric in found.select("mde", "metric").iter_rows()]
     return found.with_columns(
@@ -254,15 +262,6 @@ def plan(
     if "deviation" in found and {"differing", "accuracy"} & given.keys():
         raise UsageError(f"{metric or 'The metric'} is not right or wrong, so no agreement or accuracy goes with it.")
     return make_plan(Assumed(**(found | given)), items=items, difference=difference, grounds=grounds)
-
-
-def _labels(a: Run, b: Run) -> tuple[str, str]:
-    """Name both runs by their models; where these have one name, by their folders, or by their paths."""
-    folders = a.path.resolve(), b.path.resolve()
-    for names in ((a.label, b.label), (folders[0].name, folders[1].name), (str(folders[0]), str(folders[1]))):
-        if names[0] != names[1]:
-            return names
-    raise UsageError(f"{a.path} is named twice.", hint="Compare two different runs.")
 
 
 def check_data(path: str | Path) -> CheckReport:

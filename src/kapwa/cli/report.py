@@ -30,6 +30,10 @@ def report(
     csv: Annotated[
         Path | None, option("FOLDER", "Also write every table as CSV here, those of people's forms in people/.")
     ] = None,
+    same: Annotated[
+        list[str] | None,
+        option("NAME=RUN,RUN", "Runs of different tasks that are of one system, and its name; repeatable."),
+    ] = None,
 ) -> None:
     """Write one HTML page about runs, or about an analysis.
 
@@ -42,21 +46,24 @@ def report(
     from kapwa.report.people import export_people_csv
     from kapwa.report.writing import opened
     from kapwa.report.writing import report as write
+    from kapwa.runs.systems import parse_same
 
     if not re.fullmatch(r"all|\d{1,9}", answers):
         raise UsageError(f"--answers is a number of questions, or 'all', not {answers[:40]!r}.")
     check_place(output)
     check_place(figures, folder=True)
     check_place(csv, folder=True)
+    named = parse_same(same or ())
+    most = None if answers == "all" else int(answers)
     found = opened(runs, note)
-    note(f"Report: {write(found, output, people=people or (), answers=None if answers == 'all' else int(answers))}")
+    note(f"Report: {write(found, output, people=people or (), answers=most, same=named)}")
     if isinstance(found, Analysis):
         drawn = save_analysis_figures(found, figures) if figures is not None else []
         tables = [kapwa.export_csv(found, csv / found.path.name)] if csv is not None else []
     else:
-        drawn = save_figures(found, figures) if figures is not None else []
+        drawn = save_figures(found, figures, named) if figures is not None else []
         tables = [kapwa.export_csv(run, csv / run.path.name) for run in found] if csv is not None else []
-        tables += [export_people_csv(found, people, csv / "people")] if csv is not None and people else []
+        tables += [export_people_csv(found, people, csv / "people", named)] if csv is not None and people else []
     for path in drawn:
         note(f"Figure: {path}")
     for path in tables:

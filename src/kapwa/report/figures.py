@@ -37,6 +37,7 @@ from kapwa.report.view import arrange
 from kapwa.report.wording import COMMON_FONTS, label_text
 from kapwa.report.worldmap import MapChart, definitions, map_charts, map_svg, world
 from kapwa.runs.directory import Run
+from kapwa.runs.systems import Named
 
 PNG_SCALE = 2
 # Colours of maps with two sides: ochre below zero, teal above, the stronger the further.
@@ -46,18 +47,18 @@ _MARGIN = 20  # pixels around a picture
 log = logging.getLogger(__name__)
 
 
-def save_figures(runs: Sequence[Run], folder: Path) -> list[Path]:
+def save_figures(runs: Sequence[Run], folder: Path, same: Named | None = None) -> list[Path]:
     """Write every chart of ``runs`` into ``folder`` as SVG and PNG; return the paths, in reading order.
 
     Works offline, with the fonts of the system. Each file carries its title. Raises UsageError when there are no
     runs.
     """
-    return save_pictures(((chart.key, chart_file(chart)) for chart in every_chart(runs)), folder)
+    return save_pictures(((chart.key, chart_file(chart)) for chart in every_chart(runs, same)), folder)
 
 
-def every_chart(runs: Sequence[Run]) -> list[Chart]:
+def every_chart(runs: Sequence[Run], same: Named | None = None) -> list[Chart]:
     """Every chart of ``runs``, in reading order; raise UsageError when there are no runs."""
-    views, found = arrange(runs), list[Chart]()
+    views, found = arrange(runs, same), list[Chart]()
     for view in views:
         if view.many:
             found += [chart for metric in view.headline for chart in plots.culture_charts(view, metric)]

@@ -41,28 +41,21 @@ def model_columns(views: Sequence[TaskView]) -> list[Column]:
 
 
 def model_rows(columns: Sequence[Column]) -> dict[str, list[Estimate | None]]:
-    """By model, its score in every column: that of the one culture, or the mean over cultures, each counting alike.
+    """By system, its score in every column: that of the one culture, or the mean over cultures, each counting alike.
 
     Beside the estimate stands ``run``, the number of the run in the column's view.
     """
-    models: dict[tuple[str, str], str] = {}
-    found: dict[tuple[tuple[str, str], int], Estimate | None] = {}
+    rows: dict[str, list[Estimate | None]] = {}
     for place, (view, metric) in enumerate(columns):
-        for i, (label, run) in enumerate(zip(view.labels, view.runs, strict=True)):
-            key = (str(run.manifest["model"]["id"]), str(run.manifest["model"].get("revision")))
-            models.setdefault(key, label)
+        for i, system in enumerate(view.labels):
             if len(view.subjects) == 1:
                 mean = view.estimate(i, view.subjects[0], metric)
             else:
                 over = equal_mean(view, i, metric)
                 mean = None if over is None else over._asdict()
-            found[key, place] = None if mean is None else {**mean, "run": i}
-    names = list(models.values())
-    labels = names if len(set(names)) == len(names) else [f"{key[0]} @ {key[1]}" for key in models]
-    return {
-        label: [found.get((key, place)) for place in range(len(columns))]
-        for label, key in zip(labels, models, strict=True)
-    }
+            row = rows.setdefault(system, [None] * len(columns))
+            row[place] = None if mean is None else {**mean, "run": i}
+    return rows
 
 
 def model_table(views: Sequence[TaskView]) -> Table:

@@ -36,6 +36,7 @@ from kapwa.report.view import Subject, TaskView, arrange
 from kapwa.report.wording import clean, isolate
 from kapwa.report.worldmap import definitions, map_charts, map_svg, world
 from kapwa.runs.directory import Run
+from kapwa.runs.systems import Named
 from kapwa.tables_io import csv_text
 
 if TYPE_CHECKING:
@@ -62,16 +63,22 @@ Part = dict[str, Any]  # what the template is told of a section
 
 
 def build_report(
-    runs: Sequence[Run], out: Path, *, people: Sequence[Path] = (), answers: int | None = browsed.MOST
+    runs: Sequence[Run],
+    out: Path,
+    *,
+    people: Sequence[Path] = (),
+    answers: int | None = browsed.MOST,
+    same: Named | None = None,
 ) -> Path:
     """Write the report of ``runs`` to ``out`` (one HTML file, whole or not at all) and return ``out``.
 
     ``people``: forms that people filled in (choices, ratings) and their keys, or folders that hold them. ``answers``:
     how many questions of each task readers can search with every answer; None for all, else what fits in a page that
-    can be mailed. The page is a function of runs and forms alone: the same give the same bytes. Raises UsageError when
+    can be mailed. ``same``: names of systems and their runs (:func:`kapwa.runs.systems.systems_of`). The page is a
+    function of runs and forms alone: the same give the same bytes. Raises UsageError when
     there are no runs, and what :func:`kapwa.report.people.people_blocks` raises.
     """
-    views = arrange(runs)
+    views = arrange(runs, same)
     said = people_blocks(runs, views, people) if people else []
     parts = [_task_part(view, answers, browsed.ROOM // len(views)) for view in views]
     related = relations(views) if len(views) > 1 else []

@@ -27,6 +27,7 @@ from kapwa.report.wording import clean, culture_name, isolate
 from kapwa.runs.answers import items_of
 from kapwa.runs.directory import Run
 from kapwa.runs.outputs import BOM
+from kapwa.runs.systems import Named
 from kapwa.suites.base import rating_suite
 from kapwa.tables_io import read_sheet
 
@@ -82,9 +83,9 @@ def people_blocks(runs: Sequence[Run], views: Sequence[TaskView], paths: Sequenc
     return [*blocks, preference_block(read_preferences(sheets.pairs))] if sheets.pairs else blocks
 
 
-def export_people_csv(runs: Sequence[Run], paths: Sequence[Path], folder: Path) -> Path:
+def export_people_csv(runs: Sequence[Run], paths: Sequence[Path], folder: Path, same: Named | None = None) -> Path:
     """Write every table of :func:`people_blocks` as spreadsheet-safe CSV in ``folder``; return the folder."""
-    for block in people_blocks(runs, arrange(runs), paths):
+    for block in people_blocks(runs, arrange(runs, same), paths):
         for table in (*block["tables"], *block["more"]):
             write_text(folder / f"{slug(table.key)}.csv", BOM + table.csv)
     return folder

@@ -123,7 +123,7 @@ class Relation(NamedTuple):
 
 
 def relations(views: Sequence[TaskView]) -> list[Relation]:
-    """Correlate the first headline metrics of every two tasks of a suite that one model ran, variant by variant.
+    """Correlate the first headline metrics of every two tasks of a suite that one system ran, variant by variant.
 
     Only shares (0 to 1) and at least four shared cultures. Pearson's r with Fisher's interval across cultures, and
     what it would be if the scores had no sampling error.
@@ -133,12 +133,8 @@ def relations(views: Sequence[TaskView]) -> list[Relation]:
         if one.task == other.task or one.manifest.get("suite") != other.manifest.get("suite"):
             continue
         if all(wording.is_share(view.metrics[view.metric]) for view in (one, other)):
-            models, others = (
-                [(str(run.manifest["model"]["id"]), str(run.manifest["model"].get("revision"))) for run in view.runs]
-                for view in (one, other)
-            )
-            for i, j in product(range(len(models)), range(len(others))):
-                found += _of_runs(one, i, other, j) if models[i] == others[j] else ()
+            for i, j in product(range(len(one.labels)), range(len(other.labels))):
+                found += _of_runs(one, i, other, j) if one.labels[i] == other.labels[j] else ()
     return found
 
 

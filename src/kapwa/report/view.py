@@ -15,6 +15,7 @@ from kapwa.errors import KapwaError, UsageError
 from kapwa.records import Floor
 from kapwa.report.wording import clean, culture_name, known, label_text
 from kapwa.runs.directory import Run
+from kapwa.runs.systems import Named, systems_of
 from kapwa.stats.pooled import CultureSpread, culture_spread
 from kapwa.suites.base import Suite
 
@@ -131,6 +132,7 @@ class TaskView:
     """The runs of one task over one data source, ready to be told side by side.
 
     Attributes:
+        labels: The name of each run's system, the same in every view: what is compared is known by it.
         manifest: That of the first run; task and data are the same in all of them.
         slug: The task's name as it can stand in file names and anchors, with the data's digest.
         headline: The metrics that stand for the task; ``metric`` is the first of them.
@@ -332,26 +334,16 @@ class TaskView:
         return found
 
 
-def arrange(runs: Sequence[Run]) -> list[TaskView]:
-    """Group runs by task and data, in the order given; raise UsageError when there are none."""
+def arrange(runs: Sequence[Run], same: Named | None = None) -> list[TaskView]:
+    """Group runs by task and data, in the order given, each called by its system (:mod:`kapwa.runs.systems`).
+
+    Raises UsageError when there are none, and what ``systems_of`` raises.
+    """
     if not runs:
         raise UsageError("A report needs at least one run.", hint="Name one or more run directories.")
+    names = {id(run): label_text(system.name) for system in systems_of(runs, same) for run in system.runs}
     groups: dict[tuple[str, str], list[Run]] = {}
     for run in runs:
         key = (str(run.manifest["task"]), str(run.manifest.get("data", {}).get("digest", "")))
         groups.setdefault(key, []).append(run)
-    views = []
-    for (task, _), members in groups.items():
-        # The shortest names that tell the models apart: last path part, full id, revision, run folder.
-        full = [label_text(run.manifest["model"]["id"]).rstrip("/\\") for run in members]
-        short = [
-            label_text(run.manifest.get("label") or "") or re.split(r"[/\\]", name)[-1] or name
-            for name, run in zip(full, members, strict=True)
-        ]
-        pairs = list(zip(short, members, strict=True))
-        revised = [f"{name} @ {label_text(run.manifest['model'].get('revision') or '?')[:8]}" for name, run in pairs]
-        folders = [f"{name} ({clean(run.path.name)})" for name, run in pairs]
-        numbered = [f"{name} #{i}" for i, name in enumerate(folders, start=1)]
-        each = (short, full, revised, folders, numbered)
-        views.append(TaskView(task, members, next(names for names in each if len(set(names)) == len(names))))
-    return views
+    return [TaskView(task, members, [names[id(run)] for run in members]) for (task, _), members in groups.items()]

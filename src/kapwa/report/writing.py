@@ -10,6 +10,7 @@ from kapwa.analysis.result import Analysis, is_analysis, open_analysis
 from kapwa.errors import UnfinishedRunError, UsageError
 from kapwa.files import in_the_way
 from kapwa.runs.directory import Run
+from kapwa.runs.systems import Named
 
 log = logging.getLogger(__name__)
 Source = Run | Analysis | str | Path
@@ -21,19 +22,23 @@ def report(
     *,
     people: Sequence[str | Path] = (),
     answers: int | None = 1000,
+    same: Named | None = None,
 ) -> Path:
     """Write one self-contained HTML page about runs, or about one analysis, and return its path.
 
     ``runs``: runs, an analysis, or their folders; unfinished runs are left out, with a warning. ``people``: forms that
     people filled in about the answers of runs. ``answers``: how many questions of each task the page holds with every
-    answer, to be searched; None for all. Raises UsageError where there is nothing to tell or ``out`` cannot be
-    written, RunError for a folder that is neither.
+    answer, to be searched; None for all. ``same``: names of systems and the runs (or their folders) that are of each,
+    where these were made without a common label; they share a row. Raises UsageError where there is nothing to tell or
+    ``out`` cannot be written, and for two runs of one system and task; RunError for a folder that is neither.
     """
     page, found = Path(out), opened(runs)
     why = "it is a folder" if page.is_dir() else in_the_way(page.parent)
     if why is not None:
         raise UsageError(f"{page} cannot be written: {why}.", hint="Name another place.")
     if isinstance(found, Analysis):
+        if same:
+            raise UsageError("An analysis has no runs to call the same.", hint="Leave --same out.")
         if people:
             raise UsageError("Forms are about the answers of runs; this is an analysis.", hint="Leave people out.")
         from kapwa.report.analysis.page import build_analysis_report
@@ -41,7 +46,7 @@ def report(
         return build_analysis_report(found, page)
     from kapwa.report.page import build_report
 
-    return build_report(found, page, people=[Path(one) for one in people], answers=answers)
+    return build_report(found, page, people=[Path(one) for one in people], answers=answers, same=same)
 
 
 def opened(runs: Source | Sequence[Source], tell: Callable[[str], None] = log.warning) -> Analysis | list[Run]:

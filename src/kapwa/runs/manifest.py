@@ -225,21 +225,22 @@ def signature(
     return "|".join(_UNSAFE.sub(lambda match: f"%{ord(match[0]):x};", part) for part in parts)
 
 
+def measurement(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """Return what a run's numbers depend on: the fields of its signature, with the options one by one."""
+    parts = (part.partition(":") for part in manifest["signature"].split("|")[1:])
+    fields = {name: _ESCAPED.sub(lambda match: chr(int(match[1], 16)), value) for name, _, value in parts}
+    fields.pop("options", None)
+    return {**fields, **{name: str(value) for name, value in manifest["options"].items() if value is not None}}
+
+
 def differing(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """Return what tells the measurements of two manifests apart: name, value in ``a``, value in ``b``; [] for nothing.
 
     These are the fields of their signatures, with the options one by one; "" stands where one has none.
     """
-    found = []
-    for manifest in (a, b):
-        parts = (part.partition(":") for part in manifest["signature"].split("|")[1:])
-        fields = {name: _ESCAPED.sub(lambda match: chr(int(match[1], 16)), value) for name, _, value in parts}
-        fields.pop("options", None)
-        options = {name: str(value) for name, value in manifest["options"].items() if value is not None}
-        found.append({**fields, **options})
-    names = dict.fromkeys(name for fields in found for name in fields)
-    pairs = ((name, *(fields.get(name, "") for fields in found)) for name in names)
-    return [(name, first, second) for name, first, second in pairs if first != second]
+    first, second = measurement(a), measurement(b)
+    values = ((name, first.get(name, ""), second.get(name, "")) for name in {**first, **second})
+    return [(name, one, other) for name, one, other in values if one != other]
 
 
 def finished(

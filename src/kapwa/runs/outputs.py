@@ -68,5 +68,6 @@ def results_html(manifest: Mapping[str, Any], estimates: pl.DataFrame, floors: p
     head = ("metric", "culture", "variant", "value", "95 % interval", "highest floor", "ceiling", "items")
     lines = ["".join(f"<th>{name}</th>" for name in head)]
     lines += ["".join(f'<td dir="auto">{html.escape(str(cell))}</td>' for cell in row) for row in rows]
-    about = html.escape(f"{manifest['task']}, {manifest['model']['id']}: {manifest['signature']}")
+    system = manifest.get("label") or manifest["model"]["id"]
+    about = html.escape(f"{manifest['task']}, {system}: {manifest['signature']}")
     return f"<table><caption>{about}</caption>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"

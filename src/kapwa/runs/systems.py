@@ -1,0 +1,192 @@
+"""The system under test: a model and everything of a run's signature that is neither task nor data nor culture.
+
+Whatever stands side by side in a table, a chart or a test is a system: one model asked in one way. Runs of several
+tasks are of one system where the model and the way of asking are the same, or where the user says so: an explicit label
+is an identity.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from kapwa.errors import UsageError, nearest
+from kapwa.runs.directory import Run
+from kapwa.runs.manifest import measurement
+
+Named = Mapping[str, Sequence[Run | str | Path]]
+# Fields of a signature that say which model answered, and options that say how it was asked whatever the task.
+_MODEL = ("model", "backend", "dtype", "template", "scoring", "with")
+_ASKING = ("system", "shots", "shots_seed", "wordings", "asked_with")
+# How answers were drawn: every task has a default of its own, so these tell two runs of one task apart, not two tasks.
+_DRAWS = ("temperature", "samples", "seed")
+# What a field of a signature is called where it tells two systems apart.
+_WORDS = {"with": "settings", "asked": "items", "n": "number of items", "system": "system message"}
+_LONGEST = 40
+_HOW_TO_NAME = "Give each run a name of its own (--label when it is made, or --same 'NAME=RUN' now), or leave one out."
+
+
+class System(NamedTuple):
+    """One model asked in one way: ``name``, which no other has, and its ``runs``, at most one of a task and data."""
+
+    name: str
+    runs: tuple[Run, ...]
+
+
+def systems_of(runs: Sequence[Run], same: Named | None = None) -> list[System]:
+    """Return the systems that ``runs`` are of, in the order of their first runs.
+
+    ``same``: names of systems and their runs (or the folders of these), where runs do not say it themselves. Raises
+    UsageError for two runs of one system, task and data, which no table could hold, for a folder in ``same`` that is
+    none of the runs, and for a run that stands there twice.
+    """
+    labels = {id(run): str(run.manifest.get("label") or "") for run in runs} | _named(runs, same or {})
+    named: dict[Hashable, list[Run]] = {}
+    for run in runs:
+        label = labels[id(run)]
+        named.setdefault(("label", label) if label else ("model", *_way(run)), []).append(run)
+    parts: list[tuple[str, list[Run]]] = []
+    for members in named.values():
+        label = labels[id(members[0])]
+        parts += [(label, part) for part in ([members] if label else _apart(members))]
+    for label, members in parts:
+        _check_once(label, members)
+    order = {id(run): place for place, run in enumerate(runs)}
+    parts.sort(key=lambda part: order[id(part[1][0])])
+    return [System(name, tuple(part)) for name, (_, part) in zip(_names(parts), parts, strict=True)]
+
+
+def system_names(runs: Sequence[Run]) -> dict[int, str]:
+    """The name of each run's system by the identity of the run; of runs that no table could hold together, with more.
+
+    For tables that have a row or a column a run: two runs of one system and task are told apart by their folders.
+    """
+    try:
+        return {id(run): system.name for system in systems_of(runs) for run in system.runs}
+    except UsageError:
+        names = [f"{run.label} ({run.path.name})" for run in runs]
+        return {
+            id(run): name if names.count(name) == 1 else str(run.path.resolve())
+            for run, name in zip(runs, names, strict=True)
+        }
+
+
+def _named(runs: Sequence[Run], same: Named) -> dict[int, str]:
+    """The names that the user gives to runs, by the identity of the run."""
+    folders = {run.path.resolve(): run for run in runs}
+    names: dict[int, str] = {}
+    for name, members in same.items():
+        for member in members:
+            place = member.path if isinstance(member, Run) else Path(member)
+            run = folders.get(place.resolve()) or next((run for run in runs if run.path.name == str(member)), None)
+            if run is None:
+                hint = nearest(place.name, [run.path.name for run in runs])
+                raise UsageError(f"{place}, which is to be called {name!r}, is none of the runs named.", hint=hint)
+            if id(run) in names:
+                raise UsageError(f"{run.path} is named in --same twice.", hint="A run is of one system.")
+            names[id(run)] = name
+    return names
+
+
+def parse_same(pairs: Sequence[str]) -> dict[str, list[str]]:
+    """Read ``NAME=RUN,RUN``, once or several times; raise UsageError for another form or a repeated name."""
+    same: dict[str, list[str]] = {}
+    for pair in pairs:
+        name, equals, folders = pair.partition("=")
+        members = [folder for folder in folders.split(",") if folder]
+        if not name.strip() or not equals or not members:
+            hint = "For example: --same 'my model=runs/kalahi-mc-a-0f3c,runs/kalahi-open-b-77d1'"
+            raise UsageError(f"--same {pair!r} is not of the form NAME=RUN,RUN.", hint=hint)
+        if name.strip() in same:
+            raise UsageError(f"--same names {name.strip()!r} twice.", hint="Name all its runs together.")
+        same[name.strip()] = members
+    return same
+
+
+def _way(run: Run) -> tuple[tuple[str, str], ...]:
+    """Which model was asked, and how, whatever the task."""
+    fields = measurement(run.manifest)
+    return tuple((name, fields[name]) for name in (*_MODEL, *_ASKING) if fields.get(name))
+
+
+def _draws(run: Run) -> tuple[str, ...]:
+    fields = measurement(run.manifest)
+    return tuple(fields.get(name, "") for name in _DRAWS)
+
+
+def _everything(run: Run) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted(measurement(run.manifest).items()))
+
+
+def _measured(run: Run) -> tuple[str, str]:
+    """Task and data: a cell of a table that one run of a system can fill."""
+    return str(run.manifest["task"]), str(run.manifest["data"]["digest"])
+
+
+def _apart(runs: Sequence[Run]) -> list[list[Run]]:
+    """Part runs of one model asked in one way where a task was run more than once: by the draws, then by all else."""
+    by_task = _grouped(runs, _measured)
+    if all(len(members) == 1 for members in by_task):
+        return [list(runs)]
+    by_draws = _grouped(runs, _draws)
+    if len(by_draws) > 1:
+        return [part for members in by_draws for part in _apart(members)]
+    repeated = [run for members in by_task if len(members) > 1 for run in members]
+    once = [members[0] for members in by_task if len(members) == 1]
+    return [*_grouped(repeated, _everything), *([once] if once else [])]
+
+
+def _grouped(runs: Sequence[Run], key: Callable[[Run], Hashable]) -> list[list[Run]]:
+    groups: dict[Hashable, list[Run]] = {}
+    for run in runs:
+        groups.setdefault(key(run), []).append(run)
+    return list(groups.values())
+
+
+def _check_once(label: str, runs: Sequence[Run]) -> None:
+    for members in _grouped(runs, _measured):
+        if len(members) > 1:
+            first, second = (run.path for run in members[:2])
+            task = members[0].manifest["task"]
+            what = f"are both called {label!r}" if label else "are of one model asked in one way"
+            raise UsageError(f"{first} and {second} are two runs of {task} and {what}.", hint=_HOW_TO_NAME)
+
+
+def _names(parts: Sequence[tuple[str, Sequence[Run]]]) -> list[str]:
+    """The shortest names that tell systems apart: label or last part of the id, whole id, revision, what differs."""
+    models = [str(runs[0].manifest["model"]["id"]).rstrip("/\\") for _, runs in parts]
+    revisions = [str(runs[0].manifest["model"].get("revision") or "?")[:8] for _, runs in parts]
+    short = [label or re.split(r"[/\\]", model)[-1] for (label, _), model in zip(parts, models, strict=True)]
+    revised = [f"{name} @ {revision}" for name, revision in zip(short, revisions, strict=True)]
+    names = list(short)
+    for longer in (models, revised):
+        for place in _clashing(names):
+            names[place] = parts[place][0] or longer[place]
+    described = list(names)
+    for place in _clashing(names):
+        rivals = [runs[0] for name, (_, runs) in zip(names, parts, strict=True) if name == names[place]]
+        described[place] = f"{short[place]} ({_differences(parts[place][1][0], rivals)})"
+    for place in _clashing(described):
+        described[place] = f"{short[place]} ({parts[place][1][0].path.name})"
+    return described
+
+
+def _clashing(names: Sequence[str]) -> list[int]:
+    """The places of names that stand more than once."""
+    return [place for place, name in enumerate(names) if names.count(name) > 1]
+
+
+def _differences(run: Run, rivals: Sequence[Run]) -> str:
+    """What tells a run apart from its rivals, in a few words."""
+    measured = [measurement(rival.manifest) for rival in rivals]
+    asked = [name for name in (*_MODEL, *_ASKING, *_DRAWS) if len({fields.get(name) for fields in measured}) > 1]
+    others = [name for name in measured[0] if len({fields.get(name) for fields in measured}) > 1]
+    own = measurement(run.manifest)
+    words = []
+    for name in asked or others:
+        value, word = own.get(name, ""), _WORDS.get(name, name.replace("_", " "))
+        shown = value if len(value) <= _LONGEST else f"{value[: _LONGEST - 1]}…"
+        words.append(f"{word} {shown}" if value else f"no {word}")
+    return ", ".join(words)

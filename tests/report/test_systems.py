@@ -1,0 +1,227 @@
+"""What stands in one row is one system: two frames, two tasks, two backends; each number read back from all places."""
+
+import base64
+import csv
+import hashlib
+import io
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kapwa
+from kapwa.errors import UsageError
+from kapwa.models.base import Model
+from kapwa.records import Capability, ContinuationScore, Request, Response
+from kapwa.report.overview import model_rows, model_table, task_correlations, together
+from kapwa.report.view import arrange
+from kapwa.runs.directory import Run
+from kapwa.runs.systems import parse_same, systems_of
+
+FRAMES = {"plain": None, "polite": "You are polite, and you answer as people in Manila would."}
+BACKENDS = {"kalahi/mc": "weights", "kalahi/open": "served"}
+METRIC = {"kalahi/mc": "mc1", "kalahi/open": "chrfpp_acc"}
+
+
+@dataclass
+class Dice(Model):
+    """Answers by chance, in a way that depends on all it is asked: each frame has scores of its own."""
+
+    backend: str
+    id: str = "org/dice"
+    revision: str = "r1"
+    atomic_batches = False
+    capabilities: frozenset[Capability] = frozenset({"score", "generate"})
+
+    @property
+    def fingerprint(self) -> dict[str, Any]:
+        return {"id": self.id, "revision": self.revision, "backend": self.backend}
+
+    @property
+    def description(self) -> dict[str, Any]:
+        return {}
+
+    def _chance(self, request: Request, text: str) -> float:
+        asked = json.dumps([self.id, [message.content for message in request.messages], text])
+        return int.from_bytes(hashlib.sha256(asked.encode()).digest()[:4], "big") / 2**32
+
+    def score(self, batch: Iterable[Request]) -> Iterator[Response]:
+        for request in batch:
+            yield Response(
+                request.key,
+                logprobs=tuple(
+                    ContinuationScore(-5 * self._chance(request, text), 3, len(text.encode()), len(text))
+                    for text in request.continuations
+                ),
+            )
+
+    def generate(self, batch: Iterable[Request]) -> Iterator[Response]:
+        for request in batch:
+            words = ["Kakausapin", "ko", "siya", "bukas", "nang", "mahinahon", "kasama", "ang", "pamilya"]
+            kept = [word for word in words if self._chance(request, word) < 0.5]
+            yield Response(request.key, text=" ".join(kept) or "Hindi ko alam")
+
+    def close(self) -> None:
+        pass
+
+
+def made(folder: Path, task: str, frame: str, label: str | None = None, model: str = "org/dice") -> Run:
+    settings: dict[str, Any] = {"metrics": ["chrf"]} if task == "kalahi/open" else {}
+    opened = kapwa.load_task(task, data="sample:filipino", system=FRAMES[frame], **settings)
+    return kapwa.evaluate(opened, Dice(BACKENDS[task], id=model), out=folder, label=label)
+
+
+@pytest.fixture(scope="module")
+def labelled(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], Run]:
+    folder = tmp_path_factory.mktemp("labelled")
+    return {(task, frame): made(folder, task, frame, label=frame) for task, frame in product(METRIC, FRAMES)}
+
+
+@pytest.fixture(scope="module")
+def unnamed(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], Run]:
+    folder = tmp_path_factory.mktemp("unnamed")
+    return {(task, frame): made(folder, task, frame) for task, frame in product(METRIC, FRAMES)}
+
+
+def estimated(run: Run, metric: str) -> dict[str, Any]:
+    """What the run itself says of a metric over all its items."""
+    main = run.manifest["selection"]["variants"][0]
+    return run.estimates.filter(metric=metric, group="all", variant=main).row(0, named=True)
+
+
+def page_rows(html: str, caption: str) -> dict[str, list[str]]:
+    """The rows of the table with this caption, by their first cell."""
+    table = next(part for part in re.findall(r"<table.*?</table>", html, re.DOTALL) if caption in part)
+    rows = {}
+    for row in re.findall(r"<tr.*?</tr>", table, re.DOTALL):
+        cells = re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL)
+        plain = [" ".join(re.sub(r"<[^>]+>", " ", cell).split()) for cell in cells]
+        rows[plain[0]] = plain[1:]
+    return rows
+
+
+def downloads(html: str) -> Iterator[list[dict[str, str]]]:
+    """The CSV files that a page holds."""
+    for content in re.findall(r'href="data:text/csv;[^"]*base64,([^"]+)"', html):
+        text = base64.b64decode(content).decode("utf-8-sig")
+        yield list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+def test_every_number_stands_under_its_own_name(labelled: dict[tuple[str, str], Run], tmp_path: Path) -> None:
+    runs = list(labelled.values())
+    scores = {key: estimated(run, METRIC[key[0]]) for key, run in labelled.items()}
+    assert len({round(row["value"], 6) for row in scores.values()}) > 2, "equal scores would show nothing"
+    page = kapwa.report(runs, tmp_path / "page.html").read_text(encoding="utf-8")
+    rows = page_rows(page, "Every model on kalahi/mc and kalahi/open")
+    head, files = rows.pop("Model"), list(downloads(page))
+    for (task, frame), row in scores.items():
+        column = next(i for i, name in enumerate(head) if f"({METRIC[task]})" in name)
+        assert rows[frame][column].startswith(f"{100 * row['value']:.1f}%"), (task, frame)
+        cells = [
+            cell
+            for table in files
+            for cell in table
+            if {"model", "task", "metric", "low", "n"} <= set(cell)
+            and len(cell) == 7
+            and (cell["model"], cell["task"], cell["metric"]) == (frame, task, METRIC[task])
+        ]
+        assert cells
+        assert all(float(cell["value"]) == row["value"] for cell in cells)
+        assert f"{row['value']:.3f}" in labelled[task, frame]._repr_html_()
+    assert set(rows) == set(FRAMES)
+    frame = kapwa.open_runs(runs)
+    for (task, name), row in scores.items():
+        main = labelled[task, name].manifest["selection"]["variants"][0]
+        (value,) = frame.filter(task=task, model=name, metric=METRIC[task], group="all", variant=main)["value"]
+        assert value == row["value"]
+
+
+def test_frames_of_one_model_are_systems_that_say_what_differs(unnamed: dict[tuple[str, str], Run]) -> None:
+    choices = [unnamed["kalahi/mc", frame] for frame in FRAMES]
+    names = [system.name for system in systems_of(choices)]
+    assert names == ["dice (no system message)", "dice (system message You are polite, and you answer as peopl…)"]
+    (view,) = arrange(choices)
+    rows = model_rows([(view, "mc1")])
+    assert [rows[name][0]["value"] for name in names] == [estimated(run, "mc1")["value"] for run in choices]
+
+
+def test_two_backends_are_two_systems_until_the_user_says_they_are_one(unnamed: dict[tuple[str, str], Run]) -> None:
+    runs = list(unnamed.values())
+    assert len(systems_of(runs)) == 4
+    same = {frame: [run for (_, name), run in unnamed.items() if name == frame] for frame in FRAMES}
+    systems = systems_of(runs, same)
+    assert [(system.name, len(system.runs)) for system in systems] == [("plain", 2), ("polite", 2)]
+    views = arrange(runs, same)
+    table = model_table(together(views)[0])
+    assert [row[0].text for row in table.rows] == ["plain", "polite"]
+    assert all(cell.text != "–" for row in table.rows for cell in row)
+
+
+def test_folders_name_runs_as_well(unnamed: dict[tuple[str, str], Run], tmp_path: Path) -> None:
+    same = {"plain": [str(run.path) for (_, name), run in unnamed.items() if name == "plain"]}
+    words = ["--same", f"plain={','.join(same['plain'])}"]
+    command = [sys.executable, "-m", "kapwa", "report", *(str(run.path) for run in unnamed.values()), *words]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    rows = page_rows((tmp_path / "report.html").read_text(encoding="utf-8"), "Every model on")
+    assert rows["plain"][0].startswith(f"{100 * estimated(unnamed['kalahi/mc', 'plain'], 'mc1')['value']:.1f}%")
+    assert len(rows) == 4  # the head, plain, and polite in each task: that was not called one system
+
+
+def test_one_label_of_two_runs_of_a_task_is_refused_naming_both(tmp_path: Path) -> None:
+    first, second = made(tmp_path / "a", "kalahi/mc", "plain", "x"), made(tmp_path / "b", "kalahi/mc", "polite", "x")
+    with pytest.raises(UsageError, match="both called 'x'") as caught:
+        arrange([first, second])
+    assert str(first.path) in caught.value.message
+    assert str(second.path) in caught.value.message
+    assert "--same" in (caught.value.hint or "")
+    frame = kapwa.compare(first, second)  # two runs at most: they are told apart by their folders
+    assert set(frame["a"]) != set(frame["b"])
+
+
+def test_the_same_measurement_twice_is_refused(tmp_path: Path) -> None:
+    first, second = (made(tmp_path / name, "kalahi/mc", "plain") for name in "ab")
+    with pytest.raises(UsageError, match="are of one model asked in one way"):
+        arrange([first, second])
+    frame = kapwa.open_runs([first, second])
+    assert frame["model"].n_unique() == 2
+
+
+def test_tasks_correlate_over_systems_whose_tasks_had_two_backends(tmp_path: Path) -> None:
+    models = ["one", "two", "three", "four", "five"]
+    runs = [made(tmp_path, task, "plain", label=name, model=f"org/{name}") for task, name in product(METRIC, models)]
+    frame = task_correlations(together(arrange(runs))[0])
+    assert frame is not None
+    pair = frame.filter(metric_a="kalahi/mc mc1", metric_b="kalahi/open chrfpp_acc", coefficient="pearson")
+    assert pair["n"].to_list() == [5]
+    assert pair["value"][0] is not None
+
+
+@pytest.mark.parametrize(
+    ("pairs", "message"),
+    [
+        (["plain"], "not of the form NAME=RUN,RUN"),
+        (["=a,b"], "not of the form NAME=RUN,RUN"),
+        (["plain="], "not of the form NAME=RUN,RUN"),
+        (["a=x", "a=y"], "names 'a' twice"),
+    ],
+)
+def test_what_is_no_pair_is_refused(pairs: list[str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        parse_same(pairs)
+
+
+def test_names_must_be_of_runs_that_are_there(unnamed: dict[tuple[str, str], Run]) -> None:
+    runs = list(unnamed.values())
+    with pytest.raises(UsageError, match="is none of the runs named") as caught:
+        systems_of(runs, {"x": [runs[0].path.name[:-1]]})
+    assert runs[0].path.name in (caught.value.hint or "")
+    with pytest.raises(UsageError, match="twice"):
+        systems_of(runs, {"x": [runs[0]], "y": [runs[0].path]})
