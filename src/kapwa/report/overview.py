@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from kapwa.report import wording
 from kapwa.report.comparisons import REPLICATES, language_facts
 from kapwa.report.relations import Measured, mean_error, metric_correlations, sampling_errors
 from kapwa.report.summaries import equal_mean
@@ -120,9 +121,9 @@ def average_estimates(view: TaskView) -> dict[str, Estimate]:
     """By culture, the mean over models with its interval; {} for one model."""
     if len(view.runs) < 2:
         return {}
-    found = {}
+    found, share = {}, wording.is_share(view.metrics[view.metric])
     for (culture,), items in model_average(view).group_by("culture", maintain_order=True):
-        estimate = mean_estimates(items["value"].to_numpy(), items["cluster"].to_numpy())[0]
+        estimate = mean_estimates(items["value"].to_numpy(), items["cluster"].to_numpy(), binary=share)[0]
         found[str(culture)] = dict(estimate._asdict())
     return found
 
