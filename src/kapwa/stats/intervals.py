@@ -23,7 +23,7 @@ from kapwa.stats.resampling import bootstrap_mean_intervals, sign_flip_p_values
 
 # Sampled p-values go down to 1/50,000, so that Holm over a hundred comparisons can still decide at 5 %.
 PERMUTATIONS = 49_999
-LEAST_FREEDOM = 3.0
+LEAST_FREEDOM = 2.5
 
 
 class Estimate(NamedTuple):
@@ -70,10 +70,11 @@ def share_interval(
     the same (Kish); ``df``: degrees of freedom of the standard error.
 
     Of large clusters with rare answers, and of skewed measures, the spread of the clusters' means is badly known, and
-    fewer degrees of freedom stand for that: df' = 1 / (1/df + w κ/(4 G)), at least 3, with G = ``worst``, κ the excess
-    kurtosis (at least 0) of a beta distribution of the same mean whose variance is that of a cluster's mean, and
-    w = 1 − worst/size (0 for single right/wrong answers, which Wilson's interval is made for). The exact variance of
-    a variance has κ/(2 G) (O'Neill 2014); half of it, as Wilson's interval already widens towards ½.
+    fewer degrees of freedom stand for that: df' = 1 / (1/df + 0.6 w κ/(2 G)), at least 2.5, with G = ``worst``, κ the
+    excess kurtosis (at least 0) of a beta distribution of the same mean whose variance is that of a cluster's mean, and
+    w = c²/(1 + c²), c = size/worst − 1 (0 for single right/wrong answers, which Wilson's interval is made for). The
+    variance of a variance has κ/(2 G) (O'Neill 2014); w and 0.6 are fitted by simulation, as Wilson's interval already
+    widens towards ½.
     """
     from scipy.special import stdtrit
 
@@ -81,7 +82,7 @@ def share_interval(
     variance, beta = p * (1 - p), np.maximum(trials / clusters - 1, 0.0)
     below = np.where(variance > 0, variance * (beta + 2) * (beta + 3), 1.0)
     kurtosis = np.where(variance > 0, 6 * ((1 - 4 * variance) * (beta + 1) - variance * (beta + 2)) / below, 0.0)
-    fewer = 1 / (1 / np.asarray(df) + np.maximum(kurtosis, 0.0) * beta / (1 + beta) / (4 * clusters))
+    fewer = 1 / (1 / np.asarray(df) + 0.3 * np.maximum(kurtosis, 0.0) * beta**2 / (1 + beta**2) / clusters)
     return wilson_interval(p, trials, stdtrit(np.maximum(fewer, np.minimum(df, LEAST_FREEDOM)), 0.5 + level / 2))
 
 
