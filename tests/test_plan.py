@@ -67,7 +67,6 @@ def test_two_pilot_runs_say_how_often_models_differ_and_one_says_how_often_it_is
     assert one.assumed.accuracy == pytest.approx(np.mean(a))
     assert one.assumed.differing == pytest.approx(2 * np.mean(a) * (1 - np.mean(a)))
     assert one.power >= 0.8
-    assert kapwa.plan(Pilot({"right": a}), difference=0.1, agreement=0.9).items < one.items
 
 
 def test_clusters_that_repeat_each_other_take_more_items() -> None:
@@ -137,8 +136,8 @@ def test_a_pilot_of_several_cultures_is_told_in_questions(monkeypatch: pytest.Mo
         (({"right": [1.0, 0.0] * 9},), {"items": 9, "metric": "wrong"}, "has no metric 'wrong'"),
         (({"right": [1.0, 0.0] * 9},) * 3, {"items": 9}, "one run, or two runs of one task"),
         (({"right": [1.0, 0.0]},), {"items": 9}, "fewer than two questions"),
-        (({"measure": [1.0, 2.0, 4.0]},), {"items": 9, "agreement": 0.8}, "not right or wrong"),
-        (({"right": [1.0, 0.0, 0.0]},), {"items": 9, "design_effect": 2}, "how alike"),
+        (({"measure": [1.0, 2.0, 4.0]},), {"items": 9, "agreement": 0.8}, "itself how far"),
+        (({"right": [1.0, 0.0, 0.0]},), {"items": 9, "design_effect": 2}, "or design effect"),
     ],
 )
 def test_a_plan_that_cannot_be_is_refused(pilot: tuple, settings: dict, words: str) -> None:

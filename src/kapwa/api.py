@@ -225,7 +225,8 @@ def plan(
     ``pilot``: two runs, whose answers say how surely so many questions, put to the same cultures, tell two models
     apart; or one, the other model's answers being taken as unrelated to its own. What is planned are then questions:
     ``items`` counts them. ``metric``: of the pilot (by default its first headline metric), in the first prompt
-    variant. ``settings``: what is assumed instead, or besides. Without a pilot, items are those of one comparison: of
+    variant. ``settings``: how it will be tested, or what is assumed
+    in place of a pilot. Without one, items are those of one comparison: of
     one culture, where cultures are compared one by one. Raises UsageError for what cannot be.
     """
     from kapwa.runs.pilot import learn_from
@@ -246,11 +247,9 @@ def plan(
         )
     if not runs:
         return make_plan(Assumed(**given), items=items, difference=difference)
-    if {"accuracy", "design_effect"} & given.keys():
-        raise UsageError("A pilot says how often answers are right and how alike, so neither goes with it.")
-    found, grounds = learn_from(runs, metric, given.pop("differing", None))
-    if agreement is not None and not found["binary"]:
-        raise UsageError(f"{metric or 'The metric'} is not right or wrong, so no agreement goes with it.")
+    if {"differing", "accuracy", "design_effect"} & given.keys():
+        raise UsageError("A pilot says itself how far models differ: no agreement, accuracy or design effect with it.")
+    found, grounds = learn_from(runs, metric)
     return make_plan(Piloted(**found, **given), items=items, difference=difference, grounds=grounds)
 
 

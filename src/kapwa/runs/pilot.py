@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -16,15 +15,13 @@ from kapwa.stats.intervals import mean_estimates, paired_differences
 from kapwa.stats.pooled import pooled_differences, pooled_mean
 
 
-def learn_from(
-    runs: Sequence[Run], metric: str | None, differing: float | None = None
-) -> tuple[dict[str, Any], tuple[str, ...]]:
+def learn_from(runs: Sequence[Run], metric: str | None) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return what one or two runs tell of a metric in their first variant, and where that is from.
 
     The first are fields of :class:`kapwa.stats.power.Piloted`, estimated as a report of the two runs estimates them:
     over all cultures, each counting alike, clustered by question. Of one run, the answers of the other model are taken
-    as unrelated to its own and as often right. ``differing``: the share of items on which the models are said to differ
-    instead. Raises UsageError for runs of two tasks, an unknown metric, and a pilot that tells nothing.
+    as unrelated to its own and as often right. Raises UsageError for runs of two tasks, an unknown metric, and a pilot
+    that tells nothing.
     """
     if len(runs) > 2 or len({run.manifest["task"] for run in runs}) > 1:
         raise UsageError("A pilot is one run, or two runs of one task.", hint="Name two whose models differ.")
@@ -48,10 +45,6 @@ def learn_from(
         what = alike if len(runs) == 1 else "no answers differ"
         hint = "Take a larger pilot, or --agreement without one."
         raise UsageError(f"In the pilot {what}, so it does not tell how much answers will.", hint=hint)
-    if differing is not None:
-        least = found["seen"] ** 2
-        found["se"] *= sqrt(max(differing - least, 0.0) / (found["differing"] - least))
-        found["differing"] = differing
     pairs = both.select(pl.struct("culture", "cluster").n_unique()).item()
     found |= {"binary": binary, "cultures": cultures, "asked": pairs / (questions * cultures)}
     about = " and ".join(run.path.name for run in runs)

@@ -155,21 +155,8 @@ def detectable_difference(  # noqa: PLR0913 - fields of a comparison, and how it
         return inf
     quantile = stdtrit(clusters - 1, 1 - alpha / 2)
     by_t = float(nctdtrinc(clusters - 1, 1 - power, quantile)) * se
-    size, unit = _as_pairs(n, clusters, difference, se, differing, binary)
-    if not size:
-        return by_t
-    interval = float(stdtrit(clusters - 1, 0.975)) if binary else 0.0
-    share = _detectable_share(size, round(differing, 6), alpha, mid_p, interval, power)
-    return inf if isnan(share) else max(by_t, unit * share)
-
-
-def _as_pairs(n: int, clusters: int, difference: float, se: float, differing: float, binary: bool) -> tuple[int, float]:
-    """Return as how many independent pairs a sign test sees these items, and what each that differs differs by.
-
-    0 pairs: so many clusters differ, of a measure, that a t test tells all.
-    """
     if not binary and differing * clusters > _ENOUGH:
-        return 0, 1.0
+        return by_t
     # Where nothing varies, all items of a cluster are taken to say the same.
     size, unit, variance = float(clusters), 1.0, differing - difference**2
     if not binary:
@@ -178,7 +165,9 @@ def _as_pairs(n: int, clusters: int, difference: float, se: float, differing: fl
         size = variance / se**2 * clusters / (clusters - 1)
         # Means of several answers vary less than single ones; more items than there are is noise of clusters.
         size = size if clusters == n else min(size, n)
-    return max(round(size), 1), unit
+    interval = float(stdtrit(clusters - 1, 0.975)) if binary else 0.0
+    share = _detectable_share(max(round(size), 1), round(differing, 6), alpha, mid_p, interval, power)
+    return inf if isnan(share) else max(by_t, unit * share)
 
 
 # --- planning -----------------------------------------------------------------------------------------------
@@ -272,6 +261,9 @@ class Assumed:
         found = (_smallest(lambda difference: self.power_of(items, difference) >= self.power, one) for one in most)
         return next((one for one in found if not isnan(one)), None)
 
+    def _finds(self, items: int, difference: float) -> bool:
+        return self.power_of(items, difference) >= self.power
+
     def items_for(self, difference: float) -> int:
         """Fewest items that show a true ``difference`` with the wanted power. Raises UsageError where it cannot be."""
         if not difference > 0:
@@ -282,7 +274,7 @@ class Assumed:
                 why = f"beside {self.accuracy:.0%} right, {largest:.0%} is the largest difference that can be"
             raise UsageError(f"A difference of {difference:g} cannot be: {why}.", hint="Shares: 5 points are 0.05.")
         high = 1
-        while self.power_of(high, difference) < self.power:
+        while not self._finds(high, difference):
             high *= 2
             if high > _MOST_ITEMS:
                 raise UsageError(
@@ -292,7 +284,7 @@ class Assumed:
         low = high // 2
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (low, middle) if self.power_of(middle, difference) >= self.power else (middle, high)
+            low, high = (low, middle) if self._finds(middle, difference) else (middle, high)
         return high
 
 
@@ -311,36 +303,29 @@ class Piloted(Assumed):
     se: float = nan
     unit: ClassVar[str] = "questions"
 
-    def _with(self, questions: int) -> dict[str, Any]:
-        """The same comparison of another number of questions: arguments of :func:`detectable_difference`."""
-        scale = questions / self.clusters
-        data = {"n": round(self.n * scale), "clusters": questions, "difference": self.seen, "binary": self.binary}
-        return data | {"se": self.se / sqrt(scale), "differing": self.differing}
-
     @property
     def _largest(self) -> float:
         return 1.0 if self.binary else inf
 
-    def power_of(self, items: int, difference: float) -> float:
-        """Chance that so many questions show a true ``difference`` in the right sense."""
-        from scipy.special import stdtrit
+    def _found_with(self, items: int, power: float) -> float:
+        """The difference that so many questions find with this power, as a report of them would say it."""
+        scale = items / self.clusters
+        data: dict[str, Any] = {"n": round(self.n * scale), "clusters": items, "difference": self.seen}
+        data |= {"se": self.se / sqrt(scale), "differing": self.differing, "binary": self.binary}
+        return detectable_difference(**data, alpha=self.alpha_each, mid_p=self.mid_p, power=power)
 
-        alpha, data = self.alpha_each, self._with(items)
-        if items < fewest_clusters(alpha, mid_p=self.mid_p):
-            return 0.0  # no sign flips of so few give so small a p
-        by_t = t_test_power(items, difference, data["se"] * sqrt(items), alpha=alpha)
-        size, unit = _as_pairs(**data)
-        if not size:
-            return by_t
-        share = min(difference / unit, 1.0)
-        quantile = float(stdtrit(items - 1, 0.975)) if self.binary else 0.0
-        differing = max(self.differing or 0.0, share)
-        return min(by_t, sign_test_power(size, differing, share, alpha=alpha, mid_p=self.mid_p, quantile=quantile))
+    def power_of(self, items: int, difference: float) -> float:
+        """Chance that so many questions show a true ``difference`` in the right sense; 0 where it is next to none."""
+        missed = _smallest(lambda share: self._found_with(items, 1 - share) <= difference, 1 - self.alpha_each)
+        return 0.0 if isnan(missed) else 1 - missed
 
     def detectable(self, items: int) -> float | None:
         """Smallest difference that so many questions show with the wanted power; None where none can be."""
-        size = detectable_difference(**self._with(items), alpha=self.alpha_each, mid_p=self.mid_p, power=self.power)
+        size = self._found_with(items, self.power)
         return size if isfinite(size) else None
+
+    def _finds(self, items: int, difference: float) -> bool:
+        return self._found_with(items, self.power) <= difference
 
 
 @dataclass(frozen=True, slots=True)
