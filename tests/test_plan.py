@@ -117,7 +117,7 @@ def test_a_pilot_of_several_cultures_is_told_in_questions(monkeypatch: pytest.Mo
     )
     monkeypatch.setattr("kapwa.api.open_run", lambda _: next(pilots))
     told = planned("a", "b", "--items", "80")
-    assert "80 questions, each put to all 4 cultures, find a true difference of" in told
+    assert "80 questions, put to 4 cultures as in the pilot, find a true difference of" in told
     assert "points, on average over the cultures, four times in five." in told
     assert "Pilot: pilot and pilot, right, 160 items: 40 questions over 4 cultures." in told
     assert "questions  difference found" in told
@@ -131,7 +131,7 @@ def test_a_pilot_of_several_cultures_is_told_in_questions(monkeypatch: pytest.Mo
         ((), {"agreement": 0.8, "items": 9, "metric": "right"}, "no run is named"),
         ((), {"agreement": 0.8, "items": 0}, "0 items cannot be planned"),
         ((), {"agreement": 0.8, "items": 9, "agrement": 1}, "no option 'agrement'"),
-        (({"right": [1.0] * 9},), {"items": 9}, "all answers are right, or all wrong"),
+        (({"right": [1.0] * 9},), {"items": 9}, "all answers are alike"),
         (({"right": [1.0, 0.0] * 9},) * 2, {"items": 9}, "no answers differ"),
         (({"right": [1.0, 0.0] * 9},), {"items": 9, "metric": "wrong"}, "has no metric 'wrong'"),
         (({"right": [1.0, 0.0] * 9},) * 3, {"items": 9}, "one run, or two runs of one task"),

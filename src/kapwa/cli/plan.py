@@ -76,7 +76,11 @@ def plan(
         return
     tell("\n".join(_lines(found)) + "\n")
     rows = [(f"{count:,}", _size(found, size)) for count, size in found.detectable.items()]
-    show_table((found.assumed.unit, "difference found"), rows, numbers=2)
+    show_table((_unit(found), "difference found"), rows, numbers=2)
+
+
+def _unit(plan: Plan) -> str:
+    return "questions" if plan.grounds else "items"
 
 
 def _size(plan: Plan, size: float | None) -> str:
@@ -85,26 +89,16 @@ def _size(plan: Plan, size: float | None) -> str:
     return f"{100 * size:.1f} points" if plan.assumed.binary else f"{size:.3g}"
 
 
-def _asked(plan: Plan) -> str:
-    """What is planned: "658 items", "120 questions, each put to 16 cultures,"."""
-    assumed = plan.assumed
-    words = f"{plan.items:,} {assumed.unit}"
-    if assumed.cultures < 2:
-        return words
-    if assumed.asked > 0.999:
-        return f"{words}, each put to all {assumed.cultures} cultures,"
-    each = round(plan.items * assumed.asked)
-    return f"{words} over {assumed.cultures} cultures, about {each:,} of them in each,"
-
-
 def _lines(plan: Plan) -> list[str]:
     """Tell the plan, and what it rests on."""
     assumed = plan.assumed
     often = "four times in five" if assumed.power == 0.8 else f"with a chance of {assumed.power:.0%}"
-    mean = ", on average over the cultures," if assumed.cultures > 1 else ""
-    lines = [f"{_asked(plan)} find a true difference of {_size(plan, plan.difference)}{mean} {often}."]
+    asked, mean = f"{plan.items:,} {_unit(plan)}", ""
+    if assumed.cultures > 1:
+        asked, mean = f"{asked}, put to {assumed.cultures} cultures as in the pilot,", ", on average over the cultures,"
+    lines = [f"{asked} find a true difference of {_size(plan, plan.difference)}{mean} {often}."]
     if plan.difference is None:
-        lines = [f"{_asked(plan)} find no true difference {often}, however large."]
+        lines = [f"{asked} find no true difference {often}, however large."]
     lines += [*plan.grounds, *_assumptions(plan)]
     test = "mid-p sign test" if assumed.mid_p else "sign test"
     test = f"Two-sided paired {test if assumed.binary else 't test'} at {assumed.alpha:.3g}"

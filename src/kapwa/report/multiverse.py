@@ -84,9 +84,8 @@ def variance_table(view: TaskView) -> Table | None:
         known = [one for one in found.components if one.variance is not None]
         total, error = (sum(max(getattr(one, name) or 0.0, 0.0) for one in known) for name in ("variance", "error"))
         for one in known:
-            cells = [*_spread(one, found, info), _share(one.variance, total), _share(one.error, error)]
-            if (one.freedom or 0) < FEWEST:
-                cells[2:] = [NONE.text] * 2
+            shares = [_share(one.variance, total), _share(one.error, error)]
+            cells = [*_spread(one, found, info), *(shares if (one.freedom or 0) >= FEWEST else [NONE.text] * 2)]
             # What a design cannot tell apart from a component is part of it.
             undrawn = " (and draws)" if one is known[-1] and one.name != "sample" else ""
             rows.append(
@@ -103,13 +102,7 @@ def variance_table(view: TaskView) -> Table | None:
     return Table(
         key=f"{view.slug}-variance",
         caption=f"Where the variance of {view.titles[view.metric]} comes from",
-        head=[
-            "Differences between",
-            "Standard deviation",
-            "95% interval",
-            "Share of the variance",
-            "Share of the error",
-        ],
+        head=["Differences between", "Standard deviation", "95% interval", "Share of variance", "Share of error"],
         rows=rows,
         csv=csv_text(head, tidy),
         note="Variance: of single answers. Error: the squared standard error of a culture's mean over all items, "

@@ -11,7 +11,6 @@ import polars as pl
 from kapwa.errors import UsageError, nearest
 from kapwa.runs.directory import Run
 from kapwa.stats.clusters import FloatArray
-from kapwa.stats.intervals import mean_estimates, paired_differences
 from kapwa.stats.pooled import pooled_differences, pooled_mean
 
 
@@ -41,12 +40,10 @@ def learn_from(runs: Sequence[Run], metric: str | None) -> tuple[dict[str, Any],
     binary = bool(manifest["metrics"][name].get("binary"))
     found = _seen([both[side].to_numpy() for side in ("value", "value_b") if side in both.columns], both, binary)
     if not found["se"] or not found["differing"]:
-        alike = "all answers are right, or all wrong" if binary else "all answers are alike"
-        what = alike if len(runs) == 1 else "no answers differ"
+        what = "no answers differ" if len(runs) > 1 else "all answers are alike"
         hint = "Take a larger pilot, or --agreement without one."
         raise UsageError(f"In the pilot {what}, so it does not tell how much answers will.", hint=hint)
-    pairs = both.select(pl.struct("culture", "cluster").n_unique()).item()
-    found |= {"binary": binary, "cultures": cultures, "asked": pairs / (questions * cultures)}
+    found |= {"binary": binary, "cultures": cultures}
     about = " and ".join(run.path.name for run in runs)
     where = f" over {cultures} cultures" if cultures > 1 else ""
     return found, (f"Pilot: {about}, {name}, {both.height:,} items: {questions:,} questions{where}.",)
@@ -54,17 +51,11 @@ def learn_from(runs: Sequence[Run], metric: str | None) -> tuple[dict[str, Any],
 
 def _seen(sides: Sequence[FloatArray], items: pl.DataFrame, binary: bool) -> dict[str, Any]:
     """The comparison of two runs; of one, what it would be with a run of unrelated answers that scores the same."""
-    cultures, clusters = items["culture"].to_list(), items["cluster"].to_list()
-    several = len(set(cultures)) > 1
+    places = items["culture"].to_list(), items["cluster"].to_list()
     if len(sides) == 2:
-        a, b = (side[:, None] for side in sides)
-        if several:
-            seen = pooled_differences(a, b, cultures, clusters, binary=binary)[0].comparison
-        else:
-            seen = paired_differences(a, b, clusters, binary=binary, replicates=100)[0]
+        seen = pooled_differences(sides[0], sides[1], *places, binary=binary)[0].comparison
         return {name: getattr(seen, name) for name in ("n", "clusters", "se", "differing")} | {"seen": seen.difference}
-    (values,) = sides
-    one = pooled_mean(values, cultures, clusters) if several else mean_estimates(values, clusters)[0]
+    one = pooled_mean(sides[0], *places)
     share = one.value or 0.0
     found = {"n": one.n, "clusters": one.clusters, "se": np.sqrt(2) * (one.se or 0.0), "seen": 0.0}
     return found | ({"differing": 2 * share * (1 - share), "accuracy": share} if binary else {"differing": 1.0})

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, inf, isfinite, isnan, log2, nan, sqrt
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -84,17 +84,6 @@ def sign_test_power(
     # Where every count is summed this is exact; counts left out at the ends have no chance to speak of.
     step = counts[1] - counts[0] if counts.size > 1 else 1
     return float((chances * found).sum() * step)
-
-
-def t_test_power(items: float, difference: float, deviation: float, *, alpha: float) -> float:
-    """Chance that a two-sided t test of ``items`` differences with this standard deviation finds the better side."""
-    from scipy.special import nctdtr, stdtrit
-
-    if items < 2:
-        return 0.0
-    shift = difference * sqrt(items) / deviation if deviation > 0 else inf
-    # Beyond this the function is 1 to all its digits, and its series does not end.
-    return 1.0 if shift > 30 else float(1 - nctdtr(items - 1, shift, stdtrit(items - 1, 1 - alpha / 2)))
 
 
 def fewest_clusters(alpha: float, *, mid_p: bool = False) -> int:
@@ -181,8 +170,7 @@ class Assumed:
     it is None, answers are taken as unrelated, given ``accuracy``, the share that one of them gets right: a cautious
     guess, for models mostly fail on the same items.
     ``design_effect``: items that weigh as one independent item, 1 + (items in a cluster − 1) · their correlation.
-    ``binary``: right or wrong. ``cultures``: how many the mean is over; ``asked``: the share of all questions that one
-    of them is asked, 1 where they share them all; ``unit``: what is counted.
+    ``binary``: right or wrong. ``cultures``: how many the mean is over.
     """
 
     differing: float | None = None
@@ -194,8 +182,6 @@ class Assumed:
     mid_p: bool = False
     binary: bool = True
     cultures: int = 1
-    asked: float = 1.0
-    unit: ClassVar[str] = "items"
 
     def __post_init__(self) -> None:
         """Raise UsageError for what cannot be."""
@@ -261,9 +247,6 @@ class Assumed:
         found = (_smallest(lambda difference: self.power_of(items, difference) >= self.power, one) for one in most)
         return next((one for one in found if not isnan(one)), None)
 
-    def _finds(self, items: int, difference: float) -> bool:
-        return self.power_of(items, difference) >= self.power
-
     def items_for(self, difference: float) -> int:
         """Fewest items that show a true ``difference`` with the wanted power. Raises UsageError where it cannot be."""
         if not difference > 0:
@@ -274,7 +257,7 @@ class Assumed:
                 why = f"beside {self.accuracy:.0%} right, {largest:.0%} is the largest difference that can be"
             raise UsageError(f"A difference of {difference:g} cannot be: {why}.", hint="Shares: 5 points are 0.05.")
         high = 1
-        while not self._finds(high, difference):
+        while self.power_of(high, difference) < self.power:
             high *= 2
             if high > _MOST_ITEMS:
                 raise UsageError(
@@ -284,7 +267,7 @@ class Assumed:
         low = high // 2
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (low, middle) if self._finds(middle, difference) else (middle, high)
+            low, high = (low, middle) if self.power_of(middle, difference) >= self.power else (middle, high)
         return high
 
 
@@ -301,7 +284,6 @@ class Piloted(Assumed):
     clusters: int = 0
     seen: float = 0.0
     se: float = nan
-    unit: ClassVar[str] = "questions"
 
     @property
     def _largest(self) -> float:
@@ -323,9 +305,6 @@ class Piloted(Assumed):
         """Smallest difference that so many questions show with the wanted power; None where none can be."""
         size = self._found_with(items, self.power)
         return size if isfinite(size) else None
-
-    def _finds(self, items: int, difference: float) -> bool:
-        return self._found_with(items, self.power) <= difference
 
 
 @dataclass(frozen=True, slots=True)
