@@ -225,9 +225,8 @@ def plan(
     ``pilot``: two runs, whose answers say how surely so many questions, put to the same cultures, tell two models
     apart; or one, the other model's answers being taken as unrelated to its own. What is planned are then questions:
     ``items`` counts them. ``metric``: of the pilot (by default its first headline metric), in the first prompt
-    variant. ``settings``: how it will be tested, or what is assumed
-    in place of a pilot. Without one, items are those of one comparison: of
-    one culture, where cultures are compared one by one. Raises UsageError for what cannot be.
+    variant. ``settings``: how it will be tested, or what is assumed in place of a pilot. Without one, items are those
+    of one comparison: of one culture, where cultures are compared one by one. Raises UsageError for what cannot be.
     """
     from kapwa.runs.pilot import learn_from
     from kapwa.stats.power import Assumed, Piloted, make_plan
