@@ -18,6 +18,7 @@ from kapwa.report.wording import clean, culture_name, isolate
 from kapwa.stats.intervals import Estimate
 from kapwa.stats.pooled import pooled_mean
 from kapwa.stats.significance import holm
+from kapwa.suites.base import holds_shares
 
 MOST_NAMED = 4
 
@@ -37,7 +38,7 @@ def equal_mean(view: TaskView, run: int, metric: str = "", stratum: tuple[str, s
     if not items.height:
         return None
     places = items["culture"].to_list(), items["cluster"].to_list()
-    return pooled_mean(items["value"].to_numpy(), *places, binary=wording.is_share(view.metrics[name]))
+    return pooled_mean(items["value"].to_numpy(), *places, binary=holds_shares(view.metrics[name], items["value"]))
 
 
 def across_sentence(view: TaskView, run: int) -> str:

@@ -27,7 +27,7 @@ from kapwa.errors import RunError, UnfinishedRunError, UsageError, nearest
 from kapwa.records import SCORE_COLUMNS, Floor, Item
 from kapwa.runs.manifest import FORMAT, NAME, TABLE_NAME, Manifest, signature
 from kapwa.runs.store import JOURNAL
-from kapwa.suites.base import Judged, Task, is_share
+from kapwa.suites.base import Judged, Task, holds_shares
 from kapwa.tables_io import csv_text
 
 LEVEL = 0.95
@@ -278,7 +278,8 @@ def results(
         if name in RUN_TABLES or not TABLE_NAME.fullmatch(name):
             raise RunError(f"{task.name} names a table {name!r}, which cannot be.", hint=_SUITE_BUG)
     binary = {name: info.binary for name, info in task.metrics.items()}
-    shares = {name: is_share(asdict(info)) for name, info in task.metrics.items()}
+    values = {name: judged.scores.filter(metric=name)["value"] for name in task.metrics}
+    shares = {name: info.binary or holds_shares(asdict(info), values[name]) for name, info in task.metrics.items()}
     seed = int(manifest["seed"])
     estimates = estimate_table(judged.scores, metrics=shares, groups=task.groups, level=LEVEL)
     # Intervals are cut at the ends of a metric's range: a share is never below 0, whatever a t interval says, and where
