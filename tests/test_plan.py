@@ -4,22 +4,22 @@ import json
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from typer.testing import CliRunner
 
 import kapwa
 from kapwa.cli.main import app
 from kapwa.errors import UsageError
+from kapwa.stats.tables import compare_runs
 
 DRAWS = np.random.default_rng(2)
 
 
 class Pilot:
-    """What a plan reads of a run: some answers, two items to a cluster."""
+    """What a plan reads of a run: some answers, ``each`` items to a cluster; or of many cultures, one to a question."""
 
-    def __init__(self, values: dict[str, list[float]]) -> None:
-        import polars as pl
-
+    def __init__(self, values: dict[str, list[float]], each: int = 2, cultures: int = 1) -> None:
         self.path = Path("pilot")
         self.manifest = {
             "task": "x/y",
@@ -28,7 +28,8 @@ class Pilot:
             "selection": {"variants": ["full", "bare"]},
         }
         rows = [
-            {"culture": "A", "language": "en", "variant": variant, "item_id": f"{k}", "cluster": f"{k // 2}"}
+            {"culture": f"{k % cultures}", "language": "en", "category": "", "topic": "", "variant": variant}
+            | {"item_id": f"{k}", "cluster": f"{k // max(each, cultures)}", "sample": 0, "outcome": "scored"}
             | {"metric": name, "value": value}
             for name, column in values.items()
             for k, value in enumerate(column)
@@ -61,29 +62,65 @@ def test_two_pilot_runs_say_how_often_models_differ_and_one_says_how_often_it_is
     differing = float(np.mean(np.array(a) != np.array(b)))
     two = kapwa.plan(Pilot({"right": a}), Pilot({"right": b}), items=400)
     assert two.assumed.differing == pytest.approx(differing)
-    assert two.grounds == ("Pilot: pilot and pilot, right, 200 items in 100 clusters.",)
+    assert two.grounds == ("Pilot: pilot and pilot, right, 200 items: 100 questions.",)
     one = kapwa.plan(Pilot({"right": a}), difference=0.1)
     assert one.assumed.accuracy == pytest.approx(np.mean(a))
-    assert one.assumed.differing is None
+    assert one.assumed.differing == pytest.approx(2 * np.mean(a) * (1 - np.mean(a)))
     assert one.power >= 0.8
-    assert kapwa.plan(Pilot({"right": a}), difference=0.1, agreement=0.9).items < one.items
 
 
 def test_clusters_that_repeat_each_other_take_more_items() -> None:
     half = (DRAWS.random(100) < 0.6).astype(float)
     alike, zeros = np.repeat(half, 2).tolist(), [0.0] * 200
     found = kapwa.plan(Pilot({"right": alike}), Pilot({"right": zeros}), difference=0.2)
-    assert found.assumed.design_effect == pytest.approx(2, rel=0.02)
+    once = kapwa.plan(Pilot({"right": half.tolist()}, each=1), Pilot({"right": zeros[:100]}, each=1), difference=0.2)
+    assert found.items == once.items  # in questions: the second item of each tells nothing
     single = kapwa.plan(difference=0.2, agreement=1 - found.assumed.differing)
-    assert found.items == pytest.approx(2 * single.items, rel=0.05)
+    # A pilot's difference is part of what its answers vary by, as in the report.
+    assert found.items <= single.items
 
 
 def test_a_measure_is_planned_by_the_spread_of_its_differences() -> None:
     a, b = DRAWS.normal(size=80).tolist(), DRAWS.normal(size=80).tolist()
     found = kapwa.plan(Pilot({"measure": a}), Pilot({"measure": b}), difference=0.4)
-    assert found.assumed.deviation == pytest.approx(np.std(np.subtract(a, b), ddof=1))
+    means = np.subtract(a, b).reshape(40, 2).mean(axis=1)
+    assert found.assumed.se == pytest.approx(np.std(means, ddof=1) / np.sqrt(40))
     assert found.power >= 0.8
     assert kapwa.plan(Pilot({"measure": a}), Pilot({"measure": b}), items=4).difference is None
+
+
+@pytest.mark.parametrize("name", ["right", "measure"])
+@pytest.mark.parametrize("cultures", [1, 2, 16])
+def test_a_plan_of_as_many_questions_is_what_the_report_says_is_detectable(cultures: int, name: str) -> None:
+    hard = np.repeat(DRAWS.random(40), cultures)  # questions are hard in all cultures alike
+    sides = [(DRAWS.random(hard.size) < hard * share).astype(float) for share in (1.0, 0.7)]
+    sides = sides if name == "right" else [side + DRAWS.normal(size=side.size) for side in sides]
+    a, b = (Pilot({name: side.tolist()}, each=1, cultures=cultures) for side in sides)
+    scores = [run.scores.filter(pl.col("variant") == "full") for run in (a, b)]
+    table = compare_runs(*scores, label_a="a", label_b="b", metrics={name: name == "right"}, replicates=100)
+    shown = table.filter(pl.col("cultures") == cultures)["mde"][0]
+    found = kapwa.plan(a, b, items=40)
+    assert found.difference == pytest.approx(shown, rel=1e-12)
+    assert found.detectable[40] == found.difference
+    assert found.assumed.cultures == cultures
+    needed = kapwa.plan(a, b, difference=shown)
+    assert needed.items == pytest.approx(40, abs=2)
+
+
+def test_a_pilot_of_several_cultures_is_told_in_questions(monkeypatch: pytest.MonkeyPatch) -> None:
+    hard = np.repeat(DRAWS.random(40), 4)
+    pilots = iter(
+        [
+            Pilot({"right": (DRAWS.random(160) < hard * share).astype(float).tolist()}, each=1, cultures=4)
+            for share in (1.0, 0.7)
+        ]
+    )
+    monkeypatch.setattr("kapwa.api.open_run", lambda _: next(pilots))
+    told = planned("a", "b", "--items", "80")
+    assert "80 questions, put to 4 cultures as in the pilot, find a true difference of" in told
+    assert "points, on average over the cultures, four times in five." in told
+    assert "Pilot: pilot and pilot, right, 160 items: 40 questions over 4 cultures." in told
+    assert "questions  difference found" in told
 
 
 @pytest.mark.parametrize(
@@ -94,12 +131,13 @@ def test_a_measure_is_planned_by_the_spread_of_its_differences() -> None:
         ((), {"agreement": 0.8, "items": 9, "metric": "right"}, "no run is named"),
         ((), {"agreement": 0.8, "items": 0}, "0 items cannot be planned"),
         ((), {"agreement": 0.8, "items": 9, "agrement": 1}, "no option 'agrement'"),
-        (({"right": [1.0] * 9},), {"items": 9}, "all answers are right, or all wrong"),
+        (({"right": [1.0] * 9},), {"items": 9}, "all answers are alike"),
         (({"right": [1.0, 0.0] * 9},) * 2, {"items": 9}, "no answers differ"),
         (({"right": [1.0, 0.0] * 9},), {"items": 9, "metric": "wrong"}, "has no metric 'wrong'"),
         (({"right": [1.0, 0.0] * 9},) * 3, {"items": 9}, "one run, or two runs of one task"),
-        (({"right": [1.0]},), {"items": 9}, "fewer than two items"),
-        (({"measure": [1.0, 2.0]},), {"items": 9, "agreement": 0.8}, "not right or wrong"),
+        (({"right": [1.0, 0.0]},), {"items": 9}, "fewer than two questions"),
+        (({"measure": [1.0, 2.0, 4.0]},), {"items": 9, "agreement": 0.8}, "itself how far"),
+        (({"right": [1.0, 0.0, 0.0]},), {"items": 9, "design_effect": 2}, "or design effect"),
     ],
 )
 def test_a_plan_that_cannot_be_is_refused(pilot: tuple, settings: dict, words: str) -> None:

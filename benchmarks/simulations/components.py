@@ -35,6 +35,25 @@ def plant(
     return cell[:, :, None] + random.normal(scale=sd["sample"], size=(*cell.shape, samples)), cultures
 
 
+def coverage(random: np.random.Generator, repeats: int, *, wordings: Sequence[int] = (2, 3, 5, 10)) -> Iterator[Cell]:
+    """How often intervals of components hold the planted variance, over 16 cultures and in one."""
+    for sizes in (tuple(range(20, 52, 2)), (60,)):
+        # With one culture what differs from culture to culture is part of what the wordings differ by.
+        planted = {name: sd**2 for name, sd in PLANTED.items()}
+        planted["prompt"] += planted["culture × prompt"] if len(sizes) == 1 else 0.0
+        for prompts in wordings:
+            held = dict.fromkeys(PLANTED, 0)
+            for _ in range(repeats):
+                for one in variance_components(*plant(random, sizes, prompts=prompts, samples=3)).components:
+                    if one.low is not None and one.high is not None:
+                        held[one.name] += one.low <= planted[one.name] <= one.high
+            where = "16 cultures of 20 to 50 items" if len(sizes) > 1 else "60 items of one culture"
+            for name in (name for name in PLANTED if held[name] and "prompt" in name):
+                figure = f"interval of the variance of {name}"
+                setting = f"{where}, {prompts} wordings, 3 samples"
+                yield Cell("components", figure, setting, 100 * held[name] / repeats, repeats, 93, 97)
+
+
 def cells(random: np.random.Generator, repeats: int) -> Iterator[Cell]:
     """Each component's mean estimate in percent of the planted one, and the error of the mean likewise."""
     sizes = tuple(range(20, 52, 2))
@@ -46,6 +65,7 @@ def cells(random: np.random.Generator, repeats: int) -> Iterator[Cell]:
         yield Cell(
             "components", f"mean estimate of the variance of {name}, of the planted", setting, percent, repeats, 93, 107
         )
+    yield from coverage(random, repeats)
     means, errors = [], []
     for _ in range(repeats):
         y, cultures = plant(random, sizes, prompts=4, samples=3, fixed=True)

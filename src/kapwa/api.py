@@ -230,14 +230,14 @@ def plan(
 ) -> Plan:
     """How many items it takes to find a true ``difference`` between two models, or what difference ``items`` find.
 
-    ``pilot``: two runs, whose answers say on how many items models differ and how much items of a cluster weigh; or
-    one, which gives the share of right answers, the other model's being taken as unrelated to them. ``metric``: of the
-    pilot (by default its first headline metric), in the first prompt variant. ``settings``: what is assumed instead,
-    or besides. Items are those of one comparison: of one culture, where cultures are compared one by one. Raises
-    UsageError for what cannot be.
+    ``pilot``: two runs, whose answers say how surely so many questions, put to the same cultures, tell two models
+    apart; or one, the other model's answers being taken as unrelated to its own. What is planned are then questions:
+    ``items`` counts them. ``metric``: of the pilot (by default its first headline metric), in the first prompt
+    variant. ``settings``: how it will be tested, or what is assumed in place of a pilot. Without one, items are those
+    of one comparison: of one culture, where cultures are compared one by one. Raises UsageError for what cannot be.
     """
     from kapwa.runs.pilot import learn_from
-    from kapwa.stats.power import Assumed, make_plan
+    from kapwa.stats.power import Assumed, Piloted, make_plan
 
     given = given_options("A plan", settings, PlanSettings.__annotations__)
     agreement = given.pop("agreement", None)
@@ -252,16 +252,12 @@ def plan(
         raise UsageError(
             f"{metric} would be a metric of a pilot, and no run is named.", hint="Name one, or leave it out."
         )
-    found, grounds = learn_from(runs, metric) if runs else ({}, ())
-    if found.get("differing") == 0 or found.get("accuracy") in (0, 1):
-        raise UsageError(
-            f"In the pilot {'no answers differ' if len(runs) > 1 else 'all answers are right, or all wrong'}, so it "
-            "does not tell how much answers will.",
-            hint="Take a larger pilot, or --agreement without one.",
-        )
-    if "deviation" in found and {"differing", "accuracy"} & given.keys():
-        raise UsageError(f"{metric or 'The metric'} is not right or wrong, so no agreement or accuracy goes with it.")
-    return make_plan(Assumed(**(found | given)), items=items, difference=difference, grounds=grounds)
+    if not runs:
+        return make_plan(Assumed(**given), items=items, difference=difference)
+    if {"differing", "accuracy", "design_effect"} & given.keys():
+        raise UsageError("A pilot says itself how far models differ: no agreement, accuracy or design effect with it.")
+    found, grounds = learn_from(runs, metric)
+    return make_plan(Piloted(**found, **given), items=items, difference=difference, grounds=grounds)
 
 
 def check_data(path: str | Path) -> CheckReport:

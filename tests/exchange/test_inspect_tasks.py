@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from kapwa.exchange.inspect_tasks import group_mean, group_stderr, stderr
 from kapwa.records import Answer, Response
 from kapwa.runs.answers import RunAnswers
 from kapwa.stats.tables import estimate_table
+from kapwa.suites.base import is_share
 from kapwa.suites.kalahi.data import PACKS
 
 REPLIES = ("Maraming salamat po, uuwi na ako.", "rice", "B. bread", "", "I cannot help with that.", "tortillas; bread")
@@ -121,7 +123,9 @@ def test_questions_values_and_estimates_are_kapwas_own_to_the_last_digit(
     ]
     scores = own.score(own.items(), answers).scores
     assert values_of(log) == own_values(scores)
-    table = estimate_table(scores, metrics={metric: info.binary for metric, info in own.metrics.items()}, groups=())
+    table = estimate_table(
+        scores, metrics={metric: is_share(asdict(info)) for metric, info in own.metrics.items()}, groups=()
+    )
     assert set(told(log)) == set(own.metrics)
     same_estimates(log, table)
     blocks = table.select("culture", "variant").unique().height

@@ -419,7 +419,8 @@ def test_coefficients_do_not_depend_on_the_order_of_items_or_rows() -> None:
     a = analyse_choices(choices, items, replicates=200)
     b = analyse_choices(Choices(choices.frame.sample(fraction=1, shuffle=True, seed=1)), items[::-1], replicates=200)
     assert a.agreement["value"].to_list() == pytest.approx(b.agreement["value"].to_list(), abs=1e-12)
-    assert (a.mean, a.majority) == (b.mean, b.majority)
+    for one, other in ((a.mean, b.mean), (a.majority, b.majority)):
+        assert one[:-1] == pytest.approx(other[:-1], abs=1e-12)
 
 
 def test_missing_choices_enter_neither_accuracy_nor_the_full_rows_of_the_table(plain_items: list[Item]) -> None:

@@ -40,7 +40,13 @@ def test_the_table_holds_the_components_of_the_scores() -> None:
         assert (found["component"], found["items"], found["prompts"], found["samples"]) == (one.name, 192, 2, 3)
         assert abs(found["variance"] - one.variance) < 1e-9
     shares = [int(row[3].text.rstrip("%")) for row in table.rows if row[3].text != "–"]
-    assert 97 <= sum(shares) <= 103
+    assert 90 <= sum(shares) <= 103
+    cells = {row[0].text: [cell.text for cell in row[1:]] for row in table.rows}
+    assert cells["wordings of the prompt"] == ["–", "not told by 2 wordings", "–", "–"]
+    named = {one.name: one for one in wanted.components}
+    sample = [round(100 * part**0.5, 1) for part in (named["sample"].low, named["sample"].high)]
+    assert cells["draws of the answer"][1] == f"{sample[0]} to {sample[1]} points"
+    assert [rows[-1]["low"], rows[-1]["high"]] == [named["sample"].low, named["sample"].high]
 
 
 def test_one_wording_and_one_draw_have_no_such_section() -> None:

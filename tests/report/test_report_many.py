@@ -150,6 +150,7 @@ def test_the_equal_mean_is_the_mean_of_culture_means_with_clusters_shared() -> N
     means = shown.group_by("culture").agg(pl.col("value").mean())["value"]
     assert mean.value == pytest.approx(means.mean())
     assert mean.clusters == 50
+    assert mean.method == "wilson-clustered"
     # Alike to the last digit: the same question in two cultures is one piece of evidence, not two.
     double = run.scores.with_columns(pl.col("culture") + "_2", pl.col("item_id") + "_2")
     run.scores = pl.concat([run.scores, double])

@@ -154,6 +154,31 @@ def test_large_clusters_are_warned_of_where_answers_are_nearly_all_wrong() -> No
         assert any("are rough" in said for said in notes.warnings(arrange([run])[0])) == warned
 
 
+def test_a_measure_that_is_not_right_or_wrong_is_warned_of_up_to_twenty_clusters() -> None:
+    run = make_run("org/b", cultures=("Filipino",), illustrative=False, per_culture=20)
+    run.manifest["headline"] = ["mc2"]
+    for clusters, warned in ((20, True), (21, False)):
+        run.estimates = run.estimates.with_columns(clusters=pl.lit(clusters, pl.Int64))
+        (view,) = arrange([run])
+        assert view.metric == "mc2"
+        assert any("rest on fewer than 21 situations" in said for said in notes.warnings(view)) == warned
+
+
+def test_how_far_other_peoples_keys_would_move_a_score_is_told() -> None:
+    run = wide_run(cultures=("Ethiopia", "Greece"))
+    variant = arrange([run])[0].variant
+    rows = [
+        ("Ethiopia", "am", variant, 0.4, 0.46),
+        ("Greece", "el", variant, 0.5, 0.58),
+        ("Greece", "el", "x", 0.0, 1.0),
+    ]
+    run.tables["keys"] = pl.DataFrame(rows, ["culture", "language", "variant", "low_keys", "high_keys"], orient="row")
+    said = "a culture's SEM-B lies 3.0 to 4.0 points or less from the one shown (95%)"
+    assert said in Page(render_page([run])).text
+    del run.tables["keys"]
+    assert "who might have answered" not in Page(render_page([run])).text
+
+
 def test_a_real_pack_and_another_model_carry_no_such_warning() -> None:
     text = Page(render_page([make_run("org/b", cultures=("Filipino",), illustrative=False)])).text
     assert "machinery" not in text

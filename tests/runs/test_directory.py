@@ -251,10 +251,11 @@ class Ranged(TinyTask):
 @pytest.mark.parametrize(
     ("values", "low", "high"),
     [
-        ((0.0, 0.0, 0.3), (0.0, -0.33), (0.53, 0.53)),
-        ((1.0, 1.0, 0.7), (0.47, 0.47), (1.0, 1.33)),
-        ((0.5, 0.5, 0.6), (0.39, 0.39), (0.68, 0.68)),
-        # A value outside the range that it was said to have stays inside its interval.
+        # A share has Wilson's interval, which is never outside; a measure without ends Student's.
+        ((0.0, 0.0, 0.3), (0.01, -0.33), (0.66, 0.53)),
+        ((1.0, 1.0, 0.7), (0.34, 0.47), (0.99, 1.33)),
+        ((0.5, 0.5, 0.6), (0.42, 0.39), (0.65, 0.68)),
+        # A value outside the range that it was said to have stays inside its interval, and has Student's.
         ((1.1, 1.2, 1.3), (0.95, 0.95), (1.2, 1.45)),
     ],
 )

@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
-from benchmarks.simulations.components import PLANTED, plant
+from benchmarks.simulations.components import PLANTED, coverage, plant
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import chi2, f
 from statsmodels.stats.anova import anova_lm
 
 from kapwa.errors import UsageError
@@ -116,3 +117,47 @@ def test_what_a_design_cannot_tell_is_part_of_the_next_that_it_can() -> None:
     assert all(one.variance is None and one.error is None for one in empty.components)
     with pytest.raises(UsageError, match="by item, prompt and sample"):
         variance_components(np.zeros((3, 3)))
+
+
+def test_an_interval_of_one_mean_square_is_the_exact_one_of_its_chi_square() -> None:
+    y, cultures = plant(np.random.default_rng(3), (8, 9), prompts=3, samples=4)
+    one = variance_components(y, cultures).components[-1]
+    assert one.freedom == 17 * 3 * 3
+    ends = [one.variance * one.freedom / chi2.ppf(share, one.freedom) for share in (0.975, 0.025)]
+    assert [one.low, one.high] == pytest.approx(ends)
+
+
+def modified_large_sample(plus: tuple[float, int], minus: tuple[float, int]) -> tuple[float, float]:
+    """The interval of a difference of two mean squares, in the letters of Burdick and Graybill (1992, section 3.3)."""
+    (first, n), (second, r) = plus, minus
+    f1, f2, f3 = f.ppf(0.975, n, 10**9), f.ppf(0.025, r, 10**9), f.ppf(0.975, n, r)
+    f4, f5, f6 = f.ppf(0.025, n, 10**9), f.ppf(0.975, r, 10**9), f.ppf(0.025, n, r)
+    g1, h2, h1, g2 = 1 - 1 / f1, 1 / f2 - 1, 1 / f4 - 1, 1 - 1 / f5
+    g12 = ((f3 - 1) ** 2 - g1**2 * f3**2 - h2**2) / f3
+    h12 = ((1 - f6) ** 2 - h1**2 * f6**2 - g2**2) / f6
+    low = g1**2 * first**2 + h2**2 * second**2 + g12 * first * second
+    high = h1**2 * first**2 + g2**2 * second**2 + h12 * first * second
+    return first - second - low**0.5, first - second + high**0.5
+
+
+@pytest.mark.parametrize("prompts", [2, 3, 8])
+def test_intervals_are_those_of_burdick_and_graybill(prompts: int) -> None:
+    n = 30
+    y, _ = plant(np.random.default_rng(4), (n,), prompts=prompts, samples=1)
+    y = y[:, :, 0]
+    found = {one.name: one for one in variance_components(y[:, :, None]).components}
+    rest = y - y.mean(axis=0) - y.mean(axis=1, keepdims=True) + y.mean()
+    crossed = float((rest**2).sum()) / ((n - 1) * (prompts - 1)), (n - 1) * (prompts - 1)
+    between = float(y.mean(axis=0).var(ddof=1)), prompts - 1
+    wanted = modified_large_sample(between, (crossed[0] / n, crossed[1]))
+    assert (found["prompt"].low, found["prompt"].high) == pytest.approx(wanted, rel=1e-6)
+    items = float(y.mean(axis=1).var(ddof=1)), n - 1
+    wanted = modified_large_sample(items, (crossed[0] / prompts, crossed[1]))
+    assert (found["item"].low, found["item"].high) == pytest.approx(wanted, rel=1e-6)
+    assert found["prompt"].freedom == prompts - 1
+
+
+def test_intervals_of_components_hold_what_was_planted() -> None:
+    found = list(coverage(np.random.default_rng(6), 300, wordings=(2, 5)))
+    assert len(found) == 2 * (3 + 2)
+    assert all(91 <= cell.percent <= 98.5 for cell in found), found

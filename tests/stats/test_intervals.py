@@ -15,7 +15,14 @@ from statsmodels.stats.proportion import proportion_confint
 
 from kapwa.errors import DataError, UsageError
 from kapwa.stats.clusters import cluster_codes, cluster_sums
-from kapwa.stats.intervals import Comparison, Estimate, mean_estimates, paired_differences, wilson_interval
+from kapwa.stats.intervals import (
+    Comparison,
+    Estimate,
+    mean_estimates,
+    paired_differences,
+    share_interval,
+    wilson_interval,
+)
 from kapwa.stats.resampling import sign_flip_p_values
 
 
@@ -78,6 +85,27 @@ def test_binary_intervals_hold_the_value_lie_in_range_and_have_width(data: list[
     assert 0 <= one.low <= one.value <= one.high <= 1
     assert one.high - one.low > 1e-3
     assert one.se > 0
+
+
+def test_rare_answers_in_large_clusters_have_fewer_degrees_of_freedom() -> None:
+    """By the formula, written out: the variance of a variance, of a beta distribution with the clusters' own."""
+    share, size, worst, df = 0.05, 60.0, 20.0, 19.0
+    c = size / worst - 1
+    kurtosis = float(stats.beta.stats(share * c, (1 - share) * c, moments="k"))
+    fewer = 1 / (1 / df + 0.6 * c**2 / (1 + c**2) * kurtosis / (2 * worst))
+    assert 2.5 < fewer < 6
+    wanted = wilson_interval(share, size, stats.t.ppf(0.975, fewer))
+    assert np.ravel(share_interval(share, size, worst, df, 0.95)) == pytest.approx(np.ravel(wanted))
+    # Single right or wrong answers, and shares near a half, keep theirs.
+    for same in ((0.05, 20.0), (0.5, 60.0)):
+        plain = wilson_interval(*same, stats.t.ppf(0.975, df))
+        assert np.ravel(share_interval(*same, worst, df, 0.95)) == pytest.approx(np.ravel(plain))
+
+
+def test_a_share_beyond_its_end_by_rounding_is_at_its_end() -> None:
+    one = mean_estimate([1 + 1e-12, 1.0, -1e-12], None, binary=True)
+    assert one.value == pytest.approx(2 / 3)
+    assert one.high <= 1
 
 
 @given(rows)

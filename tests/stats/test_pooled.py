@@ -7,12 +7,14 @@ import polars as pl
 import pytest
 from benchmarks.simulations.comparisons import DESIGNS, PLANTED, compared, found
 from benchmarks.simulations.heterogeneity import differences, names_wrongly, scores
+from benchmarks.simulations.shares import over_cultures
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import stdtrit
 
 from kapwa.errors import UsageError
 from kapwa.records import SCORE_COLUMNS
-from kapwa.stats.intervals import mean_estimates
+from kapwa.stats.intervals import mean_estimates, wilson_interval
 from kapwa.stats.pooled import culture_spread, pooled_differences, pooled_mean
 from kapwa.stats.tables import POOLED_SCHEMA, adjust_p_values, compare_runs, compare_variants
 
@@ -46,6 +48,50 @@ def test_the_pooled_mean_is_its_definition(seed: int, several: int, questions: i
     assert one.low < mean < (one.high or 0)
     order = random.permutation(len(values))
     assert pooled_mean(values[order], cultures[order], clusters[order])[:4] == pytest.approx(one[:4])
+
+
+@given(
+    st.integers(0, 10_000), st.integers(2, 5), st.integers(2, 8), st.sampled_from([0.0, 0.02, 0.5, 1.0]), st.booleans()
+)
+@settings(max_examples=60, deadline=None)
+def test_the_mean_of_right_and_wrong_has_korn_and_graubards_interval(
+    seed: int, several: int, questions: int, rate: float, shared: bool
+) -> None:
+    random = np.random.default_rng(seed)
+    cultures, clusters = (part.ravel() for part in np.indices((several, questions)))
+    clusters = clusters if shared else cultures * questions + clusters
+    values = (random.random(cultures.size) < rate).astype(float)
+    one, (mean, se) = pooled_mean(values, cultures, clusters, binary=True), plain_mean(values, cultures, clusters)
+    assert one.value == pytest.approx(mean)
+    assert one.method == "wilson-clustered"
+    assert 0 <= one.low <= one.value <= one.high <= 1
+    assert one.high - one.low > 0.01
+    worst = questions if shared else questions * several
+    size = mean * (1 - mean) / se**2 if se > 1e-9 else worst
+    assert one.se == pytest.approx(se) if se > 1e-9 else one.se > 0
+    # Never narrower than Wilson's interval with the usual degrees of freedom.
+    low, high = wilson_interval(mean, size, stdtrit(questions - 1 if shared else (questions - 1) * several, 0.975))
+    assert one.low <= low + 1e-9
+    assert one.high >= high - 1e-9
+
+
+def test_single_right_or_wrong_answers_to_own_questions_keep_their_degrees_of_freedom() -> None:
+    cultures, questions = (part.ravel() for part in np.indices((2, 10)))
+    values = np.zeros(20)
+    values[[3, 13]] = 1
+    one = pooled_mean(values, cultures, cultures * 10 + questions, binary=True)
+    size = 0.1 * 0.9 / one.se**2
+    assert (one.low, one.high) == pytest.approx(tuple(map(float, wilson_interval(0.1, size, stdtrit(18, 0.975)))))
+
+
+@pytest.mark.parametrize(("design", "rate"), [((16, 15, 0.0), 0.02), ((16, 15, 0.3), 0.05), ((16, 60, 0.3), 0.02)])
+def test_the_mean_over_cultures_of_rare_answers_is_covered(design: tuple[int, int, float], rate: float) -> None:
+    random, held = np.random.default_rng(9), 0
+    for _ in range(600):
+        *data, true = over_cultures(random, *design, rate)
+        one = pooled_mean(*data, binary=True)
+        held += one.low <= true <= one.high
+    assert held / 600 >= 0.93
 
 
 def test_questions_put_to_all_cultures_count_by_their_means_over_cultures() -> None:

@@ -12,7 +12,14 @@ from statsmodels.stats.power import TTestPower
 
 from kapwa.errors import UsageError
 from kapwa.stats.intervals import paired_differences
-from kapwa.stats.power import Assumed, fewest_clusters, most_losses, sign_test_power, t_test_power
+from kapwa.stats.power import (
+    Assumed,
+    Piloted,
+    detectable_difference,
+    fewest_clusters,
+    most_losses,
+    sign_test_power,
+)
 from kapwa.stats.significance import holm, holm_levels
 
 
@@ -63,13 +70,6 @@ def test_of_many_items_the_sampled_sum_is_close() -> None:
     found = np.where(losses >= 0, binom.cdf(losses, counts, (1 - difference / differing) / 2), 0)
     power = float((binom.pmf(counts, items, differing) * found).sum())
     assert sign_test_power(items, differing, difference, alpha=0.05) == pytest.approx(power, abs=0.003)
-
-
-def test_power_of_t_equals_statsmodels() -> None:
-    theirs = TTestPower().power(0.3, 40, 0.05)  # counts the wrong sense as well
-    assert t_test_power(40, 0.15, 0.5, alpha=0.05) == pytest.approx(theirs, abs=1e-4)
-    assert t_test_power(4000, 1.0, 0.1, alpha=0.05) == 1.0
-    assert t_test_power(1, 1.0, 0.1, alpha=0.05) == 0.0
 
 
 @given(st.lists(st.floats(0, 0.2) | st.just(math.nan), min_size=1, max_size=12))
@@ -126,9 +126,24 @@ def test_a_plan_is_kept() -> None:
     assert Assumed(accuracy=0.6).items_for(0.05) > Assumed(differing=0.3).items_for(0.05)
     assert Assumed(differing=0.05).detectable(5) is None
     assert Assumed(differing=0.03).detectable(30) == pytest.approx(0.25, abs=0.01)  # as a report of such a pilot says
-    measure = Assumed(deviation=0.3)
+    measure = Piloted(n=100, clusters=100, se=0.03, differing=1.0, binary=False)
     assert measure.items_for(0.05) == math.ceil(TTestPower().solve_power(0.05 / 0.3, power=0.8, alpha=0.05))
     assert measure.detectable(285) == pytest.approx(0.05, rel=2e-3)
+
+
+@pytest.mark.parametrize("binary", [True, False])
+@pytest.mark.parametrize("differing", [0.04, 0.3])
+@pytest.mark.parametrize("power", [0.8, 0.9])
+def test_what_a_pilot_detects_and_its_power_are_one_thing(binary: bool, differing: float, power: float) -> None:
+    se = math.sqrt(differing / 60 / 16 * 4)
+    pilot = Piloted(n=960, clusters=60, se=se, differing=differing, binary=binary, cultures=16, power=power)
+    same = {"n": 960, "clusters": 60, "difference": 0.0, "se": se, "differing": differing, "binary": binary}
+    assert pilot.detectable(60) == detectable_difference(**same, power=power)
+    for questions in (30, 60, 200):
+        size = pilot.detectable(questions)
+        assert size is not None
+        assert pilot.power_of(questions, size * 0.999) < power + 0.005
+        assert pilot.power_of(questions, size * 1.001) >= power
 
 
 @pytest.mark.parametrize(("accuracy", "items"), [(0.9, 85), (0.9, 120), (0.95, 200), (0.6, 30)])

@@ -1,4 +1,4 @@
-"""``kapwa plan``: how many items it takes to tell two models apart, or what difference so many items find."""
+"""``kapwa plan``: how many items, or questions, it takes to tell two models apart, or what so many of them find."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from kapwa.cli.options import Json, option
 from kapwa.cli.output import show_json, show_table, tell
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from kapwa.stats.power import Plan
 
 _ASSUMED = "What is assumed"
@@ -24,9 +26,11 @@ def plan(
         typer.Argument(metavar="RUN", help="A pilot: two runs of one task, by two models, or one.", show_default=False),
     ] = None,
     difference: Annotated[
-        float | None, option("D", "How many items find this difference? Points as a share: 5 points are 0.05.")
+        float | None, option("D", "How many items, or questions of a pilot, find this? 5 points are 0.05.")
     ] = None,
-    items: Annotated[int | None, option("N", "What difference do so many items find?")] = None,
+    items: Annotated[
+        int | None, option("N", "What difference do so many items, or questions of a pilot, find?")
+    ] = None,
     agreement: Annotated[
         float | None, option("SHARE", "Items both models get right, or both wrong, e.g. 0.8.", _ASSUMED)
     ] = None,
@@ -36,7 +40,7 @@ def plan(
     ] = None,
     design_effect: Annotated[
         float | None,
-        option("X", "Items that weigh as one independent item \\[default: 1, or the pilot's].", _ASSUMED),
+        option("X", "Items that weigh as one independent item \\[default: 1]; a pilot tells itself.", _ASSUMED),
     ] = None,
     metric: Annotated[str | None, option("NAME", "The pilot's metric \\[default: its first headline metric].")] = None,
     comparisons: Annotated[
@@ -49,8 +53,8 @@ def plan(
 ) -> None:
     """Plan a study: how many items it takes to tell two models apart, or what difference they find.
 
-    From a pilot run or two, or from assumed rates. Items are those of one comparison: of one culture, where cultures
-    are compared one by one.
+    From a pilot run or two, which are planned in questions put to the same cultures, or from assumed rates: items are
+    then those of one comparison, of one culture where cultures are compared one by one.
     """
     import kapwa
 
@@ -72,40 +76,49 @@ def plan(
         return
     tell("\n".join(_lines(found)) + "\n")
     rows = [(f"{count:,}", _size(found, size)) for count, size in found.detectable.items()]
-    show_table(("items", "difference found"), rows, numbers=2)
+    show_table((_unit(found), "difference found"), rows, numbers=2)
+
+
+def _unit(plan: Plan) -> str:
+    return "questions" if plan.grounds else "items"
 
 
 def _size(plan: Plan, size: float | None) -> str:
     if size is None:
         return "none"
-    return f"{size:.3g}" if plan.assumed.deviation is not None else f"{100 * size:.1f} points"
+    return f"{100 * size:.1f} points" if plan.assumed.binary else f"{size:.3g}"
 
 
 def _lines(plan: Plan) -> list[str]:
     """Tell the plan, and what it rests on."""
     assumed = plan.assumed
     often = "four times in five" if assumed.power == 0.8 else f"with a chance of {assumed.power:.0%}"
-    lines = [f"{plan.items:,} items find a true difference of {_size(plan, plan.difference)} {often}."]
+    asked, mean = f"{plan.items:,} {_unit(plan)}", ""
+    if assumed.cultures > 1:
+        asked, mean = f"{asked}, put to {assumed.cultures} cultures as in the pilot,", ", on average over the cultures,"
+    lines = [f"{asked} find a true difference of {_size(plan, plan.difference)}{mean} {often}."]
     if plan.difference is None:
-        lines = [f"{plan.items:,} items find no true difference {often}, however large."]
-    lines += plan.grounds
-    if assumed.deviation is not None:
-        lines.append(f"An item's difference has a standard deviation of {assumed.deviation:.3g}; normal approximation.")
-    elif assumed.differing is not None:
-        lines.append(
-            f"Assumed: the models differ on {assumed.differing:.1%} of the items, or on as many as a difference needs."
-        )
-    else:
-        share = assumed.differing_at(plan.difference or 0.0)
-        lines.append(
+        lines = [f"{asked} find no true difference {often}, however large."]
+    lines += [*plan.grounds, *_assumptions(plan)]
+    test = "mid-p sign test" if assumed.mid_p else "sign test"
+    test = f"Two-sided paired {test if assumed.binary else 't test'} at {assumed.alpha:.3g}"
+    if assumed.comparisons > 1:
+        test += f", by Holm over {assumed.comparisons:,} comparisons, as if no other found anything"
+    return [*lines, f"{test}."]
+
+
+def _assumptions(plan: Plan) -> Iterator[str]:
+    """Tell how often the models are taken to differ."""
+    assumed = plan.assumed
+    if assumed.accuracy is not None:
+        share = assumed.differing or assumed.differing_at(plan.difference or 0.0)
+        yield (
             f"Assumed: one model gets {assumed.accuracy:.1%} right, and the other's answers are unrelated to its own, "
             f"so that they differ on {share:.1%} of the items. Models mostly fail on the same items, and then fewer "
             "items do."
         )
+    elif assumed.binary:
+        often = f"{assumed.differing:.1%} of the items"
+        yield f"Assumed: the models differ on {often}, or on as many as a difference needs."
     if assumed.design_effect > 1:
-        lines.append(f"In clusters, {assumed.design_effect:.2f} items weigh as one independent item; an approximation.")
-    test = "mid-p sign test" if assumed.mid_p else "sign test"
-    test = f"Two-sided paired {'t test' if assumed.deviation is not None else test} at {assumed.alpha:.3g}"
-    if assumed.comparisons > 1:
-        test += f", by Holm over {assumed.comparisons:,} comparisons, as if no other found anything"
-    return [*lines, f"{test}."]
+        yield f"In clusters, {assumed.design_effect:.2f} items weigh as one independent item; an approximation."

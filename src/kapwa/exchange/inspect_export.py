@@ -30,6 +30,7 @@ from kapwa.exchange.base import ALL, PART, Files, expected, moment, overall, run
 from kapwa.records import OUTCOMES
 from kapwa.runs.directory import LEVEL, Run, slug
 from kapwa.runs.store import JOURNAL
+from kapwa.suites.base import holds_shares
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalMetric, EvalResults, EvalSample, EvalStats
@@ -161,8 +162,8 @@ def _over_all_parts(run: Run) -> Iterator[dict[str, Any]]:
     # An item asked in several ways keeps its cluster, so that the ways are not taken for independent.
     apart = pl.concat_str("item_id", *PART, separator="\n").alias("item_id")
     scores = run.scores.with_columns(apart, *(pl.lit(ALL).alias(name) for name in PART))
-    binary = {name: bool(info["binary"]) for name, info in metrics.items()}
-    found = estimate_table(scores, metrics=binary, groups=(), level=LEVEL)
+    shares = {name: holds_shares(info, scores.filter(metric=name)["value"]) for name, info in metrics.items()}
+    found = estimate_table(scores, metrics=shares, groups=(), level=LEVEL)
     for row in found.filter(pl.col("group") == ALL, pl.col("value").is_not_null()).iter_rows(named=True):
         # An interval is cut at the ends of the metric's range, as the run's own are.
         for end, inner in (("low", max), ("high", min)):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from statistics import fmean
 from typing import Any, Literal
 
@@ -40,7 +40,7 @@ from kapwa.exchange.inspect_provider import KapwaAPI
 from kapwa.models.inspect import chat
 from kapwa.records import Item, Request
 from kapwa.stats.intervals import mean_estimates
-from kapwa.suites.base import Judged
+from kapwa.suites.base import Judged, is_share
 
 
 @metric
@@ -51,7 +51,7 @@ def mean() -> Metric:
 
 @metric
 def stderr(binary: bool = False) -> Metric:
-    """Clustered standard error of the mean; ``binary``: of right and wrong. NaN where the data cannot tell.
+    """Clustered standard error of the mean; ``binary``: of values from 0 to 1. NaN where the data cannot tell.
 
     Inspect's own ``stderr(cluster="cluster")`` is the same formula, but says 0 where that formula is silent: for items
     of one cluster, and where every answer is right or every one wrong. Kapwa says "not known" (NaN) to the first and
@@ -186,9 +186,10 @@ def _inspect_task(name: str, options: Mapping[str, Any]) -> Task:
     # The same settings for all of a task, but for the seed of each sample.
     first = opened.requests(items[0])[0]
     source = {"name": own.data.name, "digest": own.data.digest, "illustrative": own.data.illustrative}
+    shares = {name: is_share(asdict(info)) for name, info in own.metrics.items()}
     metrics = {
-        name: [mean(), stderr(binary=own.metrics[name].binary)]
-        + ([group_mean(), group_stderr(binary=own.metrics[name].binary)] if name == own.headline[0] else [])
+        name: [mean(), stderr(binary=shares[name])]
+        + ([group_mean(), group_stderr(binary=shares[name])] if name == own.headline[0] else [])
         for name in _metric_names(opened)
     }
     return Task(

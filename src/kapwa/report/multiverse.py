@@ -19,7 +19,7 @@ from kapwa.report.tables import NONE, Cell, Table
 from kapwa.report.view import TaskView
 from kapwa.report.wording import isolate, label_text
 from kapwa.stats.clusters import FloatArray
-from kapwa.stats.components import order_changes, variance_components
+from kapwa.stats.components import Component, Decomposition, order_changes, variance_components
 from kapwa.tables_io import csv_text
 
 _WORDS = {
@@ -30,6 +30,10 @@ _WORDS = {
     "item × prompt": "wordings, from item to item",
     "sample": "draws of the answer",
 }
+
+
+# With fewer degrees of freedom (three wordings have two) an interval of a standard deviation spans a factor of ten.
+FEWEST = 3
 
 
 class Grid(NamedTuple):
@@ -80,8 +84,8 @@ def variance_table(view: TaskView) -> Table | None:
         known = [one for one in found.components if one.variance is not None]
         total, error = (sum(max(getattr(one, name) or 0.0, 0.0) for one in known) for name in ("variance", "error"))
         for one in known:
-            variance = max(one.variance or 0.0, 0.0)
-            cells = [wording.points(sqrt(variance), info, 1), _share(variance, total), _share(one.error, error)]
+            shares = [_share(one.variance, total), _share(one.error, error)]
+            cells = [*_spread(one, found, info), *(shares if (one.freedom or 0) >= FEWEST else [NONE.text] * 2)]
             # What a design cannot tell apart from a component is part of it.
             undrawn = " (and draws)" if one is known[-1] and one.name != "sample" else ""
             rows.append(
@@ -90,25 +94,37 @@ def variance_table(view: TaskView) -> Table | None:
                     *(Cell(text, number=True) for text in cells),
                 ]
             )
-            tidy.append([label, one.name, one.variance, one.error, *found[1:]])
+            tidy.append([label, one.name, one.variance, one.low, one.high, one.error, *found[1:]])
     if not rows:
         return None
     gone = f" {wording.count(left_out, 'item')} without a score in each are left out." if left_out else ""
-    head = ("model", "component", "variance", "error", "cultures", "items", "left_out", "prompts", "samples")
+    head = ("model", "component", "variance", "low", "high", "error", *found._fields[1:])
     return Table(
         key=f"{view.slug}-variance",
         caption=f"Where the variance of {view.titles[view.metric]} comes from",
-        head=["Differences between", "Standard deviation", "Share of the variance", "Share of the error"],
+        head=["Differences between", "Standard deviation", "95% interval", "Share of variance", "Share of error"],
         rows=rows,
         csv=csv_text(head, tidy),
         note="Variance: of single answers. Error: the squared standard error of a culture's mean over all items, "
         "wordings and draws here; more of what has the largest share makes it smaller. Items and wordings count as "
-        f"draws from more of their kind; estimates below 0 are shown as 0.{gone}",
+        f"draws from more of their kind; estimates below 0 are shown as 0. Fewer than {FEWEST + 1} wordings or "
+        f"cultures do not tell how far such differ; the intervals take them to vary normally.{gone}",
     )
 
 
+def _spread(one: Component, design: Decomposition, info: Mapping[str, Any]) -> list[str]:
+    """The standard deviation of a component and its interval, or by what it is not told."""
+    if (one.freedom or 0) < FEWEST:
+        few = {"prompt": wording.count(design.prompts, "wording"), "culture": wording.count(design.cultures, "culture")}
+        return [NONE.text, f"not told by {few.get(one.name, 'so few')}"]
+    deviation, low, high = (
+        wording.points(sqrt(max(part or 0.0, 0.0)), info, 1) for part in (one.variance, one.low, one.high)
+    )
+    return [deviation, f"{low.removesuffix(' points')} to {high}"]
+
+
 def _share(part: float | None, total: float) -> str:
-    return NONE.text if part is None or total <= 0 else f"{100 * part / total:.0f}%"
+    return NONE.text if part is None or total <= 0 else f"{100 * max(part, 0.0) / total:.0f}%"
 
 
 def _means(view: TaskView, variants: Sequence[str]) -> dict[int, list[float]]:

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
+import polars as pl
+
 from kapwa.report import wording
 from kapwa.report.view import TaskView
 from kapwa.report.wording import UNKNOWN_CULTURE, clean, culture_name, isolate, label_text
@@ -20,8 +22,9 @@ METHODS: Mapping[str, str] = {
     "no-spread": "no interval, for all values are the same",
     "no-data": "no interval, for nothing was measured",
 }
-# Below so many clusters, and beyond so many items in each where one outcome is rare, coverage is not 93 to 97 %.
-FEW_CLUSTERS, LARGE_CLUSTER = 15, 10
+# Below so many clusters (more of a measure, whose rare large values a few may not hold), and beyond so many items in
+# each where one outcome is rare, coverage is not 93 to 97 %.
+FEW_CLUSTERS, FEW_OF_A_MEASURE, LARGE_CLUSTER = 15, 21, 10
 VERDICTS = (
     "Better, worse or not to be told apart: each score is tested against each trick item by item, all tricks and "
     "cultures being one family (Holm), and against what people score, all cultures being one. What people scored "
@@ -82,19 +85,22 @@ def warnings(view: TaskView) -> list[str]:
                 f"{'is' if failed == 1 else 'are'} not in these numbers{most}. "
                 "The same command asks them again."
             )
+    said += _other_keys(view)
     rough: dict[str, None] = {}
+    binary = view.metrics[view.metric].get("binary")
+    few = FEW_CLUSTERS if binary else FEW_OF_A_MEASURE
     for subject, i in product(view.subjects, range(len(view.runs))):
         row = view.estimate(i, subject, view.metric) or {"value": None}
-        rare = view.metrics[view.metric].get("binary") and not 0.1 <= (row["value"] or 0.0) <= 0.9
+        rare = binary and not 0.1 <= (row["value"] or 0.0) <= 0.9
         if row["value"] is not None and (
-            1 < row["clusters"] < FEW_CLUSTERS or (rare and row["n"] > LARGE_CLUSTER * row["clusters"])
+            1 < row["clusters"] < few or (rare and row["n"] > LARGE_CLUSTER * row["clusters"])
         ):
             rough[isolate(subject.label)] = None
     if rough:
         said.append(
-            f"The intervals of {some_names(list(rough))} are rough: they rest on fewer than {FEW_CLUSTERS} "
+            f"The intervals of {some_names(list(rough))} are rough: they rest on fewer than {few} "
             f"{view.unit[1]}, or on large ones whose answers are nearly all right or nearly all wrong. In simulations, "
-            "such 95% intervals held the true value 80 to 99 times in 100."
+            f"such 95% intervals held the true value {88 if binary else 70} to 99 times in 100."
         )
     whose = []
     for subject in view.subjects if view.split_variants else ():
@@ -104,6 +110,19 @@ def warnings(view: TaskView) -> list[str]:
     if whose:
         said.append(f"{some_names(whose)}: in English only, where each question is asked and counted once.")
     return said
+
+
+def _other_keys(view: TaskView) -> Iterator[str]:
+    """How far other people's answers to the same questions would move each model's scores."""
+    for i, table in view.table("keys"):
+        half = table.filter(variant=view.variant).select((pl.col("high_keys") - pl.col("low_keys")) / 2).to_series()
+        if half.len():
+            least, most = (wording.decimal(100 * float(end), 1) for end in (half.min(), half.max()))  # type: ignore[arg-type]
+            yield (
+                f"{isolate(view.labels[i])}: on average over all people who might have answered the same questions, a "
+                f"culture's SEM-B lies {least} to {most} points or less from the one shown (95%). The intervals beside "
+                "the scores hold this too, if each question has people of its own."
+            )
 
 
 CARD = {

@@ -17,6 +17,7 @@ from kapwa.report.view import Estimate, TaskView
 from kapwa.report.wording import isolate
 from kapwa.stats.intervals import mean_estimates
 from kapwa.stats.tables import COMPARISON_SCHEMA, adjust_p_values, compare_runs
+from kapwa.suites.base import holds_shares
 from kapwa.tables_io import csv_text
 
 Column = tuple[TaskView, str]  # a task, and a metric of it
@@ -113,9 +114,10 @@ def average_estimates(view: TaskView) -> dict[str, Estimate]:
     """By culture, the mean over models with its interval; {} for one model."""
     if len(view.runs) < 2:
         return {}
-    found = {}
+    found, info = {}, view.metrics[view.metric]
     for (culture,), items in model_average(view).group_by("culture", maintain_order=True):
-        estimate = mean_estimates(items["value"].to_numpy(), items["cluster"].to_numpy())[0]
+        share = holds_shares(info, items["value"])
+        estimate = mean_estimates(items["value"].to_numpy(), items["cluster"].to_numpy(), binary=share)[0]
         found[str(culture)] = dict(estimate._asdict())
     return found
 

@@ -18,6 +18,7 @@ from kapwa.report.wording import clean, culture_name, isolate
 from kapwa.stats.intervals import Estimate
 from kapwa.stats.pooled import pooled_mean
 from kapwa.stats.significance import holm
+from kapwa.suites.base import holds_shares
 
 MOST_NAMED = 4
 
@@ -30,12 +31,14 @@ def equal_mean(view: TaskView, run: int, metric: str = "", stratum: tuple[str, s
     The interval is clustered by sampled unit, which cultures may share (one question put to all of them); see
     :func:`kapwa.stats.pooled.pooled_mean`. Cultures are taken as they are, not as a sample of cultures.
     """
-    items = view.item_values(run, metric or view.metric)
+    name = metric or view.metric
+    items = view.item_values(run, name)
     if stratum is not None:
         items = items.filter(pl.col(stratum[0]) == stratum[1])
     if not items.height:
         return None
-    return pooled_mean(items["value"].to_numpy(), items["culture"].to_list(), items["cluster"].to_list())
+    places = items["culture"].to_list(), items["cluster"].to_list()
+    return pooled_mean(items["value"].to_numpy(), *places, binary=holds_shares(view.metrics[name], items["value"]))
 
 
 def across_sentence(view: TaskView, run: int) -> str:

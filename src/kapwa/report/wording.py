@@ -18,6 +18,8 @@ from typing import Any, TypeGuard
 
 import regex  # type: ignore[import-untyped, unused-ignore]
 
+from kapwa.suites.base import is_share as is_share  # noqa: PLC0414 - shown to others
+
 ELLIPSIS = "…"
 # What data and imports say that do not tell whose culture they are about.
 UNKNOWN_CULTURE = "unknown"
@@ -91,12 +93,6 @@ def pack(value: Any) -> str:
     """
     told = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return base64.b64encode(zlib.compress(told.encode(), 9)).decode()
-
-
-def is_share(info: Mapping[str, Any]) -> bool:
-    """Whether a metric runs from 0 to 1 (or lies within), so that it reads as a percentage."""
-    low, high = info.get("low"), info.get("high")
-    return low is not None and high is not None and low >= 0 and high <= 1
 
 
 def known(value: float | None) -> TypeGuard[float]:

@@ -27,7 +27,7 @@ from kapwa.records import SCORE_COLUMNS, Floor, Item
 from kapwa.runs.manifest import FORMAT, NAME, TABLE_NAME, Manifest, signature
 from kapwa.runs.store import JOURNAL
 from kapwa.stats.tables import COMPARISON_SCHEMA, ESTIMATE_SCHEMA, compare_variants, estimate_table
-from kapwa.suites.base import Judged, Task
+from kapwa.suites.base import Judged, Task, holds_shares
 from kapwa.suites.items import CASE_SCHEMA, SCORE_SCHEMA
 
 LEVEL = 0.95
@@ -294,8 +294,11 @@ def results(
         if name in RUN_TABLES or not TABLE_NAME.fullmatch(name):
             raise RunError(f"{task.name} names a table {name!r}, which cannot be.", hint=_SUITE_BUG)
     binary = {name: info.binary for name, info in task.metrics.items()}
+    values = {name: judged.scores.filter(metric=name)["value"] for name in task.metrics}
+    shares = {name: info.binary or holds_shares(asdict(info), values[name]) for name, info in task.metrics.items()}
+    kinds = {name: {"binary": binary[name], "share": shares[name]} for name in binary}
     seed = int(manifest["seed"])
-    estimates = estimate_table(judged.scores, metrics=binary, groups=task.groups, level=LEVEL)
+    estimates = estimate_table(judged.scores, metrics=shares, groups=task.groups, level=LEVEL)
     # Intervals are cut at the ends of a metric's range: a share is never below 0, whatever a t interval says, and where
     # no true value can lie, cutting loses no coverage. A metric without an end has null there: nothing is cut.
     schema = {"metric": pl.String, "least": pl.Float64, "most": pl.Float64}
@@ -319,7 +322,7 @@ def results(
     return Results(
         scores=judged.scores,
         estimates=estimates.with_columns(pl.Series("signature", signed, dtype=pl.String)),
-        floors=floor_table([*task.floors(items), *ceilings], items, judged.scores, binary),
+        floors=floor_table([*task.floors(items), *ceilings], items, judged.scores, kinds),
         comparisons=comparisons,
         items=task.item_table(items),
         tables=judged.tables,
@@ -327,11 +330,11 @@ def results(
 
 
 def floor_table(
-    floors: Sequence[Floor], items: Sequence[Item], scores: pl.DataFrame, binary: Mapping[str, bool]
+    floors: Sequence[Floor], items: Sequence[Item], scores: pl.DataFrame, kinds: Mapping[str, Mapping[str, bool]]
 ) -> pl.DataFrame:
     """Return floors and ceilings as a table, those that are known item by item with a test of the scores against them.
 
-    ``binary``: which metrics are right or wrong.
+    ``kinds``: of each metric, whether it is right or wrong (``binary``), and whether between 0 and 1 (``share``).
     """
     from kapwa.stats.intervals import AgainstMark, against_marks
 
@@ -349,7 +352,7 @@ def floor_table(
         asked = pl.DataFrame({"item_id": [one.id for one in own]})
         given = asked.join(values[metric, variant], on="item_id", how="left", maintain_order="left")["value"].to_numpy()
         marks = np.array([floors[place].by_item for place in places], dtype=np.float64).T
-        found = against_marks(given, marks, [one.cluster for one in own], binary=binary[metric], level=LEVEL)
+        found = against_marks(given, marks, [one.cluster for one in own], **kinds[metric], level=LEVEL)
         tested |= dict(zip(places, found, strict=True))
     rows = [floor._asdict() | (tested[k]._asdict() if k in tested else {}) for k, floor in enumerate(floors)]
     return pl.DataFrame([{name: row.get(name) for name in _FLOOR_SCHEMA} for row in rows], schema=_FLOOR_SCHEMA)

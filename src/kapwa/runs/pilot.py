@@ -1,4 +1,4 @@
-"""What finished runs tell a plan: on how many items two models differ, and how much items of a cluster weigh."""
+"""What finished runs tell a plan: how far two models differ, and how surely so many questions say it."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ import polars as pl
 
 from kapwa.errors import UsageError, nearest
 from kapwa.runs.directory import Run
-from kapwa.stats.clusters import cluster_codes, cluster_sums
+from kapwa.stats.clusters import FloatArray
+from kapwa.stats.pooled import pooled_differences, pooled_mean
 
 
 def learn_from(runs: Sequence[Run], metric: str | None) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return what one or two runs tell of a metric in their first variant, and where that is from.
 
-    The first are fields of :class:`kapwa.stats.power.Assumed`: ``design_effect``, and ``differing`` of two runs,
-    ``accuracy`` of one, or ``deviation`` where the metric is not right or wrong. Raises UsageError for runs of two
-    tasks, an unknown metric, and fewer than two items.
+    The first are fields of :class:`kapwa.stats.power.Piloted`, estimated as a report of the two runs estimates them:
+    over all cultures, each counting alike, clustered by question. Of one run, the answers of the other model are taken
+    as unrelated to its own and as often right. Raises UsageError for runs of two tasks, an unknown metric, and a pilot
+    that tells nothing.
     """
     if len(runs) > 2 or len({run.manifest["task"] for run in runs}) > 1:
         raise UsageError("A pilot is one run, or two runs of one task.", hint="Name two whose models differ.")
@@ -31,17 +33,29 @@ def learn_from(runs: Sequence[Run], metric: str | None) -> tuple[dict[str, Any],
         chosen = (pl.col("metric") == name) & (pl.col("variant") == manifest["selection"]["variants"][0])
         kept = run.scores.filter(chosen & pl.col("value").is_not_null())
         tables.append(kept.group_by(place).agg(pl.first("cluster"), pl.mean("value")).sort(place))
-    both = tables[0] if len(tables) == 1 else tables[0].join(tables[1], on=place, suffix="_b")
-    if both.height < 2:
-        raise UsageError("The pilot has fewer than two items to learn from.", hint="Take a larger one.")
-    values = both["value"].to_numpy() - (both["value_b"].to_numpy() if len(tables) > 1 else 0.0)
-    labels = both.select(pl.concat_str("culture", "cluster", separator="\n")).to_series().to_list()
-    sums = cluster_sums(values[:, None], cluster_codes(labels, len(labels)))
-    effect = float(np.nan_to_num(sums.design_effect[0], nan=1.0))
-    about = f"{runs[0].path.name}{f' and {runs[1].path.name}' if len(runs) > 1 else ''}"
-    grounds = f"Pilot: {about}, {name}, {len(values):,} items in {int(sums.clusters[0]):,} clusters."
-    if not manifest["metrics"][name].get("binary"):
-        spread = float(values.std(ddof=1)) * (1 if len(runs) > 1 else 2**0.5)
-        return {"deviation": spread, "design_effect": effect}, (grounds,)
-    share = float(np.abs(values).mean())
-    return {"differing" if len(runs) > 1 else "accuracy": share, "design_effect": effect}, (grounds,)
+    both = tables[0] if len(tables) == 1 else tables[0].join(tables[1], on=place, suffix="_b").sort(place)
+    questions, cultures = both["cluster"].n_unique(), both["culture"].n_unique()
+    if questions < 2:
+        raise UsageError("The pilot has fewer than two questions to learn from.", hint="Take a larger one.")
+    binary = bool(manifest["metrics"][name].get("binary"))
+    found = _seen([both[side].to_numpy() for side in ("value", "value_b") if side in both.columns], both, binary)
+    if not found["se"] or not found["differing"]:
+        what = "no answers differ" if len(runs) > 1 else "all answers are alike"
+        hint = "Take a larger pilot, or --agreement without one."
+        raise UsageError(f"In the pilot {what}, so it does not tell how much answers will.", hint=hint)
+    found |= {"binary": binary, "cultures": cultures}
+    about = " and ".join(run.path.name for run in runs)
+    where = f" over {cultures} cultures" if cultures > 1 else ""
+    return found, (f"Pilot: {about}, {name}, {both.height:,} items: {questions:,} questions{where}.",)
+
+
+def _seen(sides: Sequence[FloatArray], items: pl.DataFrame, binary: bool) -> dict[str, Any]:
+    """The comparison of two runs; of one, what it would be with a run of unrelated answers that scores the same."""
+    places = items["culture"].to_list(), items["cluster"].to_list()
+    if len(sides) == 2:
+        seen = pooled_differences(sides[0], sides[1], *places, binary=binary)[0].comparison
+        return {name: getattr(seen, name) for name in ("n", "clusters", "se", "differing")} | {"seen": seen.difference}
+    one = pooled_mean(sides[0], *places)
+    share = one.value or 0.0
+    found = {"n": one.n, "clusters": one.clusters, "se": np.sqrt(2) * (one.se or 0.0), "seen": 0.0}
+    return found | ({"differing": 2 * share * (1 - share), "accuracy": share} if binary else {"differing": 1.0})

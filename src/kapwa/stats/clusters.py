@@ -102,7 +102,7 @@ def read_values(values: ArrayLike, binary: bool | Sequence[bool]) -> tuple[Float
     """Return values as a float matrix, one column a metric (a vector is one column), and which columns are binary.
 
     NaN marks missing. Raises UsageError for another shape, DataError for infinite values and for values of a binary
-    column outside 0 to 1.
+    column outside 0 to 1 by more than rounding.
     """
     matrix = np.asarray(values, dtype=np.float64)
     if matrix.ndim == 1:
@@ -112,10 +112,12 @@ def read_values(values: ArrayLike, binary: bool | Sequence[bool]) -> tuple[Float
     if np.isinf(matrix).any():
         raise DataError("a value is infinite; an estimate needs finite values.", hint="Use NaN for 'not measured'.")
     flags = np.broadcast_to(np.asarray(binary, dtype=bool), matrix.shape[1:])
+    # What lies outside by rounding alone is at the end.
+    matrix = np.where(flags & (np.abs(matrix - 0.5) <= 0.5 + 1e-9), np.clip(matrix, 0.0, 1.0), matrix)
     bad = np.argwhere(flags & ((matrix < 0) | (matrix > 1)))
     if len(bad):
         raise DataError(
-            f"a right/wrong metric has a value outside 0 to 1 at position {bad[0, 0] + 1}.",
+            f"a share, or a right/wrong metric, has a value outside 0 to 1 at position {bad[0, 0] + 1}.",
             hint="Right is 1, wrong is 0, and the mean of several samples of one item lies between.",
         )
     return matrix, flags

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from collections.abc import Sequence
+from itertools import combinations, product
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -22,12 +24,17 @@ class Component(NamedTuple):
     ``variance``: its unbiased estimate, in squared units of the score; below 0 where chance has it so; None where the
     design cannot tell (one culture, one prompt, one sample: then it is part of the next that it can tell). ``error``:
     what it adds to the squared standard error of one culture's mean over items, prompts and samples (on average over
-    the cultures), at least 0; None for ``culture``, as a culture is taken as it is.
+    the cultures), at least 0; None for ``culture``, as a culture is taken as it is. ``low``–``high``: 95 % interval of
+    the variance, if what it is of varies normally; the low end may be below 0. ``freedom``: degrees of freedom of what
+    tells it, such as wordings − 1.
     """
 
     name: str
     variance: float | None
     error: float | None
+    low: float | None
+    high: float | None
+    freedom: int | None
 
 
 class Decomposition(NamedTuple):
@@ -60,57 +67,86 @@ def variance_components(values: ArrayLike, cultures: ArrayLike | None = None) ->
     y, codes = given[whole], np.unique(codes[whole], return_inverse=True)[1]
     _, n_prompts, n_samples = y.shape
     if not len(y):
-        return Decomposition(_named({}, np.ones(1), n_prompts, n_samples), 0, 0, len(given), n_prompts, n_samples)
+        return Decomposition(_named([], np.ones(1), n_prompts, n_samples), 0, 0, len(given), n_prompts, n_samples)
     sizes = np.bincount(codes).astype(np.float64)
-    found = _moments(y, codes, sizes)
+    squares = _mean_squares(y, codes, sizes)
     design = len(sizes), len(y), len(given) - len(y), n_prompts, n_samples
-    return Decomposition(_named(found, sizes, n_prompts, n_samples), *design)
+    return Decomposition(_named(squares, sizes, n_prompts, n_samples), *design)
 
 
-def _moments(y: FloatArray, codes: IntArray, sizes: FloatArray) -> dict[str, float]:
-    """Solve observed for expected mean squares, from the narrowest component to the widest."""
-    items, n_prompts, n_samples = y.shape
-    n_cultures, found = len(sizes), dict[str, float]()
+class _Square(NamedTuple):
+    """A mean square, its degrees of freedom, and the coefficients by which it enters the components."""
+
+    value: float
+    freedom: int
+    parts: dict[str, float]
+
+
+def _mean_squares(y: FloatArray, codes: IntArray, sizes: FloatArray) -> list[_Square]:
+    """The mean squares that the design has, from the narrowest to the widest.
+
+    Each component is what its own mean square has beyond that of the narrower ones: observed and expected are equal.
+    """
+    items, prompts, samples = y.shape
+    cultures, freedom, inverse = len(sizes), items - len(sizes), float((1 / sizes).mean())
     cell = y.mean(axis=2)
-    by_culture = np.zeros((n_cultures, n_prompts))
+    by_culture = np.zeros((cultures, prompts))
     np.add.at(by_culture, codes, cell)
     by_culture /= sizes[:, None]
     within = cell - by_culture[codes]
-    # Of a cell's mean over its samples: what samples, and items in one prompt, make it vary.
-    sample = 0.0
-    if n_samples > 1:
-        found["sample"] = float(((y - cell[:, :, None]) ** 2).sum() / (items * n_prompts * (n_samples - 1)))
-        sample = found["sample"] / n_samples
-    freedom = items - n_cultures
-    rest = within - within.mean(axis=1, keepdims=True)
-    crossed = 0.0  # variance of a cell around its item and prompt, samples included
-    if n_prompts > 1:
-        crossed = float((rest**2).sum() / (freedom * (n_prompts - 1)))
-        found["item × prompt"] = crossed - sample
-    else:
-        crossed = sample
-    mean_square = n_prompts * float((within.mean(axis=1) ** 2).sum() / freedom)
-    found["item"] = (mean_square - crossed) / n_prompts
-    of_cell = crossed * float((1 / sizes).mean())
-    both = 0.0
-    if n_prompts > 1:
-        centred = by_culture - by_culture.mean(axis=1, keepdims=True)
-        profile = centred.mean(axis=0)
-        if n_cultures > 1:
-            both = float(((centred - profile) ** 2).sum() / ((n_cultures - 1) * (n_prompts - 1)))
-            found["culture × prompt"] = both - of_cell
-        else:
-            both = of_cell
-        found["prompt"] = float((profile**2).sum() / (n_prompts - 1)) - both / n_cultures
-    if n_cultures > 1:
-        spread = float(np.var(by_culture.mean(axis=1), ddof=1))
-        noise = both if n_prompts > 1 else of_cell
-        found["culture"] = spread - found["item"] * float((1 / sizes).mean()) - noise / n_prompts
-    return found
+    # With one prompt what crosses it is part of the item, with one culture of the prompt.
+    crossed = "item × prompt" if prompts > 1 else "item"
+    squares = []
+    if samples > 1:
+        square = float(((y - cell[:, :, None]) ** 2).sum()) / (items * prompts * (samples - 1))
+        squares.append(_Square(square, items * prompts * (samples - 1), {"sample": 1, crossed: -1 / samples}))
+    if prompts > 1:
+        rest = within - within.mean(axis=1, keepdims=True)
+        parts = {"item × prompt": 1, "item": -1 / prompts}
+        wider = {"culture × prompt": -inverse, "culture": inverse / prompts} if cultures > 1 else {"prompt": -inverse}
+        degrees = freedom * (prompts - 1)
+        squares.append(_Square(float((rest**2).sum()) / degrees, degrees, parts | wider))
+    square = prompts * float((within.mean(axis=1) ** 2).sum()) / freedom
+    parts = {"item": 1 / prompts} | ({"culture": -inverse / prompts} if cultures > 1 else {})
+    squares.append(_Square(square, freedom, parts))
+    profile = by_culture.mean(axis=0) - by_culture.mean()
+    if prompts > 1 and cultures > 1:
+        both, degrees = by_culture - by_culture.mean(axis=1, keepdims=True) - profile, (cultures - 1) * (prompts - 1)
+        parts = {"culture × prompt": 1, "prompt": -1 / cultures, "culture": -1 / prompts}
+        squares.append(_Square(float((both**2).sum()) / degrees, degrees, parts))
+    if prompts > 1:
+        squares.append(_Square(float((profile**2).sum()) / (prompts - 1), prompts - 1, {"prompt": 1}))
+    if cultures > 1:
+        squares.append(_Square(float(np.var(by_culture.mean(axis=1), ddof=1)), cultures - 1, {"culture": 1}))
+    return squares
 
 
-def _named(found: dict[str, float], sizes: FloatArray, n_prompts: int, n_samples: int) -> tuple[Component, ...]:
-    """The components with what each adds to the error of a culture's mean."""
+def _interval(terms: Sequence[tuple[float, int]], tail: float) -> tuple[float, float]:
+    """Modified large-sample interval of a sum of mean squares, each with its factor and degrees of freedom.
+
+    Ting, Burdick, Graybill, Jeyaratnam and Lu (1990), without the products of terms of one sign; the lower end is for
+    the sum, the upper that of its negative, with both ends' signs changed.
+    """
+    from scipy.special import chdtri, fdtri
+
+    ends = []
+    for sign in (1.0, -1.0):
+        spread = 0.0
+        plus, minus = ([(abs(v), df) for v, df in terms if sign * side * v > 0] for side in (1, -1))
+        for value, df in plus:
+            spread += ((1 - df / chdtri(df, tail)) * value) ** 2
+        for value, df in minus:
+            spread += ((df / chdtri(df, 1 - tail) - 1) * value) ** 2
+        for (value, df), (other, its) in product(plus, minus):
+            ratio = float(fdtri(df, its, 1 - tail))
+            grow, shrink = 1 - df / chdtri(df, tail), its / chdtri(its, 1 - tail) - 1
+            spread += ((ratio - 1) ** 2 - (grow * ratio) ** 2 - shrink**2) / ratio * value * other
+        ends.append(sign * (sum(sign * value for value, _ in terms) - sqrt(max(spread, 0.0))))
+    return ends[0], ends[1]
+
+
+def _named(squares: Sequence[_Square], sizes: FloatArray, n_prompts: int, n_samples: int) -> tuple[Component, ...]:
+    """The components with their intervals, and what each adds to the error of a culture's mean."""
     per_item = float((1 / sizes).mean())
     parts = {
         **dict.fromkeys(("prompt", "culture × prompt"), 1 / n_prompts),
@@ -118,12 +154,17 @@ def _named(found: dict[str, float], sizes: FloatArray, n_prompts: int, n_samples
         "item × prompt": per_item / n_prompts,
         "sample": per_item / (n_prompts * n_samples),
     }
-    return tuple(
-        Component(
-            name, found.get(name), max(found[name], 0.0) * parts[name] if name in found and name in parts else None
-        )
-        for name in COMPONENTS
-    )
+    components = []
+    for name in COMPONENTS:
+        terms = [(one.value * one.parts[name], one.freedom) for one in squares if name in one.parts]
+        if not any(factor > 0 for one in squares for part, factor in one.parts.items() if part == name):
+            components.append(Component(name, None, None, None, None, None))
+            continue
+        variance = sum(value for value, _ in terms)
+        error = max(variance, 0.0) * parts[name] if name in parts else None
+        # Its own mean square is the widest.
+        components.append(Component(name, variance, error, *_interval(terms, 0.025), terms[-1][1]))
+    return tuple(components)
 
 
 def order_changes(scores: ArrayLike, clusters: ArrayLike | None = None, alpha: float = 0.05) -> list[tuple[int, int]]:

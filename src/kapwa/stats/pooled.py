@@ -15,7 +15,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kapwa.stats.clusters import ROUNDING, FloatArray, IntArray, check_level, cluster_codes, none_if_nan, read_values
-from kapwa.stats.intervals import PERMUTATIONS, Comparison, Estimate, bonett_price, paired_values
+from kapwa.stats.intervals import (
+    PERMUTATIONS,
+    Comparison,
+    Estimate,
+    bonett_price,
+    paired_values,
+    share_interval,
+    succession_error,
+)
 from kapwa.stats.power import detectable_difference
 from kapwa.stats.resampling import CHUNK, TIE, monte_carlo_p, sign_flip_p_values
 
@@ -57,10 +65,14 @@ def culture_means(values: FloatArray, cultures: IntArray, clusters: IntArray) ->
 # --- the mean over cultures --------------------------------------------------------------------------------------
 
 
-def pooled_mean(values: ArrayLike, cultures: ArrayLike, clusters: ArrayLike, *, level: float = 0.95) -> Estimate:
-    """Mean over cultures of their means, each counting alike, with Student's interval clustered by question.
+def pooled_mean(
+    values: ArrayLike, cultures: ArrayLike, clusters: ArrayLike, *, binary: bool = False, level: float = 0.95
+) -> Estimate:
+    """Mean over cultures of their means, each counting alike, with an interval clustered by question.
 
-    ``values``: (n,) numbers, NaN where nothing was measured; ``cultures`` and ``clusters``: (n,) labels. Where every
+    ``values``: (n,) numbers, NaN where nothing was measured; ``cultures`` and ``clusters``: (n,) labels. ``binary``:
+    right/wrong, or another measure from 0 to 1: Wilson's interval on the effective sample size p(1 − p)/SE² (Korn and
+    Graubard 1998), Kish's where nothing varies; else Student's. Where every
     culture has the same questions, the standard error is that of the questions' means over cultures; where none is
     shared, that of independent means. Degrees of freedom: the smaller of Satterthwaite's for independent items, which
     loses one for each culture with questions of its own, and of Bell and McCaffrey's for clusters of unequal weight.
@@ -68,17 +80,26 @@ def pooled_mean(values: ArrayLike, cultures: ArrayLike, clusters: ArrayLike, *, 
     from scipy.special import stdtrit
 
     check_level(level)
-    matrix, _ = read_values(values, binary=False)
+    matrix, _ = read_values(values, binary)
     n = int((~np.isnan(matrix[:, 0])).sum())
     if not n:
         return Estimate(None, None, None, None, 0, 0, "no-data")
-    found = _kept_means(matrix[:, 0], _encoded(matrix, cultures, clusters))
-    value, (se, df) = float(found.means.mean()), _pooled_error(found)
-    known = len(found.shares) > 1 and se > 0
-    half = float(stdtrit(df, 0.5 + level / 2)) * se
-    method = "t-clustered" if known else "one-cluster" if len(found.shares) < 2 else "no-spread"
-    low, high = (value - half, value + half) if known else (None, None)
-    return Estimate(value, se if known else None, low, high, n, len(found.shares), method)
+    means = _kept_means(matrix[:, 0], _encoded(matrix, cultures, clusters))
+    value, (se, df), several = float(means.means.mean()), _pooled_error(means), len(means.shares)
+    if several < 2 or not (binary or se > 0):
+        return Estimate(value, None, None, None, n, several, "one-cluster" if several < 2 else "no-spread")
+    if not binary:
+        half = float(stdtrit(df, 0.5 + level / 2)) * se
+        return Estimate(value, se, value - half, value + half, n, several, "t-clustered")
+    worst = 1 / float((_weights(means) ** 2).sum())
+    size = value * (1 - value) / se**2 if se > 0 else worst
+    low, high = map(float, share_interval(value, size, worst, df, level))
+    return Estimate(value, se or float(succession_error(value, size)), low, high, n, several, "wilson-clustered")
+
+
+def _weights(means: CultureMeans) -> FloatArray:
+    """The part of the mean over cultures that each cluster has; they add up to 1."""
+    return np.asarray(means.shares.sum(axis=1) / len(means.means))
 
 
 def _encoded(values: FloatArray, cultures: ArrayLike, clusters: ArrayLike) -> tuple[IntArray, IntArray]:
@@ -95,8 +116,7 @@ def _kept_means(values: FloatArray, codes: tuple[IntArray, IntArray]) -> Culture
 
 def _pooled_error(found: CultureMeans) -> tuple[float, float]:
     """Standard error of the mean over cultures, and its degrees of freedom."""
-    several = len(found.means)
-    weights = found.shares.sum(axis=1) / several
+    several, weights = len(found.means), _weights(found)
     # A culture with one cluster does not tell its error: its distance from the mean over cultures stands in for it.
     alone = found.clusters < 2
     residuals = found.residuals + found.shares * np.where(alone, found.means - found.means.mean(), 0.0)
@@ -193,7 +213,7 @@ def _pooled_difference(
     if binary:
         gains, losses = (_kept_means(np.maximum(one, 0), codes).means.mean() for one in (differences, -differences))
         # As many independent pairs as tell as much; where no item differs, a question is one pair (Kish).
-        variance, weights = gains + losses - value**2, means.shares.sum(axis=1) / len(means.means)
+        variance, weights = gains + losses - value**2, _weights(means)
         size = float(variance / se**2 if se > 0 and variance > 0 else 1 / (weights**2).sum())
         centre, error = map(float, bonett_price(gains, losses, np.asarray(size)))
         kind = "bonett-price-clustered"

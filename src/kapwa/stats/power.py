@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, inf, isfinite, isnan, log2, nan, sqrt
+from typing import Any
 
 import numpy as np
 
@@ -85,29 +86,18 @@ def sign_test_power(
     return float((chances * found).sum() * step)
 
 
-def t_test_power(items: float, difference: float, deviation: float, *, alpha: float) -> float:
-    """Chance that a two-sided t test of ``items`` differences with this standard deviation finds the better side."""
-    from scipy.special import nctdtr, stdtrit
-
-    if items < 2:
-        return 0.0
-    shift = difference * sqrt(items) / deviation if deviation > 0 else inf
-    # Beyond this the function is 1 to all its digits, and its series does not end.
-    return 1.0 if shift > 30 else float(1 - nctdtr(items - 1, shift, stdtrit(items - 1, 1 - alpha / 2)))
-
-
 def fewest_clusters(alpha: float, *, mid_p: bool = False) -> int:
     """How many clusters must differ, all in one sense, for sign flips to give p ≤ ``alpha``: six for 0.05."""
     return ceil(-log2(alpha) + (0 if mid_p else 1) - 1e-9)
 
 
 @lru_cache(maxsize=4096)
-def _detectable_share(items: int, differing: float, alpha: float, mid_p: bool, quantile: float) -> float:
-    """Smallest difference of shares found with :data:`POWER`; as many items differ as before, or just enough for it."""
+def _detectable_share(items: int, differing: float, alpha: float, mid_p: bool, quantile: float, power: float) -> float:
+    """Smallest difference of shares found with this power; as many items differ as before, or just enough for it."""
 
     def found(difference: float) -> bool:
         share = max(differing, difference)
-        return sign_test_power(items, share, difference, alpha=alpha, mid_p=mid_p, quantile=quantile) >= POWER
+        return sign_test_power(items, share, difference, alpha=alpha, mid_p=mid_p, quantile=quantile) >= power
 
     return _smallest(found)
 
@@ -123,7 +113,7 @@ def _smallest(found: Callable[[float], bool], most: float = 1.0) -> float:
     return high
 
 
-def detectable_difference(
+def detectable_difference(  # noqa: PLR0913 - fields of a comparison, and how it is tested
     *,
     n: int,
     clusters: int,
@@ -133,8 +123,9 @@ def detectable_difference(
     binary: bool,
     alpha: float = 0.05,
     mid_p: bool = False,
+    power: float = POWER,
 ) -> float:
-    """Smallest true mean difference that a sign-flip test at ``alpha`` finds four times in five on such data.
+    """Smallest true mean difference that a sign-flip test at ``alpha`` finds with this ``power`` on such data.
 
     Infinite where none would be found so often, NaN where the data cannot tell. Arguments are fields of
     :class:`kapwa.stats.intervals.Comparison`. Two conditions, and the larger difference counts:
@@ -152,7 +143,7 @@ def detectable_difference(
     if clusters < fewest_clusters(alpha, mid_p=mid_p):
         return inf
     quantile = stdtrit(clusters - 1, 1 - alpha / 2)
-    by_t = float(nctdtrinc(clusters - 1, 1 - POWER, quantile)) * se
+    by_t = float(nctdtrinc(clusters - 1, 1 - power, quantile)) * se
     if not binary and differing * clusters > _ENOUGH:
         return by_t
     # Where nothing varies, all items of a cluster are taken to say the same.
@@ -164,7 +155,7 @@ def detectable_difference(
         # Means of several answers vary less than single ones; more items than there are is noise of clusters.
         size = size if clusters == n else min(size, n)
     interval = float(stdtrit(clusters - 1, 0.975)) if binary else 0.0
-    share = _detectable_share(max(round(size), 1), round(differing, 6), alpha, mid_p, interval)
+    share = _detectable_share(max(round(size), 1), round(differing, 6), alpha, mid_p, interval, power)
     return inf if isnan(share) else max(by_t, unit * share)
 
 
@@ -177,23 +168,25 @@ class Assumed:
 
     ``differing``: share of items on which one is right and the other wrong, or more where a difference needs it; where
     it is None, answers are taken as unrelated, given ``accuracy``, the share that one of them gets right: a cautious
-    guess, for models mostly fail on the same items. ``deviation``: for a measure that is not right/wrong, the standard
-    deviation of an item's difference.
+    guess, for models mostly fail on the same items.
     ``design_effect``: items that weigh as one independent item, 1 + (items in a cluster − 1) · their correlation.
+    ``binary``: right or wrong. ``cultures``: how many the mean is over.
     """
 
     differing: float | None = None
     accuracy: float | None = None
-    deviation: float | None = None
     design_effect: float = 1.0
     alpha: float = 0.05
     power: float = POWER
     comparisons: int = 1
     mid_p: bool = False
+    binary: bool = True
+    cultures: int = 1
 
     def __post_init__(self) -> None:
         """Raise UsageError for what cannot be."""
-        shares = {"agreement": self.differing, "accuracy": self.accuracy, "alpha": self.alpha, "power": self.power}
+        differing = self.differing if self.binary else None
+        shares = {"agreement": differing, "accuracy": self.accuracy, "alpha": self.alpha, "power": self.power}
         for name, share in shares.items():
             if share is not None and not 0 < share < 1:
                 shown = share if name != "agreement" else 1 - share
@@ -210,9 +203,7 @@ class Assumed:
                 f"A design effect of {self.design_effect:g} would make items worth more than independent ones.",
                 hint="It is 1 where items are independent, and larger in clusters.",
             )
-        if self.deviation is not None and not (isfinite(self.deviation) and self.deviation > 0):
-            raise UsageError("In the pilot no item differs, so nothing tells how much items would.")
-        if self.deviation is None and self.differing is None and self.accuracy is None:
+        if self.differing is None and self.accuracy is None:
             raise UsageError(
                 "Nothing says how often the two models will differ.",
                 hint="Name a pilot run or two, or --agreement (share of items both get right or both wrong), "
@@ -243,18 +234,14 @@ class Assumed:
         from scipy.special import stdtrit
 
         independent = items / self.design_effect
-        if self.deviation is not None and independent < fewest_clusters(self.alpha_each, mid_p=self.mid_p):
-            return 0.0  # no sign flips of so few give so small a p
-        if self.deviation is not None:
-            return t_test_power(independent, difference, self.deviation, alpha=self.alpha_each)
         differing = self.differing_at(difference)
         settings = {"alpha": self.alpha_each, "quantile": float(stdtrit(max(independent - 1, 1), 0.975))}
         return sign_test_power(int(independent), differing, difference, mid_p=self.mid_p, **settings)
 
     def detectable(self, items: int) -> float | None:
         """Smallest difference that ``items`` items show with the wanted power; None where none can be."""
-        most = [100 * self.deviation] if self.deviation is not None else [1.0]
-        if self.deviation is None and self.differing is None:
+        most = [1.0]
+        if self.differing is None:
             # Up to 1 − accuracy the other model is taken as the better; beyond, as the worse, and more items differ.
             most = [1 - (self.accuracy or 0.0), self._largest]
         found = (_smallest(lambda difference: self.power_of(items, difference) >= self.power, one) for one in most)
@@ -264,7 +251,7 @@ class Assumed:
         """Fewest items that show a true ``difference`` with the wanted power. Raises UsageError where it cannot be."""
         if not difference > 0:
             raise UsageError(f"A difference of {difference:g} cannot be found.", hint="Name one above 0, as 0.05.")
-        if self.deviation is None and difference > (largest := self._largest):
+        if difference > (largest := self._largest):
             why = f"two models that agree on {1 - largest:.0%} of the items differ by {largest:.0%} at most"
             if self.differing is None:
                 why = f"beside {self.accuracy:.0%} right, {largest:.0%} is the largest difference that can be"
@@ -285,8 +272,44 @@ class Assumed:
 
 
 @dataclass(frozen=True, slots=True)
+class Piloted(Assumed):
+    """What a pilot says of two models, and how they will be tested; what is planned are questions, put to all cultures.
+
+    ``n``, ``clusters`` (questions), ``seen`` (difference), ``se``, ``differing``: of the pilot's comparison. Over K
+    cultures and G questions the squared standard error is (σ²_question + σ²_rest/K)/G, whatever the two parts are, so
+    that it goes with 1/G; at the pilot's own number of questions a plan is what its report says is detectable.
+    """
+
+    n: int = 0
+    clusters: int = 0
+    seen: float = 0.0
+    se: float = nan
+
+    @property
+    def _largest(self) -> float:
+        return 1.0 if self.binary else inf
+
+    def _found_with(self, items: int, power: float) -> float:
+        """The difference that so many questions find with this power, as a report of them would say it."""
+        scale = items / self.clusters
+        data: dict[str, Any] = {"n": round(self.n * scale), "clusters": items, "difference": self.seen}
+        data |= {"se": self.se / sqrt(scale), "differing": self.differing, "binary": self.binary}
+        return detectable_difference(**data, alpha=self.alpha_each, mid_p=self.mid_p, power=power)
+
+    def power_of(self, items: int, difference: float) -> float:
+        """Chance that so many questions show a true ``difference`` in the right sense; 0 where it is next to none."""
+        missed = _smallest(lambda share: self._found_with(items, 1 - share) <= difference, 1 - self.alpha_each)
+        return 0.0 if isnan(missed) else 1 - missed
+
+    def detectable(self, items: int) -> float | None:
+        """Smallest difference that so many questions show with the wanted power; None where none can be."""
+        size = self._found_with(items, self.power)
+        return size if isfinite(size) else None
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
-    """How many items find what difference.
+    """How many items, or with a pilot how many questions, find what difference.
 
     ``difference``: in the metric's own unit, None where ``items`` are too few for any; ``detectable``: of other numbers
     of items, the difference each finds with the wanted power. ``assumed`` is what all rests on, ``grounds`` where it is

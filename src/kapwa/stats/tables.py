@@ -137,8 +137,9 @@ def estimate_table(
     """Estimate each metric's mean by culture, language and variant, over all items and by stratum.
 
     ``scores``: columns :data:`kapwa.records.SCORE_COLUMNS`. ``metrics``: which to estimate, in the order of the
-    table, and whether each is right/wrong. ``groups``: columns whose values are strata; the row over all items has
-    ``group == stratum == "all"``; an item without a value there (null) is in none of its strata.
+    table, and whether each is right/wrong or lies between 0 and 1 in another way. ``groups``: columns whose values
+    are strata; the row over all items has ``group == stratum == "all"``; an item without a value there (null) is in
+    none of its strata.
 
     ``n``: items with a value (samples of an item averaged first), ``clusters``: sampled units they come from.
     ``right`` … ``failed`` count rows, that is answers, by outcome; rows with a null value are in no mean but are

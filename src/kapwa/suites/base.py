@@ -54,6 +54,17 @@ class MetricInfo:
     margin: str = ""
 
 
+def is_share(info: Mapping[str, Any]) -> bool:
+    """Whether a metric (fields of :class:`MetricInfo`) runs from 0 to 1 or lies within, so that it is a share."""
+    low, high = info.get("low"), info.get("high")
+    return low is not None and high is not None and low >= 0 and high <= 1
+
+
+def holds_shares(info: Mapping[str, Any], values: pl.Series) -> bool:
+    """Whether a metric is a share and its values are: one that strays from its range has Student's interval."""
+    return is_share(info) and bool(values.is_between(-1e-9, 1 + 1e-9).all())
+
+
 def metrics_of(task: str) -> dict[str, MetricInfo]:
     """Return how the metrics of one of Kapwa's tasks read, by name, from ``metrics.csv`` beside this module."""
     from pydantic import TypeAdapter  # not needed to name suites, which must be quick

@@ -18,6 +18,7 @@ from kapwa.suites.blend.data import PROMPT_FILE, BlendData, Survey, is_question_
 from kapwa.suites.blend.mcq_data import is_choice_data, read_choices
 from kapwa.suites.blend.questions import (
     KINDS,
+    USUAL_ANNOTATORS,
     Entry,
     Kind,
     Question,
@@ -37,7 +38,6 @@ FORMATS: Mapping[Kind, tuple[str, re.Pattern[str]]] = {
     "date": ("MM/DD", re.compile(r"(0?[1-9]|1[0-2])/(0?[1-9]|[12]\d|3[01])")),
     "number": ("a number in digits", re.compile(r"\d+(\.\d+)?")),
 }
-USUAL_ANNOTATORS = 5
 # Two English texts for one id share more of their words than this, however they name the country.
 _SAME_QUESTION = 0.5
 _WORD = re.compile(r"\w+")

@@ -20,6 +20,8 @@ KINDS: tuple[Kind, ...] = ("text", "number", "date", "time")
 # What an annotator could say instead of an answer; files may hold other keys beside these.
 IDK_KEYS = ("idk", "no-answer", "not-applicable")
 
+# So many people answered each released question, or a few more.
+USUAL_ANNOTATORS = 5
 # Fewest annotators without an answer for whom the two rules leave a question out.
 FEWEST_UNABLE, FEWEST_IDK_CODE = 3, 5
 # How options are lettered; a set may have fewer.

@@ -23,6 +23,7 @@ from kapwa.suites.blend.confusion import confusion_table
 from kapwa.suites.blend.judge import Judge, judge_agreement
 from kapwa.suites.blend.questions import Group, people_said, top_votes
 from kapwa.suites.blend.saq_grading import Graded, grade, local_asked, to_be_judged
+from kapwa.suites.blend.saq_keys import key_table
 from kapwa.suites.blend.saq_match import Grader, Others
 from kapwa.suites.blend.saq_task import SEM_B, SaqOptions, saq_metrics
 from kapwa.suites.items import SCORE_SCHEMA, item_columns, score_frame, worst_first
@@ -54,8 +55,8 @@ def judge_saq(
     ``others``: what other countries answered, for the guard against unseparated lists and for the confusion table.
     A reply that is empty, declined or unreadable scores 0 with that outcome; failed and missing replies have null
     values. Tables: ``answers`` (one row a reply, with the group, answer and rule that matched), ``cases`` (the worst
-    reply of each item), ``confusion``, ``judge_agreement`` (with ``judge``, which adds its verdicts to ``answers`` and
-    the metric ``sem_b_judge``).
+    reply of each item), ``confusion``, ``keys`` (:mod:`kapwa.suites.blend.saq_keys`), ``judge_agreement`` (with
+    ``judge``, which adds its verdicts to ``answers`` and the metric ``sem_b_judge``).
     Raises UsageError for answers to unknown items and for two answers to one request.
     """
     graded = grade(items, answers, options, others, grader)
@@ -69,6 +70,7 @@ def judge_saq(
         "answers": pl.DataFrame(rows, schema=ANSWER_SCHEMA, orient="row"),
         "cases": worst_first(_case(one) for one in graded if one.text is not None),
         "confusion": confusion_table(graded, others, grader),
+        "keys": key_table(graded),
     }
     if verdicts is not None:
         tables["answers"] = tables["answers"].with_columns(pl.Series("judged_right", verdicts, dtype=pl.Boolean))

@@ -1,0 +1,71 @@
+"""How far SEM-B would move if other people had answered the same questions: the key's part in the error.
+
+About five people answered each question, and a reply is right if one of them said it: five others might not have. The
+usual interval, clustered by question, already holds this where each question has people of its own, for a question's
+score varies by its people too. What this table adds is that part alone.
+
+Votes drawn again from the votes would make smaller keys, which miss answers that one person gave, and scores 2 to 8
+points too low. So the share q of people who agree with a reply is taken to follow a beta distribution over the
+questions of a culture, fitted by the first two moments of the votes; a key of m people misses with chance (1 − q)^m,
+and a score varies by E[(1 − q)^m] − E[(1 − q)^2m].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike
+
+from kapwa.stats.intervals import wilson_interval
+from kapwa.suites.blend.questions import USUAL_ANNOTATORS, top_votes
+from kapwa.suites.blend.saq_grading import Graded
+
+KEY_SCHEMA: dict[str, Any] = {
+    **dict.fromkeys(("culture", "language", "variant"), pl.String),
+    **{"items": pl.Int64, **dict.fromkeys(("value", "se_keys", "low_keys", "high_keys"), pl.Float64)},
+}
+
+
+def key_error(votes: ArrayLike, people: ArrayLike) -> float:
+    """Standard deviation of one question's score over keys of other people, on average over questions, in [0, 1].
+
+    ``votes``: of each reply, how many of the ``people`` who answered the question agree with it.
+    """
+    from scipy.special import betaln
+
+    agreeing, asked = np.asarray(votes, dtype=np.float64), np.asarray(people, dtype=np.float64)
+    share = float((agreeing / asked).mean())
+    if not 0 < share < 1:
+        return 0.0
+    pairs = float((agreeing * (agreeing - 1) / (asked * (asked - 1))).mean())
+    alike = min(max((pairs - share**2) / (share * (1 - share)), 0.01), 0.99)
+    a, b = share * (1 / alike - 1), (1 - share) * (1 / alike - 1)
+    missed, twice = (np.exp(betaln(a, b + keys * asked) - betaln(a, b)) for keys in (1, 2))
+    return float(np.sqrt((missed - twice).mean()))
+
+
+def key_table(graded: Sequence[Graded]) -> pl.DataFrame:
+    """By culture and variant, SEM-B of the questions with votes and its 95 % interval over keys of other people.
+
+    Columns :data:`KEY_SCHEMA`. Of each question as many people are taken to have answered as usual, or as many as gave
+    the commonest answer if these are more; several replies to a question share its key.
+    """
+    parts: dict[tuple[str, str, str], list[Graded]] = {}
+    for one in graded:
+        if one.text is not None and one.item.fields["counted"]:
+            parts.setdefault((one.item.culture, one.item.language, one.item.variant), []).append(one)
+    rows = [(*place, *_row(parts[place])) for place in sorted(parts)]
+    return pl.DataFrame(rows, schema=KEY_SCHEMA, orient="row")
+
+
+def _row(graded: Sequence[Graded]) -> Iterator[float]:
+    votes = np.array([one.hit.votes if one.hit else 0 for one in graded])
+    people = np.array([max(USUAL_ANNOTATORS, top_votes(one.item.fields["answers"])) for one in graded])
+    items, value = len({one.item.id for one in graded}), float((votes > 0).mean())
+    error = key_error(votes, people) / np.sqrt(items)
+    # What nobody's votes tell apart is as unsure as if every question had but one person.
+    size = value * (1 - value) / error**2 if error and 0 < value < 1 else items
+    yield from (items, value, error, *map(float, wilson_interval(value, size, 1.959964)))
