@@ -11,6 +11,11 @@ from kapwa.cli.options import Json, option
 from kapwa.cli.output import check_place, note, show, show_json
 from kapwa.errors import UsageError
 
+EqualWithin = Annotated[
+    float | None,
+    option("SHARE", "Also test whether two runs are equal within this margin; 0.02 is 2 points, as a share."),
+]
+
 
 def report(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Run folders, or one analysis folder.")],
@@ -29,6 +34,7 @@ def report(
     csv: Annotated[
         Path | None, option("FOLDER", "Also write every table as CSV here, those of people's forms in people/.")
     ] = None,
+    equal_within: EqualWithin = None,
 ) -> None:
     """Write one HTML page about runs, or about an analysis.
 
@@ -48,7 +54,8 @@ def report(
     check_place(figures, folder=True)
     check_place(csv, folder=True)
     found = opened(runs, note)
-    note(f"Report: {write(found, output, people=people or (), answers=None if answers == 'all' else int(answers))}")
+    settings: dict[str, Any] = {"answers": None if answers == "all" else int(answers), "equal_within": equal_within}
+    note(f"Report: {write(found, output, people=people or (), **settings)}")
     if isinstance(found, Analysis):
         drawn = save_analysis_figures(found, figures) if figures is not None else []
         tables = [export_csv(found, csv / found.path.name)] if csv is not None else []
@@ -70,6 +77,7 @@ def compare(
         bool,
         typer.Option("--mid-p", help="Mid-p-values: less strict where few answers differ; may err a little over 5 %."),
     ] = False,
+    equal_within: EqualWithin = None,
     json: Json = False,
 ) -> None:
     """Compare two runs, paired item by item: over all cultures together first, then in each.
@@ -86,7 +94,7 @@ def compare(
 
     check_place(csv)
     first, second = kapwa.open_run(run_a), kapwa.open_run(run_b)
-    frame = kapwa.compare(first, second, mid_p=mid_p)
+    frame = kapwa.compare(first, second, mid_p=mid_p, equal_within=equal_within)
     if csv is not None:
         write_text(csv, csv_text(frame.columns, frame.iter_rows()))
         note(f"Table: {csv}")

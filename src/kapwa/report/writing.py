@@ -21,19 +21,23 @@ def report(
     *,
     people: Sequence[str | Path] = (),
     answers: int | None = 1000,
+    equal_within: float | None = None,
 ) -> Path:
     """Write one self-contained HTML page about runs, or about one analysis, and return its path.
 
     ``runs``: runs, an analysis, or their folders; unfinished runs are left out, with a warning. ``people``: forms that
     people filled in about the answers of runs. ``answers``: how many questions of each task the page holds with every
-    answer, to be searched; None for all. Raises UsageError where there is nothing to tell or ``out`` cannot be
-    written, RunError for a folder that is neither.
+    answer, to be searched; None for all. ``equal_within``: a margin within which two runs count as equal where two
+    one-sided tests show it; see :func:`kapwa.compare`. Raises UsageError where there is nothing to tell or ``out``
+    cannot be written, RunError for a folder that is neither.
     """
     page, found = Path(out), opened(runs)
     why = "it is a folder" if page.is_dir() else in_the_way(page.parent)
     if why is not None:
         raise UsageError(f"{page} cannot be written: {why}.", hint="Name another place.")
     if isinstance(found, Analysis):
+        if equal_within is not None:
+            raise UsageError("A margin of equality is about runs; this is an analysis.", hint="Leave it out.")
         if people:
             raise UsageError("Forms are about the answers of runs; this is an analysis.", hint="Leave people out.")
         from kapwa.report.analysis.page import build_analysis_report
@@ -41,7 +45,7 @@ def report(
         return build_analysis_report(found, page)
     from kapwa.report.page import build_report
 
-    return build_report(found, page, people=[Path(one) for one in people], answers=answers)
+    return build_report(found, page, people=[Path(one) for one in people], answers=answers, equal_within=equal_within)
 
 
 def opened(runs: Source | Sequence[Source], tell: Callable[[str], None] = log.warning) -> Analysis | list[Run]:
