@@ -132,9 +132,7 @@ def render_comparison(frame: pl.DataFrame, metrics: Mapping[str, Mapping[str, An
             wording.p_value(row["p_holm"]),
             row.get("detectable") or wording.detectable(row["mde"], info),
             f"{row['n']:,}",
-            label_text(
-                ", ".join(filter(None, (sentences.verdict_words({**row, **short}, info), sentences.falls_at(row))))
-            ),
+            label_text(", ".join(part for part in words if part)),
         ]
         rows.append(cells)
     bold = [k for k, row in enumerate(shown.iter_rows(named=True)) if is_clear(row)]
