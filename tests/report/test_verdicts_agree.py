@@ -37,7 +37,7 @@ def planted(base: MadeRun, random: np.random.Generator, share: float) -> MadeRun
 
 def terminal_verdict(text: str, metric: str, culture: str) -> str:
     """The last cell of the one line of a difference."""
-    lines = [line.rstrip() for line in text.splitlines() if line.startswith(f"{metric}, {culture}, full ")]
+    lines = [line.strip() for line in text.splitlines() if line.strip().startswith(f"{metric}, {culture}, full ")]
     assert len(lines) == 1, text
     return lines[0].rsplit("  ", 1)[-1]
 

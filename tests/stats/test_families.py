@@ -101,7 +101,7 @@ def test_equality_of_right_and_wrong_is_the_90_percent_interval_inside_the_margi
     for _ in range(60):
         a, b = (np.asarray(random.random(80) < share, dtype=float) for _ in range(2))
         found = paired_differences(a, b, None, binary=True, level=0.9, equal_within=0.17)[0]
-        inside = (found.low or 0.0) > -0.12 and (found.high or 0.0) < 0.17
+        inside = (found.low or 0.0) > -0.17 and (found.high or 0.0) < 0.17
         assert (found.p_equal is not None and found.p_equal < 0.05) == inside
         seen.add(inside)
     assert seen == {True, False}
