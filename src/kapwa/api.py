@@ -175,7 +175,9 @@ def open_runs(runs: str | Path | Sequence[Run | str | Path], *, table: str = "es
     return pl.concat(frames, how="diagonal_relaxed")
 
 
-def compare(run_a: Run | str | Path, run_b: Run | str | Path, *, mid_p: bool = False) -> pl.DataFrame:
+def compare(
+    run_a: Run | str | Path, run_b: Run | str | Path, *, mid_p: bool = False, equal_within: float | None = None
+) -> pl.DataFrame:
     """Compare two runs of one task on the items both measured; see :func:`kapwa.stats.tables.compare_runs`.
 
     Where both have several cultures, the first row of each metric and variant is the mean over cultures of the paired
@@ -184,13 +186,19 @@ def compare(run_a: Run | str | Path, run_b: Run | str | Path, *, mid_p: bool = F
 
     ``mde``: a true difference of this size gets Holm's verdict four times in five; null where none that the metric can
     show does; ``detectable`` says it in words. ``mid_p``: by mid-p-values, which find more where few answers differ and
-    may err a little more often than 5 %; ``method`` records it.
+    may err a little more often than 5 %; ``method`` records it. ``equal_within``: a margin in the metrics' own unit
+    (0.02: 2 points); two one-sided tests say whether the two are equal within it, which "within noise" does not.
+    ``family`` names the tests that are adjusted together, ``verdict`` says the outcome. ``undone_by``, of metrics that
+    a matcher judges: which share of wrongly refused answers, on the lower side only, would undo the verdict.
     Raises UsageError for runs of different tasks, and DataError where their data differ.
     """
     import polars as pl
 
     from kapwa.report import wording
+    from kapwa.report.comparisons import judged_by_machine
+    from kapwa.report.sentences import with_verdicts
     from kapwa.runs.systems import system_names
+    from kapwa.stats.fragility import with_undone_shares
     from kapwa.stats.tables import compare_runs
 
     a, b = (open_run(run) if isinstance(run, str | Path) else run for run in (run_a, run_b))
@@ -213,7 +221,12 @@ def compare(run_a: Run | str | Path, run_b: Run | str | Path, *, mid_p: bool = F
         raise UsageError(f"{a.path} is named twice.", hint="Compare two different runs.")
     names = system_names([a, b])
     label_a, label_b = names[id(a)], names[id(b)]
-    found = compare_runs(a.scores, b.scores, label_a=label_a, label_b=label_b, metrics=metrics, mid_p=mid_p)
+    settings: dict[str, Any] = {"mid_p": mid_p, "equal_within": equal_within}
+    found = compare_runs(a.scores, b.scores, label_a=label_a, label_b=label_b, metrics=metrics, **settings)
+    headline = {name: metrics[name] for name in a.manifest.get("headline", ()) if name in metrics}
+    judged = judged_by_machine(a.manifest["metrics"], headline)
+    found = with_undone_shares(found, {label_a: a.scores, label_b: b.scores}, judged)
+    found = with_verdicts(found, a.manifest["metrics"])
     sizes = [(mde, a.manifest["metrics"][metric]) for mde, metric in found.select("mde", "metric").iter_rows()]
     return found.with_columns(
         mde=pl.Series([None if wording.beyond_range(*size) else size[0] for size in sizes], dtype=pl.Float64),

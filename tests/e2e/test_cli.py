@@ -79,6 +79,20 @@ def test_two_runs_are_compared_item_by_item(cli: Run, answers: Path, tmp_path: P
     assert (kept.returncode, kept.stdout.count("on average over")) == (0, 0)  # one culture: no mean over cultures
     table = pl.read_csv(tmp_path / "differences.csv")
     assert table.filter(metric="chrfpp_acc")["difference"].to_list() == [pytest.approx(row["difference"])]
+    # Equal within a margin, in both verbs; a margin that is none is refused before anything is written.
+    equal = json.loads(cli("compare", *paths, "--equal-within", "0.9", "--json").stdout)["comparisons"]
+    row = next(row for row in equal if row["metric"] == "chrfpp_acc")
+    assert row["equal_within"] == 0.9
+    assert row["verdict"].endswith("equal within 90 points")
+    assert row["family"].endswith("(1 pair of runs, 1 culture)")
+    assert cli("report", *paths, "--equal-within", "0.9", "-o", "equal.html").returncode == 0
+    assert "equal within 90 points" in (tmp_path / "equal.html").read_text(encoding="utf-8")
+    for margin in ("0", "-0.02", "2", "nan", "two"):
+        for verb in (("compare", *paths, "--csv", "bad.csv"), ("report", *paths, "-o", "bad.html")):
+            bad = cli(*verb, "--equal-within", margin)
+            assert (bad.returncode, bad.stdout) == (2, "")
+            assert "Traceback" not in bad.stderr
+    assert not list(tmp_path.glob("bad.*"))
 
 
 def test_forms_are_written_filled_and_analysed(cli: Run, tmp_path: Path) -> None:

@@ -52,6 +52,10 @@ class MadeRun:
     items: pl.DataFrame
     tables: dict[str, pl.DataFrame] = field(default_factory=dict)
 
+    @property
+    def label(self) -> str:
+        return str(self.manifest["model"]["id"])
+
     def table(self, name: str) -> pl.DataFrame:
         return self.tables[name]
 

@@ -194,7 +194,7 @@ def pair(
 )
 def test_a_difference_is_told_with_its_verdict(row: dict[str, Any], said: str, verdict_said: str) -> None:
     assert said in comparison_sentence(row, MC1, SITUATIONS)
-    assert verdict_words(row) == verdict_said
+    assert verdict_words(row, MC1) == verdict_said
     assert is_clear(row) is verdict_said.endswith("higher")
 
 

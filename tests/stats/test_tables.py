@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from kapwa.errors import DataError, UsageError
 from kapwa.records import OUTCOMES, SCORE_COLUMNS
 from kapwa.stats.correlation import CORRELATION_SCHEMA, correlate_metrics, pearson, spearman
+from kapwa.stats.families import adjust_p_values
 from kapwa.stats.intervals import mean_estimates, paired_differences
 from kapwa.stats.significance import benjamini_hochberg, holm
 from kapwa.stats.tables import (
     COMPARISON_SCHEMA,
     ESTIMATE_SCHEMA,
     POOLED_SCHEMA,
-    adjust_p_values,
     compare_runs,
     compare_variants,
     estimate_table,
@@ -194,15 +194,16 @@ def test_variants_are_compared_in_all_pairs_within_a_culture() -> None:
     assert row["difference"] == pytest.approx(row["a_value"] - row["b_value"])
 
 
-def test_holm_is_within_a_metric_and_bh_over_the_table_joined_ones_too() -> None:
+def test_a_family_is_of_one_kind_metric_variant_and_level() -> None:
     table = compare_variants(score_rows(seed=3, cultures=("a", "b", "c", "d")), metrics=METRICS)
     other = compare_runs(*runs(), label_a="A", label_b="B", metrics=METRICS)
     joined = adjust_p_values(pl.concat([table, other.select(*COMPARISON_SCHEMA)]))
-    for one in (table, joined):
-        for metric in METRICS:
-            part = one.filter(pl.col("metric") == metric)
+    for table_of_tests in (table, joined):
+        parts = table_of_tests.partition_by("kind", "metric", "variant")
+        assert len(parts) == table_of_tests["family"].n_unique() == (2 if table_of_tests is table else 6)
+        for part in parts:
             assert part["p_holm"].to_list() == holm(part["p_value"].to_numpy()).tolist()
-        assert one["p_bh"].to_list() == benjamini_hochberg(one["p_value"].to_numpy()).tolist()
+            assert part["p_bh"].to_list() == benjamini_hochberg(part["p_value"].to_numpy()).tolist()
     assert (table["p_holm"] > table["p_value"]).any()
 
 

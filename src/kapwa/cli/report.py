@@ -12,6 +12,11 @@ from kapwa.cli.options import Json, option
 from kapwa.cli.output import check_place, note, show, show_json
 from kapwa.errors import UsageError
 
+EqualWithin = Annotated[
+    float | None,
+    option("SHARE", "Also test whether two runs are equal within this margin; 0.02 is 2 points, as a share."),
+]
+
 
 def report(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Run folders, or one analysis folder.")],
@@ -34,6 +39,7 @@ def report(
         list[str] | None,
         option("NAME=RUN,RUN", "Runs of different tasks that are of one system, and its name; repeatable."),
     ] = None,
+    equal_within: EqualWithin = None,
 ) -> None:
     """Write one HTML page about runs, or about an analysis.
 
@@ -56,7 +62,8 @@ def report(
     named = parse_same(same or ())
     most = None if answers == "all" else int(answers)
     found = opened(runs, note)
-    note(f"Report: {write(found, output, people=people or (), answers=most, same=named)}")
+    margins: dict[str, Any] = {"same": named, "equal_within": equal_within}
+    note(f"Report: {write(found, output, people=people or (), answers=most, **margins)}")
     if isinstance(found, Analysis):
         drawn = save_analysis_figures(found, figures) if figures is not None else []
         tables = [kapwa.export_csv(found, csv / found.path.name)] if csv is not None else []
@@ -78,6 +85,7 @@ def compare(
         bool,
         typer.Option("--mid-p", help="Mid-p-values: less strict where few answers differ; may err a little over 5 %."),
     ] = False,
+    equal_within: EqualWithin = None,
     json: Json = False,
 ) -> None:
     """Compare two runs, paired item by item: over all cultures together first, then in each.
@@ -94,7 +102,7 @@ def compare(
 
     check_place(csv)
     first, second = kapwa.open_run(run_a), kapwa.open_run(run_b)
-    frame = kapwa.compare(first, second, mid_p=mid_p)
+    frame = kapwa.compare(first, second, mid_p=mid_p, equal_within=equal_within)
     if csv is not None:
         write_text(csv, csv_text(frame.columns, frame.iter_rows()))
         note(f"Table: {csv}")

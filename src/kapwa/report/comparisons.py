@@ -16,7 +16,9 @@ import polars as pl
 from kapwa.errors import KapwaError
 from kapwa.report.view import TaskView
 from kapwa.report.wording import culture_name, label_text
-from kapwa.stats.tables import COMPARISON_SCHEMA, adjust_p_values, compare_runs, compare_variants
+from kapwa.stats.families import adjust_p_values
+from kapwa.stats.fragility import with_undone_shares
+from kapwa.stats.tables import COMPARISON_SCHEMA, compare_runs, compare_variants
 
 LOCAL = "local"
 Axis = Literal["asked", "prompt"]
@@ -121,8 +123,8 @@ def contrast_table(view: TaskView, axis: Axis) -> pl.DataFrame:
 
     Columns of comparisons over cultures without the bootstrap's, and ``model``, ``axis`` and ``held`` (the part both
     share). Of each model and part, the first row is over all cultures where there are several. Cultures whose two
-    variants ask in one language have no row on the axis "asked". Holm's adjustment is over all rows of single cultures,
-    and over all others. Empty when nothing can be compared.
+    variants ask in one language have no row on the axis "asked". A family of tests (``family``) holds all models and
+    all parts. Empty when nothing can be compared.
     """
     pairs = contrasts(view.variants, axis)
     tables = [_contrast(view, run, axis, contrast) for run in range(len(view.runs)) for contrast in pairs]
@@ -142,9 +144,7 @@ def _contrast(view: TaskView, run: int, axis: Axis, contrast: Contrast) -> pl.Da
     if frame.height:
         pair = pl.col("a").is_in((first, second)) & pl.col("b").is_in((first, second))
         kept = frame.filter((pl.col("metric") == view.metric) & pair & pl.col("culture").is_in(wanted))
-        # Runs of before 0.1.0 do not say on how many items the two differ.
-        every = pl.concat([pl.DataFrame(schema=COMPARISON_SCHEMA), kept], how="diagonal_relaxed")
-        table = every.select(pl.col(name).cast(kind) for name, kind in COMPARISON_SCHEMA.items())
+        table = _columns_of_today(kept)
     missing = [culture for culture in wanted if culture not in set(table["culture"])]
     chosen = pl.col("variant").is_in((first, second)) & pl.col("culture").is_in(wanted)
     # Two languages are two blocks to the statistics; told apart by their variant they are one.
@@ -160,6 +160,12 @@ def _contrast(view: TaskView, run: int, axis: Axis, contrast: Contrast) -> pl.Da
     return _oriented(table, first).with_columns(model=pl.lit(label), axis=pl.lit(axis), held=pl.lit(contrast.held))
 
 
+def _columns_of_today(stored: pl.DataFrame) -> pl.DataFrame:
+    """Stored comparisons; runs of before 0.1.0 lack columns, such as on how many items the two differ."""
+    every = pl.concat([pl.DataFrame(schema=COMPARISON_SCHEMA), stored], how="diagonal_relaxed")
+    return every.select(pl.col(name).cast(kind) for name, kind in COMPARISON_SCHEMA.items())
+
+
 def _oriented(table: pl.DataFrame, first: str) -> pl.DataFrame:
     """Turn rows so that ``a`` is ``first`` and ``difference`` is ``first`` minus the other."""
     turned = pl.col("a") != first
@@ -171,14 +177,14 @@ def _oriented(table: pl.DataFrame, first: str) -> pl.DataFrame:
     return table.with_columns(columns)
 
 
-def run_pairs(view: TaskView) -> pl.DataFrame:
+def run_pairs(view: TaskView, equal_within: float | None = None) -> pl.DataFrame:
     """Compare every pair of runs on the main variant and the headline metrics; empty for a single run.
 
     Of each metric, the rows over several cultures stand first.
 
-    Holm's adjustment is over all pairs and cultures of a metric in the report, not within one pair. With many
-    cultures only the first headline metric is compared, and without the bootstrap's columns: the others would multiply
-    a long table, and its cross-check most of the time.
+    A family of tests (``family``) holds all pairs of runs in the report. ``undone_by``: see
+    :func:`kapwa.stats.fragility.with_undone_shares`. With many cultures only the first headline metric is compared, and
+    without the bootstrap's columns: the others would multiply a long table, and its cross-check most of the time.
     """
     named = view.headline[:1] if view.many else view.headline
     metrics = {name: bool(view.metrics[name].get("binary")) for name in named}
@@ -188,12 +194,19 @@ def run_pairs(view: TaskView) -> pl.DataFrame:
     for (label_a, a), (label_b, b) in combinations(scores, 2):
         if a.height and b.height:
             fewer: dict[str, Any] = {"replicates": REPLICATES} if view.many else {}
-            found = compare_runs(a, b, label_a=label_a, label_b=label_b, metrics=metrics, **fewer)
-            tables.append(found.drop(BOOTSTRAP) if view.many else found)
+            fewer["equal_within"] = equal_within
+            table = compare_runs(a, b, label_a=label_a, label_b=label_b, metrics=metrics, **fewer)
+            tables.append(table.drop(BOOTSTRAP) if view.many else table)
     if not tables:
         return pl.DataFrame()
     order = pl.col("metric").replace_strict({name: k for k, name in enumerate(metrics)}, return_dtype=pl.Int64)
-    return adjust_p_values(pl.concat(tables)).sort(order, pl.col("cultures") == 1, maintain_order=True)
+    table = adjust_p_values(pl.concat(tables)).sort(order, pl.col("cultures") == 1, maintain_order=True)
+    return with_undone_shares(table, dict(scores), judged_by_machine(view.metrics, metrics))
+
+
+def judged_by_machine(infos: Mapping[str, Mapping[str, Any]], metrics: Mapping[str, bool]) -> dict[str, bool]:
+    """Those of ``metrics`` (right or wrong) of which an automatic judge says what is right: MetricInfo.judged_by."""
+    return {name: binary for name, binary in metrics.items() if infos[name].get("judged_by")}
 
 
 def over_cultures(frame: pl.DataFrame) -> list[dict[str, Any]]:
@@ -216,12 +229,13 @@ def variant_pairs(view: TaskView) -> pl.DataFrame:
         if run.comparisons.height:
             this = pl.col("metric") == view.metric
             metrics = {view.metric: bool(view.metrics[view.metric].get("binary"))}
-            parts = [_same_prompts(run.comparisons.filter(this), run.items).with_columns(cultures=pl.lit(1, pl.Int64))]
+            stored = _columns_of_today(run.comparisons.filter(this))
+            parts = [_same_prompts(stored, run.items).with_columns(cultures=pl.lit(1, pl.Int64))]
             if len(view.subjects) > 1:
                 parts.insert(0, compare_variants(run.scores.filter(this), metrics=metrics, pooled=True))
             table = pl.concat(parts, how="diagonal_relaxed")
             tables.append(table.with_columns(model=pl.lit(label if len(view.runs) > 1 else "")))
-    return pl.concat(tables, how="diagonal_relaxed") if tables else pl.DataFrame()
+    return adjust_p_values(pl.concat(tables, how="diagonal_relaxed")) if tables else pl.DataFrame()
 
 
 def _same_prompts(pairs: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:

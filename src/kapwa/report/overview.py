@@ -15,8 +15,9 @@ from kapwa.report.summaries import equal_mean
 from kapwa.report.tables import NONE, Cell, Table, score_cell
 from kapwa.report.view import Estimate, TaskView
 from kapwa.report.wording import isolate
+from kapwa.stats.families import adjust_p_values
 from kapwa.stats.intervals import mean_estimates
-from kapwa.stats.tables import COMPARISON_SCHEMA, adjust_p_values, compare_runs
+from kapwa.stats.tables import COMPARISON_SCHEMA, compare_runs
 from kapwa.suites.base import holds_shares
 from kapwa.tables_io import csv_text
 
@@ -141,7 +142,9 @@ def language_gaps(view: TaskView) -> pl.DataFrame:
             more: dict[str, Any] = {"metrics": {view.metric: False}, "replicates": REPLICATES}
             tables.append(compare_runs(*sides, label_a=a.label, label_b=b.label, **more))
     found = [table for table in tables if table.height and table["n"][0]]
-    return adjust_p_values(pl.concat(found)) if found else pl.DataFrame(schema=COMPARISON_SCHEMA)
+    if not found:
+        return pl.DataFrame(schema=COMPARISON_SCHEMA)
+    return adjust_p_values(pl.concat(found).with_columns(kind=pl.lit("cultures")))
 
 
 def _as_items(scores: pl.DataFrame, culture: str, language: str, view: TaskView) -> pl.DataFrame:

@@ -37,6 +37,7 @@ from kapwa.report.wording import clean, isolate
 from kapwa.report.worldmap import definitions, map_charts, map_svg, world
 from kapwa.runs.directory import Run
 from kapwa.runs.systems import Named
+from kapwa.stats.families import check_margin, is_clear
 from kapwa.tables_io import csv_text
 
 if TYPE_CHECKING:
@@ -69,18 +70,21 @@ def build_report(
     people: Sequence[Path] = (),
     answers: int | None = browsed.MOST,
     same: Named | None = None,
+    equal_within: float | None = None,
 ) -> Path:
     """Write the report of ``runs`` to ``out`` (one HTML file, whole or not at all) and return ``out``.
 
     ``people``: forms that people filled in (choices, ratings) and their keys, or folders that hold them. ``answers``:
     how many questions of each task readers can search with every answer; None for all, else what fits in a page that
-    can be mailed. ``same``: names of systems and their runs (:func:`kapwa.runs.systems.systems_of`). The page is a
-    function of runs and forms alone: the same give the same bytes. Raises UsageError when
-    there are no runs, and what :func:`kapwa.report.people.people_blocks` raises.
+    can be mailed. ``same``: names of systems and their runs (:func:`kapwa.runs.systems.systems_of`).
+    ``equal_within``: see :func:`kapwa.stats.tables.compare_runs`. The page is a function of these alone: the same give
+    the same bytes. Raises UsageError when there are no runs, and what :func:`kapwa.report.people.people_blocks` raises.
     """
     views = arrange(runs, same)
     said = people_blocks(runs, views, people) if people else []
-    parts = [_task_part(view, answers, browsed.ROOM // len(views)) for view in views]
+    for view in views:
+        check_margin(equal_within, {name: bool(view.metrics[name].get("binary")) for name in view.headline})
+    parts = [_task_part(view, answers, browsed.ROOM // len(views), equal_within) for view in views]
     related = relations(views) if len(views) > 1 else []
     # A report must be readable where its suite is not installed.
     question = views[0].suite.question if views[0].suite is not None else views[0].task
@@ -146,11 +150,11 @@ def unbroken(text: str) -> Markup:
     return Markup(_RANGE.sub(r'<span class="unbroken">\g<0></span>', str(escape(text))))  # noqa: S704 - escaped above
 
 
-def _task_part(view: TaskView, most: int | None, room: int) -> Part:
+def _task_part(view: TaskView, most: int | None, room: int, equal_within: float | None) -> Part:
     """What the page says of one task: culture by culture where they are few (``across`` is None)."""
     several = len(view.runs) > 1
     axes, across = _axes(view) if view.split_variants else [], _across(view) if view.many else None
-    pairs = comparisons.run_pairs(view) if several else pl.DataFrame()
+    pairs = comparisons.run_pairs(view, equal_within) if several else pl.DataFrame()
     # Contrasts of one part at a time say more than all pairs of variants.
     variants = pl.DataFrame() if axes or len(view.variants) < 2 else comparisons.variant_pairs(view)
     correlated = run_correlations(view) if several else None
@@ -327,7 +331,7 @@ def _pair_sentences(view: TaskView, frame: pl.DataFrame) -> list[str]:
     """Tell the paired differences of the first headline metric: all where they are few, else the clear ones."""
     info, every = view.metrics[view.metric], frame.filter(pl.col("metric") == view.metric)
     rows = every.filter(pl.col("culture").is_not_null()).to_dicts()
-    clear = [row for row in rows if sentences.is_clear(row)]
+    clear = [row for row in rows if is_clear(row)]
     told = rows if len(rows) <= TOLD_PAIRS else clear
     over = comparisons.over_cultures(every)
     heads = [f"{isolate(clean(row['model']))}: " if row.get("model") else "" for row in over]

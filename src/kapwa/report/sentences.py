@@ -10,10 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import polars as pl
+
 from kapwa.report import wording
 from kapwa.report.comparisons import variant_name
 from kapwa.report.view import Estimate, Mark, Marks, Subject, TaskView, Verdict, verdicts
-from kapwa.report.wording import isolate
+from kapwa.report.wording import isolate, label_text
+from kapwa.stats.families import holds_zero, is_clear, is_equal
 
 # How metrics read in a sentence that bring no ``phrase`` of their own.
 SHARE_PHRASE = "came out right in {value} of {items} on “{title}”"
@@ -163,13 +166,19 @@ def comparison_sentence(row: Mapping[str, Any], info: Mapping[str, Any], noun: t
         between = f"95% interval {wording.change_interval(row['low'], row['high'], info, 1)}"
         between = between if wording.known(row["low"]) else "too few to give an interval"
         lead = f"{row['a']} scored {size} {sense} than {row['b']} {over} ({between})"
+    rounded = difference != 0 and not any(digit in "123456789" for digit in wording.points(difference, info, 1))
+    if rounded:
+        lead = f"{row['a']} and {row['b']} scored the same within rounding {over} ({between})"
     holm = row.get("p_holm")
     told = wording.p_words(holm if wording.known(holm) else row.get("p_value"))
+    equal = f" The two are equal within {wording.margin(row['equal_within'], info)}." if is_equal(row) else ""
     if is_clear(row):
-        return f"{lead}: more than noise would explain ({told})."
+        return f"{lead}: more than noise would explain ({told}).{equal}{_undone_words(row)}"
     # Say why a difference whose own interval excludes zero is still no finding.
-    alone = wording.known(row["low"]) and not _holds_zero(row)
+    alone = wording.known(row["low"]) and not holds_zero(row)
     adjusted = ALLOWED if alone and wording.known(holm) else ""
+    ends = {wording.change(row[end], info).lstrip(f"+{wording.MINUS}") for end in ("low", "high")}
+    adjusted += "; the interval touches 0" if ends & {"0.0", "0.000"} and not rounded else ""
     mde, seen = row.get("mde"), ""
     # What could have been seen; nothing where the observed difference is larger, for it would confuse.
     if mde is not None and abs(difference) < mde:
@@ -177,7 +186,19 @@ def comparison_sentence(row: Mapping[str, Any], info: Mapping[str, Any], noun: t
         seen = f"; a true difference of {size} would be found four times in five"
         if wording.beyond_range(mde, info):
             seen = "; on so few, no true difference would be found four times in five"
-    return f"{lead}: this cannot be told from noise ({told}{adjusted}){seen}."
+    return f"{lead}: this cannot be told from noise ({told}{adjusted}){seen}.{equal}"
+
+
+def _undone_words(row: Mapping[str, Any]) -> str:
+    """How far a matcher's error could carry a verdict; "" where no automatic judge decides the metric."""
+    share = row.get("undone_by")
+    if share is None:
+        return ""
+    lower = row["b"] if row["difference"] > 0 else row["a"]
+    return (
+        f" This verdict would fall if {wording.tidy_share(share)} of the answers judged wrong were in truth right, "
+        f"on the side of {lower} only."
+    )
 
 
 def others_sentence(unclear: int, total: int) -> str:
@@ -188,19 +209,45 @@ def others_sentence(unclear: int, total: int) -> str:
     return f"{rest} cannot be told from noise."
 
 
-def is_clear(row: Mapping[str, Any]) -> bool:
-    """Whether a paired difference is more than noise: Holm's p below 0.05 and an interval without zero."""
-    p = row.get("p_holm") if wording.known(row.get("p_holm")) else row.get("p_value")
-    return wording.known(p) and p < 0.05 and not _holds_zero(row)
-
-
-def verdict_words(row: Mapping[str, Any]) -> str:
+def verdict_words(row: Mapping[str, Any], info: Mapping[str, Any]) -> str:
     """The verdict on a paired difference in two or three words, for a table cell."""
     if not wording.known(row["difference"]):
         return "too few shared"
+    equal = "equal within " + wording.margin(row["equal_within"], info) if is_equal(row) else ""
     if not is_clear(row):
-        return "within noise"
-    return f"{row['a']} higher" if row["difference"] > 0 else f"{row['b']} higher"
+        return equal or "within noise"
+    higher = f"{row['a' if row['difference'] > 0 else 'b']} higher"
+    return f"{higher}, {equal}" if equal else higher
+
+
+def pair_notes(frame: pl.DataFrame, unit: str, noun: str) -> str:
+    """What stands below a table of comparisons: its families, what is weighed, how long a verdict would hold."""
+    notes = [family_note(frame)]
+    if "variants" in frame["kind"]:
+        notes.append(f"Each {unit} weighs alike in a difference; the scores shown above weigh each {noun} alike.")
+    if "undone_by" in frame.columns and frame["undone_by"].count():
+        notes.append(
+            "“Falls at”: the verdict falls if this share of answers judged wrong were right, on the lower side only."
+        )
+    return " ".join(notes)
+
+
+def falls_at(row: Mapping[str, Any]) -> str:
+    """The share of wrongly refused answers that would undo a verdict, for a table cell; "" without one."""
+    return "" if row.get("undone_by") is None else f"falls at {wording.tidy_share(row['undone_by'])}"
+
+
+def with_verdicts(frame: pl.DataFrame, metrics: Mapping[str, Mapping[str, Any]]) -> pl.DataFrame:
+    """Add ``verdict``, the words of each difference, to comparisons; ``metrics``: how they read."""
+    words = [verdict_words(row, metrics.get(row["metric"], {})) for row in frame.to_dicts()]
+    return frame.with_columns(verdict=pl.Series(words, dtype=pl.String))
+
+
+def family_note(frame: pl.DataFrame) -> str:
+    """Name the families over which Holm's method adjusted the p-values of a table of comparisons."""
+    names = frame["family"].unique(maintain_order=True).to_list()
+    more = f"; {len(names) - 3} more families are in the CSV" if len(names) > 3 else ""
+    return f"p (Holm): over {'; '.join(label_text(name) for name in names[:3])}{more}."
 
 
 def phrase_words(info: Mapping[str, Any], value: str, items: str) -> str:
@@ -210,8 +257,3 @@ def phrase_words(info: Mapping[str, Any], value: str, items: str) -> str:
     title = str(info.get("title") or info.get("name") or "")
     filled = str(info.get("phrase") or plain).replace("{short}", title.partition(":")[0]).replace("{title}", title)
     return filled.replace("{value}", value).replace("{items}", items)
-
-
-def _holds_zero(row: Mapping[str, Any]) -> bool:
-    low, high = row.get("low"), row.get("high")
-    return wording.known(low) and wording.known(high) and low <= 0 <= high

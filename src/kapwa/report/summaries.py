@@ -6,18 +6,17 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from kapwa.report import wording
 from kapwa.report.comparisons import LEVELS, contrast_language, held_name, language_facts, over_cultures, part_words
-from kapwa.report.sentences import ALLOWED, comparison_sentence, is_clear, outcome_words, phrase_words
+from kapwa.report.sentences import ALLOWED, comparison_sentence, outcome_words, phrase_words
 from kapwa.report.view import Estimate as Row
 from kapwa.report.view import Subject, TaskView, verdicts
 from kapwa.report.wording import clean, culture_name, isolate
+from kapwa.stats.families import is_clear
 from kapwa.stats.intervals import Estimate
 from kapwa.stats.pooled import pooled_mean
-from kapwa.stats.significance import holm
 from kapwa.suites.base import holds_shares
 
 MOST_NAMED = 4
@@ -119,13 +118,13 @@ def tally_sentences(view: TaskView, frame: pl.DataFrame) -> list[str]:
 
 
 def over_sentences(rows: Sequence[Mapping[str, Any]], info: Mapping[str, Any], noun: tuple[str, str]) -> list[str]:
-    """Tell each difference over cultures, and whether it varies between them; the rows are one family of tests."""
-    adjusted = holm([row["p_varies"] if wording.known(row["p_varies"]) else np.nan for row in rows])
+    """Tell each difference over cultures, and whether it varies between them."""
     told = []
-    for row, p in zip(rows, adjusted, strict=True):
+    for row in rows:
+        p = row["p_varies_holm"]
         named = {**row, "a": isolate(clean(row["a"])), "b": isolate(clean(row["b"]))}
         varies = f" How it varies between cultures cannot be told from noise ({wording.p_words(p)})."
-        if p < 0.05:
+        if wording.known(p) and p < 0.05:
             sd = wording.points(row["culture_sd"], info, 1)
             varies = f" It varies between cultures by more than noise ({wording.p_words(p)}; standard deviation {sd})."
         told.append(comparison_sentence(named, info, noun) + (varies if wording.known(p) else ""))

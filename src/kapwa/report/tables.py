@@ -12,9 +12,10 @@ import polars as pl
 from kapwa.report import wording
 from kapwa.report.charts import FEW_ITEMS
 from kapwa.report.comparisons import contrast_language, held_name, language_facts, part_names, place_words, variant_name
-from kapwa.report.sentences import is_clear, verdict_words
+from kapwa.report.sentences import falls_at, pair_notes, verdict_words, with_verdicts
 from kapwa.report.view import Confusion, Estimate, Mark, Subject, TaskView
 from kapwa.report.wording import clean, culture_name, isolate, label_text
+from kapwa.stats.families import is_clear
 from kapwa.tables_io import csv_text
 
 MOST_PAIRS = 40
@@ -255,6 +256,7 @@ def comparison_table(view: TaskView, frame: pl.DataFrame, key: str, caption: str
     note = "“Detectable”: a true difference of this size is found four times in five, a smaller one less often."
     if shown.height < frame.height:
         note += f" The {shown.height} clearest of {frame.height:,} differences; all are in the CSV."
+    note += f" {pair_notes(frame, view.unit[0], view.noun[0])}"
     rows = []
     for row in shown.iter_rows(named=True):
         info, clear = view.metrics[row["metric"]], is_clear(row)
@@ -269,11 +271,11 @@ def comparison_table(view: TaskView, frame: pl.DataFrame, key: str, caption: str
                 Cell(wording.p_value(row["p_holm"]), number=True),
                 Cell(wording.detectable(row["mde"], info), number=True),
                 Cell(f"{row['n']:,}", wording.count(int(row["clusters"]), *view.unit), number=True),
-                Cell(verdict_words(row), strong=clear, muted=not clear),
+                Cell(verdict_words(row, info), falls_at(row), strong=clear, muted=not clear),
             ]
         )
     head = ["Difference", "Points (95% interval)", "p (Holm)", "Detectable", "Shared", "Verdict"]
-    return Table(f"{view.slug}-{key}", caption, head, rows, frame_csv(frame), note)
+    return Table(f"{view.slug}-{key}", caption, head, rows, frame_csv(with_verdicts(frame, view.metrics)), note)
 
 
 def contrast_table(view: TaskView, frame: pl.DataFrame) -> Table | None:
@@ -305,8 +307,8 @@ def contrast_table(view: TaskView, frame: pl.DataFrame) -> Table | None:
         caption=f"{view.titles[view.metric]}: {first} minus {second}, {held_name(axis, held)}",
         head=["Culture", *names, "Difference", "p (Holm)", "Items"],
         rows=rows,
-        csv=frame_csv(frame),
-        note="Bold: more than noise, all comparisons of this kind allowed for." if any(map(is_clear, shown)) else "",
+        csv=frame_csv(with_verdicts(frame, view.metrics)),
+        note=f"Bold: more than noise. {pair_notes(frame, view.unit[0], view.noun[0])}",
     )
 
 

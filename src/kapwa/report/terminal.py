@@ -17,6 +17,7 @@ from kapwa.report.view import arrange
 from kapwa.report.wording import label_text
 from kapwa.runs.directory import Run
 from kapwa.runs.manifest import differing
+from kapwa.stats.families import is_clear
 
 if TYPE_CHECKING:
     from rich.console import Group, RenderableType
@@ -120,6 +121,7 @@ def render_comparison(frame: pl.DataFrame, metrics: Mapping[str, Mapping[str, An
     shown, rows = _first_metrics(frame), []
     for row in shown.iter_rows(named=True):
         info = metrics.get(row["metric"], {})
+        words = (sentences.verdict_words({**row, **short}, info), sentences.falls_at(row))
         cells = [
             ", ".join(
                 label_text(row[name] or ("all" if name != "culture" else f"mean of {row['cultures']}"))
@@ -130,12 +132,13 @@ def render_comparison(frame: pl.DataFrame, metrics: Mapping[str, Mapping[str, An
             wording.p_value(row["p_holm"]),
             row.get("detectable") or wording.detectable(row["mde"], info),
             f"{row['n']:,}",
-            label_text(sentences.verdict_words({**row, **short})),
+            label_text(", ".join(part for part in words if part)),
         ]
         rows.append(cells)
-    bold = [k for k, row in enumerate(shown.iter_rows(named=True)) if sentences.is_clear(row)]
+    bold = [k for k, row in enumerate(shown.iter_rows(named=True)) if is_clear(row)]
     table = new_table(columns, rows, names=(head, "Verdict"), bold=bold)
-    note = "Detectable: a true difference of this size is found four times in five."
+    note = "Detectable: a true difference of this size is found four times in five. "
+    note += sentences.pair_notes(shown, "cluster", "item")
     if shown.height < frame.height:
         note += f" {frame.height - shown.height} more differences, of other metrics, with --json or --csv."
     return Group(*map(Text, told), table, Text(note, style="dim"))

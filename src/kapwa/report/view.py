@@ -16,7 +16,9 @@ from kapwa.records import Floor
 from kapwa.report.wording import clean, culture_name, known, label_text
 from kapwa.runs.directory import Run
 from kapwa.runs.systems import Named, systems_of
+from kapwa.stats.families import ALPHA
 from kapwa.stats.pooled import CultureSpread, culture_spread
+from kapwa.stats.significance import holm
 from kapwa.suites.base import Suite
 
 Estimate = dict[str, Any]
@@ -112,10 +114,8 @@ def verdicts(found: Sequence[tuple[Estimate, Marks]]) -> list[dict[Mark, Verdict
                 p = float(2 * stdtr(df, -abs(difference) / half * stdtrit(df, 0.975))) if half else 1.0
             families[mark.ceiling].append((1.0 if p is None else p, difference, place, mark))
     for family in families:
-        stepped = 0.0
-        for rank, (p, difference, place, mark) in enumerate(sorted(family, key=lambda test: test[0])):
-            stepped = max(stepped, p * (len(family) - rank))
-            said[place][mark] = "unclear" if stepped >= 0.05 else "above" if difference > 0 else "below"
+        for (_, difference, place, mark), p in zip(family, holm([test[0] for test in family]), strict=True):
+            said[place][mark] = "unclear" if p >= ALPHA else "above" if difference > 0 else "below"
     return said
 
 

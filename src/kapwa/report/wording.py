@@ -166,6 +166,13 @@ def points(value: float | None, info: Mapping[str, Any], digits: int = 0) -> str
     return f"{text} point" if text == "1" else f"{text} points"
 
 
+def margin(value: float, info: Mapping[str, Any]) -> str:
+    """Write a margin as it was asked for: "2 points", or the plain number."""
+    if not is_share(info):
+        return f"{value:g}"
+    return f"{100 * value:g} point{'' if 100 * value == 1 else 's'}"
+
+
 def beyond_range(value: float | None, info: Mapping[str, Any]) -> bool:
     """Whether a difference is larger than any that the metric can show; an infinite one is."""
     low, high = info.get("low"), info.get("high")
@@ -185,6 +192,11 @@ def p_value(p: float | None) -> str:
     if p < 0.001:
         return "< 0.001"
     return f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
+
+
+def tidy_share(share: float) -> str:
+    """Write a share that was searched to a thousandth: "4%", "0.4%"."""
+    return f"{decimal(100 * share, 0 if share >= 0.01 else 1)}%"
 
 
 def p_words(p: float | None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from kapwa.analysis.result import Analysis, is_analysis, open_analysis
 from kapwa.errors import UnfinishedRunError, UsageError
@@ -23,14 +24,17 @@ def report(
     people: Sequence[str | Path] = (),
     answers: int | None = 1000,
     same: Named | None = None,
+    equal_within: float | None = None,
 ) -> Path:
     """Write one self-contained HTML page about runs, or about one analysis, and return its path.
 
     ``runs``: runs, an analysis, or their folders; unfinished runs are left out, with a warning. ``people``: forms that
     people filled in about the answers of runs. ``answers``: how many questions of each task the page holds with every
     answer, to be searched; None for all. ``same``: names of systems and the runs (or their folders) that are of each,
-    where these were made without a common label; they share a row. Raises UsageError where there is nothing to tell or
-    ``out`` cannot be written, and for two runs of one system and task; RunError for a folder that is neither.
+    where these were made without a common label; they share a row. ``equal_within``: a margin within which two runs
+    count as equal where two one-sided tests show it; see :func:`kapwa.compare`.
+    Raises UsageError where there is nothing to tell, ``out`` cannot be written, or two runs are of one system and task;
+    RunError for a folder that is neither.
     """
     page, found = Path(out), opened(runs)
     why = "it is a folder" if page.is_dir() else in_the_way(page.parent)
@@ -39,6 +43,8 @@ def report(
     if isinstance(found, Analysis):
         if same:
             raise UsageError("An analysis has no runs to call the same.", hint="Leave --same out.")
+        if equal_within is not None:
+            raise UsageError("A margin of equality is about runs; this is an analysis.", hint="Leave it out.")
         if people:
             raise UsageError("Forms are about the answers of runs; this is an analysis.", hint="Leave people out.")
         from kapwa.report.analysis.page import build_analysis_report
@@ -46,7 +52,8 @@ def report(
         return build_analysis_report(found, page)
     from kapwa.report.page import build_report
 
-    return build_report(found, page, people=[Path(one) for one in people], answers=answers, same=same)
+    more: dict[str, Any] = {"answers": answers, "same": same, "equal_within": equal_within}
+    return build_report(found, page, people=[Path(one) for one in people], **more)
 
 
 def opened(runs: Source | Sequence[Source], tell: Callable[[str], None] = log.warning) -> Analysis | list[Run]:

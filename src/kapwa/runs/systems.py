@@ -42,6 +42,8 @@ def systems_of(runs: Sequence[Run], same: Named | None = None) -> list[System]:
     UsageError for two runs of one system, task and data, which no table could hold, for a folder in ``same`` that is
     none of the runs, and for a run that stands there twice.
     """
+    if len(runs) == 1 and not same:
+        return [System(runs[0].label, tuple(runs))]
     labels = {id(run): str(run.manifest.get("label") or "") for run in runs} | _named(runs, same or {})
     named: dict[Hashable, list[Run]] = {}
     for run in runs:

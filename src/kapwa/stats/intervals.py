@@ -238,8 +238,8 @@ class Comparison(NamedTuple):
     cross-check. ``p_value``: cluster sign-flip permutation test, two-sided. ``mde``: the smallest true difference that
     this test at 5 % finds four times in five on such items, in the metric's own unit; see
     :func:`kapwa.stats.power.detectable_difference`; infinite where none would be found so often. ``differing``: share
-    of items on which the two differ. Fields are None where the data cannot tell. ``a_value`` and ``b_value`` are means
-    over the shared items, so
+    of items on which the two differ. ``p_equal``: that of the two one-sided tests of a margin, None without one.
+    Fields are None where the data cannot tell. ``a_value`` and ``b_value`` are means over the shared items, so
     ``difference == a_value - b_value``.
     """
 
@@ -257,6 +257,7 @@ class Comparison(NamedTuple):
     n: int
     clusters: int
     method: str
+    p_equal: float | None = None
 
 
 def paired_differences(  # noqa: PLR0913 - each is one decision of the caller; all but three have defaults
@@ -270,6 +271,7 @@ def paired_differences(  # noqa: PLR0913 - each is one decision of the caller; a
     replicates: int = 2000,
     permutations: int = PERMUTATIONS,
     mid_p: bool = False,
+    equal_within: float | None = None,
 ) -> list[Comparison]:
     """Compare A with B on paired items, metric by metric: mean difference, interval, permutation p-value, MDE.
 
@@ -287,7 +289,7 @@ def paired_differences(  # noqa: PLR0913 - each is one decision of the caller; a
     codes = cluster_codes(clusters, len(first))
     sums = cluster_sums(differences, codes)
     p_values, ways = sign_flip_p_values(sums.totals, replicates=permutations, seed=seed, mid_p=mid_p)
-    se, low, high = _paired_intervals(differences, flags, sums, level)
+    se, low, high, p_equal = _paired_intervals(differences, flags, sums, level, equal_within)
     spread = sums.se > 0
     boot = bootstrap_mean_intervals(sums, level=level, seed=seed, replicates=replicates)
     boot_low, boot_high = (np.where(spread, bound, np.nan) for bound in boot)
@@ -314,7 +316,7 @@ def paired_differences(  # noqa: PLR0913 - each is one decision of the caller; a
         **{"boot_low": boot_low, "boot_high": boot_high},
         "p_value": np.where(sums.clusters > 0, p_values, np.nan),
         "mde": np.asarray(mde),
-        "differing": differing,
+        **{"differing": differing, "p_equal": p_equal},
     }
     kinds = np.select(
         [sums.clusters == 1, flags, spread], ["one-cluster", "bonett-price-clustered", "t-clustered"], "no-spread"
@@ -349,10 +351,21 @@ def bonett_price(gains: FloatArray, losses: FloatArray, size: FloatArray) -> tup
     return up - down, np.sqrt((up + down - (up - down) ** 2) / (size + 2))
 
 
+def equality_p(centre: ArrayLike, error: ArrayLike, df: ArrayLike, margin: float | None) -> FloatArray:
+    """Return the larger p of two one-sided t tests that a true difference lies within ±``margin``; NaN without one.
+
+    Below α exactly where the interval of level 1 − 2α lies inside the margin. Source: Schuirmann (1987).
+    """
+    from scipy.special import stdtr
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(stdtr(df, (np.abs(centre) - (np.nan if margin is None else margin)) / np.asarray(error)))
+
+
 def _paired_intervals(
-    differences: FloatArray, flags: NDArray[np.bool_], sums: ClusterSums, level: float
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Standard error and interval of each column's mean difference; NaN where the data cannot tell."""
+    differences: FloatArray, flags: NDArray[np.bool_], sums: ClusterSums, level: float, margin: float | None
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Standard error, interval and p of equality of each column's difference; NaN where the data cannot tell."""
     from scipy.special import stdtrit
 
     # Of right/wrong values, the shares of items that only A and only B got right.
@@ -367,5 +380,7 @@ def _paired_intervals(
     low, high = (np.where(flags, np.clip(bound, -1, 1), bound) for bound in (centre - half, centre + half))
     spread = sums.se > 0
     unknown = (sums.clusters < 2) | ~(spread | flags)
-    se, low, high = (np.where(unknown, np.nan, part) for part in (np.where(spread, sums.se, error), low, high))
-    return se, low, high
+    equal = equality_p(centre, error, sums.df, margin)
+    parts = (np.where(spread, sums.se, error), low, high, equal)
+    se, low, high, equal = (np.where(unknown, np.nan, part) for part in parts)
+    return se, low, high, equal

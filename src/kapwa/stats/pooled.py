@@ -20,6 +20,7 @@ from kapwa.stats.intervals import (
     Comparison,
     Estimate,
     bonett_price,
+    equality_p,
     paired_values,
     share_interval,
     succession_error,
@@ -151,7 +152,7 @@ class PooledDifference(NamedTuple):
     p_varies: float | None
 
 
-def pooled_differences(
+def pooled_differences(  # noqa: PLR0913 - each is one decision of the caller; all but four have defaults
     a: ArrayLike,
     b: ArrayLike,
     cultures: ArrayLike,
@@ -161,6 +162,7 @@ def pooled_differences(
     level: float = 0.95,
     seed: int = 0,
     mid_p: bool = False,
+    equal_within: float | None = None,
 ) -> list[PooledDifference]:
     """Compare A with B over several cultures, metric by metric: the mean over cultures of the paired difference.
 
@@ -186,7 +188,8 @@ def pooled_differences(
     for k in range(columns):
         sides = tuple(np.where(np.isnan(differences[:, k]), np.nan, side[:, k]) for side in (first, second))
         p = float(p_values[k])
-        found.append(_pooled_difference(differences[:, k], sides, codes, bool(flags[k]), p, ways[k], level, seed))
+        tested = (p, ways[k], level, equal_within)
+        found.append(_pooled_difference(differences[:, k], sides, codes, bool(flags[k]), tested, seed))
     return found
 
 
@@ -195,14 +198,16 @@ def _pooled_difference(
     sides: tuple[FloatArray, ...],
     codes: tuple[IntArray, IntArray],
     binary: bool,
-    p_value: float,
-    way: str,
-    level: float,
+    tested: tuple[float, str, float, float | None],
     seed: int,
 ) -> PooledDifference:
-    """One metric: the means of both sides over cultures and all that is said of their difference."""
+    """One metric: the means of both sides over cultures and all that is said of their difference.
+
+    ``tested``: p-value, how it was found, the interval's level, the margin of equality.
+    """
     from scipy.special import stdtrit
 
+    p_value, way, level, margin = tested
     kept = ~np.isnan(differences)
     if not kept.any():
         nothing = dict.fromkeys(Comparison._fields) | {"n": 0, "clusters": 0, "method": "no-data"}
@@ -236,6 +241,7 @@ def _pooled_difference(
         mde=none_if_nan(detectable_difference(**shape, binary=binary, mid_p=way == "mid-p")) if known else None,
         **shape,
         method=f"{kind if known else 'one-cluster' if len(means.shares) < 2 else 'no-spread'}, sign-flip {way}",
+        p_equal=none_if_nan(float(equality_p(centre, error, df, margin))) if known else None,
     )
     return PooledDifference(comparison, len(means.means), spread and spread.sd, spread and spread.p_value)
 

@@ -12,9 +12,8 @@ import polars as pl
 from kapwa.errors import DataError, UsageError, nearest
 from kapwa.records import OUTCOMES, SCORE_COLUMNS
 from kapwa.stats.clusters import FloatArray
+from kapwa.stats.families import adjust_p_values, check_margin
 from kapwa.stats.intervals import mean_estimates, paired_differences
-from kapwa.stats.power import detectable_difference
-from kapwa.stats.significance import benjamini_hochberg, holm, holm_levels
 
 BLOCK = ("culture", "language", "variant")
 # These differ between the rows of one item (or name it), so they cannot be strata of items.
@@ -27,13 +26,15 @@ COMPARISON_SCHEMA: Mapping[str, Any] = {
     **dict.fromkeys(("a_value", "b_value", "difference", "se", "low", "high", "boot_low", "boot_high"), pl.Float64),
     **dict.fromkeys(("p_value", "p_holm", "p_bh", "mde", "differing"), pl.Float64),
     **dict.fromkeys(("n", "clusters", "only_a", "only_b"), pl.Int64),
-    "method": pl.String,
+    **{"method": pl.String, "family": pl.String},
 }
 # Of comparisons over cultures. A row over several has no culture and no language; of ``cultures`` cultures the mean.
 POOLED_SCHEMA: Mapping[str, Any] = {
     **COMPARISON_SCHEMA,
-    **{"cultures": pl.Int64, "culture_sd": pl.Float64, "p_varies": pl.Float64},
+    **{"cultures": pl.Int64, "culture_sd": pl.Float64, "p_varies": pl.Float64, "p_varies_holm": pl.Float64},
 }
+# Where a margin of equality was asked for.
+EQUAL_SCHEMA: Mapping[str, Any] = dict.fromkeys(("equal_within", "p_equal", "p_equal_holm"), pl.Float64)
 
 ALL = "all"
 
@@ -206,16 +207,17 @@ def compare_variants(
     columns as :func:`compare_runs`. ``pooled``: rows over several cultures instead, :data:`POOLED_SCHEMA`. Raises
     DataError or UsageError for a table that does not fit.
     """
-    found = [_by_cluster(block) for block in blocks(checked_scores(scores, metrics), metrics)]
-    found.sort(key=lambda block: (block.culture, block.variant))
+    means = [_by_cluster(block) for block in blocks(checked_scores(scores, metrics), metrics)]
+    means.sort(key=lambda block: (block.culture, block.variant))
     pairs = [
         (a.variant, a, b.variant, b)
-        for a, b in combinations(found, 2)
+        for a, b in combinations(means, 2)
         if a.culture == b.culture and a.variant != b.variant
     ]
     if pooled:
-        return _pooled_table("variants", pairs, metrics, level=level, seed=seed)
-    return _table("variants", pairs, metrics, level=level, seed=seed, replicates=replicates)
+        return adjust_p_values(_pooled_table("variants", pairs, metrics, level=level, seed=seed)).select(*POOLED_SCHEMA)
+    compared = _table("variants", pairs, metrics, level=level, seed=seed, replicates=replicates)
+    return adjust_p_values(compared).select(*COMPARISON_SCHEMA)
 
 
 def _by_cluster(block: Block) -> Block:
@@ -235,6 +237,7 @@ def compare_runs(  # noqa: PLR0913 - each is one decision of the caller; all but
     seed: int = 0,
     replicates: int = 2000,
     mid_p: bool = False,
+    equal_within: float | None = None,
 ) -> pl.DataFrame:
     """Compare two runs on the items both measured: over all cultures, then by culture, language and variant.
 
@@ -248,23 +251,29 @@ def compare_runs(  # noqa: PLR0913 - each is one decision of the caller; all but
     no figure of the row; a culture that one run lacks has no row, and is not in these counts. ``a_value`` and
     ``b_value`` are means over the ``n`` shared items.
 
-    ``p_value``: cluster sign-flip permutation, its mid-p with ``mid_p``. ``p_holm``: Holm within one metric, over all
-    its comparisons in this table: metrics are chosen beforehand and many are near twins of each other, so a metric is
-    the family of a claim.
-    ``p_bh``: Benjamini–Hochberg over the whole table, for looking which of all metrics moved. The rows over cultures
-    answer the first question asked, and are families of their own.
+    ``p_value``: cluster sign-flip permutation, its mid-p with ``mid_p``. ``p_holm`` and ``p_bh``: adjusted within the
+    family that ``family`` names; see :func:`kapwa.stats.families.adjust_p_values`. Metrics are chosen beforehand and
+    many are near twins of each other, so a metric is the family of a claim.
+
+    ``equal_within``: a margin in the metrics' own unit (0.02: 2 points). Three more columns then: ``equal_within``,
+    ``p_equal``, the larger p-value of two one-sided tests (Schuirmann 1987) that the true difference lies inside it,
+    and ``p_equal_holm``, adjusted within the same family.
     Returns :data:`POOLED_SCHEMA`. Raises DataError or UsageError for tables that do not fit.
     """
     if label_a == label_b:
         raise UsageError(f"Both runs are called {label_a!r}.", hint="Give them different labels.")
+    check_margin(equal_within, metrics)
     sides = (blocks(checked_scores(scores, metrics), metrics) for scores in (scores_a, scores_b))
     a, b = ({block[:3]: block for block in side} for side in sides)
     pairs = [(label_a, a[key], label_b, b[key]) for key in sorted(a.keys() & b.keys())]
-    own = _table("runs", pairs, metrics, level=level, seed=seed, replicates=replicates, mid_p=mid_p)
-    nothing = pl.lit(None, pl.Float64)
-    own = own.with_columns(cultures=pl.lit(1, pl.Int64), culture_sd=nothing, p_varies=nothing)
-    both = pl.concat([_pooled_table("runs", pairs, metrics, level=level, seed=seed, mid_p=mid_p), own])
-    return both.sort(_places(metrics), pl.col("cultures") == 1, maintain_order=True)
+    settings: dict[str, Any] = {"level": level, "seed": seed, "mid_p": mid_p, "equal_within": equal_within}
+    each = _table("runs", pairs, metrics, replicates=replicates, **settings).with_columns(cultures=pl.lit(1, pl.Int64))
+    both = adjust_p_values(pl.concat([_pooled_table("runs", pairs, metrics, **settings), each], how="diagonal"))
+    schema = POOLED_SCHEMA
+    if equal_within is not None:
+        schema = {**POOLED_SCHEMA, **EQUAL_SCHEMA}
+        both = both.with_columns(equal_within=pl.lit(float(equal_within)))
+    return both.select(*schema).sort(_places(metrics), pl.col("cultures") == 1, maintain_order=True)
 
 
 def _places(metrics: Mapping[str, bool]) -> pl.Expr:
@@ -300,8 +309,8 @@ def _pooled_table(
         for k, (name, one) in enumerate(zip(names, found, strict=True)):
             told = {"cultures": one.cultures, "culture_sd": one.sd, "p_varies": one.p_varies, "only_a": only_a[k]}
             records.append({**labels, "metric": name, **one.comparison._asdict(), **told, "only_b": only_b[k]})
-    table = pl.DataFrame(records, schema=POOLED_SCHEMA).sort(_places(metrics), "variant", "a", "b")
-    return adjust_p_values(table.filter(pl.col("cultures") > 1))
+    table = pl.DataFrame(records, schema=_measured(POOLED_SCHEMA, settings))
+    return table.filter(pl.col("cultures") > 1).sort(_places(metrics), "variant", "a", "b")
 
 
 def _aligned(a: Block, b: Block, names: Sequence[str]) -> tuple[FloatArray, FloatArray, np.ndarray]:
@@ -360,40 +369,11 @@ def _table(
             {**labels, "metric": name, **one._asdict(), "only_a": only_a[k], "only_b": only_b[k]}
             for k, (name, one) in enumerate(zip(names, found, strict=True))
         ]
-    schema = {name: kind for name, kind in COMPARISON_SCHEMA.items() if name not in ("p_holm", "p_bh")}
-    table = pl.DataFrame(records, schema=schema).sort(_places(metrics), "culture", "language", "variant", "a", "b")
-    return adjust_p_values(table).select(*COMPARISON_SCHEMA)
+    table = pl.DataFrame(records, schema=_measured(COMPARISON_SCHEMA, settings))
+    return table.sort(_places(metrics), "culture", "language", "variant", "a", "b")
 
 
-def adjust_p_values(table: pl.DataFrame) -> pl.DataFrame:
-    """Set ``p_holm`` (within each metric) and ``p_bh`` (over the table) from ``p_value``; rows keep their order.
-
-    For tables joined from several comparisons: the families are then those of the whole table. Rows over cultures are
-    families apart from those of single cultures. ``mde`` becomes what Holm's verdict finds four times in five, the
-    other p-values being as they are.
-    """
-    p = table["p_value"].fill_null(np.nan).to_numpy()
-    names = table["metric"].to_numpy()
-    over = (table["cultures"] > 1).to_numpy() if "cultures" in table.columns else np.zeros(p.shape, dtype=bool)
-    stepped, shared, levels = np.full((3, *p.shape), np.nan)
-    for level in (over, ~over):
-        shared[level] = benjamini_hochberg(p[level])
-        for name in table["metric"].unique(maintain_order=True):
-            family = level & (names == name)
-            stepped[family], levels[family] = holm(p[family]), holm_levels(p[family])
-    mde = [
-        None
-        if row["se"] is None or row["differing"] is None
-        else detectable_difference(
-            **{field: row[field] for field in ("n", "clusters", "difference", "se", "differing")},
-            binary=row["method"].startswith("bonett-price"),
-            alpha=float(alpha),
-            mid_p=row["method"].endswith("mid-p"),
-        )
-        for row, alpha in zip(table.iter_rows(named=True), levels, strict=True)
-    ]
-    return table.with_columns(
-        pl.Series("mde", mde, dtype=pl.Float64).fill_nan(None),
-        pl.Series("p_holm", stepped, dtype=pl.Float64).fill_nan(None),
-        pl.Series("p_bh", shared, dtype=pl.Float64).fill_nan(None),
-    )
+def _measured(schema: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns before any p-value is adjusted."""
+    more = {} if settings.get("equal_within") is None else {"p_equal": pl.Float64}
+    return {**schema, **more}

@@ -39,6 +39,8 @@ class MetricInfo:
     ``binary`` metrics are right or wrong. ``phrase`` says the score in a sentence, with ``{value}`` and ``{items}``,
     such as "chose the best answer in {value} of {items}". ``higher_is_better`` is None where neither end is better, as
     for a text's length. ``margin`` is what the margins of its cases measure, empty where they only put cases in order.
+    ``judged_by`` is the instrument that calls an answer right or wrong, and that may err until people audit it:
+    "matcher" or "model"; empty where there is nothing to err.
     """
 
     name: str
@@ -52,6 +54,7 @@ class MetricInfo:
     phrase: str = ""
     higher_is_better: bool | None = None
     margin: str = ""
+    judged_by: str = ""
 
 
 def is_share(info: Mapping[str, Any]) -> bool:

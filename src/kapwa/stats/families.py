@@ -1,0 +1,127 @@
+"""Families of tests: which p-values are adjusted together. The command line, Python, pages and CSV all come here.
+
+A family holds all tests of one kind of comparison, one metric, one variant and one level: means over cultures are one
+level, single cultures another. Every pair that is compared together is in it. Two runs alone therefore get the same
+verdict from ``kapwa compare`` and from a report of these two; with more runs the family is larger, and says so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from kapwa.errors import UsageError
+from kapwa.stats.power import detectable_difference
+from kapwa.stats.significance import benjamini_hochberg, holm, holm_levels
+
+ALPHA = 0.05
+# Each p-value that is adjusted by Holm's method, where a table has it.
+ADJUSTED: Mapping[str, str] = {"p_value": "p_holm", "p_equal": "p_equal_holm", "p_varies": "p_varies_holm"}
+
+
+def check_margin(margin: float | None, metrics: Mapping[str, bool]) -> None:
+    """Raise UsageError for a margin of equivalence that is no positive number, or that no score can exceed."""
+    if margin is None:
+        return
+    if isinstance(margin, bool) or not isinstance(margin, int | float) or not 0 < margin < math.inf:
+        raise UsageError(
+            f"The margin of equality is {margin!r}; it must be a number above 0.",
+            hint="It is a share: for 2 points write 0.02.",
+        )
+    if margin > 1 and any(metrics.values()):
+        raise UsageError(
+            f"The margin of equality is {margin:g}; scores of right and wrong answers differ by 1 at most.",
+            hint=f"It is a share: for {margin:g} points write {margin / 100:g}.",
+        )
+
+
+def is_clear(row: Mapping[str, Any]) -> bool:
+    """Whether a paired difference is more than noise: Holm's p below 0.05 and an interval without zero."""
+    p = row["p_value"] if row.get("p_holm") is None else row["p_holm"]
+    return p is not None and p < ALPHA and not holds_zero(row)
+
+
+def holds_zero(row: Mapping[str, Any]) -> bool:
+    """Whether the interval of a difference is known and holds zero."""
+    low, high = row.get("low"), row.get("high")
+    return low is not None and high is not None and low <= 0 <= high
+
+
+def is_equal(row: Mapping[str, Any]) -> bool:
+    """Whether two are equal within the margin asked for: both one-sided tests reject, all of the family allowed for."""
+    p = row.get("p_equal_holm")
+    return p is not None and p < ALPHA
+
+
+def members(table: pl.DataFrame) -> list[np.ndarray]:
+    """The places of the rows of each family."""
+    over = pl.col("cultures") > 1 if "cultures" in table.columns else pl.lit(False)
+    keys = table.select("kind", "metric", "variant", over.alias("over")).rows()
+    families: dict[Any, list[int]] = {}
+    for place, key in enumerate(keys):
+        families.setdefault(key, []).append(place)
+    return [np.asarray(places) for places in families.values()]
+
+
+def adjust_p_values(table: pl.DataFrame) -> pl.DataFrame:
+    """Adjust the p-values of each family, and name the family; rows keep their order.
+
+    ``p_holm``, and where the table has their p-values ``p_equal_holm`` and ``p_varies_holm``: Holm's. ``p_bh``:
+    Benjamini and Hochberg's, over the same family. ``family`` says of what it consists. ``mde`` becomes what Holm's
+    verdict finds four times in five, the other p-values being as they are. For a table joined from several
+    comparisons the families are those of the whole table.
+    """
+    p = {name: table[name].fill_null(np.nan).to_numpy() for name in ADJUSTED if name in table.columns}
+    stepped = {name: np.full(table.height, np.nan) for name in p}
+    shared, levels = np.full((2, table.height), np.nan)
+    names = [""] * table.height
+    for family in members(table):
+        for name, values in p.items():
+            stepped[name][family] = holm(values[family])
+        shared[family] = benjamini_hochberg(p["p_value"][family])
+        levels[family] = holm_levels(p["p_value"][family])
+        words = family_words(table[family])
+        for place in family:
+            names[place] = words
+    mde = [_detectable(row, float(alpha)) for row, alpha in zip(table.iter_rows(named=True), levels, strict=True)]
+    columns: dict[str, Any] = {
+        "mde": mde,
+        "p_bh": shared,
+        **{ADJUSTED[name]: values for name, values in stepped.items()},
+    }
+    return table.with_columns(
+        *(pl.Series(name, values, dtype=pl.Float64).fill_nan(None) for name, values in columns.items()),
+        pl.Series("family", names, dtype=pl.String),
+    )
+
+
+def family_words(rows: pl.DataFrame) -> str:
+    """Name one family: "16 tests of mc1 in the variant full (1 pair of runs, 16 cultures one by one)"."""
+    first = rows.row(0, named=True)
+    tests = rows["p_value"].fill_nan(None).count()
+    variant = "" if first["variant"] is None else f" in the variant {first['variant']}"
+    pairs = rows.select("a", "b").n_unique()
+    parts = [f"{pairs} pair{'s' if pairs != 1 else ''} of {first['kind']}"]
+    if "model" in rows.columns and rows["model"].n_unique() > 1:
+        parts.append(f"{rows['model'].n_unique()} models")
+    cultures = rows["culture"].n_unique()
+    noun = "language" if first["kind"] == "cultures" else "culture"
+    one_by_one = f"{cultures} {noun}s one by one" if cultures != 1 else f"1 {noun}"
+    parts.append("means over cultures" if first["culture"] is None else one_by_one)
+    return f"{tests} test{'s' if tests != 1 else ''} of {first['metric']}{variant} ({', '.join(parts)})"
+
+
+def _detectable(row: Mapping[str, Any], alpha: float) -> float | None:
+    """The smallest true difference that a test at level ``alpha`` finds four times in five."""
+    if row["se"] is None or row["differing"] is None:
+        return None
+    return detectable_difference(
+        **{field: row[field] for field in ("n", "clusters", "difference", "se", "differing")},
+        binary=row["method"].startswith("bonett-price"),
+        alpha=alpha,
+        mid_p=row["method"].endswith("mid-p"),
+    )

@@ -1,0 +1,88 @@
+"""How far errors of an automatic judge could carry a verdict between two runs.
+
+A matcher that refuses right answers errs, and it may err on one side more often than on the other. The share told is
+the smallest one such that the verdict falls when that share of the answers judged wrong was in truth right, on the
+side of the lower score only. Errors are spread evenly: each answer judged wrong then counts as that share of a right
+one, which is what it is worth on average when errors strike at random. The very test is made again: sign flips at the
+level at which Holm's procedure judged this one in its family, and the interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from kapwa.stats.clusters import FloatArray
+from kapwa.stats.families import holds_zero, is_clear, members
+from kapwa.stats.intervals import Comparison, paired_differences
+from kapwa.stats.pooled import pooled_differences
+from kapwa.stats.significance import holm_levels
+
+_ITEM = ("culture", "language", "variant", "item_id")
+_STEPS = 10  # each of three rounds of search takes a tenth of the one before: to a thousandth
+_REPLICATES = 100  # of the bootstrap, which is not looked at
+
+
+def with_undone_shares(
+    table: pl.DataFrame, scores: Mapping[str, pl.DataFrame], judged: Mapping[str, bool], *, seed: int = 0
+) -> pl.DataFrame:
+    """Add ``undone_by``: the least share of the lower side's answers judged wrong which, if right, undoes the verdict.
+
+    ``table``: adjusted comparisons of runs. ``scores``: score tables by label. ``judged``: metrics that an automatic
+    judge decides, and whether each is right or wrong. Null where there is no verdict or no such metric; from 0.001
+    to 1 in steps of a thousandth.
+    """
+    shares: list[float | None] = [None] * table.height
+    rows, p = table.to_dicts(), table["p_value"].fill_null(np.nan).to_numpy()
+    for family in members(table) if judged else ():
+        levels = holm_levels(p[family])
+        for place, alpha in zip(family.tolist(), levels, strict=True):
+            row = rows[place]
+            if row["metric"] in judged and is_clear(row):
+                sides = (scores[row["a"]], scores[row["b"]])
+                shares[place] = _undone_by(row, sides, float(alpha), binary=judged[row["metric"]], seed=seed)
+    return table.with_columns(pl.Series("undone_by", shares, dtype=pl.Float64))
+
+
+def _undone_by(
+    row: Mapping[str, Any], sides: tuple[pl.DataFrame, pl.DataFrame], alpha: float, *, binary: bool, seed: int
+) -> float:
+    """Search from 0 upwards, each round ten times finer than the one before."""
+    higher, lower = sides if row["difference"] > 0 else sides[::-1]
+    items = _answers(higher, row).join(_answers(lower, row), on=_ITEM, suffix="_low").sort(_ITEM)
+    names = ("value", "value_low", "wrong_low")
+    value, low, wrong = (items[name].to_numpy().astype(np.float64)[:, None] for name in names)
+    settings: dict[str, Any] = {"binary": binary, "seed": seed, "mid_p": row["method"].endswith("mid-p")}
+    compared: Callable[..., list[Comparison]] = partial(paired_differences, replicates=_REPLICATES, **settings)
+    if row["culture"] is None:
+        compared = partial(_over_cultures, cultures=items["culture"].to_numpy(), **settings)
+    start, step = 0.0, 1.0
+    for _ in range(3):
+        step /= _STEPS
+        shares = np.asarray(start + step * np.arange(1, _STEPS + 1), dtype=np.float64)
+        raised = low + np.minimum(shares, 1.0) * wrong
+        found = compared(np.repeat(value, _STEPS, axis=1), raised, items["cluster"].to_numpy())
+        start += step * next((k for k, one in enumerate(found) if not _holds(one, alpha)), _STEPS)
+    return round(start + step, 3)
+
+
+def _over_cultures(a: FloatArray, b: FloatArray, clusters: Any, *, cultures: Any, **settings: Any) -> list[Comparison]:
+    return [one.comparison for one in pooled_differences(a, b, cultures, clusters, **settings)]
+
+
+def _holds(one: Comparison, alpha: float) -> bool:
+    """Whether the verdict for the higher side still stands."""
+    p, difference = one.p_value, one.difference
+    return p is not None and p <= alpha and (difference or 0.0) > 0 and not holds_zero(one._asdict())
+
+
+def _answers(scores: pl.DataFrame, row: Mapping[str, Any]) -> pl.DataFrame:
+    """Each item's value and the share of its answers that were judged wrong, means over samples."""
+    where = {name: row[name] for name in ("metric", "culture", "language", "variant") if row[name] is not None}
+    measured = scores.filter(pl.col("value").is_not_null(), **where)
+    wrong = (pl.col("outcome") == "wrong").mean().alias("wrong")
+    return measured.group_by(_ITEM).agg(pl.col("value").mean(), wrong, pl.col("cluster").first())
