@@ -207,10 +207,10 @@ def test_every_public_name_stands_in_the_reference() -> None:
     assert all(f"### kapwa.{name}\n" in page for name in kapwa.__all__)
 
 
-def test_two_revisions_of_a_model_are_told_apart_by_their_folders(tmp_path: Path) -> None:
+def test_two_revisions_of_a_model_are_told_apart_by_their_revisions(tmp_path: Path) -> None:
     a = kapwa.evaluate(TinyTask(), TinyModel(), out=tmp_path, progress=False)
     b = kapwa.evaluate(TinyTask(), TinyModel(revision="r2"), out=tmp_path, progress=False)
-    assert kapwa.compare(a, b).select("a", "b").unique().rows() == [(a.path.name, b.path.name)]
+    assert kapwa.compare(a, b).select("a", "b").unique().rows() == [("tiny @ r1", "tiny @ r2")]
     with pytest.raises(UsageError, match="is named twice"):
         kapwa.compare(a, a.path)
 

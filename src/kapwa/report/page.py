@@ -82,7 +82,7 @@ def build_report(
     """
     views = arrange(runs, same)
     said = people_blocks(runs, views, people) if people else []
-    for view in views:
+    for view in views if equal_within is not None else ():
         check_margin(equal_within, {name: bool(view.metrics[name].get("binary")) for name in view.headline})
     parts = [_task_part(view, answers, browsed.ROOM // len(views), equal_within) for view in views]
     related = relations(views) if len(views) > 1 else []
