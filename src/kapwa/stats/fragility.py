@@ -23,7 +23,7 @@ from kapwa.stats.pooled import pooled_differences
 from kapwa.stats.significance import holm_levels
 
 _ITEM = ("culture", "language", "variant", "item_id")
-_STEPS = 10  # each of three rounds of search takes a tenth of the one before: to a thousandth
+_PARTS = 1000  # shares are told to a thousandth
 _REPLICATES = 100  # of the bootstrap, which is not looked at
 
 
@@ -51,7 +51,7 @@ def with_undone_shares(
 def _undone_by(
     row: Mapping[str, Any], sides: tuple[pl.DataFrame, pl.DataFrame], alpha: float, *, binary: bool, seed: int
 ) -> float:
-    """Search from 0 upwards, each round ten times finer than the one before."""
+    """Halve the range of shares until the verdict holds at one thousandth and not at the next."""
     higher, lower = sides if row["difference"] > 0 else sides[::-1]
     items = _answers(higher, row).join(_answers(lower, row), on=_ITEM, suffix="_low").sort(_ITEM)
     names = ("value", "value_low", "wrong_low")
@@ -60,14 +60,13 @@ def _undone_by(
     compared: Callable[..., list[Comparison]] = partial(paired_differences, replicates=_REPLICATES, **settings)
     if row["culture"] is None:
         compared = partial(_over_cultures, cultures=items["culture"].to_numpy(), **settings)
-    start, step = 0.0, 1.0
-    for _ in range(3):
-        step /= _STEPS
-        shares = np.asarray(start + step * np.arange(1, _STEPS + 1), dtype=np.float64)
-        raised = low + np.minimum(shares, 1.0) * wrong
-        found = compared(np.repeat(value, _STEPS, axis=1), raised, items["cluster"].to_numpy())
-        start += step * next((k for k, one in enumerate(found) if not _holds(one, alpha)), _STEPS)
-    return round(start + step, 3)
+    clusters = items["cluster"].to_numpy()
+    held, undone = 0, _PARTS
+    while undone - held > 1:
+        parts = (held + undone) // 2
+        (comparison,) = compared(value, low + parts / _PARTS * wrong, clusters)
+        held, undone = (parts, undone) if _holds(comparison, alpha) else (held, parts)
+    return undone / _PARTS
 
 
 def _over_cultures(a: FloatArray, b: FloatArray, clusters: Any, *, cultures: Any, **settings: Any) -> list[Comparison]:
