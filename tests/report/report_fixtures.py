@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 import yaml
 
+from kapwa.runs.directory import brief_model
 from kapwa.stats.tables import COMPARISON_SCHEMA, compare_variants, estimate_table
 from kapwa.suites.kalahi.mc import MC_METRICS
 
@@ -54,7 +55,7 @@ class MadeRun:
 
     @property
     def label(self) -> str:
-        return str(self.manifest["model"]["id"])
+        return str(self.manifest.get("label") or brief_model(str(self.manifest["model"]["id"])))
 
     def table(self, name: str) -> pl.DataFrame:
         return self.tables[name]

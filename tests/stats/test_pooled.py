@@ -16,7 +16,7 @@ from kapwa.errors import UsageError
 from kapwa.records import SCORE_COLUMNS
 from kapwa.stats.families import adjust_p_values
 from kapwa.stats.intervals import mean_estimates, wilson_interval
-from kapwa.stats.pooled import culture_spread, pooled_differences, pooled_mean
+from kapwa.stats.pooled import PRIOR, _shrunk, culture_spread, pooled_differences, pooled_mean
 from kapwa.stats.tables import POOLED_SCHEMA, compare_runs, compare_variants
 
 SIXTEEN, OWN = DESIGNS["16 cultures × 100 shared questions"], DESIGNS["4 cultures × 20 questions of their own"]
@@ -298,3 +298,39 @@ def test_variants_are_compared_over_cultures_by_question() -> None:
     assert (row["a"], row["b"], row["culture"], row["cultures"], row["clusters"]) == ("en/x", "local/x", None, 3, 30)
     english, local = (scores.filter(variant=name).sort("item_id")["value"].mean() for name in ("en/x", "local/x"))
     assert row["difference"] == pytest.approx(english - local)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("right", [0.5, 0.85, 0.95])
+def test_ranks_of_equal_cultures_are_told_apart_no_more_often_than_the_test_of_equality_errs(
+    right: float, shared: bool
+) -> None:
+    random, cultures, questions, told, repeats = np.random.default_rng(5), 8, 20, 0, 120
+    for seed in range(repeats):
+        values = (random.random((cultures, questions)) < right).astype(float).ravel()
+        clusters = np.tile(np.arange(questions), cultures) if shared else np.arange(cultures * questions)
+        spread = culture_spread(values, np.repeat(np.arange(cultures), questions), clusters, seed=seed)
+        assert spread is not None
+        parted = bool((spread.rank_high[:, None] < spread.rank_low[None, :]).any())
+        assert not parted or spread.p_value < 0.05
+        told += parted
+    assert told / repeats <= 0.06
+
+
+def test_no_rank_is_told_where_cultures_may_be_equal() -> None:
+    """One culture was told apart from another here although the test of equality has p = .07."""
+    values = (np.random.default_rng(143).random((2, 4, 8))[1] < 0.85).astype(float).ravel()
+    spread = culture_spread(values, np.repeat(np.arange(4), 8), np.tile(np.arange(8), 4), seed=143)
+    assert spread is not None
+    assert 0.05 <= spread.p_value < 0.1
+    assert (spread.rank_low == 1).all()
+    assert (spread.rank_high == 4).all()
+
+
+def test_a_culture_with_every_answer_right_has_some_error() -> None:
+    worth, clusters = np.array([0.1, 0.1, 0.05]), np.array([10, 10, 20])
+    variances = np.array([0.0, 0.02, 0.01])
+    common = worth * variances.sum() / worth.sum()
+    wanted = [(PRIOR * c + (g - 1) * v) / (PRIOR + g - 1) for c, g, v in zip(common, clusters, variances, strict=True)]
+    assert _shrunk(variances, worth, clusters) == pytest.approx(wanted)
+    assert _shrunk(variances, worth, clusters)[0] > 0

@@ -29,6 +29,8 @@ from kapwa.stats.power import detectable_difference
 from kapwa.stats.resampling import CHUNK, TIE, monte_carlo_p, sign_flip_p_values
 
 FLIPS = 4999
+LEVEL = 0.05  # of the test of equality, above which no ranks are told
+PRIOR = 10.0  # clusters that all cultures' variance weighs beside a culture's own
 MOST_RANKED = 300  # with more cultures, comparing each with each says nothing anyone could read
 _LARGEST_SCALE = 10**6
 
@@ -284,8 +286,10 @@ def culture_spread(
     whole questions change sign at random, in all cultures at once: a wild cluster bootstrap (Liu 1988; Cameron, Gelbach
     and Miller 2008). Partial pooling: means are drawn towards their mean by τ² / (τ² + σ_c²), τ² by moments
     (DerSimonian and Laird 1986), σ_c² in proportion to Σ (n_g/n)²: a question tells equally much in all cultures.
-    Ranks: pairs are told apart whose studentised distance exceeds the 95 % point of the largest under the same sign
-    flips (Mogstad, Romano, Shaikh and Wilhelm 2024). Deterministic for a seed.
+    Ranks: where the test rejects at 5 %, pairs are told apart whose studentised distance exceeds the 95 % point of the
+    largest under the same sign flips (Mogstad, Romano, Shaikh and Wilhelm 2024); else every rank is possible. Variances
+    of single cultures are drawn towards what all of them say, weighing :data:`PRIOR` clusters: a culture with all
+    answers right is not known without error. Deterministic for a seed.
     """
     matrix, _ = read_values(values, binary=False)
     kept = ~np.isnan(matrix[:, 0])
@@ -312,7 +316,9 @@ def _spread_of(found: CultureMeans, labels: tuple[object, ...], *, seed: int, ra
     if noise <= least:
         p = 1.0 if distance <= least else math.nan
         return _spread(labels, found, tested, p, math.sqrt(distance / (several - 1)), np.zeros((0, 0)))
-    pairs = covariance.diagonal()[:, None] + covariance.diagonal() - 2 * covariance
+    shrunk = _shrunk(covariance.diagonal(), (found.shares[:, tested] ** 2).sum(axis=0), found.clusters[tested])
+    pairs = shrunk[:, None] + shrunk - 2 * (covariance - np.diag(covariance.diagonal()))
+    np.fill_diagonal(pairs, 0.0)
     errors = np.sqrt(np.where(pairs > ROUNDING * pairs.max(), pairs, np.inf))[: several if ranked else 0]
     ratios, largest = _flipped(residuals, noise, errors, seed=seed)
     # F of flips has the same correction as that of the data: what the flips' own means take from their residuals.
@@ -322,7 +328,13 @@ def _spread_of(found: CultureMeans, labels: tuple[object, ...], *, seed: int, ra
     # Residuals are fitted and so too small: of few clusters, hold p at the least chance that their sign flips have.
     least = 2.0 ** (1 - np.count_nonzero(found.shares[:, tested].any(axis=1)))
     p = max(monte_carlo_p(int((ratios >= bar).sum()), FLIPS), least)
-    return _spread(labels, found, tested, p, sd, beyond)
+    return _spread(labels, found, tested, p, sd, beyond if p < LEVEL else np.zeros((0, 0)))
+
+
+def _shrunk(variances: FloatArray, worth: FloatArray, clusters: IntArray) -> FloatArray:
+    """Variances of cultures' means drawn towards what all say of a culture of its ``worth`` (Σ of squared shares)."""
+    common = worth * float(variances.sum() / worth.sum())
+    return np.asarray((PRIOR * common + (clusters - 1) * variances) / (PRIOR + clusters - 1))
 
 
 def _flipped(residuals: FloatArray, noise: float, errors: FloatArray, *, seed: int) -> tuple[FloatArray, FloatArray]:
