@@ -1,4 +1,4 @@
-"""What happens to people: they are invited, get roles, come back, leave. The log keeps it; who is here is kept apart."""
+"""What happens to people: they are invited, get roles, come back, leave; who is here stands elsewhere."""
 
 from __future__ import annotations
 

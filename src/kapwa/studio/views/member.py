@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 
 from kapwa.errors import UsageError
 from kapwa.studio import consent as texts
+from kapwa.studio import withdrawals
 from kapwa.studio.checks import longest_trick, usual_place
 from kapwa.studio.erasure import clear_traces, erase_author, forget
 from kapwa.studio.fields import tidy_line
@@ -140,8 +141,9 @@ def withdraw(request: HttpRequest, visit: Visit) -> HttpResponse:
         return show(request, visit, "withdraw")
     depth, member, person = request.POST.get("depth"), visit.member, visit.member.person
     # The withdrawal stands also where its traces cannot be cleared now; they stay due, and the studio's output says so.
-    act(request, visit, "member.left", {"depth": depth}, subject=member.author)
+    act(request, visit, withdrawals.LEFT, {"depth": depth, "who": withdrawals.mark(member.author)})
     TracesDue.objects.create()
+    transaction.on_commit(withdrawals.keep, robust=True)  # the log has it, too, and the next start or check writes it
     transaction.on_commit(clear_traces, robust=True)
     if depth == "contact":
         Person.objects.filter(pk=person.pk).update(contact="", no_contact=True)
