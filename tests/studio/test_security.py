@@ -117,7 +117,7 @@ def test_who_may_do_what_stands_in_one_place(studio: Path) -> None:
     assert table["merge_answers"].write == {"coordinator", "scribe", "translator"}
     assert table["wording"].write == {"reviewer", "writer", "scribe", "translator"}
     unconsented = {name for name, page in table.items() if not page.public and not page.consented}
-    assert unconsented == {"consent", "me", "withdraw"}
+    assert unconsented == {"back", "consent", "me", "withdraw"}
 
 
 def test_every_page_with_every_method_as_everybody(project: Any, filled: dict[str, str]) -> None:

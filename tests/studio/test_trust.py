@@ -37,8 +37,8 @@ def test_a_coordinator_alone_becomes_no_member(project: Any, people: dict[str, S
     code = asked_back(ana, "Edo")
     intruder = Someone(project.slug)
     assert "opens nothing yet" in intruder.post("/enter/", {"code": code}, status=403)
-    ana.post("back/", {"asked": Invitation.objects.latest("pk").code, "answer": "agree"}, status=404)
-    people["berto"].post("back/", {"asked": Invitation.objects.latest("pk").code, "answer": "agree"}, status=404)
+    ana.post("back/", {"asked": Invitation.objects.latest("pk").code, "answer": "agree"}, status=409)
+    people["berto"].post("back/", {"asked": Invitation.objects.latest("pk").code, "answer": "agree"}, status=409)
     assert "member.return" in edo.get("me/")
     # The member's own code and visit live; who agrees is another than who asked.
     Someone(project.slug).post("/enter/", {"code": edo.code})

@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib.auth import login, logout
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -21,6 +21,7 @@ from kapwa.studio.fields import tidy_line
 from kapwa.studio.languages import language
 from kapwa.studio.models import Event, Person, Situation, TracesDue, Vote
 from kapwa.studio.people import hashed, new_code, refuse_taken, waiting_back
+from kapwa.studio.projections import RefusedError
 from kapwa.studio.projections.situations import ACCEPTED, DRAFT, IN_REVIEW, STATES
 from kapwa.studio.roles import AGREERS, COORDINATORS, EVERYONE, MODERATORS, READERS, REVIEWERS, WRITERS
 from kapwa.studio.security import Visit, agreed, page
@@ -121,7 +122,9 @@ def back(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Say who waits to be let back in by a new code; take the word of the member, or of a second moderator."""
     waiting = waiting_back(visit.member, moderates=visit.may(MODERATORS) and agreed(visit.member))
     if request.method == "POST":
-        asked = get_object_or_404(waiting, code=request.POST.get("asked", ""))
+        asked = waiting.filter(code=request.POST.get("asked", "")).first()
+        if asked is None:
+            raise RefusedError(_("This is not there any more."), hint=_("Go back to the list."))
         agrees = request.POST.get("answer") == "agree"
         kind = "member.return-agreed" if agrees else "member.return-refused"
         act(request, visit, kind, {}, subject=asked.member.author)
