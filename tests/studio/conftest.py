@@ -1,6 +1,7 @@
 """A studio for each test: an empty database of this version's tables, and people who came in by codes."""
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,8 +36,38 @@ def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Path(connection.settings_dict["NAME"])
 
 
+# Who is at which task now, and that traces are to be cleared: no act of anybody.
+UNLOGGED = {"studio_lease", "studio_tracesdue"}
+_WRITES = re.compile(r'(?:INSERT INTO|INSERT OR IGNORE INTO|UPDATE|DELETE FROM) "(studio_\w+)"')
+
+
 @pytest.fixture
-def studio(empty_database: Path, tmp_path: Path) -> Iterator[Path]:
+def acts_are_logged(empty_database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fail whatever test posts to a page of a project that writes something and records no event."""
+    from django.db import connection
+
+    from kapwa.studio import security
+
+    answer = security._answer
+
+    def watched(request: Any, view: Any, *arguments: Any, **named: Any) -> Any:
+        written = set()
+
+        def note(execute: Any, sql: str, params: Any, many: Any, context: Any) -> Any:
+            written.update(_WRITES.findall(sql))
+            return execute(sql, params, many, context)
+
+        with connection.execute_wrapper(note):
+            found = answer(request, view, *arguments, **named)
+        logged = "studio_event" in written or not written - UNLOGGED or not arguments or found.status_code >= 400
+        assert logged, f"{view.__name__} writes {sorted(written)} and records no event"
+        return found
+
+    monkeypatch.setattr(security, "_answer", watched)
+
+
+@pytest.fixture
+def studio(empty_database: Path, tmp_path: Path, acts_are_logged: None) -> Iterator[Path]:
     """A database of the test's own; returns its file."""
     from django.core.management import call_command
     from django.db import connection

@@ -48,6 +48,13 @@ class Someone:
         return self
 
 
+def let_back(who: Someone, answer: str = "agree") -> None:
+    """Say whether the first who waits to be let back in may be."""
+    found = re.search(r'name="asked" value="(\w+)"', who.get("back/"))
+    assert found
+    who.post("back/", {"asked": found[1], "answer": answer})
+
+
 def enter(project: Any, name: str, *roles: str) -> Someone:
     """Invite somebody, let them in, and let them agree."""
     from kapwa.studio import commands

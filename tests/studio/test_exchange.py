@@ -1,7 +1,6 @@
 """Situations that exist come in as drafts; a project goes into an archive and comes back the same."""
 
 import json
-import re
 import uuid
 import zipfile
 from pathlib import Path
@@ -126,9 +125,9 @@ def test_ratings_and_signs_of_lines_come_back_too(project: Any, people: dict[str
     assert work(validator, "baseline", lambda page, choices: {"chosen": choices["chosen"][0][0]}) == 2
     people["edo"].post("situations/1/discuss/", {"text": "isang\u2028linya\u0085lang"})
     said = Event.objects.get(kind="situation.discussed").body
-    export_project(project, tmp_path / "backup.zip")
+    export_project(project, tmp_path / "backup.zip", secret=tmp_path / "secret")
     Project.objects.all().delete()
-    assert differences(import_project("baryo", tmp_path / "backup.zip")) == []
+    assert differences(import_project("baryo", tmp_path / "backup.zip", secret=tmp_path / "secret")) == []
     assert Judgement.objects.count() == 2
     assert Event.objects.get(kind="situation.discussed").body == said
 
@@ -157,7 +156,7 @@ def test_an_archive_that_is_strange_changes_nothing(
         return path
 
     first = json.loads(parts["project.jsonl"])
-    event = json.loads(parts["events.jsonl"])
+    event = json.loads(parts["events.jsonl"].splitlines()[-1])
     for strange in (
         {"project": ""},
         {"project": json.dumps({**first, "later": 1})},
@@ -223,7 +222,7 @@ def test_a_coordinator_takes_a_backup_from_the_page(
     people["dina"].post("situations/1/reveal/")
     people["berto"].post("me/", {"action": "profile", "pseudonym": "Berto", **said})
     page = people["ana"].get("backup/")
-    assert "no real names" in page
+    assert "It has no names" in page
     assert "Delete it within the time" in page
     for name in ("berto", "dina", "edo"):
         people[name].post("backup/", status=403)
@@ -245,16 +244,12 @@ def test_a_coordinator_takes_a_backup_from_the_page(
     assert [one for one in secret if one in texts[0]] == []
     assert [one for one in secret if one not in texts[1]] == []
     assert "ikalawa 1" in texts[0]
-    # It comes back without its hidden votes, and whoever runs the studio lets a coordinator in, who lets in the others.
+    # It comes back without its hidden votes, and whoever runs the studio lets a coordinator in, who invites anew.
     Project.objects.all().delete()
     back = import_project("baryo", tmp_path / "page.zip")
     assert differences(back) == []
     assert [vote.remark for vote in Vote.objects.all()] == ["ikalawa 1"]
     assert [one.state for one in Situation.objects.order_by("number")] == ["in review"] * 2
-    assert "You are in no project" in Someone("baryo").post("/enter/", {"code": people["berto"].code})
     new = Someone("baryo").arrive(commands.invite_people(back, ["coordinator"], 1, "")[0].code, "Bago").agree()
-    author = Membership.objects.get(pseudonym="Berto").author
-    found = re.search(r'<p class="code">([\d-]+)<', new.post("people/", {"action": "again", "author": author}))
-    assert found
-    berto = Someone("baryo").arrive(found[1], "")
-    assert "Berto" in berto.get("situations/1/")
+    assert "Situation 1" in new.get("situations/")
+    assert set(Membership.objects.exclude(pseudonym="Bago").values_list("person", "pseudonym")) == {(None, "")}

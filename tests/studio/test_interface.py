@@ -1,5 +1,6 @@
 """The studio in other languages: choosing one, translating its texts inside it, and what a translation cannot do."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -271,3 +272,44 @@ def test_only_translators_and_coordinators_translate(project: Any, people: dict[
         assert PAGES[name].write <= {"translator", "coordinator"}
     assert "interface/" in people["ana"].get("")
     assert "/interface/" not in people["edo"].get("")
+
+
+def test_every_text_on_a_consent_page_is_approved_or_has_the_english_beside_it(
+    project: Any, translators: tuple[Someone, Someone], people: dict[str, Someone]
+) -> None:
+    from html import unescape
+
+    from kapwa.studio.interface import catalog, guarded, shipped
+
+    tala, tomas = translators
+    edo = people["edo"]
+    agree, unread = "I have read this and want to take part.", "Binabawi ko ang lahat."
+    edo.post("/language/", {"language": "fil"})
+    word(tala, agree, unread)
+    word(tala, "Topics", "Mga usap-usapan")
+    page = edo.get("consent/")
+    assert unread not in page
+    assert f"{shown(agree)} [\u2066{agree}\u2069]" in page
+    assert "Mga usap-usapan" not in page  # nothing that nobody read is on this page
+    assert "Mga usap-usapan" in edo.get("")
+    approve(tomas, agree, unread)
+    page = edo.get("consent/")
+    assert unread in page
+    assert agree not in page
+    # A language that only people of the project write has the English text until somebody approves theirs.
+    withdrawal = "Remove my contributions, too."
+    word(tala, withdrawal, "Awan", tag="ilo")
+    edo.post("/language/", {"language": "ilo"})
+    assert withdrawal in edo.get("withdraw/")
+    assert "Awan" not in edo.get("withdraw/")
+    for tag in shipped():
+        edo.post("/language/", {"language": tag})
+        wrong = unescape(edo.post("withdraw/", {"depth": "contributions"}, status=400))
+        pages = unescape(edo.get("consent/") + edo.get("withdraw/")) + wrong
+        texts = [one for one in catalog(tag) if guarded(one) and "%(" not in one.msgid and one.msgstr in pages]
+        assert len(texts) > 15, tag
+        for entry in texts:
+            assert not re.search(rf">\s*{re.escape(entry.msgstr)}\s*<", pages), (tag, entry.msgid)
+            if "templates/studio/me.html" not in dict(entry.occurrences):
+                assert entry.msgid in pages or (tag == "fil" and entry.msgid == agree), (tag, entry.msgid)
+        assert "Choose how far to withdraw, and say that you are sure." in wrong

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from studio_people import Someone, a_situation, accepted, enter
+from studio_people import Someone, a_situation, accepted, enter, let_back
 
 from kapwa.errors import KapwaError, UsageError
 
@@ -117,7 +117,7 @@ def test_who_may_do_what_stands_in_one_place(studio: Path) -> None:
     assert table["merge_answers"].write == {"coordinator", "scribe", "translator"}
     assert table["wording"].write == {"reviewer", "writer", "scribe", "translator"}
     unconsented = {name for name, page in table.items() if not page.public and not page.consented}
-    assert unconsented == {"consent", "me", "withdraw"}
+    assert unconsented == {"back", "consent", "me", "withdraw"}
 
 
 def test_every_page_with_every_method_as_everybody(project: Any, filled: dict[str, str]) -> None:
@@ -260,6 +260,7 @@ def test_a_lost_code_is_replaced_and_old_visits_end(project: Any, people: dict[s
     page = people["ana"].post("people/", {"action": "again", "author": _author(edo)})
     found = re.search(r'<p class="code">([\d-]+)<', page)
     assert found
+    let_back(people["dina"])
     back = Someone(project.slug)
     back.post("/enter/", {"code": found[1]})
     back.post("/join/")
@@ -570,6 +571,7 @@ def test_who_runs_one_project_lets_nobody_into_another(project: Any, people: dic
     page = people["ana"].post("people/", {"action": "again", "author": author})
     found = re.search(r'<p class="code">([\d-]+)<', page)
     assert found
+    let_back(people["dina"])
     intruder = Someone(project.slug)
     intruder.post("/enter/", {"code": found[1]})
     intruder.post("/join/")

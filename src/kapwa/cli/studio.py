@@ -249,6 +249,11 @@ def import_(
     data: Annotated[
         str, typer.Argument(metavar="DATA", help="A table or pack of the project's form, sample:PACK, or an archive.")
     ],
+    secret: Annotated[Path | None, option("FILE", "Of an archive: its secret. Default: beside it.")] = None,
+    withdrawn: Annotated[
+        Path | None,
+        option("FILE", "Of an archive: withdrawals.jsonl of a later release, or of another studio."),
+    ] = None,
     home: Home = HOME,
     database: Database = None,
 ) -> None:
@@ -259,8 +264,13 @@ def import_(
     from kapwa.studio import exchange
 
     if data.endswith(".zip"):
-        made = exchange.import_project(commands.checked_name(name), Path(data))
-        note(f"{made.slug} is back, with everything that was in {data}.")
+        beside = Path(data).with_suffix(".secret")
+        secret = secret or (beside if beside.is_file() else None)
+        own = {"secret": secret, "withdrawn": withdrawn}
+        made = exchange.import_project(commands.checked_name(name), Path(data), **own)
+        note(f"{made.slug} is back, with everything that was in {data} and that nobody withdrew since.")
+        if secret is None:
+            note("Without its secret, decisions on answers, the private share and people's own score are made anew.")
         return
     project = commands.find_project(name)
     if project.form == "blend":
@@ -309,6 +319,9 @@ def import_work(
 def export(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The project.")],
     output: Annotated[Path, option("FILE.zip", "The archive to write.", names="-o --output")],
+    secret: Annotated[
+        Path | None, option("FILE", "Where the project's secret goes. Default: beside the archive, .secret.")
+    ] = None,
     home: Home = HOME,
     database: Database = None,
 ) -> None:
@@ -317,8 +330,11 @@ def export(
     from kapwa.studio.exchange import export_project
 
     check_place(output)
-    events = export_project(commands.find_project(name), output)
+    secret = secret or output.with_suffix(".secret")
+    check_place(secret)
+    events = export_project(commands.find_project(name), output, secret=secret)
     note(f"{output}: {events} events. It holds what people said of themselves; keep it as they would want it kept.")
+    note(f"{secret}: the project's secret, by which removed answers could be guessed. Keep it in another place.")
 
 
 @app.command("check")

@@ -12,13 +12,14 @@ from django.core.management import call_command
 from django.db import DatabaseError, connection, transaction
 
 from kapwa.errors import UsageError, nearest
-from kapwa.studio import consent, erasure
+from kapwa.studio import consent, erasure, withdrawals
 from kapwa.studio.events import differences, rebuild, writing
 from kapwa.studio.importing import add_prompts
 from kapwa.studio.languages import checked_tag
 from kapwa.studio.models import Event, Project
 from kapwa.studio.people import invite
 from kapwa.studio.settings import ADDRESS_NAME
+from kapwa.studio.withdrawals import undone
 
 # What a project makes: situations, everyday questions, or prompts across cultures.
 FORMS = ("kalahi", "blend", "eecc")
@@ -123,13 +124,20 @@ def check(names: Sequence[str]) -> tuple[int, int, list[str]]:
     """Return how many projects (all without ``names``) and events there are, and where tables differ from events."""
     projects = [find_project(name) for name in names] or list(Project.objects.order_by("slug"))
     count = Event.objects.filter(project__in=projects).count()
-    return len(projects), count, [line for project in projects for line in differences(project)]
+    withdrawals.keep()
+    withdrawn = withdrawals.known()
+    again = [f"{one.slug}: somebody who withdrew is here again" for one in projects if any(undone(one, withdrawn))]
+    return len(projects), count, [*again, *(line for project in projects for line in differences(project))]
 
 
 def clear_traces() -> str:
     """Clear traces of what was removed that could not be cleared at once; return a sentence where they still are."""
     try:
         with writing():
+            withdrawals.keep()
+            with transaction.atomic():
+                for project in Project.objects.all():
+                    withdrawals.redo(project, withdrawals.known())
             erasure.clear_traces()
     except (DatabaseError, OSError) as error:
         hint = "Make room on the disk, end what else reads the database, and say: kapwa studio check"

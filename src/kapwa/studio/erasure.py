@@ -64,6 +64,7 @@ def erase_author(project: Project, author: str) -> None:
         if event.erased or stored[event.seq] != (event.actor, event.body):
             event.save(update_fields=("body", "actor", "erased"))
     Event.objects.filter(project=project, actor=author, erased=True).update(actor="")  # emptied with others' words
+    Event.objects.filter(project=project, subject=author).update(subject="")
     rebuild(project)
 
 

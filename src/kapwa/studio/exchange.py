@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import json
+import re
 import uuid
 import zipfile
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import DatabaseError, transaction
+from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from kapwa.datasets.packs import choice_of_packs, locate, table_files
 from kapwa.errors import DataError, UsageError, raise_first
 from kapwa.files import replacing
+from kapwa.studio import withdrawals
+from kapwa.studio.erasure import clear_traces
 from kapwa.studio.events import ConflictError, rebuild, record, writing
 from kapwa.studio.fields import GLOSS, SLOTS, tidy
 from kapwa.studio.models import ConsentText, Event, Invitation, Membership, Person, Project, Revision, Situation
@@ -91,22 +95,26 @@ def _fields(row: Row) -> dict[str, str]:
     return {name: tidy(text) for name, text in fields.items() if text}
 
 
-def export_project(project: Project, out: Path, *, whole: bool = True) -> int:
+def export_project(project: Project, out: Path, *, whole: bool = True, secret: Path | None = None) -> int:
     """Write a project, its people and its log into an archive; return how many events it holds.
 
     Whoever has a ``whole`` archive has everything people said of themselves. Codes in it are hashes that only this
     studio's secret can read. One that is not whole holds nothing that the project's pages do not show its coordinators:
-    no person, no code and no vote that is not revealed; its members are let back in one by one.
+    no person, no name, no code and no vote that is not revealed; people come in anew. The project's secret, by which
+    answers that were erased could be guessed from decisions on them, is in no archive; it goes to the file ``secret``.
     """
     rows = {name: list(_rows(project, name, model, left)) for name, model, left in _TABLES}
+    (about,) = rows["project"]
+    salt = about.pop("salt")
     if not whole:
         hidden = unrevealed(project)
         rows["events"] = [row for row in rows["events"] if str(row["uuid"]) not in hidden]
-        rows["invitations"] = []
-        # Ids of their own, so that nobody is recognised in the archives of two projects.
-        own = {row["id"]: uuid.uuid5(_IMPORTED, f"{project.salt}/{row['id']}") for row in rows["people"]}
-        rows["people"] = [{"id": one} for one in own.values()]
-        rows["members"] = [row | {"person_id": own.get(row["person_id"])} for row in rows["members"]]
+        rows["invitations"] = rows["people"] = []
+        # What their words may be used for stays with the words; no name is beside who answered what.
+        nobody = {"person_id": None, "pseudonym": "", "credit": "", "roles": [], "left": timezone.now()}
+        rows["members"] = [row | nobody for row in rows["members"]]
+    if secret is not None:
+        write_private(secret, salt)
     with replacing(out) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(_ABOUT, json.dumps({"format": FORMAT, "whole": whole}) + "\n")
         for name, found in rows.items():
@@ -135,9 +143,11 @@ def _rows(project: Project, name: str, model: Any, left: Iterable[str]) -> Itera
         yield {key: value for key, value in row.items() if key not in left}
 
 
-def import_project(slug: str, archive: Path) -> Project:
+def import_project(slug: str, archive: Path, *, secret: Path | None = None, withdrawn: Path | None = None) -> Project:
     """Bring a project back from an archive under the name ``slug``; its tables are made from its events.
 
+    Whoever withdrew, by the file beside the database or by ``withdrawn``, is withdrawn in it again. ``secret``: the
+    file that its export wrote; without it decisions on answers name none, and private shares are drawn anew.
     Raises UsageError where the name is taken or the project is here already, DataError for a file that is no archive,
     is too large, or holds what this version does not know; then nothing is changed.
     """
@@ -155,14 +165,42 @@ def import_project(slug: str, archive: Path) -> Project:
             }
     except (OSError, LookupError, TypeError, ValueError, RuntimeError, zipfile.BadZipFile, zlib.error):
         raise DataError("is no archive of a project.", path=archive, hint="Make one: kapwa studio export") from None
+    if secret is not None:
+        found["project"][0]["salt"] = read_private(secret)
+    if withdrawn is not None and not withdrawn.is_file():
+        raise UsageError(
+            f"There is no file {withdrawn}.", hint="Name the withdrawals.jsonl of a release, or leave it out."
+        )
+    known = withdrawals.known(*([withdrawn] if withdrawn else []))
     try:
-        return _put_back(slug, found)
+        made = _put_back(slug, found, known)
     except (DatabaseError, LookupError, TypeError, ValueError, AttributeError, ValidationError) as error:
         message = f"holds what this version of Kapwa cannot read ({type(error).__name__}: {error})."
         raise DataError(message, path=archive, hint="Was it made by a newer one? Nothing was changed.") from None
+    withdrawals.keep(*([withdrawn] if withdrawn else []))
+    clear_traces()  # the database never held what was withdrawn, but for the transaction that took it away
+    return made
 
 
-def _put_back(slug: str, found: dict[str, list[dict[str, Any]]]) -> Project:
+def write_private(path: Path, salt: str) -> None:
+    """Write a project's secret into a file that only its owner may read."""
+    with replacing(path) as temporary:
+        temporary.write_text(f"{salt}\n", encoding="ascii")
+    path.chmod(0o600)
+
+
+def read_private(path: Path) -> str:
+    """Return a project's secret from the file that its export wrote; raise DataError for a file that holds none."""
+    try:
+        salt = path.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        salt = ""
+    if not re.fullmatch(r"[0-9a-f]{8,32}", salt):
+        raise DataError("holds no secret of a project.", path=path, hint="kapwa studio export NAME --secret FILE")
+    return salt
+
+
+def _put_back(slug: str, found: dict[str, list[dict[str, Any]]], withdrawn: Mapping[str, str]) -> Project:
     with writing(), transaction.atomic():
         if Project.objects.filter(slug=slug).exists():
             raise UsageError(f"There is a project {slug!r} already.", hint="Import the archive under another name.")
@@ -191,4 +229,6 @@ def _put_back(slug: str, found: dict[str, list[dict[str, Any]]]) -> Project:
             event.parent = numbers.get(parents[event.uuid])
         Event.objects.bulk_update([event for event in made if event.parent], ["parent"], batch_size=500)
         rebuild(project)
+        known = dict(withdrawn) | {one["who"]: one["depth"] for one in withdrawals.lines(made)}
+        withdrawals.redo(project, known)
     return project

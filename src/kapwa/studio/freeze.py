@@ -25,10 +25,11 @@ from kapwa.datasets.card import CARD_NAME
 from kapwa.datasets.withdrawn import WITHDRAWN_NAME
 from kapwa.errors import UsageError
 from kapwa.files import digest, filling
+from kapwa.studio import withdrawals
 from kapwa.studio.consent import unwilling_authors
 from kapwa.studio.describe import Tables, as_markdown, croissant, datasheet, languages_of, log_facts, readme
 from kapwa.studio.events import hold, record, writing
-from kapwa.studio.models import Membership, Project, Release
+from kapwa.studio.models import Event, Membership, Project, Release
 from kapwa.studio.projections import RefusedError
 from kapwa.studio.releasing import form_of
 from kapwa.studio.releasing.base import LIMITS, Published, ReleaseForm, is_private, public_salt
@@ -80,6 +81,9 @@ def freeze(
     with writing(), transaction.atomic():  # a release that cannot be written is none
         hold(project)
         release, held = Release.objects.filter(project=project, version=version).first(), 0
+        if any(withdrawals.undone(project, withdrawals.known())):
+            message = _("Words of somebody who withdrew are in this project again: it comes from an older copy.")
+            raise RefusedError(message, hint=_("Whoever runs the studio starts it anew: that withdraws them again."))
         if release is None:
             plan = plan_release(project)
             _check(plan, version, numbers)
@@ -258,6 +262,9 @@ def release_files(project: Project, release: Release, *, private: bool = False) 
     }
     if gone := form.withdrawn(release):
         files[WITHDRAWN_NAME] = _json_lines([{"salt": public_salt(project), "hash": one} for one in sorted(gone)])
+    left = withdrawals.lines(Event.objects.filter(project=project, seq__lt=release.seq).order_by("seq"))
+    if left:
+        files[withdrawals.NAME] = _json_lines(left)
     if release.facts:  # releases of the first studios have none
         files["croissant.json"] = croissant(release, card, about, tables, _hashes(encoded)).encode()
         with tempfile.TemporaryDirectory(prefix="kapwa-studio-") as place:

@@ -34,6 +34,8 @@ SOURCE = "en"
 APPROVED = "approved"
 _PLACEHOLDER = re.compile(r"%(?:\(\w+\))?[a-z]|%%|%|\{[^{}]*\}|[{}]")
 _UNNAMED = re.compile(r"%[a-z]")
+# Where texts stand by which people agree, withdraw, and are told what of it went wrong.
+_GUARDED = ("consent.py", "views/member.py", "templates/studio/consent.html", "templates/studio/withdraw.html")
 # What would change a page rather than its words: the source's tags and quotes, and no others.
 _MARKUP = re.compile(r"<[^<>]*>|[<>\"]")
 
@@ -127,25 +129,45 @@ def _versions(project: Project | None) -> dict[str, tuple[Any, ...]]:
 
 
 @lru_cache(maxsize=64)
-def _translation(tag: str, project: Project | None, version: tuple[Any, ...]) -> Any:
+def _translation(tag: str, project: Project | None, version: tuple[Any, ...], *, guarded: bool = False) -> Any:
     """Return what Django translates with: the catalog, and over it a project's texts, read anew in each version."""
     made = trans_real.DjangoTranslation(tag)
     rows = _rows(project).filter(language=tag).order_by("seq")
-    made.merge(GNUTranslations(io.BytesIO(overlaid(tag, rows).to_binary())))
+    texts = beside_english(overlaid(tag, rows.filter(approved=True))) if guarded else overlaid(tag, rows)
+    made.merge(GNUTranslations(io.BytesIO(texts.to_binary())))
     return made
 
 
-def use(request: HttpRequest, project: Project | None) -> None:
+def guarded(entry: polib.POEntry) -> bool:
+    """Whether people agree or withdraw by this message, so that nobody may read an unread translation of it alone."""
+    return any(place in _GUARDED for place, _line in entry.occurrences)
+
+
+def beside_english(texts: polib.POFile) -> polib.POFile:
+    """Return a catalog whose guarded messages that nobody approved have the English text behind them."""
+    for entry in texts:
+        if not guarded(entry) or APPROVED in entry.tcomment.split():
+            continue
+        english = f" [\u2066{entry.msgid_plural or entry.msgid}\u2069]"  # from left to right in any text
+        if entry.msgid_plural:
+            entry.msgstr_plural = {n: text and text + english for n, text in entry.msgstr_plural.items()}
+        else:
+            entry.msgstr = entry.msgstr and entry.msgstr + english
+    return texts
+
+
+def use(request: HttpRequest, project: Project | None, *, guarded: bool = False) -> None:
     """Let the page speak the visitor's language: their choice, else what their browser prefers, else English.
 
     A page of a project is entered twice: by its address, when nothing of the project may show yet, and by its member.
+    ``guarded``: people agree or withdraw on it, so that it shows what somebody approved, or the English text, too.
     """
     unknown = project is None and request.path.startswith("/p/")
     versions = {} if unknown else _versions(project)
     offered = _offered(versions)
     tag = _chosen(request, offered)
     version = versions.get(tag, (0,))
-    trans_real._active.value = _translation(tag, project, version)
+    trans_real._active.value = _translation(tag, project, version, guarded=guarded)
     request.LANGUAGE_CODE = tag
     request.interface = Interface(language(tag), [language(one) for one in offered], _note(tag, version[-1]))
 

@@ -109,7 +109,11 @@ class Membership(models.Model):
 
 
 class Invitation(models.Model):
-    """A code for one person; ``member`` where it lets somebody back in who lost their own code."""
+    """A code for one person; ``member`` where it lets somebody back in who lost their own code.
+
+    ``maker`` and ``agreed``: the authors who made it and who agreed that the member comes back by it; before, it opens
+    nothing.
+    """
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="invitations")
     code = models.CharField(max_length=64, unique=True)
@@ -117,6 +121,8 @@ class Invitation(models.Model):
     member = models.ForeignKey(Membership, models.CASCADE, null=True, related_name="invitations")
     created = models.DateTimeField(default=timezone.now)
     used = models.DateTimeField(null=True)
+    maker = models.CharField(max_length=16, blank=True)
+    agreed = models.CharField(max_length=16, blank=True)
 
 
 class Event(models.Model):

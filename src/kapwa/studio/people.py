@@ -14,6 +14,7 @@ from pathlib import Path
 
 import segno
 from django.conf import settings
+from django.db.models import QuerySet
 from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -82,11 +83,34 @@ def checked_roles(roles: list[str]) -> list[str]:
     return [role for role in ROLES if role in roles]
 
 
-def invite(project: Project, roles: list[str], *, member: Membership | None = None) -> str:
+def invite(project: Project, roles: list[str]) -> str:
     """Make an invitation for one person and return its code, which is kept nowhere."""
     code = new_code()
-    Invitation.objects.create(project=project, code=hashed(code), roles=checked_roles(roles), member=member)
+    Invitation.objects.create(project=project, code=hashed(code), roles=checked_roles(roles))
     return code
+
+
+def ask_back(member: Membership, maker: str) -> str:
+    """Make a code by which a member comes back, once somebody else than ``maker`` agreed; return it.
+
+    The member's own code lives until it is used; a code that was made before for them opens nothing more.
+    """
+    Invitation.objects.filter(member=member, used=None).delete()
+    code = new_code()
+    Invitation.objects.create(project=member.project, code=hashed(code), roles=member.roles, member=member, maker=maker)
+    return code
+
+
+def waiting_back(member: Membership, *, moderates: bool) -> QuerySet[Invitation]:
+    """Return who waits to be let back in and may be by ``member``: themselves, or by a moderator who did not ask."""
+    found = Invitation.objects.filter(project=member.project, member__left=None, used=None, agreed="")
+    others = found.filter(member__isnull=False).exclude(maker=member.author) if moderates else found.none()
+    return (found.filter(member=member) | others).select_related("member").order_by("pk")
+
+
+def usable(invitations: QuerySet[Invitation]) -> QuerySet[Invitation]:
+    """Return those of ``invitations`` that let somebody in now."""
+    return invitations.filter(used=None).exclude(member__isnull=False, agreed="")
 
 
 def join(invitation: Invitation, pseudonym: str, person: Person | None = None) -> tuple[Person, str]:
@@ -94,7 +118,7 @@ def join(invitation: Invitation, pseudonym: str, person: Person | None = None) -
 
     Somebody who is here already (``person``) gets the invitation's roles besides their own, so that nobody is two.
     """
-    unused = Invitation.objects.filter(pk=invitation.pk, used=None)
+    unused = Invitation.objects.filter(pk__in=usable(Invitation.objects.filter(pk=invitation.pk)))
     if not unused.update(used=timezone.now()):  # by another at the same moment
         raise UsageError(_("This invitation was just used."), hint=_("Ask for one of your own."))
     code, member = new_code(), invitation.member

@@ -98,7 +98,7 @@ def page(
             if member is None:  # that a project exists is nobody else's business
                 raise Http404
             visit = Visit(member.project, member)
-            use(request, member.project)  # its people may have worded the interface anew
+            use(request, member.project, guarded=not consented)  # its people may have worded the interface anew
             # What somebody agreed to and what they withdraw is theirs, also once they have no role any more.
             if consented and not visit.may(read if request.method in SAFE else write):
                 return _forbidden(request)

@@ -49,6 +49,7 @@ def settings_of(
     secure = address.scheme == "https"
     names = {"localhost", "127.0.0.1", "[::1]", *hosts, *([address.hostname] if address.hostname else [])}
     return {
+        "KAPWA_HOME": home,
         "SECRET_KEY": secret_of(home),
         "ALLOWED_HOSTS": sorted(names),
         "CSRF_TRUSTED_ORIGINS": [f"{address.scheme}://{address.netloc}"] if address.netloc else [],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kapwa.studio.projections import answers, everyday, interface, prompts, ratings, situations
+from kapwa.studio.projections import answers, everyday, interface, members, prompts, ratings, situations
 from kapwa.studio.projections.registry import KINDS, RefusedError
 
-__all__ = ("KINDS", "RefusedError", "answers", "everyday", "interface", "prompts", "ratings", "situations")
+__all__ = ("KINDS", "RefusedError", "answers", "everyday", "interface", "members", "prompts", "ratings", "situations")

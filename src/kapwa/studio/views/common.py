@@ -18,7 +18,7 @@ from kapwa.studio.asking import model_name
 from kapwa.studio.desks import offered
 from kapwa.studio.events import record
 from kapwa.studio.models import Event, Situation
-from kapwa.studio.people import names
+from kapwa.studio.people import names, waiting_back
 from kapwa.studio.roles import COORDINATORS, INTERPRETERS, MERGERS, MODERATORS, REVIEWERS, TRANSLATORS, WRITERS
 from kapwa.studio.security import Visit
 
@@ -36,6 +36,7 @@ def show(request: HttpRequest, visit: Visit, template: str, /, status: int = 200
         "translates": visit.may(TRANSLATORS),
         "merges": visit.may(MERGERS) and visit.project.form == "blend",
         "interprets": visit.may(INTERPRETERS),
+        "returning": SimpleLazyObject(lambda: waiting_back(visit.member, moderates=visit.may(MODERATORS)).exists()),
         "works": bool(offered(visit.member)),
         "model": model_name(),
     }

@@ -10,10 +10,11 @@ from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 
+from kapwa.studio.events import record
 from kapwa.studio.fields import tidy, tidy_line
 from kapwa.studio.languages import checked_tag
 from kapwa.studio.models import Invitation, Membership, Person
-from kapwa.studio.people import count_wrong, hashed, join, refuse_taken, shut_out
+from kapwa.studio.people import count_wrong, hashed, join, refuse_taken, shut_out, usable
 from kapwa.studio.security import locked_out, public_page
 
 _INVITED = "invitation"
@@ -40,7 +41,11 @@ def enter(request: HttpRequest) -> HttpResponse:
     address = request.META.get("REMOTE_ADDR", "")
     if shut_out(address):
         return locked_out(request)
-    invitation = Invitation.objects.filter(code=hashed(code), used=None).first()
+    found = Invitation.objects.filter(code=hashed(code), used=None)
+    invitation = usable(found).first()
+    if invitation is None and found.exists():
+        message = _("This code opens nothing yet: the member, a scribe or another coordinator has to agree first.")
+        return render(request, "studio/enter.html", {"wrong": message}, status=403)
     if invitation is not None:
         request.session.cycle_key()  # whoever knew the session before knows it no more
         request.session[_INVITED] = invitation.pk
@@ -70,7 +75,8 @@ def arrive(request: HttpRequest, code: str) -> HttpResponse:
 @public_page("join/", posts=True)
 def join_project(request: HttpRequest) -> HttpResponse:
     """Choose a name to be known by, and come in; the code to come back with is shown once."""
-    found = Invitation.objects.select_related("project").filter(pk=request.session.get(_INVITED), used=None).first()
+    chosen = Invitation.objects.select_related("project").filter(pk=request.session.get(_INVITED))
+    found = usable(chosen).first()
     if found is None:
         return redirect("enter")
     here = request.user if isinstance(request.user, Person) and found.member is None else None
@@ -80,6 +86,9 @@ def join_project(request: HttpRequest) -> HttpResponse:
     if found.member is None:
         refuse_taken(found.project, pseudonym, here)
     person, code = join(found, pseudonym, here)
+    author = Membership.objects.get(project=found.project, person=person).author
+    came = ("member.returned", {}) if found.member else ("member.joined", {"roles": found.roles})
+    record(found.project, *came, actor=author, subject=author)
     del request.session[_INVITED]
     login(request, person)
     if not code:

@@ -14,16 +14,18 @@ from django.utils.translation import gettext as _
 
 from kapwa.errors import UsageError
 from kapwa.studio import consent as texts
+from kapwa.studio import withdrawals
 from kapwa.studio.checks import longest_trick, usual_place
 from kapwa.studio.erasure import clear_traces, erase_author, forget
 from kapwa.studio.fields import tidy_line
 from kapwa.studio.languages import language
-from kapwa.studio.models import Person, Situation, TracesDue, Vote
-from kapwa.studio.people import hashed, new_code, refuse_taken
+from kapwa.studio.models import Event, Person, Situation, TracesDue, Vote
+from kapwa.studio.people import hashed, new_code, refuse_taken, waiting_back
+from kapwa.studio.projections import RefusedError
 from kapwa.studio.projections.situations import ACCEPTED, DRAFT, IN_REVIEW, STATES
 from kapwa.studio.roles import AGREERS, COORDINATORS, EVERYONE, MODERATORS, READERS, REVIEWERS, WRITERS
-from kapwa.studio.security import Visit, page
-from kapwa.studio.views.common import show
+from kapwa.studio.security import Visit, agreed, page
+from kapwa.studio.views.common import act, show
 from kapwa.studio.views.desk import waiting as waiting_work
 from kapwa.studio.views.everyday import steps
 from kapwa.studio.views.overview import agreement, coverage
@@ -77,6 +79,8 @@ def consent(request: HttpRequest, visit: Visit) -> HttpResponse:
         member.consent_version, member.consented = found[0].version, timezone.now()
         member.consent_scopes = [scope for scope in texts.SCOPES if request.POST.get(f"scope_{scope}") == "yes"]
         member.save()
+        to_what = {"version": member.consent_version, "scopes": member.consent_scopes}
+        act(request, visit, "member.agreed", to_what, subject=member.author)
         return redirect("home", project=visit.project.slug)
     return show(request, visit, "consent", texts=found, scopes=texts.SCOPES)
 
@@ -86,6 +90,7 @@ def me(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Show and change what the studio knows of the member; everything but the name others see is optional."""
     member, person = visit.member, visit.member.person
     if request.method == "POST":
+        act(request, visit, "member.changed", {}, subject=member.author)
         if request.POST.get("action") == "code":
             code = new_code()
             person.access = hashed(code)
@@ -107,7 +112,29 @@ def me(request: HttpRequest, visit: Visit) -> HttpResponse:
         member.save()
         return redirect("me", project=visit.project.slug)
     spoken = [language(tag) for tag in visit.project.languages]
-    return show(request, visit, "me", person=person, ages=texts.AGE_BANDS, spoken=spoken)
+    by_others = Event.objects.filter(project=visit.project, kind__startswith="member.", subject=member.author)
+    done = by_others.exclude(kind__in=("member.agreed", "member.changed")).order_by("-seq")[:50]
+    return show(request, visit, "me", person=person, ages=texts.AGE_BANDS, spoken=spoken, done=done)
+
+
+@page("back/", read=EVERYONE, write=EVERYONE, consented=False)
+def back(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """Say who waits to be let back in by a new code; take the word of the member, or of a second moderator."""
+    waiting = waiting_back(visit.member, moderates=visit.may(MODERATORS) and agreed(visit.member))
+    if request.method == "POST":
+        asked = waiting.filter(code=request.POST.get("asked", "")).first()
+        if asked is None:
+            raise RefusedError(_("This is not there any more."), hint=_("Go back to the list."))
+        agrees = request.POST.get("answer") == "agree"
+        kind = "member.return-agreed" if agrees else "member.return-refused"
+        act(request, visit, kind, {}, subject=asked.member.author)
+        if agrees:
+            asked.agreed = visit.member.author
+            asked.save()
+        else:
+            asked.delete()
+        return redirect("back", project=visit.project.slug)
+    return show(request, visit, "back", waiting=waiting)
 
 
 @page("withdraw/", read=EVERYONE, write=EVERYONE, consented=False)
@@ -117,7 +144,9 @@ def withdraw(request: HttpRequest, visit: Visit) -> HttpResponse:
         return show(request, visit, "withdraw")
     depth, member, person = request.POST.get("depth"), visit.member, visit.member.person
     # The withdrawal stands also where its traces cannot be cleared now; they stay due, and the studio's output says so.
+    act(request, visit, withdrawals.LEFT, {"depth": depth, "who": withdrawals.mark(member.author)})
     TracesDue.objects.create()
+    transaction.on_commit(withdrawals.keep, robust=True)  # the log has it, too, and the next start or check writes it
     transaction.on_commit(clear_traces, robust=True)
     if depth == "contact":
         Person.objects.filter(pk=person.pk).update(contact="", no_contact=True)

@@ -20,7 +20,7 @@ from kapwa.studio.fields import tidy, tidy_line
 from kapwa.studio.freeze import freeze, plan_release, release_files
 from kapwa.studio.languages import checked_tag, known, language
 from kapwa.studio.models import Event, Membership, Release, Situation
-from kapwa.studio.people import invite
+from kapwa.studio.people import ask_back, invite
 from kapwa.studio.prompts import checked_attribute
 from kapwa.studio.roles import COORDINATOR, COORDINATORS, ROLES
 from kapwa.studio.security import Visit, page
@@ -39,16 +39,19 @@ def people(request: HttpRequest, visit: Visit) -> HttpResponse:
         action = request.POST.get("action")
         if action == "invite":
             roles = request.POST.getlist("roles")
-            for _one in range(max(1, whole(request.POST.get("count"), 1, MOST_INVITED))):
-                made.append(_shown(request, invite(visit.project, roles)))
+            count = max(1, whole(request.POST.get("count"), 1, MOST_INVITED))
+            made = [_shown(request, invite(visit.project, roles)) for _one in range(count)]
+            act(request, visit, "member.invited", {"roles": roles, "count": count})
         else:
             member = Membership.objects.filter(project=visit.project, author=request.POST.get("author", "")).first()
             if member is None or member.person is None:
                 raise UsageError(_("There is no such member."))
             if action == "again":
-                made.append(_shown(request, invite(visit.project, member.roles, member=member)))
+                made.append(_shown(request, ask_back(member, visit.member.author)))
+                act(request, visit, "member.return", {}, subject=member.author)
             else:
                 _set_roles(visit, member, request.POST.getlist("roles"))
+                act(request, visit, "member.roles", {"roles": member.roles}, subject=member.author)
                 return redirect("people", project=visit.project.slug)
     members = Membership.objects.filter(project=visit.project).order_by("joined")
     return show(request, visit, "people", members=members, roles=ROLES, made=made)

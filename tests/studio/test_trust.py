@@ -1,0 +1,245 @@
+"""Nobody inside can betray anybody: coming back, backups, what was withdrawn."""
+
+import json
+import os
+import re
+import zipfile
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from studio_people import Someone, a_situation, accepted, enter, let_back
+
+from kapwa.errors import DataError
+
+
+def author_of(name: str) -> str:
+    from kapwa.studio.models import Membership
+
+    return Membership.objects.get(pseudonym=name).author
+
+
+def asked_back(who: Someone, name: str) -> str:
+    """Let a coordinator make a code for a member who lost theirs; return it."""
+    page = who.post("people/", {"action": "again", "author": author_of(name)})
+    found = re.search(r'<p class="code">([\d-]+)<', page)
+    assert found
+    return found[1]
+
+
+@pytest.mark.parametrize("second", ["edo", "dina"])
+def test_a_coordinator_alone_becomes_no_member(project: Any, people: dict[str, Someone], second: str) -> None:
+    from kapwa.studio.models import Event, Invitation
+
+    ana, edo = people["ana"], people["edo"]
+    edo.post("me/", {"action": "profile", "pseudonym": "Edo", "name": "Eduardo", "contact": "0917 555"})
+    code = asked_back(ana, "Edo")
+    intruder = Someone(project.slug)
+    assert "opens nothing yet" in intruder.post("/enter/", {"code": code}, status=403)
+    ana.post("back/", {"asked": Invitation.objects.latest("pk").code, "answer": "agree"}, status=409)
+    people["berto"].post("back/", {"asked": Invitation.objects.latest("pk").code, "answer": "agree"}, status=409)
+    assert "member.return" in edo.get("me/")
+    # The member's own code and visit live; who agrees is another than who asked.
+    Someone(project.slug).post("/enter/", {"code": edo.code})
+    let_back(people[second], "agree")
+    assert edo.client.get(edo.full("")).status_code == 200
+    back = Someone(project.slug).arrive(code, "")
+    assert "Eduardo" in back.get("me/")
+    assert "member.return-agreed" in back.get("me/")
+    Someone(project.slug).post("/enter/", {"code": edo.code}, status=403)
+    kinds = list(Event.objects.filter(subject=author_of("Edo")).order_by("seq").values_list("kind", "actor"))
+    who = {name: author_of(name.capitalize()) for name in people}
+    returned = [(kind, actor) for kind, actor in kinds if "return" in kind]
+    assert returned == [
+        ("member.return", who["ana"]),
+        ("member.return-agreed", who[second]),
+        ("member.returned", who["edo"]),
+    ]
+
+
+def test_a_code_that_is_refused_opens_nothing(project: Any, people: dict[str, Someone]) -> None:
+    code = asked_back(people["ana"], "Edo")
+    let_back(people["edo"], "refuse")
+    Someone(project.slug).post("/enter/", {"code": code}, status=403)
+    assert people["edo"].client.get("/p/baryo/").status_code == 200
+    # A session that held an invitation before it was made anew is worth nothing either.
+    first = asked_back(people["ana"], "Edo")
+    asked_back(people["ana"], "Edo")
+    let_back(people["dina"], "agree")
+    Someone(project.slug).post("/enter/", {"code": first}, status=403)
+
+
+def test_every_act_of_a_coordinator_on_people_is_in_the_log(project: Any, people: dict[str, Someone]) -> None:
+    from kapwa.studio.models import Event
+
+    ana, edo = people["ana"], author_of("Edo")
+    Event.objects.all().delete()
+    ana.post("people/", {"action": "invite", "roles": ["writer"], "count": "3"})
+    ana.post("people/", {"action": "roles", "author": edo, "roles": ["writer", "scribe"]})
+    ana.post("people/", {"action": "again", "author": edo})
+    found = list(Event.objects.order_by("seq").values_list("kind", "actor", "subject", "body"))
+    own = author_of("Ana")
+    assert found == [
+        ("member.invited", own, "", {"roles": ["writer"], "count": 3}),
+        ("member.roles", own, edo, {"roles": ["writer", "scribe"]}),
+        ("member.return", own, edo, {}),
+    ]
+    page = ana.get("log/")
+    assert all(kind in page for kind, *_rest in found)
+
+
+def test_a_backup_from_the_page_names_nobody_and_holds_no_secret(
+    project: Any, people: dict[str, Someone], tmp_path: Path
+) -> None:
+    from kapwa.studio.exchange import export_project, import_project
+    from kapwa.studio.models import Project
+
+    people["berto"].post("situations/new/", a_situation("Liza"))
+    export_project(project, tmp_path / "page.zip", whole=False)
+    export_project(project, tmp_path / "whole.zip", secret=tmp_path / "secret.txt")
+    page, command = ("".join(map(bytes.decode, parts(tmp_path / f"{name}.zip"))) for name in ("page", "whole"))
+    assert project.salt not in page + command
+    assert [name for name in ("Ana", "Berto", "Carla", "Dina", "Edo") if f'"{name}"' in page] == []
+    assert '"Berto"' in command
+    assert (tmp_path / "secret.txt").stat().st_mode & 0o777 == 0o600
+    Project.objects.all().delete()
+    assert import_project("baryo", tmp_path / "whole.zip", secret=tmp_path / "secret.txt").salt == project.salt
+    Project.objects.all().delete()
+    assert import_project("baryo", tmp_path / "whole.zip").salt not in ("", project.salt)
+    (tmp_path / "secret.txt").write_text("no secret")
+    Project.objects.all().delete()
+    with pytest.raises(DataError, match="holds no secret of a project"):
+        import_project("baryo", tmp_path / "whole.zip", secret=tmp_path / "secret.txt")
+
+
+def parts(archive: Path) -> list[bytes]:
+    with zipfile.ZipFile(archive) as opened:
+        return [opened.read(name) for name in opened.namelist()]
+
+
+# The 500 of the record: KAPWA_WITHDRAWALS=500 python -m pytest tests/studio/test_trust.py -k nothing_withdrawn
+TIMES = int(os.environ.get("KAPWA_WITHDRAWALS", "6"))
+
+
+def test_nothing_withdrawn_comes_back_from_older_archives(project: Any, studio: Path, tmp_path: Path) -> None:
+    """People write, archives are taken, people withdraw, older archives come back: no word of theirs is in anything."""
+    from django.db import connection
+
+    from kapwa.studio import commands
+    from kapwa.studio.events import differences
+    from kapwa.studio.exchange import export_project, import_project
+    from kapwa.studio.freeze import freeze
+    from kapwa.studio.models import Person, Project
+    from kapwa.studio.projections import RefusedError
+
+    random = Random(22)
+    gone: list[str] = []
+    archives: list[Path] = []
+    people = {name: enter(project, name, "writer", "reviewer") for name in ("dina", "berto", "edo")}
+    people["dina"] = enter(project, "Dina", "scribe")
+    steady = enter(project, "Matatag", "writer")
+    number = 0
+    for turn in range(TIMES):
+        word = f"salita{turn:04}ko"
+        writer = enter(project, f"Si {word}", "writer")
+        writer.post("me/", {"action": "profile", "pseudonym": f"Si {word}", "name": f"Pangalan {word}"})
+        for who, own in ((writer, word), (steady, f"panatag{turn:04}")):
+            if who is writer or turn < 2:
+                situation = a_situation(own, context=f"{own} {random.getrandbits(200):x}")
+                who.post("situations/new/", situation)
+                number = max(one.number for one in project_situations(project))
+                who.post(f"situations/{number}/submit/")
+                accepted(people, number, "berto", "edo")
+        archive = tmp_path / f"{turn}.zip"
+        export_project(project, archive, whole=random.random() < 0.7)
+        archives = [*archives[-3:], archive]
+        writer.post("withdraw/", {"depth": "contributions", "sure": "yes"})
+        gone.append(word)
+        if random.random() < 0.5 or turn == TIMES - 1:
+            older = archives[-1] if turn == TIMES - 1 else random.choice(archives)
+            Project.objects.all().delete()
+            Person.objects.all().delete()
+            project = import_project("baryo", older)
+            assert differences(project) == []
+            people = {name: enter(project, f"{name} {turn}", "reviewer") for name in ("berto", "edo")}
+            people["dina"] = enter(project, f"Dina {turn}", "scribe")
+            steady = enter(project, f"Matatag {turn}", "writer")
+    export_project(project, tmp_path / "after.zip")
+    made = freeze(project, "1.0.0", tmp_path / "releases")
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    written = {path.name: path.read_bytes() for path in (*made.folder.iterdir(), *studio.parent.glob("studio.sqlite*"))}
+    written["after.zip"] = b"".join(parts(tmp_path / "after.zip"))
+    assert b"panatag0000" in written["studio.sqlite"]
+    assert b"withdrawals" in b"".join(name.encode() for name in written)
+    left = [(word, name) for word in gone for name, held in written.items() if word.encode() in held]
+    assert left == []
+    # A copy of the database itself, older than the withdrawals: nothing is frozen until they are done again.
+    writer = enter(project, "Huli", "writer")
+    writer.post("situations/new/", a_situation("hulingsalita"))
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    copy = studio.read_bytes()
+    writer.post("withdraw/", {"depth": "contributions", "sure": "yes"})
+    connection.close()
+    studio.write_bytes(copy)
+    with pytest.raises(RefusedError, match="somebody who withdrew"):
+        freeze(project, "2.0.0", tmp_path / "releases")
+    assert commands.check(())[2] == ["baryo: somebody who withdrew is here again"]
+    assert commands.clear_traces() == ""
+    assert commands.check(())[2] == []
+    assert b"hulingsalita" not in b"".join(path.read_bytes() for path in studio.parent.glob("studio.sqlite*"))
+
+
+def project_situations(project: Any) -> list[Any]:
+    from kapwa.studio.models import Situation
+
+    return list(Situation.objects.filter(project=project))
+
+
+def test_an_archive_from_elsewhere_is_withdrawn_from_by_a_release(
+    project: Any, people: dict[str, Someone], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the file beside the database is not known, that of a later release does the same; a damaged one is said."""
+    from django.conf import settings
+
+    from kapwa.studio import withdrawals
+    from kapwa.studio.exchange import export_project, import_project
+    from kapwa.studio.freeze import freeze
+    from kapwa.studio.models import Event, Membership, Project
+
+    for number, name in ((1, "berto"), (2, "carla")):
+        people[name].post("situations/new/", a_situation(f"salitani{name}"))
+        people[name].post(f"situations/{number}/submit/")
+        accepted(people, number, "edo", "dina")
+    export_project(project, tmp_path / "older.zip")
+    people["berto"].post("withdraw/", {"depth": "contributions", "sure": "yes"})
+    people["edo"].post("withdraw/", {"depth": "identity", "sure": "yes"})
+    made = freeze(project, "1.0.0", tmp_path)
+    listed = made.folder / withdrawals.NAME
+    assert {json.loads(line)["depth"] for line in listed.read_text().splitlines()} == {"identity", "contributions"}
+    home = tmp_path / "elsewhere"
+    home.mkdir()
+    monkeypatch.setattr(settings, "KAPWA_HOME", home)
+    Project.objects.all().delete()
+    damaged = tmp_path / "damaged.jsonl"
+    damaged.write_text("[]\n")
+    with pytest.raises(DataError, match=r"damaged\.jsonl, row 1: is no line of a list of withdrawals"):
+        import_project("baryo", tmp_path / "older.zip", withdrawn=damaged)
+    import_project("baryo", tmp_path / "older.zip", withdrawn=listed)
+    assert "salitaniberto" not in str(list(Event.objects.values_list("body", flat=True)))
+    assert "salitanicarla" in str(list(Event.objects.values_list("body", flat=True)))
+    assert not Membership.objects.filter(pseudonym__in=("Berto", "Edo")).exists()
+    assert len((home / withdrawals.NAME).read_text().splitlines()) == 2
+
+
+def test_a_page_that_writes_and_records_nothing_fails(project: Any, people: dict[str, Someone]) -> None:
+    """What watches every test of this folder does: a view of a project that writes has an event for it."""
+    from kapwa.studio.views import member
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(member, "act", lambda *_given, **_named: None)
+        with pytest.raises(AssertionError, match=r"me writes \['studio_membership', 'studio_person'\]"):
+            people["edo"].post("me/", {"action": "profile", "pseudonym": "Edo"})
+    people["edo"].post("me/", {"action": "profile", "pseudonym": "Edo"})
