@@ -6,7 +6,7 @@ import contextlib
 import datetime
 import re
 import zipfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,12 +57,13 @@ def _merged_in(path: Path, member: str) -> list[str]:
     return found
 
 
-def sheet_lines(path: Path) -> tuple[list[Line], list[str]]:
+def sheet_lines(path: Path, counted: Callable[[Iterable[Any]], Iterator[Any]] = iter) -> tuple[list[Line], list[str]]:
     """Return the lines of the first sheet that hold anything, with their cells up to the last filled one, as text.
 
     And which of its cells are merged.
 
     Times are written HH:MM (with seconds only where there are some) and dates YYYY-MM-DD, whatever the sheet shows.
+    ``counted`` sees each sheet's rows, with all cells that they have, as they are read, and may raise DataError.
     Raises DataError where the file is no workbook, or where another sheet than the first holds the table.
     """
     import openpyxl  # heavy, and only this format needs it
@@ -78,13 +79,15 @@ def sheet_lines(path: Path) -> tuple[list[Line], list[str]]:
     try:
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
         names = [sheet.title for sheet in book.worksheets]
-        lines = _lines_of(book.worksheets[0])
+        lines = _lines_of(book.worksheets[0], counted)
         merged = _merged_in(path, book.worksheets[0]._worksheet_path)
         others = [
             sheet.title
             for sheet in ([] if _looks_like_table(lines) else book.worksheets[1:])
-            if _looks_like_table(_lines_of(sheet))
+            if _looks_like_table(_lines_of(sheet, counted))
         ]
+    except DataError:
+        raise
     except Exception as error:  # noqa: BLE001 - openpyxl raises many kinds for damaged files
         damaged = isinstance(error, zipfile.BadZipFile)
         why = ": it is no workbook, or damaged" if damaged else f" ({type(error).__name__})"
@@ -99,11 +102,11 @@ def sheet_lines(path: Path) -> tuple[list[Line], list[str]]:
     return lines, merged
 
 
-def _lines_of(sheet: Any) -> list[Line]:
+def _lines_of(sheet: Any, counted: Callable[[Iterable[Any]], Iterator[Any]]) -> list[Line]:
     # Else a formatted empty cell in the last corner, XFD1048576, makes 17 thousand million cells.
     sheet.reset_dimensions()
     lines = []
-    for number, values in enumerate(sheet.values, start=1):
+    for number, values in counted(enumerate(sheet.values, start=1)):
         filled = max((i for i, value in enumerate(values, start=1) if value is not None), default=0)
         if filled:
             lines.append((number, [_cell_text(value) for value in values[:filled]]))
