@@ -152,3 +152,20 @@ def test_check_refuses_a_lost_an_empty_and_a_damaged_database(tmp_path: Path) ->
     assert kapwa("check")[0] == 2
     assert "has lost its database" in kapwa("check")[1]
     assert not file.exists()
+
+
+def test_visits_on_other_devices_end_with_an_erasure(project: Any) -> None:
+    from django.contrib.sessions.models import Session
+    from django.test import Client
+
+    from kapwa.studio.erasure import forget
+    from kapwa.studio.models import Membership
+
+    gina, berto = enter(project, "Gina", "writer"), enter(project, "Berto", "writer")
+    person = Membership.objects.get(pseudonym="Gina").person
+    Client().force_login(person)
+    before = set(Session.objects.values_list("pk", flat=True))
+    forget(Membership.objects.get(pseudonym="Gina"))
+    assert len(before) - Session.objects.count() == 2
+    berto.get("")
+    assert gina.client.get(gina.full("")).status_code == 302
