@@ -114,7 +114,7 @@ def find_project(slug: str) -> Project:
 
 def invite_people(project: Project, roles: Iterable[str], count: int, url: str) -> list[Invited]:
     """Make ``count`` invitations, each for one person; raise UsageError for a ``url`` that is no web address."""
-    if not re.fullmatch(r"https?://[^\s/?#]+(/[^\s?#]*)?", url):
+    if url and not re.fullmatch(r"https?://[^\s/?#]+(/[^\s?#]*)?", url):
         raise UsageError(f"{url!r} is no address of a studio.", hint="Such as --url https://studio.example.org")
     with writing(), transaction.atomic():
         codes = [invite(project, list(roles)) for _ in range(count)]
