@@ -7,10 +7,11 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from kapwa.errors import DataError, nearest
 from kapwa.files import check_ordinary, read_text, sibling_hint
@@ -24,6 +25,7 @@ _OTHER_SEPARATORS = (";", "\t", "|", "؛")
 _SHOWN = 40
 # The number of a row in its file, and its cells.
 _Line = tuple[int, list[str]]
+_Counted = TypeVar("_Counted", bound=tuple[int, Sized])
 Cell = str | tuple[str, ...]
 # Spreadsheets set to Chinese, Japanese or Korean take the wide signs for the narrow ones.
 _FORMULA = re.compile(r"[=+\-@\t\r＝＋－＠]")
@@ -31,6 +33,23 @@ _DISARMED = re.compile(f"'+{_FORMULA.pattern}")
 _DANGEROUS = re.compile(f"'*{_FORMULA.pattern}")
 _HALF = re.compile(r"[\ud800-\udfff]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+
+
+class Most(NamedTuple):
+    """How many rows and cells of a table are read at most, its header and its empty cells among them."""
+
+    rows: int
+    cells: int
+
+    def counted(self, path: Path, lines: Iterable[_Counted]) -> Iterator[_Counted]:
+        """Yield ``lines`` while there are no more of them than that; raise DataError at the first too many."""
+        rows = cells = 0
+        for line in lines:
+            rows, cells = rows + 1, cells + len(line[1])
+            if rows > self.rows + 1 or cells > self.cells:
+                message = f"has more than {self.rows:,} rows or {self.cells:,} cells."
+                raise DataError(message, path=path, hint="Split it.")
+            yield line
 
 
 class Row(NamedTuple):
@@ -79,18 +98,19 @@ def read_table(path: Path, *, required: Sequence[str] = ()) -> list[Row]:
     ]
 
 
-def read_parts(path: Path) -> Table:
+def read_parts(path: Path, most: Most | None = None) -> Table:
     """Read what can be read of a table file, with a problem for each row that cannot; see :func:`read_table`.
 
     A cell is a text, or a tuple of texts where the format has lists. Raises DataError where the file is not there, is
-    not of its format, holds nothing at all, or has a title above its header.
+    not of its format, holds nothing at all, has a title above its header, or, but for Parquet, has more than
+    ``most``, which is counted while it is read.
     """
     check_ordinary(path)
     suffix = path.suffix.lower()
     if suffix == ".parquet":
         return _parquet_table(path)
     if suffix in (".json", ".jsonl", ".ndjson"):
-        records = list(_json_records(path))
+        records = list(most.counted(path, _json_records(path)) if most else _json_records(path))
         return Table(path, tuple(dict.fromkeys(name for one in records for name in one.cells)), records, [])
     problems: list[DataError] = []
     if suffix == ".xlsx":
@@ -98,7 +118,7 @@ def read_parts(path: Path) -> Table:
             raise DataError("no such file.", path=path, hint=sibling_hint(path))
         from kapwa.workbooks import fill_merged, sheet_lines
 
-        sheet, merged = sheet_lines(path)
+        sheet, merged = sheet_lines(path, partial(most.counted, path) if most else iter)
         problems += fill_merged(path, sheet, merged)
         width = max((len(cells) for _, cells in sheet), default=0)
         lines: Iterator[_Line] = ((n, cells + [""] * (width - len(cells))) for n, cells in sheet)
@@ -111,6 +131,7 @@ def read_parts(path: Path) -> Table:
                 problems.append(DataError("holds a NUL byte.", path=path, row=number, hint=hint))
         separator = separator_of(text, suffix)
         lines = _csv_lines(path, text.replace("\0", ""), separator, problems)
+        lines = most.counted(path, lines) if most else lines
     filled = (line for line in lines if any(cell.strip() for cell in line[1]))
     head = list(islice(filled, _TITLE_LINES + 2))
     if not head:

@@ -6,7 +6,7 @@ import contextlib
 import datetime
 import re
 import zipfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,12 +60,13 @@ def _merged_in(path: Path, member: str) -> list[str]:
     return found
 
 
-def sheet_lines(path: Path) -> tuple[list[Line], list[str]]:
+def sheet_lines(path: Path, counted: Callable[[Iterable[Any]], Iterator[Any]] = iter) -> tuple[list[Line], list[str]]:
     """Return the lines of the first sheet that hold anything, with their cells up to the last filled one, as text.
 
     And which of its cells are merged.
 
     Times are written HH:MM (with seconds only where there are some) and dates YYYY-MM-DD, whatever the sheet shows.
+    ``counted`` sees each sheet's rows, with all cells that they have, as they are read, and may raise DataError.
     Raises DataError where the file is no workbook, or where another sheet than the first holds the table.
     """
     import openpyxl  # heavy, and only this format needs it
@@ -81,12 +82,12 @@ def sheet_lines(path: Path) -> tuple[list[Line], list[str]]:
     try:
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
         names = [sheet.title for sheet in book.worksheets]
-        lines = _lines_of(path, book.worksheets[0])
+        lines = _lines_of(path, book.worksheets[0], counted)
         merged = _merged_in(path, book.worksheets[0]._worksheet_path)
         others = [
             sheet.title
             for sheet in ([] if _looks_like_table(lines) else book.worksheets[1:])
-            if _looks_like_table(_lines_of(path, sheet))
+            if _looks_like_table(_lines_of(path, sheet, counted))
         ]
     except DataError:
         raise
@@ -104,13 +105,13 @@ def sheet_lines(path: Path) -> tuple[list[Line], list[str]]:
     return lines, merged
 
 
-def _lines_of(path: Path, sheet: Any) -> list[Line]:
+def _lines_of(path: Path, sheet: Any, counted: Callable[[Iterable[Any]], Iterator[Any]]) -> list[Line]:
     """Return the lines of a sheet that hold anything; raise DataError for one that is too wide or too large."""
     # Else a formatted empty cell in the last corner, XFD1048576, makes 17 thousand million cells.
     sheet.reset_dimensions()
     lines: list[Line] = []
     width = 0
-    for number, values in enumerate(sheet.values, start=1):
+    for number, values in counted(enumerate(sheet.values, start=1)):
         filled = max((i for i, value in enumerate(values, start=1) if value is not None), default=0)
         width = max(width, filled)
         if width > MAX_COLUMNS or width * len(lines) > MAX_CELLS:

@@ -34,11 +34,14 @@ def _open(
     home: Path, database: str | None, *, make: bool = False, url: str = "", hosts: tuple[str, ...] = (), model: str = ""
 ) -> ModuleType:
     """Set Django up for the studio in ``home`` and return what can be asked of it."""
-    from kapwa.studio.settings import SECRET_NAME, configure
+    from kapwa.studio.settings import DATABASE_NAME, SECRET_NAME, configure
 
     if not make and not (home / SECRET_NAME).is_file():  # a second secret would shut everybody out
         hint = "Name its folder with --home, or make a project first: kapwa studio new my-culture"
         raise UsageError(f"There is no studio in {home}: no {SECRET_NAME} is there.", hint=hint)
+    if not (make or database or (home / DATABASE_NAME).is_file()):  # an empty one in its place would hide the loss
+        hint = "Bring the file back from a copy, or name the folder it is in with --home."
+        raise UsageError(f"The studio in {home} has lost its database: no {DATABASE_NAME} is there.", hint=hint)
     configure(home, database=database, url=url, hosts=hosts, model=model)
     from kapwa.studio import commands
 
@@ -345,6 +348,7 @@ def check(
 ) -> None:
     """Make every current table anew from the events and compare; exit code 2 where they differ.
 
+    A database that is lost, empty or damaged is an error.
     Changes nothing, but clears traces of removed texts that could not be cleared before; exit code 2 where they stay.
     """
     commands = _open(home, database)

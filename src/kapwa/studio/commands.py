@@ -114,20 +114,43 @@ def find_project(slug: str) -> Project:
 
 
 def invite_people(project: Project, roles: Iterable[str], count: int, url: str) -> list[Invited]:
-    """Make ``count`` invitations, each for one person."""
+    """Make ``count`` invitations, each for one person; raise UsageError for a ``url`` that is no web address."""
+    if url and not re.fullmatch(r"https?://[^\s/?#]+(/[^\s?#]*)?", url):
+        raise UsageError(f"{url!r} is no address of a studio.", hint="Such as --url https://studio.example.org")
     with writing(), transaction.atomic():
         codes = [invite(project, list(roles)) for _ in range(count)]
     return [Invited(code, f"{url.rstrip('/')}/join/{code}/") for code in codes]
 
 
 def check(names: Sequence[str]) -> tuple[int, int, list[str]]:
-    """Return how many projects (all without ``names``) and events there are, and where tables differ from events."""
-    projects = [find_project(name) for name in names] or list(Project.objects.order_by("slug"))
-    count = Event.objects.filter(project__in=projects).count()
-    withdrawals.keep()
-    withdrawn = withdrawals.known()
-    again = [f"{one.slug}: somebody who withdrew is here again" for one in projects if any(undone(one, withdrawn))]
-    return len(projects), count, [*again, *(line for project in projects for line in differences(project))]
+    """Return how many projects (all without ``names``) and events there are, and where tables differ from events.
+
+    Raises UsageError for a database that holds no project, or that is damaged.
+    """
+    back = "Bring projects back from their archives, or the file from a copy of it."
+    try:
+        projects = [find_project(name) for name in names] or list(Project.objects.order_by("slug"))
+        if not projects:
+            raise UsageError("The studio's database holds no project: it is new, or another one was lost.", hint=back)
+        _refuse_damaged()
+        count = Event.objects.filter(project__in=projects).count()
+        withdrawals.keep()
+        withdrawn = withdrawals.known()
+        again = [f"{one.slug}: somebody who withdrew is here again" for one in projects if any(undone(one, withdrawn))]
+        return len(projects), count, [*again, *(line for project in projects for line in differences(project))]
+    except DatabaseError as error:
+        message = f"The studio's database is damaged: {str(error).strip().splitlines()[0]}."
+        raise UsageError(message, hint=back) from None
+
+
+def _refuse_damaged() -> None:
+    """Raise DatabaseError where SQLite finds its file damaged; PostgreSQL says so as it reads."""
+    if connection.vendor == "sqlite":
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA integrity_check(1)")
+            (found,) = cursor.fetchone()
+        if found != "ok":
+            raise DatabaseError(found)
 
 
 def clear_traces() -> str:
@@ -190,6 +213,9 @@ def serve(
         }
     try:
         server = waitress.create_server(get_wsgi_application(), **options)
+    except ValueError:
+        hint = "--host 127.0.0.1 is this machine alone, --host 0.0.0.0 every network."
+        raise UsageError(f"{host} is no address to listen on.", hint=hint) from None
     except OSError as error:
         raise UsageError(f"Port {port} of {host} cannot be used: {error.strerror}.", hint="Try --port 8001.") from None
     with writing():

@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from django.contrib.auth import SESSION_KEY
+from django.contrib.sessions.models import Session
 from django.db import OperationalError, connection
 
 from kapwa.studio.events import hold, rebuild
@@ -197,4 +199,7 @@ def forget(member: Membership) -> None:
     member.consented = None  # what their words may be used for stays with the words
     member.save()
     if person is not None and not person.memberships.exists():
+        for visit in Session.objects.iterator():  # on other devices, too
+            if visit.get_decoded().get(SESSION_KEY) == str(person.pk):
+                visit.delete()
         person.delete()

@@ -166,13 +166,17 @@ def problem(request: HttpRequest, error: KapwaError, status: int) -> HttpRespons
 
     To a script it is said as JSON.
     """
-    called = PAGES.get(request.resolver_match.url_name or "") if request.resolver_match else None
-    if called is not None and called.api:
+    if _speaks_json(request):
         return JsonResponse({"error": error.summary, "hint": error.hint or ""}, status=status)
     values = [text for name, text in request.POST.items() if name != "csrfmiddlewaretoken" and not _ID.fullmatch(text)]
     # What is short and in plain letters is a choice; a question in Korean is as short.
     typed = [text for text in values if len(text) > 20 or not text.isascii()]
     return render(request, "studio/problem.html", {"error": error, "typed": typed}, status=status)
+
+
+def _speaks_json(request: HttpRequest) -> bool:
+    called = PAGES.get(request.resolver_match.url_name or "") if request.resolver_match else None
+    return called is not None and called.api
 
 
 def _forbidden(request: HttpRequest) -> HttpResponse:
@@ -199,6 +203,8 @@ def refused(request: HttpRequest, exception: Exception) -> HttpResponse:
         error = KapwaError(_("The studio does not answer to this address."), hint=hint)
     else:
         error = KapwaError(_("This form is damaged or too large, and nothing was saved."), hint=_("Send less at once."))
+    if _speaks_json(request):
+        return problem(request, error, 400)
     return render(request, "studio/problem.html", {"error": error}, status=400)
 
 
@@ -236,6 +242,9 @@ class OneWriter:
         else:
             with writing():
                 answer = self.get_response(request)
+        if request.method == "HEAD" and not answer.streaming:  # else what follows is taken for the next answer
+            answer.headers.setdefault("Content-Length", str(len(answer.content)))
+            answer.content = b""
         answer.headers.setdefault("Cache-Control", "no-store")  # static files have an age of their own
         return answer
 

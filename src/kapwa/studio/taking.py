@@ -10,8 +10,7 @@ import json
 import logging
 import re
 import uuid as uuids
-import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,16 +23,14 @@ from django.utils.translation import gettext as _
 from pydantic import AwareDatetime, BaseModel, ValidationError, field_validator
 
 from kapwa.errors import DataError, KapwaError
-from kapwa.files import sibling_hint
 from kapwa.studio.desks import BUTTON, Task, deliver, filled_in, task_of
 from kapwa.studio.events import ConflictError, hold, record, writing
+from kapwa.studio.gate import MOST, MOST_RECORDS, WORK, admit
 from kapwa.studio.models import Event, Membership, Person, Project
 from kapwa.studio.security import agreed
 from kapwa.tables_io import read_sheet
 
 HERE = "kapwa_here"
-MOST_BYTES = 5_000_000
-_MOST_UNPACKED = 20_000_000
 _ROWS = uuids.UUID("6b0f8d1e-93b4-4c53-8a55-1c1f8f5f2a10")
 _CONFLICTING = uuids.UUID("2d1f0a3e-7b0c-4f57-9d0e-5a3a1f5b8c11")
 # The name in a heading: "Your answer [text]" of a workbook, "t1_text" of a form for Collect, which puts groups before.
@@ -151,37 +148,37 @@ def take_in(project: Project, path: Path, *, only: Membership | None = None, by:
     the log keeps beside the answers, as files can be filled in by anybody. Raises DataError for a file that is none of
     these; what is wrong with a record of it is said with its row, counted from 1.
     """
-    if not path.is_file():
-        raise DataError("no such file.", path=path, hint=sibling_hint(path))
-    refuse_large(path)
-    # Nobody else waits while the file is read, which may take long: a small file may unpack to a large one.
+    # Nobody else waits while the file is read, nor longer than for a phone's records while they are taken in.
+    admit(path, WORK)
     saved = path.suffix.lower() == ".json"
     given = list(enumerate(records_of(path.read_bytes(), path), start=1)) if saved else _rows(project, path)
+    if len(given) > MOST.rows:
+        raise DataError(f"holds more than {MOST.rows:,} answers.", path=path, hint="Split it.")
+    new, refused = 0, list[str]()
+    for first in range(0, len(given), MOST_RECORDS):
+        part = _take_part(project, given[first : first + MOST_RECORDS], only=only, by=by)
+        new += part.new
+        refused += (f"{path.name}, {line}" for line in part.refused)
+    return Taken(new, len(given) - len(refused) - new, refused)
+
+
+def _take_part(project: Project, given: Sequence[tuple[int, Any]], *, only: Membership | None, by: str) -> Taken:
+    """Take in as many records as a phone sends at once, each with its row, while others wait."""
     answers = Event.objects.filter(project=project).exclude(kind="record.conflicting")
     with writing(), transaction.atomic():
         hold(project)
-        found = Membership.objects.filter(project=project, left=None, person__isnull=False)
-        found = found.filter(pk=only.pk) if only else found
-        members = {token_of(one.person_id): one for one in found.select_related("project") if agreed(one)}
+        present = Membership.objects.filter(project=project, left=None, person__isnull=False)
+        present = present.filter(pk=only.pk) if only else present
+        members = {token_of(member.person_id): member for member in present.select_related("project") if agreed(member)}
         before, refused = answers.count(), []
-        for row, one in given:
-            answer = take(members, one)
+        for row, sent in given:
+            answer = take(members, sent)
             if answer["status"] != 200:
-                refused.append(f"{path.name}, row {row}: {_REFUSED.get(answer['status'], answer['message'])}")
+                refused.append(f"row {row}: {_REFUSED.get(answer['status'], answer['message'])}")
         new = answers.count() - before
         if by and new:
             record(project, "work.brought", {"new": new}, actor=by)
     return Taken(new, len(given) - len(refused) - new, refused)
-
-
-def refuse_large(path: Path) -> None:
-    """Raise DataError for a file that takes long to read, as a small workbook does that unpacks to a large one."""
-    if path.stat().st_size > MOST_BYTES:
-        raise DataError(f"has more than {MOST_BYTES:,} bytes.", path=path, hint="Split it.")
-    if path.suffix.lower() == ".xlsx" and zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
-            if sum(one.file_size for one in archive.infolist()) > _MOST_UNPACKED:
-                raise DataError("is too large.", path=path, hint="Split it.")
 
 
 def records_of(content: bytes, path: Path | None = None) -> list[Any]:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import tempfile
 import uuid as uuids
 from dataclasses import asdict
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 from django.db import transaction
@@ -24,6 +22,7 @@ from kapwa.errors import DataError, UsageError
 from kapwa.studio.assigning import take_along
 from kapwa.studio.desks import Desk, Task, Work, deliver, desk_of, offered, task_of
 from kapwa.studio.events import ConflictError, writing
+from kapwa.studio.gate import MOST_RECORDS, WORK, brought
 from kapwa.studio.languages import language
 from kapwa.studio.models import Membership
 from kapwa.studio.projections import RefusedError
@@ -35,7 +34,6 @@ from kapwa.studio.views.common import as_file, own_number, show, whole
 
 FIELD = "field_"  # before the names of a task's fields on the page, so that none is taken for another field of the form
 MOST_TASKS, ALONG = 50, 20  # that are taken along at once, and how many where nobody says
-MOST_RECORDS = 200  # that a phone sends at once
 _XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 
 
@@ -125,14 +123,12 @@ def bring_work(request: HttpRequest, visit: Visit) -> HttpResponse:
         sent = request.FILES.get("file")
         if sent is None:
             raise UsageError(_("No file came."), hint=_("Choose one."))
-        with tempfile.TemporaryDirectory(prefix="kapwa-studio-") as place:
-            path = Path(place) / (Path(sent.name or "").name[-60:] or "file")
-            path.write_bytes(sent.read())
-            try:
-                taken = take_in(visit.project, path, only=None if others else visit.member, by=visit.member.author)
-            except DataError as error:
-                error.path = path.name
-                wrong = error
+        only = None if others else visit.member
+        try:
+            with brought(sent, WORK, name=sent.name or "") as path:
+                taken = take_in(visit.project, path, only=only, by=visit.member.author)
+        except DataError as error:
+            wrong = error
     return show(request, visit, "bring", 400 if wrong else 200, taken=taken, wrong=wrong, others=others)
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections import Counter, defaultdict
-from pathlib import Path
 from typing import Any
 
 from django.db.models import Q, QuerySet
@@ -17,6 +15,7 @@ from django.utils.translation import gettext_lazy
 from kapwa.errors import DataError, UsageError
 from kapwa.studio.events import record
 from kapwa.studio.fields import tidy, tidy_line
+from kapwa.studio.gate import QUESTIONS, brought
 from kapwa.studio.importing import Taken, import_questions
 from kapwa.studio.languages import Language, checked_tag, language
 from kapwa.studio.models import APPROVED, OUTDATED, Event, Project, Question, Release, Topic, Wording
@@ -24,7 +23,6 @@ from kapwa.studio.projections.everyday import NEEDED, PROMPT, askable
 from kapwa.studio.projections.registry import RefusedError
 from kapwa.studio.roles import AGREEING, QUESTION_READERS, TRANSLATORS, WRITERS
 from kapwa.studio.security import Visit, page
-from kapwa.studio.taking import refuse_large
 from kapwa.studio.views.common import act, show
 from kapwa.studio.views.review import pieces
 
@@ -38,7 +36,6 @@ KIND_NAMES = {
     PROMPT: gettext_lazy("none: it says how a model is asked"),
 }
 _MOST = 300  # questions made of one text at once
-_TABLES = (".csv", ".tsv", ".jsonl", ".xlsx")  # parquet unpacks to any size, and says less of it than a workbook
 _SLOT = re.compile(r"\{[^{}]*\}")
 
 
@@ -145,24 +142,20 @@ def retire_question(request: HttpRequest, visit: Visit, number: int) -> HttpResp
     return redirect("wording", project=visit.project.slug, tag=found.language, number=number)
 
 
-@page("questions/import/", read=WRITERS, write=WRITERS)
+@page("questions/import/", read=WRITERS, write=WRITERS, alone=False)
 def import_table(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Take a table of questions in; where rows cannot be read, say of each which and why, and take nothing."""
     if request.method != "POST":
         return show(request, visit, "question_import")
     file = request.FILES.get("table")
-    suffix = Path(file.name or "").suffix.lower() if file else ""
-    if file is None or suffix not in _TABLES:
-        known = ", ".join(_TABLES)
+    if file is None:
+        known = ", ".join(QUESTIONS)
         raise UsageError(_("No table was sent."), hint=_("Choose a file of one of these kinds: %s.") % known)
-    with tempfile.TemporaryDirectory(prefix="kapwa-studio-") as place:
-        path = Path(place) / f"table{suffix}"
-        path.write_bytes(file.read())
-        try:
-            refuse_large(path)
+    try:
+        with brought(file, QUESTIONS, name=file.name or "") as path:
             taken = import_questions(visit.project, path)
-        except DataError as error:
-            taken = Taken(problems=[error])
+    except DataError as error:
+        taken = Taken(problems=[error])
     return show(request, visit, "question_import", 400 if taken.problems else 200, taken=taken)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import uuid as uuids
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,8 @@ from django.utils.translation import gettext_lazy
 
 from kapwa.datasets.tables import Record, Table, read_records
 from kapwa.errors import DataError, UsageError
-from kapwa.studio.events import record
+from kapwa.studio.events import record, writing
+from kapwa.studio.gate import TABLES, brought
 from kapwa.studio.languages import language
 from kapwa.studio.models import APPROVED, PromptPart
 from kapwa.studio.projections import RefusedError
@@ -24,7 +24,6 @@ from kapwa.studio.projections.prompts import CONCEPT, IDENTITY, ROLES, TEMPLATE
 from kapwa.studio.prompts import as_row, causes, checked_prompts, place_faults, read_table
 from kapwa.studio.roles import AGREERS, WORDERS
 from kapwa.studio.security import Visit, page
-from kapwa.studio.taking import refuse_large
 from kapwa.studio.views.common import act, own_number, show
 
 MOST_PASTED, SHOWN, CAUSES = 500, 50, 40
@@ -92,7 +91,7 @@ def _role(role: str) -> str:
     return role
 
 
-@page("prompts/<slug:role>/", read=AGREERS, write=WORDERS)
+@page("prompts/<slug:role>/", read=AGREERS, write=WORDERS, alone=False)
 def prompt_parts(request: HttpRequest, visit: Visit, role: str) -> HttpResponse:
     """List the concepts, identities or templates; add one that is typed, or all of a table that is pasted or sent."""
     wrong = _add(request, visit, _role(role)) if request.method == "POST" else []
@@ -139,20 +138,20 @@ def _given(request: HttpRequest, visit: Visit, role: str) -> Table:
     sent, pasted = request.FILES.get("file"), request.POST.get("pasted", "")
     if not sent and not pasted.strip():
         return _typed(request, visit, role, {})
-    suffix = Path(sent.name).suffix.lower() if sent else ".csv"
-    if suffix not in (".csv", ".tsv", ".xlsx"):
-        message = _("A file of kind “%(kind)s” is not read.") % {"kind": suffix}
-        raise UsageError(message, hint=_("Send .csv, .tsv or .xlsx, or paste it."))
-    with tempfile.TemporaryDirectory(prefix="kapwa-studio-") as place:
-        file = Path(place) / f"table{suffix}"
-        file.write_bytes(sent.read() if sent else pasted.encode())
-        refuse_large(file)
+    name = (sent.name or "") if sent else "table.csv"
+    with brought(sent or pasted.encode(), TABLES, name=name) as file:
         return read_records(file)
 
 
 def _add(request: HttpRequest, visit: Visit, role: str) -> list[DataError]:
     """Record each row that was given, or nothing where a row is wrong; then return what is."""
-    rows, wrong = read_table(role, _given(request, visit, role), visit.project)
+    table = _given(request, visit, role)  # nobody waits while it is read
+    with writing(), transaction.atomic():
+        return _add_rows(request, visit, role, table)
+
+
+def _add_rows(request: HttpRequest, visit: Visit, role: str, table: Table) -> list[DataError]:
+    rows, wrong = read_table(role, table, visit.project)
     if len(rows) > MOST_PASTED:
         message = _("%(n)d rows were given; at most %(most)d fit.") % {"n": len(rows), "most": MOST_PASTED}
         raise UsageError(message, hint=_("Give fewer at once."))
