@@ -433,8 +433,8 @@ def test_answers_and_decisions_come_back_from_an_archive(blend: Any, tmp_path: P
     erase(blend, people[3].author)
     before = votes(blend), votes(blend, "ar")
     assert before[0] == {frozenset({"밥", "쌀밥"}): 2, frozenset({"국"}): 1}
-    export_project(blend, tmp_path / "backup.zip")
+    export_project(blend, tmp_path / "backup.zip", secret=tmp_path / "secret")
     Event.objects.all().delete()
     Project.objects.all().delete()
-    back = import_project("back", tmp_path / "backup.zip")
+    back = import_project("back", tmp_path / "backup.zip", secret=tmp_path / "secret")
     assert (votes(back), votes(back, "ar")) == before

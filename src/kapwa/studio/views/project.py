@@ -102,10 +102,10 @@ def settings(request: HttpRequest, visit: Visit) -> HttpResponse:
             project.languages = list(dict.fromkeys([project.language, *tags]))
             project.gloss = checked_tag(request.POST.get("gloss") or project.gloss)
             project.attribute = checked_attribute(request.POST.get("attribute") or project.attribute)
-        project.save()
         after = _settings_of(project)
         changed += sorted(name for name in before | after if before.get(name) != after.get(name))
         if changed:  # so that what somebody wrote last can be removed with their contributions
+            project.save()
             act(request, visit, "project.changed", {"names": changed})
         return redirect("settings", project=project.slug)
     now = {one.language: one.text for one in texts.newest(project)}
