@@ -103,9 +103,10 @@ def texts_of(run: Run) -> Iterator[tuple[Item, Request, Response]]:
     system = run.manifest["options"].get("system")
     try:
         task = framed(suite, suite.reopen(run.manifest, run.items), system=system or "")
-    except UsageError as error:
+    except (UsageError, KeyError, TypeError) as error:
         again = "Name another run, or make this one again."
-        raise RunError(f"{run.path / NAME} is damaged: {error.message}", hint=again) from None
+        reason = error.message if isinstance(error, UsageError) else f"its options lack or misstate {error}."
+        raise RunError(f"{run.path / NAME} is damaged: {reason}", hint=again) from None
     items = {(item.id, item.variant): item for item in task.items()}
     for request, response in RunAnswers(run, task):
         yield items[request.item_id, request.variant], request, response
@@ -121,7 +122,7 @@ def _run_tables(run: Run, options: Options) -> Iterator[pl.DataFrame]:
             name = CorpusName(
                 manifest["task"],
                 model,
-                asked["temperature"],
+                asked.get("temperature"),
                 run.path.name,
                 item.variant,
                 item.language,
