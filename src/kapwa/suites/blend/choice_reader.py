@@ -90,7 +90,7 @@ _OPTION = pattern(rf"\b(?:{any_of('option')})\s*$")
 _NEXT_OPTIONS = re.compile(r"(?:\n[^\n]+\?)?\s*\n\W*A\s*[.):]\s*([^\n]+)\n\s*\W*B\s*[.):]\s*([^\n]+)")
 _NUMBERED = pattern(rf"(?<!\w)(?:(?:{any_of('option')})\s*\#?\s*([1-9])(?!\d)|([1-9])\s*번)")
 _JOINER = pattern(
-    rf"\s*(?:[,;/&+|、،(]\s*|(?<!\w)(?:{any_of('conjunction')})(?!\w)\s*|{any_of('joiner')}\s*)+"
+    rf"\s*(?:[,;/&+|、،(]\s*|(?<!\w)(?:{any_of('conjunction')})(?!\w)\s*|(?:{any_of('joiner')})\s*)+"
     rf"(?:(?:{any_of('hedge')}|{any_of('option')})\s+)*"
 )
 
@@ -249,12 +249,15 @@ class _Reader:
             if near == len(self.mentions):
                 return
             one = self.mentions[near]
-            before = self.prose[turn.end() : one.start]
+            # "No, I was wrong. B": what stands between may be a sentence of its own.
+            remark, _, before = self.prose[turn.end() : one.start].rpartition(". ")
             after = _SENTENCE_END.split(self.prose[one.end : one.end + _WINDOW], maxsplit=1)[0]
-            others = [other for other in mentions(after, self.letters) if other.clear and other.letter != one.letter]
-            if _STOP.search(before) or n_words(before) > _FEW or _NEGATION.search(before) or not one.clear:
-                continue
-            if n_words(_CLAUSE.split(after)[0]) <= _FEW // 2 and not others and not _DENIED.match(self.prose, one.end):
+            others = any(other.clear and other.letter != one.letter for other in mentions(after, self.letters))
+            stopped = _STOP.search(before) or _STOP.search(remark) or (remark and before.strip())
+            denied = _NEGATION.search(before) or _DENIED.match(self.prose, one.end) or self.prose.startswith("?", one.end)
+            # "B입니다", "A pala"; what has more to say says it of the option.
+            closes = n_words(_CLAUSE.split(after)[0]) <= 1 and (one.clear or "A" in self.prose[one.start : one.end])
+            if closes and not (others or stopped or denied) and n_words(remark + before) <= _FEW:
                 yield _Statement(turn.start(), one.end, self._with_neighbours(self.prose, self.mentions, near), "stated")
 
     def _joined_before(self, i: int) -> set[str]:
