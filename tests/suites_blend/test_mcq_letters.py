@@ -22,18 +22,28 @@ OPTIONS = {
 LINES = Path(__file__).with_name("reply_shapes.jsonl").read_text(encoding="utf-8").splitlines()
 SHAPES = [(one["reply"], OPTIONS[one["options"]], one["letter"]) for one in map(json.loads, LINES)]
 
-# Replies in fourteen languages, written before the rules that read them; the half "held out" was not looked at since.
+# Replies in many languages. "development" and "held out" were written before the rules that read them, and so was
+# "names and scripts"; the second and the third of those after the rules, each before its kinds were looked at.
 PLANTED = [
     json.loads(line)
     for line in Path(__file__).with_name("letter_replies.jsonl").read_text(encoding="utf-8").splitlines()
 ]
 
 
-@pytest.mark.parametrize(("which", "most_wrong", "least_right"), [("development", 1, 126), ("held out", 10, 115)])
-def test_planted_replies_are_rarely_read_wrong(which: str, most_wrong: int, least_right: int) -> None:
+@pytest.mark.parametrize(
+    ("which", "most_wrong", "least_right", "count"),
+    [
+        ("development", 1, 128, 138),
+        ("held out", 6, 121, 138),
+        ("names and scripts", 0, 143, 145),
+        ("names and scripts, second", 0, 164, 167),
+        ("names and scripts, third", 1, 155, 160),
+    ],
+)
+def test_planted_replies_are_rarely_read_wrong(which: str, most_wrong: int, least_right: int, count: int) -> None:
     replies = [one for one in PLANTED if one["set"] == which]
     read = [(read_choice(one["reply"], FOODS).letter, one["letter"]) for one in replies]
-    assert len(read) == 138
+    assert len(read) == count
     assert sum(found not in (None, letter) for found, letter in read) <= most_wrong
     assert sum(found == letter for found, letter in read) >= least_right
 

@@ -109,7 +109,8 @@ class ReplyWords:
     two options, beside ``conjunction``; ``hedge`` ("maybe"); ``correction``, by which an earlier answer is taken back
     ("no, wait"); ``conclusion`` ("therefore"); ``contrast``, before what holds elsewhere ("in contrast", "whereas");
     ``connector``, after a letter that would be a word without it (English "A because"); ``article``; ``letters``:
-    letters of lists, to their places (0 for the first).
+    letters of lists, to their places (0 for the first), and ``copula``, written on such a letter (Korean "나입니다").
+    No option is a letter after a ``bearer`` ("Dear", "Vitamin") or before what ``borne`` holds ("C vitamini").
     """
 
     answer: str = ""
@@ -132,6 +133,9 @@ class ReplyWords:
     contrast: str = ""
     connector: str = ""
     article: str = ""
+    copula: str = ""
+    bearer: str = ""
+    borne: str = ""
     letters: Mapping[str, int] = field(default_factory=dict)
 
 

@@ -1,7 +1,7 @@
 """The words of replies in every language, put together: what a model writes does not follow what it was asked in.
 
-Each language that Kapwa can match declares its own (:class:`kapwa.languages.base.ReplyWords`); here are besides those
-of languages that it cannot match yet. None of the lists was reviewed by a native speaker.
+Each language that Kapwa can match declares its own (:class:`kapwa.languages.base.ReplyWords`); the table
+``replies.csv`` adds to these, and has those of languages that Kapwa cannot match yet. None of the lists was reviewed by a native speaker.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -28,13 +29,13 @@ _APOSTROPHES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "`": "'"})
 def reply_words() -> Mapping[str, ReplyWords]:
     """Return the reply words of every language by its code, English first."""
     codes = sorted(registry.available("languages"), key=lambda code: (code != "en", code))
-    return {code: registry.load("languages", code).replies for code in codes} | {
-        code: words for code, words in _further().items() if code not in codes
-    }
+    of_modules = {code: registry.load("languages", code).replies for code in codes}
+    tabled = _tabled()
+    return {code: _joined(of_modules.get(code, ReplyWords()), tabled.get(code, {})) for code in of_modules | tabled}
 
 
-def _further() -> Mapping[str, ReplyWords]:
-    """Reply words of languages without a module: the table ``replies.csv`` beside this module.
+def _tabled() -> Mapping[str, Mapping[str, Any]]:
+    """Further reply words by language: the table ``replies.csv`` beside this module.
 
     A row is a language, a field of ReplyWords and its pattern; of ``refusal`` there may be several rows. Cyrillic В and
     С are among the Latin letters that they look like, for the options were lettered A to D.
@@ -46,13 +47,32 @@ def _further() -> Mapping[str, ReplyWords]:
             own[what] = (*own.get(what, ()), text)
         else:
             own[what] = counted(text) if what == "letters" else text
-    return {code: ReplyWords(**own) for code, own in found.items()}
+    return found
+
+
+def _joined(words: ReplyWords, more: Mapping[str, Any]) -> ReplyWords:
+    """Return the words of a module with those of the table."""
+    both = {}
+    for name, pattern in more.items():
+        known = getattr(words, name)
+        both[name] = f"{known}|{pattern}" if isinstance(pattern, str) and known else pattern
+    return replace(words, **both)
 
 
 @cache
 def any_of(name: str) -> str:
     """Return the alternatives that all languages have under one name of :class:`ReplyWords`, as one pattern."""
     return "|".join(filter(None, (getattr(words, name) for words in reply_words().values())))
+
+
+def spaced_and_not(name: str) -> tuple[str, str]:
+    """Return the alternatives under one name as :func:`any_of`: of languages with spaces between words, and without.
+
+    Written without spaces (or, in Korean, with particles on words), a word may stand against another.
+    """
+    spaced = {code: getattr(words, name) for code, words in reply_words().items()}
+    unspaced = [spaced.pop(code) for code in ("ja", "ko", "th", "zh")]
+    return "|".join(filter(None, spaced.values())), "|".join(filter(None, unspaced))
 
 
 @cache

@@ -18,10 +18,11 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from kapwa.languages.phrases import any_of, reply_words
+from kapwa.languages.phrases import any_of, spaced_and_not
 from kapwa.suites.blend.letter_mentions import Mention, ends, folded, mentions, pattern, plain, whole
 from kapwa.suites.blend.questions import ALL_LETTERS
 from kapwa.suites.blend.replies import own_turn
+from kapwa.suites.blend.reply_lists import n_words
 
 How = Literal[
     "json", "boxed", "stated", "alone", "marked", "text", "contained", "empty", "none", "several", "contradiction"
@@ -59,18 +60,16 @@ _CLAUSE = re.compile(r"[,;:.!?。！？।።؟\n、，]|\bbut\b")
 _SENTENCE_END = re.compile(r"(?<!\b[A-Za-z])[.!?](?=\s)|[。！？।።؟\n]")
 _SKIP = re.compile(r"[\s:=*_`\"'“”«»>→#-]*")
 _LABEL = re.compile(r"\s*[.):(–—*_\"'“-]+\s*[*_\"'“(]*|\s+(?=\()")
+_CLOSED, _COMMAS = ")]）】", tuple(",،、，")
 _LINE_SIGNS = " .)):;*_`\"'!。\t-–—"
-# Written without spaces: a word for "answer" may stand against another word.
-_UNSPACED = ("ja", "ko", "th", "zh")
 # How far after an answer word its option may stand, in characters and words.
 _WINDOW, _FAR = 90, 12
 # Fewer words before a closing letter do not make a sentence about something else.
 _FEW = 4
 # A reply that names so many letters on one line lists them.
 _LIST = 3
-_WORDS = reply_words()
-_SPACED_CHOICE = "|".join(words.choice for code, words in _WORDS.items() if words.choice and code not in _UNSPACED)
-_CUE = pattern(rf"(?<!in)(?<![\w-])(?:{_SPACED_CHOICE})|{'|'.join(_WORDS[code].choice for code in _UNSPACED)}")
+_SPACED_CHOICE, _UNSPACED_CHOICE = spaced_and_not("choice")
+_CUE = pattern(rf"(?<!in)(?<![\w-])(?:{_SPACED_CHOICE})|{_UNSPACED_CHOICE}")
 _CORRECT = pattern(rf"[\s:,]*(?:{any_of('correct')})")
 _NEGATION = pattern(any_of("negation"))
 _GAP = r"(?:[^\w.!?。,;]*(?![b-j]\b)\w+)"
@@ -83,6 +82,7 @@ _DENIED, _DENIAL = (
 _OPENING = pattern(rf"\W*(?:(?:{any_of('article')})\s+(?:\w+\s+)?)?")
 _CORRECTION = pattern(any_of("correction"))
 _CONCLUSION = pattern(any_of("conclusion"))
+_TURN = pattern(f"(?:{any_of('correction')})|(?:{any_of('conclusion')})")
 _CONTRAST = pattern(any_of("contrast"))
 _ARTICLE = re.compile(rf"(?:{any_of('article')})\s+(?=\w)")
 _OPTION = pattern(rf"\b(?:{any_of('option')})\s*$")
@@ -90,7 +90,7 @@ _OPTION = pattern(rf"\b(?:{any_of('option')})\s*$")
 _NEXT_OPTIONS = re.compile(r"(?:\n[^\n]+\?)?\s*\n\W*A\s*[.):]\s*([^\n]+)\n\s*\W*B\s*[.):]\s*([^\n]+)")
 _NUMBERED = pattern(rf"(?<!\w)(?:(?:{any_of('option')})\s*\#?\s*([1-9])(?!\d)|([1-9])\s*번)")
 _JOINER = pattern(
-    rf"\s*(?:[,;/&+|、،(]\s*|(?<!\w)(?:{any_of('conjunction')})(?!\w)\s*|{any_of('joiner')}\s*)+"
+    rf"\s*(?:[,;/&+|、،(]\s*|(?<!\w)(?:{any_of('conjunction')})(?!\w)\s*|(?:{any_of('joiner')})\s*)+"
     rf"(?:(?:{any_of('hedge')}|{any_of('option')})\s+)*"
 )
 
@@ -131,7 +131,7 @@ class _Reader:
 
     def read(self) -> ChoiceRead:
         """Return the statement that counts, else the only marked letter, else the only option text."""
-        stated = sorted((*self.fields, *self._boxed(), *self._cued(), *self._called(), *self._alone()))
+        stated = sorted((*self.fields, *self._boxed(), *self._cued(), *self._called(), *self._turned(), *self._alone()))
         stated = stated or list(self._closing())
         if stated:
             letters, how = self._standing(stated)
@@ -242,6 +242,24 @@ class _Reader:
                 letters = frozenset({one.letter, *self._joined_before(i)})
                 yield _Statement(one.start, one.end, letters, "stated")
 
+    def _turned(self) -> Iterator[_Statement]:
+        """A letter that ends a clause that takes back or concludes: "no, B", "which leaves B", "따라서 B입니다"."""
+        for turn in _TURN.finditer(self.prose):
+            near = bisect_left(self._starts, turn.end())
+            if near == len(self.mentions):
+                return
+            one = self.mentions[near]
+            # "No, I was wrong. B": what stands between may be a sentence of its own.
+            remark, _, before = self.prose[turn.end() : one.start].rpartition(". ")
+            after = _SENTENCE_END.split(self.prose[one.end : one.end + _WINDOW], maxsplit=1)[0]
+            others = any(other.clear and other.letter != one.letter for other in mentions(after, self.letters))
+            stopped = _STOP.search(before) or _STOP.search(remark) or (remark and before.strip())
+            denied = _NEGATION.search(before) or _DENIED.match(self.prose, one.end) or self.prose.startswith("?", one.end)
+            # "B입니다", "A pala"; what has more to say says it of the option.
+            closes = n_words(_CLAUSE.split(after)[0]) <= 1 and (one.clear or "A" in self.prose[one.start : one.end])
+            if closes and not (others or stopped or denied) and n_words(remark + before) <= _FEW:
+                yield _Statement(turn.start(), one.end, self._with_neighbours(self.prose, self.mentions, near), "stated")
+
     def _joined_before(self, i: int) -> set[str]:
         """The letter joined to mention ``i`` from before: "A and B are correct"."""
         if i == 0:
@@ -274,7 +292,8 @@ class _Reader:
         last = self.mentions[-1]
         line = self.prose[: last.start].rsplit("\n", 1)[-1]
         sole = len(self.mentions) == 1 or self.mentions[-2].start < last.start - len(line)
-        short = line.rstrip().endswith(":") or (sole and 0 < len(line.split()) <= _FEW)
+        few = len(_SENTENCE_END.split(line)[-1].split()) <= _FEW
+        short = line.rstrip().endswith(":") or (sole and few and line.strip() != "")
         if last.clear and short and not self.prose[last.end :].strip(_LINE_SIGNS) and not _NEGATION.search(line):
             letters = {last.letter, *self._joined_before(len(self.mentions) - 1)}
             yield _Statement(last.start, last.end, frozenset(letters), "alone")
@@ -318,17 +337,20 @@ class _Reader:
         """The letter of mention ``i`` with those joined to it, and the option whose text stands beside it."""
         letters, last = {found[i].letter}, found[i]
         for one in itertools.islice(found, i + 1, i + 1 + len(self.letters)):
-            joiner = _JOINER.fullmatch(text[last.end : one.start])
+            joiner = _JOINER.fullmatch(text[last.end : one.start] or text[last.end - 1])  # "A|B": the bar is A's sign
             # "B, A fork ..." joins nothing; "B, C" does.
             if not joiner or not one.clear or (joiner.group().strip() in {",", "،", "、"} and not ends(text, one.end)):
                 break
             letters.add(one.letter)
             last = one
         label = _LABEL.match(text, last.end)
-        if label or found[i].marked:
-            start = label.end() if label else last.end
-            after = text[start : start + _WINDOW].split("\n", 1)[0]
+        start = label.end() if label else last.end
+        after = text[start : start + _WINDOW].split("\n", 1)[0]
+        if label or found[i].marked or text[last.end - 1] in _CLOSED:
             letters |= self._leading_text(after.lstrip(" \"'“*_(:.-"))
+        elif after.lstrip()[:1] in _COMMAS:
+            # "B, bread" names it twice; "B, bread is rare" says something of bread.
+            letters |= self._exactly(_CLAUSE.split(after.lstrip()[1:])[0])
         return frozenset(letters)
 
     def _marked(self) -> frozenset[str]:

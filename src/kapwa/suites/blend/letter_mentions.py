@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from kapwa.languages.phrases import any_of, reply_words
+from kapwa.languages.phrases import any_of, reply_words, spaced_and_not
 from kapwa.suites.blend.questions import ALL_LETTERS
 
 
@@ -39,7 +39,7 @@ _LABELS = {
     for i in range(len(ALL_LETTERS))
 }
 _OPEN = r"*_`\"'“”„‘’«»()\[\]{}<>$（）【】「」『』\\|"
-_LATIN = r"A-Za-zÀ-ÖØ-öø-ɏḀ-ỿ0-9"
+_LATIN = r"A-Za-zÀ-ÖØ-öø-ʯḀ-ỿ0-9"
 _BRACKET = re.compile(r"[*_`\"“”'‘’«»(\[{$（【「『|\\]")
 _SURE_MARK = re.compile(r"[*`$\\]")
 _END = re.compile(r"\s*(?:$|[.,:;!?()\]\n。，：；！？、।።؟،–—-])")
@@ -51,7 +51,12 @@ _LATEX = re.compile(r"\\(?:text|mathbf|mathrm|textbf|mathit|textit|bf|rm)\s*\{([
 
 # Letters of lists in other scripts, to the Latin ones.
 _NATIVE = {sign: ALL_LETTERS[i] for words in reply_words().values() for sign, i in words.letters.items()}
-_CONNECTOR = pattern(rf"\s+(?:{any_of('connector')})\b")
+_CONNECTOR = pattern(rf"\s+(?:{any_of('connector')}|{any_of('conjunction')})\b")
+# "Dear A", "Plan B", "Vitamin C", "D씨": the letter is part of a name.
+_SPACED_BEARER, _UNSPACED_BEARER = spaced_and_not("bearer")
+_BEARER = pattern(rf"(?:(?<!\w)(?:{_SPACED_BEARER})[.,]?\s+|(?:{_UNSPACED_BEARER})\s*)\Z")
+_BEARER_REACH = 24
+_BORNE, _COPULA = pattern(any_of("borne")), pattern(any_of("copula"))
 
 
 def plain(reply: str) -> str:
@@ -70,7 +75,7 @@ def mentions(text: str, letters: str) -> Iterator[Mention]:
     for match in _token(letters).finditer(text):
         sign, opening, closing = match["letter"], match["open"], match["close"]
         letter = _NATIVE.get(sign) or sign.upper()
-        if letter not in letters:
+        if letter not in letters or _in_name(text, match.start(), match.end()):
             continue
         marked = bool(_BRACKET.search(opening) and closing) or bool(_SURE_MARK.search(opening))
         clear = (
@@ -78,9 +83,16 @@ def mentions(text: str, letters: str) -> Iterator[Mention]:
             or (sign.isascii() and sign.isupper() and sign != "A")
             or ends(text, match.end())
             or (closing != "" and not opening)
+            or (not sign.isascii() and _COPULA.match(text, match.end()) is not None)
             or (sign == "A" and (_CONNECTOR.match(text, match.end()) is not None or _touches(text, match.end())))
         )
         yield Mention(match.start(), match.end(), letter, clear, marked)
+
+
+def _in_name(text: str, start: int, end: int) -> bool:
+    """Whether the letter from ``start`` to ``end`` belongs to a person, a plan or a vitamin."""
+    before = text[max(0, start - _BEARER_REACH) : start]
+    return _BEARER.search(before) is not None or _BORNE.match(text, end) is not None
 
 
 def ends(text: str, position: int) -> bool:
@@ -99,7 +111,8 @@ def _touches(text: str, position: int) -> bool:
 def _token(letters: str) -> re.Pattern[str]:
     signs = sorted((sign for sign, letter in _NATIVE.items() if letter in letters), key=len, reverse=True)
     latin = rf"(?<![{_LATIN}])[{letters}{letters.lower()}](?![{_LATIN}]|['’]\w)"
-    native = rf"(?<!\w)(?:{'|'.join(signs)})(?!\w)"
+    # Korean and Japanese write particles and the copula on a letter, Chinese and Japanese nothing before it.
+    native = rf"(?<![^\Wはが选選是为為])(?:{'|'.join(signs)})(?!(?!{_COPULA.pattern})\w)"
     return re.compile(
         rf"(?<![{_LATIN}'’])(?P<open>[{_OPEN}]{{0,6}})(?P<letter>{latin}|{native})(?P<close>[{_OPEN}]{{0,6}})"
     )
