@@ -1,7 +1,8 @@
 """The words of replies in every language, put together: what a model writes does not follow what it was asked in.
 
 Each language that Kapwa can match declares its own (:class:`kapwa.languages.base.ReplyWords`); the table
-``replies.csv`` adds to these, and has those of languages that Kapwa cannot match yet. None of the lists was reviewed by a native speaker.
+``replies.csv`` adds to these, and has those of languages that Kapwa cannot match yet. None of the lists was reviewed by
+a native speaker.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ def reply_words() -> Mapping[str, ReplyWords]:
     codes = sorted(registry.available("languages"), key=lambda code: (code != "en", code))
     of_modules = {code: registry.load("languages", code).replies for code in codes}
     tabled = _tabled()
-    return {code: _joined(of_modules.get(code, ReplyWords()), tabled.get(code, {})) for code in of_modules | tabled}
+    return {
+        code: _joined(of_modules.get(code, ReplyWords()), tabled.get(code, {})) for code in {**of_modules, **tabled}
+    }
 
 
 def _tabled() -> Mapping[str, Mapping[str, Any]]:
@@ -52,7 +55,7 @@ def _tabled() -> Mapping[str, Mapping[str, Any]]:
 
 def _joined(words: ReplyWords, more: Mapping[str, Any]) -> ReplyWords:
     """Return the words of a module with those of the table."""
-    both = {}
+    both: dict[str, Any] = {}
     for name, pattern in more.items():
         known = getattr(words, name)
         both[name] = f"{known}|{pattern}" if isinstance(pattern, str) and known else pattern
