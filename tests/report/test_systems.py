@@ -129,7 +129,7 @@ def test_every_number_stands_under_its_own_name(labelled: dict[tuple[str, str], 
             for table in files
             for cell in table
             if {"model", "task", "metric", "low", "n"} <= set(cell)
-            and len(cell) == 7
+            and len(cell) == 8
             and (cell["model"], cell["task"], cell["metric"]) == (frame, task, METRIC[task])
         ]
         assert cells
@@ -225,3 +225,91 @@ def test_names_must_be_of_runs_that_are_there(unnamed: dict[tuple[str, str], Run
     assert runs[0].path.name in (caught.value.hint or "")
     with pytest.raises(UsageError, match="twice"):
         systems_of(runs, {"x": [runs[0]], "y": [runs[0].path]})
+
+
+LONG = "You answer as people in Manila would, always and everywhere, and you end with the word "
+
+
+def set_up(folder: Path, system: str | None = None, label: str | None = None, extra: str = "") -> Run:
+    model = Dice(extra or "weights")
+    return kapwa.evaluate(
+        kapwa.load_task("kalahi/mc", data="sample:filipino", system=system), model, path=folder, label=label
+    )
+
+
+def test_messages_that_part_late_are_shown_where_they_part(tmp_path: Path) -> None:
+    first, second = set_up(tmp_path / "a" / "run", LONG + "one."), set_up(tmp_path / "b" / "run", LONG + "two.")
+    names = [system.name for system in systems_of([first, second])]
+    assert names == ["dice (system message …th the word one.)", "dice (system message …th the word two.)"]
+    (view,) = arrange([first, second])
+    rows = model_rows([(view, "mc1")])
+    assert [rows[name][0]["value"] for name in names] == [estimated(run, "mc1")["value"] for run in (first, second)]
+
+
+def test_systems_that_nothing_short_tells_apart_have_their_whole_paths(tmp_path: Path) -> None:
+    ends = ["one, x", "one, y", "two, x"]  # two of them part again after what is shown
+    runs = [set_up(tmp_path / str(i) / "run", f"{end[:3]}{' same' * 20}{end[3:]}") for i, end in enumerate(ends)]
+    names = [system.name for system in systems_of(runs)]
+    assert len(set(names)) == 3
+    assert names[0] == f"dice ({runs[0].path.resolve()})"
+    frame = kapwa.compare(runs[0], runs[1])
+    assert frame["a"][0] != frame["b"][0]
+
+
+def test_a_server_is_shown_by_its_address(tmp_path: Path) -> None:
+    runs = []
+    for place in ("one", "two"):
+        run = set_up(tmp_path / place, label=place)
+        manifest = json.loads((run.path / "run.json").read_text(encoding="utf-8"))
+        manifest["model"]["fingerprint"]["base_url"] = f"http://{place}.example/v1"
+        manifest["signature"] += f"|with:{place}"
+        manifest["label"] = None
+        (run.path / "run.json").write_text(json.dumps(manifest), encoding="utf-8")
+        runs.append(Run(run.path))
+    names = [system.name for system in systems_of(runs)]
+    assert names == ["dice (server http://one.example/v1)", "dice (server http://two.example/v1)"]
+
+
+def test_labels_that_look_the_same_are_refused(tmp_path: Path) -> None:
+    first = set_up(tmp_path / "a", label="my model")
+    second = set_up(tmp_path / "b", system="Be kind.", label="my\tmodel")
+    with pytest.raises(UsageError, match="names look the same") as caught:
+        arrange([first, second])
+    assert str(first.path) in caught.value.message
+    assert str(second.path) in caught.value.message
+
+
+def test_folders_of_one_name_are_neither_guessed_nor_overwritten(tmp_path: Path) -> None:
+    runs = [set_up(tmp_path / "a" / "run"), set_up(tmp_path / "b" / "run", system="Be kind.")]
+    with pytest.raises(UsageError, match=r"is .*run and .*run"):
+        systems_of(runs, {"x": ["run"]})
+    assert [system.name for system in systems_of(runs, {"x": [runs[1].path]})] == ["dice", "x"]
+    command = [sys.executable, "-m", "kapwa", "report", *(str(run.path) for run in runs), "--csv", "tables"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2, done.stderr
+    shown = " ".join(done.stderr.split())
+    assert str(runs[0].path) in shown
+    assert str(runs[1].path) in shown
+    assert not (tmp_path / "tables").exists()
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_one_task_over_two_data_has_columns_of_each(tmp_path: Path) -> None:
+    runs = []
+    for name, data in product(("one", "two", "three", "four"), ("filipino", "egyptian")):
+        task = kapwa.load_task("kalahi/mc", data=f"sample:{data}")
+        runs.append(kapwa.evaluate(task, Dice("weights", id=f"org/{name}"), path=tmp_path / name / data, label=name))
+        if data == "filipino":
+            runs.append(made(tmp_path, "kalahi/open", "plain", label=name, model=f"org/{name}"))
+    views = together(arrange(runs))[0]
+    table = model_table(views)
+    assert len(set(table.head)) == len(table.head)
+    frame = task_correlations(views)
+    assert frame is not None
+    metrics = {*frame["metric_a"], *frame["metric_b"]}
+    assert sum(name.endswith("mc1") for name in metrics) == 2
+    cells = {(row["model"], row["data"], row["metric"]): row for row in csv.DictReader(io.StringIO(str(table.csv)))}
+    for run in (run for run in runs if run.manifest["task"] == "kalahi/mc"):
+        data = run.manifest["data"]
+        row = cells[run.label, f"{data['name']}@{data['digest'][:6]}", "mc1"]
+        assert float(row["value"]) == estimated(run, "mc1")["value"]

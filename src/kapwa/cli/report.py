@@ -62,6 +62,14 @@ def report(
     named = parse_same(same or ())
     most = None if answers == "all" else int(answers)
     found = opened(runs, note)
+    if csv is not None and not isinstance(found, Analysis):
+        folders = {run.path.name: run.path for run in found}
+        for run in found:
+            if folders[run.path.name] != run.path:
+                raise UsageError(
+                    f"The tables of {run.path} and {folders[run.path.name]} would stand in one folder of {csv}.",
+                    hint="Rename one of the two run folders, or write the tables of each by 'kapwa export'.",
+                )
     margins: dict[str, Any] = {"same": named, "equal_within": equal_within}
     note(f"Report: {write(found, output, people=people or (), answers=most, **margins)}")
     if isinstance(found, Analysis):

@@ -45,8 +45,10 @@ def files(run: Run, organization: str | None = None, relationship: str = "other"
     # The schema's file_path: data/<benchmark>/<developer>/<model>/<uuid>.
     developer, _, model = _model_id(manifest).rpartition("/")
     parts = (re.sub(r"[^\w.-]+", "-", part).strip("-.") or "unknown" for part in (manifest["task"], developer, model))
-    stem = "/".join(["data", *parts, str(uuid.UUID(run_identity(run, 16), version=4))])
-    evaluation_id = f"{manifest['task']}/{manifest['model']['id']}/{seconds}"
+    identity = str(uuid.UUID(run_identity(run, 16), version=4))
+    stem = "/".join(["data", *parts, identity])
+    # Two runs of one model may be exported within one second.
+    evaluation_id = f"{manifest['task']}/{manifest['model']['id']}/{identity}/{seconds}"
     library: dict[str, Any] = {"name": "kapwa", "version": str(manifest["kapwa"])}
     if imported := manifest.get("imported"):
         by = {"imported_by": f"kapwa {manifest['kapwa']}"}

@@ -42,6 +42,14 @@ def model_columns(views: Sequence[TaskView]) -> list[Column]:
     return columns
 
 
+def _sources(views: Sequence[TaskView]) -> dict[str, str]:
+    """By the slug of a view, the data it is about where another view is of the same task; "" elsewhere."""
+    tasks = [view.task for view in views]
+    data = {view.slug: view.manifest["data"] for view in views}
+    named = {slug: f"{one['name']}@{one['digest'][:6]}" for slug, one in data.items()}
+    return {view.slug: named[view.slug] if tasks.count(view.task) > 1 else "" for view in views}
+
+
 def model_rows(columns: Sequence[Column]) -> dict[str, list[Estimate | None]]:
     """By system, its score in every column: that of the one culture, or the mean over cultures, each counting alike.
 
@@ -62,33 +70,40 @@ def model_rows(columns: Sequence[Column]) -> dict[str, list[Estimate | None]]:
 
 def model_table(views: Sequence[TaskView]) -> Table:
     """A row for each model, a column for each task's metrics (Kalahi's table 5)."""
-    columns = model_columns(views)
+    columns, sources = model_columns(views), _sources(views)
     rows, tidy = [], []
     for label, found in model_rows(columns).items():
         cells = [score_cell(row, view.metrics[name]) for (view, name), row in zip(columns, found, strict=True)]
         rows.append([Cell(label), *cells])
         for (view, name), row in zip(columns, found, strict=True):
-            tidy.append([label, view.task, name, *((row or {}).get(key) for key in ("value", "low", "high", "n"))])
+            values = ((row or {}).get(key) for key in ("value", "low", "high", "n"))
+            tidy.append([label, view.task, sources[view.slug], name, *values])
     several = any(len(view.subjects) > 1 for view in views)
     note = "Under each score its 95% interval."
     note += " Means over cultures, each counting alike." if several else ""
     return Table(
         key=f"{views[0].slug}-models",
         caption=f"Every model on {' and '.join(dict.fromkeys(view.task for view in views))}",
-        head=["Model", *(f"{view.titles[name].partition(':')[0]} ({name})" for view, name in columns)],
+        head=[
+            "Model",
+            *(
+                " ".join(filter(None, [view.titles[name].partition(":")[0], f"({name})", sources[view.slug]]))
+                for view, name in columns
+            ),
+        ],
         rows=rows,
-        csv=csv_text(("model", "task", "metric", "value", "low", "high", "n"), tidy),
+        csv=csv_text(("model", "task", "data", "metric", "value", "low", "high", "n"), tidy),
         note=note,
     )
 
 
 def task_correlations(views: Sequence[TaskView]) -> pl.DataFrame | None:
     """Correlate the columns of :func:`model_table` across models; None below four models."""
-    columns = model_columns(views)
+    columns, sources = model_columns(views), _sources(views)
     measured = {}
     for (view, name), rows in zip(columns, zip(*model_rows(columns).values(), strict=True), strict=True):
         cells = [(subject, view.variant) for subject in view.subjects]
-        measured[f"{view.task} {name}"] = [
+        measured[" ".join(filter(None, [view.task, sources[view.slug], name]))] = [
             Measured(None, {})
             if row is None
             else Measured(row["value"], mean_error(sampling_errors(view, row["run"], name), view, cells))

@@ -15,7 +15,7 @@ from kapwa.errors import KapwaError, UsageError
 from kapwa.records import Floor
 from kapwa.report.wording import clean, culture_name, known, label_text
 from kapwa.runs.directory import Run
-from kapwa.runs.systems import Named, systems_of
+from kapwa.runs.systems import Named, System, systems_of
 from kapwa.stats.families import ALPHA
 from kapwa.stats.pooled import CultureSpread, culture_spread
 from kapwa.stats.significance import holm
@@ -341,7 +341,17 @@ def arrange(runs: Sequence[Run], same: Named | None = None) -> list[TaskView]:
     """
     if not runs:
         raise UsageError("A report needs at least one run.", hint="Name one or more run directories.")
-    names = {id(run): label_text(system.name) for system in systems_of(runs, same) for run in system.runs}
+    systems = systems_of(runs, same)
+    holders: dict[str, System] = {}
+    for system in systems:
+        other = holders.setdefault(label_text(system.name), system)
+        if other is not system:
+            raise UsageError(
+                f"{other.runs[0].path} and {system.runs[0].path} are of two systems whose names look the same: "
+                f"{other.name!r} and {system.name!r}.",
+                hint="Name one of them otherwise (--label when it is made, or --same 'NAME=RUN' now).",
+            )
+    names = {id(run): label_text(system.name) for system in systems for run in system.runs}
     groups: dict[tuple[str, str], list[Run]] = {}
     for run in runs:
         key = (str(run.manifest["task"]), str(run.manifest.get("data", {}).get("digest", "")))

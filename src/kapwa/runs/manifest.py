@@ -197,15 +197,14 @@ def signature(
     prose = {name: digest({"": text.encode()})[:6] for name, text in options if name in ("system", "wordings")}
     options = [(name, prose.get(name, value)) for name, value in options]
     options = [(name, "+".join(map(str, value)) if isinstance(value, list) else value) for name, value in options]
-    settings = dict(model["fingerprint"])
-    shown = {"revision": model["revision"] or ""} | {name: settings.pop(name, "") for name in _FROM_MODEL}
+    shown = {"revision": model["revision"] or ""} | {name: model["fingerprint"].get(name, "") for name in _FROM_MODEL}
     for name, text in ((name, str(value)) for name, value in shown.items()):
         if len(text) > _LONGEST_PLAIN and not _DIGEST.fullmatch(text):
             shown[name] = digest({"": text.encode("utf-8", "surrogatepass")})[:6]
         else:
             shown[name] = _DIGEST.sub(lambda match: match[0][:6], text)
     revision = shown.pop("revision")
-    others = {name: value for name, value in settings.items() if value and name not in _NAMED_ALREADY}
+    others = unnamed_settings(manifest)
     asked = "".join(selection.get("digests", {}).get(name, "") for name in chosen)
     fields = {
         "metric": metric,
@@ -223,6 +222,12 @@ def signature(
     parts = [manifest["task"], *(f"{name}:{value}" for name, value in fields.items() if value not in (None, ""))]
     parts += [f"{name}:{value}" for name, value in (whose or {}).items() if name != "all"]
     return "|".join(_UNSAFE.sub(lambda match: f"%{ord(match[0]):x};", part) for part in parts)
+
+
+def unnamed_settings(manifest: Mapping[str, Any]) -> Plain:
+    """Return the model's settings that have no field of their own in a signature: what ``with`` is the digest of."""
+    settings: Plain = manifest["model"]["fingerprint"]
+    return {k: value for k, value in settings.items() if value and k not in (*_FROM_MODEL, *_NAMED_ALREADY)}
 
 
 def measurement(manifest: Mapping[str, Any]) -> dict[str, str]:

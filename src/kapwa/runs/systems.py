@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
 from kapwa.errors import UsageError, nearest
 from kapwa.runs.directory import Run
-from kapwa.runs.manifest import measurement
+from kapwa.runs.manifest import measurement, unnamed_settings
 
 Named = Mapping[str, Sequence[Run | str | Path]]
 # Fields of a signature that say which model answered, and options that say how it was asked whatever the task.
@@ -23,8 +24,9 @@ _ASKING = ("system", "shots", "shots_seed", "wordings", "asked_with")
 # How answers were drawn: every task has a default of its own, so these tell two runs of one task apart, not two tasks.
 _DRAWS = ("temperature", "samples", "seed")
 # What a field of a signature is called where it tells two systems apart.
-_WORDS = {"with": "settings", "asked": "items", "n": "number of items", "system": "system message"}
+_WORDS = {"base_url": "server", "body": "extra", "asked": "items", "n": "number of items", "system": "system message"}
 _LONGEST = 40
+_LEAD = 12  # characters that two long values share and that are still shown
 _HOW_TO_NAME = "Give each run a name of its own (--label when it is made, or --same 'NAME=RUN' now), or leave one out."
 
 
@@ -82,7 +84,12 @@ def _named(runs: Sequence[Run], same: Named) -> dict[int, str]:
     for name, members in same.items():
         for member in members:
             place = member.path if isinstance(member, Run) else Path(member)
-            run = folders.get(place.resolve()) or next((run for run in runs if run.path.name == str(member)), None)
+            exact = folders.get(place.resolve())
+            candidates = [exact] if exact else [run for run in runs if run.path.name == str(member)]
+            if len(candidates) > 1:
+                both = " and ".join(str(run.path) for run in candidates[:2])
+                raise UsageError(f"{member}, which is to be called {name!r}, is {both}.", hint="Name the whole path.")
+            run = next(iter(candidates), None)
             if run is None:
                 hint = nearest(place.name, [run.path.name for run in runs])
                 raise UsageError(f"{place}, which is to be called {name!r}, is none of the runs named.", hint=hint)
@@ -172,6 +179,8 @@ def _names(parts: Sequence[tuple[str, Sequence[Run]]]) -> list[str]:
         described[place] = f"{short[place]} ({_differences(parts[place][1][0], rivals)})"
     for place in _clashing(described):
         described[place] = f"{short[place]} ({parts[place][1][0].path.name})"
+    for place in _clashing(described):
+        described[place] = f"{short[place]} ({parts[place][1][0].path.resolve()})"
     return described
 
 
@@ -182,13 +191,30 @@ def _clashing(names: Sequence[str]) -> list[int]:
 
 def _differences(run: Run, rivals: Sequence[Run]) -> str:
     """What tells a run apart from its rivals, in a few words."""
-    measured = [measurement(rival.manifest) for rival in rivals]
-    asked = [name for name in (*_MODEL, *_ASKING, *_DRAWS) if len({fields.get(name) for fields in measured}) > 1]
-    others = [name for name in measured[0] if len({fields.get(name) for fields in measured}) > 1]
-    own = measurement(run.manifest)
+    facts = {id(rival): _facts(rival) for rival in rivals}
+    names = dict.fromkeys(name for fields in facts.values() for name in fields)
+    values = {name: [fields.get(name, "") for fields in facts.values()] for name in names}
+    differing = [name for name in names if len(set(values[name])) > 1]
+    first = {*_MODEL, *_ASKING, *_DRAWS, *(name for rival in rivals for name in unnamed_settings(rival.manifest))}
     words = []
-    for name in asked or others:
-        value, word = own.get(name, ""), _WORDS.get(name, name.replace("_", " "))
-        shown = value if len(value) <= _LONGEST else f"{value[: _LONGEST - 1]}…"
-        words.append(f"{word} {shown}" if value else f"no {word}")
+    for name in [name for name in differing if name in first] or differing:
+        value, word = facts[id(run)].get(name, ""), _WORDS.get(name, name.replace("_", " "))
+        words.append(f"{word} {_shortened(value, values[name])}" if value else f"no {word}")
     return ", ".join(words)
+
+
+def _facts(run: Run) -> dict[str, str]:
+    """What a run's numbers depend on, with the model's other settings by value, not as a digest of them all."""
+    fields = measurement(run.manifest)
+    fields.pop("with", None)
+    return fields | {name: str(value) for name, value in unnamed_settings(run.manifest).items()}
+
+
+def _shortened(value: str, values: Sequence[str]) -> str:
+    """A long value from shortly before the place where the values part."""
+    if len(value) <= _LONGEST:
+        return value
+    columns = enumerate(zip_longest(*filter(None, values)))
+    begin = max(0, next((place for place, letters in columns if len(set(letters)) > 1), 0) - _LEAD)
+    shown = value[begin : begin + _LONGEST - 1]
+    return f"{'…' if begin else ''}{shown}{'…' if begin + len(shown) < len(value) else ''}"
