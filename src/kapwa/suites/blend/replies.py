@@ -25,7 +25,7 @@ import regex  # type: ignore[import-untyped, unused-ignore]
 from kapwa.languages.phrases import any_of, is_refusal
 from kapwa.languages.words import words
 from kapwa.suites.blend.questions import MAX_ANSWERS, Kind
-from kapwa.suites.blend.reply_lists import is_short, split_answers, tidy
+from kapwa.suites.blend.reply_lists import is_short, numerals, split_answers, tidy
 
 # Longer replies are cut: no answer to these questions stands beyond, and a runaway reply must cost no more than others.
 MAX_CHARS = 4000
@@ -265,6 +265,8 @@ def _statement(lines: Sequence[str]) -> list[str]:
 
 def _sentences(line: str) -> list[str]:
     """Return the sentences of a line: of one that a short answer begins, only those that are short too."""
+    if numerals(line):
+        return [line]
     hit = _ASIDE.search(line)
     if hit and is_short(line[: hit.start()]) and not is_short(line[hit.end() :]) and line[: hit.start()].strip():
         return [line[: hit.start()]]  # "Kimchi - a dish of ..."
