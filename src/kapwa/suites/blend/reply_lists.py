@@ -25,14 +25,19 @@ _SEPARATORS = "\n;|؛；፤，、،፣፥•▪◦‣・\u2028\u2029"
 # Between digits these may belong to one number, date or time; a comma before three digits groups thousands.
 _COMMA = r"(?<!\d),|,(?!\d)|(?<=\d),(?=\d)(?!\d{3}(?!\d))"
 _SLASH = r"(?<!\d)/|/(?!\d)"
-_SEPARATOR = regex.compile(rf"[{_SEPARATORS}]|{_COMMA}|{_SLASH}|(?<!\d)·|·(?!\d)|\s+-{{2,}}\s+")
+# Numbers in circles and in keys, and ticks.
+_SIGNS_OF_LISTS = r"[①-⑳❶-❿➀-➓✅✔☑]\uFE0F?|\d\uFE0F?\u20E3"
+_SEPARATOR = regex.compile(rf"[{_SEPARATORS}]|{_COMMA}|{_SLASH}|(?<!\d)·|·(?!\d)|\s+-{{2,}}\s+|{_SIGNS_OF_LISTS}")
 _OPENING, _CLOSING = "([{（［【「『《〈", ")]}）］】」』》〉"
 # Fewest such places that make a list, most words of a member between two of them, and the number counted on to.
 _WEAK_CUTS, _MEMBER_WORDS, _LAST_NUMBER = 3, 4, 4
-_WEAK_SIGNS = r"\s{2,}|\s[-–—→➔⇒>·.]\s|\t|[→➔⇒]|(?<=\p{L}\p{L})[–—](?=\p{L}\p{L})"
+_WEAK_SIGNS = r"\s{2,}|\s[-–—→➔⇒>·.*~=]\s|\t|(?<=[\w.]['\"”’»`])\s+(?=['\"“‘«`]\w)|[→➔⇒]|(?<=\p{L}\p{L})[–—](?=\p{L}\p{L})"
 _NUMERAL = regex.compile(
-    r"(?<![\w.,:/])[(（\[#]?(\d{1,2})(?:\s*[.):：、\])–-]+(?:\s+(?=\S)|(?=[^\W\d]))|\s+(?=[^\W\d]))"
+    r"(?<![\w.,:/])[(（\[#]?(?:(\d{1,2})(?:\s*[.):：、\]º°–-]+(?:\s+(?=\S)|(?=[^\W\d]))|\s+(?=[^\W\d]))"
+    r"|([ivx]{1,4}|[a-h])[.)\]]\s+(?=\S))",
+    regex.IGNORECASE,
 )
+_ROMAN = ("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x")
 # What closes an open list and is no answer.
 _AND_SO_ON = regex.compile(rf"(?:{any_of('and_so_on')})\.*…?", regex.IGNORECASE)
 _EDGES = " \t\r\n\u00a0\u200b\ufeff\"'`*_“”‘’«»„‟.!?。！？؟।።…:：,،、;؛-–—~"
@@ -127,16 +132,22 @@ def _between_cuts(text: str, cuts: Iterable[tuple[int, int]]) -> list[str]:
 
 
 def numerals(text: str) -> list[tuple[int, int]]:
-    """Return where numerals count the members of a list in a line ("1. rice 2. bread 3. soup 4. tea"); none of fewer."""
-    found: list[tuple[int, int]] = []
-    following = 1
+    """Return where numerals count the members of a list in a line ("1. rice 2. bread 3. soup 4. tea"); none of fewer than four."""
+    runs: dict[str, list[tuple[int, int]]] = {"numbers": [], "romans": [], "letters": []}
+    following = dict.fromkeys(runs, 1)
     for hit in _NUMERAL.finditer(text):
-        number = int(hit[1])
-        # The first numeral may have been taken for the mark of the reply's only line.
-        if number == following or (not found and number == following + 1):
-            found.append(hit.span())
-            following = number + 1
-    return found if following > _LAST_NUMBER else []
+        sign = hit[2].lower() if hit[2] else ""
+        numbers = {
+            "numbers": int(hit[1] or 0),
+            "romans": _ROMAN.index(sign) if sign in _ROMAN else 0,
+            "letters": "abcdefgh".find(sign) + 1 if len(sign) == 1 else 0,
+        }
+        for kind, number in numbers.items():
+            # The first numeral may have been taken for the mark of the reply's only line.
+            if number == following[kind] or (number == 2 and not runs[kind]):
+                runs[kind].append(hit.span())
+                following[kind] = number + 1
+    return next((run for kind, run in runs.items() if following[kind] > _LAST_NUMBER), [])
 
 
 @cache
