@@ -29,8 +29,8 @@ _SLASH = r"(?<!\d)/|/(?!\d)"
 _SIGNS_OF_LISTS = r"[①-⑳❶-❿➀-➓✅✔☑]\uFE0F?|\d\uFE0F?\u20E3"
 _SEPARATOR = regex.compile(rf"[{_SEPARATORS}]|{_COMMA}|{_SLASH}|(?<!\d)·|·(?!\d)|\s+-{{2,}}\s+|{_SIGNS_OF_LISTS}")
 _OPENING, _CLOSING = "([{（［【「『《〈", ")]}）］】」』》〉"
-# Fewest such places that make a list, most words of a member between two of them, and the number counted on to.
-_WEAK_CUTS, _MEMBER_WORDS, _LAST_NUMBER = 3, 4, 4
+# Fewest members of a list that such signs part, and most words of one between two signs.
+_MANY, _MEMBER_WORDS = 4, 4
 _WEAK_SIGNS = r"\s{2,}|\s[-–—→➔⇒>·.*~=]\s|\t|(?<=[\w.]['\"”’»`])\s+(?=['\"“‘«`]\w)|[→➔⇒]|(?<=\p{L}\p{L})[–—](?=\p{L}\p{L})"
 _NUMERAL = regex.compile(
     r"(?<![\w.,:/])[(（\[#]?(?:(\d{1,2})(?:\s*[.):：、\]º°–-]+(?:\s+(?=\S)|(?=[^\W\d]))|\s+(?=[^\W\d]))"
@@ -115,9 +115,9 @@ def _cut(shape: str, text: str, language: str) -> list[str]:
     # "a, b and c": only the last piece has a conjunction that joins the list
     last = cuts[-1][1] if cuts else 0
     weak = numerals(text) or [*cuts, *(hit.span() for hit in _linkers(language).finditer(shape, last))]
-    members = _between_cuts(text, weak)[1:-1]
-    if len(weak) >= _WEAK_CUTS and len(weak) > len(cuts) and all(n_words(one) <= _MEMBER_WORDS for one in members):
-        return _between_cuts(text, weak)
+    members = _between_cuts(text, weak)
+    if len(members) >= _MANY and len(weak) > len(cuts) and all(n_words(one) <= _MEMBER_WORDS for one in members[1:-1]):
+        return members
     joined = [hit.span() for hit in _between(language).finditer(shape, last)]
     return _between_cuts(text, cuts + joined[:1] if cuts else joined)
 
@@ -147,7 +147,7 @@ def numerals(text: str) -> list[tuple[int, int]]:
             if number == following[kind] or (number == 2 and not runs[kind]):
                 runs[kind].append(hit.span())
                 following[kind] = number + 1
-    return next((run for kind, run in runs.items() if following[kind] > _LAST_NUMBER), [])
+    return next((run for kind, run in runs.items() if following[kind] > _MANY), [])
 
 
 @cache
