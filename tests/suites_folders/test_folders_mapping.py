@@ -270,6 +270,43 @@ def test_names_of_cultures_hang_on_the_locale_alone(installed: bool, monkeypatch
     assert {text: country_of(text) for text in NAMES} == NAMES
 
 
+def set_of(tmp_path: Path, *locales: str) -> Path:
+    rows = [f"{locale}\t{n:02}\tQ?\ta\n" for n, locale in enumerate(locales, 1)]
+    return folder(tmp_path / "short", SHORT_MAP, short_tsv="locale\tid\tquestion\tanswers\n" + "".join(rows))
+
+
+@pytest.mark.parametrize(
+    ("locales", "cultures"),
+    [
+        (("en-AS", "as-AS"), {"Assam", "Assam (English)"}),
+        (("as-AS", "en-AS", "hi-AS"), {"Assam", "Assam (English)", "Assam (Hindi)"}),
+        (("en-AS", "su-JB"), {"West_Java", "Assam (English)"}),
+        (("en-AS", "en-GB"), {"American Samoa", "UK"}),
+        (("sm-AS", "en-AS"), {"American Samoa (Samoan)", "American Samoa"}),
+        (("sm-AS", "as-AS"), {"American Samoa (Samoan)", "Assam"}),
+        (
+            ("su-JB", "id-JB", "id-ID", "su-ID"),
+            {"West_Java", "West_Java (Indonesian)", "Indonesia", "Indonesia (Sundanese)"},
+        ),
+        (("en-UK", "el-EL"), {"UK", "Greece"}),
+        (("ha-NG", "en-NG", "fa-IR", "az-AZ"), {"Nigeria (Hausa)", "Nigeria", "Iran", "Azerbaijan"}),
+    ],
+)
+def test_codes_of_regions_that_iso_has_otherwise_are_read_by_the_whole_table(
+    locales: tuple[str, ...], cultures: set[str], tmp_path: Path
+) -> None:
+    items = kapwa.load_task("blend/saq", data=set_of(tmp_path, *locales)).items()
+    assert {item.culture for item in items} == cultures
+    assert [name for name in cultures if place_of(name.replace("_", " ")) is None] == []
+
+
+def test_a_code_that_a_table_uses_in_two_ways_is_refused(tmp_path: Path) -> None:
+    (found,) = problems(set_of(tmp_path, "as-AS", "sm-AS", "en-AS"))
+    assert found[:3] == ("short.tsv", 4, "locale")
+    assert "'en-AS' may be of more than one" in found[3]
+    assert "Write under 'values: culture:' whose it is (en-AS: …)" in found[3]
+
+
 def test_every_name_that_kapwa_makes_is_on_its_own_map() -> None:
     for place in places():
         for language in (*place.languages, "eu"):

@@ -109,8 +109,9 @@ def place_of(name: str) -> Place | None:
     A part of a country, such as "Nigeria (Hausa)", is a point at its capital, for the outline is the whole country's.
     """
     wanted = name.casefold()
-    if wanted in world()["regions"]:
-        return tuple(world()["regions"][wanted])
+    for region in (wanted, wanted.rpartition(" (")[0]):  # "Assam (English)" is in Assam
+        if region in world()["regions"]:
+            return tuple(world()["regions"][region])
     if wanted in world()["codes"]:
         return str(world()["codes"][wanted])
     for text in (wanted, wanted.rpartition(" (")[0]):

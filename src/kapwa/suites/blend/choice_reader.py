@@ -254,11 +254,15 @@ class _Reader:
             after = _SENTENCE_END.split(self.prose[one.end : one.end + _WINDOW], maxsplit=1)[0]
             others = any(other.clear and other.letter != one.letter for other in mentions(after, self.letters))
             stopped = _STOP.search(before) or _STOP.search(remark) or (remark and before.strip())
-            denied = _NEGATION.search(before) or _DENIED.match(self.prose, one.end) or self.prose.startswith("?", one.end)
+            denied = (
+                _NEGATION.search(before) or _DENIED.match(self.prose, one.end) or self.prose.startswith("?", one.end)
+            )
             # "B입니다", "A pala"; what has more to say says it of the option.
             closes = n_words(_CLAUSE.split(after)[0]) <= 1 and (one.clear or "A" in self.prose[one.start : one.end])
             if closes and not (others or stopped or denied) and n_words(remark + before) <= _FEW:
-                yield _Statement(turn.start(), one.end, self._with_neighbours(self.prose, self.mentions, near), "stated")
+                yield _Statement(
+                    turn.start(), one.end, self._with_neighbours(self.prose, self.mentions, near), "stated"
+                )
 
     def _joined_before(self, i: int) -> set[str]:
         """The letter joined to mention ``i`` from before: "A and B are correct"."""

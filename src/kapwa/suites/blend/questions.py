@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -177,21 +177,39 @@ def region_of(country: str, language: str = "") -> Region:
     return Region(country, name, language or usual, territory)
 
 
-# What locales of everyday-knowledge sets call regions: in ISO 3166-1 AS is American Samoa, and JB unassigned.
-_REGION_LOCALES = {("as", "AS"): "Assam", ("su", "JB"): "West_Java"}
+# What locales of everyday-knowledge sets call regions, with the language of their people: in ISO 3166-1 AS is American
+# Samoa, and JB unassigned.
+_REGION_CODES = {"AS": ("Assam", "as"), "JB": ("West_Java", "su")}
+# Other codes of countries in common use, which ISO 3166-1 reserves or leaves free.
+_OTHER_CODES = {"UK": "GB", "EL": "GR"}
+Locale = tuple[str, str]
+
+
+def clashing(locales: Iterable[Locale]) -> frozenset[Locale]:
+    """Return those of a set's locales (language, territory) by whose territory others of the set are understood."""
+    return frozenset(locale for locale in locales if locale[1] in _REGION_CODES)
 
 
 @cache
-def culture_of(language: str, territory: str) -> str:
+def culture_of(language: str, territory: str, locales: frozenset[Locale] = frozenset()) -> str:
     """Name the culture of a locale's language and territory (ISO 3166-1); "" for a territory that there is not.
 
-    The name depends on these two alone. It is the country's of :mod:`kapwa.languages.places`, spelled as in the release
-    where that has it ("South_Korea"), and for any language but the country's first the language's beside it
-    ("Nigeria (Hausa)").
+    The name is the country's of :mod:`kapwa.languages.places`, spelled as in the release where that has it
+    ("South_Korea"), and for any language but the country's first the language's beside it ("Nigeria (Hausa)").
+    AS is Assam where the language is Assamese or the set has ``as-AS`` or a JB, which there is only in BLEnD's codes;
+    ``locales``: :func:`clashing` of the whole set. Where the set has American Samoa for certain (``sm-AS``) as well,
+    nothing is chosen: "".
     """
-    place = place_coded(territory)
-    if (language, territory) in _REGION_LOCALES or place is None:
-        return _REGION_LOCALES.get((language, territory), "")
+    place = place_coded(_OTHER_CODES.get(territory, territory))
+    if territory in _REGION_CODES:
+        region, spoken = _REGION_CODES[territory]
+        elsewhere = {code for code in place.languages if code != "en"} if place else set()
+        regional = place is None or any(own == "JB" or (code, own) == (spoken, territory) for code, own in locales)
+        if language == spoken or (regional and language not in elsewhere):
+            clash = language != spoken and any(own == territory and code in elsewhere for code, own in locales)
+            return "" if clash else region if language in (spoken, "") else f"{region} ({name_of(language)})"
+    if place is None:
+        return ""
     usual = place.languages[0] if place.languages else "en"
-    name = next((name for name, known in _REGIONS.items() if known == (usual, territory)), place.country)
+    name = next((name for name, known in _REGIONS.items() if known == (usual, place.iso2)), place.country)
     return name if not language or same_language(language, usual) else f"{name} ({name_of(language)})"

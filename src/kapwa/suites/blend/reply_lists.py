@@ -31,7 +31,9 @@ _SEPARATOR = regex.compile(rf"[{_SEPARATORS}]|{_COMMA}|{_SLASH}|(?<!\d)·|·(?!\
 _OPENING, _CLOSING = "([{（［【「『《〈", ")]}）］】」』》〉"
 # Fewest members of a list that such signs part, and most words of one between two signs.
 _MANY, _MEMBER_WORDS = 4, 4
-_WEAK_SIGNS = r"\s{2,}|\s[-–—→➔⇒>·.*~=]\s|\t|(?<=[\w.]['\"”’»`])\s+(?=['\"“‘«`]\w)|[→➔⇒]|(?<=\p{L}\p{L})[–—](?=\p{L}\p{L})"
+_WEAK_SIGNS = (
+    r"\s{2,}|\s[-–—→➔⇒>·.*~=]\s|\t|(?<=[\w.]['\"”’»`])\s+(?=['\"“‘«`]\w)|[→➔⇒]|(?<=\p{L}\p{L})[–—](?=\p{L}\p{L})"
+)
 _NUMERAL = regex.compile(
     r"(?<![\w.,:/])[(（\[#]?(?:(\d{1,2})(?:\s*[.):：、\]º°–-]+(?:\s+(?=\S)|(?=[^\W\d]))|\s+(?=[^\W\d]))"
     r"|([ivx]{1,4}|[a-h])[.)\]]\s+(?=\S))",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from kapwa.datasets.rows import Origin
 from kapwa.errors import DataError, nearest
 from kapwa.languages.codes import canonical
 from kapwa.suites.blend.mcq_data import NO_TOPIC
-from kapwa.suites.blend.questions import culture_of
+from kapwa.suites.blend.questions import Locale, clashing, culture_of
 from kapwa.suites.folders.mapping import FIELDS, JSON_LIST, LETTERS, OTHERS, ColumnMapping, Form
 from kapwa.suites.folders.reading import Field, Reading
 from kapwa.suites.kalahi.form import RESPONSES
@@ -45,7 +45,8 @@ class Converted:
 class MappedRow:
     """One row of somebody else's table, read by the names of the form's fields.
 
-    ``languages``: the language of each culture so far and where it was said first, for a culture has one.
+    ``languages``: the language of each culture so far and where it was said first, for a culture has one; ``locales``:
+    those of all rows whose territories clash with ISO 3166-1.
     """
 
     def __init__(
@@ -54,8 +55,10 @@ class MappedRow:
         origin: Origin,
         fields: Mapping[str, Field],
         languages: dict[str, tuple[str, Origin]],
+        locales: frozenset[Locale] = frozenset(),
     ) -> None:
-        self.mapping, self.origin, self.fields, self.languages = mapping, origin, fields, languages
+        self.mapping, self.origin, self.fields = mapping, origin, fields
+        self.languages, self.locales = languages, locales
         self.problems: list[DataError] = []
 
     def problem(self, name: str, message: str, hint: str | None = None) -> None:
@@ -118,11 +121,12 @@ class MappedRow:
             text = self.needed("locale")
             named = self.mapping.values.get("culture", {}) if "culture" not in self.fields else {}
             language = whose_data.get("language") or language_of(text)
-            culture = named.get(text) or country_of(text, language)
+            culture = named.get(text) or country_of(text, language, self.locales)
             if text and not (culture and language):
                 hint = f"Write under 'values: culture:' whose it is ({text}: …)."
                 hint = hint if language else "Locales are like 'es-MX'; else take culture and language from columns."
-                self.problem("locale", f"{text!r} is no language and country that Kapwa knows.", hint)
+                what = "may be of more than one" if locale_of(text, language) in self.locales else "is no"
+                self.problem("locale", f"{text!r} {what} language and country that Kapwa knows.", hint)
             whose_data = {"culture": culture, "language": language, **whose_data}
             own = canonical(whose_data["language"])
             known, first = self.languages.setdefault(whose_data["culture"], (own, self.origin))
@@ -137,12 +141,21 @@ def convert(mapping: ColumnMapping, folder: Path) -> Converted:
     reading = Reading(mapping, folder)
     converted = Converted(problems=reading.problems, oddities=reading.oddities)
     languages: dict[str, tuple[str, Origin]] = {}
-    for origin, fields in reading.rows():
-        row = MappedRow(mapping, origin, fields, languages)
+    rows = list(reading.rows())
+    locales = _clashing_locales(mapping, rows)
+    for origin, fields in rows:
+        row = MappedRow(mapping, origin, fields, languages, locales)
         _LAYOUTS[mapping.form](row, converted)
         converted.problems += row.problems
         converted.rows += 1
     return converted
+
+
+def _clashing_locales(mapping: ColumnMapping, rows: Iterable[tuple[Origin, Mapping[str, Field]]]) -> frozenset[Locale]:
+    """Return the locales of all rows whose territories clash with ISO 3166-1: what one means, the others say."""
+    read = (MappedRow(mapping, origin, fields, {}) for origin, fields in rows)
+    pairs = {(row.text("locale"), row.text("language")) for row in read if row.has("locale")}
+    return clashing(filter(None, (locale_of(*pair) for pair in pairs)))
 
 
 _LETTERS = "ABCD"
@@ -271,10 +284,19 @@ def language_of(text: str) -> str:
     return "" if match is None or not match[1] else match[1].lower() + (f"-{match[2].title()}" if match[2] else "")
 
 
-def country_of(text: str, language: str = "") -> str:
-    """Return the culture of "es-MX", "es_MX", "zh-Hant-TW" or "MX"; "" where it is no locale or of no known country.
+def locale_of(text: str, language: str = "") -> Locale | None:
+    """Return language and territory of "es-MX", "es_MX", "zh-Hant-TW" or "MX"; None where it is no locale.
 
-    ``language``: what is spoken, where the locale does not say. See :func:`kapwa.suites.blend.questions.culture_of`.
+    ``language``: what is spoken, where the locale does not say.
     """
     match = _LOCALE.fullmatch(text.strip())
-    return "" if match is None else culture_of(canonical(language_of(text) or language), match[3].upper())
+    return (canonical(language_of(text) or language), match[3].upper()) if match else None
+
+
+def country_of(text: str, language: str = "", locales: frozenset[Locale] = frozenset()) -> str:
+    """Return the culture of a locale; "" where it is none or of no known country.
+
+    See :func:`locale_of` and, for ``locales``, :func:`kapwa.suites.blend.questions.culture_of`.
+    """
+    locale = locale_of(text, language)
+    return culture_of(*locale, locales) if locale else ""
