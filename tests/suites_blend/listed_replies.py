@@ -115,6 +115,4 @@ def planted(questions: Sequence[Question], country: str, count: int) -> Iterator
 
 
 def _sole(answer: str) -> bool:
-    return (
-        answer.strip() != "" and len(answer.split()) <= 3 and not any(sign in answer for sign in ",،、;/|(\n-–·.:+&→")
-    )
+    return answer.strip() != "" and len(answer.split()) <= 3 and not set(answer) & set(",،、;/|(\n-–·.:+&→")

@@ -154,7 +154,8 @@ language = Language(
         denial=r"\bnot?\b|n't\b|\b(?:wrong|incorrect|false|unlikely|ruled? out|mista|cannot|rarely|hardly|never)",
         hedge="definitely|certainly|clearly|surely|obviously|probably|possibly|perhaps|maybe|(?:most )?likely",
         correction=r"\b(?:wait|actually|sorry|correction|mistake|i mean|oops|on second thought)\b|[.!?;,—–-]\s*no\b",
-        conclusion=r"\b(?:therefore|thus|hence|so(?! (?:is|are|can|do|does)\b)|final|finally|in conclusion|if i had to|lean(?:ing)?)\b",
+        conclusion=r"\b(?:therefore|thus|hence|so(?! (?:is|are|can|do|does)\b)|final|finally|in conclusion"
+        r"|if i had to|lean(?:ing)?)\b",
         contrast=r"\b(?:in contrast|by contrast|by comparison|whereas|while|on the other hand|elsewhere|other countries"
         r"|if the question)\b",
         option="option|choice|letter",

@@ -252,17 +252,18 @@ class _Reader:
             # "No, I was wrong. B": what stands between may be a sentence of its own.
             remark, _, before = self.prose[turn.end() : one.start].rpartition(". ")
             after = _SENTENCE_END.split(self.prose[one.end : one.end + _WINDOW], maxsplit=1)[0]
-            others = any(other.clear and other.letter != one.letter for other in mentions(after, self.letters))
-            stopped = _STOP.search(before) or _STOP.search(remark) or (remark and before.strip())
-            denied = (
-                _NEGATION.search(before) or _DENIED.match(self.prose, one.end) or self.prose.startswith("?", one.end)
-            )
             # "B입니다", "A pala"; what has more to say says it of the option.
             closes = n_words(_CLAUSE.split(after)[0]) <= 1 and (one.clear or "A" in self.prose[one.start : one.end])
-            if closes and not (others or stopped or denied) and n_words(remark + before) <= _FEW:
-                yield _Statement(
-                    turn.start(), one.end, self._with_neighbours(self.prose, self.mentions, near), "stated"
-                )
+            if (
+                closes
+                and n_words(remark + before) <= _FEW
+                and not (_STOP.search(remark) or _STOP.search(before) or (remark and before.strip()))
+                and not (_NEGATION.search(before) or _DENIED.match(self.prose, one.end))
+                and not self.prose.startswith("?", one.end)
+                and not any(other.clear and other.letter != one.letter for other in mentions(after, self.letters))
+            ):
+                letters = self._with_neighbours(self.prose, self.mentions, near)
+                yield _Statement(turn.start(), one.end, letters, "stated")
 
     def _joined_before(self, i: int) -> set[str]:
         """The letter joined to mention ``i`` from before: "A and B are correct"."""

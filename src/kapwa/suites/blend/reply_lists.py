@@ -32,14 +32,19 @@ _OPENING, _CLOSING = "([{（［【「『《〈", ")]}）］】」』》〉"
 # Fewest members of a list that such signs part, and most words of one between two signs.
 _MANY, _MEMBER_WORDS = 4, 4
 _WEAK_SIGNS = (
-    r"\s{2,}|\s[-–—→➔⇒>·.*~=]\s|\t|(?<=[\w.]['\"”’»`])\s+(?=['\"“‘«`]\w)|[→➔⇒]|(?<=\p{L}\p{L})[–—](?=\p{L}\p{L})"
+    r"\s{2,}|\t|\s[-–—→➔⇒>·.*~=]\s|[→➔⇒]|(?<=\p{L}\p{L})[–—](?=\p{L}\p{L})"
+    r"|(?<=[\w.]['\"”’»`])\s+(?=['\"“‘«`]\w)"
 )
 _NUMERAL = regex.compile(
     r"(?<![\w.,:/])[(（\[#]?(?:(\d{1,2})(?:\s*[.):：、\]º°–-]+(?:\s+(?=\S)|(?=[^\W\d]))|\s+(?=[^\W\d]))"
     r"|([ivx]{1,4}|[a-h])[.)\]]\s+(?=\S))",
     regex.IGNORECASE,
 )
-_ROMAN = ("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x")
+_SERIES = (
+    [str(n) for n in range(1, 31)],
+    ["i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x"],
+    list("abcdefgh"),
+)
 # What closes an open list and is no answer.
 _AND_SO_ON = regex.compile(rf"(?:{any_of('and_so_on')})\.*…?", regex.IGNORECASE)
 _EDGES = " \t\r\n\u00a0\u200b\ufeff\"'`*_“”‘’«»„‟.!?。！？؟।።…:：,،、;؛-–—~"
@@ -134,22 +139,20 @@ def _between_cuts(text: str, cuts: Iterable[tuple[int, int]]) -> list[str]:
 
 
 def numerals(text: str) -> list[tuple[int, int]]:
-    """Return where numerals count the members of a list in a line ("1. rice 2. bread 3. soup 4. tea"); none of fewer than four."""
-    runs: dict[str, list[tuple[int, int]]] = {"numbers": [], "romans": [], "letters": []}
-    following = dict.fromkeys(runs, 1)
-    for hit in _NUMERAL.finditer(text):
-        sign = hit[2].lower() if hit[2] else ""
-        numbers = {
-            "numbers": int(hit[1] or 0),
-            "romans": _ROMAN.index(sign) if sign in _ROMAN else 0,
-            "letters": "abcdefgh".find(sign) + 1 if len(sign) == 1 else 0,
-        }
-        for kind, number in numbers.items():
+    """Return where numerals count four members or more in a line ("1. rice 2. bread 3. soup 4. tea"), else nothing."""
+    hits = list(_NUMERAL.finditer(text))
+    for series in _SERIES if len(hits) >= _MANY - 1 else ():
+        run: list[tuple[int, int]] = []
+        place = 0
+        for hit in hits:
+            sign = str(int(hit[1])) if hit[1] else hit[2].lower()
             # The first numeral may have been taken for the mark of the reply's only line.
-            if number == following[kind] or (number == 2 and not runs[kind]):
-                runs[kind].append(hit.span())
-                following[kind] = number + 1
-    return next((run for kind, run in runs.items() if following[kind] > _MANY), [])
+            if sign in series[place : place + 1] or (not run and sign == series[1]):
+                run.append(hit.span())
+                place = series.index(sign) + 1
+        if place >= _MANY:
+            return run
+    return []
 
 
 @cache
