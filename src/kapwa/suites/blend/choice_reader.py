@@ -244,26 +244,23 @@ class _Reader:
 
     def _turned(self) -> Iterator[_Statement]:
         """A letter that ends a clause that takes back or concludes: "no, B", "which leaves B", "따라서 B입니다"."""
-        for turn in _TURN.finditer(self.prose):
-            near = bisect_left(self._starts, turn.end())
-            if near == len(self.mentions):
-                return
-            one = self.mentions[near]
-            # "No, I was wrong. B": what stands between may be a sentence of its own.
-            remark, _, before = self.prose[turn.end() : one.start].rpartition(". ")
+        for i, one in enumerate(self.mentions):
             after = _SENTENCE_END.split(self.prose[one.end : one.end + _WINDOW], maxsplit=1)[0]
             # "B입니다", "A pala"; what has more to say says it of the option.
             closes = n_words(_CLAUSE.split(after)[0]) <= 1 and (one.clear or "A" in self.prose[one.start : one.end])
-            if (
-                closes
-                and n_words(remark + before) <= _FEW
-                and not (_STOP.search(remark) or _STOP.search(before) or (remark and before.strip()))
-                and not (_NEGATION.search(before) or _DENIED.match(self.prose, one.end))
-                and not self.prose.startswith("?", one.end)
-                and not any(other.clear and other.letter != one.letter for other in mentions(after, self.letters))
-            ):
-                letters = self._with_neighbours(self.prose, self.mentions, near)
-                yield _Statement(turn.start(), one.end, letters, "stated")
+            denied = self.prose.startswith("?", one.end) or _DENIED.match(self.prose, one.end)
+            if not closes or denied or any(o.clear and o.letter != one.letter for o in mentions(after, self.letters)):
+                continue
+            start = max(self.mentions[i - 1].end if i else 0, one.start - _WINDOW)
+            for turn in _TURN.finditer(self.prose, start, one.end):
+                # "No, I was wrong. B": what stands between may be a sentence of its own.
+                remark, _, before = self.prose[turn.end() : one.start].rpartition(". ")
+                stopped = _STOP.search(remark) or _STOP.search(before) or (remark and before.strip())
+                if not stopped and n_words(remark + before) <= _FEW and not _NEGATION.search(before):
+                    yield _Statement(
+                        turn.start(), one.end, self._with_neighbours(self.prose, self.mentions, i), "stated"
+                    )
+                    break
 
     def _joined_before(self, i: int) -> set[str]:
         """The letter joined to mention ``i`` from before: "A and B are correct"."""
