@@ -513,13 +513,13 @@ of it by keys of the same size.
 ## How letters of multiple choice are read
 
 Replies were written to be misread: the model writes its next question, gives two answers, denies an option before
-it names another, says what holds elsewhere, hedges, corrects itself, thinks aloud, repeats the options; in English and
-thirteen other languages, as JSON, prose, bold, LaTeX (*development* and *held out*, 138 each). Three further sets are of
-letters in names ("Dear A", "Plan B", "Vitamin C"), options beside their letters, corrections, rejections before a choice
-and letters of other scripts, in some twenty languages. *Right* is the letter that a careful reader would take, or none
-where there is none; a *wrong* letter is worse than an *unparsed* one. *Released* is the parser of BLEnD's code
-(`mcq_acc_reference`). All five sets have served to develop the reader since, so the table shows what it has learnt, not
-what it will do. What it did with each set before it was developed on it:
+it names another, says what holds elsewhere, hedges, corrects itself, thinks aloud, repeats the options; in English
+and thirteen other languages, as JSON, prose, bold, LaTeX (*development* and *held out*, 138 each). Three further
+sets are of letters in names ("Dear A", "Plan B", "Vitamin C"), options beside their letters, corrections,
+rejections before a choice and letters of other scripts, in some twenty languages. *Right* is the letter that a
+careful reader would take, or none where there is none; a *wrong* letter is worse than an *unparsed* one. *Released*
+is the parser of BLEnD's code (`mcq_acc_reference`). All five sets have served to develop the reader since, so the
+table shows what it has learnt, not what it will do. What it did with each set before it was developed on it:
 
 | set, at first sight | n | wrong | unparsed | reader before (version 2): wrong | unparsed |
 |---|--:|--:|--:|--:|--:|

@@ -1,13 +1,13 @@
 """Which option a reply to a multiple-choice question chooses: right, wrong or unparsed is decided on what this reads.
 
 Read is the model's own turn: what follows its next question or the end of its turn is not. Statements are, wherever
-they stand: a JSON field, an answer word with an option after it, an option called the answer, a boxed option, an option
-alone on its line. A statement that names two options contradicts itself, and so does a letter beside another option's
-text. Where statements differ, a later one counts only if the model takes the earlier back ("wait, no: B") or concludes
-from it ("therefore B"); an answer at the start stands against what is said of others ("in contrast"), JSON against
-prose. Two that differ otherwise are unparsed, for a wrong letter is worse than none. Where nothing is stated, marked
-letters and then option texts count if they name one option alone. Everything else is unparsed. The words looked for
-are those of every language (:mod:`kapwa.languages.phrases`).
+they stand: a JSON field, an answer word with an option after it, an option called the answer, a boxed option, an
+option alone on its line, a letter that ends a clause that takes back or concludes. A statement that names two options
+contradicts itself, and so does a letter beside another option's text. Where statements differ, a later one counts only
+if the model takes the earlier back ("wait, no: B") or concludes from it ("therefore B"); an answer at the start stands
+against what is said of others ("in contrast"), JSON against prose. Two that differ otherwise are unparsed, for a wrong
+letter is worse than none. Where nothing is stated, marked letters and then option texts count if they name one option
+alone. Everything else is unparsed. The words looked for are those of every language (:mod:`kapwa.languages.phrases`).
 """
 
 from __future__ import annotations
