@@ -7,9 +7,14 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from listed_replies import Join, joined, joined_otherwise, planted
 
+from kapwa.suites.blend.data import BlendData
+from kapwa.suites.blend.questions import COUNTRIES, is_valid_code
 from kapwa.suites.blend.replies import MAX_ANSWERS, declines, read_reply
 from kapwa.suites.blend.reply_lists import is_short, n_words, split_answers
+from kapwa.suites.blend.saq_grading import find_answer
+from kapwa.suites.blend.saq_match import Grader, Others, Target
 
 # What is said in a reply (``said``), and how many answers one lists (``listed``).
 REPLIES = json.loads(Path(__file__).with_name("reply_lists.json").read_text(encoding="utf-8"))
@@ -154,3 +159,64 @@ def test_normal_forms_read_alike(form: str) -> None:
 )
 def test_hostile_replies_are_read(text: str) -> None:
     assert read_reply(text).status in ("answered", "unparsed")
+
+
+@pytest.mark.parametrize(
+    ("join", "least", "least_of_any"),
+    [(joined, 98, 93), (joined_otherwise, 97, 92)],
+    ids=["as languages join", "otherwise"],
+)
+def test_lists_of_the_release_are_judged_by_their_first(
+    join: Join, least: float, least_of_any: float, blend: BlendData
+) -> None:
+    others, grader = Others(blend.questions), Grader()
+    shares = {}
+    for country in COUNTRIES:
+        refused = 0
+        for question, _, text, first in planted(blend.questions, country, 40, join):
+            target = Target.of_question(question, "local")
+            reply = read_reply(text, language=target.language, kind=target.kind, question=question.local)
+            reply, hit = find_answer(reply, target, question.id, others, grader, MAX_ANSWERS)
+            refused += reply.too_many or reply.text == first or hit is None
+        shares[country] = 100 * refused / 40
+    assert sum(shares.values()) / len(shares) >= least
+    assert min(shares.values()) >= least_of_any, shares
+
+
+def test_what_people_answered_is_no_list_of_many(blend: BlendData) -> None:
+    others, grader = Others(blend.questions), Grader()
+    judged = 0
+    for place, question in enumerate(blend.questions):
+        if place % 8 or not is_valid_code(question):
+            continue
+        target = Target.of_question(question, "local")
+        for text in {text for group in question.groups for text in group.local}:
+            reply = read_reply(text, language=target.language, kind=question.kind, question=question.local)
+            reply, hit = find_answer(reply, target, question.id, others, grader, MAX_ANSWERS)
+            assert hit is not None, text
+            assert not reply.too_many, text
+            judged += 1
+    assert judged > 3000
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "answers"),
+    [
+        ("밥과 국", "ko", 1),
+        ("친구와 함께 밥과 국을 먹어요", "ko", 1),
+        ("밥과 국과 김치와 고기", "ko", 4),
+        ("米饭和面条", "zh", 1),
+        ("米饭和面条和馒头和饺子", "zh", 4),
+        ("fish and chips, bread and butter", "en", 3),
+        ("Kimchi - a dish", "en", 1),
+        ("kimchi - rice - soup - tea", "en", 4),
+        ("1 rice 2 bread 3 soup 4 tea", "en", 4),
+        ("2 eggs and 3 apples", "en", 2),
+        ("1.5 2.5 3.5 4.5", "en", 1),
+        ("a) rice b) bread c) soup d) tea", "en", 4),
+        ("ሻይና ቡናና ወተትና ውሃ", "am", 4),
+        ("① rice ② bread ③ soup ④ tea", "en", 4),
+    ],
+)
+def test_weak_signs_part_only_long_lists(text: str, language: str, answers: int) -> None:
+    assert len(split_answers(text, language)) == answers

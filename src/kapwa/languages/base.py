@@ -103,7 +103,8 @@ class ReplyWords:
 
     Labels and lists: ``answer`` ("Answer" of "Answer: rice"), ``question``, ``opener`` ("Sure"), ``unknown`` ("I
     don't know"), ``non_answers`` (plain texts parted by "|": what stands in a table or reply where there is no answer,
-    the usual wordings first), ``conjunction`` (and, or), ``and_so_on`` (etc.). ``refusal``: how a refusal opens.
+    the usual wordings first), ``conjunction`` (and, or), ``linker`` (what else joins the members of a long list: words,
+    and what is written on one, with what must stand around it), ``and_so_on`` (etc.). ``refusal``: how a refusal opens.
     Multiple choice: ``choice``, before the option chosen ("the answer is"); ``correct``, after it ("is correct");
     ``negation``, before an option that is not meant; ``denial``, after one; ``option`` ("option"); ``joiner``, between
     two options, beside ``conjunction``; ``hedge`` ("maybe"); ``correction``, by which an earlier answer is taken back
@@ -119,6 +120,7 @@ class ReplyWords:
     unknown: str = ""
     non_answers: str = ""
     conjunction: str = ""
+    linker: str = ""
     and_so_on: str = ""
     refusal: tuple[str, ...] = ()
     choice: str = ""

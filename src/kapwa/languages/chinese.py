@@ -95,21 +95,10 @@ language = Language(
         non_answers="没有答案|不知道|无|沒有答案|无答案|不适用|不適用|不清楚|没有|沒有",
         # Without spaces only words of two characters part a list safely.
         conjunction="以及|或者|还有|還有",
-        joiner="或|和",
-        and_so_on="等|等等",
         refusal=(
             r"(?:抱歉|对不起|對不起|很遗憾|很遺憾).{0,20}(?:无法|不能|無法|没办法|沒辦法|不便)",
             r"(?:作为|作為).{0,8}(?:ai|人工智能|人工智慧|语言模型|語言模型).{0,30}(?:无法|不能|無法|没有|沒有)",
         ),
-        choice="答案|应该是|應該是|正确选项|正確選項|选择?|選擇?",
-        correct="是正[确確]|[为為]正[确確]",
-        negation="不是|不选|不對|错误",
-        denial="不是|不对|不對|不正确|不正確|错误|錯誤",
-        hedge="可能|也许|也許|或许|或許",
-        correction="不对|不對|等等|抱歉|更正|对不起|對不起",
-        conclusion="因此|所以|综上|綜上|最终|最終",
-        contrast="相比之下|而在|相反",
-        option="选项|選項",
         letters=counted("甲 乙 丙 丁"),
     ),
     denials=Denials(

@@ -145,23 +145,9 @@ language = Language(
         non_answers="no answer|I don't know|none|not applicable|not available|n/a|idk|don't know|"
         "no idea|not sure|unknown|no response|there is no answer|does not apply",
         conjunction=r"and|or|as well as|&|\+",
-        and_so_on="etc|and so on|and others?|and more|others?",
-        refusal=_REFUSALS,
         choice=_CHOICE,
         correct=_CORRECT,
-        negation=r"\bnot\b|n't\b|\bneither\b|\bnor\b|\bexcept\b|\bwrong\b|\bincorrect\b|\brather than\b|\binstead of\b"
-        r"|\beliminat|\brule[sd]? out\b|\bcannot\b",
-        denial=r"\bnot?\b|n't\b|\b(?:wrong|incorrect|false|unlikely|ruled? out|mista|cannot|rarely|hardly|never)",
-        hedge="definitely|certainly|clearly|surely|obviously|probably|possibly|perhaps|maybe|(?:most )?likely",
-        correction=r"\b(?:wait|actually|sorry|correction|mistake|i mean|oops|on second thought)\b|[.!?;,—–-]\s*no\b",
-        conclusion=r"\b(?:therefore|thus|hence|so(?! (?:is|are|can|do|does)\b)|final|finally|in conclusion"
-        r"|if i had to|lean(?:ing)?)\b",
-        contrast=r"\b(?:in contrast|by contrast|by comparison|whereas|while|on the other hand|elsewhere|other countries"
-        r"|if the question)\b",
-        option="option|choice|letter",
-        connector="because|since|as|is|was|given|due|for|which|would|seems|but|therefore|so|that|and|or|if|over"
-        "|in this",
-        article="the|an?",
+        refusal=_REFUSALS,
     ),
     denials=Denials(
         before=r"not|cannot|(?:do|does|did|is|are|was|were|has|have|had|would|could|should|must|need|wo|ca|ai)n't|dont"

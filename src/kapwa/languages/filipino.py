@@ -77,16 +77,6 @@ language = Language(
             r"bilang (?:isang )?(?:ai\b|artificial intelligence|(?:large )?language model|modelo ng wika).{0,100}"
             r"\b(?:hindi|wala)\b",
         ),
-        choice="sagot|pinipili ko",
-        correct="ang (?:tamang )?sagot|ang tama",
-        negation=r"\bhindi\b|\bmali\b",
-        denial=r"\bhindi\b|\bmali\b",
-        hedge="baka|marahil|siguro",
-        correction=r"\bteka|\bpaumanhin|\bpasensya|\bpagwawasto",
-        conclusion=r"\bkaya\b|\bsamakatuwid|\bpanghuli",
-        contrast=r"\bsa kabilang banda|\bsamantala|\bsa halip",
-        article="ang",
-        connector="dahil|porque",
     ),
     denials=Denials(
         before=r"hindi|di|wala|walang|huwag|maliban(?: sa)?|bukod sa|sa halip(?: na| ng)?|imbes(?: na| ng)?"

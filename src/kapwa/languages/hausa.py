@@ -68,14 +68,6 @@ language = Language(
         unknown="ban sani ba|ban san ba",
         non_answers="babu amsa|ban sani ba|babu|ban san ba|bai shafi ba",
         conjunction="da|ko|kuma|ko kuma",
-        choice="amsar?|za[bɓ][ie]n?(?:na)?",
-        correct="(?:ce|ita ce|shi ne) (?:amsa|daidai)",
-        negation=r"\bba\b.*\bba ne\b",
-        denial=r"\bba\b.{0,30}\bba (?:ne|ce)\b|\bkuskure",
-        hedge="watakila|ƙila",
-        correction=r"\byi haƙuri|\bgyara",
-        conclusion=r"\bsaboda haka|\bdon haka|\ba ƙarshe",
-        contrast=r"\bsabanin haka|\ba maimakon haka|\bakasin haka",
     ),
     denials=Denials(
         before=r"ba|babu|banda|ban da|maimakon|shakkar?|shakku|da wuya|in ban da|sai dai|ban (?:ga|yarda)|kada|bai"

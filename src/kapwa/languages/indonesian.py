@@ -69,22 +69,11 @@ language = Language(
         unknown="tidak (?:tahu|ada jawaban)",
         non_answers="tidak ada jawaban|tidak tahu|tidak ada|tidak berlaku|tidak diketahui",
         conjunction="dan|atau|serta",
-        and_so_on="dll|dsb|dan lain-lain",
         refusal=(
             r"\bmaaf\b.{0,60}\b(?:tidak|tak) (?:dapat|bisa|boleh|mampu)\b.{0,40}"
             r"(?:bantu|jawab|beri|penuhi|sedia|lanjut)",
             r"\bsebagai (?:sebuah )?(?:model bahasa|ai\b|kecerdasan buatan).{0,80}\b(?:tidak|tak)\b",
         ),
-        choice="jawaban(?:nya|ana)?|pilihan(?:nya)? (?:yang )?(?:benar|tepat)|saya (?:memilih|pilih)",
-        correct="adalah (?:jawaban|pilihan)(?: yang)?",
-        negation=r"\bbukan\b",
-        denial=r"\bbukan\b|\bsalah\b|\btidak\b|\bkeliru\b",
-        hedge="mungkin|barangkali",
-        correction=r"\btunggu|\bmaaf|\bkoreksi|\bralat",
-        conclusion=r"\bjadi\b|\boleh karena itu|\bmaka\b|\bdengan demikian|\bakhir",
-        contrast=r"\bsebaliknya|\bsedangkan|\bsementara",
-        option="pilihan",
-        connector="karena|adalah",
     ),
     denials=Denials(
         before=r"bukan(?:lah|nya)?|tidak|tak|nggak|enggak|belum|jangan|tanpa|kecuali|selain|daripada|alih-alih"

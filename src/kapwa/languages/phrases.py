@@ -1,8 +1,8 @@
 """The words of replies in every language, put together: what a model writes does not follow what it was asked in.
 
 Each language that Kapwa can match declares its own (:class:`kapwa.languages.base.ReplyWords`); the table
-``replies.csv`` adds to these, and has those of languages that Kapwa cannot match yet. None of the lists was reviewed by
-a native speaker.
+``replies.csv`` adds to these, and has those of languages that Kapwa cannot match yet. None of the lists was reviewed
+by a native speaker.
 """
 
 from __future__ import annotations
@@ -30,11 +30,9 @@ _APOSTROPHES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "`": "'"})
 def reply_words() -> Mapping[str, ReplyWords]:
     """Return the reply words of every language by its code, English first."""
     codes = sorted(registry.available("languages"), key=lambda code: (code != "en", code))
-    of_modules = {code: registry.load("languages", code).replies for code in codes}
     tabled = _tabled()
-    return {
-        code: _joined(of_modules.get(code, ReplyWords()), tabled.get(code, {})) for code in {**of_modules, **tabled}
-    }
+    every = {code: registry.load("languages", code).replies for code in codes}
+    return {code: _joined(every.get(code, ReplyWords()), tabled.get(code, {})) for code in (*every, *tabled)}
 
 
 def _tabled() -> Mapping[str, Mapping[str, Any]]:
@@ -55,11 +53,11 @@ def _tabled() -> Mapping[str, Mapping[str, Any]]:
 
 def _joined(words: ReplyWords, more: Mapping[str, Any]) -> ReplyWords:
     """Return the words of a module with those of the table."""
-    both: dict[str, Any] = {}
+    added: dict[str, Any] = {}
     for name, pattern in more.items():
         known = getattr(words, name)
-        both[name] = f"{known}|{pattern}" if isinstance(pattern, str) and known else pattern
-    return replace(words, **both)
+        added[name] = f"{known}|{pattern}" if isinstance(pattern, str) and known else pattern
+    return replace(words, **added)
 
 
 @cache

@@ -75,22 +75,10 @@ language = Language(
         unknown=r"\bno (?:lo )?s[eé]\b|no sabe|desconozco",
         non_answers="sin respuesta|no sé|ninguno|ninguna|no lo sé|no aplica|no procede|no hay respuesta|desconocido",
         conjunction="y|e|o|u|así como",
-        and_so_on="etcétera|entre otros",
         refusal=(
             r"\b(?:lo siento|disculpa|lamento)\b.{0,60}\bno (?:puedo|soy capaz)\b",
             r"\bcomo (?:un |una )?(?:modelo de lenguaje|ia\b|inteligencia artificial).{0,80}\bno (?:puedo|tengo)\b",
         ),
-        choice="respuesta|la (?:opci[oó]n )?correcta|elijo|opci[oó]n correcta",
-        correct="es (?:la )?(?:respuesta|opci[oó]n|correcta)",
-        negation=r"\bno es\b|\bno son\b|\bfals[oae]\b",
-        denial=r"no (?:es|son)\b|incorrect|fals[oae]\b|errón",
-        hedge="quizás?|tal vez|probablemente|posiblemente",
-        correction=r"\bespera|\bperdón|\bmejor dicho|\bcorrección|[.;:]\s*no,",
-        conclusion=r"\bpor (?:lo )?tanto|\basí que|\bentonces|\bfinal\b|\ben conclusión",
-        contrast=r"\ben cambio|\bpor el contrario|\ben contraste|\bmientras que|\ben otros países",
-        option="opci[oó]n",
-        connector="porque|es",
-        article="el|la|los|las",
     ),
     denials=Denials(
         before=r"no|ni|nunca|jamás|tampoco|nadie|ningun[ao]?|sin|excepto|salvo|(?:cualquier cosa|todo) menos|en (?:vez"

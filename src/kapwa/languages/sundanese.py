@@ -109,13 +109,6 @@ language = Language(
         unknown="teu (?:nyaho|terang|apal)",
         non_answers="teu aya jawaban|teu nyaho|teu aya|teu terang|henteu aya",
         conjunction="jeung|sareng|atawa|atanapi|sarta",
-        choice="waleran(?:ana)?|jawabanana|anu leres(?: nyaéta)?",
-        negation=r"\bsanés\b|\blain\b",
-        denial=r"\bsanés\b|\bsalah\b|\blepat\b",
-        hedge="meureun|panginten",
-        correction=r"\bhapunten|\bpunten",
-        conclusion=r"\bjadi\b|\bku kituna|\bku sabab éta",
-        contrast=r"\bsabalikna|\bsedengkeun",
     ),
     denials=Denials(
         before=r"lain|sanes|teu|henteu|hanteu|moal|tara|euweuh|taya|tanpa|iwal(?: ti)?|salian(?: ti)?|kajaba|cangcaya"

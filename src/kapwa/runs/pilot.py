@@ -35,14 +35,15 @@ def learn_from(runs: Sequence[Run], metric: str | None) -> tuple[dict[str, Any],
         tables.append(kept.group_by(place).agg(pl.first("cluster"), pl.mean("value")).sort(place))
     both = tables[0] if len(tables) == 1 else tables[0].join(tables[1], on=place, suffix="_b").sort(place)
     questions, cultures = both["cluster"].n_unique(), both["culture"].n_unique()
+    folders = " and ".join(str(run.path) for run in runs)
     if questions < 2:
-        raise UsageError("The pilot has fewer than two questions to learn from.", hint="Take a larger one.")
+        raise UsageError(f"The pilot has fewer than two questions to learn from: {folders}.", hint="Take a larger one.")
     binary = bool(manifest["metrics"][name].get("binary"))
     found = _seen([both[side].to_numpy() for side in ("value", "value_b") if side in both.columns], both, binary)
     if not found["se"] or not found["differing"]:
         what = "no answers differ" if len(runs) > 1 else "all answers are alike"
         hint = "Take a larger pilot, or --agreement without one."
-        raise UsageError(f"In the pilot {what}, so it does not tell how much answers will.", hint=hint)
+        raise UsageError(f"In the pilot {what}, so it does not tell how much answers will: {folders}.", hint=hint)
     found |= {"binary": binary, "cultures": cultures}
     about = " and ".join(run.path.name for run in runs)
     where = f" over {cultures} cultures" if cultures > 1 else ""

@@ -1,13 +1,13 @@
 """Which option a reply to a multiple-choice question chooses: right, wrong or unparsed is decided on what this reads.
 
 Read is the model's own turn: what follows its next question or the end of its turn is not. Statements are, wherever
-they stand: a JSON field, an answer word with an option after it, an option called the answer, a boxed option, an option
-alone on its line. A statement that names two options contradicts itself, and so does a letter beside another option's
-text. Where statements differ, a later one counts only if the model takes the earlier back ("wait, no: B") or concludes
-from it ("therefore B"); an answer at the start stands against what is said of others ("in contrast"), JSON against
-prose. Two that differ otherwise are unparsed, for a wrong letter is worse than none. Where nothing is stated, marked
-letters and then option texts count if they name one option alone. Everything else is unparsed. The words looked for
-are those of every language (:mod:`kapwa.languages.phrases`).
+they stand: a JSON field, an answer word with an option after it, an option called the answer, a boxed option, an
+option alone on its line, a letter that ends a clause that takes back or concludes. A statement that names two options
+contradicts itself, and so does a letter beside another option's text. Where statements differ, a later one counts only
+if the model takes the earlier back ("wait, no: B") or concludes from it ("therefore B"); an answer at the start stands
+against what is said of others ("in contrast"), JSON against prose. Two that differ otherwise are unparsed, for a wrong
+letter is worse than none. Where nothing is stated, marked letters and then option texts count if they name one option
+alone. Everything else is unparsed. The words looked for are those of every language (:mod:`kapwa.languages.phrases`).
 """
 
 from __future__ import annotations
@@ -244,23 +244,23 @@ class _Reader:
 
     def _turned(self) -> Iterator[_Statement]:
         """A letter that ends a clause that takes back or concludes: "no, B", "which leaves B", "따라서 B입니다"."""
-        for turn in _TURN.finditer(self.prose):
-            near = bisect_left(self._starts, turn.end())
-            if near == len(self.mentions):
-                return
-            one = self.mentions[near]
-            # "No, I was wrong. B": what stands between may be a sentence of its own.
-            remark, _, before = self.prose[turn.end() : one.start].rpartition(". ")
+        for i, one in enumerate(self.mentions):
             after = _SENTENCE_END.split(self.prose[one.end : one.end + _WINDOW], maxsplit=1)[0]
-            others = any(other.clear and other.letter != one.letter for other in mentions(after, self.letters))
-            stopped = _STOP.search(before) or _STOP.search(remark) or (remark and before.strip())
-            asked = self.prose.startswith("?", one.end)
-            denied = asked or _NEGATION.search(before) or _DENIED.match(self.prose, one.end)
             # "B입니다", "A pala"; what has more to say says it of the option.
             closes = n_words(_CLAUSE.split(after)[0]) <= 1 and (one.clear or "A" in self.prose[one.start : one.end])
-            if closes and not (others or stopped or denied) and n_words(remark + before) <= _FEW:
-                letters = self._with_neighbours(self.prose, self.mentions, near)
-                yield _Statement(turn.start(), one.end, letters, "stated")
+            denied = self.prose.startswith("?", one.end) or _DENIED.match(self.prose, one.end)
+            if not closes or denied or any(o.clear and o.letter != one.letter for o in mentions(after, self.letters)):
+                continue
+            start = max(self.mentions[i - 1].end if i else 0, one.start - _WINDOW)
+            for turn in _TURN.finditer(self.prose, start, one.end):
+                # "No, I was wrong. B": what stands between may be a sentence of its own.
+                remark, _, before = self.prose[turn.end() : one.start].rpartition(". ")
+                stopped = _STOP.search(remark) or _STOP.search(before) or (remark and before.strip())
+                if not stopped and n_words(remark + before) <= _FEW and not _NEGATION.search(before):
+                    yield _Statement(
+                        turn.start(), one.end, self._with_neighbours(self.prose, self.mentions, i), "stated"
+                    )
+                    break
 
     def _joined_before(self, i: int) -> set[str]:
         """The letter joined to mention ``i`` from before: "A and B are correct"."""

@@ -49,6 +49,8 @@ _TAG = re.compile(
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufe00-\ufe0f\ufeff]")
 _LATEX = re.compile(r"\\(?:text|mathbf|mathrm|textbf|mathit|textit|bf|rm)\s*\{([^{}]*)\}")
 
+# Vowel signs are no letters to the module re: one beside a letter makes it part of a word (Assamese কে).
+_VOWEL_SIGNS = r"\u0901-\u0903\u093a-\u094f\u0981-\u0983\u09bc-\u09d7\u0cbc-\u0cd6\u0e31-\u0e4e"
 # Letters of lists in other scripts, to the Latin ones.
 _NATIVE = {sign: ALL_LETTERS[i] for words in reply_words().values() for sign, i in words.letters.items()}
 _CONNECTOR = pattern(rf"\s+(?:{any_of('connector')}|{any_of('conjunction')})\b")
@@ -112,7 +114,8 @@ def _token(letters: str) -> re.Pattern[str]:
     signs = sorted((sign for sign, letter in _NATIVE.items() if letter in letters), key=len, reverse=True)
     latin = rf"(?<![{_LATIN}])[{letters}{letters.lower()}](?![{_LATIN}]|['’]\w)"
     # Korean and Japanese write particles and the copula on a letter, Chinese and Japanese nothing before it.
-    native = rf"(?<![^\Wはが选選是为為])(?:{'|'.join(signs)})(?!(?!{_COPULA.pattern})\w)"
+    before, after = rf"(?<![^\Wはが选選是为為])(?<![{_VOWEL_SIGNS}])", rf"(?!(?!{_COPULA.pattern})[\w{_VOWEL_SIGNS}])"
+    native = rf"{before}(?:{'|'.join(signs)}){after}"
     return re.compile(
         rf"(?<![{_LATIN}'’])(?P<open>[{_OPEN}]{{0,6}})(?P<letter>{latin}|{native})(?P<close>[{_OPEN}]{{0,6}})"
     )

@@ -25,7 +25,7 @@ import regex  # type: ignore[import-untyped, unused-ignore]
 from kapwa.languages.phrases import any_of, is_refusal
 from kapwa.languages.words import words
 from kapwa.suites.blend.questions import MAX_ANSWERS, Kind
-from kapwa.suites.blend.reply_lists import is_short, split_answers, tidy
+from kapwa.suites.blend.reply_lists import is_short, numerals, split_answers, tidy
 
 # Longer replies are cut: no answer to these questions stands beyond, and a runaway reply must cost no more than others.
 MAX_CHARS = 4000
@@ -71,6 +71,8 @@ _BULLET = regex.compile(r"^\s*(?:[-*+•·▪◦‣●○■➢✓–—]\s+|[(�
 _FIRST_NUMBER = regex.compile(r"\s*[(（]?1\b|\D")
 _EMPHASIS = regex.compile(r"(\*\*|__|\*|`|~~)(?=\S)(.+?)(?<=\S)\1")
 _HEADING = regex.compile(r"^\s*(?:#{1,6}|>)\s+")
+_BESIDE = regex.compile(r"(?<=\S)(\*\*|__|`)\s+\1(?=\S)")
+_BREAK = regex.compile(r"\\n|</?(?:br|li|ul|ol|p)\s*/?>|(?m:(?<=^\s*[-*•]\s*)\[[ xX✓]?\]\s)", regex.IGNORECASE)
 _LINK = regex.compile(r"\[([^\]]+)\]\([^)\s]+\)")
 # Openings that answer nothing; at the start of a reply only.
 _OPENER = regex.compile(rf"^\s*(?:{any_of('opener')})\s*[!.,،，！。:：]+\s*", regex.IGNORECASE)
@@ -103,7 +105,7 @@ def read_reply(
     """
     if not text.strip():
         return Reply("", (), too_many=False, status="empty")
-    bare = _MARKERS.sub(" ", own_turn(text[:MAX_CHARS]))
+    bare = _BREAK.sub("\n", _MARKERS.sub(" ", own_turn(text[:MAX_CHARS])))
     statement, answers = _said(_without_labels(bare, prefixes), language, limit)
     if not answers:
         return Reply("", (), too_many=False, status="unparsed")
@@ -242,6 +244,7 @@ def _plain(text: str) -> str:
     """Drop code fences, headings, emphasis and links, and keep their text."""
     text = _FENCE.sub(r"\1", text)
     text = "\n".join(_HEADING.sub("", line) for line in text.split("\n"))
+    text = _BESIDE.sub(r"\1\t\1", text)  # "**rice** **bread**": the wide space may part a list
     return str(_EMPHASIS.sub(r"\2", _EMPHASIS.sub(r"\2", _LINK.sub(r"\1", text))))
 
 
@@ -265,6 +268,8 @@ def _statement(lines: Sequence[str]) -> list[str]:
 
 def _sentences(line: str) -> list[str]:
     """Return the sentences of a line: of one that a short answer begins, only those that are short too."""
+    if numerals(line):
+        return [line]
     hit = _ASIDE.search(line)
     if hit and is_short(line[: hit.start()]) and not is_short(line[hit.end() :]) and line[: hit.start()].strip():
         return [line[: hit.start()]]  # "Kimchi - a dish of ..."

@@ -2,15 +2,17 @@
 
 What separates answers: line breaks, semicolons, bars, commas of every script, slashes, bullets; and the words for
 "and" and "or" where they stand before the last of a list, or where nothing else separates. A comma between digits
-(350,000), a slash in a date and whatever stands in brackets do not, unless the brackets hold a list themselves. Where
-a language writes "and" on the next word (Arabic wa-), three such words in a row are a list.
+(350,000), a slash in a date and whatever stands in brackets do not, unless the brackets hold a list themselves. What
+may mean something else within one answer parts a list only where it makes one of more answers than are allowed: dashes,
+wide spaces, numerals that count on from 1, and what a language writes on a word (Arabic wa-, Korean 와) or uses for
+"and" among other things (Chinese 和, English "plus").
 
 A list with nothing between its members ("rice beans bread") is not seen as one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
 
@@ -23,10 +25,26 @@ _SEPARATORS = "\n;|؛；፤，、،፣፥•▪◦‣・\u2028\u2029"
 # Between digits these may belong to one number, date or time; a comma before three digits groups thousands.
 _COMMA = r"(?<!\d),|,(?!\d)|(?<=\d),(?=\d)(?!\d{3}(?!\d))"
 _SLASH = r"(?<!\d)/|/(?!\d)"
-_SEPARATOR = regex.compile(rf"[{_SEPARATORS}]|{_COMMA}|{_SLASH}|(?<!\d)·|·(?!\d)|\s+-{{2,}}\s+")
+# Numbers in circles and in keys, and ticks.
+_SIGNS_OF_LISTS = r"[①-⑳❶-❿➀-➓✅✔☑]\uFE0F?|\d\uFE0F?\u20E3"
+_SEPARATOR = regex.compile(rf"[{_SEPARATORS}]|{_COMMA}|{_SLASH}|(?<!\d)·|·(?!\d)|\s+-{{2,}}\s+|{_SIGNS_OF_LISTS}")
 _OPENING, _CLOSING = "([{（［【「『《〈", ")]}）］】」』》〉"
-_ARABIC_AND = regex.compile(r"(?<=\s)و(?=\p{L}{3})")
-_GLUED_LIST = 3
+# Fewest members of a list that such signs part, and most words of one between two signs.
+_MANY, _MEMBER_WORDS = 4, 4
+_WEAK_SIGNS = (
+    r"\s{2,}|\t|\s[-–—→➔⇒>·.*~=]\s|[→➔⇒]|(?<=\p{L}\p{L})[–—](?=\p{L}\p{L})"
+    r"|(?<=[\w.]['\"”’»`])\s+(?=['\"“‘«`]\w)"
+)
+_NUMERAL = regex.compile(
+    r"(?<![\w.,:/])[(（\[#]?(?:(\d{1,2})(?:\s*[.):：、\]º°–-]+(?:\s+(?=\S)|(?=[^\W\d]))|\s+(?=[^\W\d]))"
+    r"|([ivx]{1,4}|[a-h])[.)\]]\s+(?=\S))",
+    regex.IGNORECASE,
+)
+_SERIES = (
+    [str(n) for n in range(1, 31)],
+    ["i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x"],
+    list("abcdefgh"),
+)
 # What closes an open list and is no answer.
 _AND_SO_ON = regex.compile(rf"(?:{any_of('and_so_on')})\.*…?", regex.IGNORECASE)
 _EDGES = " \t\r\n\u00a0\u200b\ufeff\"'`*_“”‘’«»„‟.!?。！？؟।።…:：,،、;؛-–—~"
@@ -101,16 +119,40 @@ def _bracketed(text: str) -> tuple[str, list[tuple[int, int]]]:
 def _cut(shape: str, text: str, language: str) -> list[str]:
     """Cut ``text`` where ``shape``, a text of the same length, has separators or, in their place, conjunctions."""
     cuts = [hit.span() for hit in _SEPARATOR.finditer(shape)]
-    conjunction = _between(language)
-    if cuts:  # "a, b and c": only the last piece has a conjunction that joins the list
-        cuts += [hit.span() for hit in conjunction.finditer(shape, cuts[-1][1])][:1]
-    else:
-        cuts = [hit.span() for hit in conjunction.finditer(shape)] or _glued(shape, language)
+    # "a, b and c": only the last piece has a conjunction that joins the list
+    last = cuts[-1][1] if cuts else 0
+    weak = numerals(text) or [*cuts, *(hit.span() for hit in _linkers(language).finditer(shape, last))]
+    members = _between_cuts(text, weak)
+    if len(members) >= _MANY and len(weak) > len(cuts) and all(n_words(one) <= _MEMBER_WORDS for one in members[1:-1]):
+        return members
+    joined = [hit.span() for hit in _between(language).finditer(shape, last)]
+    return _between_cuts(text, cuts + joined[:1] if cuts else joined)
+
+
+def _between_cuts(text: str, cuts: Iterable[tuple[int, int]]) -> list[str]:
+    """Return what stands between the cuts and is not empty."""
     parts, last = [], 0
     for start, end in cuts:
         parts.append(text[last:start])
         last = end
     return [part for part in (*parts, text[last:]) if part.strip()]
+
+
+def numerals(text: str) -> list[tuple[int, int]]:
+    """Return where numerals count four members or more in a line ("1. rice 2. bread 3. soup 4. tea"), else nothing."""
+    hits = list(_NUMERAL.finditer(text))
+    for series in _SERIES if len(hits) >= _MANY - 1 else ():
+        run: list[tuple[int, int]] = []
+        place = 0
+        for hit in hits:
+            sign = str(int(hit[1])) if hit[1] else hit[2].lower()
+            # The first numeral may have been taken for the mark of the reply's only line.
+            if sign in series[place : place + 1] or (not run and sign == series[1]):
+                run.append(hit.span())
+                place = series.index(sign) + 1
+        if place >= _MANY:
+            return run
+    return []
 
 
 @cache
@@ -123,7 +165,10 @@ def _between(language: str) -> Any:
     return regex.compile(rf"{unspaced}(?<=[\s,،、;؛]|^)(?:{spaced})(?=\s)", regex.IGNORECASE)
 
 
-def _glued(shape: str, language: str) -> list[tuple[int, int]]:
-    """Where a word begins with "and" in Arabic, if so many do that they make a list."""
-    hits = [hit.span() for hit in _ARABIC_AND.finditer(shape)] if language == "ar" else []
-    return hits if len(hits) >= _GLUED_LIST else []
+@cache
+def _linkers(language: str) -> Any:
+    """What parts a list of many members in a language and in English: conjunctions, linkers and weak signs."""
+    words = reply_words()
+    linkers = (words[code].linker for code in dict.fromkeys((language, "en")) if code in words)
+    ways = (_between(language).pattern, *linkers, _WEAK_SIGNS)
+    return regex.compile("|".join(f"(?:{way})" for way in ways if way), regex.IGNORECASE)

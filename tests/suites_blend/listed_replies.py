@@ -1,0 +1,213 @@
+"""Replies that list many answers, joined as each language joins them: planted from the released annotations."""
+
+from collections.abc import Callable, Iterator, Sequence
+from random import Random
+from typing import NamedTuple
+
+from kapwa.languages.codes import canonical
+from kapwa.suites.blend.questions import Question, is_valid_code
+
+# "And" and "or" between words; those that are written on the word before or after, "~" for the word.
+BETWEEN = {
+    "am": ("እና", "ወይም"),
+    "ar": ("و", "أو", "وأيضا", "ثم"),
+    "as": ("আৰু", "বা", "নাইবা", "লগতে"),
+    "az": ("və", "və ya", "ya da", "yaxud", "həm də"),
+    "el": ("και", "ή", "είτε", "καθώς και"),
+    "en": ("and", "or", "and also", "plus", "&", "as well as"),
+    "es": ("y", "o", "o bien", "además de", "también"),
+    "fa": ("و", "یا", "و یا", "همچنین"),
+    "ha": ("da", "ko", "kuma", "tare da", "sai"),
+    "id": ("dan", "atau", "serta", "ataupun", "dan juga"),
+    "ko": ("그리고", "또는", "혹은", "및", "아니면"),
+    "su": ("jeung", "sareng", "atawa", "sarta", "jeung ogé"),
+    "zh": (),
+}
+GLUED = {
+    "ar": ("{0} و{1}",),
+    "am": ("{0}ና {1}", "{0}፣ {1}ም"),
+    "fa": ("{0} و {1}",),
+    "ko": ("{0}와 {1}", "{0}과 {1}", "{0}하고 {1}", "{0}랑 {1}", "{0}이랑 {1}", "{0}이나 {1}", "{0}나 {1}"),
+    "zh": ("{0}和{1}", "{0}或{1}", "{0}与{1}", "{0}、{1}", "{0}跟{1}", "{0}或者{1}"),
+}
+COMMAS = {"ar": "، ", "fa": "، ", "zh": "、", "am": "፣ "}
+# How members stand without a word between them.
+PLAIN = {
+    "comma": ", ",
+    "semicolon": "; ",
+    "slash": " / ",
+    "slash, no spaces": "/",
+    "bar": " | ",
+    "plus": " + ",
+    "dash": " - ",
+    "long dash": " – ",
+    "middle dot": " · ",
+    "full stop": ". ",
+    "line": "\n",
+    "empty line": "\n\n",
+    "many spaces": "   ",
+    "tab": "\t",
+    "ampersand": " & ",
+    "arrow": " → ",
+}
+NUMBERED = ("{n}. {x}", "{n}) {x}", "({n}) {x}", "{n}- {x}", "{n}: {x}", "{n} {x}", "#{n} {x}", "{n}.{x}")
+
+
+Join = Callable[..., tuple[str, str]]
+
+
+class Listed(NamedTuple):
+    """A planted reply: to which question, how its members are joined, the reply, and its first member."""
+
+    question: Question
+    how: str
+    text: str
+    first: str
+
+
+def joined(members: Sequence[str], language: str, random: Random, *, known: bool) -> tuple[str, str]:
+    """Join members in one way of a language, and name the way; nothing stands between those that are known alone."""
+    ways = ["plain", "numbered", "numbered line", "bullet", "between", "last", "glued"]
+    way = random.choice([*ways, "spaces"] if known else ways)
+    comma = COMMAS.get(language, ", ")
+    words = BETWEEN[language] or BETWEEN["en"]
+    if way == "plain" or (way == "glued" and language not in GLUED):
+        name = random.choice(list(PLAIN))
+        return name, PLAIN[name].join(members)
+    if way in ("numbered", "numbered line"):
+        form = random.choice(NUMBERED)
+        lines = [form.format(n=n, x=member) for n, member in enumerate(members, 1)]
+        return f"{way} {form}", ("\n" if way.endswith("line") else " ").join(lines)
+    if way == "bullet":
+        sign = random.choice("-*•–▪·")
+        return f"bullet {sign}", "\n".join(f"{sign} {member}" for member in members)
+    if way == "between":
+        word = random.choice(words)
+        return f"between {word}", f" {word} ".join(members)
+    if way == "last":
+        word = random.choice(words)
+        return f"last {word}", comma.join(members[:-1]) + f" {word} {members[-1]}"
+    if way == "glued":
+        form = random.choice(GLUED[language])
+        text = members[0]
+        for member in members[1:]:
+            text = form.format(text, member)
+        return f"glued {form}", text
+    return "spaces", " ".join(members)
+
+
+ROMAN = ["i", "ii", "iii", "iv", "v", "vi"]
+AND = {
+    "am": "እና",
+    "ar": "و",
+    "as": "আৰু",
+    "az": "və",
+    "el": "και",
+    "en": "and",
+    "es": "y",
+    "fa": "و",
+    "ha": "da",
+    "id": "dan",
+    "ko": "그리고",
+    "su": "jeung",
+    "zh": "和",
+}
+FIRST = {
+    "en": ("First", "then", "finally"),
+    "ko": ("첫째", "둘째로", "마지막으로"),
+    "zh": ("首先", "其次", "最后"),
+    "es": ("Primero", "luego", "por último"),
+    "id": ("Pertama", "lalu", "terakhir"),
+    "su": ("Kahiji", "terus", "pamungkas"),
+    "ar": ("أولا", "ثم", "وأخيرا"),
+    "fa": ("اول", "سپس", "در آخر"),
+    "am": ("መጀመሪያ", "ከዚያ", "በመጨረሻ"),
+    "as": ("প্ৰথমে", "তাৰপিছত", "শেষত"),
+    "az": ("Əvvəlcə", "sonra", "nəhayət"),
+    "el": ("Πρώτα", "μετά", "τέλος"),
+    "ha": ("Na farko", "sannan", "daga ƙarshe"),
+}
+FRAME = {
+    "en": "People there mention {}.",
+    "ko": "사람들은 {} 등을 말합니다.",
+    "zh": "人们会说{}等。",
+    "es": "La gente menciona {}.",
+    "id": "Orang menyebut {}.",
+    "su": "Jalma nyebut {}.",
+    "ar": "يذكر الناس {}.",
+    "fa": "مردم {} را می‌گویند.",
+    "am": "ሰዎች {} ይላሉ።",
+    "as": "মানুহে {} কয়।",
+    "az": "İnsanlar {} deyirlər.",
+    "el": "Ο κόσμος λέει {}.",
+    "ha": "Mutane suna cewa {}.",
+}
+
+
+def joined_otherwise(members: Sequence[str], language: str, random: Random, *, known: bool) -> tuple[str, str]:
+    """As :func:`joined`, in ways that the reader was first measured on before it knew them."""
+    del known
+    comma = COMMAS.get(language, ", ")
+    a = AND[language]
+    f = FIRST[language]
+    ways = {
+        "framed": lambda: FRAME[language].format(comma.join(members[:-1]) + f" {a} {members[-1]}"),
+        "framed and": lambda: FRAME[language].format(f" {a} ".join(members)),
+        "first then": lambda: (
+            f"{f[0]} {members[0]}" + "".join(f", {f[1]} {m}" for m in members[1:-1]) + f", {f[2]} {members[-1]}."
+        ),
+        "lettered line": lambda: " ".join(f"{x}) {m}" for x, m in zip("abcdef", members, strict=False)),
+        "roman": lambda: " ".join(f"{x}) {m}" for x, m in zip(ROMAN, members, strict=False)),
+        "roman lines": lambda: "\n".join(f"{x}. {m}" for x, m in zip(ROMAN, members, strict=False)),
+        "emoji lines": lambda: "\n".join(f"✅ {m}" for m in members),
+        "keycap": lambda: " ".join(f"{n}️⃣ {m}" for n, m in enumerate(members, 1)),
+        "json": lambda: "[" + ", ".join(f'"{m}"' for m in members) + "]",
+        "table": lambda: "| " + " | ".join(members) + " |",
+        "double slash": lambda: " // ".join(members),
+        "tilde": lambda: " ~ ".join(members),
+        "quotes": lambda: " ".join(f'"{m}"' for m in members),
+        "bold": lambda: " ".join(f"**{m}**" for m in members),
+        "comma and each": lambda: members[0] + "".join(f"{comma}{a} {m}" for m in members[1:]),
+        "comma space before": lambda: " ,".join(members),
+        "br": lambda: "<br>".join(members),
+        "li": lambda: "<ul>" + "".join(f"<li>{m}</li>" for m in members) + "</ul>",
+        "either": lambda: {"en": "either ", "es": "o "}.get(language, "") + f" {a} ".join(members),
+        "ellipsis": lambda: "... ".join(members),
+        "circled": lambda: " ".join(f"{'①②③④⑤⑥'[n]} {m}" for n, m in enumerate(members)),
+        "bracketed": lambda: f"{members[0]} (" + comma.join(members[1:]) + ")",
+        "colon list": lambda: "There are several:\n" + "\n".join(f"- **{m}**: common" for m in members),
+        "asterisk inline": lambda: "* " + " * ".join(members),
+        "checkbox": lambda: "\n".join(f"- [ ] {m}" for m in members),
+        "two groups": lambda: f"{members[0]} {a} {members[1]}\n" + f" {a} ".join(members[2:]),
+        "backslash n": lambda: "\\n".join(members),
+        "thousand dots": lambda: "・".join(members),
+        "equals or": lambda: " = ".join(members),
+        "num native": lambda: " ".join(f"{n}º {m}" for n, m in enumerate(members, 1)),
+    }
+    way = random.choice(list(ways))
+    return way, ways[way]()
+
+
+def planted(questions: Sequence[Question], country: str, count: int, join: Join = joined) -> Iterator[Listed]:
+    """Yield lists of four to six answers, in a seeded order: all to one question, or every other one to another.
+
+    Members are answers of at most three words that hold no sign which parts a list.
+    """
+    random = Random(f"lists {country}")
+    asked = [one for one in questions if one.country == country and one.kind == "text" and is_valid_code(one)]
+    while count:
+        question, size, mixed = random.choice(asked), random.choice((4, 5, 6)), random.random() < 0.5
+        sources = [question] * size
+        if mixed:
+            sources[::2] = random.sample(asked, len(sources[::2]))
+        groups = [random.choice(one.groups) for one in sources]
+        members = list(dict.fromkeys(random.choice(group.local) for group in groups if group.local))
+        if len(members) < size or not all(map(_sole, members)):
+            continue
+        how, text = join(members, canonical(question.language), random, known=not mixed)
+        yield Listed(question, how, text, members[0])
+        count -= 1
+
+
+def _sole(answer: str) -> bool:
+    return answer.strip() != "" and len(answer.split()) <= 3 and not set(answer) & set(",،、;/|(\n-–·.:+&→")
