@@ -188,6 +188,108 @@ def joined_otherwise(members: Sequence[str], language: str, random: Random, *, k
     return way, ways[way]()
 
 
+# "Also", "besides", "some ... others" and ordinals, as lists in prose have them.
+ALSO = {
+    "en": ("also", "besides", "as well as"),
+    "ko": ("또", "그 외에도", "뿐만 아니라"),
+    "zh": ("也有", "另外", "此外还有"),
+    "es": ("también", "además", "incluso"),
+    "id": ("juga", "selain itu", "bahkan"),
+    "su": ("ogé", "salian ti éta", "malah"),
+    "ar": ("أيضا", "بالإضافة إلى", "وكذلك"),
+    "fa": ("همچنین", "به علاوه", "و نیز"),
+    "am": ("በተጨማሪም", "እንዲሁም", "ደግሞ"),
+    "as": ("লগতে", "তদুপৰি", "আকৌ"),
+    "az": ("həmçinin", "bundan başqa", "hətta"),
+    "el": ("επίσης", "ακόμη", "καθώς και"),
+    "ha": ("haka kuma", "da kuma", "bugu da ƙari"),
+}
+ORDINALS = {
+    "en": ("first", "second", "third", "fourth", "fifth", "sixth"),
+    "ko": ("첫째", "둘째", "셋째", "넷째", "다섯째", "여섯째"),
+    "zh": ("第一", "第二", "第三", "第四", "第五", "第六"),
+    "es": ("primero", "segundo", "tercero", "cuarto", "quinto", "sexto"),
+    "id": ("pertama", "kedua", "ketiga", "keempat", "kelima", "keenam"),
+    "su": ("kahiji", "kadua", "katilu", "kaopat", "kalima", "kagenep"),
+    "ar": ("أولا", "ثانيا", "ثالثا", "رابعا", "خامسا", "سادسا"),
+    "fa": ("اول", "دوم", "سوم", "چهارم", "پنجم", "ششم"),
+    "am": ("አንደኛ", "ሁለተኛ", "ሦስተኛ", "አራተኛ", "አምስተኛ", "ስድስተኛ"),
+    "as": ("প্ৰথম", "দ্বিতীয়", "তৃতীয়", "চতুৰ্থ", "পঞ্চম", "ষষ্ঠ"),
+    "az": ("birinci", "ikinci", "üçüncü", "dördüncü", "beşinci", "altıncı"),
+    "el": ("πρώτον", "δεύτερον", "τρίτον", "τέταρτον", "πέμπτον", "έκτον"),
+    "ha": ("na farko", "na biyu", "na uku", "na huɗu", "na biyar", "na shida"),
+}
+NATIVE_DIGITS = {"ar": "٠١٢٣٤٥٦٧٨٩", "fa": "۰۱۲۳۴۵۶۷۸۹", "as": "০১২৩৪৫৬৭৮৯"}
+NATIVE_NUMERALS = {"zh": "一二三四五六", "ko": "일이삼사오육", "am": "፩፪፫፬፭፮"}
+NATIVE_LETTERS = {
+    "ko": "가나다라마바",
+    "ar": "أبجدهو",
+    "fa": ("الف", "ب", "پ", "ت", "ث", "ج"),
+    "el": "αβγδεζ",
+    "as": "কখগঘঙচ",
+    "am": "ሀለሐመሠረ",
+    "zh": "甲乙丙丁戊己",
+}
+
+
+def joined_third(members: Sequence[str], language: str, random: Random, *, known: bool) -> tuple[str, str]:
+    """As :func:`joined`, in ways planted after the rules for the two others were whole."""
+    del known
+    comma, a, also = COMMAS.get(language, ", "), AND[language], ALSO[language]
+    count = range(1, len(members) + 1)
+    digits = str.maketrans("0123456789", NATIVE_DIGITS.get(language, "0123456789"))
+    numerals = NATIVE_NUMERALS.get(language, "123456")
+    letters = NATIVE_LETTERS.get(language, "ABCDEF")
+    last = members[-1]
+    ways = {
+        "also at the end": lambda: comma.join(members[:-1]) + f"{comma}{also[0]} {last}",
+        "besides": lambda: f"{members[0]} {a} {members[1]}. {also[1]} " + f" {a} ".join(members[2:]) + ".",
+        "and in pairs": lambda: f"{members[0]} {a} {members[1]}{comma}" + f" {a} ".join(members[2:]),
+        "as well as": lambda: f" {a} ".join(members[:-1]) + f" {also[2]} {last}",
+        "ordinals": lambda: ", ".join(f"{o} {m}" for o, m in zip(ORDINALS[language], members, strict=False)),
+        "ordinal lines": lambda: "\n".join(f"{o}: {m}" for o, m in zip(ORDINALS[language], members, strict=False)),
+        "native digits": lambda: " ".join(f"{n}. {m}".translate(digits) for n, m in zip(count, members, strict=True)),
+        "native digit lines": lambda: "\n".join(f"{n}) {m}".translate(digits) for n, m in zip(count, members, strict=True)),
+        "native numerals": lambda: " ".join(f"{n}. {m}" for n, m in zip(numerals, members, strict=False)),
+        "native numeral lines": lambda: "\n".join(f"{n}、{m}" for n, m in zip(numerals, members, strict=False)),
+        "native letters": lambda: " ".join(f"{x}) {m}" for x, m in zip(letters, members, strict=False)),
+        "native letter lines": lambda: "\n".join(f"{x}. {m}" for x, m in zip(letters, members, strict=False)),
+        "plus signs": lambda: "+".join(members),
+        "greater": lambda: " > ".join(members),
+        "brackets each": lambda: " ".join(f"[{m}]" for m in members),
+        "round brackets each": lambda: " ".join(f"({m})" for m in members),
+        "hashtags": lambda: " ".join("#" + m.replace(" ", "_") for m in members),
+        "underlined": lambda: "_" + "_, _".join(members) + "_",
+        "emoji": lambda: " ".join(f"🍽️ {m}" for m in members),
+        "stars": lambda: " ★ ".join(members),
+        "bullets in line": lambda: "• " + " • ".join(members),
+        "triangles": lambda: "\n".join(f"▸ {m}" for m in members),
+        "arrows in lines": lambda: "\n".join(f"→ {m}" for m in members),
+        "json object": lambda: "{" + ", ".join(f'"{n}": "{m}"' for n, m in zip(count, members, strict=True)) + "}",
+        "json answers": lambda: '{"answers": [' + ", ".join(f'"{m}"' for m in members) + "]}",
+        "python tuple": lambda: "(" + ", ".join(f"'{m}'" for m in members) + ")",
+        "table rows": lambda: "| # | x |\n|---|---|\n" + "\n".join(f"| {n} | {m} |" for n, m in zip(count, members, strict=True)),
+        "xml": lambda: "".join(f"<item>{m}</item>" for m in members),
+        "yaml": lambda: "answers:\n" + "\n".join(f"  - {m}" for m in members),
+        "bold lines": lambda: "\n".join(f"**{n}. {m}**" for n, m in zip(count, members, strict=True)),
+        "number after": lambda: " ".join(f"{m} ({n})" for n, m in zip(count, members, strict=True)),
+        "shares": lambda: ", ".join(f"{m} {p}%" for m, p in zip(members, (40, 25, 15, 10, 6, 4), strict=False)),
+        "line and comment": lambda: "\n".join(f"{m} - ok" for m in members),
+        "one of": lambda: FRAME[language].format(comma.join(members)),
+        "vertical dots": lambda: " ⋮ ".join(members),
+        "full-width comma": lambda: "，".join(members),
+        "full-width bar": lambda: "｜".join(members),
+        "long vowel line": lambda: "—".join(members),
+        "semicolon, native": lambda: {"ar": "؛ ", "fa": "؛ ", "zh": "；", "am": "፤ ", "el": "· "}.get(language, "; ").join(members),
+        "colon": lambda: " : ".join(members),
+        "double space": lambda: "  ".join(members),
+        "no-break spaces": lambda: "\u00a0\u00a0".join(members),
+        "quotes, native": lambda: " ".join(f"«{m}»" if language not in ("zh", "ko") else f"「{m}」" for m in members),
+    }
+    way = random.choice(list(ways))
+    return way, ways[way]()
+
+
 def planted(questions: Sequence[Question], country: str, count: int, join: Join = joined) -> Iterator[Listed]:
     """Yield lists of four to six answers, in a seeded order: all to one question, or every other one to another.
 

@@ -31,19 +31,25 @@ _SEPARATOR = regex.compile(rf"[{_SEPARATORS}]|{_COMMA}|{_SLASH}|(?<!\d)·|·(?!\
 _OPENING, _CLOSING = "([{（［【「『《〈", ")]}）］】」』》〉"
 # Fewest members of a list that such signs part, and most words of one between two signs.
 _MANY, _MEMBER_WORDS = 4, 4
+# Symbols (+, ★, emoji), other signs between spaces, and hashes; brackets and quotes side by side.
 _WEAK_SIGNS = (
-    r"\s{2,}|\t|\s[-–—→➔⇒>·.*~=]\s|[→➔⇒]|(?<=\p{L}\p{L})[–—](?=\p{L}\p{L})"
+    r"\s{2,}|\t|\s*\p{S}[\p{S}\uFE0F\u200D]*\s*|\s[^\w\s]+\s|\s#(?=\w)|(?<=\S)(?:[–—](?!\d)|(?<!\d)[–—])(?=\S)"
     r"|(?<=[\w.]['\"”’»`])\s+(?=['\"“‘«`]\w)"
 )
+_BETWEEN_BRACKETS = regex.compile(rf"(?<=[{regex.escape(_CLOSING)}])\s*(?=[{regex.escape(_OPENING)}])")
+# Signs that count on, each to its place.
+_SERIES: list[dict[str, int]] = [
+    {str(n): n - 1 for n in range(1, 31)},
+    *(
+        {sign: place for place, sign in enumerate(signs)}
+        for signs in ("i ii iii iv v vi vii viii ix x".split(), "abcdefgh", "一二三四五六七八九十", "፩፪፫፬፭፮፯፰፱", "일이삼사오육칠팔", "الف ب پ ت ث ج".split())
+    ),
+    *({sign.lower(): place for sign, place in one.letters.items()} for one in reply_words().values() if one.letters),
+]
 _NUMERAL = regex.compile(
-    r"(?<![\w.,:/])[(（\[#]?(?:(\d{1,2})(?:\s*[.):：、\]º°–-]+(?:\s+(?=\S)|(?=[^\W\d]))|\s+(?=[^\W\d]))"
-    r"|([ivx]{1,4}|[a-h])[.)\]]\s+(?=\S))",
+    r"(?<![\w.,:/])[(（\[#]?(?:(\d{1,2})(?:\s*[.):：、\]º°–-]+(?:\s+(?=\S)|(?=[^\W\d])|\Z)|\s+(?=[^\W\d]))"
+    rf"|({'|'.join(sign for one in _SERIES[1:] for sign in one)})[.)\]、]\s+(?=\S))",
     regex.IGNORECASE,
-)
-_SERIES = (
-    [str(n) for n in range(1, 31)],
-    ["i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x"],
-    list("abcdefgh"),
 )
 # What closes an open list and is no answer.
 _AND_SO_ON = regex.compile(rf"(?:{any_of('and_so_on')})\.*…?", regex.IGNORECASE)
@@ -121,10 +127,16 @@ def _cut(shape: str, text: str, language: str) -> list[str]:
     cuts = [hit.span() for hit in _SEPARATOR.finditer(shape)]
     # "a, b and c": only the last piece has a conjunction that joins the list
     last = cuts[-1][1] if cuts else 0
-    weak = numerals(text) or [*cuts, *(hit.span() for hit in _linkers(language).finditer(shape, last))]
-    members = _between_cuts(text, weak)
-    if len(members) >= _MANY and len(weak) > len(cuts) and all(n_words(one) <= _MEMBER_WORDS for one in members[1:-1]):
-        return members
+    sides = [hit.span() for hit in _BETWEEN_BRACKETS.finditer(text)]
+    # Conjunctions of pairs part members where there are more than enough ("a and b, c and d, e and f"), or where what
+    # follows says "also".
+    goes_on = any(_linkers(language).match(f" {text[end:].lstrip()}") for _, end in cuts)
+    for start, many in ((last, _MANY), (0, _MANY + (not goes_on))):
+        weak = numerals(text) or sorted([*cuts, *sides, *(hit.span() for hit in _linkers(language).finditer(shape, start))])
+        members = _between_cuts(text, weak)
+        short = all(n_words(one) <= _MEMBER_WORDS for one in members[1:-1])
+        if len(members) >= many and len(weak) > len(cuts) and short:
+            return members
     joined = [hit.span() for hit in _between(language).finditer(shape, last)]
     return _between_cuts(text, cuts + joined[:1] if cuts else joined)
 
@@ -147,9 +159,9 @@ def numerals(text: str) -> list[tuple[int, int]]:
         for hit in hits:
             sign = str(int(hit[1])) if hit[1] else hit[2].lower()
             # The first numeral may have been taken for the mark of the reply's only line.
-            if sign in series[place : place + 1] or (not run and sign == series[1]):
+            if series.get(sign) == place or (not run and series.get(sign) == 1):
                 run.append(hit.span())
-                place = series.index(sign) + 1
+                place = series[sign] + 1
         if place >= _MANY:
             return run
     return []
