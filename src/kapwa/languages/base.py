@@ -109,7 +109,8 @@ class ReplyWords:
     ``negation``, before an option that is not meant; ``denial``, after one; ``option`` ("option"); ``joiner``, between
     two options, beside ``conjunction``; ``hedge`` ("maybe"); ``correction``, by which an earlier answer is taken back
     ("no, wait"); ``mistake``, which says so in a remark of its own ("that's wrong,"); ``yes``, which says of the option
-    before it that it is the answer; ``conclusion`` ("therefore"); ``contrast``, before what holds elsewhere ("in contrast", "whereas");
+    before it that it is the answer; ``conclusion`` ("therefore"); ``contrast``, before what holds elsewhere ("in
+    contrast", "whereas");
     ``connector``, after a letter that would be a word without it (English "A because"); ``article``; ``letters``:
     letters of lists, to their places (0 for the first), and ``copula``, written on such a letter (Korean "나입니다").
     No option is a letter after a ``bearer`` ("Dear", "Vitamin") or before what ``borne`` holds ("C vitamini").

@@ -4,10 +4,11 @@ Read is the model's own turn: what follows its next question or the end of its t
 they stand: a JSON field, an answer word with an option after it, an option called the answer, a boxed option, an
 option alone on its line, a letter that ends a clause that takes back or concludes. A statement that names two options
 contradicts itself, and so does a letter beside another option's text. Where statements differ, a later one counts only
-if the model takes the earlier back ("wait, no: B") or concludes from it ("therefore B"); an answer at the start stands
-against what is said of others ("in contrast"), JSON against prose. Two that differ otherwise are unparsed, for a wrong
-letter is worse than none. Where nothing is stated, marked letters and then option texts count if they name one option
-alone. Everything else is unparsed. The words looked for are those of every language (:mod:`kapwa.languages.phrases`).
+if the model takes the earlier back ("wait, no: B", "that's wrong, B") or concludes from it ("therefore B"); an answer
+at the start stands against what is said of others ("in contrast"), JSON against prose. Two that differ otherwise are
+unparsed, for a wrong letter is worse than none. Where nothing is stated, marked letters, the one letter of a short
+sentence and then option texts count if they name one option alone. Everything else is unparsed. The words looked for
+are those of every language (:mod:`kapwa.languages.phrases`).
 """
 
 from __future__ import annotations
@@ -56,17 +57,17 @@ _FIELD = pattern(rf"[\"'“]?(?:{_KEYS})[\"'”]?\s*[:=]\s*(?P<value>{_QUOTED}|[
 _OBJECT = re.compile(r"\{[^{}]*\}")
 _BOXED = pattern(r"\bf?boxed\s*\{+\s*([^{}]*?)\s*\}|<(?:final_?)?answer>\s*(.*?)\s*</(?:final_?)?answer>")
 _STOP = re.compile(r"[.!?。！？।።؟\n]")
-_CLAUSE = re.compile(r"[,;:.!?。！？।።؟\n、，،؛፣·]|\bbut\b")
+_CLAUSE = re.compile(r"[,;:.!?。！？।።؟\n、，،؛፣፤·]|\bbut\b")
 _SENTENCE_END = re.compile(r"(?<!\b[A-Za-z])[.!?](?=\s)|[。！？।።؟\n]")
 _AFTER_SENTENCE = re.compile(r"[^\W\d_]{2}\W*[.!;。।።؛]\W*\Z")
 _SKIP = re.compile(r"[\s:=*_`\"'“”«»>→#-]*")
 _LABEL = re.compile(r"\s*[.):(–—*_\"'“-]+\s*[*_\"'“(]*|\s+(?=\()")
 _CLOSED, _COMMAS = ")]）】", tuple(",،、，")
 _BULLETS = "-*•>#|~ \t"
+_LINE_LETTER = re.compile(rf"^[{re.escape(_BULLETS)}(]*([A-Z])\b", re.MULTILINE)
 _LINE_SIGNS = " .)):;*_`\"'!。\t-–—"
-# Signs and words that end a line about one option: it is the answer, or it is none.
+# Signs and words that end a line about one option: it is the answer.
 _TICK = pattern(rf"[✅✓✔☑◉🔘]|\[[x✓]\]|[:.)=–—-]\s*(?:{any_of('yes')})\W*\Z")
-_CROSS = pattern(rf"[❌✗✘✖☒]|\[ \]|[:.)=–—-]\s*(?:{any_of('mistake')}|no)\W*\Z")
 # How far after an answer word its option may stand, in characters and words.
 _WINDOW, _FAR = 90, 12
 # Fewer words before a closing letter do not make a sentence about something else.
@@ -87,7 +88,7 @@ _DENIED, _DENIAL = (
 _OPENING = pattern(rf"\W*(?:(?:{any_of('article')})\s+(?:\w+\s+)?)?")
 # "That's wrong, B": a few words between two stops that say so of what stands before, and name no option.
 _STOPS = r".!?;,:…—–\n。，、،！？।።؟؛፣-"
-_REMARK = rf"(?:(?!\b(?:[b-j]|(?-i:A))\b)[^{_STOPS}])"
+_REMARK = rf"(?:(?!\b(?:[b-hj]|(?-i:A))\b)[^{_STOPS}])"
 _MISTAKE = rf"(?:\A|(?<=[{_STOPS}]))\s*{_REMARK}{{0,24}}?(?:{any_of('mistake')}){_REMARK}{{0,24}}[{_STOPS}]"
 _CORRECTION = pattern(f"(?:{any_of('correction')})|{_MISTAKE}")
 _CONCLUSION = pattern(any_of("conclusion"))
@@ -169,7 +170,7 @@ class _Reader:
             # "A is tempting, but" says something of A.
             of_letter = opening and first.how == "alone" and _GOES_ON.match(self.prose, first.end)
             opening = opening and not of_letter
-            if _CORRECTION.search(between) or (of_letter and one.how == "stated" and not _SENTENCE_END.search(between)):
+            if _CORRECTION.search(between) or (of_letter and one.how == "stated" and not _STOP.search(between)):
                 stands = one
             elif (one.how not in _FORMAL and stands.how in _FORMAL) or (opening and _CONTRAST.search(between)):
                 continue
@@ -251,7 +252,7 @@ class _Reader:
         for i, one in enumerate(self.mentions):
             if not _CORRECT.match(self.prose, one.end) or _DENIED.match(self.prose, one.end):
                 continue
-            before = _STOP.split(self.prose[max(0, one.start - 12) : one.start])[-1]
+            before = _CLAUSE.split(self.prose[max(0, one.start - 12) : one.start])[-1]
             if not _NEGATION.search(before):
                 letters = frozenset({one.letter, *self._joined_before(i)})
                 yield _Statement(one.start, one.end, letters, "stated")
@@ -268,12 +269,11 @@ class _Reader:
             start = max(self.mentions[i - 1].end if i else 0, one.start - _WINDOW)
             for turn in _TURN.finditer(self.prose, start, one.end):
                 # "No, I was wrong. B": what stands between may be a sentence of its own.
-                remark, _, before = self.prose[turn.end() : one.start].rpartition(". ")
-                stopped = _STOP.search(remark.strip(". ")) or _STOP.search(before) or (remark and before.strip())
+                remark, _, before = self.prose[turn.end() : one.start].strip(" .。").rpartition(". ")
+                stopped = _STOP.search(remark) or _STOP.search(before) or (remark and before.strip())
                 if not stopped and n_words(remark + before) <= _FEW and not _NEGATION.search(before):
-                    yield _Statement(
-                        turn.start(), one.end, self._with_neighbours(self.prose, self.mentions, i), "stated"
-                    )
+                    letters = self._with_neighbours(self.prose, self.mentions, i)
+                    yield _Statement(turn.start(), one.end, letters, "stated")
                     break
 
     def _joined_before(self, i: int) -> set[str]:
@@ -290,13 +290,12 @@ class _Reader:
         """
         found: dict[str, list[_Statement]] = {"bare": [], "label": []}
         position, lines = 0, self.prose.split("\n")
-        named = [{one.letter for one in mentions(line, self.letters) if not line[: one.start].strip(_BULLETS)} for line in lines]
-        listed = len(set().union(*named)) >= _LIST
+        listed = len(set(_LINE_LETTER.findall(self.prose))) >= _LIST
         ticked = any(map(_TICK.search, lines))
         for line in lines:
             tick = _TICK.search(line)
             letters, dress = self._line(_TICK.sub(" ", line) if tick else line, first=position == 0 and not listed)
-            if letters and (tick or not ticked) and not _CROSS.search(line):
+            if letters and (tick or not ticked):
                 near = bisect_left(self._starts, position)
                 end = self.mentions[near].end if near < len(self.mentions) else position + len(line)
                 found[dress].append(_Statement(position, min(end, position + len(line)), letters, "alone"))
@@ -317,14 +316,15 @@ class _Reader:
         # After other sentences, a letter is one of its own.
         short = _AFTER_SENTENCE.search(line) or (few_or_colon and not _NEGATION.search(line))
         if last.clear and short and not self.prose[last.end :].strip(_LINE_SIGNS):
-            letters = {last.letter, *self._joined_before(len(self.mentions) - 1)}
-            yield _Statement(last.start, last.end, frozenset(letters), "alone")
+            letters = self._contained(line) if few else frozenset()
+            letters |= {last.letter, *self._joined_before(len(self.mentions) - 1)}
+            yield _Statement(last.start, last.end, letters, "alone")
 
     def _line(self, line: str, *, first: bool) -> tuple[frozenset[str], str]:
         """The options that stand alone on a line, "bare" (B) or as a "label" with text (B. Bread)."""
         text = line.strip().lstrip(_BULLETS).strip()
-        if "|" in text:  # a row of a table
-            text = ". ".join(cell for cell in map(str.strip, text.split("|")) if cell and not cell.isdigit())
+        # The cells of a row of a table.
+        text = ". ".join(cell for cell in map(str.strip, text.split("|")) if cell and not cell.isdigit())
         if exact := self._exactly(text):
             return exact, "label"
         found = list(mentions(text, self.letters))
@@ -391,7 +391,8 @@ class _Reader:
 
     def _sole(self) -> frozenset[str]:
         """The letter that a short sentence names, if that denies and asks nothing: "Definitely B for me"."""
-        if n_words(self.prose) > _FAR or _NEGATION.search(self.prose) or "?" in self.prose or _DENIAL.search(self.prose):
+        asked = "?" in self.prose or n_words(self.prose) > _FAR
+        if asked or _NEGATION.search(self.prose) or _DENIAL.search(self.prose):
             return frozenset()
         sure = [i for i, one in enumerate(self.mentions) if one.clear or "A" in self.prose[one.start : one.end]]
         letters = frozenset[str]().union(*(self._with_neighbours(self.prose, self.mentions, i) for i in sure))
