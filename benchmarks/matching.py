@@ -531,8 +531,8 @@ table shows what it has learnt, not what it will do. What it did with each set b
 | kinds, fifth (after the rules were mended by the fourth: version 4) | 151 | 6 | 8 | | |
 | kinds, sixth (after the fifth) | 122 | 5 | 6 | | |
 
-Of replies of these kinds that the reader has not seen, expect one in twenty-five to be read wrong, nearly always a correction
-in words that it does not know, and one in twenty not to be read.
+Of replies of these kinds that the reader has not seen, expect one in twenty-five to be read wrong, nearly
+always a correction in words that it does not know, and one in twenty not to be read.
 
 | set | replies | n | released: right | unparsed | wrong | Kapwa: right | unparsed | wrong |
 |---|---|--:|--:|--:|--:|--:|--:|--:|

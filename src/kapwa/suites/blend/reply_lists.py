@@ -132,7 +132,7 @@ def _cut(shape: str, text: str, language: str) -> list[str]:
         links = (*_BETWEEN_BRACKETS.finditer(text), *_linkers(language).finditer(shape, start))
         weak = numerals(text) or sorted([*cuts, *(hit.span() for hit in links)])
         members = _between_cuts(text, weak)
-        if len(members) >= many and len(weak) > len(cuts) and max(map(n_words, members[1:-1])) <= _MEMBER_WORDS:
+        if len(members) >= many and weak != cuts and max(map(n_words, members[1:-1])) <= _MEMBER_WORDS:
             return members
     joined = [hit.span() for hit in _between(language).finditer(shape, last)]
     return _between_cuts(text, cuts + joined[:1] if cuts else joined)
