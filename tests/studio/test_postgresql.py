@@ -79,4 +79,4 @@ def test_ten_at_the_same_moment_are_ten_members_and_one_topic(server: str) -> No
         check=False,
     )
     assert done.returncode == 0, done.stdout[-6000:]
-    assert "1 passed" in done.stdout
+    assert done.stdout.startswith(". "), done.stdout
