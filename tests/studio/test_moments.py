@@ -130,16 +130,14 @@ def test_an_upgrade_that_is_killed_midway_goes_on_and_a_copy_made_before_it_come
     with sqlite3.connect(file) as database:
         (count,) = database.execute("SELECT count(*) FROM studio_event").fetchone()
     sound = f"(1, {count}, [])"
-    killed = 0
-    for steps in (1, 3, 6, 8):
+    for steps in (2, 5, 8):  # in the first migrations, in later ones, between the last and the tables
         put_back(copy)
-        killed += studio("upgrade", steps).returncode == -signal.SIGKILL
-        half = {path.name: path.read_bytes() for path in home.glob("studio.sqlite*")}
+        assert studio("upgrade", steps).returncode == -signal.SIGKILL
         goes_on = studio("upgrade")
         assert sound in goes_on.stdout, (steps, goes_on.stderr)
-        # The copy that somebody made before, over what the killed upgrade left.
-        put_back(copy)
-        back = studio("upgrade")
-        assert sound in back.stdout, (steps, back.stderr)
-        assert half
-    assert killed >= 3
+    # The copy that somebody made before, over what a killed upgrade left.
+    put_back(copy)
+    assert studio("upgrade", 5).returncode == -signal.SIGKILL
+    put_back(copy)
+    back = studio("upgrade")
+    assert sound in back.stdout, back.stderr
