@@ -548,7 +548,7 @@ def calibration() -> Iterator[str]:
 
 Data sets whose truth is known say how often what a report prints was right: how often 95 % intervals hold the truth,
 how often a verdict is wrong where nothing is, how often a difference of the size said to be detectable is found. Of
-{len(cells)} figures {len(bold)} err more often than they should, {outside - len(bold)} less often than they may, and the
+{len(cells)} figures {len(bold)} err more often than they should, {outside - len(bold)} less often, and the
 others lie within their bounds. [All of them](benchmarks/calibration.md) are in a table. More often: {subjects}.
 """
     header = ["subject", "figure", "simulated", "percent", "should be", ""]
