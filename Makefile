@@ -61,6 +61,7 @@ lint: .venv/.dev  ## Check style, types and the direction of imports
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/circles.py
 
 # Test files run side by side, each process on a processor of its own: torch's threads would take those of the others.
 test: lint  ## Install, check, and run every test
