@@ -61,6 +61,7 @@ lint: .venv/.dev  ## Check style, types and the direction of imports
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/circles.py
 
 # What the change since BASE touches, slow tests left to `make test`.
 BASE ?= HEAD

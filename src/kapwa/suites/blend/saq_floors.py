@@ -38,12 +38,12 @@ from typing import Any, Literal, NamedTuple
 
 from kapwa.languages.phrases import non_answers
 from kapwa.records import Floor, Item
-from kapwa.suites.blend import AskedIn
 from kapwa.suites.blend.questions import MAX_ANSWERS, Group, Question
 from kapwa.suites.blend.replies import Reply, read_reply
 from kapwa.suites.blend.saq_grading import find_answer
 from kapwa.suites.blend.saq_match import Grader, Others, Target, alone, said_in
-from kapwa.suites.blend.saq_task import SEM_B, SEM_B_LOO, SEM_W
+from kapwa.suites.blend.saq_options import SEM_B, SEM_B_LOO, SEM_W
+from kapwa.suites.blend.variants import AskedIn
 
 UNITED_STATES = "US"
 USUAL = "other cultures' usual answer"
