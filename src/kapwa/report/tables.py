@@ -108,10 +108,11 @@ def score_cell(
 
 def mark_cells(view: TaskView, subject: Subject, metric: str) -> tuple[Cell, Cell]:
     """Two cells: what takes no cultural knowledge, and what people score."""
-    info, (_, base, best, top) = view.metrics[metric], view.marks(subject, metric)
+    info, (_, base, best, top, most) = view.metrics[metric], view.marks(subject, metric)
     floor = Cell(wording.NOTHING, muted=True)
     if base is not None and best is not None:
         trick = f"; {best.words}: {wording.amount(best.value, info)}" if best.name != base.name else ""
+        trick += f"; several guesses a reply, {most.words}: {wording.amount(most.value, info)}" if most else ""
         floor = Cell(wording.amount(base.value, info), base.words + trick)
     if top is None:
         return floor, NONE
