@@ -169,7 +169,7 @@ class _Reader:
             opening = stands is first and len(first.letters) == 1 and _OPENING.fullmatch(self.prose, 0, first.start)
             # "A is tempting, but" says something of A.
             of_letter = opening and first.how == "alone" and _GOES_ON.match(self.prose, first.end)
-            opening = opening and not of_letter
+            opening = None if of_letter else opening
             if _CORRECTION.search(between) or (of_letter and one.how == "stated" and not _STOP.search(between)):
                 stands = one
             elif (one.how not in _FORMAL and stands.how in _FORMAL) or (opening and _CONTRAST.search(between)):
