@@ -99,7 +99,9 @@ def real(tmp_path_factory: pytest.TempPathFactory, smollm2: Model) -> dict[tuple
         answers = folder / f"{frame}.jsonl"
         told = asked.select("item_id", "variant", text=pl.when(best).then("best").otherwise("prompt"))
         told.write_ndjson(answers)
-        runs["kalahi/open", frame] = kapwa.evaluate(opened, f"replay:{answers}", out=folder, label=frame)
+        runs["kalahi/open", frame] = kapwa.evaluate(
+            opened, kapwa.load_model(f"replay:{answers}"), out=folder, label=frame
+        )
     assert {run.manifest["model"]["fingerprint"]["backend"] for run in runs.values()} >= {"replay"}
     return runs
 
