@@ -36,7 +36,7 @@ READ = "Right of right and wrong"
 FLAGS = {"too_many": "Too many answers", "answered_other_language": "Other language"}
 TIDY = (
     *("task", "culture", "language", "variant", "group", "stratum", "metric", "model"),
-    *("value", "se", "low", "high", "n", "clusters", "method", "base_floor", "highest_floor", "ceiling"),
+    *("value", "se", "low", "high", "n", "clusters", "method", "base_floor", "highest_floor", "list_floor", "ceiling"),
     *("partially_pooled", "rank_low", "rank_high"),
     *("ceiling_low", "ceiling_high", "of_ceiling", "of_ceiling_low", "of_ceiling_high"),
 )
@@ -85,7 +85,7 @@ def tidy_csv(view: TaskView, found: Iterable[tuple[str, Subject, Estimate | None
             continue
         run = view.labels.index(label)
         marks = view.marks(subject, row["metric"], row["variant"], run)
-        beside = [mark.value if mark else None for mark in (marks.base, marks.best, marks.top)]
+        beside = [mark.value if mark else None for mark in (marks.base, marks.best, marks.listing, marks.top)]
         main = view.many and row["group"] == "all" and row["variant"] == view.variant
         worth = view.worth(run, subject, row["metric"]) if main else None
         beside += worth if worth is not None and worth[1] is not None else (None, None, None)

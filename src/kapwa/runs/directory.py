@@ -339,13 +339,14 @@ def floor_table(
     What is over several cultures is a mean over them, each counting alike, and so is its test.
     """
     from kapwa.stats.intervals import AgainstMark, against_marks
-    from kapwa.stats.pooled import pooled_against_marks
+    from kapwa.stats.pooled import pooled_against_marks, pooled_mean
 
     means = scores.group_by("metric", "variant", "item_id").agg(pl.col("value").mean())
     values = means.partition_by("metric", "variant", as_dict=True, include_key=False)
     cultures = {item.culture for item in items}
     groups: dict[tuple[str, str, str], list[int]] = {}
     alone: dict[tuple[str, ...], list[float]] = {}
+    over: dict[int, float | None] = {}
     for place, floor in enumerate(floors):
         if floor.note in cultures:
             alone.setdefault((floor.metric, floor.variant, floor.name, floor.kind), []).append(floor.value)
@@ -361,13 +362,15 @@ def floor_table(
         whose, clusters = [one.culture for one in own], [one.cluster for one in own]
         if len(set(whose)) > 1:
             found = pooled_against_marks(given, marks, whose, clusters, **kinds[metric])
+            over |= {k: pooled_mean(mark, whose, clusters).value for k, mark in zip(places, marks.T, strict=True)}
         else:
             found = against_marks(given, marks, clusters, **kinds[metric], level=LEVEL)
         tested |= dict(zip(places, found, strict=True))
     rows = [floor._asdict() | (tested[k]._asdict() if k in tested else {}) for k, floor in enumerate(floors)]
-    for row in rows:
+    for k, row in enumerate(rows):
         if row["note"] not in cultures:
-            row["value"] = fmean(alone.get((row["metric"], row["variant"], row["name"], row["kind"]), [row["value"]]))
+            each = alone.get((row["metric"], row["variant"], row["name"], row["kind"]), [row["value"]])
+            row["value"] = over.get(k, fmean(each))
     return pl.DataFrame([{name: row.get(name) for name in _FLOOR_SCHEMA} for row in rows], schema=_FLOOR_SCHEMA)
 
 
