@@ -6,7 +6,7 @@ told apart: :func:`kapwa.report.view.verdicts`. Intervals are 95 % intervals.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -107,6 +107,7 @@ def score_sentence(reading: Reading) -> str:
         clauses += f". {who} score {wording.amount(top.value, info, digits)}{own}: {beside[reading.verdicts[top]]}"
         if wording.known(top.relative_low) and wording.known(top.relative_high):
             clauses += f", at {wording.ratio(top.relative, top.relative_low, top.relative_high)} of it"
+            clauses += f" by {label_text(top.paired_with)}" if top.paired_with != row["metric"] else ""
     told = phrase_words(info, wording.amount(row["value"], info, digits), items)
     return f"{reading.model} {told} ({between}){clauses}."
 
@@ -248,6 +249,12 @@ def family_note(frame: pl.DataFrame) -> str:
     names = frame["family"].unique(maintain_order=True).to_list()
     more = f"; {len(names) - 3} more families are in the CSV" if len(names) > 3 else ""
     return f"p (Holm): over {'; '.join(label_text(name) for name in names[:3])}{more}."
+
+
+def of_people_note(view: TaskView, metrics: Iterable[str], lead: str = "Of people’s") -> str:
+    """Say which metrics are divided by what people score, where these are not the scores themselves."""
+    names = [view.divided[one] for one in metrics if view.divided.get(one, one) != one]
+    return " ".join(f"{lead}: {name} ({view.titles.get(name, name)}) over what people score." for name in names)
 
 
 def phrase_words(info: Mapping[str, Any], value: str, items: str) -> str:
