@@ -160,5 +160,6 @@ def share_cells(random: np.random.Generator, repeats: int) -> Iterator[Cell]:
             spread = culture_spread(right, cultures, questions, seed=seed)
             assert spread is not None
             told += not bool(((spread.rank_low == 1) & (spread.rank_high == 8)).all())
-        setting = f"8 cultures × 20 {'shared ' if shared else ''}questions{'' if shared else ' of their own'}, equal, 85 % right"
+        whose = "shared questions" if shared else "questions of their own"
+        setting = f"8 cultures × 20 {whose}, equal, 85 % right"
         yield Cell(SUBJECT, "all ranks in their intervals", setting, 100 - 100 * told / repeats, repeats, 94, 100)
