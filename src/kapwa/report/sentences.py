@@ -107,7 +107,7 @@ def score_sentence(reading: Reading) -> str:
         clauses += f". {who} score {wording.amount(top.value, info, digits)}{own}: {beside[reading.verdicts[top]]}"
         if wording.known(top.relative_low) and wording.known(top.relative_high):
             clauses += f", at {wording.ratio(top.relative, top.relative_low, top.relative_high)} of it"
-            clauses += f" by {label_text(top.paired_with)}" if top.paired_with != row["metric"] else ""
+            clauses += f" by {label_text(top.paired_with)}" if top.paired_with not in ("", row["metric"]) else ""
     told = phrase_words(info, wording.amount(row["value"], info, digits), items)
     return f"{reading.model} {told} ({between}){clauses}."
 

@@ -107,7 +107,7 @@ def score_cell(
     small = wording.interval(row["low"], row["high"], info)
     if top is not None and wording.known(top.relative_low):
         small += f"; {wording.ratio(top.relative, top.relative_low, top.relative_high)} of people’s"
-        small += f" by {label_text(top.paired_with)}" if top.paired_with != row["metric"] else ""
+        small += f" by {label_text(top.paired_with)}" if top.paired_with not in ("", row["metric"]) else ""
     return Cell(wording.amount(row["value"], info), small, number=True, strong=strong, muted=int(row["n"]) < few)
 
 

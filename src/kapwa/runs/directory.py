@@ -363,19 +363,18 @@ def floor_tables(
     people: dict[tuple[str, ...], float] = {}
     for (metric, variant, note), places in groups.items():
         own = [one for one in items if one.variant == variant and (note not in cultures or one.culture == note)]
-        for floor in (floors[place] for place in places if floors[place].kind == "ceiling"):
-            named = (variant, floor.metric, floor.name, metric)
-            people |= {
-                (one.id, *named): x for one, x in zip(own, floor.by_item or (), strict=True) if not math.isnan(x)
-            }
         asked = pl.DataFrame({"item_id": [one.id for one in own]})
         given = asked.join(values[metric, variant], on="item_id", how="left", maintain_order="left")["value"].to_numpy()
         marks = np.array([floors[place].by_item for place in places], dtype=np.float64).T
         found = against_marks(given, marks, [one.cluster for one in own], **kinds[metric], level=LEVEL)
         tested |= dict(zip(places, found, strict=True))
+        for floor, each in zip((floors[place] for place in places), marks.T.tolist(), strict=True):
+            if floor.kind == "ceiling":
+                keys = ((one.id, variant, floor.metric, floor.name, metric) for one in own)
+                people |= {key: x for key, x in zip(keys, each, strict=True) if not math.isnan(x)}
     rows = [floor._asdict() | (tested[k]._asdict() if k in tested else {}) for k, floor in enumerate(floors)]
-    each = pl.DataFrame([(*key, value) for key, value in people.items()], schema=_CEILING_SCHEMA, orient="row")
-    return pl.DataFrame([{name: row.get(name) for name in _FLOOR_SCHEMA} for row in rows], schema=_FLOOR_SCHEMA), each
+    known = pl.DataFrame([(*key, value) for key, value in people.items()], schema=_CEILING_SCHEMA, orient="row")
+    return pl.DataFrame([{name: row.get(name) for name in _FLOOR_SCHEMA} for row in rows], schema=_FLOOR_SCHEMA), known
 
 
 def write_results(folder: Path, found: Results) -> None:
