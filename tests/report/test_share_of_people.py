@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from benchmarks.simulations.heterogeneity import votes
+from benchmarks.simulations.people_shares import votes
 from pages import Page, printed, render_page
 from report_fixtures import CULTURES, MadeRun, wide_run
 

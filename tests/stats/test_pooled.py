@@ -6,7 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 from benchmarks.simulations.comparisons import DESIGNS, PLANTED, compared, found
-from benchmarks.simulations.heterogeneity import any_named, as_people, differences, names_wrongly, scores
+from benchmarks.simulations.heterogeneity import differences, names_wrongly, scores
+from benchmarks.simulations.people_shares import any_named, as_people
 from benchmarks.simulations.shares import over_cultures
 from hypothesis import given, settings
 from hypothesis import strategies as st

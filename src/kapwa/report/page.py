@@ -289,6 +289,7 @@ def _across(view: TaskView) -> Part:
         "cautions": _cautions(view, [name for chart in maps for name in chart.absent]),
         "headline": [chart for metric in view.headline for chart in plots.culture_charts(view, metric)],
         "maps": maps,
+        "compared": compared.words,
         "scores": first,
         "others": [table for name, table in by_culture.items() if table and name not in released],
         "reference": [table for name, table in by_culture.items() if table and name in released],
