@@ -23,7 +23,7 @@ from polars.testing import assert_frame_equal
 
 import kapwa
 from kapwa.errors import DataError, UsageError
-from kapwa.exchange import inspect_answers, inspect_import
+from kapwa.exchange import inspect_answers, inspect_logs
 from kapwa.report.page import build_report
 from kapwa.runs.directory import Run
 from kapwa.suites.kalahi.data import PACKS
@@ -256,7 +256,7 @@ def test_a_log_that_unpacks_to_too_much_is_refused_before_it_is_unpacked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = simple_log(tmp_path)
-    monkeypatch.setattr(inspect_import, "MOST_UNPACKED", 1000)
+    monkeypatch.setattr(inspect_logs, "MOST_UNPACKED", 1000)
     monkeypatch.setattr("inspect_ai.log.read_eval_log", None)
     with pytest.raises(DataError, match=r"unpacks to [0-9,]+ bytes; at most 1,000 are read"):
         run_of(path, tmp_path)
@@ -337,7 +337,7 @@ def test_few_samples_are_held_at_once_and_the_run_is_the_same(
     at_once = run_of(log, tmp_path / "at_once")
     total = at_once.manifest["counts"]["requests"]
     watched.clear()
-    monkeypatch.setattr(inspect_import, "_AT_ONCE", 3)
+    monkeypatch.setattr(inspect_logs, "_AT_ONCE", 3)
     run = run_of(log, tmp_path / "few")
     # The last of a reading may be in use while the next begins; the first reading also tells whose task it is.
     assert max(held for _, held in watched) <= 4

@@ -166,6 +166,25 @@ def test_the_papers_worked_example() -> None:
     assert released(similarity, distance, list("ABCD"), "bleu")[0] == 1.0
 
 
+@pytest.mark.parametrize("three_tenths", [0.3, 0.1 + 0.2])
+def test_eight_identities_by_hand(three_tenths: float) -> None:
+    """Equal word edit distances stay equal though their sums end in other digits; docs/fidelity.md tells the same.
+
+    Anchor A. By texts H, B = C, E, D, G, F; by values B, C = D, E, G, F, H. Of 21 pairs BC and CD are tied; H against
+    the six others and DE disagree, 12 agree: (12 − 7) / √(20 · 20). Released: of [C, D, E, G, F, H] and
+    [B, C, E, D, G, F], place by place, 12 of 15 pairs agree.
+    """
+    edits, distance = np.full((8, 8), np.nan), np.full((8, 8), np.nan)
+    edits[0, 1:] = three_tenths, 0.3, 0.5, 0.4, 0.7, 0.6, 0.1
+    distance[0, 1:] = 1, 2, 2, 3, 5, 4, 6
+    assert anchor_taus(-edits, distance).tau[0] == pytest.approx(5 / 20)
+    assert anchor_taus_reference(edits, distance, "ABCDEFGH", measure="wed").tau[0] == pytest.approx(9 / 15)
+    # In a file that has D before C the released code puts D before C: [D, C, E, G, F, H].
+    order = [0, 1, 3, 2, 4, 5, 6, 7]
+    theirs = anchor_taus_reference(edits, distance, "ABCDEFGH", measure="wed", values_order=order)
+    assert theirs.tau[0] == pytest.approx(7 / 15)
+
+
 @pytest.mark.parametrize("levels", [None, 4])
 @pytest.mark.parametrize("m", [3, 9, 60])
 def test_anchors_equal_scipy_one_by_one(m: int, levels: int | None) -> None:

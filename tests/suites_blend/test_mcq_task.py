@@ -11,15 +11,14 @@ from test_mcq_data import PROMPT, built_row, released_row
 from kapwa.errors import UsageError
 from kapwa.records import SCORE_COLUMNS, Answer, ContinuationScore, Request, Response
 from kapwa.suites.base import Selection, Task
-from kapwa.suites.blend.mcq_task import (
+from kapwa.suites.blend.mcq_options import (
     GENERATE_METRICS,
     LIKELIHOOD_METRICS,
-    McqTask,
     generate_prompt,
     letter_prompt,
-    open_mcq_task,
     text_prompt,
 )
+from kapwa.suites.blend.mcq_task import McqTask, open_mcq_task
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from kapwa.files import replacing
 
 log = logging.getLogger(__name__)
 
-FORMAT = 2
+FORMAT = 3
 Reals = NDArray[np.float64]
 Whole = NDArray[np.int64]
 # What reading a file that was cut off or overwritten raises.

@@ -285,7 +285,7 @@ def _across(view: TaskView) -> Part:
     released = [name for name in by_culture if view.metrics[name].get("reference")]
     maps, topics = map_charts(view), heat.stratum_charts(view)
     return {
-        "sentences": [summaries.across_sentence(view, i) for i in range(len(view.runs))],
+        "sentences": summaries.across_sentences(view),
         "cautions": _cautions(view, [name for chart in maps for name in chart.absent]),
         "headline": [chart for metric in view.headline for chart in plots.culture_charts(view, metric)],
         "maps": maps,

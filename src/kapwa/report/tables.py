@@ -92,7 +92,7 @@ def tidy_csv(view: TaskView, found: Iterable[tuple[str, Subject, Estimate | None
         beside += worth if worth is not None and worth[1] is not None else (None, None, None)
         top = marks.top
         beside += [getattr(top, name, None) if k < 2 or row["group"] == "all" else None for k, name in _OF_TOP]
-        beside.append(top.paired_with if top and beside[-3] is not None else None)
+        beside.append((top.paired_with or row["metric"]) if top and beside[-3] is not None else None)
         beside.append(view.compared(row["metric"]).words if beside[4] is not None else None)
         rows.append([view.task, *(row[k] for k in TIDY[1:7]), label, *(row[k] for k in TIDY[8:15]), *beside])
     return csv_text(TIDY, rows)
@@ -107,16 +107,17 @@ def score_cell(
     small = wording.interval(row["low"], row["high"], info)
     if top is not None and wording.known(top.relative_low):
         small += f"; {wording.ratio(top.relative, top.relative_low, top.relative_high)} of people’s"
-        small += f" by {label_text(top.paired_with)}" if top.paired_with not in ("", row["metric"]) else ""
+        small += f" by {label_text(top.paired_with)}" if top.paired_with else ""
     return Cell(wording.amount(row["value"], info), small, number=True, strong=strong, muted=int(row["n"]) < few)
 
 
 def mark_cells(view: TaskView, subject: Subject, metric: str) -> tuple[Cell, Cell]:
     """Two cells: what takes no cultural knowledge, and what people score."""
-    info, (_, base, best, top) = view.metrics[metric], view.marks(subject, metric)
+    info, (_, base, best, top, most) = view.metrics[metric], view.marks(subject, metric)
     floor = Cell(wording.NOTHING, muted=True)
     if base is not None and best is not None:
         trick = f"; {best.words}: {wording.amount(best.value, info)}" if best.name != base.name else ""
+        trick += f"; several guesses a reply, {most.words}: {wording.amount(most.value, info)}" if most else ""
         floor = Cell(wording.amount(base.value, info), base.words + trick)
     if top is None:
         return floor, NONE

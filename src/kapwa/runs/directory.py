@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ _FLOOR_SCHEMA: dict[str, Any] = {
     "value": pl.Float64,
     **dict.fromkeys(("kind", "note"), pl.String),
     **dict.fromkeys(("low", "high", "difference", "p_value"), pl.Float64),
-    **dict.fromkeys(("relative", "relative_low", "relative_high"), pl.Float64),
+    **dict.fromkeys(("relative", "relative_low", "relative_high", "difference_low", "difference_high"), pl.Float64),
 }
 
 # What people score on each item, where that is known: the part of a floor's table that no test keeps.
@@ -347,14 +348,19 @@ def floor_tables(
     The second table says what people score on each item, where that is known, and which metric is held against it.
 
     ``kinds``: of each metric, whether it is right or wrong (``binary``), and whether between 0 and 1 (``share``).
+    What is over several cultures is a mean over them, each counting alike, and so is its test.
     """
     from kapwa.stats.intervals import AgainstMark, against_marks
+    from kapwa.stats.pooled import pooled_against_marks
 
     means = scores.group_by("metric", "variant", "item_id").agg(pl.col("value").mean())
     values = means.partition_by("metric", "variant", as_dict=True, include_key=False)
     cultures = {item.culture for item in items}
     groups: dict[tuple[str, str, str], list[int]] = {}
+    alone: dict[tuple[str, ...], list[float]] = {}
     for place, floor in enumerate(floors):
+        if floor.note in cultures:
+            alone.setdefault((floor.metric, floor.variant, floor.name, floor.kind), []).append(floor.value)
         metric = floor.paired_with or floor.metric
         if floor.by_item is not None and (metric, floor.variant) in values:
             groups.setdefault((metric, floor.variant, floor.note), []).append(place)
@@ -366,13 +372,20 @@ def floor_tables(
         asked = pl.DataFrame({"item_id": [one.id for one in own]})
         given = asked.join(values[metric, variant], on="item_id", how="left", maintain_order="left")["value"].to_numpy()
         marks = np.array([floors[place].by_item for place in places], dtype=np.float64).T
-        found = against_marks(given, marks, [one.cluster for one in own], **kinds[metric], level=LEVEL)
+        whose, clusters = [one.culture for one in own], [one.cluster for one in own]
+        if len(set(whose)) > 1:
+            found = pooled_against_marks(given, marks, whose, clusters, **kinds[metric])
+        else:
+            found = against_marks(given, marks, clusters, **kinds[metric], level=LEVEL)
         tested |= dict(zip(places, found, strict=True))
         for floor, each in zip((floors[place] for place in places), marks.T.tolist(), strict=True):
             if floor.kind == "ceiling":
                 keys = ((one.id, variant, floor.metric, floor.name, metric) for one in own)
                 people |= {key: x for key, x in zip(keys, each, strict=True) if not math.isnan(x)}
     rows = [floor._asdict() | (tested[k]._asdict() if k in tested else {}) for k, floor in enumerate(floors)]
+    for row in rows:
+        if row["note"] not in cultures:
+            row["value"] = fmean(alone.get((row["metric"], row["variant"], row["name"], row["kind"]), [row["value"]]))
     known = pl.DataFrame([(*key, value) for key, value in people.items()], schema=_CEILING_SCHEMA, orient="row")
     return pl.DataFrame([{name: row.get(name) for name in _FLOOR_SCHEMA} for row in rows], schema=_FLOOR_SCHEMA), known
 

@@ -98,7 +98,8 @@ def anchor_taus_reference(
 
     It sorts the countries by similarity and by distance, drops the first of each list, and correlates the two
     lists of *names*, place by place, in alphabetical order. Two nearly equal rankings so look unrelated.
-    ``names``: (m,) distinct; ties of similarity stand in alphabetical order. ``measure``: with "wed",
+    ``names``: (m,) distinct; ties of similarity stand in alphabetical order (values that differ by rounding alone are
+    ties here too, where the released code goes by the last digit of its sums). ``measure``: with "wed",
     ``similarity`` holds word edit distances and both lists run from the nearest, as released. ``values_order``:
     (m,) place of each country in the values file, which breaks ties of distance; default: the order given.
     ``n`` counts places compared. τ-c of the released code equals τ-b here, as names have no ties. Raises
@@ -145,12 +146,17 @@ def tau_rows(x: IntArray, y: IntArray) -> Taus:
 
 
 def dense_ranks(values: FloatArray, known: BoolArray) -> IntArray:
-    """Rank each row from 0, equal values sharing a rank without gaps; unknown values get the row's length."""
-    filled = np.where(known, values, np.inf)
+    """Rank each row from 0, equal values sharing a rank without gaps; unknown values get the row's length.
+
+    Values that differ by rounding alone are equal: means of the same fractions, added in another order, are not told
+    apart by their last digit.
+    """
+    filled = np.where(known, values, np.finfo(float).max)
     order = np.argsort(filled, axis=1)
     ordered = np.take_along_axis(filled, order, axis=1)
     steps = np.zeros(values.shape, dtype=np.intp)
-    np.cumsum(ordered[:, 1:] != ordered[:, :-1], axis=1, out=steps[:, 1:])
+    apart = np.diff(ordered, axis=1) > ROUNDING * np.abs(ordered[:, 1:])
+    np.cumsum(apart, axis=1, out=steps[:, 1:])
     ranks = np.empty_like(steps)
     np.put_along_axis(ranks, order, steps, axis=1)
     ranks[~known] = values.shape[1]

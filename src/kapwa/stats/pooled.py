@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from kapwa.stats.clusters import ROUNDING, FloatArray, IntArray, check_level, cluster_codes, none_if_nan, read_values
 from kapwa.stats.intervals import (
     PERMUTATIONS,
+    AgainstMark,
     Comparison,
     Estimate,
     bonett_price,
@@ -246,6 +247,35 @@ def _pooled_difference(
         p_equal=none_if_nan(float(equality_p(centre, error, df, margin))) if known else None,
     )
     return PooledDifference(comparison, len(means.means), spread and spread.sd, spread and spread.p_value)
+
+
+def pooled_against_marks(
+    values: FloatArray,
+    marks: FloatArray,
+    cultures: ArrayLike,
+    clusters: ArrayLike,
+    *,
+    binary: bool = False,
+    share: bool = False,
+) -> list[AgainstMark]:
+    """Hold ``values`` (n,) against each column of ``marks`` (n, k) over several cultures, each counting alike.
+
+    Pairs with a NaN are left out. Test and interval of the difference: :func:`pooled_differences`; interval of the
+    mark: :func:`pooled_mean` (``share``: values lie between 0 and 1); that of the ratio of the two means over cultures
+    by linearisation, values − ratio · mark.
+    """
+    found = []
+    sides = np.broadcast_to(values[:, None], marks.shape), marks
+    for mark, one in zip(marks.T, pooled_differences(*sides, cultures, clusters, binary=binary), strict=True):
+        own, c = pooled_mean(mark, cultures, clusters, binary=binary or share), one.comparison
+        ratio = low = high = None
+        if c.a_value is not None and c.b_value:
+            ratio = c.a_value / c.b_value
+            rest = pooled_mean((values - ratio * mark) / c.b_value, cultures, clusters)
+            if rest.low is not None and rest.high is not None:
+                low, high = max(0.0, ratio + rest.low), ratio + rest.high
+        found.append(AgainstMark(own.low, own.high, c.difference, c.p_value, ratio, low, high, c.low, c.high))
+    return found
 
 
 # --- do cultures differ? -----------------------------------------------------------------------------------------

@@ -27,6 +27,7 @@ from kapwa.studio.fields import GLOSS, SLOTS, tidy
 from kapwa.studio.models import ConsentText, Event, Invitation, Membership, Person, Project, Revision, Situation
 from kapwa.studio.people import hashed, new_code
 from kapwa.studio.projections.situations import unrevealed
+from kapwa.studio.releasing import form_of
 from kapwa.suites.kalahi.data import PACKS, ROLE, Situations
 from kapwa.suites.kalahi.form import PARTS, RESPONSES
 from kapwa.suites.kalahi.form import Situation as Row
@@ -174,7 +175,15 @@ def import_project(slug: str, archive: Path, *, secret: Path | None = None, with
     known = withdrawals.known(*([withdrawn] if withdrawn else []))
     try:
         made = _put_back(slug, found, known)
-    except (DatabaseError, LookupError, TypeError, ValueError, AttributeError, ValidationError) as error:
+    except (
+        DatabaseError,
+        ArithmeticError,
+        LookupError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        ValidationError,
+    ) as error:
         message = f"holds what this version of Kapwa cannot read ({type(error).__name__}: {error})."
         raise DataError(message, path=archive, hint="Was it made by a newer one? Nothing was changed.") from None
     withdrawals.keep(*([withdrawn] if withdrawn else []))
@@ -210,6 +219,7 @@ def _put_back(slug: str, found: dict[str, list[dict[str, Any]]], withdrawn: Mapp
             hint = "Bring it back into another studio: --home FOLDER"
             raise UsageError("This studio has the project of this archive already.", hint=hint)
         project = Project.objects.create(slug=slug, **found["project"][0])
+        form_of(project)  # of a form that this version knows
         for row in found["consents"]:
             ConsentText.objects.create(project=project, **row)
         for row in found["people"]:

@@ -17,6 +17,8 @@ Ints = NDArray[np.int64]
 
 # Cells of a dense (identity, word) table up to which counting in one is quicker than sorting: 128 MB.
 _DENSE = 1 << 24
+# Texts from which on a stratum is kept narrow.
+_DOZEN = 12
 # Cells of such a table up to which sums are kept in one: 128 MB, less than sorting as many entries would take.
 _DENSE_SUMS = 1 << 23
 # Entries gathered before they are added up, at least.
@@ -29,8 +31,8 @@ class WordCounts:
 
     ``vocabulary``: the tokens that occur, sorted. Row ``i`` is the stretch ``indptr[i]:indptr[i + 1]`` of
     ``indices`` (int32 positions in the vocabulary, rising) and ``sums`` (2, E): uses, and texts with one (int64, all
-    positive). 20 bytes an entry. ``samples`` (C, G): texts of each concept. ``strata`` (3, E'): concept, word, and how
-    many texts of the concept have the word (int32); the concepts rise.
+    positive). 20 bytes an entry. ``samples`` (C, G): texts of each stratum, which are of one concept and about equally
+    long. ``strata`` (3, E'): stratum, word, and how many texts of the stratum have the word (int32); the strata rise.
     """
 
     vocabulary: tuple[str, ...]
@@ -84,7 +86,8 @@ class WordCounts:
             "indices": self.indices,
             "counts": self.counts,
             "texts": self.texts,
-            "samples": self.samples[0],
+            "samples": self.samples,
+            "strata": self.strata,
             "letters": np.frombuffer(b"".join(encoded), np.uint8),
             "offsets": np.cumsum([0, *map(len, encoded)], dtype=np.int64),
         }
@@ -101,7 +104,8 @@ class WordCounts:
         tokens = tuple(text[start:end] for start, end in pairwise(offsets.tolist()))
         sums = np.stack([arrays["counts"].astype(np.int64), arrays["texts"].astype(np.int64)])
         indptr, indices = arrays["indptr"].astype(np.int64), arrays["indices"].astype(np.int32)
-        return _of_concept(tokens, indptr, indices, sums, arrays["samples"].astype(np.int64))
+        samples, strata = arrays["samples"].astype(np.int64), arrays["strata"].astype(np.int32)
+        return cls(tokens, indptr, indices, sums, samples, strata)
 
 
 def count_words(encoded: Encoded, groups: ArrayLike, n_groups: int) -> WordCounts:
@@ -115,8 +119,27 @@ def count_words(encoded: Encoded, groups: ArrayLike, n_groups: int) -> WordCount
     rows, indices = np.divmod(sums[0][0], max(size, 1))
     indptr = np.searchsorted(rows, np.arange(n_groups + 1)).astype(np.int64)
     both = np.stack([counts for _, counts in sums])
-    samples = np.bincount(whose, minlength=n_groups)
-    return _of_concept(encoded.vocabulary, indptr, indices.astype(np.int32), both, samples)
+    stratum = _length_strata(lengths)
+    many = int(stratum.max(initial=-1)) + 1
+    with_word, texts_with = _tallied(stratum[texts] * size + words, many * size)
+    strata = np.stack([*np.divmod(with_word, max(size, 1)), texts_with]).astype(np.int32)
+    samples = np.bincount(stratum * n_groups + whose, minlength=many * n_groups).reshape(many, n_groups)
+    return WordCounts(encoded.vocabulary, indptr, indices.astype(np.int32), both, samples, strata)
+
+
+def _length_strata(lengths: Ints) -> Ints:
+    """Put each of N texts in a stratum of about equally long ones, the shortest in 0.
+
+    From the shortest on, a stratum ends where the next text is longer than its first by more than a fifth and a word,
+    or, once it has a dozen texts, by more than a tenth and a word: a text is a word longer for the word it is asked for.
+    """
+    stratum, number, first, size = np.zeros(len(lengths), np.int64), -1, -2, 0
+    order = np.argsort(lengths, kind="stable")
+    for text, length in zip(order.tolist(), lengths[order].tolist(), strict=True):
+        if length > first * (1.1 if size >= _DOZEN else 1.2) + 1:
+            number, first, size = number + 1, length, 0
+        stratum[text], size = number, size + 1
+    return stratum
 
 
 def _tallied(keys: Ints, size: int, weights: Ints | None = None) -> tuple[Ints, Ints]:
@@ -127,16 +150,6 @@ def _tallied(keys: Ints, size: int, weights: Ints | None = None) -> tuple[Ints, 
         return found, table[found].astype(np.int64)
     found, place = np.unique(keys, return_inverse=True)
     return found, np.bincount(place.ravel(), weights, len(found)).astype(np.int64)
-
-
-def _of_concept(
-    vocabulary: tuple[str, ...], indptr: Ints, indices: NDArray[np.int32], sums: Ints, samples: Ints
-) -> WordCounts:
-    """Return the counts of one concept, of which the identities have ``samples`` (G,) texts."""
-    with_word = np.bincount(indices, sums[1], len(vocabulary))
-    words = np.flatnonzero(with_word)
-    strata = np.stack([np.zeros_like(words), words, with_word[words]]).astype(np.int32)
-    return WordCounts(vocabulary, indptr, indices, sums, samples[None], strata)
 
 
 class WordSums:
@@ -156,7 +169,7 @@ class WordSums:
         self._settled = self._waiting = 0
 
     def add(self, counts: WordCounts, place: int | None = None) -> None:
-        """Add counts of equally many identities; their concepts come by ``place``, in whatever order they are added."""
+        """Add counts of equally many identities; their strata come by ``place``, in whatever order they are added."""
         vocabulary = counts.vocabulary
         numbers = np.fromiter(map(self._known.__getitem__, vocabulary), np.int64, len(vocabulary))
         # Word first: the vocabulary grows, the number of identities does not.
