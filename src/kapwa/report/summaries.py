@@ -20,7 +20,7 @@ from kapwa.report.sentences import (
 )
 from kapwa.report.view import Held, TaskView, verdicts
 from kapwa.report.wording import clean, culture_name, isolate
-from kapwa.stats.families import is_clear
+from kapwa.stats.families import ALPHA, is_clear
 from kapwa.stats.intervals import Estimate
 from kapwa.stats.pooled import pooled_mean
 from kapwa.suites.base import holds_shares
@@ -78,21 +78,25 @@ def _across(view: TaskView, run: int, mean: Estimate | None, told_of: Held | Non
 
 def _spread_words(view: TaskView, run: int) -> str:
     """Whether cultures differ by more than noise; the worst and the best where these two are told apart."""
-    spread, info = view.spread(run, view.metric), view.metrics[view.metric]
+    compared, info = view.compared(view.metric), view.metrics[view.metric]
+    spread, tests = compared.spreads[run], sum(one is not None for one in compared.spreads)
     if spread is None or not wording.known(spread.p_value):
         return ". Whether cultures differ by more than noise cannot be told."
-    p = wording.p_words(spread.p_value)
-    if spread.p_value >= 0.05:
-        return f". Differences between cultures cannot be told from noise ({p})."
+    p = wording.p_words(spread.p_value) + (f", {tests} models allowed for" if tests > 1 else "")
     worst, best = int(spread.means.argmin()), int(spread.means.argmax())
-    if not spread.apart(worst, best):
-        return f". Cultures differ by more than noise ({p}), but which is best and which worst cannot be told."
     ends = [
         f"{wording.amount(float(spread.means[k]), info, 0)} ({isolate(spread.cultures[k].label)}, "
         f"{wording.rank(spread.rank_low[k], spread.rank_high[k])} of {len(spread.means)})"
         for k in (worst, best)
     ]
-    return f": from {ends[0]} to {ends[1]}. Cultures differ by more than noise ({p})."
+    by = "" if compared.top is None else f"Compared on the {compared.words} there, "
+    told = f"{by}differences between cultures cannot be told from noise ({p})."
+    if spread.p_value < ALPHA:
+        told = f"{by}cultures differ by more than noise ({p}), but which is best and which worst cannot be told."
+    if spread.apart(worst, best):
+        between = f"from {ends[0]} to {ends[1]}. Cultures differ by more than noise ({p})."
+        return f". {by}it goes {between}" if by else f": {between}"
+    return f". {told[0].upper()}{told[1:]}"
 
 
 def _count_words(view: TaskView, run: int) -> str:
