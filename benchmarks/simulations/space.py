@@ -1,7 +1,7 @@
 """Texts and values that are both smooth over the map, or of one piece within regions, but unrelated; and power.
 
-Values of 45 countries (their capitals) are Gaussian fields; texts are another such field. τ is the mean over anchors, as
-in a report of one concept.
+Values of 45 countries (their capitals) are Gaussian fields; texts are another such field. τ is the mean over anchors,
+as in a report of one concept.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Field(NamedTuple):
 SHORT, LONG = Field(700.0), Field(3000.0)
 REGIONS, SUBREGIONS, SEATS = (Field(0.0, name, 0.6, 0.4) for name in ("regions", "subregions", "seats"))
 BOTH = Field(2000.0, "subregions", 0.45)
-# Texts that hold values: the field, and how much of the values is in texts for a mean τ of .2 and .3; of .3 and .4 where
-# the fields alone give .2.
+# Texts that hold values: the field, and how much of the values is in texts for a mean τ of .2 and .3, or of .3 and .4
+# where the fields alone give .2.
 POWER = (
     (Field(noise=1.0), "values without neighbours", (0.56, 0.71)),
     (SHORT, "values with a short reach, 700 km", (0.51, 0.66)),
@@ -151,7 +151,7 @@ def coverage(random: np.random.Generator, repeats: int, countries: int) -> float
 
 
 def cells(random: np.random.Generator, repeats: int) -> Iterator[Cell]:
-    """Errors where texts and values have nothing to do with each other, power, coverage of the interval over countries."""
+    """Errors where texts and values are unrelated, power where they are not, and coverage over countries."""
     few = max(repeats // 4, 20)
     names = ("τ beyond shuffled names", "τ beyond other maps", "partial Mantel given geography")
     names += ("partial Mantel beyond other maps",)
@@ -161,9 +161,9 @@ def cells(random: np.random.Generator, repeats: int) -> Iterator[Cell]:
             yield Cell("space", name, setting, percent, few, 0, 7)
     for field, what, weights in POWER:
         for weight in weights:
-            percent, tau = power(random, few, field, weight)
+            percent, tau = power(random, few // 2, field, weight)
             setting = f"{COUNTRIES} countries, {what}, texts that hold values: mean τ {tau:.2f}"
-            yield Cell("space", "power of τ beyond other maps", setting, percent, few, 0, 100)
+            yield Cell("space", "power of τ beyond other maps", setting, percent, few // 2, 0, 100)
     for countries in (30, 60, 100):
         setting = f"{countries} independent countries, leaving out 20 groups"
         yield Cell("space", "τ, interval over countries", setting, coverage(random, few, countries), few, 93, 97)

@@ -4,8 +4,8 @@ Values of neighbouring countries are alike, and so are texts. Two maps that have
 both smooth, or both of one piece within regions, then agree far more than shuffled names do. Other maps are drawn from
 Gaussian processes: along each principal axis of the values a country's value is the sum of parts that are smooth over
 the map (exponential and Matérn 3/2 covariance of one reach), shared by a region, shared by a subregion, and its own.
-How large each part is follows from the axis, by restricted likelihood (Patterson and Thompson 1971); as 45 countries say
-little of it, each map has shares of its own, drawn as often as they are likely.
+How large each part is follows from the axis, by restricted likelihood (Patterson and Thompson 1971); as 45 countries
+say little of it, each map has shares of its own, drawn as often as they are likely.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class _Covariances:
 
 
 def _likelihood(root: FloatArray, axes: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Restricted log-likelihood of each axis (A,), its mean and scale unknown, and its sum of squares under ``root``."""
+    """Restricted log-likelihood of each axis (A,), mean and scale unknown, and its sum of squares under ``root``."""
     from scipy.linalg import solve_triangular
 
     m = len(root)

@@ -181,7 +181,8 @@ def tau_sentence(view: AnalysisView, corpus: Corpus, values: str) -> str:
 def _verdict(rows: Sequence[Row]) -> str:
     """All must speak: shuffled names and other maps of whether these texts go with values, the rest of other texts.
 
-    Neighbours are alike in texts and in values, so two smooth or regional maps agree more than shuffled names whatever they show.
+    Neighbours are alike in texts and in values, so two smooth or regional maps agree more than shuffled names, whatever
+    they show.
     """
     sides = {beyond_floor(row) for row in rows}
     if len(sides) > 1:
