@@ -1,5 +1,6 @@
 """Many people at once, and a server that is killed: what was answered is there, once."""
 
+import http.client
 import importlib.util
 import socket
 from pathlib import Path
@@ -52,5 +53,34 @@ def test_more_browsers_than_a_hundred_may_keep_their_connections(bench: Any, tmp
     finally:
         for one in kept:
             one.close()
+        server.kill()
+        server.wait()
+
+
+def test_head_then_get_on_the_same_connection(bench: Any, tmp_path: Path) -> None:
+    """By a real server: a body after HEAD would be read as the beginning of the next answer."""
+    bench.run("new", "load", cwd=tmp_path)
+    server, address = bench.serve(tmp_path)
+    connection = http.client.HTTPConnection(address.removeprefix("http://").rstrip("/"), timeout=60)
+
+    def ask(method: str, path: str) -> tuple[int, str | None, int]:
+        connection.request(method, path)
+        answer = connection.getresponse()
+        return answer.status, answer.headers["Content-Length"], len(answer.read())
+
+    try:
+        kept = set()
+        for path in ("/", "/enter/", "/join/1234/", "/p/load/", "/p/none/", "/none", "/leave/", "/static/studio/icon.svg"):
+            status, length, body = ask("HEAD", path)
+            assert connection.sock is not None, path
+            kept.add(connection.sock.getsockname())
+            again = ask("GET", path)
+            assert (status, body) == (again[0], 0), path
+            assert again[1] == str(again[2]), path
+            # The form's token differs from page to page, not in length.
+            assert length == again[1], path
+        assert len(kept) == 1
+    finally:
+        connection.close()
         server.kill()
         server.wait()
