@@ -72,7 +72,16 @@ def test_head_then_get_on_the_same_connection(bench: Any, tmp_path: Path) -> Non
             return head.decode(), answer.read().decode()
 
     try:
-        for path in ("/", "/enter/", "/join/1234/", "/p/load/", "/p/none/", "/none", "/leave/", "/static/studio/icon.svg"):
+        for path in (
+            "/",
+            "/enter/",
+            "/join/1234/",
+            "/p/load/",
+            "/p/none/",
+            "/none",
+            "/leave/",
+            "/static/studio/icon.svg",
+        ):
             head, after = ask(path)
             line, length = head.split("\r\n", 1)[0], re.search(r"Content-Length: (\d+)", head)
             again, body = after.split("\r\n\r\n", 1)

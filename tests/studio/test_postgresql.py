@@ -12,6 +12,8 @@ import pytest
 pytest.importorskip("django", reason="the extra 'studio' is not installed")
 pytest.importorskip("psycopg", reason="the extra 'studio' is not installed")
 HERE = Path(__file__).parent
+# PostgreSQL refuses to run as root.
+AS_SERVER = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
 BIN = next((path for path in sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)), None)
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(BIN is None, reason="no PostgreSQL server on this machine")]
 
@@ -20,23 +22,31 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(BIN is None, reason="no Postg
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The URL of a fresh server that listens on a socket alone."""
     assert BIN is not None
-    # The path of a socket must be short; PostgreSQL refuses to run as root.
+    # The path of a socket must be short.
     place = Path(subprocess.check_output(["mktemp", "-d", "/tmp/kapwa-pg.XXXX"], text=True).strip())
-    own = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
-    if own:
+    if AS_SERVER:
         shutil.chown(place, "postgres")
     data = str(place / "data")
-    subprocess.run([*own, BIN / "initdb", "-D", data, "-U", "kapwa", "--auth=trust"], check=True, capture_output=True)
+    subprocess.run(
+        [*AS_SERVER, BIN / "initdb", "-D", data, "-U", "kapwa", "--auth=trust"], check=True, capture_output=True
+    )
     # Nobody cuts the power here, so nothing waits for the disk.
     options = f"-k {place} -c listen_addresses='' -c fsync=off -c synchronous_commit=off -c full_page_writes=off"
     log = str(place / "log")
-    subprocess.run([*own, BIN / "pg_ctl", "-D", data, "-w", "-l", log, "-o", options, "start"], check=True)
+    subprocess.run([*AS_SERVER, BIN / "pg_ctl", "-D", data, "-w", "-l", log, "-o", options, "start"], check=True)
     try:
         subprocess.run([BIN / "createdb", "-h", str(place), "-U", "kapwa", "studio"], check=True)
         yield f"postgresql://kapwa@/studio?host={place}"
     finally:
-        subprocess.run([*own, BIN / "pg_ctl", "-D", data, "-m", "immediate", "stop"], check=True, capture_output=True)
+        subprocess.run(
+            [*AS_SERVER, BIN / "pg_ctl", "-D", data, "-m", "immediate", "stop"], check=True, capture_output=True
+        )
         shutil.rmtree(place)
+
+
+def options_of(data: str) -> str:
+    """How the server in ``data`` was started."""
+    return " ".join(Path(data, "postmaster.opts").read_text().split()[3:]).replace('"', "")
 
 
 def test_the_walk_erasure_and_archives_on_a_server(server: str) -> None:
@@ -80,3 +90,50 @@ def test_ten_at_the_same_moment_are_ten_members_and_one_topic(server: str) -> No
     )
     assert done.returncode == 0, done.stdout[-6000:]
     assert done.stdout.startswith(". "), done.stdout
+
+
+def test_check_refuses_a_lost_and_an_empty_database_and_reports_a_damaged_one(server: str, tmp_path: Path) -> None:
+    assert BIN is not None
+    place = server.partition("host=")[2]
+    connect, data = ("-h", place, "-U", "kapwa"), f"{place}/data"
+
+    def kapwa(database: str, *arguments: str) -> tuple[int, str]:
+        command = [sys.executable, "-m", "kapwa", "studio", *arguments, "--home", "home"]
+        environment = {**os.environ, "KAPWA_STUDIO_DATABASE": server.replace("/studio?", f"/{database}?")}
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        assert "Traceback" not in done.stderr
+        return done.returncode, " ".join((done.stdout + done.stderr).split())
+
+    def damage(table: str, content: bytes) -> bytes:
+        """Write other pages over a table's while the server is stopped; return what was there."""
+        asked = [BIN / "psql", *connect, "-Atc", f"CHECKPOINT; SELECT pg_relation_filepath('{table}')", "kept"]
+        found = subprocess.check_output(asked, text=True).split()[-1]
+        subprocess.run([*AS_SERVER, BIN / "pg_ctl", "-D", data, "-w", "-m", "fast", "stop"], check=True)
+        path = Path(data) / found
+        before = path.read_bytes()
+        path.write_bytes(content * (len(before) // len(content)))
+        subprocess.run(start, check=True)
+        return before
+
+    start = [*AS_SERVER, BIN / "pg_ctl", "-D", data, "-w", "-l", f"{place}/log", "-o", options_of(data), "start"]
+    for name in ("kept", "empty"):
+        subprocess.run([BIN / "createdb", *connect, name], check=True)
+    assert kapwa("kept", "new", "baryo", "--form", "blend")[0] == 0
+    assert kapwa("kept", "check")[0] == 0
+    code, message = kapwa("lost", "check")
+    assert (code, 'database "lost" does not exist' in message) == (2, True), message
+    code, message = kapwa("empty", "check")
+    assert (code, "holds no project" in message) == (2, True), message
+    # A page of other signs, of each kind of table: of the log, made from it, of people, of Django.
+    tables = ("studio_event", "studio_question", "studio_invitation", "studio_consenttext", "django_migrations")
+    for table in tables:
+        before = damage(table, b"\x55" * 8192)
+        assert before, table
+        code, message = kapwa("kept", "check")
+        assert (code, "invalid page" in message) == (2, True), (table, message)
+        damage(table, before)
+    assert kapwa("kept", "check")[0] == 0
+    # An empty page is none to PostgreSQL: its rows are lost without a word of the server.
+    damage("studio_project", bytes(8192))
+    code, message = kapwa("kept", "check")
+    assert (code, "holds no project" in message) == (2, True), message

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from django.apps import apps
 from django.core.management import call_command
 from django.db import DatabaseError, connection, transaction
 
@@ -144,13 +146,16 @@ def check(names: Sequence[str]) -> tuple[int, int, list[str]]:
 
 
 def _refuse_damaged() -> None:
-    """Raise DatabaseError where SQLite finds its file damaged; PostgreSQL says so as it reads."""
+    """Raise DatabaseError where the database is damaged: SQLite looks through its file, PostgreSQL at what it reads."""
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:
             cursor.execute("PRAGMA integrity_check(1)")
             (found,) = cursor.fetchone()
         if found != "ok":
             raise DatabaseError(found)
+    else:
+        for table in apps.get_models(include_auto_created=True):
+            deque(table._default_manager.values_list().iterator(), maxlen=0)
 
 
 def clear_traces() -> str:
