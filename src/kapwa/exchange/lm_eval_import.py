@@ -26,6 +26,7 @@ from kapwa.errors import DataError
 from kapwa.exchange import base
 from kapwa.exchange.lm_eval_answers import judge_again
 from kapwa.files import read_text
+from kapwa.tables_io import refuse_half
 
 # Right or wrong by definition in lm-eval (api/metrics.py), its tasks and Kapwa's; others are averaged as numbers.
 _BINARY = re.compile(r"(.+_)?(acc|accuracy)(_.+)?|exact_match|mc1(_.+)?")
@@ -126,7 +127,7 @@ def _imported(file: Path, results: Mapping[str, Any], defaults: base.ItemDefault
 def _read_results(file: Path) -> dict[str, Any]:
     """Return the results JSON in ``file``."""
     try:
-        results = json.loads(read_text(file))
+        results = _parsed(read_text(file), path=file)
     except DataError as error:
         error.hint = error.hint or f"{_NAME}, or the folder that holds it."
         raise
@@ -145,6 +146,14 @@ def _read_results(file: Path) -> dict[str, Any]:
     if not results["results"]:
         raise DataError("holds the results of no task: its 'results' are empty.", path=file, hint=_COPY_AGAIN)
     return results
+
+
+def _parsed(text: str, **place: Any) -> Any:
+    """Return what JSON says; raise DataError for half a character, which no file of a run could hold."""
+    value = json.loads(text)
+    if "\\u" in text:
+        refuse_half(json.dumps(value, ensure_ascii=False), **place)
+    return value
 
 
 def _read_samples(file: Path, name: str, results: Mapping[str, Any]) -> TaskSamples:
@@ -171,7 +180,7 @@ def _read_samples(file: Path, name: str, results: Mapping[str, Any]) -> TaskSamp
 
 def _sample(line: str, path: Path, row: int) -> Sample:
     try:
-        return Sample.model_validate({**json.loads(line), "row": row})
+        return Sample.model_validate({**_parsed(line, path=path, row=row), "row": row})
     except ValidationError as error:
         column = ".".join(map(str, error.errors()[0]["loc"]))
         why = "is missing or of another type than lm-eval writes."
