@@ -196,7 +196,8 @@ class Run:
             raise RunError(f"{file} is damaged: {place!r} is not what it should be.", hint=_AGAIN) from None
         # What is not said of a metric has the default of its field.
         metrics = {name: asdict(info) for name, info in checked.metrics.items()}
-        self.manifest: Mapping[str, Any] = {**manifest, "metrics": metrics}
+        headline = [name for name in checked.headline if name in metrics] or list(metrics)[:1]
+        self.manifest: Mapping[str, Any] = {**manifest, "metrics": metrics, "headline": headline}
         self.label = str(self.manifest.get("label") or brief_model(str(self.manifest["model"]["id"])))
         self.complete: bool = self.manifest["status"] == "complete"
         self.failed: int = self.manifest["counts"]["failed"]
@@ -244,7 +245,7 @@ def load_manifest(file: Path, kind: str, latest: int, hint: str) -> dict[str, An
     try:
         manifest = dict(json.loads(file.read_text(encoding="utf-8")))
         newer = manifest["format"] > latest
-        json.dumps(manifest, allow_nan=False)  # else no export could write it
+        json.dumps(manifest, allow_nan=False, ensure_ascii=False).encode()  # else no export could write it
     except OSError as error:
         raise RunError(f"{file} cannot be read: {error.strerror or error}.") from error
     except (ValueError, KeyError, TypeError, RecursionError):
