@@ -112,22 +112,24 @@ def _count_words(view: TaskView, run: int) -> str:
             names["base"][marks.base.words] = names["best"][marks.best.words] = None
         if marks.top:
             ways["top"][said[marks.top]] += 1
-    told = ""
+    told = []
     for kind in ("base", "best") if names["base"] != names["best"] else ("best",):
         if ways[kind]:
             trick = next(iter(names[kind])) if len(names[kind]) == 1 else "the best trick without cultural knowledge"
-            told += f" Culture by culture it does better than {trick} in {_outcomes(ways[kind], 'above', 'worse')}"
+            told.append(_outcomes(ways[kind], "above", trick, f"does better than {trick}", "worse"))
     if ways["top"]:
-        told += f" It is below what people score in {_outcomes(ways['top'], 'below', 'above')}"
-    return told
+        told.append(_outcomes(ways["top"], "below", "what people score", "is below what people score", "above"))
+    return f" Culture by culture{ALLOWED}, it {'. It '.join(told)}." if told else ""
 
 
-def _outcomes(ways: Counter[str], way: str, other: str) -> str:
-    """Count all three outcomes: "1 of 16 cultures and worse in none; in 15 the two cannot be told apart …"."""
-    total, left = ways.total(), ways.total() - ways[way] - ways["unclear"]
-    told = _of(ways[way], total) + (f" and {other} in {left or 'none'}" if ways[way] < total else "")
-    told += f"; in {ways['unclear']} the two cannot be told apart" if ways["unclear"] else ""
-    return f"{told}{ALLOWED}."
+def _outcomes(ways: Counter[str], way: str, mark: str, lead: str, other: str) -> str:
+    """Count all three outcomes: "is below … in 1 of 16 cultures and above in none; in 15 the two cannot be …"."""
+    total, unclear = ways.total(), ways["unclear"]
+    if unclear == total:
+        return f"cannot be told apart from {mark} in any of {wording.count(total, 'culture')}"
+    told = f"{lead} in {_of(ways[way], total)}"
+    told += f" and {other} in {total - ways[way] - unclear or 'none'}" if ways[way] < total else ""
+    return f"{told}; in {unclear} the two cannot be told apart" if unclear else told
 
 
 def _of(part: int, total: int) -> str:

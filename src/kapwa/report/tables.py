@@ -36,7 +36,7 @@ READ = "Right of right and wrong"
 FLAGS = {"too_many": "Too many answers", "answered_other_language": "Other language"}
 TIDY = (
     *("task", "culture", "language", "variant", "group", "stratum", "metric", "model"),
-    *("value", "se", "low", "high", "n", "clusters", "method", "base_floor", "highest_floor", "ceiling"),
+    *("value", "se", "low", "high", "n", "clusters", "method", "base_floor", "highest_floor", "list_floor", "ceiling"),
     *("partially_pooled", "rank_low", "rank_high"),
     *("ceiling_low", "ceiling_high", "of_ceiling", "of_ceiling_low", "of_ceiling_high", "of_ceiling_metric"),
     "compared",
@@ -86,15 +86,16 @@ def tidy_csv(view: TaskView, found: Iterable[tuple[str, Subject, Estimate | None
             continue
         run = view.labels.index(label)
         marks = view.marks(subject, row["metric"], row["variant"], run)
-        beside: list[Any] = [mark.value if mark else None for mark in (marks.base, marks.best, marks.top)]
+        mark_values = [mark.value if mark else None for mark in (marks.base, marks.best, marks.listing, marks.top)]
         main = view.many and row["group"] == "all" and row["variant"] == view.variant
         worth = view.worth(run, subject, row["metric"]) if main else None
-        beside += worth if worth is not None and worth[1] is not None else (None, None, None)
+        pooled_and_ranks = worth if worth is not None and worth[1] is not None else (None, None, None)
         top = marks.top
-        beside += [getattr(top, name, None) if k < 2 or row["group"] == "all" else None for k, name in _OF_TOP]
-        beside.append((top.paired_with or row["metric"]) if top and beside[-3] is not None else None)
-        beside.append(view.compared(row["metric"]).words if beside[4] is not None else None)
-        rows.append([view.task, *(row[k] for k in TIDY[1:7]), label, *(row[k] for k in TIDY[8:15]), *beside])
+        of_top = [getattr(top, name, None) if k < 2 or row["group"] == "all" else None for k, name in _OF_TOP]
+        of_metric = (top.paired_with or row["metric"]) if top and of_top[2] is not None else None
+        compared = view.compared(row["metric"]).words if pooled_and_ranks[1] is not None else None
+        row_facts = [view.task, *(row[k] for k in TIDY[1:7]), label, *(row[k] for k in TIDY[8:15])]
+        rows.append([*row_facts, *mark_values, *pooled_and_ranks, *of_top, of_metric, compared])
     return csv_text(TIDY, rows)
 
 

@@ -196,7 +196,8 @@ class Run:
             raise RunError(f"{file} is damaged: {place!r} is not what it should be.", hint=_AGAIN) from None
         # What is not said of a metric has the default of its field.
         metrics = {name: asdict(info) for name, info in checked.metrics.items()}
-        self.manifest: Mapping[str, Any] = {**manifest, "metrics": metrics}
+        headline = [name for name in checked.headline if name in metrics] or list(metrics)[:1]
+        self.manifest: Mapping[str, Any] = {**manifest, "metrics": metrics, "headline": headline}
         self.label = str(self.manifest.get("label") or brief_model(str(self.manifest["model"]["id"])))
         self.complete: bool = self.manifest["status"] == "complete"
         self.failed: int = self.manifest["counts"]["failed"]
@@ -244,7 +245,7 @@ def load_manifest(file: Path, kind: str, latest: int, hint: str) -> dict[str, An
     try:
         manifest = dict(json.loads(file.read_text(encoding="utf-8")))
         newer = manifest["format"] > latest
-        json.dumps(manifest, allow_nan=False)  # else no export could write it
+        json.dumps(manifest, allow_nan=False, ensure_ascii=False).encode()  # else no export could write it
     except OSError as error:
         raise RunError(f"{file} cannot be read: {error.strerror or error}.") from error
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -351,13 +352,14 @@ def floor_tables(
     What is over several cultures is a mean over them, each counting alike, and so is its test.
     """
     from kapwa.stats.intervals import AgainstMark, against_marks
-    from kapwa.stats.pooled import pooled_against_marks
+    from kapwa.stats.pooled import pooled_against_marks, pooled_mean
 
     means = scores.group_by("metric", "variant", "item_id").agg(pl.col("value").mean())
     values = means.partition_by("metric", "variant", as_dict=True, include_key=False)
     cultures = {item.culture for item in items}
     groups: dict[tuple[str, str, str], list[int]] = {}
     alone: dict[tuple[str, ...], list[float]] = {}
+    over: dict[int, float | None] = {}
     for place, floor in enumerate(floors):
         if floor.note in cultures:
             alone.setdefault((floor.metric, floor.variant, floor.name, floor.kind), []).append(floor.value)
@@ -375,6 +377,7 @@ def floor_tables(
         whose, clusters = [one.culture for one in own], [one.cluster for one in own]
         if len(set(whose)) > 1:
             found = pooled_against_marks(given, marks, whose, clusters, **kinds[metric])
+            over |= {k: pooled_mean(mark, whose, clusters).value for k, mark in zip(places, marks.T, strict=True)}
         else:
             found = against_marks(given, marks, clusters, **kinds[metric], level=LEVEL)
         tested |= dict(zip(places, found, strict=True))
@@ -383,9 +386,10 @@ def floor_tables(
                 keys = ((one.id, variant, floor.metric, floor.name, metric) for one in own)
                 people |= {key: x for key, x in zip(keys, each, strict=True) if not math.isnan(x)}
     rows = [floor._asdict() | (tested[k]._asdict() if k in tested else {}) for k, floor in enumerate(floors)]
-    for row in rows:
+    for k, row in enumerate(rows):
         if row["note"] not in cultures:
-            row["value"] = fmean(alone.get((row["metric"], row["variant"], row["name"], row["kind"]), [row["value"]]))
+            each = alone.get((row["metric"], row["variant"], row["name"], row["kind"]), [row["value"]])
+            row["value"] = over.get(k, fmean(each))
     known = pl.DataFrame([(*key, value) for key, value in people.items()], schema=_CEILING_SCHEMA, orient="row")
     return pl.DataFrame([{name: row.get(name) for name in _FLOOR_SCHEMA} for row in rows], schema=_FLOOR_SCHEMA), known
 

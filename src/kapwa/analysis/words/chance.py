@@ -73,7 +73,7 @@ def _draws(strata: Ints, sizes: Ints, many: Ints) -> _Draws:
 
 
 def _least(draws: _Draws, size: int) -> Reals:
-    """Return the least p-value that each of ``size`` words can reach, rising: all texts drawn have it, as far as can be."""
+    """Return the least p-value that each of ``size`` words can reach, rising: as many texts drawn have it as can."""
     from scipy.special import gammaln
 
     logs = gammaln(np.arange(draws.size.max(initial=0) + 1) + 1.0)
