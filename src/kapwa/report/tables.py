@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 
 from kapwa.report import wording
 from kapwa.report.charts import FEW_ITEMS
 from kapwa.report.comparisons import contrast_language, held_name, language_facts, part_names, place_words, variant_name
+from kapwa.report.marks import Estimate, Mark
 from kapwa.report.sentences import falls_at, of_people_note, pair_notes, verdict_words, with_verdicts
-from kapwa.report.view import Confusion, Estimate, Mark, Subject, TaskView
+from kapwa.report.table import NONE, Cell, Table, frame_csv
+from kapwa.report.view import Confusion, Subject, TaskView
 from kapwa.report.wording import clean, culture_name, isolate, label_text
 from kapwa.stats.families import is_clear
 from kapwa.tables_io import csv_text
@@ -42,40 +43,8 @@ TIDY = (
     "compared",
 )
 _OF_TOP = tuple(enumerate(("low", "high", "relative", "relative_low", "relative_high")))
-
-
-class Cell(NamedTuple):
-    """One cell: what stands large, what stands small under it, and how."""
-
-    text: str
-    small: str = ""
-    number: bool = False
-    strong: bool = False
-    muted: bool = False
-
-
-NONE = Cell(wording.NOTHING, number=True, muted=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table of the page. The first cell of each row is its header; ``csv`` is the tidy form of the same."""
-
-    key: str
-    caption: str
-    head: Sequence[str]
-    rows: Sequence[Sequence[Cell]]
-    csv: str
-    note: str = ""
-
-
 RANKS = "The ranks of a model's column hold all together with 95% confidence."
 _GREY = f"Grey: fewer than {FEW_ITEMS} items."
-
-
-def frame_csv(frame: pl.DataFrame) -> str:
-    """Render a flat frame as spreadsheet-safe CSV."""
-    return csv_text(frame.columns, frame.iter_rows())
 
 
 def tidy_csv(view: TaskView, found: Iterable[tuple[str, Subject, Estimate | None]]) -> str:
