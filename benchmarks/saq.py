@@ -63,9 +63,9 @@ def measure(data: Path, part: int) -> dict[str, Any]:
     started = time.process_time()
     from kapwa.records import Answer, Response
     from kapwa.suites.base import Selection
-    from kapwa.suites.blend import SAQ_VARIANTS
     from kapwa.suites.blend.data import read_data
     from kapwa.suites.blend.saq_task import SaqTask, saq_items
+    from kapwa.suites.blend.variants import SAQ_VARIANTS
 
     read = read_data(data)
     items = saq_items(read, Selection(variants=SAQ_VARIANTS))[::part]

@@ -1,4 +1,4 @@
-"""Write docs/benchmarks.md from benchmarks/results/*.json, so that the page says what was measured and no more.
+"""Write docs/benchmarks.md, and the pages beneath it, from benchmarks/results/*.json: what was measured and no more.
 
 python benchmarks/write_page.py
 """
@@ -7,18 +7,24 @@ from __future__ import annotations
 
 import json
 import statistics
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
-PAGE = ROOT / "docs" / "benchmarks.md"
+DOCS = ROOT / "docs"
 INTRO = """# Benchmarks
 
-Each section says which command measured it. Contestants run in turns in their own processes, on one machine, in one
-run; what counts is the ratio between them, not the absolute times of a small virtual machine. This page is written by
-`benchmarks/write_page.py` from the JSON files in `benchmarks/results/`; no number in it was typed.
+What counts is the ratio between contestants that ran in turns in their own processes, on one machine, in one run; not
+the absolute times of a small virtual machine. `benchmarks/write_page.py` writes this page and those beneath it from
+the files in `benchmarks/results/`; no number in them was typed.
+
+"""
+MEASUREMENTS = """# All measurements
+
+Each section says which command measured it. [Benchmarks](../benchmarks.md) has the ratios that matter most.
 """
 
 
@@ -462,34 +468,114 @@ milliseconds scatter by a third from process to process.
 """
 
 
+def headline() -> Iterator[str]:
+    """The ratios that matter most, each with the section that has the whole table."""
+    rows = [
+        [figure, f"**{ratio}**", f"[{section}](benchmarks/measurements.md#{anchor})"]
+        for figure, ratio, section, anchor in _headline_rows()
+    ]
+    yield INTRO + table(["what", "figure", "measured"], rows) + "\n"
+
+
+def _headline_rows() -> Iterator[tuple[str, str, str, str]]:
+    scores, texts, pairs, calls = (read(name) for name in ("scoring", "generation", "pairwise", "serving"))
+    load, start = read("studio_load"), read("startup")
+    if scores:
+        ratio = scores["contestants"]["kapwa float32"]["less_cpu_than_lm_eval"]
+        yield (
+            "likelihood of 948 responses in float32: less processor time than lm-eval",
+            f"{ratio:.1f}×",
+            "scoring",
+            ("scoring-responses-by-likelihood"),
+        )
+    if texts:
+        ratio = texts["times_faster_wall"]
+        yield (
+            "answers of 100 tokens: faster than one prompt at a time",
+            f"{ratio:.1f}×",
+            "generating",
+            "generating-answers",
+        )
+    if pairs:
+        for name in ("released", "released, tokens kept"):
+            ratio = pairs["whole_load"]["times_less"][f"than {name}"]["kapwa numba, with tokenising"]
+            rival = name.replace("released", "released code")
+            what = f"distances of 4 million texts: less processor time than the {rival}"
+            yield what, f"{ratio:,}×", "pairs of texts", "comparing-texts-pair-by-pair"
+    if calls and "contest" in calls:
+        runs = calls["contest"]["contestants"]
+        for name in ("lm-eval", "inspect-ai"):
+            ratio = runs["kapwa, a whole run"]["rate"] / runs[name]["rate"]
+            yield (
+                f"requests a second of a whole run, against {name}'s model alone",
+                f"{ratio:.1f}×",
+                "served models",
+                ("asking-a-served-model"),
+            )
+    if load:
+        people = load["300 people, SQLite"]
+        figure = f"{people['p99_s']:.2f} s"
+        yield (
+            "300 people answer every ten seconds: 99 of 100 wait at most",
+            figure,
+            "the studio",
+            ("many-people-answer-in-the-studio"),
+        )
+    if start:
+        seconds = start["startup"]["kapwa --help"]["median_s"]
+        yield "`kapwa --help`", f"{seconds:.2f} s", "start-up", "start-up"
+
+
 def calibration() -> Iterator[str]:
     cells = [
         cell
         for path in sorted((RESULTS / "calibration").glob("*.json"))
         for cell in json.loads(path.read_text(encoding="utf-8"))
     ]
-    if not cells:
-        return
-    rows = []
+    rows, outside = [], 0
     for cell in cells:
         bounds, mark = f"{cell['low']:g}–{cell['high']:g}", ""
         if not cell["low"] <= cell["percent"] <= cell["high"]:
             mark = "**outside**"
+            outside += 1
         setting = f"{cell['setting']} ({cell['repeats']} data sets)"
         rows.append([cell["subject"], cell["figure"], setting, f"{cell['percent']:.1f}", bounds, mark])
+    # A coverage or a power below its bounds, or an error above them, claims too much; the other side is careful.
+    bold = [cell for cell in cells if cell["percent"] < cell["low"] > 50 or cell["percent"] > cell["high"] < 50]
+    counts = Counter(cell["subject"] for cell in bold)
+    subjects = ", ".join(f"{subject} ({number})" for subject, number in sorted(counts.items()))
     yield f"""## Calibration
+
+Data sets whose truth is known say how often what a report prints was right: how often 95 % intervals hold the truth,
+how often a verdict is wrong where nothing is, how often a difference of the size said to be detectable is found. Of
+{len(cells)} figures {len(bold)} err more often than they should, {outside - len(bold)} less often, and the
+others lie within their bounds. [All of them](benchmarks/calibration.md) are in a table. More often: {subjects}.
+"""
+    header = ["subject", "figure", "simulated", "percent", "should be", ""]
+    yield f"""# Calibration
 
 `benchmarks/calibration.py`: data sets whose truth is known, and how often what a report prints of them was right:
 coverage of 95 % intervals (93–97 % is good), errors of verdicts where nothing is (3–6 %), and how often a difference of
-the size said to be detectable is found (75–85 %). What lies outside is marked; docs/explanation/statistics.md says why.
+the size said to be detectable is found (75–85 %). What lies outside is marked;
+[Statistics](../explanation/statistics.md) says why.
 
-{table(["subject", "figure", "simulated", "percent", "should be", ""], rows)}
+{table(header, rows)}
 """
 
 
+def write(name: str, sections: list[str]) -> None:
+    """Write one page of the docs."""
+    path = DOCS / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("\n".join(sections), encoding="utf-8")
+
+
 def main() -> None:
+    summary, cells = calibration()
+    write("benchmarks.md", [*headline(), summary])
+    write("benchmarks/calibration.md", [cells])
     sections = [
-        INTRO,
+        MEASUREMENTS,
         *scoring(),
         *generation(),
         *gpu(),
@@ -502,9 +588,8 @@ def main() -> None:
         *studio_load(),
         *startup(),
         *before_after(),
-        *calibration(),
     ]
-    PAGE.write_text("\n".join(sections), encoding="utf-8")
+    write("benchmarks/measurements.md", sections)
 
 
 if __name__ == "__main__":

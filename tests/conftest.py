@@ -41,6 +41,15 @@ def pytest_collection() -> Iterator[Any]:
         gc.freeze()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def config_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """An empty folder of settings, in the environment of commands too: suites that the developer added are not seen."""
+    folder = tmp_path_factory.mktemp("config")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KAPWA_CONFIG", str(folder))
+        yield folder
+
+
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 

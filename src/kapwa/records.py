@@ -140,6 +140,7 @@ class Answer(NamedTuple):
 class Floor(NamedTuple):
     """A score that takes no cultural knowledge (or, as ``kind="ceiling"``, what people score).
 
+    ``kind="list"``: what replies score that hold several guesses, where people's score is of one answer each.
     ``note``: the culture it is of where there are several, else a remark. ``low`` and ``high``: the 95 % interval of a
     value that others measured. ``by_item``: what the trick (or person) scores on each item of this variant and culture,
     in the order of the task's items, NaN where there is no such reply; a model is then tested against it item by item.
@@ -151,7 +152,7 @@ class Floor(NamedTuple):
     variant: str
     name: str
     value: float
-    kind: Literal["floor", "ceiling"] = "floor"
+    kind: Literal["floor", "list", "ceiling"] = "floor"
     note: str = ""
     low: float | None = None
     high: float | None = None

@@ -23,7 +23,7 @@ from polars.testing import assert_frame_equal
 
 import kapwa
 from kapwa.errors import DataError, UsageError
-from kapwa.exchange import inspect_answers, inspect_import
+from kapwa.exchange import inspect_answers, inspect_logs
 from kapwa.report.page import build_report
 from kapwa.runs.directory import Run
 from kapwa.suites.kalahi.data import PACKS
@@ -252,11 +252,46 @@ def test_what_cannot_become_a_run_is_refused(tmp_path: Path, change: Callable[[E
     assert not (tmp_path / "runs").exists()
 
 
+HALF, HUGE = "\ud83d", 10**400
+
+
+@pytest.mark.parametrize(
+    ("place", "odd"),
+    [
+        *(((*("samples", 0), name), odd) for name in ("id", "epoch", "target") for odd in (HUGE, -HUGE, HALF, [[]])),
+        *((("samples", 0, "metadata"), odd) for odd in ({"culture": HALF}, {"culture": HUGE}, {"kapwa": HUGE}, HUGE)),
+        *((("samples", 0, "scores", "right", "value"), odd) for odd in (HUGE, HALF, [HUGE], {"a": HALF}, [[]])),
+        *((("eval", "metadata"), {"kapwa": odd}) for odd in (HUGE, HALF, [], {"manifest": HUGE}, {"task": [HALF]})),
+        *((("results", name), odd) for name in ("scores", "total_samples") for odd in (HUGE, HALF, [{}])),
+    ],
+)
+def test_odd_values_become_a_run_or_a_message_that_names_the_log(tmp_path: Path, place: Any, odd: Any) -> None:
+    path = changed(simple_log(tmp_path), lambda _: None, tmp_path / "odd.json")
+    log = json.loads(path.read_text("utf-8"))
+    inside = log
+    for name in place[:-1]:
+        inside = inside[name]
+    inside[place[-1]] = odd
+    path.write_text(json.dumps(log), "utf-8")
+    refused = None
+    try:
+        run = run_of(path, tmp_path)
+    except DataError as error:
+        refused = error
+    if refused is None:
+        build_report([run], tmp_path / "page.html")
+        return
+    assert refused.path == path
+    assert refused.hint
+    assert str(refused).encode()
+    assert not (tmp_path / "runs").exists()
+
+
 def test_a_log_that_unpacks_to_too_much_is_refused_before_it_is_unpacked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = simple_log(tmp_path)
-    monkeypatch.setattr(inspect_import, "MOST_UNPACKED", 1000)
+    monkeypatch.setattr(inspect_logs, "MOST_UNPACKED", 1000)
     monkeypatch.setattr("inspect_ai.log.read_eval_log", None)
     with pytest.raises(DataError, match=r"unpacks to [0-9,]+ bytes; at most 1,000 are read"):
         run_of(path, tmp_path)
@@ -337,7 +372,7 @@ def test_few_samples_are_held_at_once_and_the_run_is_the_same(
     at_once = run_of(log, tmp_path / "at_once")
     total = at_once.manifest["counts"]["requests"]
     watched.clear()
-    monkeypatch.setattr(inspect_import, "_AT_ONCE", 3)
+    monkeypatch.setattr(inspect_logs, "_AT_ONCE", 3)
     run = run_of(log, tmp_path / "few")
     # The last of a reading may be in use while the next begins; the first reading also tells whose task it is.
     assert max(held for _, held in watched) <= 4

@@ -12,10 +12,11 @@ from bench import Bench
 from tiny_suite import TinyModel, TinyTask
 
 from kapwa.errors import ModelError, RunError
+from kapwa.models.base import flaw
 from kapwa.parallel.base import DistributedModel
 from kapwa.records import ContinuationScore, Message, Request, Response
 from kapwa.runs import execute
-from kapwa.runs.execute import Committer, Execution, StoredModel, flaw
+from kapwa.runs.execute import Committer, Execution, StoredModel
 from kapwa.runs.progress import Meter
 from kapwa.runs.store import Counts
 

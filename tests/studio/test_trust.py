@@ -162,6 +162,12 @@ def test_nothing_withdrawn_comes_back_from_older_archives(project: Any, studio: 
             Person.objects.all().delete()
             project = import_project("baryo", older)
             assert differences(project) == []
+            # What is written from here on holds nothing of them, at whichever restore.
+            export_project(project, tmp_path / "now.zip", whole=turn % 2 == 0)
+            with connection.cursor() as cursor:
+                cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            now = b"".join([studio.read_bytes(), *parts(tmp_path / "now.zip")])
+            assert [word for word in gone if word.encode() in now] == []
             people = {name: enter(project, f"{name} {turn}", "reviewer") for name in ("berto", "edo")}
             people["dina"] = enter(project, f"Dina {turn}", "scribe")
             steady = enter(project, f"Matatag {turn}", "writer")
@@ -243,3 +249,197 @@ def test_a_page_that_writes_and_records_nothing_fails(project: Any, people: dict
         with pytest.raises(AssertionError, match=r"me writes \['studio_membership', 'studio_person'\]"):
             people["edo"].post("me/", {"action": "profile", "pseudonym": "Edo"})
     people["edo"].post("me/", {"action": "profile", "pseudonym": "Edo"})
+
+
+def test_who_may_still_vote_is_told_the_best_response_on_no_page(project: Any, people: dict[str, Someone]) -> None:
+    """A writer reviews, too: neither the desk, nor a variation's, nor a draft's page says it before their vote."""
+    best = "Ngumiti ka at kumaway kay Liza."
+    people["berto"].post("situations/new/", a_situation("Liza", best="2"))
+    marked = '<span class="state">best</span>'
+    assert marked in people["berto"].get("situations/1/")
+    assert marked not in people["carla"].get("situations/1/")
+    people["berto"].post("situations/1/submit/")
+    people["carla"].get("situations/1/edit/", status=409)
+    side_by_side = people["carla"].get("situations/new/?origin=1").split("best response</th>")[1].split("</table>")[0]
+    assert best not in side_by_side
+    assert 'value="2" checked' not in people["carla"].get("situations/new/?origin=1")
+    assert marked not in people["carla"].get("situations/1/")
+    people["carla"].post("situations/1/vote/", {"round": "1", "choice": "accept", "best": "1"})
+    assert marked in people["carla"].get("situations/1/")
+    assert best in people["carla"].get("situations/new/?origin=1").split("best response</th>")[1].split("</table>")[0]
+
+
+def test_nobody_agrees_to_their_own_question_behind_somebodys_small_change(
+    everyday: Any, askers: dict[str, Someone]
+) -> None:
+    from kapwa.studio.models import Question, Wording
+
+    typed = {"language": "ko", "text": "아침에 무엇을 먹나요", "topic": "Food", "kind": "text"}
+    askers["minji"].post("questions/new/", typed)
+    one = Question.objects.get(text=typed["text"])
+    askers["ana"].post(f"questions/{one.number}/edit/", {**typed, "text": f"{typed['text']}?", "base": one.text_event})
+    place, word = f"translate/ko/{one.number}/", Wording.objects.get(question=one, language="ko")
+    assert word.authors == [author_of("민지"), author_of("Ana")]
+    assert one.text not in askers["minji"].get("translate/ko/")
+    askers["minji"].post(place, {"action": "agree", "wording": word.text_event}, status=409)
+    askers["minji"].post(place, {"action": "refuse", "wording": word.text_event, "reason": "마침표가 맞아요."})
+    for name in ("huda", "jun"):
+        askers[name].post(place, {"action": "agree", "wording": word.text_event})
+    word.refresh_from_db()
+    assert (word.agreed, word.refused) == ([author_of("هدى"), author_of("준")], [author_of("민지")])
+
+
+def test_sync_takes_no_answer_to_a_question_that_nobody_agreed_to(everyday: Any) -> None:
+    import uuid
+
+    from studio_answers import ask, revise
+
+    from kapwa.studio.events import record
+    from kapwa.studio.models import Answer, Membership, Question
+    from kapwa.studio.taking import take, token_of
+
+    enter(everyday, "Nari", "answerer")
+    member = Membership.objects.get(pseudonym="Nari")
+    token = token_of(member.person_id)
+
+    def sent(subject: str, seen: str) -> int:
+        values = {"answer_1": "김밥", "button": "answered"}
+        record_ = {"uuid": str(uuid.uuid4()), "person": token, "desk": "answers", "subject": subject, "seen": seen}
+        return int(take({token: member}, record_ | {"values": values})["status"])
+
+    body = {"text": "비밀 질문?", "language": "ko", "topic": "Food", "kind": "text", "name": ""}
+    unread = str(record(everyday, "question.written", body, actor="writer").uuid)
+    assert sent(unread, "ko:1.1") == 422
+    one = ask(everyday, "아침에 뭘 먹나요?", "ar")
+    assert sent(one.id, "ko:1.1") == 200
+    assert sent(one.id, "ar:1.1") == 200
+    # A changed text is asked only once people agree to it; answers to the one that they agreed to still come in.
+    one.refresh_from_db()
+    changed = {"base": one.text_event, "text": "점심에 뭘 먹나요?", "topic": "Food", "kind": "text"}
+    record(everyday, "question.revised", changed, actor="writer", subject=one.id)
+    assert [sent(one.id, seen) for seen in ("ko:1.1", "ko:2.2", "ko:1.2")] == [200, 422, 422]
+    revise(everyday, one, "저녁에 뭘 먹나요?")
+    assert [sent(one.id, seen) for seen in ("ko:3.3", "ko:2.2", "ko:1.1", "ar:1.1")] == [200, 422, 200, 200]
+    assert not Answer.objects.filter(question=unread).exists()
+    assert Question.objects.filter(id=unread).exists()
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"project": {"form": "no-such"}}, {"project": {"quorum": 10**30}}, {"members": {"consent_version": 2**70}}],
+)
+def test_an_archive_of_an_unknown_form_or_with_a_number_too_large_is_refused(
+    project: Any, people: dict[str, Someone], tmp_path: Path, changed: dict[str, dict[str, Any]]
+) -> None:
+    from kapwa.studio.exchange import export_project, import_project
+    from kapwa.studio.models import Project
+
+    export_project(project, tmp_path / "whole.zip")
+    Project.objects.all().delete()
+    with zipfile.ZipFile(tmp_path / "whole.zip") as opened, zipfile.ZipFile(tmp_path / "strange.zip", "w") as made:
+        for name in opened.namelist():
+            rows = [json.loads(line) for line in opened.read(name).decode().split("\n") if line]
+            rows = [row | changed.get(name.removesuffix(".jsonl"), {}) for row in rows]
+            made.writestr(name, "".join(f"{json.dumps(row)}\n" for row in rows))
+    with pytest.raises(DataError, match=r"strange\.zip: holds what this version of Kapwa cannot read"):
+        import_project("baryo", tmp_path / "strange.zip")
+    assert not Project.objects.exists()
+
+
+def test_two_of_one_name_and_two_topics_of_one_name_are_none(project: Any, people: dict[str, Someone]) -> None:
+    """By the database itself, whoever looks first; many at the same moment: test_postgresql."""
+    from django.db import IntegrityError, transaction
+
+    from kapwa.studio.models import Membership, Topic
+
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Membership.objects.create(project=project, pseudonym="Edo")
+    Membership.objects.create(project=project)
+    Membership.objects.create(project=project)
+    people["ana"].post("topics/", {"name": "pista"})
+    own = {"project": project, "name": "pista", "origin": "seed"}
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Topic.objects.create(id="x", **own)
+    Topic.objects.create(id="y", **own, retired=True)
+    people["ana"].post("topics/", {"name": "pista"})
+    assert Topic.objects.filter(name="pista", retired=False).count() == 1
+
+
+def test_check_compares_the_database_with_an_archive_and_a_release(
+    project: Any, people: dict[str, Someone], studio: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that was brought back from an older copy is sound by itself, and lacks what came after."""
+    import shutil
+
+    from django.db import connection
+    from typer.testing import CliRunner
+
+    from kapwa.cli.studio import app
+    from kapwa.studio.exchange import export_project, lacking
+    from kapwa.studio.freeze import freeze
+
+    monkeypatch.setattr("kapwa.studio.settings.configure", lambda *_given, **_named: None)
+    monkeypatch.setattr("kapwa.studio.commands.prepare", lambda: None)
+    (studio.parent / "secret.key").write_text("s" * 40)
+
+    def check() -> tuple[int, str]:
+        kept = ["--kept", str(tmp_path / "new.zip"), "--kept", str(made.folder)]
+        done = CliRunner().invoke(app, ["check", *kept, "--home", str(studio.parent)])
+        return done.exit_code, " ".join(done.output.split())
+
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    shutil.copyfile(studio, tmp_path / "older")
+    people["berto"].post("situations/new/", a_situation("Liza"))
+    people["berto"].post("situations/1/submit/")
+    accepted(people, 1, "carla", "edo")
+    made = freeze(project, "1.0.0", tmp_path / "releases")
+    count = export_project(project, tmp_path / "new.zip")
+    code, said = check()
+    assert (code, "every table is what its events make" in said) == (0, True), said
+    connection.close()
+    shutil.copyfile(tmp_path / "older", studio)
+    code, said = check()
+    assert (code, f"of its {count} events are not in the database" in said) == (2, True), said
+    assert "the database has no such release" in said
+    (made.folder / "release.json").write_text("{}")
+    with pytest.raises(DataError, match="is no folder of a release"):
+        lacking(made.folder)
+
+
+def test_ten_posts_at_the_same_moment_make_one_member_of_a_name_and_one_topic(
+    project: Any, people: dict[str, Someone]
+) -> None:
+    from threading import Barrier, Thread
+
+    from django.db import connection
+
+    from kapwa.studio import commands
+    from kapwa.studio.models import Membership, Topic
+
+    codes = [one.code for one in commands.invite_people(project, ["writer"], 10, "")]
+    comers = [Someone(project.slug) for _ in codes]
+    for who, code in zip(comers, codes, strict=True):
+        who.post("/enter/", {"code": code})
+    together, statuses = Barrier(20), list[int]()
+
+    def post(who: Someone, path: str, data: dict[str, str]) -> None:
+        together.wait()
+        try:
+            statuses.append(who.client.post(path, data).status_code)
+        finally:
+            connection.close()
+
+    sent = [(who, "/join/", {"pseudonym": "Si Isa"}) for who in comers]
+    for _ in range(10):
+        again = Someone(project.slug)
+        again.client.cookies = people["ana"].client.cookies
+        sent.append((again, "/p/baryo/topics/", {"name": "pista"}))
+    threads = [Thread(target=post, args=one) for one in sent]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert Membership.objects.filter(pseudonym="Si Isa").count() == 1
+    assert Topic.objects.filter(name="pista").count() == 1
+    assert sorted(statuses) == [200, *[302] * 10, *[400] * 9]

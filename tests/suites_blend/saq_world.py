@@ -8,8 +8,9 @@ from kapwa.suites.base import DataSource, Judged, Selection
 from kapwa.suites.blend.prompts import PromptBook, Template
 from kapwa.suites.blend.questions import Group, Question, region_of
 from kapwa.suites.blend.saq_match import Grader, Others
+from kapwa.suites.blend.saq_options import SaqOptions
 from kapwa.suites.blend.saq_tables import judge_saq
-from kapwa.suites.blend.saq_task import SaqOptions, SaqTask, saq_item
+from kapwa.suites.blend.saq_task import SaqTask, saq_item
 
 GRADER = Grader()
 NOBODY = {"idk": 0, "no-answer": 0, "not-applicable": 0}

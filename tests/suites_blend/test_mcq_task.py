@@ -11,15 +11,14 @@ from test_mcq_data import PROMPT, built_row, released_row
 from kapwa.errors import UsageError
 from kapwa.records import SCORE_COLUMNS, Answer, ContinuationScore, Request, Response
 from kapwa.suites.base import Selection, Task
-from kapwa.suites.blend.mcq_task import (
+from kapwa.suites.blend.mcq_options import (
     GENERATE_METRICS,
     LIKELIHOOD_METRICS,
-    McqTask,
     generate_prompt,
     letter_prompt,
-    open_mcq_task,
     text_prompt,
 )
+from kapwa.suites.blend.mcq_task import McqTask, open_mcq_task
 
 
 @pytest.fixture
@@ -69,7 +68,7 @@ def test_it_is_a_task_and_its_items_say_who_and_what(built: Path) -> None:
         "en",
     )
     assert (item.suite, item.category, item.topic) == ("blend", "Food", "Food")
-    assert task.options == {"how": "generate", "max_new_tokens": 128, "reader": 3}
+    assert task.options == {"how": "generate", "max_new_tokens": 128, "reader": 4}
     assert task.needs == {"generate"}
     assert task.headline == ("mcq_acc",)
     assert set(task.headline) <= set(task.metrics)

@@ -5,10 +5,11 @@ from collections import Counter
 
 import pytest
 
-from kapwa.suites.blend import LANGUAGES, PROMPTS, suite
+from kapwa.suites.blend import suite
 from kapwa.suites.blend.check import check
 from kapwa.suites.blend.data import PACKS, BlendData, read_data
 from kapwa.suites.blend.questions import is_valid_code, is_valid_paper
+from kapwa.suites.blend.variants import LANGUAGES, PROMPTS
 
 
 @pytest.fixture(scope="module")

@@ -7,10 +7,10 @@ from releasewriter import write
 
 from kapwa.datasets.packs import DataSet
 from kapwa.errors import DataError, UsageError
-from kapwa.suites.blend import LANGUAGES, PROMPTS
 from kapwa.suites.blend.data import BlendData, read_data
 from kapwa.suites.blend.prompts import PromptBook, Template, answer_label, read_prompts, split_variant
 from kapwa.suites.blend.questions import COUNTRIES, region_of
+from kapwa.suites.blend.variants import LANGUAGES, PROMPTS
 
 # What each released direct prompt leaves for the reply to follow.
 LABELS = """

@@ -11,13 +11,15 @@ from saq_world import BOOK, GRADER, OTHERS, WORLD, answers, find, group, item, j
 from kapwa.errors import UsageError
 from kapwa.records import SCORE_COLUMNS
 from kapwa.suites.base import Selection
-from kapwa.suites.blend import LANGUAGES, PROMPTS, SAQ_VARIANTS, VARIANTS, open_task, saq_variants, suite
+from kapwa.suites.blend import open_task, suite
 from kapwa.suites.blend.data import BlendData
-from kapwa.suites.blend.mcq_task import HOWS
+from kapwa.suites.blend.mcq_options import HOWS
 from kapwa.suites.blend.questions import is_valid_code
 from kapwa.suites.blend.saq_match import Grader, Others, Target, reference_reply
+from kapwa.suites.blend.saq_options import SaqOptions, saq_metrics
 from kapwa.suites.blend.saq_tables import people_said
-from kapwa.suites.blend.saq_task import SaqOptions, saq_item, saq_items, saq_metrics
+from kapwa.suites.blend.saq_task import saq_item, saq_items
+from kapwa.suites.blend.variants import LANGUAGES, PROMPTS, SAQ_VARIANTS, VARIANTS, saq_variants
 from kapwa.suites.items import CASE_SCHEMA
 
 FRUIT = item("South_Korea", "fruit")

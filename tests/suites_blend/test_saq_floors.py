@@ -10,7 +10,6 @@ import pytest
 from saq_world import BOOK, GRADER, OTHERS, WORLD, group, item, judged, question, value
 
 from kapwa.records import Floor
-from kapwa.suites.blend import AskedIn
 from kapwa.suites.blend.data import BlendData
 from kapwa.suites.blend.questions import Group, Question, is_valid_code, is_valid_paper
 from kapwa.suites.blend.saq_floors import (
@@ -31,6 +30,7 @@ from kapwa.suites.blend.saq_floors import (
 )
 from kapwa.suites.blend.saq_match import Grader, Others, Target
 from kapwa.suites.blend.saq_task import saq_item
+from kapwa.suites.blend.variants import AskedIn
 
 
 def named(floors: list[Floor], name: str, metric: str = "sem_b", note: str = "") -> float:

@@ -8,8 +8,9 @@ from promptpack import CARD, write_pack, write_release
 
 from kapwa.errors import DataError, UsageError
 from kapwa.suites.base import Selection, Task
-from kapwa.suites.eecc import suite, template_variants
+from kapwa.suites.eecc import suite
 from kapwa.suites.eecc.data import load
+from kapwa.suites.eecc.variants import template_variants
 
 
 def prompts(task: Task) -> list[str]:

@@ -3,8 +3,9 @@
 from pathlib import Path
 
 from kapwa.suites.base import Selection
-from kapwa.suites.eecc import TASKS, suite
+from kapwa.suites.eecc import suite
 from kapwa.suites.eecc.data import load
+from kapwa.suites.eecc.variants import TASKS
 
 
 def test_every_pack_can_be_asked_in_every_variant() -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalSample
     from inspect_ai.model import GenerateConfig, ModelOutput
 
-    from kapwa.exchange.inspect_import import InspectLog
+    from kapwa.exchange.inspect_logs import InspectLog
 
 METADATA = "kapwa"  # the key under which samples, requests and outputs keep what is Kapwa's alone
 # Arguments that are one name or several.

@@ -9,17 +9,15 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from kapwa.errors import DataError, ModelError, UsageError, nearest
 from kapwa.exchange.base import ImportedRun, judged_run, open_task, reading_samples
+from kapwa.exchange.lm_eval_samples import Sample, TaskSamples
 from kapwa.records import Answer, ContinuationScore, Params, Request, Response
 from kapwa.suites.base import Judged, Task
-
-if TYPE_CHECKING:
-    from kapwa.exchange.lm_eval_import import Sample, TaskSamples
 
 SETTINGS = ("data", "variants", "where", "limit", "options")
 _LEFT_OUT = (

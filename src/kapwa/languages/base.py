@@ -108,7 +108,9 @@ class ReplyWords:
     Multiple choice: ``choice``, before the option chosen ("the answer is"); ``correct``, after it ("is correct");
     ``negation``, before an option that is not meant; ``denial``, after one; ``option`` ("option"); ``joiner``, between
     two options, beside ``conjunction``; ``hedge`` ("maybe"); ``correction``, by which an earlier answer is taken back
-    ("no, wait"); ``conclusion`` ("therefore"); ``contrast``, before what holds elsewhere ("in contrast", "whereas");
+    ("no, wait"); ``mistake``, which says so in a remark of its own ("that's wrong,"); ``yes``, which says of the option
+    before it that it is the answer; ``conclusion`` ("therefore"); ``contrast``, before what holds elsewhere ("in
+    contrast", "whereas");
     ``connector``, after a letter that would be a word without it (English "A because"); ``article``; ``letters``:
     letters of lists, to their places (0 for the first), and ``copula``, written on such a letter (Korean "나입니다").
     No option is a letter after a ``bearer`` ("Dear", "Vitamin") or before what ``borne`` holds ("C vitamini").
@@ -131,6 +133,8 @@ class ReplyWords:
     joiner: str = ""
     hedge: str = ""
     correction: str = ""
+    mistake: str = ""
+    yes: str = ""
     conclusion: str = ""
     contrast: str = ""
     connector: str = ""

@@ -51,7 +51,7 @@ _VERBS = (
     r"|i (?:think|believe|guess|suppose)(?=,? (?:it )?(?:option |choice |letter )?\W{0,3}[a-j]\b)"
     r"|(?:correct|right)(?=\s*:)|ans\.?"
     r"|it(?:'s| is| must be| would be| should be| has to be)|that(?:'s| is| would be)"
-    r"|(?:so|thus|hence|therefore|actually|wait|sorry|correction|final|finally|answer|choose|select)[,:]?|no[,:])"
+    r"|(?:thus|hence|therefore|actually|wait|sorry|correction|final|finally|answer|choose|select)[,:]?|no[,:])"
 )
 # In English "answer" names an option only with a verb or a colon after it.
 _CHOICE = (

@@ -7,6 +7,7 @@ it can, ``score``; and a function ``load(name, options)``, named as an entry poi
 from __future__ import annotations
 
 import json
+import math
 import platform
 import re
 from abc import abstractmethod
@@ -20,7 +21,7 @@ from typing import Any, Literal, Protocol, TypedDict, runtime_checkable
 from kapwa.errors import ModelError, UsageError, nearest
 from kapwa.records import Capability, Request, Response
 
-__all__ = ["Capability", "Model", "ModelOptions", "Responses", "check_capabilities"]
+__all__ = ["Capability", "Model", "ModelOptions", "Responses", "check_capabilities", "flaw"]
 
 _WORDS = {"score": "score given texts (log-probabilities)", "generate": "generate text"}
 
@@ -176,6 +177,24 @@ class Model(Protocol):
 
 
 @cache
+def flaw(response: Response, request: Request) -> str | None:
+    """Say what makes ``response`` no answer to ``request``, or None when it is one (or is an error)."""
+    given = [name for name in ("text", "logprobs", "error") if getattr(response, name) is not None]
+    if len(given) != 1:
+        return f"the model's answer holds {' and '.join(given) or 'nothing'} instead of one of text, logprobs, error"
+    if response.error is not None:
+        return None
+    wanted = "text" if request.kind == "generate" else "logprobs"
+    if given != [wanted]:
+        return f"the model gave {given[0]} where {wanted} was asked for"
+    scores, n = response.logprobs, len(request.continuations)
+    if scores is not None and len(scores) != n:
+        return f"the model scored {len(scores)} of {n} continuations"
+    nan = (i for i, s in enumerate(scores or (), 1) if math.isnan(s.logprob_sum + (s.logprob_sum_reference or 0.0)))
+    bad = next(nan, None)
+    return None if bad is None else f"the log-probability of continuation {bad} is not a number"
+
+
 def processor() -> str:
     """Return the kind of this machine's processor, as its system names it; its architecture where it has no name."""
     try:

@@ -16,6 +16,8 @@ Batch = Sequence[Request]
 Input = TypeVar("Input")
 Output = TypeVar("Output")
 
+# Two tasks a worker: one that runs, one that waits, so that no worker waits for the reader.
+AHEAD: Final = 2
 # Numeric libraries read these when they are loaded. Tasks that run side by side compute with one thread each.
 ONE_THREAD: Final = {
     f"{library}_THREADS": "1"

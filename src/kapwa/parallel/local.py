@@ -17,13 +17,9 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
 from multiprocessing.connection import wait as wait_for
-from typing import Final
 
 from kapwa.errors import RunError
-from kapwa.parallel.base import ONE_THREAD, Executor, Input, Output, Ray
-
-# Two tasks a worker: one that runs, one that waits, so that no worker waits for the reader.
-AHEAD: Final = 2
+from kapwa.parallel.base import AHEAD, ONE_THREAD, Executor, Input, Output, Ray
 
 
 def open_executor(engine: Ray | None, *, processes: int, tasks_at_once: int | None = None) -> Executor:

@@ -17,8 +17,7 @@ from itertools import islice
 from typing import Any, Final, NamedTuple, TextIO
 
 from kapwa.errors import MissingDependencyError, RunError, UsageError
-from kapwa.parallel.base import ONE_THREAD, Executor, Input, Output, Ray
-from kapwa.parallel.local import AHEAD
+from kapwa.parallel.base import AHEAD, ONE_THREAD, Executor, Input, Output, Ray
 
 log = logging.getLogger(__name__)
 

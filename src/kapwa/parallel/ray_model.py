@@ -21,8 +21,7 @@ from typing import Any, Final, NamedTuple
 
 from kapwa.errors import KapwaError, ModelError, UsageError
 from kapwa.models.base import Model, Responses
-from kapwa.parallel.base import Batch, DistributedModel, Ray
-from kapwa.parallel.local import AHEAD
+from kapwa.parallel.base import AHEAD, Batch, DistributedModel, Ray
 from kapwa.parallel.ray_cluster import connected, death_reason, lost_worker, ray_errors, require_ray, size
 from kapwa.parallel.replica import THREADS, Facts, Recipe, Replica, check_same, lay_out, needed_variables
 from kapwa.records import Capability, Kind, Request, Response

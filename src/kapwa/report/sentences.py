@@ -6,7 +6,7 @@ told apart: :func:`kapwa.report.view.verdicts`. Intervals are 95 % intervals.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,7 @@ import polars as pl
 
 from kapwa.report import wording
 from kapwa.report.comparisons import variant_name
-from kapwa.report.view import Estimate, Mark, Marks, Subject, TaskView, Verdict, verdicts
+from kapwa.report.view import Estimate, Mark, Marks, Subject, TaskView, Verdict
 from kapwa.report.wording import isolate, label_text
 from kapwa.stats.families import holds_zero, is_clear, is_equal
 
@@ -50,12 +50,10 @@ def readings(view: TaskView, subject: Subject) -> list[Reading]:
     """The first headline metric of every model for one culture, ready to be told."""
     info, found = view.metrics[view.metric], []
     for i, label in enumerate(view.labels):
-        # What is said of one culture allows for what is said of the others.
-        rows = {s: row for s in view.subjects if (row := view.estimate(i, s, view.metric)) is not None}
-        if subject in rows:
-            marks = {s: view.marks(s, view.metric, run=i) for s in rows}
-            said = verdicts([(rows[s], marks[s]) for s in rows])[list(rows).index(subject)]
-            found.append(Reading(isolate(label), rows[subject], info, marks[subject], view.noun, view.unit, said))
+        row = view.estimate(i, subject, view.metric)
+        if row is not None:
+            _, marks, said = view.held(view.metric).get((i, subject), (row, Marks(), {}))
+            found.append(Reading(isolate(label), row, info, marks, view.noun, view.unit, said))
     return found
 
 
@@ -79,17 +77,30 @@ def score_sentence(reading: Reading) -> str:
         digits = int(hidden or high - low <= 0.05)
         between = f"95% interval {wording.interval(low, high, info, digits)}"
     items = wording.count(int(row["n"]), *reading.noun)
-    clauses, base, best = "", reading.marks.base, reading.marks.best
+    told = phrase_words(info, wording.amount(row["value"], info, digits), items)
+    clauses = against_words(reading, digits)
+    joint = ("; " if reading.marks.base else ". ") if clauses else ""
+    return f"{reading.model} {told} ({between}){joint}{clauses}."
+
+
+def against_words(reading: Reading, digits: int) -> str:
+    """How a score stands to guessing, to the best trick and to people; "" where there is nothing to stand to.
+
+    Of means over cultures each verdict has the interval of its difference.
+    """
+    row, info, parts = reading.estimate, reading.info, list[str]()
+    base, best, top, most = (getattr(reading.marks, name) for name in ("base", "best", "top", "listing"))
     if base is not None and best is not None:
         against = reading.verdicts[base]
-        inside = not (wording.known(low) and wording.known(high)) or low <= base.value <= high
-        clauses = f"; {base.words} would give {wording.amount(base.value, info, digits)}: "
+        apart, ends = _apart_words(reading, base), (row["low"], row["high"])
+        inside = bool(apart) or not all(map(wording.known, ends)) or ends[0] <= base.value <= ends[1]
+        clauses = f"{base.words} would give {wording.amount(base.value, info, digits)}: "
         clauses += {
             "above": f"it is better than {base.words}",
             "below": f"it is worse than {base.words}",
             "unclear": f"it cannot be told apart from {base.words}{'' if inside else ALLOWED}",
-        }[against]
-        floors = [mark for mark in reversed(reading.marks.every) if not mark.ceiling]
+        }[against] + apart
+        floors = [mark for mark in reversed(reading.marks.every) if mark in reading.verdicts and not mark.ceiling]
         # Better than the best trick is who is better than every trick.
         best = next((m for way in ("below", "unclear") for m in floors if reading.verdicts[m] == way), best)
         if best.name != base.name and against == "above":
@@ -98,17 +109,39 @@ def score_sentence(reading: Reading) -> str:
                 "above": f", and better than {best.words} ({at})",
                 "unclear": f", but it cannot be told apart from {best.words} ({at})",
                 "below": f", but {best.words} would do better ({at})",
-            }[reading.verdicts[best]]
-    if (top := reading.marks.top) is not None:
+            }[reading.verdicts[best]] + _apart_words(reading, best)
+        parts.append(clauses)
+    if top is not None:
         beside = {"below": "it is below that", "unclear": "it cannot be told apart from that"}
         beside["above"] = f"it is above what {top.words} score"
         own = f" (95% interval {wording.interval(top.low, top.high, info, digits)})" if wording.known(top.low) else ""
         who = top.words[:1].upper() + top.words[1:]
-        clauses += f". {who} score {wording.amount(top.value, info, digits)}{own}: {beside[reading.verdicts[top]]}"
+        clauses = f"{who} score {wording.amount(top.value, info, digits)}{own}: {beside[reading.verdicts[top]]}"
+        clauses += _apart_words(reading, top)
         if wording.known(top.relative_low) and wording.known(top.relative_high):
             clauses += f", at {wording.ratio(top.relative, top.relative_low, top.relative_high)} of it"
-    told = phrase_words(info, wording.amount(row["value"], info, digits), items)
-    return f"{reading.model} {told} ({between}){clauses}."
+            clauses += f" by {label_text(top.paired_with)}" if top.paired_with else ""
+        parts.append(clauses)
+    if most is not None:
+        one = f", where what {top.words} score is of one answer each" if top is not None else ""
+        at = wording.amount(most.value, info, digits)
+        parts.append(f"A reply may hold several guesses: {most.words} would give {at}{one}")
+    return ". ".join(parts)
+
+
+def _apart_words(reading: Reading, mark: Mark) -> str:
+    """How far a mean is from a mark: " (difference +4.0 points, 95% interval +1.2 to +6.8)"; "" where not known."""
+    row, info = reading.estimate, reading.info
+    apart, low, high = mark.difference, mark.difference_low, mark.difference_high
+    if not (wording.known(apart) and wording.known(low) and wording.known(high)):
+        return ""
+    # A model is held against people by keys of as many answers as they are, which the score beside it is not.
+    fair = " by keys of equal size" if mark.ceiling and abs(apart - (row["value"] - mark.value)) > 0.0005 else ""
+    unit = " points" if wording.is_share(info) else ""
+    # Say why a difference whose own interval excludes zero is still no finding.
+    allowed = ALLOWED if reading.verdicts[mark] == "unclear" and not low <= 0 <= high else ""
+    ends = wording.change_interval(low, high, info)
+    return f" (difference{fair} {wording.change(apart, info)}{unit}, 95% interval {ends}{allowed})"
 
 
 def caution_sentences(readings: Sequence[Reading]) -> list[str]:
@@ -248,6 +281,12 @@ def family_note(frame: pl.DataFrame) -> str:
     names = frame["family"].unique(maintain_order=True).to_list()
     more = f"; {len(names) - 3} more families are in the CSV" if len(names) > 3 else ""
     return f"p (Holm): over {'; '.join(label_text(name) for name in names[:3])}{more}."
+
+
+def of_people_note(view: TaskView, metrics: Iterable[str], lead: str = "Of people’s") -> str:
+    """Say which metrics are divided by what people score, where these are not the scores themselves."""
+    names = [view.divided[one] for one in metrics if one in view.divided]
+    return " ".join(f"{lead}: {name} ({view.titles.get(name, name)}) over what people score." for name in names)
 
 
 def phrase_words(info: Mapping[str, Any], value: str, items: str) -> str:

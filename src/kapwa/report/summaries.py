@@ -10,11 +10,17 @@ import polars as pl
 
 from kapwa.report import wording
 from kapwa.report.comparisons import LEVELS, contrast_language, held_name, language_facts, over_cultures, part_words
-from kapwa.report.sentences import ALLOWED, comparison_sentence, outcome_words, phrase_words
-from kapwa.report.view import Estimate as Row
-from kapwa.report.view import Subject, TaskView, verdicts
+from kapwa.report.sentences import (
+    ALLOWED,
+    Reading,
+    against_words,
+    comparison_sentence,
+    outcome_words,
+    phrase_words,
+)
+from kapwa.report.view import Held, TaskView, verdicts
 from kapwa.report.wording import clean, culture_name, isolate
-from kapwa.stats.families import is_clear
+from kapwa.stats.families import ALPHA, is_clear
 from kapwa.stats.intervals import Estimate
 from kapwa.stats.pooled import pooled_mean
 from kapwa.suites.base import holds_shares
@@ -40,9 +46,20 @@ def equal_mean(view: TaskView, run: int, metric: str = "", stratum: tuple[str, s
     return pooled_mean(items["value"].to_numpy(), *places, binary=holds_shares(view.metrics[name], items["value"]))
 
 
-def across_sentence(view: TaskView, run: int) -> str:
-    """Tell a model's first headline metric over all cultures: mean, extremes, floors, people."""
-    info, mean = view.metrics[view.metric], equal_mean(view, run)
+def across_sentences(view: TaskView) -> list[str]:
+    """Tell every model's first headline metric over all cultures: mean, extremes, tricks and people, then counts.
+
+    The means of all models are held against tricks and people in one family of tests: :func:`verdicts`.
+    """
+    means = {i: mean for i in range(len(view.runs)) if (mean := equal_mean(view, i)) is not None}
+    held = [(dict(mean._asdict()), view.marks(None, view.metric, run=i)) for i, mean in means.items()]
+    told = {i: (*pair, said) for i, pair, said in zip(means, held, verdicts(held), strict=True)}
+    return [_across(view, i, means.get(i), told.get(i)) for i in range(len(view.runs))]
+
+
+def _across(view: TaskView, run: int, mean: Estimate | None, told_of: Held | None) -> str:
+    """One model's sentences; ``told_of``: its mean, the marks over all cultures, and how it stands to them."""
+    info = view.metrics[view.metric]
     rows = [(subject, view.estimate(run, subject, view.metric)) for subject in view.subjects]
     found = [(subject, row) for subject, row in rows if row is not None and wording.known(row["value"])]
     model = isolate(view.labels[run])
@@ -54,54 +71,70 @@ def across_sentence(view: TaskView, run: int) -> str:
     known = wording.known(mean.low) and wording.known(mean.high)
     between = f" (95% interval {wording.interval(mean.low, mean.high, info, 1)})" if known else ""
     told = f"{model} {phrase_words(info, value, items)} on average over {len(found)} cultures{between}"
-    return f"{told}{_spread_words(view, run)}{_floor_words(view, run, found)}"
+    against = against_words(Reading(model, told_of[0], info, told_of[1], verdicts=told_of[2]), 1) if told_of else ""
+    pooled = f" On average {against[:1].lower()}{against[1:]}." if against else ""
+    return f"{told}{_spread_words(view, run)}{pooled}{_count_words(view, run)}"
 
 
 def _spread_words(view: TaskView, run: int) -> str:
     """Whether cultures differ by more than noise; the worst and the best where these two are told apart."""
-    spread, info = view.spread(run, view.metric), view.metrics[view.metric]
+    compared, info = view.compared(view.metric), view.metrics[view.metric]
+    spread, tests = compared.spreads[run], sum(one is not None for one in compared.spreads)
     if spread is None or not wording.known(spread.p_value):
         return ". Whether cultures differ by more than noise cannot be told."
-    p = wording.p_words(spread.p_value)
-    if spread.p_value >= 0.05:
-        return f". Differences between cultures cannot be told from noise ({p})."
+    p = wording.p_words(spread.p_value) + (f", {tests} models allowed for" if tests > 1 else "")
     worst, best = int(spread.means.argmin()), int(spread.means.argmax())
-    if not spread.apart(worst, best):
-        return f". Cultures differ by more than noise ({p}), but which is best and which worst cannot be told."
     ends = [
         f"{wording.amount(float(spread.means[k]), info, 0)} ({isolate(spread.cultures[k].label)}, "
         f"{wording.rank(spread.rank_low[k], spread.rank_high[k])} of {len(spread.means)})"
         for k in (worst, best)
     ]
-    return f": from {ends[0]} to {ends[1]}. Cultures differ by more than noise ({p})."
+    by = "" if compared.top is None else f"Compared on the {compared.words} there, "
+    told = f"{by}differences between cultures cannot be told from noise ({p})."
+    if spread.p_value < ALPHA:
+        told = f"{by}cultures differ by more than noise ({p}), but which is best and which worst cannot be told."
+    if spread.apart(worst, best):
+        between = f"from {ends[0]} to {ends[1]}. Cultures differ by more than noise ({p})."
+        return f". {by}it goes {between}" if by else f": {between}"
+    return f". {told[0].upper()}{told[1:]}"
 
 
-def _floor_words(view: TaskView, run: int, found: Sequence[tuple[Subject, Row]]) -> str:
-    """In how many cultures a model beats every trick, and in how many it reaches people; one family over cultures."""
-    floors, tops, names = Counter[str](), Counter[str](), Counter[str]()
-    held = [(row, view.marks(subject, view.metric, run=run)) for subject, row in found]
-    for (_, marks), said in zip(held, verdicts(held), strict=True):
-        if marks.best:
-            names[marks.best.words] += 1
-            against = [said[mark] for mark in marks.every if not mark.ceiling]
-            floors["below" if "below" in against else "unclear" if "unclear" in against else "above"] += 1
+def _count_words(view: TaskView, run: int) -> str:
+    """In how many cultures a model is better than guessing and than every trick, and below people; what is open."""
+    ways: dict[str, Counter[str]] = {"base": Counter(), "best": Counter(), "top": Counter()}
+    names: dict[str, dict[str, None]] = {"base": {}, "best": {}}
+    held = [one for (i, _), one in view.held(view.metric).items() if i == run]
+    for _, marks, said in held:
+        if marks.base and marks.best:
+            against = [said[mark] for mark in said if not mark.ceiling]
+            ways["best"]["below" if "below" in against else "unclear" if "unclear" in against else "above"] += 1
+            ways["base"][said[marks.base]] += 1
+            names["base"][marks.base.words] = names["best"][marks.best.words] = None
         if marks.top:
-            tops[said[marks.top]] += 1
-    told = ""
-    if floors:
-        trick = next(iter(names)) if len(names) == 1 else "the best trick without cultural knowledge"
-        told += f" It does better than {trick} in {_of(floors['above'], floors.total())}"
-        told += f" and worse in {floors['below']}" if floors["below"] else ""
-        told += f"; in {floors['unclear']} the two cannot be told apart" if floors["unclear"] else ""
-        told += f"{ALLOWED}."
-    if tops:
-        told += f" It stays below what people score in {_of(tops['below'], tops.total())}"
-        told += f" and is above it in {tops['above']}." if tops["above"] else "."
-    return told
+            ways["top"][said[marks.top]] += 1
+    told = []
+    for kind in ("base", "best") if names["base"] != names["best"] else ("best",):
+        if ways[kind]:
+            trick = next(iter(names[kind])) if len(names[kind]) == 1 else "the best trick without cultural knowledge"
+            told.append(_outcomes(ways[kind], "above", trick, f"does better than {trick}", "worse"))
+    if ways["top"]:
+        told.append(_outcomes(ways["top"], "below", "what people score", "is below what people score", "above"))
+    return f" Culture by culture{ALLOWED}, it {'. It '.join(told)}." if told else ""
+
+
+def _outcomes(ways: Counter[str], way: str, mark: str, lead: str, other: str) -> str:
+    """Count all three outcomes: "is below … in 1 of 16 cultures and above in none; in 15 the two cannot be …"."""
+    total, unclear = ways.total(), ways["unclear"]
+    if unclear == total:
+        return f"cannot be told apart from {mark} in any of {wording.count(total, 'culture')}"
+    told = f"{lead} in {_of(ways[way], total)}"
+    told += f" and {other} in {total - ways[way] - unclear or 'none'}" if ways[way] < total else ""
+    return f"{told}; in {unclear} the two cannot be told apart" if unclear else told
 
 
 def _of(part: int, total: int) -> str:
-    return f"{part} of {wording.count(total, 'culture')}" if part < total else f"all {wording.count(total, 'culture')}"
+    some = "all" if part == total else f"{part or 'none'} of"
+    return f"{some} {wording.count(total, 'culture')}"
 
 
 def tally_sentences(view: TaskView, frame: pl.DataFrame) -> list[str]:

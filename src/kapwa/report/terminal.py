@@ -12,7 +12,7 @@ import polars as pl
 from kapwa.datasets.findings import CheckReport, Severity, kinds_of
 from kapwa.report import notes, sentences, wording
 from kapwa.report.comparisons import over_cultures, variant_name
-from kapwa.report.summaries import across_sentence, over_sentences
+from kapwa.report.summaries import across_sentences, over_sentences
 from kapwa.report.view import arrange
 from kapwa.report.wording import label_text
 from kapwa.runs.directory import Run
@@ -48,7 +48,7 @@ def render_run(run: Run) -> Group:
         subjects = ranked if len(ranked) <= 2 * _AT_EACH_END else [*ranked[:_AT_EACH_END], *ranked[-_AT_EACH_END:]]
     # Many cultures in every metric and variant would run off the screen.
     metrics, variants = ([view.metric], view.variants[:1]) if view.many else (view.headline, view.variants)
-    told = [across_sentence(view, 0)] if view.many else []
+    told = across_sentences(view) if view.many else []
     for subject in [] if view.many else subjects:
         head = f"{subject.label}: " if len(subjects) > 1 else ""
         told += [head + sentences.score_sentence(reading) for reading in sentences.readings(view, subject)]
@@ -59,7 +59,7 @@ def render_run(run: Run) -> Group:
         row = view.estimate(0, subject, metric, variant)
         if row is None:
             continue
-        info, (_, _, best, top) = view.metrics[metric], view.marks(subject, metric, variant)
+        info, (_, _, best, top, _) = view.metrics[metric], view.marks(subject, metric, variant)
         names = {"Metric": metric, "Culture": label_text(subject.label), "Variant": label_text(variant)}
         cells = [*(names[part] for part in parts), wording.amount(row["value"], info)]
         cells += [wording.interval(row["low"], row["high"], info)]
@@ -74,7 +74,10 @@ def render_run(run: Run) -> Group:
     under, others = [], len(view.metrics) - len(metrics)
     if len(subjects) < len(view.subjects):
         hidden = len(view.subjects) - len(subjects)
-        under.append(f"The highest and the lowest; {hidden} more between them in the report.")
+        by = view.compared(view.metric).words
+        under.append(f"The highest and the lowest by the {by}; {hidden} more between them in the report.")
+    # What is divided need not be the score in the row: people are judged by keys without one person, say.
+    under += filter(None, [sentences.of_people_note(view, metrics, "Of it")] if "Of it" in columns else [])
     if len(variants) < len(view.variants):
         under.append(f"The variant shown: {variant_name(view.variant)}; other variants in the report.")
     if others > 0:

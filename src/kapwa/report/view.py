@@ -13,11 +13,11 @@ import polars as pl
 from kapwa import registry
 from kapwa.errors import KapwaError, UsageError
 from kapwa.records import Floor
-from kapwa.report.wording import clean, culture_name, known, label_text
-from kapwa.runs.directory import Run
+from kapwa.report.wording import clean, culture_name, is_share, known, label_text
+from kapwa.runs.directory import CEILINGS, Run
 from kapwa.runs.systems import Named, System, systems_of
-from kapwa.stats.families import ALPHA
-from kapwa.stats.pooled import CultureSpread, culture_spread
+from kapwa.stats.families import ALPHA, adjust_spreads, holds_zero
+from kapwa.stats.pooled import CultureSpread, culture_spread, shares_of
 from kapwa.stats.significance import holm
 from kapwa.suites.base import Suite
 
@@ -53,6 +53,8 @@ class Mark(NamedTuple):
 
     ``low``–``high``: its own interval. ``difference``: how much higher the score of one run is; ``p_value``: of that
     difference, item by item; ``relative``: the score as a share of it, with interval. None where that is not known.
+    ``paired_with``: the metric whose values these three are of; "" where it is the score's own.
+    ``several``: its replies hold several guesses each. ``difference_low``–``difference_high``: of means over cultures.
     """
 
     name: str
@@ -67,9 +69,13 @@ class Mark(NamedTuple):
     relative: float | None = None
     relative_low: float | None = None
     relative_high: float | None = None
+    difference_low: float | None = None
+    difference_high: float | None = None
+    several: bool = False
+    paired_with: str = ""
 
 
-_OWN, _AGAINST = Mark._fields[5:7], Mark._fields[7:]
+_OWN, _AGAINST = Mark._fields[5:7], Mark._fields[7:-2]
 
 
 class Marks(NamedTuple):
@@ -77,34 +83,42 @@ class Marks(NamedTuple):
 
     every: Sequence[Mark] = ()
     base: Mark | None = None  # guessing where there is such a thing, else the highest floor
-    best: Mark | None = None  # the highest floor: the best trick without cultural knowledge
+    best: Mark | None = None  # the highest floor of one guess: the best trick without cultural knowledge
     top: Mark | None = None  # what people score: the lowest ceiling with an interval, else the lowest
+    listing: Mark | None = None  # the highest floor of several guesses in one reply, where it is above ``best``
 
     @classmethod
     def of(cls, marks: Iterable[Mark]) -> Marks:
         """Sort ``marks`` out."""
         every = sorted(marks, key=lambda mark: (mark.ceiling, mark.value))
-        floors, tops = [m for m in every if not m.ceiling], [m for m in every if m.ceiling]
+        tops, lists = [m for m in every if m.ceiling], [m for m in every if m.several]
+        floors = [m for m in every if not (m.ceiling or m.several)]
         best = floors[-1] if floors else None
         base = next((mark for mark in floors if mark.name in ("chance", "no preference")), best)
         top = next((mark for mark in tops if known(mark.low)), tops[0] if tops else None)
-        return cls(every, base, best, top)
+        above = [mark for mark in lists if best is None or mark.value > best.value]
+        return cls(every, base, best, top, above[-1] if above else None)
+
+
+# A score, its floors and ceilings, and how it stands to them.
+Held = tuple[Estimate, Marks, Mapping[Mark, Verdict]]
 
 
 def verdicts(found: Sequence[tuple[Estimate, Marks]]) -> list[dict[Mark, Verdict]]:
-    """Whether each score of one model is above or below its floors and what people score, 5 % of families erring.
+    """Whether each score is above or below its floors of one guess and what people score, 5 % of families erring.
 
-    A family is all floors of all scores (one a culture), another all that people score; p-values are Holm's (1979)
-    within each. Where no test was made item by item, the two intervals are taken as independent: the difference is
-    held against the two half-widths between the values, squared and added (Newcombe 1998), which for a mark without
-    interval asks whether the score's interval holds it.
+    ``found``: the scores of all models at one level: of single cultures, or means over them. A family is all floors of
+    all of them, another all that people score; p-values are Holm's (1979) within each. Where no test was made item by
+    item, the two intervals are taken as independent: the difference is held against the two half-widths between the
+    values, squared and added (Newcombe 1998), which for a mark without interval asks whether the score's interval
+    holds it.
     """
     from scipy.special import stdtr, stdtrit
 
     said: list[dict[Mark, Verdict]] = [{} for _ in found]
     families: tuple[list[tuple[float, float, int, Mark]], ...] = ([], [])
     for place, (row, marks) in enumerate(found):
-        for mark in (one for one in marks.every if not one.ceiling or one is marks.top):
+        for mark in (one for one in marks.every if one is marks.top or not (one.ceiling or one.several)):
             value, low, high, p = row["value"], row["low"], row["high"], mark.p_value
             difference = mark.difference if known(mark.difference) else (value or 0.0) - mark.value
             if p is None and known(value) and known(low) and known(high):
@@ -112,11 +126,29 @@ def verdicts(found: Sequence[tuple[Estimate, Marks]]) -> list[dict[Mark, Verdict
                 half = math.hypot(ends[0], mark.value - ends[1] if known(ends[1]) else 0.0)
                 df = max(int(row["clusters"]) - 1, 1)
                 p = float(2 * stdtr(df, -abs(difference) / half * stdtrit(df, 0.975))) if half else 1.0
-            families[mark.ceiling].append((1.0 if p is None else p, difference, place, mark))
+            apart = holds_zero({"low": mark.difference_low, "high": mark.difference_high})
+            families[mark.ceiling].append((1.0 if p is None or apart else p, difference, place, mark))
     for family in families:
         for (_, difference, place, mark), p in zip(family, holm([test[0] for test in family]), strict=True):
             said[place][mark] = "unclear" if p >= ALPHA else "above" if difference > 0 else "below"
     return said
+
+
+class Compared(NamedTuple):
+    """How cultures are compared on a metric: of each run the values of its items, and what their spread says.
+
+    ``top``: what people score, where values are shares of it (:func:`kapwa.stats.pooled.shares_of`); None where they
+    are the scores. The tests of all runs are one family.
+    """
+
+    top: Mark | None
+    items: Sequence[pl.DataFrame]
+    spreads: Sequence[CultureSpread | None]
+
+    @property
+    def words(self) -> str:
+        """What is compared: "share of what people score", or "score"."""
+        return "score" if self.top is None else f"share of what {self.top.words} score"
 
 
 class Confusion(NamedTuple):
@@ -142,6 +174,7 @@ class TaskView:
         split_variants: Whether variants have names of two parts, "<asked in>/<prompt>".
         metrics: How each metric reads, over all runs, the headline ones first; ``titles`` is what people call them.
         subjects: Cultures in the order of the data; one for each language where a variant was asked in several.
+        divided: Of metrics of which another is held against what people score: that other one.
         many: Whether there are more cultures than can be read one after the other.
         series: The runs, four to a chart, each with what to add to the chart's key where there are several.
         suite: The suite as registered, or None: a report must be readable where its suite is not installed.
@@ -167,7 +200,9 @@ class TaskView:
         self._spoken: dict[tuple[str, str], list[str]] = {}
         # Floors and ceilings of each metric and variant, run by run.
         self._floors: dict[tuple[str, str], list[list[dict[str, Any]]]] = {}
-        self._spreads: dict[tuple[int, str], CultureSpread | None] = {}
+        self._compared: dict[str, Compared] = {}
+        self.divided: dict[str, str] = {}
+        self._held: dict[str, dict[tuple[int, Subject], Held]] = {}
         metrics: dict[str, Mapping[str, Any]] = {}
         for i, run in enumerate(self.runs):
             metrics = dict(run.manifest.get("metrics", {})) | metrics
@@ -182,6 +217,9 @@ class TaskView:
             for row in run.floors.iter_rows(named=True):
                 by_run = self._floors.setdefault((row["metric"], row["variant"]), [[] for _ in self.runs])
                 by_run[i].append(row)
+            if CEILINGS in run.tables:
+                pairs = run.tables[CEILINGS].select("metric", "paired_with").unique().iter_rows()
+                self.divided |= {metric: paired for metric, paired in pairs if metric != paired}
         self.metric = next(iter([*self.headline, *metrics]), "")
         ordered = dict.fromkeys([*self.headline, self.metric, *metrics])
         self.metrics: dict[str, Mapping[str, Any]] = {name: metrics.get(name) or {"name": name} for name in ordered}
@@ -237,33 +275,53 @@ class TaskView:
         where = (subject.culture, self.language_of(subject, self.variant), self.variant, group, self.metric)
         return self._strata[run].get(where, {})
 
-    def marks(self, subject: Subject, metric: str, variant: str | None = None, run: int = 0) -> Marks:
-        """Floors and ceilings of a metric for one culture; what is tested of them is tested for one run."""
+    def marks(self, subject: Subject | None, metric: str, variant: str | None = None, run: int = 0) -> Marks:
+        """Floors and ceilings of a metric for one culture; what is tested of them is tested for one run.
+
+        ``subject`` None: those over all cultures, each counting alike, and what is tested over all.
+        """
         cultures = {s.culture for s in self.subjects}
         suite_words = self.suite.floor_words if self.suite is not None else {}
         found: dict[tuple[str, bool], Mark] = {}
+        whose = subject and subject.culture
         # A test against a floor over all cultures is none of one of them.
-        alone = sum(s.culture == subject.culture for s in self.subjects) == 1
+        alone = sum(s.culture == whose for s in self.subjects) == 1
         by_run = self._floors.get((metric, self.variant if variant is None else variant)) or [[] for _ in self.runs]
         for i in (run, *(other for other in range(len(by_run)) if other != run)):
             rows = by_run[i]
             # A culture's own floors (named in the note) stand in place of those over all cultures.
-            own = [row for row in rows if row["note"] == subject.culture]
+            own = [row for row in rows if row["note"] == whose]
             named = {row["name"] for row in own}
             shared = [row for row in rows if row["note"] not in cultures and row["name"] not in named]
             for row in own + shared:
                 name = label_text(row["name"])
                 words = suite_words.get(name) or _FLOOR_WORDS.get(name) or (name, name)
-                exact = i == run and alone and (row["note"] == subject.culture or len(self.subjects) == 1)
+                exact = i == run and (whose is None or (alone and (row["note"] == whose or len(self.subjects) == 1)))
                 told: dict[str, Any] = {fact: row.get(fact) for fact in (*_OWN, *(_AGAINST if exact else ()))}
+                told["paired_with"] = self.divided.get(metric, "") if row["kind"] == "ceiling" else ""
+                told["several"] = row["kind"] == "list"
                 mark = Mark(name, float(row["value"]), row["kind"] == "ceiling", *words, **told)
                 found.setdefault((mark.name, mark.ceiling), mark)
         return Marks.of(found.values())
 
     def add_ceilings(self, ceilings: Sequence[Floor]) -> None:
         """Put what people score beside the marks of the runs."""
+        self._held.clear()
         for one in ceilings:
             self._floors.setdefault((one.metric, one.variant), [[] for _ in self.runs])[0].append(one._asdict())
+
+    def held(self, metric: str) -> Mapping[tuple[int, Subject], Held]:
+        """Every run's score in every culture beside its marks: one family of tests over runs and cultures."""
+        if metric not in self._held:
+            found = {
+                (i, s): (row, self.marks(s, metric, run=i))
+                for i in range(len(self.runs))
+                for s in self.subjects
+                if (row := self.estimate(i, s, metric)) is not None and known(row["value"])
+            }
+            every = zip(found.items(), verdicts(list(found.values())), strict=True)
+            self._held[metric] = {place: (*pair, said) for (place, pair), said in every}
+        return self._held[metric]
 
     def by_score(self, metric: str) -> list[Subject]:
         """Cultures with a score in the main variant, the highest first (mean over models of what it is worth)."""
@@ -282,30 +340,61 @@ class TaskView:
             pl.col("value").mean(), *(pl.col(name).first() for name in sorted(beside))
         )
 
-    def spread(self, run: int, metric: str) -> CultureSpread | None:
-        """How far the scores of many cultures differ by more than noise; None where that cannot be told."""
-        if (run, metric) not in self._spreads:
-            found, places = None, {(s.culture, self.language_of(s, self.variant)): s for s in self.subjects}
-            items = self.item_values(run, metric) if self.many else pl.DataFrame()
-            if items.height:
-                numbers = {where: k for k, where in enumerate(places)}
-                cultures = [numbers.get(where, -1) for where in items.select("culture", "language").iter_rows()]
-                found = culture_spread(items["value"].to_numpy(), cultures, items["cluster"].to_list())
-            if found is not None:
-                named = tuple(list(places.values())[int(str(k))] for k in found.cultures)
-                found = found._replace(cultures=named)
-            self._spreads[run, metric] = found
-        return self._spreads[run, metric]
+    def compared(self, metric: str) -> Compared:
+        """How cultures are compared on a metric.
+
+        On the share of what people score there, where every run has that for every culture (of a share of items, known
+        item by item): what people score differs between cultures, and with it what anybody can. Else on the score.
+        """
+        if metric not in self._compared:
+            scores = [self.item_values(i, metric) for i in range(len(self.runs))]
+            top = self.marks(self.subjects[0], metric).top if self.subjects else None
+            shares = [self._shares(i, metric, top, items) for i, items in enumerate(scores)]
+            shared = [one for one in shares if one is not None]
+            spreads = [self._spread(one) for one in shared]
+            # One unit for all runs; a share that no spread can be told of is none.
+            if len(shared) < len(scores) or any(x.height and y is None for x, y in zip(shared, spreads, strict=True)):
+                top, shared, spreads = None, scores, [self._spread(items) for items in scores]
+            self._compared[metric] = Compared(top, shared, adjust_spreads(spreads))
+        return self._compared[metric]
+
+    def _shares(self, run: int, metric: str, top: Mark | None, scores: pl.DataFrame) -> pl.DataFrame | None:
+        """Items with the share of what people score as their ``value``; None where a culture's share is not known."""
+        if not scores.height:
+            return scores
+        tables = self.runs[run].tables
+        if top is None or CEILINGS not in tables or not is_share(self.metrics[metric]):
+            return None
+        here = (pl.col("metric") == metric) & (pl.col("variant") == self.variant) & (pl.col("name") == top.name)
+        people = tables[CEILINGS].filter(here).select("item_id", pl.col("value").alias("people"))
+        both = self.item_values(run, top.paired_with or metric).join(people, on="item_id", maintain_order="left")
+        where = (both["culture"] + "\0" + both["language"]).to_list()
+        shares = shares_of(both["value"].to_numpy(), both["people"].to_numpy(), where)
+        both = both.with_columns(value=pl.Series(shares)).filter(pl.col("value").is_not_nan())
+        place = ("culture", "language")
+        return both if both.select(place).n_unique() == scores.select(place).n_unique() else None
+
+    def _spread(self, items: pl.DataFrame) -> CultureSpread | None:
+        """How far values of cultures differ by more than noise; None where that cannot be told."""
+        if not items.height:
+            return None
+        places = {(s.culture, self.language_of(s, self.variant)): s for s in self.subjects}
+        numbers = {where: k for k, where in enumerate(places)}
+        cultures = [numbers.get(where, -1) for where in items.select("culture", "language").iter_rows()]
+        found = culture_spread(items["value"].to_numpy(), cultures, items["cluster"].to_list())
+        named = list(places.values())
+        return found and found._replace(cultures=tuple(named[int(str(k))] for k in found.cultures))
 
     def worth(self, run: int, subject: Subject, metric: str) -> tuple[float, int | None, int | None] | None:
-        """A culture's score drawn towards the mean of many as far as noise explains, and the interval of its rank.
+        """A culture's value drawn towards the mean of many as far as noise explains, and the interval of its rank.
 
-        The score itself, without ranks, for metrics that are no headline and where cultures are few.
+        Of what cultures are compared on; the score itself, without ranks, for metrics that are no headline and where
+        cultures are few.
         """
         row = self.estimate(run, subject, metric)
         if row is None or not known(row["value"]):
             return None
-        spread = self.spread(run, metric) if self.many and metric in self.headline else None
+        spread = self.compared(metric).spreads[run] if self.many and metric in self.headline else None
         if spread is None or subject not in spread.cultures:
             return float(row["value"]), None, None
         k = spread.cultures.index(subject)

@@ -28,10 +28,9 @@ from filelock import FileLock, Timeout
 
 from kapwa.errors import RunError
 from kapwa.files import in_the_way, jsonable, may_write
-from kapwa.models.base import Model
+from kapwa.models.base import Model, flaw
 from kapwa.parallel.base import DistributedModel
 from kapwa.records import Request, Response
-from kapwa.runs.execute import flaw
 from kapwa.runs.sessions import ModelRecord
 from kapwa.runs.store import AnswerStore
 

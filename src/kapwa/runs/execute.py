@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import logging
-import math
 import threading
 import time
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kapwa.errors import ModelError
-from kapwa.models.base import Model
+from kapwa.models.base import Model, flaw
 from kapwa.parallel.base import DistributedModel
 from kapwa.records import Kind, Request, Response, request_key
 from kapwa.runs.progress import Meter
@@ -210,24 +209,6 @@ def checked(
         log.warning("%s returned no answer to %d requests.", model.id, len(waiting))
     for key in waiting:
         yield Response(key, error=NO_ANSWER)
-
-
-def flaw(response: Response, request: Request) -> str | None:
-    """Say what makes ``response`` no answer to ``request``, or None when it is one (or is an error)."""
-    given = [name for name in ("text", "logprobs", "error") if getattr(response, name) is not None]
-    if len(given) != 1:
-        return f"the model's answer holds {' and '.join(given) or 'nothing'} instead of one of text, logprobs, error"
-    if response.error is not None:
-        return None
-    wanted = "text" if request.kind == "generate" else "logprobs"
-    if given != [wanted]:
-        return f"the model gave {given[0]} where {wanted} was asked for"
-    scores, n = response.logprobs, len(request.continuations)
-    if scores is not None and len(scores) != n:
-        return f"the model scored {len(scores)} of {n} continuations"
-    nan = (i for i, s in enumerate(scores or (), 1) if math.isnan(s.logprob_sum + (s.logprob_sum_reference or 0.0)))
-    bad = next(nan, None)
-    return None if bad is None else f"the log-probability of continuation {bad} is not a number"
 
 
 def checked_plan(model: Model, requests: Sequence[Request]) -> list[list[int]]:

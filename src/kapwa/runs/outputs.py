@@ -57,8 +57,10 @@ def results_html(manifest: Mapping[str, Any], estimates: pl.DataFrame, floors: p
     rows = []
     for row in estimates.filter(chosen).iter_rows(named=True):
         near = floors.filter((pl.col("metric") == row["metric"]) & (pl.col("variant") == row["variant"]))
-        # A culture's own marks name it; those of nobody are of all.
-        near = near.filter((pl.col("note") == row["culture"]) | ~pl.col("note").is_in(list(cultures)))
+        # A culture's own marks name it, and stand in place of those over all.
+        own = near.filter(pl.col("note") == row["culture"])
+        names = own["name"].to_list()
+        near = pl.concat([own, near.filter(~pl.col("note").is_in(list(cultures)) & ~pl.col("name").is_in(names))])
         floor, ceiling = (near.filter(pl.col("kind") == kind)["value"] for kind in ("floor", "ceiling"))
         numbers: list[Any] = [row["value"], row["low"], row["high"], floor.max(), ceiling.min()]
         said = ["–" if number is None else f"{number:.3f}" for number in numbers]

@@ -170,7 +170,8 @@ class AgainstMark(NamedTuple):
     """Values held against what a trick or a person scores on the same items; None where the data cannot tell.
 
     ``low``–``high``: interval of the mark itself. ``difference``: values − mark, ``p_value`` that it is 0, two-sided.
-    ``relative``: values / mark, with its interval.
+    ``relative``: values / mark, with its interval. ``difference_low``–``difference_high``: interval of the difference,
+    of means over several cultures only (:func:`kapwa.stats.pooled.pooled_against_marks`).
     """
 
     low: float | None
@@ -180,6 +181,8 @@ class AgainstMark(NamedTuple):
     relative: float | None
     relative_low: float | None
     relative_high: float | None
+    difference_low: float | None = None
+    difference_high: float | None = None
 
 
 def against_marks(

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from kapwa.stats.clusters import ROUNDING, FloatArray, IntArray, check_level, cluster_codes, none_if_nan, read_values
 from kapwa.stats.intervals import (
     PERMUTATIONS,
+    AgainstMark,
     Comparison,
     Estimate,
     bonett_price,
@@ -248,7 +249,57 @@ def _pooled_difference(
     return PooledDifference(comparison, len(means.means), spread and spread.sd, spread and spread.p_value)
 
 
+def pooled_against_marks(
+    values: FloatArray,
+    marks: FloatArray,
+    cultures: ArrayLike,
+    clusters: ArrayLike,
+    *,
+    binary: bool = False,
+    share: bool = False,
+) -> list[AgainstMark]:
+    """Hold ``values`` (n,) against each column of ``marks`` (n, k) over several cultures, each counting alike.
+
+    Pairs with a NaN are left out. Test and interval of the difference: :func:`pooled_differences`; interval of the
+    mark: :func:`pooled_mean` (``share``: values lie between 0 and 1); that of the ratio of the two means over cultures
+    by linearisation, values − ratio · mark.
+    """
+    found = []
+    sides = np.broadcast_to(values[:, None], marks.shape), marks
+    for mark, one in zip(marks.T, pooled_differences(*sides, cultures, clusters, binary=binary), strict=True):
+        own, c = pooled_mean(mark, cultures, clusters, binary=binary or share), one.comparison
+        ratio = low = high = None
+        if c.a_value is not None and c.b_value:
+            ratio = c.a_value / c.b_value
+            rest = pooled_mean((values - ratio * mark) / c.b_value, cultures, clusters)
+            if rest.low is not None and rest.high is not None:
+                low, high = max(0.0, ratio + rest.low), ratio + rest.high
+        found.append(AgainstMark(own.low, own.high, c.difference, c.p_value, ratio, low, high, c.low, c.high))
+    return found
+
+
 # --- do cultures differ? -----------------------------------------------------------------------------------------
+
+
+def shares_of(values: ArrayLike, marks: ArrayLike, cultures: ArrayLike) -> FloatArray:
+    """Values as shares of what people score on the same items, made so that a culture's mean is its share.
+
+    ``values``: (n,) numbers x; ``marks``: (n,) what people score, h; ``cultures``: (n,) labels. Returns z, (n,):
+
+        z = ρ + (x − ρ h) / h̄
+
+    with ρ the sum of all x over that of all h, and h̄ the mean of h in the culture. The mean of z in a culture is the
+    mean of x over that of h there; how z varies tells its error by linearisation (Cochran 1977, section 6.4), at the
+    ratio that all cultures have in common if the share is the same everywhere. An item of which either is NaN is in no
+    sum and NaN; all of a culture are whose people score 0 or less.
+    """
+    x, h = (read_values(one, binary=False)[0][:, 0] for one in (values, marks))
+    codes, there = cluster_codes(cultures, len(x)), ~(np.isnan(x) | np.isnan(h))
+    sums, n = (np.bincount(codes[there], one, int(codes.max(initial=-1)) + 1) for one in (h[there], None))
+    means = np.divide(sums, n, out=np.full(len(sums), np.nan), where=sums > 0)
+    there &= ~np.isnan(means[codes])
+    ratio = float(x[there].sum() / h[there].sum()) if there.any() else math.nan
+    return np.asarray(np.where(there, ratio + (x - ratio * h) / means[codes], np.nan))
 
 
 class CultureSpread(NamedTuple):

@@ -13,7 +13,7 @@ from kapwa.languages.fallback import language_for
 from kapwa.studio.assigning import Done, assign, waiting
 from kapwa.studio.desks import DESKS, Field, FieldError, Option, Shown, Task, Work
 from kapwa.studio.models import ANSWERED, NO_ANSWER, NOT_APPLICABLE, UNKNOWN, Answer, Membership, Project, Wording
-from kapwa.studio.projections.everyday import PROMPT, askable
+from kapwa.studio.projections.everyday import PROMPT, askable, was_agreed
 from kapwa.studio.roles import ANSWERER
 
 LONGEST = 200  # characters of one answer: a few words, not a text
@@ -51,7 +51,7 @@ class AnsweringDesk:
         wording = found.filter(id=f"{subject}:{match[1]}", project=member.project).first() if match else None
         if match is None or wording is None:
             return None
-        known = 1 <= int(match[2]) <= wording.question.revision and 1 <= int(match[3]) <= wording.revision
+        known = 1 <= int(match[2]) <= wording.question.revision and was_agreed(wording, int(match[3]))
         return self._task(member.project, wording, seen) if known else None
 
     def left(self, member: Membership) -> int:

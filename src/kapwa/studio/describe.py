@@ -13,7 +13,8 @@ from typing import Any
 import yaml
 from django.db.models import Count, Q
 
-from kapwa.analysis.datasheet import flat, gather, render
+from kapwa.analysis.datasheet import gather, render
+from kapwa.analysis.datasheet.facts import flat
 from kapwa.studio.consent import DEMOGRAPHICS
 from kapwa.studio.models import Event, Membership, Project, Release
 

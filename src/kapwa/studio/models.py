@@ -10,6 +10,7 @@ import uuid
 
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.db import models
+from django.db.models import Q
 from django.utils import timezone
 
 from kapwa.suites.blend.questions import IDK_KEYS
@@ -105,7 +106,10 @@ class Membership(models.Model):
     left = models.DateTimeField(null=True)
 
     class Meta:
-        constraints = (models.UniqueConstraint(fields=("project", "person"), name="one_membership"),)
+        constraints = (
+            models.UniqueConstraint(fields=("project", "person"), name="one_membership"),
+            models.UniqueConstraint(fields=("project", "pseudonym"), condition=~Q(pseudonym=""), name="one_name"),
+        )
 
 
 class Invitation(models.Model):
@@ -212,6 +216,11 @@ class Topic(Current):
     author = models.CharField(max_length=16, blank=True)
     retired = models.BooleanField(default=False)
 
+    class Meta(Current.Meta):
+        constraints = (
+            models.UniqueConstraint(fields=("project", "name"), condition=Q(retired=False), name="one_topic"),
+        )
+
 
 class Elicited(Current):
     """An answer to a question of the questionnaire."""
@@ -299,7 +308,8 @@ class Wording(Current):
     """A question as it is asked in one language, its own included; its id is ``QUESTION:LANGUAGE``.
 
     ``revision``: a number that no other wording of the question in the language has or had; ``agreed`` and ``refused``:
-    who of the other people thinks what of it. Only an approved one is asked or released. ``counted``:
+    who of the other people thinks what of it; ``authors``: everybody whose words may be in it. Only an approved one is
+    asked or released. ``counted``:
     the revisions of question and wording to which answers count for it as it is now, ``people`` of them.
     """
 
@@ -311,6 +321,7 @@ class Wording(Current):
     text_event = models.CharField(max_length=ID, blank=True)
     state = models.CharField(max_length=16, default=PROPOSED, db_index=True)
     author = models.CharField(max_length=16, blank=True)
+    authors = models.JSONField(default=list)
     agreed = models.JSONField(default=list)
     refused = models.JSONField(default=list)
     counted = models.JSONField(default=list)

@@ -20,7 +20,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
 from kapwa.errors import KapwaError, UsageError
-from kapwa.studio.events import ConflictError, writing
+from kapwa.studio.events import ConflictError, hold, writing
 from kapwa.studio.interface import use
 from kapwa.studio.models import Membership, Person, Project
 from kapwa.studio.projections import RefusedError
@@ -147,6 +147,8 @@ def _answer(request: HttpRequest, view: View, *arguments: Any, alone: bool = Tru
         if request.method in SAFE or not alone:
             return view(request, *arguments, **captured)
         with writing(), transaction.atomic():
+            for visit in arguments:
+                hold(visit.project)  # so that what is looked up before it is written is true on every database
             # What was read before the wait may be gone: the member by their withdrawal, or texts of the project.
             return view(request, *map(_anew, arguments), **captured)
     except KapwaError as error:
@@ -192,7 +194,7 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 def locked_out(request: HttpRequest) -> HttpResponse:
     """Return the page for an address that tried too many codes."""
-    error = KapwaError(_("Too many wrong codes came from your network."), hint=_("Wait ten minutes, then try again."))
+    error = KapwaError(_("Too many wrong codes came from your network."), hint=_("Wait ten seconds, then try again."))
     return problem(request, error, 429)
 
 

@@ -8,18 +8,16 @@ question.
 from __future__ import annotations
 
 import csv
-import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from importlib import resources
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kapwa.analysis.corpus.sources import is_run
+from kapwa.analysis.datasheet.facts import Facts, flat
+from kapwa.analysis.datasheet.sources import pack_facts, responses_facts, run_facts
 from kapwa.errors import DataError, UsageError
 from kapwa.files import write_text
-from kapwa.tables_io import printable
 
 TO_ANSWER = "To be answered by people"
 _SOURCE = "Gebru et al. (2021), Datasheets for Datasets, Communications of the ACM 64(12)"
@@ -67,8 +65,6 @@ def write_datasheet(
 
 def gather(path: Path, attribute: str | None = None) -> Facts:
     """Return what is recorded of ``path``, whatever kind of dataset it is."""
-    from kapwa.analysis.datasheet.sources import pack_facts, responses_facts, run_facts
-
     if not path.exists():
         raise DataError("no such file or folder.", path=path)
     if is_run(path):
@@ -104,123 +100,3 @@ def _answered(question: Question, facts: Facts) -> list[str]:
     if question.id not in facts.settled:
         lines += [f"> **{TO_ANSWER}:** {question.ask}", ""]
     return lines
-
-
-# -- what is recorded of a dataset, by question ---------------------------------------------------------
-
-_EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
-_ADDRESS = re.compile(r"\bhttps?://|\bwww\.", re.IGNORECASE)
-_SHOWN = 12
-
-
-@dataclass(slots=True)
-class Facts:
-    """What is known of one dataset.
-
-    ``kind`` says in words what it is; ``about`` are lines for the head of the sheet. ``lines`` hold what is known of a
-    question, by its id; ``settled`` the questions that need no more than that.
-    """
-
-    name: str
-    kind: str
-    about: list[str] = field(default_factory=list)
-    lines: dict[str, list[str]] = field(default_factory=dict)
-    settled: set[str] = field(default_factory=set)
-
-    def tell(self, question: str, text: str, source: str, *, settled: bool = False) -> None:
-        """Add what is known of ``question``, and where it is from; ``settled``: people need add nothing."""
-        self.lines.setdefault(question, []).append(f"{flat(text)} *({flat(source)})*")
-        if settled:
-            self.settled.add(question)
-
-    def table(self, question: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        """Add a table to what is known of ``question``."""
-        lines = [header, ["---"] * len(header), *rows]
-        text = "\n".join("| " + " | ".join(flat(cell) for cell in line) + " |" for line in lines)
-        self.lines.setdefault(question, []).append(text)
-
-
-def flat(value: Any) -> str:
-    """Return ``value`` as text of one line that Markdown shows as it is."""
-    text = " ".join(printable(str(value)).split())
-    return text if text == "---" else re.sub(r"([|<>*_`\[\]\\])", r"\\\1", text)
-
-
-def listed(values: Sequence[Any]) -> str:
-    """Name a few of ``values``, and how many there are."""
-    shown = ", ".join(str(value) for value in values[:_SHOWN])
-    return shown if len(values) <= _SHOWN else f"{shown}, … ({len(values)} in all)"
-
-
-def count(number: int, noun: str) -> str:
-    """Say a number of things: "1 text", "1,234 texts"."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-@dataclass(slots=True)
-class TextCounts:
-    """Counts over texts, gathered group by group (a group holds what may be compared: the texts of one concept)."""
-
-    texts: int = 0
-    empty: int = 0
-    copies: int = 0
-    own_copies: int = 0
-    emails: int = 0
-    addresses: int = 0
-
-    def add(self, texts: Sequence[str], owners: Sequence[Any]) -> None:
-        """Count the texts of one group; ``owners`` say whose each is."""
-        self.texts += len(texts)
-        self.empty += sum(not text.strip() for text in texts)
-        self.copies += len(texts) - len(set(texts))
-        self.own_copies += len(texts) - len(set(zip(owners, texts, strict=True)))
-        self.emails += sum("@" in text and _EMAIL.search(text) is not None for text in texts)
-        self.addresses += sum(_ADDRESS.search(text) is not None for text in texts)
-
-    def tell(self, facts: Facts, *, group: str, owner: str) -> None:
-        """Tell what was counted; ``group`` and ``owner`` are what texts were compared within."""
-        source = "counted"
-        facts.tell("composition.noise", f"Empty or blank texts: {self.empty:,}", source)
-        facts.tell(
-            "composition.noise",
-            f"Texts that repeat another of the same {group} letter by letter: {self.copies:,}; of the same {group} and "
-            f"{owner}: {self.own_copies:,}",
-            source,
-        )
-        source = "counted by pattern"
-        facts.tell("composition.external", f"Texts with a web address: {self.addresses:,}", source)
-        facts.tell("composition.identifiable", f"Texts with an e-mail address: {self.emails:,}", source)
-
-
-def tell_card(facts: Facts, card: Mapping[str, Any], *, of_prompts: bool) -> None:
-    """Tell what a pack's card says; ``of_prompts``: the card is of the data a run asked with, not of its answers."""
-    if "packs" in card:
-        for one in card["packs"]:
-            tell_card(facts, one, of_prompts=of_prompts)
-        return
-    if not card:
-        return
-    title = str(card.get("title", ""))
-    source = f"card of {title!r}, whose prompts were asked" if of_prompts else f"card of {title!r}"
-
-    def tell(question: str, words: str, name: str, *, settled: bool = False) -> None:
-        value = card.get(name)
-        if value not in (None, "", []):
-            text = "; ".join(map(str, value)) if isinstance(value, list) else str(value)
-            facts.tell(question, f"{words}{text}", source, settled=settled and not of_prompts)
-
-    tell("motivation.creators", "Authors: ", "authors")
-    tell("composition.subpopulations", "Culture: ", "culture")
-    tell("composition.instances", "Language: ", "language")
-    tell("collection.acquired", "", "collected")
-    tell("collection.consent", "", "consent")
-    tell("uses.repository", "To be cited as: ", "citation")
-    tell("distribution.licence", "Licence: ", "licence", settled=True)
-    tell("maintenance.versions", "This is version ", "version")
-    for limit in card.get("limits", []):
-        facts.tell("uses.consequences", str(limit), source)
-    if "reviewed_by_native_speakers" in card:
-        reviewed = "was" if card["reviewed_by_native_speakers"] else "was not"
-        facts.tell("preprocessing.done", f"It {reviewed} reviewed by native speakers.", source)
-    if card.get("illustrative"):
-        facts.tell("uses.unfit", "Illustrative: it shows a form, and no figure on it measures anything.", source)

@@ -13,7 +13,7 @@ import polars as pl
 from kapwa import registry
 from kapwa.analysis.corpus import Corpus, open_corpora
 from kapwa.analysis.corpus.sources import compares_texts
-from kapwa.analysis.datasheet import Facts, TextCounts, count, flat, listed, tell_card
+from kapwa.analysis.datasheet.facts import Facts, TextCounts, count, flat, listed, tell_card
 from kapwa.datasets.findings import CheckReport
 from kapwa.errors import DataError, UsageError
 from kapwa.records import Item

@@ -6,10 +6,12 @@ Texts know each other by the events they came by, so that what rests on an erase
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
+from rapidfuzz import fuzz
 
 from kapwa.people.agreement import has_majority
 from kapwa.studio.models import APPROVED, OUTDATED, PROPOSED, Event, Project, Question, Wording
@@ -19,6 +21,8 @@ from kapwa.studio.projections.registry import RefusedError, common, found_or_ref
 NEEDED = 2
 # The kind of a text that is no question, but how a model is asked one: {q} stands for the question.
 PROMPT = "prompt"
+# Below this share of equal letters a text is another, not a change of the one before.
+_ANOTHER = 50.0
 
 
 def agreed_texts(project: Project, *languages: str) -> QuerySet[Wording]:
@@ -37,6 +41,21 @@ def askable(project: Project, *languages: str) -> QuerySet[Wording]:
     return agreed_texts(project, *languages).exclude(question__kind=PROMPT)
 
 
+def was_agreed(wording: Wording, revision: int) -> bool:
+    """Whether a text that people may have been asked is agreed to, or was before another took its place."""
+    if revision == wording.revision and wording.state == APPROVED:
+        return True
+    question, tag = wording.question, wording.language
+    log = Event.objects.filter(project_id=wording.project_id)
+    judged = log.filter(kind="wording.agreed", subject=question.id, body__language=tag)
+    people = Counter(text for text, _who in set(judged.values_list("body__wording", "actor")))
+    texts = log.filter(uuid__in=[text for text, count in people.items() if count >= NEEDED])
+    return any(
+        revision == (1 if one.kind == "question.written" else one.body["number"] + (one.kind == "question.revised"))
+        for one in texts
+    )
+
+
 def _question(event: Event, *, live: bool) -> Question:
     found = found_or_refused(Question, event, _("This question is not there any more."))
     if live and found.retired and event.kind != "question.retired":
@@ -46,7 +65,10 @@ def _question(event: Event, *, live: bool) -> Question:
 
 def _word(event: Event, question: Question, **own: Any) -> None:
     """Set how the question is asked in a language; what people thought of the text before counts no more."""
-    own |= common(event) | {"id": f"{question.id}:{own['language']}", "question": question}
+    before = question.wordings.filter(language=own["language"]).first()
+    kept = before.authors if before and fuzz.ratio(before.text, own["text"]) >= _ANOTHER else ()
+    authors = list(dict.fromkeys([*kept, event.actor]))
+    own |= common(event) | {"id": f"{question.id}:{own['language']}", "question": question, "authors": authors}
     Wording(**own, text_event=str(event.uuid), author=event.actor).save()
 
 
@@ -114,11 +136,12 @@ def wording_judged(event: Event, *, live: bool) -> None:
     wording = question.wordings.filter(language=body["language"]).first()
     if wording is None or wording.text_event != body["wording"]:
         raise RefusedError(_("The text changed meanwhile."), hint=_("Open it again and read it once more."))
-    if event.actor == wording.author:
+    agrees = event.kind == "wording.agreed"
+    # Who wrote a text before somebody changed a letter of it may say no to the change.
+    if event.actor == wording.author or (live and agrees and event.actor in wording.authors):
         raise RefusedError(_("These are your own words."), hint=_("Others say what they think of them."))
     if wording.state == OUTDATED:
         raise RefusedError(_("The question has changed since."), hint=_("Propose how the text of now is said."))
-    agrees = event.kind == "wording.agreed"
     for name, theirs in (("agreed", agrees), ("refused", not agrees)):
         others = [one for one in getattr(wording, name) if one != event.actor]
         setattr(wording, name, [*others, event.actor] if theirs else others)

@@ -62,7 +62,7 @@ def agreed(event: Event, *, live: bool) -> None:
     part = _part(event)
     if event.body["text"] != part.text_event:
         raise RefusedError(_("The text changed meanwhile."), hint=_("Open it again and read it once more."))
-    if event.actor == part.author:
+    if event.actor == part.author or (live and event.actor in part.authors):
         raise RefusedError(_("These are your own words."), hint=_("Others say what they think of them."))
     part.agreed = [*(one for one in part.agreed if one != event.actor), event.actor]
     part.state = APPROVED if len(part.agreed) >= NEEDED else PROPOSED

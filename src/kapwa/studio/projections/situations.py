@@ -24,6 +24,8 @@ CHOICES = (_n("accept"), _n("change"), _n("reject"))
 @kind("topic.added")
 def topic_added(event: Event, *, live: bool) -> None:
     """Body: ``name``, ``source``, ``origin`` (seed, session), ``target``."""
+    if Topic.objects.filter(project_id=event.project_id, name=event.body["name"], retired=False).exists():
+        raise RefusedError(_("There is “%(text)s” already.") % {"text": event.body["name"]})
     Topic.objects.create(**common(event), **event.body, author=event.actor)
 
 
@@ -84,7 +86,7 @@ def situation_revised(event: Event, *, live: bool) -> None:
         if live and body.get("reason") not in REASONS:
             raise RefusedError(_("A change after the draft needs a reason."))
         if live:  # it is not sent to review again, so it must be whole now
-            _refuse_while_voting(situation)
+            refuse_while_voting(situation)
             check_whole(fields)
         _begin_round(situation)
     _revise(situation, event, fields, body["number"] + 1)
@@ -98,7 +100,8 @@ def _begin_round(situation: Situation) -> None:
     situation.state, situation.round, situation.revealed = IN_REVIEW, situation.round + 1, False
 
 
-def _refuse_while_voting(situation: Situation) -> None:
+def refuse_while_voting(situation: Situation) -> None:
+    """Raise RefusedError where votes on a situation are hidden."""
     if situation.state == IN_REVIEW and not situation.revealed:
         raise RefusedError(_("People are voting on this text."), hint=_("Reveal the votes first, then change it."))
 
@@ -131,7 +134,7 @@ def situation_returned(event: Event, *, live: bool) -> None:
     if situation.state not in (IN_REVIEW, ACCEPTED):
         raise RefusedError(_("Only a situation in review or accepted can go back to a draft."))
     if live and votes_of(situation):
-        _refuse_while_voting(situation)
+        refuse_while_voting(situation)
     situation.state, situation.revealed = DRAFT, False
     situation.save()
 

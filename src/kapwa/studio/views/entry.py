@@ -10,11 +10,11 @@ from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 
-from kapwa.studio.events import record
+from kapwa.studio.events import hold, record
 from kapwa.studio.fields import tidy, tidy_line
 from kapwa.studio.languages import checked_tag
 from kapwa.studio.models import Invitation, Membership, Person
-from kapwa.studio.people import count_wrong, hashed, join, refuse_taken, shut_out, usable
+from kapwa.studio.people import count_wrong, hashed, join, must_wait, refuse_taken, usable
 from kapwa.studio.security import locked_out, public_page
 
 _INVITED = "invitation"
@@ -39,7 +39,7 @@ def enter(request: HttpRequest) -> HttpResponse:
         return render(request, "studio/enter.html", {"next": request.GET.get("next", "")})
     code = tidy(request.POST.get("code", ""), 200)
     address = request.META.get("REMOTE_ADDR", "")
-    if shut_out(address):
+    if must_wait(address, code):
         return locked_out(request)
     found = Invitation.objects.filter(code=hashed(code), used=None)
     invitation = usable(found).first()
@@ -83,6 +83,7 @@ def join_project(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         return render(request, "studio/join.html", {"invitation": found, "here": here})
     pseudonym = tidy_line(request.POST.get("pseudonym", ""), 80)
+    hold(found.project)
     if found.member is None:
         refuse_taken(found.project, pseudonym, here)
     person, code = join(found, pseudonym, here)

@@ -176,7 +176,7 @@ def _waits(visit: Visit, word: Wording | None, source: Wording) -> bool:
     if word.state == APPROVED or not visit.may(AGREEING):
         return False
     own = visit.member.author
-    return bool(word.refused) if word.author == own else own not in (*word.agreed, *word.refused)
+    return bool(word.refused) if word.author == own else own not in (*word.authors, *word.agreed, *word.refused)
 
 
 def progress(visit: Visit) -> list[dict[str, Any]]:

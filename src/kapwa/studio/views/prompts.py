@@ -72,7 +72,7 @@ def _parts(visit: Visit) -> Any:
 def _open(visit: Visit, parts: list[PromptPart]) -> list[PromptPart]:
     """Return those of ``parts`` that wait for the visitor's agreement."""
     own = visit.member.author
-    return [one for one in parts if one.state != APPROVED and own not in (one.author, *one.agreed)]
+    return [one for one in parts if one.state != APPROVED and own not in (*one.authors, *one.agreed)]
 
 
 def waiting_prompts(visit: Visit) -> list[tuple[str, Any, int, int, int]]:

@@ -17,7 +17,7 @@ from kapwa.studio.projections.situations import CHOICES, IN_REVIEW, votes_of
 from kapwa.studio.roles import MODERATORS, READERS, REVIEWERS, WRITERS
 from kapwa.studio.security import Visit, page
 from kapwa.studio.views.common import act, show, situation_or_404, whole
-from kapwa.studio.views.writing import reading, refuse_others
+from kapwa.studio.views.writing import reading, refuse_others, tells_best
 
 # Words with "same", "gone" or "new".
 Pieces = list[tuple[str, str]]
@@ -31,8 +31,7 @@ def situation(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     hidden = found.state == IN_REVIEW and not found.revealed
     may_vote = hidden and visit.may(REVIEWERS) and not is_author
     mine = Vote.objects.filter(situation=found.id, round=found.round, author=visit.member.author).first()
-    # Who is yet to vote is not told which response its writer takes for the best.
-    best_shown = not may_vote or mine is not None
+    best_shown = tells_best(visit, found)
     said = Event.objects.filter(project=visit.project, kind="situation.discussed", subject=found.id, erased=False)
     votes = Vote.objects.filter(situation=found.id)
     return show(

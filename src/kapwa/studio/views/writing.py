@@ -17,10 +17,10 @@ from kapwa.studio.checks import check_fields
 from kapwa.studio.events import record, writing
 from kapwa.studio.fields import GROUPS, Fields, changes, prompts, read_fields, texts, tidy
 from kapwa.studio.languages import language
-from kapwa.studio.models import Elicited, Revision, Situation, Topic
+from kapwa.studio.models import Elicited, Revision, Situation, Topic, Vote
 from kapwa.studio.projections import RefusedError
-from kapwa.studio.projections.situations import DRAFT, FROZEN, REASONS, check_whole
-from kapwa.studio.roles import MODERATORS, READERS, WRITERS
+from kapwa.studio.projections.situations import DRAFT, FROZEN, IN_REVIEW, REASONS, check_whole, refuse_while_voting
+from kapwa.studio.roles import MODERATORS, READERS, REVIEWERS, WRITERS
 from kapwa.studio.security import Visit, page
 from kapwa.studio.views.common import act, show, situation_or_404, whole
 from kapwa.suites.kalahi.form import CATEGORIES, PARTS, TOPICS
@@ -66,6 +66,7 @@ def edit_situation(request: HttpRequest, visit: Visit, number: int) -> HttpRespo
     found = situation_or_404(visit, number)
     if found.state == DRAFT:
         refuse_others(visit, found)
+    refuse_while_voting(found)
     if request.method == "POST":
         base = whole(request.POST.get("base"))
         seen = Revision.objects.filter(id=f"{found.id}:{base}").first()
@@ -75,6 +76,15 @@ def edit_situation(request: HttpRequest, visit: Visit, number: int) -> HttpRespo
         act(request, visit, "situation.revised", body, subject=found.id, parent=found.seq)
         return redirect("situation", project=visit.project.slug, number=number)
     return _desk(request, visit, found.fields, found, situation=found, reasons=REASONS if found.state != DRAFT else ())
+
+
+def tells_best(visit: Visit, situation: Situation) -> bool:
+    """Whether the visitor is told which response is the best: not who is yet to vote, or may once it is in review."""
+    yet = situation.state == DRAFT or (situation.state == IN_REVIEW and not situation.revealed)
+    if not yet or visit.member.author in situation.authors or not visit.may(REVIEWERS):
+        return True
+    voted = Vote.objects.filter(situation=situation.id, round=situation.round, author=visit.member.author)
+    return situation.state == IN_REVIEW and voted.exists()
 
 
 def refuse_others(visit: Visit, situation: Situation) -> None:
@@ -89,6 +99,7 @@ def _desk(
     """Show the form with ``fields``; ``near``: the situation that is changed or varied."""
     named = Topic.objects.filter(project=visit.project, retired=False).values_list("name", flat=True)
     told = _told(visit, fields, near)
+    alike = Situation.objects.filter(project=visit.project, cluster=near.cluster if near else "")
     return show(
         request,
         visit,
@@ -97,7 +108,7 @@ def _desk(
         languages=[language(one) for one in dict.fromkeys([*visit.project.languages, told["own"].tag])],
         topics=dict.fromkeys(filter(None, [*(named or TOPICS), fields.get("topic")])),
         categories=dict.fromkeys(filter(None, [*CATEGORIES, fields.get("category")])),
-        variations=Situation.objects.filter(cluster=near.cluster).order_by("number") if near else (),
+        variations=[(one, tells_best(visit, one)) for one in alike.order_by("number")],
         **told,
         **context,
     )

@@ -8,41 +8,23 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from kapwa.errors import UsageError, nearest
 from kapwa.files import table_rows
 from kapwa.suites.base import Criterion, Selection, Suite, call
+from kapwa.suites.blend.variants import SAQ_VARIANTS, VARIANTS, saq_variants
 
 if TYPE_CHECKING:
     from kapwa.records import Item
     from kapwa.suites.base import Task
 
-AskedIn = Literal["local", "en"]
-LANGUAGES: tuple[AskedIn, ...] = ("local", "en")
-PROMPTS = ("inst-4", "pers-3")
-SAQ_VARIANTS = tuple(f"{language}/{prompt}" for prompt in PROMPTS for language in LANGUAGES)
-MCQ_VARIANTS = ("generate", "likelihood")
-VARIANTS = (*SAQ_VARIANTS, *MCQ_VARIANTS)
 TASKS = {
     "blend/saq": "short answers: does the reply give an answer that people there gave?",
     "blend/mcq": "multiple choice: which of four countries' answers is this one's?",
 }
-
-
-def saq_variants(languages: Sequence[str] | None = None, prompts: Sequence[str] | None = None) -> tuple[str, ...]:
-    """Return the variants of ``blend/saq`` for languages ("local", "en") and prompt ids; None takes the defaults.
-
-    The defaults are both languages and the direct prompt, ``inst-4``. Raises UsageError for unknown languages; which
-    prompts there are only the data knows.
-    """
-    for language in languages or ():
-        if language not in LANGUAGES:
-            raise UsageError(f"Questions are not asked in {language!r}.", hint=nearest(language, LANGUAGES))
-    return tuple(f"{language}/{prompt}" for prompt in prompts or PROMPTS[:1] for language in languages or LANGUAGES)
 
 
 def open_task(name: str, data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> Task:

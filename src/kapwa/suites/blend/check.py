@@ -13,7 +13,6 @@ from kapwa.datasets.text_checks import cell_oddities, joined_otherwise
 from kapwa.datasets.withdrawn import withdrawn_findings
 from kapwa.languages.fallback import has_rules, without_rules
 from kapwa.suites.base import Selection
-from kapwa.suites.blend import LANGUAGES, PROMPTS
 from kapwa.suites.blend.data import PROMPT_FILE, BlendData, Survey, is_question_data, load_path
 from kapwa.suites.blend.mcq_data import is_choice_data, read_choices
 from kapwa.suites.blend.questions import (
@@ -28,6 +27,7 @@ from kapwa.suites.blend.questions import (
     region_of,
     says_nothing,
 )
+from kapwa.suites.blend.variants import LANGUAGES, PROMPTS
 
 Counts = dict[str, int | float | str]
 # What a check says of cultures before anything is asked.

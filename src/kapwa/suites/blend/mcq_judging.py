@@ -16,7 +16,7 @@ from kapwa.records import Answer, Item, Outcome, Response
 from kapwa.suites.base import Judged
 from kapwa.suites.blend.choice_reader import ChoiceRead, read_choice
 from kapwa.suites.blend.confusion import confusion_frame, confusion_rows
-from kapwa.suites.blend.mcq_task import GENERATE_METRICS, lettered
+from kapwa.suites.blend.mcq_options import GENERATE_METRICS, lettered
 from kapwa.suites.blend.questions import ALL_LETTERS
 from kapwa.suites.items import case_frame, item_columns, pair_answers, score_frame, score_row, unknown_item, worst_first
 

@@ -12,26 +12,27 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, cast
 
 import polars as pl
 
 from kapwa.errors import UsageError, check_whole, nearest
 from kapwa.records import Answer, Capability, Floor, Item, Message, Request
-from kapwa.suites.base import ItemTask, Judged, MetricInfo, Selection, given_options, metrics_of
+from kapwa.suites.base import ItemTask, Judged, MetricInfo, Selection, given_options
 from kapwa.suites.blend.mcq_data import ChoiceQuestion, read_mcq
+from kapwa.suites.blend.mcq_judging import judge_generate, judge_likelihood
+from kapwa.suites.blend.mcq_options import (
+    HEADLINES,
+    HOWS,
+    MAX_NEW_TOKENS,
+    METRICS,
+    READER,
+    How,
+    generate_prompt,
+    letter_prompt,
+    text_prompt,
+)
 from kapwa.suites.items import ITEM_COLUMNS, by_culture, greedy_requests, item_columns, select
-
-How = Literal["generate", "likelihood"]
-HOWS: tuple[How, ...] = ("generate", "likelihood")
-MAX_NEW_TOKENS = 128
-# The version of the rules by which replies are read; it stands in signatures.
-READER = 3
-HEADLINES: Mapping[How, tuple[str, ...]] = {"generate": ("mcq_acc",), "likelihood": ("mcq_text", "mcq_letter")}
-
-
-GENERATE_METRICS, LIKELIHOOD_METRICS = metrics_of("blend/mcq generate"), metrics_of("blend/mcq likelihood")
-METRICS: Mapping[How, Mapping[str, MetricInfo]] = {"generate": GENERATE_METRICS, "likelihood": LIKELIHOOD_METRICS}
 
 
 def item_of(question: ChoiceQuestion, how: How) -> Item:
@@ -55,29 +56,6 @@ def item_of(question: ChoiceQuestion, how: How) -> Item:
             "cultures": question.cultures,
         },
     )
-
-
-def lettered(options: Sequence[str]) -> str:
-    """The options as a prompt shows them, one a line: "A. …"."""
-    return "".join(f"{chr(ord('A') + i)}. {option}\n" for i, option in enumerate(options))
-
-
-def generate_prompt(question: str, options: Sequence[str]) -> str:
-    """The prompt that asks for a letter in JSON, as the paper's does in other words (appendix C.3.3)."""
-    return (
-        f"{question}\n\nExactly one of the options below is right. Reply with its letter, as JSON and without any "
-        f'explanation: {{"answer_choice": ""}}\n\n{lettered(options)}\nAnswer:'
-    )
-
-
-def letter_prompt(question: str, options: Sequence[str]) -> str:
-    """The prompt after which each letter's likelihood is measured."""
-    return f"{question}\n\n{lettered(options)}\nReply with the letter of the right option.\n\nAnswer:"
-
-
-def text_prompt(question: str) -> str:
-    """The prompt after which each option's likelihood is measured; it does not show the options."""
-    return f"{question}\n\nReply with a short answer and nothing else.\n\nAnswer:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +104,6 @@ class McqTask(ItemTask):
 
     def score(self, items: Sequence[Item], answers: Collection[Answer]) -> Judged:
         """Judge replies or log-probabilities."""
-        from kapwa.suites.blend.mcq_judging import judge_generate, judge_likelihood
-
         return (judge_generate if self.how == "generate" else judge_likelihood)(items, answers)
 
     def floors(self, items: Sequence[Item]) -> list[Floor]:

@@ -17,8 +17,8 @@ from kapwa.datasets.rows import Filled, Row, Text, WrittenText, known_part
 from kapwa.datasets.tables import Table
 from kapwa.errors import DataError, UsageError, nearest
 from kapwa.languages.codes import name_of
-from kapwa.suites.blend import LANGUAGES, PROMPTS, SAQ_VARIANTS, AskedIn
 from kapwa.suites.blend.questions import Region
+from kapwa.suites.blend.variants import LANGUAGES, PROMPTS, SAQ_VARIANTS, AskedIn
 
 SLOT = "{q}"
 

@@ -13,7 +13,7 @@ from kapwa.datasets.rows import Origin
 from kapwa.languages.codes import name_of, same_language
 from kapwa.languages.phrases import is_non_answer
 from kapwa.languages.places import place_of as place_coded
-from kapwa.suites.blend import AskedIn
+from kapwa.suites.blend.variants import AskedIn
 
 Kind = Literal["text", "number", "date", "time"]
 KINDS: tuple[Kind, ...] = ("text", "number", "date", "time")

@@ -38,12 +38,12 @@ from typing import Any, Literal, NamedTuple
 
 from kapwa.languages.phrases import non_answers
 from kapwa.records import Floor, Item
-from kapwa.suites.blend import AskedIn
 from kapwa.suites.blend.questions import MAX_ANSWERS, Group, Question
 from kapwa.suites.blend.replies import Reply, read_reply
 from kapwa.suites.blend.saq_grading import find_answer
 from kapwa.suites.blend.saq_match import Grader, Others, Target, alone, said_in
-from kapwa.suites.blend.saq_task import SEM_B, SEM_B_LOO, SEM_W
+from kapwa.suites.blend.saq_options import SEM_B, SEM_B_LOO, SEM_W
+from kapwa.suites.blend.variants import AskedIn
 
 UNITED_STATES = "US"
 USUAL = "other cultures' usual answer"
@@ -66,7 +66,8 @@ class Sem(NamedTuple):
 
 
 NOTHING = Sem(0.0, 0.0)
-Kind = Literal["floor", "ceiling"]
+Kind = Literal["floor", "list", "ceiling"]
+LISTS = (COMMONEST, ALL_OTHERS)
 
 
 class Measured(NamedTuple):
@@ -139,7 +140,8 @@ class FloorMaker:
         }
         for name, trick in tricks.items():
             judged = {q.id: [self.judge(q, asked_in, text) for text in trick(q) if text] for q in questions}
-            yield Measured(name, "floor", {key: _mean(values) for key, values in judged.items() if values})
+            kind: Kind = "list" if name in LISTS else "floor"
+            yield Measured(name, kind, {key: _mean(values) for key, values in judged.items() if values})
         # Answers without votes are right ones that somebody listed: they say nothing of what a person would score.
         counted = [q for q in questions if q.counted]
         people = ((q.id, self.people(q, asked_in)) for q in counted)
@@ -236,8 +238,10 @@ def saq_floors(items: Sequence[Item], others: Others, grader: Grader, limit: int
         for name, metric in dict.fromkeys((floor.name, floor.metric) for floor in mine):
             same = [floor for floor in mine if (floor.name, floor.metric) == (name, metric)]
             if several:
-                values = [value for floor in same for value in floor.by_item or () if not isnan(value)]
-                found.append(same[0]._replace(value=fmean(values), note="", by_item=None))
+                places = {floor.note: iter(floor.by_item or ()) for floor in same}
+                asked = (item for item in items if item.variant == variant)
+                each = [next(places.get(item.culture, iter(())), nan) for item in asked]
+                found.append(same[0]._replace(value=fmean(floor.value for floor in same), note="", by_item=each))
             found += same if several else [same[0]._replace(note="")]
     weighs = any(item.fields["counted"] for item in items)
     # Of people's groups there is no more than the figure: a model's replies do not go by them.

@@ -12,7 +12,7 @@ from kapwa.suites.blend.questions import top_votes
 from kapwa.suites.blend.replies import Reply, declines, first_answer, read_reply
 from kapwa.suites.blend.reply_lists import n_words
 from kapwa.suites.blend.saq_match import ENGLISH, Grader, Hit, Others, Target, reference_reply
-from kapwa.suites.blend.saq_task import SaqOptions
+from kapwa.suites.blend.saq_options import SaqOptions
 from kapwa.suites.items import pair_answers
 
 _NO_REPLY = Reply("", (), too_many=False, status="empty")

@@ -11,8 +11,8 @@ from kapwa.languages.fallback import language_for
 from kapwa.languages.words import words
 from kapwa.metrics.matching import Matcher, Rule
 from kapwa.records import Item
-from kapwa.suites.blend import AskedIn
 from kapwa.suites.blend.questions import Group, Kind, Question, is_valid_code
+from kapwa.suites.blend.variants import AskedIn
 
 ENGLISH = "en"
 

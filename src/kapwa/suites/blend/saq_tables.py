@@ -25,7 +25,7 @@ from kapwa.suites.blend.questions import Group, people_said, top_votes
 from kapwa.suites.blend.saq_grading import Graded, grade, local_asked, to_be_judged
 from kapwa.suites.blend.saq_keys import key_table
 from kapwa.suites.blend.saq_match import Grader, Others
-from kapwa.suites.blend.saq_task import SEM_B, SaqOptions, saq_metrics
+from kapwa.suites.blend.saq_options import SEM_B, SaqOptions, saq_metrics
 from kapwa.suites.items import SCORE_SCHEMA, item_columns, score_frame, worst_first
 from kapwa.suites.similarity import Compared, similarity_rows
 

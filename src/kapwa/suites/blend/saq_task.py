@@ -5,65 +5,28 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import polars as pl
 
-from kapwa.errors import UsageError, check_whole
+from kapwa.errors import UsageError
 from kapwa.files import digest
 from kapwa.languages.codes import canonical
 from kapwa.languages.fallback import has_rules
 from kapwa.metrics.matching import VERSION
 from kapwa.records import Answer, Capability, Floor, Item, Request
-from kapwa.suites.base import ItemTask, Judged, MetricInfo, Selection, given_options, metrics_of
-from kapwa.suites.blend import SAQ_VARIANTS, AskedIn, saq_variants
+from kapwa.suites.base import ItemTask, Judged, MetricInfo, Selection, given_options
 from kapwa.suites.blend.data import BlendData, read_data
+from kapwa.suites.blend.judge import Judge
 from kapwa.suites.blend.prompts import PromptBook, split_variant
-from kapwa.suites.blend.questions import MAX_ANSWERS, Question, is_valid_code, is_valid_paper, people_said
+from kapwa.suites.blend.questions import Question, is_valid_code, is_valid_paper, people_said
+from kapwa.suites.blend.saq_floors import left_out, saq_floors
 from kapwa.suites.blend.saq_match import ENGLISH, Grader, Others
+from kapwa.suites.blend.saq_options import SAQ_HEADLINE, SEM_B_LOO, SEM_W, SaqOptions, saq_metrics
+from kapwa.suites.blend.saq_tables import judge_saq
+from kapwa.suites.blend.variants import DEFAULT_VARIANTS, SAQ_VARIANTS, AskedIn
 from kapwa.suites.items import ITEM_COLUMNS, greedy_requests, item_columns, select, wanted_values
-from kapwa.suites.similarity import SimilarityOptions, similarity_infos
-
-if TYPE_CHECKING:
-    from kapwa.suites.blend.judge import Judge
-
-MAX_NEW_TOKENS = 128
-SEM_B, SEM_W, SEM_B_LOO = "sem_b", "sem_w", "sem_b_loo"
-SAQ_HEADLINE = (SEM_B, SEM_W)
-
-
-@dataclass(frozen=True, slots=True)
-class SaqOptions(SimilarityOptions):
-    """Options of ``blend/saq``, and any similarity of the reply to the nearest of people's answers (``metrics``).
-
-    ``max_new_tokens`` bounds the reply: 99.9 % of people's answers have at most 140 bytes in any of the 13 languages.
-    ``max_answers``: a reply that lists more is judged by its first. Raises UsageError for impossible values.
-    """
-
-    max_new_tokens: int = MAX_NEW_TOKENS
-    max_answers: int = MAX_ANSWERS
-
-    def __post_init__(self) -> None:
-        SimilarityOptions.__post_init__(self)  # super() does not find its class in one with slots
-        check_whole("max_new_tokens", self.max_new_tokens)
-        check_whole("max_answers", self.max_answers)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the options as plain values; they rebuild equal options. Similarities are told where there are any."""
-        found = SimilarityOptions.as_dict(self)
-        return found if self.metrics else {name: found[name] for name in ("max_new_tokens", "max_answers")}
-
-
-def saq_metrics(*, judged: bool = False) -> Mapping[str, MetricInfo]:
-    """Return how every metric of ``blend/saq`` reads, in the order reports show them.
-
-    ``judged``: whether a model judges too.
-    """
-    return {name: info for name, info in _METRICS.items() if judged or name != "sem_b_judge"}
-
-
-_METRICS = metrics_of("blend/saq")
-DEFAULT_VARIANTS = saq_variants()
+from kapwa.suites.similarity import similarity_infos
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,17 +88,12 @@ class SaqTask(ItemTask):
 
     def score(self, items: Sequence[Item], answers: Collection[Answer]) -> Judged:
         """Judge replies; see :func:`kapwa.suites.blend.saq_tables.judge_saq`."""
-        from kapwa.suites.blend.saq_floors import left_out
-        from kapwa.suites.blend.saq_tables import judge_saq
-
         judged = judge_saq(items, answers, self.settings, others=self.others, grader=self.grader, judge=self.judge)
         notes = left_out(items, self.others, self.settings.max_answers)
         return Judged(judged.scores, {**judged.tables, "tools": self.tools()}, notes)
 
     def floors(self, items: Sequence[Item]) -> list[Floor]:
         """Return what other countries' answers score, and what people do; see the module ``saq_floors``."""
-        from kapwa.suites.blend.saq_floors import saq_floors
-
         return saq_floors(items, self.others, self.grader, limit=self.settings.max_answers)
 
     def item_table(self, items: Sequence[Item]) -> pl.DataFrame:
@@ -177,12 +135,9 @@ def open_saq_task(data: str | Path | None, selection: Selection, options: Mappin
     """
     given = given_options("blend/saq", options, (*SaqOptions.names(), "prompts", "judge"))
     judge, prompts = given.pop("judge", None), given.pop("prompts", None)
-    if judge is not None:
-        from kapwa.suites.blend.judge import Judge
-
-        if not isinstance(judge, Judge):
-            hint = "Give kapwa.suites.blend.judge.Judge(model), or what kapwa.load_judge returns."
-            raise UsageError(f"judge is a {type(judge).__name__}, not a Judge.", hint=hint)
+    if judge is not None and not isinstance(judge, Judge):
+        hint = "Give kapwa.suites.blend.judge.Judge(model), or what kapwa.load_judge returns."
+        raise UsageError(f"judge is a {type(judge).__name__}, not a Judge.", hint=hint)
     settings = SaqOptions(**given)
     settings.signatures()  # a missing encoder is found now, not after every question was asked
     read = read_data(data, prompts)

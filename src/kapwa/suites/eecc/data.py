@@ -14,7 +14,6 @@ from kapwa.datasets.rows import Defaults, Origin
 from kapwa.datasets.tables import TABLE_SUFFIXES, Table, peek_header, read_records, shipped_card
 from kapwa.errors import DataError, UsageError
 from kapwa.files import read_text
-from kapwa.suites.eecc import TASKS
 from kapwa.suites.eecc.form import (
     DEFAULT_TEMPLATE,
     NATIONALITY,
@@ -27,6 +26,7 @@ from kapwa.suites.eecc.form import (
     is_released,
     read_released,
 )
+from kapwa.suites.eecc.variants import TASKS
 
 PACKS = Path(__file__).parent / "packs"
 DEFAULT_PACK = "nationalities"

@@ -20,9 +20,9 @@ from kapwa.languages.phrases import is_refusal
 from kapwa.metrics.base import is_blank
 from kapwa.records import SCORE_COLUMNS, Answer, Capability, Floor, Item, Request, Response
 from kapwa.suites.base import ItemTask, Judged, MetricInfo, Selection, given_options, metrics_of
-from kapwa.suites.eecc import VARIANTS
 from kapwa.suites.eecc.data import load
 from kapwa.suites.eecc.items import build_items, choose_concepts, choose_identities, variants_of
+from kapwa.suites.eecc.variants import VARIANTS
 from kapwa.suites.items import ITEM_COLUMNS, answered_twice, greedy_requests, item_columns, unknown_item
 from kapwa.suites.varying import check_draws, draws
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from kapwa.files import table_rows
 from kapwa.suites.base import Criterion, Selection, Suite, call, given_options
+from kapwa.suites.kalahi.variants import VARIANTS
 
 if TYPE_CHECKING:
     from kapwa.suites.base import Task
 
-VARIANTS = ("full", "partial", "unenriched")
 TASKS = {
     "kalahi/mc": "multiple choice by likelihood: is the best response the likeliest?",
     "kalahi/open": "open generation: is the answer closer to relevant than to irrelevant responses?",

@@ -15,10 +15,11 @@ from kapwa.datasets.tables import Table
 from kapwa.datasets.text_checks import joined_otherwise, lacks_final_sign, table_oddities
 from kapwa.datasets.withdrawn import withdrawn_findings
 from kapwa.records import Item
-from kapwa.suites.kalahi import VARIANTS, released
+from kapwa.suites.kalahi import released
 from kapwa.suites.kalahi.data import Situations, is_situation_data, load_path
 from kapwa.suites.kalahi.form import CATEGORIES, SUITE, Entry, reference_response
 from kapwa.suites.kalahi.mc import by_length, chance_mc1
+from kapwa.suites.kalahi.variants import VARIANTS
 
 FEWEST_RESPONSES = 3
 _RESPONSE_COLUMNS = ("relevant", "irrelevant", "relevant_answers", "irrelevant_answers")

@@ -22,8 +22,8 @@ from kapwa.metrics.likelihood import NORMS, mc1, mc2, mc2_reference, mc3, normal
 from kapwa.records import Answer, Capability, ContinuationScore, Floor, Item, Message, Params, Request
 from kapwa.suites.base import Judged, MetricInfo, metrics_of
 from kapwa.suites.items import CASE_SCHEMA, item_columns, score_frame, score_row
-from kapwa.suites.kalahi import VARIANTS
 from kapwa.suites.kalahi.form import SituationTask, reference_response
+from kapwa.suites.kalahi.variants import VARIANTS
 
 # The ends of metrics' names, by what they divide log-probabilities by.
 _SUFFIXES = {norm: "" if norm == "byte" else f"_{norm}" for norm in NORMS}

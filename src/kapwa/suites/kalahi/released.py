@@ -13,8 +13,8 @@ from kapwa.datasets.rows import CellProblem, Culture, Defaults, Filled, FilledTe
 from kapwa.datasets.tables import Table, shipped_card
 from kapwa.files import digest
 from kapwa.records import Item
-from kapwa.suites.kalahi import VARIANTS
 from kapwa.suites.kalahi.form import PARTS, SEVERAL, SUITE, Entry, response_problems
+from kapwa.suites.kalahi.variants import VARIANTS
 
 FILE_NAMES = ("filipino.csv", "filipino_partially_enriched.csv", "filipino_unenriched.csv")
 # What only a released table has.

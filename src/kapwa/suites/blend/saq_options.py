@@ -1,0 +1,49 @@
+"""The options of ``blend/saq``, and the names of its metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kapwa.errors import check_whole
+from kapwa.suites.base import MetricInfo, metrics_of
+from kapwa.suites.blend.questions import MAX_ANSWERS
+from kapwa.suites.similarity import SimilarityOptions
+
+MAX_NEW_TOKENS = 128
+SEM_B, SEM_W, SEM_B_LOO = "sem_b", "sem_w", "sem_b_loo"
+SAQ_HEADLINE = (SEM_B, SEM_W)
+
+
+@dataclass(frozen=True, slots=True)
+class SaqOptions(SimilarityOptions):
+    """Options of ``blend/saq``, and any similarity of the reply to the nearest of people's answers (``metrics``).
+
+    ``max_new_tokens`` bounds the reply: 99.9 % of people's answers have at most 140 bytes in any of the 13 languages.
+    ``max_answers``: a reply that lists more is judged by its first. Raises UsageError for impossible values.
+    """
+
+    max_new_tokens: int = MAX_NEW_TOKENS
+    max_answers: int = MAX_ANSWERS
+
+    def __post_init__(self) -> None:
+        SimilarityOptions.__post_init__(self)  # super() does not find its class in one with slots
+        check_whole("max_new_tokens", self.max_new_tokens)
+        check_whole("max_answers", self.max_answers)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the options as plain values; they rebuild equal options. Similarities are told where there are any."""
+        found = SimilarityOptions.as_dict(self)
+        return found if self.metrics else {name: found[name] for name in ("max_new_tokens", "max_answers")}
+
+
+def saq_metrics(*, judged: bool = False) -> Mapping[str, MetricInfo]:
+    """Return how every metric of ``blend/saq`` reads, in the order reports show them.
+
+    ``judged``: whether a model judges too.
+    """
+    return {name: info for name, info in _METRICS.items() if judged or name != "sem_b_judge"}
+
+
+_METRICS = metrics_of("blend/saq")
