@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 import kapwa
 from kapwa.errors import DataError, KapwaError
 from kapwa.report.run_list import list_runs
-from kapwa.runs.directory import RUN_TABLES, Run
+from kapwa.runs.directory import Run
 from kapwa.runs.manifest import differing
+from kapwa.runs.schema import RUN_TABLES
 from kapwa.suites.folders.reading import parts_of
 from kapwa.tables_io import read_parts
 

@@ -14,7 +14,8 @@ from kapwa.errors import KapwaError, UsageError
 from kapwa.records import Floor
 from kapwa.report.marks import FLOOR_WORDS, OWN_INTERVAL, TEST_RESULTS, Estimate, Held, Mark, Marks, verdicts
 from kapwa.report.wording import clean, culture_name, is_share, known, label_text
-from kapwa.runs.directory import CEILINGS, Run
+from kapwa.runs.directory import Run
+from kapwa.runs.schema import CEILINGS
 from kapwa.runs.systems import Named, System, systems_of
 from kapwa.stats.families import adjust_spreads
 from kapwa.stats.pooled import CultureSpread, culture_spread, shares_of
