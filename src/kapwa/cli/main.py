@@ -15,7 +15,21 @@ from typing import Annotated
 import typer
 
 import kapwa
-from kapwa.cli import analyze, benchmark, cache, doctor, exchange, lists, people, plan, report, studio, suite, texts
+from kapwa.cli import (
+    analyze,
+    benchmark,
+    cache,
+    doctor,
+    exchange,
+    languages,
+    lists,
+    people,
+    plan,
+    report,
+    studio,
+    suite,
+    texts,
+)
 from kapwa.cli import run as run_verb
 from kapwa.cli.options import option
 from kapwa.cli.output import Harmless, note
@@ -86,7 +100,7 @@ app.command("lm-eval-path", rich_help_panel=_OTHERS)(exchange.lm_eval_path)
 _HERE = "See what there is"
 app.command("suites", rich_help_panel=_HERE)(lists.suites)
 app.command("models", rich_help_panel=_HERE)(lists.models)
-app.command("languages", rich_help_panel=_HERE)(lists.languages)
+app.add_typer(languages.app, name="languages", rich_help_panel=_HERE)
 app.add_typer(cache.app, name="cache", rich_help_panel=_HERE)
 app.command("doctor", rich_help_panel=_HERE)(doctor.doctor)
 
