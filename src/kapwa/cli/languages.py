@@ -56,13 +56,15 @@ def list_languages(
 @app.command("show")
 def show_language(
     language: Annotated[str, typer.Argument(metavar="TAG|FILE", help="A language, such as ko, or a language file.")],
+    plain: Annotated[bool, typer.Option("--plain", help="The file itself, to correct and send.")] = False,
 ) -> None:
-    """Print what Kapwa knows of a language, as a page for reviewing: each part, what it is for, its examples."""
+    """Print what Kapwa knows of a language, as a page for reviewing: each part with what it is for, and examples."""
     from kapwa.datasets.language_files import review_page
+    from kapwa.files import read_text
     from kapwa.languages.reading import file_of
 
-    is_file = Path(language).suffix in (".yaml", ".yml")
-    tell("\n".join(review_page(Path(language) if is_file else file_of(language))))
+    path = Path(language) if Path(language).suffix in (".yaml", ".yml") else file_of(language)
+    tell(read_text(path).rstrip() if plain else "\n".join(review_page(path)))
 
 
 @app.command("check")

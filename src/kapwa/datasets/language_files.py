@@ -7,15 +7,15 @@ twice, and examples that do not hold by the rules of the file.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from collections.abc import Callable, Iterator
+from functools import partial, reduce
 from pathlib import Path
-from typing import Any
 
 import regex  # type: ignore[import-untyped, unused-ignore]
 
 from kapwa.datasets.tables import Located, load_yaml, read_model
 from kapwa.errors import DataError
+from kapwa.files import read_text
 from kapwa.languages.base import Language
 from kapwa.languages.reading import language_from
 from kapwa.languages.schema import PAIR, Examples, LanguageFile, Part, lines_of
@@ -23,63 +23,44 @@ from kapwa.metrics.matching import Kind, Matcher
 
 SEE = "see docs/how-to/correct-a-language.md."
 # Parts and fields that are lines, and those of them that are no patterns.
-_LINES = ("pieces", "replies", "denials", "examples", "more", "less", "either", "clock", "strings", "alike", "combined")
-_PLAIN = ("examples", "non_answers", "letters", "strings", "alike", "combined")
-_FILLED = {"{n}": "1", "{h}": "1", "{plus}": "1", "{minus}": "1"}
+_LINES = {"pieces", "replies", "denials", "examples", "more", "less", "either", "clock", "strings", "alike", "combined"}
+_PLAIN = {"examples", "non_answers", "letters", "strings", "alike", "combined"}
+_NAMED = re.compile(r"\{[a-z_]+\}")  # {n}, {h} and the pieces
 
 
 def check_language(path: Path) -> tuple[LanguageFile | None, list[DataError]]:
     """Return the file and its problems, in the order of their lines; None where it cannot be read at all."""
     file, problems = read_model(path, LanguageFile, what="language file", see=SEE)
-    if file is None:
-        return None, problems
-    located = load_yaml(path)
-    problems = [*_bad_lines(path, located)]
-    if not problems:
-        problems += _failed_examples(path, located, file)
+    if file is not None:
+        located = load_yaml(path)
+        problems = list(_bad_lines(path, located)) or list(_failed_examples(path, located, file))
     return file, sorted(problems, key=lambda problem: problem.row or 0)
-
-
-def _blocks(located: Located) -> Iterator[tuple[tuple[str | int, ...], int, tuple[str, ...]]]:
-    """Yield each block of lines of a file: its place, the row before its first line, and the lines."""
-
-    def blocks(
-        value: Any, place: tuple[str | int, ...]
-    ) -> Iterator[tuple[tuple[str | int, ...], int, tuple[str, ...]]]:
-        if isinstance(value, str) and not set(_LINES).isdisjoint(place):
-            yield place, (located.line(place) or 1) - ("\n" not in value), lines_of(value)
-        inner = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
-        for key, part in inner:
-            yield from blocks(part, (*place, key))
-
-    yield from blocks(located.value, ())
 
 
 def _bad_lines(path: Path, located: Located) -> Iterator[DataError]:
     """Yield patterns that cannot be compiled, and lines that stand twice in one block."""
-    for place, row, lines in _blocks(located):
-        column = ".".join(step for step in place if isinstance(step, str))
-        for number, line in enumerate(lines, 1):
-            if line in lines[: number - 1]:
-                hint = "Delete one of the two."
-                yield DataError(f"{line!r} stands twice.", path=path, row=row + number, column=column, hint=hint)
-            if not set(_PLAIN).isdisjoint(place):
-                continue
-            pattern = line.rpartition(" = ")[0] if place[-1] == "clock" else line
-            for name, sample in _FILLED.items():
-                pattern = pattern.replace(name, sample)
+    for place, row in located.lines.items():
+        value = reduce(lambda part, key: part[key], place, located.value)
+        if not isinstance(value, str) or _LINES.isdisjoint(place):
+            continue
+        wrong = partial(DataError, path=path, column=".".join(map(str, place)))
+        lines = lines_of(value)
+        for number, line in enumerate(lines):
+            at = row + number + ("\n" in value)
+            if line in lines[:number]:
+                yield wrong(f"{line!r} stands twice.", row=at, hint="Delete one of the two.")
             try:
-                regex.compile(re.sub(r"\{[a-z_]+\}", "x", pattern))
+                pattern = line.rpartition(PAIR)[0] if "clock" in place else line
+                regex.compile("" if _PLAIN & set(place) else _NAMED.sub("1", pattern))
             except regex.error as error:
                 hint = f"Write a backslash before a sign that is meant as such: \\( \\? \\. \\*; {SEE}"
-                message = f"the pattern {line!r} cannot be read ({error.msg})."
-                yield DataError(message, path=path, row=row + number, column=column, hint=hint)
+                yield wrong(f"the pattern {line!r} cannot be read ({error.msg}).", row=at, hint=hint)
 
 
 def _failed_examples(path: Path, located: Located, file: LanguageFile) -> Iterator[DataError]:
     for name, line, problem in failed_examples(language_from(file), file.examples):
-        lines = lines_of(located.value["examples"][name])
-        row = (located.line(("examples", name)) or 0) + lines.index(line) + 1
+        value = located.value["examples"][name]
+        row = (located.line(("examples", name)) or 0) + lines_of(value).index(line) + ("\n" in value)
         hint = "Correct the example or the words that it needs; the other examples show what a change breaks."
         yield DataError(problem, path=path, row=row, column=f"examples.{name}", hint=hint)
 
@@ -88,17 +69,15 @@ def failed_examples(language: Language, examples: Examples) -> Iterator[tuple[st
     """Yield each example that does not hold by the rules of a language: its kind, its line, and what is wrong."""
     matcher = Matcher(language)
     refusal = re.compile("|".join(language.replies.refusal) or "(?!)")
+    meet = partial(_meet, language)
 
     def gives(reply: str, answer: str, kind: Kind = "text") -> bool:
         return matcher.match(reply, answer, kind) is not None
 
     tried: dict[str, tuple[str, Callable[[str, str], bool]]] = {
         "spelling": ("{!r} is not read as {!r}.", lambda text, read: language.fold(text) == read),
-        "same": ("{!r} and {!r} are not taken for one word.", lambda left, right: all(_meet(language, left, right))),
-        "different": (
-            "{!r} and {!r} are taken for one word.",
-            lambda left, right: not any(_meet(language, left, right)),
-        ),
+        "same": ("{!r} and {!r} are not taken for one word.", lambda left, right: all(meet(left, right))),
+        "different": ("{!r} and {!r} are taken for one word.", lambda left, right: not any(meet(left, right))),
         "number": ("{!r} does not give the number {!r}.", partial(gives, kind="number")),
         "time": ("{!r} does not give the time {!r}.", partial(gives, kind="time")),
         "date": ("{!r} does not give the date {!r}.", partial(gives, kind="date")),
@@ -114,46 +93,30 @@ def failed_examples(language: Language, examples: Examples) -> Iterator[tuple[st
             yield "refusals", text, f"{text!r} is not taken for a refusal."
 
 
-def _meet(language: Language, left: str, right: str) -> tuple[bool, bool]:
+def _meet(language: Language, left: str, right: str) -> tuple[bool, ...]:
     """Whether every word of each of two texts shares a key with a word of the other."""
     keys = [[language.keys(token) for token in language.tokens(language.fold(text))] for text in (left, right)]
-    ways = ((keys[0], keys[1]), (keys[1], keys[0]))
-    first, second = (bool(own) and all(any(one & key for key in other) for one in own) for own, other in ways)
-    return first, second
+    return tuple(
+        bool(words) and all(any(word & other for other in others) for word in words)
+        for words, others in (keys, keys[::-1])
+    )
 
 
 def review_page(path: Path) -> Iterator[str]:
-    """Yield the lines of a page for reviewing: each part of a file, what it is for, what it holds."""
+    """Yield the lines of a language file, with what each of its parts and fields is for above it."""
     _, problems = read_model(path, LanguageFile, what="language file", see=SEE)
     if problems:
         raise problems[0]
-    value = load_yaml(path).value
-    yield f"{value['name']} ({value['tag']})"
-    yield f"File: {path}"
-    yield f"Reviewed by: {', '.join(value.get('reviewed_by') or ()) or 'nobody yet'}"
-    yield from _part_lines(LanguageFile, value, "")
+    purposes = {row: _purpose(*place) for place, row in load_yaml(path).lines.items() if place}
+    for row, line in enumerate(read_text(path).splitlines(), 1):
+        yield from (f"\n{text}" for text in (purposes.get(row),) if text)
+        yield f"  {line}".rstrip()
 
 
-def _part_lines(model: type[Part], value: Mapping[str, Any], place: str) -> Iterator[str]:
-    for name, field in model.model_fields.items():
-        kind = field.annotation
-        if isinstance(kind, type) and issubclass(kind, Part):
-            if value.get(name):
-                yield f"\n{name.upper()}: {' '.join((kind.__doc__ or '').split())}"
-                yield from _part_lines(kind, value[name], f"{name}.")
-        elif name in value and name not in ("tag", "name", "reviewed_by"):
-            yield f"\n{place}{name}: {field.description}"
-            yield from (f"    {line}" for line in _shown(value[name]))
-
-
-def _shown(value: Any) -> Iterator[str]:
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            first, *rest = list(_shown(inner)) or [""]
-            yield f"{key}: {first}"
-            yield from (f"    {line}" for line in rest)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _shown(inner)
-    else:
-        yield from lines_of(str(value))
+def _purpose(part: str | int, field: str | int = "", *deeper: str | int) -> str:
+    """Say what a part of a language file, or a field of a part, is for; "" of what lies deeper."""
+    known = LanguageFile.model_fields[str(part)]
+    kind = known.annotation if isinstance(known.annotation, type) and issubclass(known.annotation, Part) else None
+    if field == "":
+        return kind.__doc__.partition("\n\n")[0] if kind and kind.__doc__ else known.description or ""
+    return kind.model_fields[str(field)].description or "" if kind and not deeper else ""

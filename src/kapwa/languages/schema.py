@@ -177,31 +177,24 @@ class Cutting(Part):
 class Words(Part):
     """Numbers, dates and times of day in words.
 
-    A rule of numbers makes further ones: '{units} belas = +10' adds ten to each of the group's words for 1 to 9, '= x10'
-    multiplies, '{tens}{units}' adds up. In times {h} is the hour, {plus} are minutes after it, {minus} before it.
+    A rule of numbers makes further ones: '{units} belas = +10' adds ten to each of the group's words for 1 to 9,
+    '= x10' multiplies, '{tens}{units}' adds up. In times {h} is the hour, {plus} are minutes after it, {minus} before
+    it; {n} is a number.
     """
 
-    numbers: Numbers = Field(
-        default={},
-        description="Groups of words, each with rules that combine its words for 1 to 9, {units}, and from 10, {tens}.",
-    )
+    numbers: Numbers = Field(default={}, description="Groups of number words, and rules that combine the words of one.")
     months: Valued = Field(default={}, description="Names of months by their number, in every form in use.")
     ordinals: Valued = Field(default={}, description="Words for a day of the month: 'first' of 'the first of May'.")
     morning: WordSet = Field(default=frozenset(), description="Words for the hours before noon: 'am', 'morning'.")
     afternoon: WordSet = Field(default=frozenset(), description="Words for the hours after noon: 'pm', 'evening'.")
     night: WordSet = Field(default=frozenset(), description="Words for the hours from 18 to 6: 'night'.")
-    parts: DayParts = Field(
-        default={}, description="Other parts of the day, from one hour up to another: '10-22: noon'."
-    )
+    parts: DayParts = Field(default={}, description="Other parts of the day, between two hours: '10-22: noon'.")
     hour: WordSet = Field(default=frozenset(), description="Words beside an hour: 'o'clock'.")
     behind: int = Field(default=0, description="Hours by which the clock of ordinary speech is behind.")
     more: Pattern = Field(default="", description="Patterns with {n}, the number: 'more than {n}'.")
     less: Pattern = Field(default="", description="Patterns with {n}, the number: 'less than {n}'.")
     either: Pattern = Field(default="", description="'Or' between two numbers: 5 or 6.")
-    clock: Clock = Field(
-        default={},
-        description="Times and their minutes, in this order: 'half past {h} = 30'. {plus} and {minus} are minutes.",
-    )
+    clock: Clock = Field(default={}, description="Times and their minutes, in this order: 'half past {h} = 30'.")
     hours: Valued = Field(default={}, description="Forms of hours that are used only in such times.")
 
     def folded(self, fold: Callable[[str], str]) -> Words:
@@ -229,9 +222,7 @@ class ReplyWords(Part):
     question: Pattern = Field(default="", description="Labels before a question: 'Question'.")
     opener: Pattern = Field(default="", description="Openings before an answer: 'Sure'.")
     unknown: Pattern = Field(default="", description="Says that the answer is not known: 'I don't know'.")
-    non_answers: Pattern = Field(
-        default="", description="Texts, no patterns, that are no answer; the usual ones first."
-    )
+    non_answers: Pattern = Field(default="", description="Texts, no patterns, that are no answer; usual ones first.")
     conjunction: Pattern = Field(default="", description="Words between two answers: 'and', 'or'.")
     linker: Pattern = Field(default="", description="What else joins a long list, with what must stand around it.")
     and_so_on: Pattern = Field(default="", description="Ends an open list: 'etc.'.")
@@ -251,9 +242,7 @@ class ReplyWords(Part):
     copula: Pattern = Field(default="", description="'Is', where it is written on the letter of an option.")
     bearer: Pattern = Field(default="", description="A letter after it is no option: 'Vitamin C'.")
     borne: Pattern = Field(default="", description="A letter before it is no option: 'C vitamini'.")
-    letters: Places = Field(
-        default={}, description="Letters of options in its script: an option a line, its signs beside it."
-    )
+    letters: Places = Field(default={}, description="Letters of options: an option a line, with all its signs.")
 
 
 class Denials(Part):
@@ -284,16 +273,14 @@ class Examples(Part):
 class LanguageFile(Part):
     """What Kapwa knows of one language.
 
-    Function words are pronouns, copulas, articles and particles: no answer is found through these alone, so what can be
-    taken for a word that somebody may answer belongs there. A file without ``rules`` (in the folder ``data/replies``) has words of replies only: the language is judged as any
-    other that Kapwa has no rules for.
+    Function words are pronouns, copulas, articles and particles: no answer is found through these alone, so what can
+    be taken for a word that somebody may answer belongs there. A file without rules (in ``data/replies``) has words of
+    replies only, and its language is judged as any other that Kapwa has no rules for.
     """
 
     tag: str = Field(description="The BCP-47 tag; it names the file.", pattern=r"^[a-z]{2,3}$")
     name: str = Field(description="The English name.")
-    resource: Resource = Field(
-        default="", description="Text for model builders by Joshi et al. (2020), 4-5: high, 3: mid."
-    )
+    resource: Resource = Field(default="", description="How much text there is of it (Joshi et al., 2020).")
     rules: str = Field(default="", description="The version of the rules; raise it with every change, for signatures.")
     reviewed_by: tuple[str, ...] = Field(default=(), description="Native speakers who read this file, one a line.")
     notes: str = Field(default="", description="What is covered and what is not.")
@@ -303,9 +290,7 @@ class LanguageFile(Part):
     affixes: Affixes = Affixes()
     cutting: Cutting = Cutting()
     function_words: str = Field(default="", description="Words that mean nothing alone, parted by spaces.")
-    pieces: Mapping[str, Pattern] = Field(
-        default={}, description="Parts of the patterns of replies, which name them in braces."
-    )
+    pieces: Mapping[str, Pattern] = Field(default={}, description="Parts of patterns of replies, named there in braces.")
     replies: ReplyWords = ReplyWords()
     quantities: Words = Words()
     denials: Denials = Denials()
