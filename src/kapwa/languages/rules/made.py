@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 
 from kapwa.languages.base import Tool, lemma, lemmatised, simplemma_tool, stem, stemmed, stemmer_tool, stripped_forms
 from kapwa.languages.folding import Folding, spaced_tokens, unaccented
@@ -49,16 +50,22 @@ def plain(file: LanguageFile) -> Rules:
     """Return the rules that a file alone gives: accents and affixes off, loose letters, lemma and stem where known."""
     strip = affix_stripper(file.affixes)
     loose = str.maketrans(dict(file.spelling.loose_letters))
-    algorithm = file.name.lower() if file.name.lower() in stemmed() else ""
-    lemmas = file.tag if file.tag in lemmatised() else ""
+
+    @cache
+    def libraries() -> tuple[bool, bool]:  # asked when a word is first looked up, for it loads them
+        return file.tag in lemmatised(), file.name.lower() in stemmed()
 
     def variants(token: str) -> set[str]:
+        has_lemmas, has_stems = libraries()
         forms = stripped_forms(token, strip) | stripped_forms(unaccented(token), strip)
-        if lemmas:
-            forms |= {lemma(form, lemmas) for form in forms}
-        if algorithm:
-            forms |= {stem(form, algorithm) for form in forms}
+        if has_lemmas:
+            forms |= {lemma(form, file.tag) for form in forms}
+        if has_stems:
+            forms |= {stem(form, file.name.lower()) for form in forms}
         return forms | {form.translate(loose) for form in forms}
 
-    tools = (*((simplemma_tool,) if lemmas else ()), *((stemmer_tool,) if algorithm else ()))
+    tools = (
+        lambda: simplemma_tool() if libraries()[0] else None,
+        lambda: stemmer_tool() if libraries()[1] else None,
+    )
     return Rules(variants, tools, folding_of(file.spelling))
