@@ -190,9 +190,9 @@ def test_no_part_of_a_file_is_without_an_explanation() -> None:
 
 def test_a_page_for_reviewing_explains_each_part_and_leaves_nothing_out() -> None:
     path = file_of("ko")
-    page = list(review_page(path))
-    shown = [line.removeprefix("  ") for line in page if line.startswith("  ") or not line]
-    assert shown == path.read_text(encoding="utf-8").splitlines()
+    page = "\n".join(review_page(path)).splitlines()
+    shown = [line.removeprefix("  ") for line in page if line.startswith("  ")]
+    assert shown == [line for line in path.read_text(encoding="utf-8").splitlines() if line]
     text = "\n".join(page)
     assert "Denies the rest of its clause" in text
     assert "Replies that refuse to answer." in text

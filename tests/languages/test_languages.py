@@ -1,8 +1,8 @@
 """Every language: folding, keys, quantities, what it is made with; BLEnD's annotators as judges of seven.
 
 The examples in the files of the languages are tried in test_language_files.py. Figures: how many ordered pairs of
-answers that annotators put into one group are found to be the same (at least ``within``), and how many pairs of two groups (at
-most ``across``).
+answers that annotators put into one group are found to be the same (at least ``within``), and how many pairs of two
+groups (at most ``across``).
 """
 
 import itertools

@@ -50,8 +50,7 @@ def _bad_lines(path: Path, located: Located) -> Iterator[DataError]:
             if line in lines[:number]:
                 yield wrong(f"{line!r} stands twice.", row=at, hint="Delete one of the two.")
             try:
-                pattern = line.rpartition(PAIR)[0] if "clock" in place else line
-                regex.compile("" if _PLAIN & set(place) else _NAMED.sub("1", pattern))
+                regex.compile("" if _PLAIN & set(place) else _NAMED.sub("1", line))
             except regex.error as error:
                 hint = f"Write a backslash before a sign that is meant as such: \\( \\? \\. \\*; {SEE}"
                 yield wrong(f"the pattern {line!r} cannot be read ({error.msg}).", row=at, hint=hint)
@@ -69,7 +68,11 @@ def failed_examples(language: Language, examples: Examples) -> Iterator[tuple[st
     """Yield each example that does not hold by the rules of a language: its kind, its line, and what is wrong."""
     matcher = Matcher(language)
     refusal = re.compile("|".join(language.replies.refusal) or "(?!)")
-    meet = partial(_meet, language)
+
+    def meet(*texts: str) -> tuple[bool, ...]:  # whether every word of each text shares a key with one of the other
+        keys = [[language.keys(token) for token in language.tokens(language.fold(text))] for text in texts]
+        ways = (keys, keys[::-1])
+        return tuple(bool(own) and all(any(word & key for key in other) for word in own) for own, other in ways)
 
     def gives(reply: str, answer: str, kind: Kind = "text") -> bool:
         return matcher.match(reply, answer, kind) is not None
@@ -93,15 +96,6 @@ def failed_examples(language: Language, examples: Examples) -> Iterator[tuple[st
             yield "refusals", text, f"{text!r} is not taken for a refusal."
 
 
-def _meet(language: Language, left: str, right: str) -> tuple[bool, ...]:
-    """Whether every word of each of two texts shares a key with a word of the other."""
-    keys = [[language.keys(token) for token in language.tokens(language.fold(text))] for text in (left, right)]
-    return tuple(
-        bool(words) and all(any(word & other for other in others) for word in words)
-        for words, others in (keys, keys[::-1])
-    )
-
-
 def review_page(path: Path) -> Iterator[str]:
     """Yield the lines of a language file, with what each of its parts and fields is for above it."""
     _, problems = read_model(path, LanguageFile, what="language file", see=SEE)
@@ -109,8 +103,7 @@ def review_page(path: Path) -> Iterator[str]:
         raise problems[0]
     purposes = {row: _purpose(*place) for place, row in load_yaml(path).lines.items() if place}
     for row, line in enumerate(read_text(path).splitlines(), 1):
-        yield from (f"\n{text}" for text in (purposes.get(row),) if text)
-        yield f"  {line}".rstrip()
+        yield (f"\n{purposes[row]}\n" if purposes.get(row) else "") + f"  {line}".rstrip()
 
 
 def _purpose(part: str | int, field: str | int = "", *deeper: str | int) -> str:

@@ -55,7 +55,7 @@ class Language:
     ``tools`` are functions, so that no version is looked up at import, and give None for what is not installed;
     ``rules`` is the version of the rules and lists ("" without any). ``variants`` gets a folded token and gives further
     keys (lemma, stem, stripped forms); ``folding`` and ``cut`` fold a text and cut it into words. The other fields are
-    those of :class:`kapwa.languages.schema.LanguageFile`, with ``words`` in folded spelling.
+    those of :class:`kapwa.languages.schema.LanguageFile`.
     """
 
     code: str
@@ -66,7 +66,7 @@ class Language:
     rules: str = ""
     folding: Folding = field(default_factory=Folding)
     cut: Callable[[str], tuple[str, ...]] = spaced_tokens
-    words: Words = field(default_factory=Words)
+    quantities: Words = field(default_factory=Words)
     replies: ReplyWords = field(default_factory=ReplyWords)
     denials: Denials = field(default_factory=Denials)
     function_words: str = ""
@@ -74,6 +74,11 @@ class Language:
     inside: int = 0
     reviewed: bool = False
     notes: str = "Not reviewed by a native speaker."
+
+    @cached_property
+    def words(self) -> Words:
+        """The words of numbers, dates and times, folded: when first asked for, since folding may load a library."""
+        return self.quantities.folded(self.fold)
 
     @cached_property
     def folded_function_words(self) -> frozenset[str]:

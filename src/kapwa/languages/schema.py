@@ -290,9 +290,7 @@ class LanguageFile(Part):
     affixes: Affixes = Affixes()
     cutting: Cutting = Cutting()
     function_words: str = Field(default="", description="Words that mean nothing alone, parted by spaces.")
-    pieces: Mapping[str, Pattern] = Field(
-        default={}, description="Parts of patterns of replies, named there in braces."
-    )
+    pieces: Mapping[str, Pattern] = Field(default={}, description="Parts of patterns of replies, named in braces.")
     replies: ReplyWords = ReplyWords()
     quantities: Words = Words()
     denials: Denials = Denials()

@@ -14,9 +14,6 @@ from kapwa.languages.folding import Folding, spaced_tokens, unaccented
 from kapwa.languages.rules.made import Rules
 from kapwa.languages.schema import LanguageFile
 
-_VOWELS = "aeiou"
-_LINKED = 5  # fewest letters of a Filipino word that may end in the linker -ng
-
 
 def english(file: LanguageFile) -> Rules:
     """Articles before a word and endings of ordinals (13th) are no words; spellings of two countries share a key."""
@@ -90,7 +87,7 @@ def filipino(_: LanguageFile) -> Rules:
     def variants(token: str) -> set[str]:
         bare = unaccented(token)
         forms = {bare, lemma(bare, "tl")}
-        if len(bare) >= _LINKED and bare.endswith("ng") and bare[-3] in _VOWELS:
+        if len(bare) > 4 and bare.endswith("ng") and bare[-3] in "aeiou":
             forms |= {bare[:-2], bare[:-1], lemma(bare[:-2], "tl")}
         return forms
 

@@ -64,8 +64,5 @@ def plain(file: LanguageFile) -> Rules:
             forms |= {stem(form, file.name.lower()) for form in forms}
         return forms | {form.translate(loose) for form in forms}
 
-    tools = (
-        lambda: simplemma_tool() if libraries()[0] else None,
-        lambda: stemmer_tool() if libraries()[1] else None,
-    )
+    tools = (lambda: simplemma_tool() if libraries()[0] else None, lambda: stemmer_tool() if libraries()[1] else None)
     return Rules(variants, tools, folding_of(file.spelling))
