@@ -23,7 +23,7 @@ DATA = Path(__file__).with_name("data")
 # Words of replies in languages that have no rules.
 REPLIES = DATA / "replies"
 # Fields that a language has as its file has them.
-_SAME_NAME = "name resource rules scripts inside notes function_words quantities replies denials".split()
+_SAME_NAME = "name resource rules scripts inside notes function_words quantities replies denials"
 _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # every value is text: "no" is a word, not false
 
 
@@ -44,7 +44,7 @@ def read_file(path: Path) -> LanguageFile:
 def language_from(file: LanguageFile, rules: Callable[[LanguageFile], Rules] | None = None) -> Language:
     """Make a language of its file, with the code of ``rules``; None: that of its tag in Kapwa, else the file alone."""
     made = (rules or BY_TAG.get(file.tag, plain))(file)
-    known = {name: getattr(file, name) for name in _SAME_NAME}
+    known = {name: getattr(file, name) for name in _SAME_NAME.split()}
     return Language(code=file.tag, reviewed=bool(file.reviewed_by), **vars(made), **known)
 
 
